@@ -1,0 +1,47 @@
+/** Nouns and pure rules of Kubernetes, without I/O. */
+export {
+  type AnyKind,
+  apiVersionOf,
+  dynamicKind,
+  type GroupVersionKind,
+  groupKind,
+  type InputOf,
+  type Kind,
+  type ObjectOf,
+  parseApiVersion,
+  resourcePath,
+  type Scope,
+} from "./kind.ts";
+export {
+  type Condition,
+  type JsonObject,
+  type JsonPrimitive,
+  type JsonValue,
+  type KubeObject,
+  keyOf,
+  type ManagedFieldsEntry,
+  type MicroTime,
+  type ObjectMeta,
+  type ObjectRef,
+  type OwnerReference,
+  objectKey,
+  parseKey,
+  type Stored,
+  type StoredMeta,
+  type Time,
+} from "./object.ts";
+export type {
+  Cancel,
+  Clock,
+  HttpHeaders,
+  HttpPort,
+  HttpRequest,
+  HttpResponse,
+  HttpUpgrade,
+  ProcessPort,
+  ProcessResult,
+  Random,
+  RunOptions,
+  World,
+} from "./ports.ts";
+export type { Status, StatusCause, StatusDetails, StatusReason } from "./status.ts";
