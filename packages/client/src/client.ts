@@ -5,9 +5,11 @@ import type {
   InputOf,
   JsonObject,
   JsonValue,
+  KubeObject,
   ObjectOf,
   ObjectRef,
   Status,
+  Stored,
 } from "@keelson/core";
 
 /** What every request may carry. */
@@ -86,6 +88,64 @@ export type WatchEvent<T> =
   | { readonly type: "bookmark"; readonly resourceVersion: string; readonly initialEventsEnd: boolean }
   | { readonly type: "error"; readonly status: Status };
 
+/**
+ * An endless watch for caches: it begins with the whole state, resumes by itself from the last version it
+ * saw, and begins again when the server no longer knows that version.
+ */
+export interface ReflectOptions extends SelectOptions {
+  /** Asks for metadata only: objects come without spec and status. */
+  readonly metadataOnly?: boolean;
+  /**
+   * How the whole state is read: `stream` (WatchList), `list` (page by page), or `auto`, which streams
+   * where the server can. `auto` unless told.
+   */
+  readonly initial?: "auto" | "stream" | "list";
+  /** Objects per page when listing; 500 unless told. Smaller pages suit large objects. */
+  readonly pageSize?: number;
+  /** Keeps `metadata.managedFields`, which are dropped unless told: they are up to half of an object. */
+  readonly keepManagedFields?: boolean;
+}
+
+/**
+ * What a cache needs to follow a kind. The order is
+ * `restart · (item | deleted)* · synced · (added | modified | deleted | bookmark)*`, and again from
+ * `restart` whenever the server's history was lost; `interrupted` and `resumed` may stand anywhere.
+ *
+ * - Between `restart` and `synced` a new state is being built beside the old one: `item` puts an object
+ *   into it (again, when it changed meanwhile) and `deleted` takes it out. The old state stays valid.
+ * - `synced` is the moment to swap: what the old state held and the new one does not was deleted unseen.
+ * - A `restart` without `synced` before it makes the half-built state void.
+ * - After `synced`, events come in the server's order, none twice from one connection and none missing.
+ */
+export type ReflectEvent<T> =
+  | { readonly type: "restart"; readonly reason: RestartReason }
+  | { readonly type: "item"; readonly object: T }
+  | { readonly type: "synced"; readonly resourceVersion: string }
+  | { readonly type: "added" | "modified" | "deleted"; readonly object: T }
+  /** Nothing changed for us up to this version. */
+  | { readonly type: "bookmark"; readonly resourceVersion: string }
+  /** Cut off from the server: the state may be stale from here on. A retry follows by itself, for ever. */
+  | {
+      readonly type: "interrupted";
+      readonly error: Error;
+      /** 1 for the first failure in a row. */
+      readonly attempt: number;
+      readonly retryInMs: number;
+    }
+  /** The server answers again. Comes once after one or more `interrupted`. */
+  | { readonly type: "resumed" };
+
+/**
+ * - `start`: the first read.
+ * - `expired`: the server's history no longer reaches back to our version (410).
+ * - `rewound`: the server's versions went back, as after a restore of its storage.
+ * - `failed`: the read of the whole state broke off and begins anew.
+ */
+export type RestartReason = "start" | "expired" | "rewound" | "failed";
+
+/** An object of which only the metadata was asked for. */
+export type MetadataOnly = Stored<KubeObject>;
+
 export type Subresource = "status" | "scale" | (string & {});
 
 /** The verbs of one kind. Reads throw on every error: an empty answer always means "there is none". */
@@ -107,7 +167,17 @@ export interface KindClient<K extends AnyKind> {
   delete(ref: ObjectRef, options?: DeleteOptions): Promise<ObjectOf<K> | undefined>;
   deleteAll(options: SelectOptions & Omit<DeleteOptions, "uid" | "resourceVersion">): Promise<void>;
   /** One connection's events, in order. It ends when the server ends it and throws when it breaks. */
+  watch(options: WatchOptions & { readonly metadataOnly: true }): AsyncIterable<WatchEvent<MetadataOnly>>;
   watch(options?: WatchOptions): AsyncIterable<WatchEvent<ObjectOf<K>>>;
+  /**
+   * Follows the kind for ever: see `ReflectEvent`. Nothing is read ahead of the consumer beyond what is in
+   * flight, so a slow consumer slows the server down and costs no memory. It ends only when the consumer
+   * stops or `signal` aborts, and throws only for what no retry can mend in the request itself.
+   */
+  reflect(
+    options: ReflectOptions & { readonly metadataOnly: true },
+  ): AsyncIterable<ReflectEvent<MetadataOnly>>;
+  reflect(options?: ReflectOptions): AsyncIterable<ReflectEvent<ObjectOf<K>>>;
   /** The same verbs on a subresource; `status` returns the whole object. */
   subresource(name: Subresource): SubresourceClient<K>;
 }
