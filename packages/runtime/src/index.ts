@@ -1,0 +1,57 @@
+/** Controllers and what runs them. */
+export type {
+  Cause,
+  Connection,
+  ConnectTarget,
+  Context,
+  CronResult,
+  Desired,
+  GrantedClient,
+  Logger,
+  ManyHandle,
+  OneHandle,
+  StatusOf,
+  StepAttempt,
+} from "./context.ts";
+export {
+  type Children,
+  type Compose,
+  type Composition,
+  type Controller,
+  type ControllerDefinition,
+  type ControllerOptions,
+  controller,
+  type Keep,
+  keep,
+  type Reconcile,
+} from "./controller.ts";
+export {
+  all,
+  allow,
+  allowSubresource,
+  type Grant,
+  many,
+  type Owned,
+  type OwnOptions,
+  type Owns,
+  own,
+  type Read,
+  type Reads,
+  ref,
+  retired,
+  type Selection,
+  select,
+  type Verb,
+  type Writes,
+} from "./declaration.ts";
+export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
+export {
+  type Done,
+  done,
+  type Failed,
+  fail,
+  type Outcome,
+  type OutcomeOptions,
+  type Waiting,
+  waiting,
+} from "./outcome.ts";

@@ -1,0 +1,206 @@
+/** Resources as values: the contract of `resource()`. */
+import type { AnyKind, Condition, Kind, KubeObject, ObjectMeta, Scope } from "@keelson/core";
+import type { z } from "zod";
+
+/** What the runtime keeps in every status, beside what the author declares. */
+export interface RuntimeStatus {
+  /** The generation that the conditions speak of. */
+  observedGeneration?: number;
+  conditions?: Condition[];
+  /** Children the controller made, so that a later release finds what an earlier one left behind. */
+  inventory?: InventoryEntry[];
+  /** Durable steps under way; empty when the object is at rest. */
+  steps?: StepRecord[];
+}
+
+export interface InventoryEntry {
+  /** The slot of the controller's `owns`. */
+  slot: string;
+  /** The key within a slot that holds many. */
+  key?: string;
+  group?: string;
+  kind: string;
+  name: string;
+  uid: string;
+}
+
+export interface StepRecord {
+  id: string;
+  /** Unique to this step of this object; stays the same over attempts. */
+  idempotencyKey: string;
+  startedAt: string;
+  finishedAt?: string;
+  /** What the step returned, as JSON. */
+  result?: string;
+}
+
+/** The object as a user may write it: defaults left out. */
+export interface ResourceInput<Spec extends z.ZodType> extends KubeObject {
+  spec: z.input<Spec>;
+}
+
+/** The object as the server returns it: defaults filled in. */
+export interface ResourceObject<Spec extends z.ZodType, Status extends z.ZodType> extends KubeObject {
+  spec: z.output<Spec>;
+  status?: z.output<Status> & RuntimeStatus;
+}
+
+/** A printer column: a JSONPath, or one with its type and a hint for `-o wide`. */
+export type Column =
+  | string
+  | {
+      readonly path: string;
+      readonly type?: "string" | "integer" | "number" | "boolean" | "date";
+      readonly format?: string;
+      readonly description?: string;
+      /** Shown only with `-o wide`. */
+      readonly wide?: boolean;
+    };
+
+export interface ScaleDefinition {
+  /** JSONPath below `.spec`. */
+  readonly specReplicasPath: string;
+  /** JSONPath below `.status`. */
+  readonly statusReplicasPath: string;
+  readonly labelSelectorPath?: string;
+}
+
+/** What may differ from version to version. */
+export interface VersionDefinition<Spec extends z.ZodType = z.ZodType, Status extends z.ZodType = z.ZodType> {
+  readonly spec: Spec;
+  /** The author's part; conditions and the rest of `RuntimeStatus` are added. */
+  readonly status?: Status;
+  /** Columns of `kubectl get`, in order. Ready, its reason and the age follow by themselves. */
+  readonly columns?: Readonly<Record<string, Column>>;
+  /** JSONPaths that field selectors may use. */
+  readonly selectable?: readonly string[];
+  readonly scale?: ScaleDefinition;
+  /** False keeps the version stored but out of the API. */
+  readonly served?: boolean;
+  /** Marks the version deprecated; a string is the warning that clients see. */
+  readonly deprecated?: boolean | string;
+  readonly description?: string;
+}
+
+/** What all versions of a resource share. */
+export interface ResourceNames<G extends string, K extends string> {
+  readonly group: G;
+  readonly kind: K;
+  /** Guessed from the kind unless given. */
+  readonly plural?: string;
+  readonly singular?: string;
+  readonly shortNames?: readonly string[];
+  readonly categories?: readonly string[];
+  readonly scope?: Scope;
+}
+
+/** A custom resource: a kind, its schemas, and the CRD that follows from them. */
+export interface Resource<
+  T extends KubeObject = KubeObject,
+  G extends string = string,
+  K extends string = string,
+  S extends KubeObject = T,
+  V extends string = string,
+> extends Kind<T, G, K, S> {
+  readonly version: V;
+  readonly names: ResourceNames<G, K>;
+  /** Every version by name; the stored one is this value itself. */
+  readonly versions: Readonly<Record<string, VersionDefinition>>;
+  /** The CustomResourceDefinition, as plain JSON. */
+  crd(): CustomResourceDefinitionObject;
+  /** Builds an object with apiVersion and kind filled in, checked by type. */
+  object(input: Omit<T, "apiVersion" | "kind" | "metadata"> & { metadata: ObjectMeta }): T & {
+    apiVersion: string;
+    kind: K;
+  };
+  /** Fills in defaults and checks the object as the API server would; throws with every issue. */
+  parse(input: unknown): S;
+  /** The kind at another version. */
+  at(version: string): AnyKind;
+}
+
+export interface CustomResourceDefinitionObject extends KubeObject {
+  apiVersion: "apiextensions.k8s.io/v1";
+  kind: "CustomResourceDefinition";
+  metadata: ObjectMeta & { name: string };
+  spec: {
+    group: string;
+    scope: Scope;
+    names: {
+      kind: string;
+      listKind: string;
+      plural: string;
+      singular: string;
+      shortNames?: string[];
+      categories?: string[];
+    };
+    conversion?: { strategy: "None" | "Webhook"; webhook?: object };
+    versions: CrdVersion[];
+  };
+}
+
+export interface CrdVersion {
+  name: string;
+  served: boolean;
+  storage: boolean;
+  deprecated?: boolean;
+  deprecationWarning?: string;
+  schema: { openAPIV3Schema: StructuralSchema };
+  subresources?: { status?: object; scale?: ScaleDefinition };
+  additionalPrinterColumns?: {
+    name: string;
+    type: string;
+    jsonPath: string;
+    format?: string;
+    description?: string;
+    priority?: number;
+  }[];
+  selectableFields?: { jsonPath: string }[];
+}
+
+/** A structural OpenAPI v3 schema, as a CRD carries it. */
+export interface StructuralSchema {
+  type?: "object" | "array" | "string" | "integer" | "number" | "boolean";
+  description?: string;
+  properties?: Record<string, StructuralSchema>;
+  additionalProperties?: StructuralSchema | boolean;
+  items?: StructuralSchema;
+  required?: string[];
+  default?: unknown;
+  enum?: unknown[];
+  nullable?: boolean;
+  format?: string;
+  pattern?: string;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: boolean;
+  exclusiveMaximum?: boolean;
+  multipleOf?: number;
+  minLength?: number;
+  maxLength?: number;
+  minItems?: number;
+  maxItems?: number;
+  uniqueItems?: boolean;
+  minProperties?: number;
+  maxProperties?: number;
+  allOf?: StructuralSchema[];
+  anyOf?: StructuralSchema[];
+  oneOf?: StructuralSchema[];
+  not?: StructuralSchema;
+  "x-kubernetes-validations"?: ValidationRule[];
+  "x-kubernetes-list-type"?: "atomic" | "set" | "map";
+  "x-kubernetes-list-map-keys"?: string[];
+  "x-kubernetes-map-type"?: "atomic" | "granular";
+  "x-kubernetes-preserve-unknown-fields"?: boolean;
+  "x-kubernetes-int-or-string"?: boolean;
+  "x-kubernetes-embedded-resource"?: boolean;
+}
+
+export interface ValidationRule {
+  rule: string;
+  message?: string;
+  messageExpression?: string;
+  reason?: string;
+  fieldPath?: string;
+  optionalOldSelf?: boolean;
+}
