@@ -1,0 +1,16 @@
+/**
+ * What is known about the built-in kinds of Kubernetes 1.36, as the API server needs it.
+ *
+ *     groupVersions()                  what is served by default, in the order of discovery
+ *     resources()                      every resource with verbs, short names, subresources, storage version
+ *     resource("apps", "v1", "deployments")
+ *     definition("io.k8s.api.apps.v1.Deployment")      schema: fields, list types, merge keys
+ *     definitionName({ group: "apps", version: "v1", kind: "Deployment" })
+ *
+ * Everything is synchronous, frozen and shared. A package of definitions is parsed when something in it is
+ * first asked for. All of it is generated from a running server by `reference/generate`; nothing here holds
+ * anybody's prose.
+ */
+export { definition, definitionName, definitionNames } from "./definitions.ts";
+export { groupVersions, resource, resources } from "./resources.ts";
+export type { GroupVersion, GroupVersionKindEntry, Resource, Schema, Subresource, Union } from "./schema.ts";
