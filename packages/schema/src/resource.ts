@@ -106,6 +106,8 @@ export interface Resource<
   readonly names: ResourceNames<G, K>;
   /** Every version by name; the stored one is this value itself. */
   readonly versions: Readonly<Record<string, VersionDefinition>>;
+  /** Conversions to and from the stored version, by version. */
+  readonly conversions: Readonly<Record<string, object>>;
   /** The CustomResourceDefinition, as plain JSON. */
   crd(): CustomResourceDefinitionObject;
   /** Builds an object with apiVersion and kind filled in, checked by type. */

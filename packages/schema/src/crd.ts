@@ -1,0 +1,170 @@
+/** The CustomResourceDefinition that follows from a resource's versions. */
+import type { z } from "zod";
+import { pluralOf, versionOrder } from "./names.ts";
+import type {
+  Column,
+  CrdVersion,
+  CustomResourceDefinitionObject,
+  ResourceNames,
+  StructuralSchema,
+  VersionDefinition,
+} from "./resource.ts";
+import { structuralSchema } from "./structural.ts";
+
+export interface CrdSource {
+  readonly names: ResourceNames<string, string>;
+  readonly versions: Readonly<Record<string, VersionDefinition>>;
+  readonly storage: string;
+  /** Versions differ in shape and are converted by webhook. */
+  readonly conversions: boolean;
+}
+
+export function crdOf(source: CrdSource): CustomResourceDefinitionObject {
+  const { names, versions, storage } = source;
+  const plural = names.plural ?? pluralOf(names.kind);
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${names.group}` },
+    spec: {
+      group: names.group,
+      scope: names.scope ?? "Namespaced",
+      names: {
+        kind: names.kind,
+        listKind: `${names.kind}List`,
+        plural,
+        singular: names.singular ?? names.kind.toLowerCase(),
+        ...(names.shortNames ? { shortNames: [...names.shortNames] } : {}),
+        ...(names.categories ? { categories: [...names.categories] } : {}),
+      },
+      versions: Object.keys(versions)
+        .sort(versionOrder)
+        .map((name) => versionOf(name, versions[name] as VersionDefinition, name === storage)),
+    },
+  };
+}
+
+function versionOf(name: string, version: VersionDefinition, storage: boolean): CrdVersion {
+  const { columns, deprecated, scale, selectable } = version;
+  const schema = objectSchema(version);
+  return {
+    name,
+    served: version.served ?? true,
+    storage,
+    ...(deprecated ? { deprecated: true } : {}),
+    ...(typeof deprecated === "string" ? { deprecationWarning: deprecated } : {}),
+    schema: { openAPIV3Schema: schema },
+    subresources: { status: {}, ...(scale ? { scale } : {}) },
+    additionalPrinterColumns: columnsOf(columns ?? {}, schema),
+    ...(selectable ? { selectableFields: selectable.map((jsonPath) => ({ jsonPath })) } : {}),
+  };
+}
+
+function objectSchema(version: VersionDefinition): StructuralSchema {
+  return {
+    type: "object",
+    ...(version.description ? { description: version.description } : {}),
+    required: ["spec"],
+    properties: {
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: { type: "object" },
+      spec: structuralSchema(version.spec, "spec"),
+      status: statusSchema(version.status),
+    },
+  };
+}
+
+/** The author's status and what the runtime keeps beside it. Nothing in a status is required: it begins empty. */
+function statusSchema(status: z.ZodType | undefined): StructuralSchema {
+  const own = status ? structuralSchema(status, "status") : { type: "object" as const };
+  const { required: _, ...rest } = own;
+  return { ...rest, properties: { ...own.properties, ...RUNTIME_STATUS } };
+}
+
+const string: StructuralSchema = { type: "string" };
+
+const RUNTIME_STATUS: Record<string, StructuralSchema> = {
+  observedGeneration: { type: "integer", format: "int64" },
+  conditions: {
+    type: "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["type"],
+    items: {
+      type: "object",
+      required: ["type", "status", "lastTransitionTime", "reason", "message"],
+      properties: {
+        type: string,
+        status: { type: "string", enum: ["True", "False", "Unknown"] },
+        observedGeneration: { type: "integer", format: "int64" },
+        lastTransitionTime: { type: "string", format: "date-time" },
+        reason: string,
+        message: string,
+      },
+    },
+  },
+  inventory: {
+    type: "array",
+    "x-kubernetes-list-type": "atomic",
+    items: {
+      type: "object",
+      required: ["slot", "kind", "name", "uid"],
+      properties: { slot: string, key: string, group: string, kind: string, name: string, uid: string },
+    },
+  },
+  steps: {
+    type: "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["id"],
+    items: {
+      type: "object",
+      required: ["id", "idempotencyKey", "startedAt"],
+      properties: {
+        id: string,
+        idempotencyKey: string,
+        startedAt: string,
+        finishedAt: string,
+        result: string,
+      },
+    },
+  },
+};
+
+type PrinterColumn = NonNullable<CrdVersion["additionalPrinterColumns"]>[number];
+
+/** The author's columns, then what everyone wants to see. */
+function columnsOf(columns: Readonly<Record<string, Column>>, schema: StructuralSchema): PrinterColumn[] {
+  const own = Object.entries(columns).map(([name, column]) => columnOf(name, column, schema));
+  const standard: PrinterColumn[] = [
+    { name: "Ready", type: "string", jsonPath: '.status.conditions[?(@.type=="Ready")].status' },
+    {
+      name: "Reason",
+      type: "string",
+      jsonPath: '.status.conditions[?(@.type=="Ready")].reason',
+      priority: 1,
+    },
+    { name: "Age", type: "date", jsonPath: ".metadata.creationTimestamp" },
+  ];
+  return [...own, ...standard.filter((column) => !(column.name in columns))];
+}
+
+function columnOf(name: string, column: Column, schema: StructuralSchema): PrinterColumn {
+  if (typeof column === "string") return { name, type: typeAt(schema, column), jsonPath: column };
+  const { path, type, format, description, wide } = column;
+  return {
+    name,
+    type: type ?? typeAt(schema, path),
+    jsonPath: path,
+    ...(format ? { format } : {}),
+    ...(description ? { description } : {}),
+    ...(wide ? { priority: 1 } : {}),
+  };
+}
+
+/** The column type that a plain path such as `.spec.size` has in the schema; a string where it cannot be told. */
+function typeAt(schema: StructuralSchema, path: string): string {
+  let at: StructuralSchema | undefined = schema;
+  for (const name of path.split(".").slice(1)) at = at?.properties?.[name];
+  if (at?.format === "date-time") return "date";
+  return at?.type === "integer" || at?.type === "number" || at?.type === "boolean" ? at.type : "string";
+}
