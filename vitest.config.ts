@@ -8,6 +8,7 @@ export default defineConfig({
     include: ["{packages,operators}/*/{src,test}/**/*.test.ts", "examples/**/*.test.ts", "reference/**/*.test.ts", "scripts/**/*.test.ts"],
     execArgv: ["--conditions=keelson-source"],
     pool: "forks",
+    reporters: ["default", "./scripts/summary-reporter.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

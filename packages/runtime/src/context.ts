@@ -213,7 +213,8 @@ export interface Context<
    * Steps are forgotten when the object comes to rest (`done()`): put what they are for into the id
    * (`upgrade/3.6.14/member-2`).
    */
-  step<T extends JsonValue | undefined>(id: string, run: (attempt: StepAttempt) => Promise<T>): Promise<T>;
+  // biome-ignore lint/suspicious/noConfusingVoidType: most steps return nothing.
+  step<T extends JsonValue | void>(id: string, run: (attempt: StepAttempt) => Promise<T>): Promise<T>;
   /** What a cron expression says about now; looks again by itself at `next`. */
   cron(expression: string, options: { since: Date; timeZone?: string }): CronResult;
   /** Looks again after this long, though nothing changed. The shortest wish of a reconcile wins. */

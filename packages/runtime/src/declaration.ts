@@ -13,6 +13,17 @@ export interface OwnOptions<K extends AnyKind> {
    * `delete` unless told, but `keep` for PersistentVolumeClaim: data is never deleted by omission.
    */
   readonly absent?: "delete" | "keep";
+  /**
+   * The child gets no owner reference, so no way of deleting the owner (foreground deletion above all) takes it
+   * along: `finalize` decides its end. Labels bind it to its owner instead.
+   */
+  readonly outlives?: boolean;
+  /**
+   * Deletes the child and makes it anew when the server refuses a change because the field is immutable (most of a
+   * Pod, a Job's template). The new child is first validated by dry run: a child that runs is never given up for one
+   * that cannot. Without it such a change is a condition that says so.
+   */
+  readonly recreate?: boolean;
   /** Slots that must be ready before this one is created. */
   readonly after?: string | readonly string[];
   /** When the child counts as ready for those that come `after` it; a rule per kind unless given. */

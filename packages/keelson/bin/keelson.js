@@ -1,0 +1,22 @@
+#!/usr/bin/env node
+// Starts the keelson command. It imports nothing before it knows that this Node can run the rest.
+const [major = 0, minor = 0] = process.versions.node.split(".").map(Number);
+if (major < 22 || (major === 22 && minor < 19)) {
+  console.error(
+    `keelson needs Node 22.19 or newer, and this is ${process.version}. ` +
+      "Install a newer Node, or add one to the project with: npm install --save-dev node@24",
+  );
+  process.exit(1);
+}
+const { enableCompileCache, registerHooks } = await import("node:module");
+const { existsSync } = await import("node:fs");
+enableCompileCache?.();
+// In the repository there is nothing built: run the sources, which Node can read by itself.
+if (existsSync(new URL("../src/index.ts", import.meta.url))) {
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      next(specifier, { ...context, conditions: [...context.conditions, "keelson-source"] }),
+  });
+}
+const { main } = await import("@keelson/cli");
+process.exitCode = await main(process.argv.slice(2));

@@ -1,0 +1,5 @@
+/** The front door: what an operator's author needs, from one import. */
+export * from "@keelson/runtime";
+export * from "@keelson/schema";
+export { z } from "zod";
+export type { AnyKind, Clock, Condition, InputOf, Kind, KubeObject, ObjectMeta, ObjectOf, Random } from "@keelson/core";

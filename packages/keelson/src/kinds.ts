@@ -1,0 +1,2 @@
+/** The built-in kinds of Kubernetes, as values and types. */
+export * from "@keelson/core/kinds";
