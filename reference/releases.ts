@@ -1,0 +1,91 @@
+// The release lines this folder has a Go module for, the programs each gives, and where the cache keeps them.
+import { readFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const etcdLines = ["3.5", "3.6", "3.7"] as const;
+export type EtcdLine = (typeof etcdLines)[number];
+
+export interface Program {
+  readonly name: string;
+  /** Import path of its main package. */
+  readonly package: string;
+  /** Arguments that make it print its version and exit. */
+  readonly versionArguments: readonly string[];
+}
+
+export interface Release {
+  readonly project: "kubernetes" | "etcd";
+  readonly line: string;
+  /** Exact version, as go.mod requires it: go.mod is the only place that names one. */
+  readonly version: string;
+  /** Version of Go that go.mod asks for. */
+  readonly goVersion: string;
+  /** Directory of the Go module. */
+  readonly moduleDirectory: string;
+  /** Module whose version is the release's. */
+  readonly module: string;
+  readonly programs: readonly Program[];
+}
+
+const kubernetesPrograms: readonly Program[] = [
+  { name: "kube-apiserver", versionArguments: ["--version"] },
+  { name: "kubectl", versionArguments: ["version", "--client"] },
+  { name: "kube-controller-manager", versionArguments: ["--version"] },
+  { name: "kube-scheduler", versionArguments: ["--version"] },
+].map((program) => ({ ...program, package: `k8s.io/kubernetes/cmd/${program.name}` }));
+
+const etcdPrograms: readonly Program[] = [
+  // The module with etcd's own main package is not published for every version; ours calls the same entry point.
+  { name: "etcd", package: "./etcd", versionArguments: ["--version"] },
+  { name: "etcdctl", package: "go.etcd.io/etcd/etcdctl/v3", versionArguments: ["version"] },
+  { name: "etcdutl", package: "go.etcd.io/etcd/etcdutl/v3", versionArguments: ["version"] },
+];
+
+export function kubernetesRelease(): Release {
+  return release("kubernetes", "1.36", "k8s.io/kubernetes", kubernetesPrograms);
+}
+
+export function etcdRelease(line: EtcdLine): Release {
+  return release("etcd", line, "go.etcd.io/etcd/server/v3", etcdPrograms);
+}
+
+export function allReleases(): Release[] {
+  return [kubernetesRelease(), ...etcdLines.map(etcdRelease)];
+}
+
+function release(
+  project: Release["project"],
+  line: string,
+  module: string,
+  programs: readonly Program[],
+): Release {
+  const moduleDirectory = fileURLToPath(new URL(`${project}-${line}/`, import.meta.url));
+  const goMod = readFileSync(join(moduleDirectory, "go.mod"), "utf8");
+  const version = firstMatch(
+    goMod,
+    new RegExp(`^(?:require )?\\s*${module.replaceAll(".", "\\.")} v(\\S+)`, "m"),
+  );
+  const goVersion = firstMatch(goMod, /^go (\S+)/m);
+  return { project, line, version, goVersion, moduleDirectory, module, programs };
+}
+
+function firstMatch(text: string, pattern: RegExp): string {
+  const found = pattern.exec(text)?.[1];
+  if (found === undefined) throw new Error(`go.mod has no line that matches ${pattern}`);
+  return found;
+}
+
+/** Directory that holds the programs of every release; never inside the repository. */
+export function cacheDirectory(env: NodeJS.ProcessEnv): string {
+  if (env.KEELSON_CACHE) return join(resolve(env.KEELSON_CACHE), "reference");
+  // The XDG rules say that a relative path is to be ignored.
+  const xdg = env.XDG_CACHE_HOME && isAbsolute(env.XDG_CACHE_HOME) ? env.XDG_CACHE_HOME : undefined;
+  return join(xdg ?? join(env.HOME || homedir(), ".cache"), "keelson", "reference");
+}
+
+/** Directory of one release in the cache: it exists only when every program in it is complete. */
+export function releaseDirectory(release: Release, env: NodeJS.ProcessEnv): string {
+  return join(cacheDirectory(env), `${release.project}-${release.version}`);
+}
