@@ -6,7 +6,14 @@ import { moduleDirectories, type StagingModule } from "./modules.ts";
 import { banner, literal, type Output } from "./output.ts";
 import { type ProtoField, type ProtoFile, type ProtoMessage, readProtoFile, scalars } from "./proto-files.ts";
 
-const words: Record<string, string> = { string: "s", bytes: "y", bool: "b", int32: "i", int64: "l", double: "d" };
+const words: Record<string, string> = {
+  string: "s",
+  bytes: "y",
+  bool: "b",
+  int32: "i",
+  int64: "l",
+  double: "d",
+};
 /** Everything in k8s.io/api, and these. */
 const others: readonly (readonly [StagingModule, string])[] = [
   ["k8s.io/apimachinery", "pkg/api/resource"],
@@ -20,13 +27,20 @@ const others: readonly (readonly [StagingModule, string])[] = [
 export function protobufOutputs(): Output[] {
   const directories = moduleDirectories();
   const root = (module: StagingModule): string => directories.get(module) ?? "";
-  const api = readdirSync(root("k8s.io/api"), { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith("generated.proto"));
-  const folders = [...api.sort().map((path) => join(root("k8s.io/api"), dirname(path))), ...others.map(([module, path]) => join(root(module), path))];
+  const api = readdirSync(root("k8s.io/api"), { recursive: true, encoding: "utf8" }).filter((path) =>
+    path.endsWith("generated.proto"),
+  );
+  const folders = [
+    ...api.sort().map((path) => join(root("k8s.io/api"), dirname(path))),
+    ...others.map(([module, path]) => join(root(module), path)),
+  ];
   const goPackages = new Map(folders.map((folder) => [folder, readGoPackage(folder)]));
   const structOf = (go: GoPackage, name: string): readonly GoField[] | undefined => {
     const derived = go.derived.get(name);
     if (derived === undefined) return go.structs.get(name);
-    const source = goPackages.get(derived.importPath.replace(/^k8s\.io\/[\w-]+/, (module) => root(module as StagingModule)));
+    const source = goPackages.get(
+      derived.importPath.replace(/^k8s\.io\/[\w-]+/, (module) => root(module as StagingModule)),
+    );
     return source === undefined ? undefined : structOf(source, derived.name);
   };
   const packages = [...goPackages].map(([folder, go]) => {
@@ -35,7 +49,9 @@ export function protobufOutputs(): Output[] {
     return packageText(readProtoFile(proto), go, (name) => structOf(go, name));
   });
   const text = [
-    banner("Field numbers, wire types and JSON names of built-in messages, in the notation of ../messages.ts."),
+    banner(
+      "Field numbers, wire types and JSON names of built-in messages, in the notation of ../messages.ts.",
+    ),
     `import type { MessagePackageFacts } from "../messages.ts";\n\n`,
     `export const messagePackages: readonly MessagePackageFacts[] = [\n${packages.join("")}];\n`,
   ];
@@ -46,7 +62,8 @@ type StructOf = (name: string) => readonly GoField[] | undefined;
 
 function packageText(proto: ProtoFile, go: GoPackage, structOf: StructOf): string {
   const version = proto.package.slice(proto.package.lastIndexOf(".") + 1);
-  const groupVersion = go.groupName === undefined ? "" : go.groupName ? `${go.groupName}/${version}` : version;
+  const groupVersion =
+    go.groupName === undefined ? "" : go.groupName ? `${go.groupName}/${version}` : version;
   const lines = proto.messages.flatMap((message) => messageLines(message, proto, go, structOf));
   return `  {\n    name: ${literal(proto.package)},\n    groupVersion: ${literal(groupVersion)},\n    text: String.raw\`${lines.join("\n")}\`,\n  },\n`;
 }
@@ -54,7 +71,8 @@ function packageText(proto: ProtoFile, go: GoPackage, structOf: StructOf): strin
 function messageLines(message: ProtoMessage, proto: ProtoFile, go: GoPackage, structOf: StructOf): string[] {
   if (go.slices.has(message.name)) {
     const [items] = message.fields;
-    if (items === undefined || message.fields.length > 1) throw new Error(`${message.name} is a slice of several fields`);
+    if (items === undefined || message.fields.length > 1)
+      throw new Error(`${message.name} is a slice of several fields`);
     return [`${message.name} ${typeText(items, proto)}`];
   }
   const struct = structOf(message.name);
@@ -83,6 +101,8 @@ function fieldLine(field: GoField, wire: ProtoField, proto: ProtoFile): string {
 
 function typeText(field: ProtoField, proto: ProtoFile): string {
   const own = `${proto.package}.`;
-  const plain = scalars.has(field.type) ? words[field.type] : `@${field.type.startsWith(own) ? field.type.slice(own.length) : field.type.replace("k8s.io.", "")}`;
+  const plain = scalars.has(field.type)
+    ? words[field.type]
+    : `@${field.type.startsWith(own) ? field.type.slice(own.length) : field.type.replace("k8s.io.", "")}`;
   return { optional: `${plain}`, repeated: `[${plain}]`, map: `{${plain}}` }[field.label];
 }

@@ -27,7 +27,9 @@ export function readGoPackage(directory: string): GoPackage {
   const slices = new Set<string>();
   const derived = new Map<string, { importPath: string; name: string }>();
   let groupName: string | undefined;
-  const files = readdirSync(directory).filter((name) => name.endsWith(".go") && !/_test\.go$|^generated|^zz_/.test(name));
+  const files = readdirSync(directory).filter(
+    (name) => name.endsWith(".go") && !/_test\.go$|^generated|^zz_/.test(name),
+  );
   for (const file of files.sort()) {
     let current: GoField[] | undefined;
     const imports = new Map<string, string>();
@@ -35,15 +37,19 @@ export function readGoPackage(directory: string): GoPackage {
       const opened = /^type (\w+) struct \{$/.exec(line)?.[1];
       groupName ??= /^(?:const )?\s*GroupName\s*=\s*"([^"]*)"/.exec(line)?.[1];
       const [, alias, importPath] = /^(?:import )?\s*(\w+)? ?"(k8s\.io\/[\w./-]+)"$/.exec(line) ?? [];
-      if (importPath !== undefined) imports.set(alias ?? importPath.slice(importPath.lastIndexOf("/") + 1), importPath);
+      if (importPath !== undefined)
+        imports.set(alias ?? importPath.slice(importPath.lastIndexOf("/") + 1), importPath);
       const [, type, from, name] = /^type (\w+) (\w+)\.(\w+)$/.exec(line) ?? [];
-      if (type !== undefined && name !== undefined) derived.set(type, { importPath: imports.get(from ?? "") ?? "", name });
+      if (type !== undefined && name !== undefined)
+        derived.set(type, { importPath: imports.get(from ?? "") ?? "", name });
       const slice = /^type (\w+) \[\]/.exec(line)?.[1];
       if (slice !== undefined) slices.add(slice);
       const empty = /^type (\w+) struct ?\{ ?\}$/.exec(line)?.[1];
       if (empty !== undefined) structs.set(empty, []);
-      if (opened !== undefined) structs.set(opened, (current = []));
-      else if (line === "}") current = undefined;
+      if (opened !== undefined) {
+        current = [];
+        structs.set(opened, current);
+      } else if (line === "}") current = undefined;
       else if (current !== undefined) {
         const field = readField(line);
         if (field !== undefined) current.push(field);

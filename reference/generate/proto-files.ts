@@ -23,8 +23,12 @@ export const scalars = new Set(["string", "bytes", "bool", "int32", "int64", "do
 const fieldLine = /^\s*(?:(optional|repeated) ([\w.-]+)|map<string, ([\w.-]+)>) (\w+) = (\d+);$/;
 
 export function readProtoFile(path: string): ProtoFile {
-  const lines = readFileSync(path, "utf8").split("\n").filter((line) => !/^\s*(\/\/|$)/.test(line));
-  const packageName = lines.map((line) => /^package ([\w.-]+);$/.exec(line)?.[1]).find((name) => name !== undefined);
+  const lines = readFileSync(path, "utf8")
+    .split("\n")
+    .filter((line) => !/^\s*(\/\/|$)/.test(line));
+  const packageName = lines
+    .map((line) => /^package ([\w.-]+);$/.exec(line)?.[1])
+    .find((name) => name !== undefined);
   if (packageName === undefined) throw new Error(`${path} names no package`);
   const messages: ProtoMessage[] = [];
   let current: { name: string; fields: ProtoField[] } | undefined;
@@ -43,6 +47,14 @@ function readField(line: string, packageName: string, path: string): ProtoField 
   const [, label, plain, mapped, , number] = fieldLine.exec(line) ?? [];
   const type = plain ?? mapped;
   if (type === undefined) throw new Error(`${path} has a line this reader does not know: ${line}`);
-  const qualified = scalars.has(type) ? type : type.includes(".") ? type.replace(/^\./, "") : `${packageName}.${type}`;
-  return { number: Number(number), label: mapped === undefined ? (label as "optional" | "repeated") : "map", type: qualified };
+  const qualified = scalars.has(type)
+    ? type
+    : type.includes(".")
+      ? type.replace(/^\./, "")
+      : `${packageName}.${type}`;
+  return {
+    number: Number(number),
+    label: mapped === undefined ? (label as "optional" | "repeated") : "map",
+    type: qualified,
+  };
 }
