@@ -1,6 +1,8 @@
 /** The client's contract: typed verbs on kinds, over one HTTP port. */
 import type {
   AnyKind,
+  Clock,
+  HttpHeaders,
   HttpPort,
   InputOf,
   JsonObject,
@@ -8,6 +10,7 @@ import type {
   KubeObject,
   ObjectOf,
   ObjectRef,
+  Random,
   Status,
   Stored,
 } from "@keelson/core";
@@ -163,7 +166,10 @@ export interface KindClient<K extends AnyKind> {
   patch(ref: ObjectRef, patch: Patch, options?: WriteOptions): Promise<ObjectOf<K>>;
   /** Server-side apply: creates the object or brings our fields to these values. */
   apply(object: InputOf<K>, options?: ApplyOptions): Promise<ObjectOf<K>>;
-  /** The object as it was, or as it still is while finalizers hold it; undefined when it was gone already. */
+  /**
+   * The object as it still is while finalizers or its grace period hold it; undefined when nothing is left:
+   * it was gone already, or the server removed it at once.
+   */
   delete(ref: ObjectRef, options?: DeleteOptions): Promise<ObjectOf<K> | undefined>;
   deleteAll(options: SelectOptions & Omit<DeleteOptions, "uid" | "resourceVersion">): Promise<void>;
   /** One connection's events, in order. It ends when the server ends it and throws when it breaks. */
@@ -190,22 +196,32 @@ export interface SubresourceClient<K extends AnyKind> {
   apply(object: InputOf<K>, options?: ApplyOptions): Promise<ObjectOf<K>>;
 }
 
+/** Who a request is made as, when not as who we are. */
+export interface Impersonation {
+  readonly user: string;
+  readonly uid?: string;
+  readonly groups?: readonly string[];
+  readonly extra?: Readonly<Record<string, readonly string[]>>;
+}
+
 /** A connection to one API server. It holds no state that two users could disturb. */
 export interface Client {
   kind<K extends AnyKind>(kind: K): KindClient<K>;
   /** Finds a kind by what the server's discovery says: for kinds known only at run time. */
   discover(apiVersion: string, kind: string, options?: RequestOptions): Promise<AnyKind>;
-  /** Any path, for what has no verb of its own: `/version`, `/readyz`. */
+  /** Any path, for what has no verb of its own: `/version`, `/readyz`. An answer that is no JSON comes as a string. */
   raw(request: RawRequest): Promise<JsonValue>;
   readonly http: HttpPort;
   /** The namespace that stands for "here": from the kubeconfig context or the service account. */
   readonly namespace: string;
   readonly fieldManager: string;
+  /** The clock that timeouts and backoff run by. */
+  readonly clock: Clock;
+  readonly random: Random;
+  /** What every request carries besides its own: who we say we are, and who we act as. */
+  readonly headers: HttpHeaders;
   /** A client that differs in these settings and shares the connection. */
-  with(options: {
-    fieldManager?: string;
-    impersonate?: { user: string; groups?: readonly string[] };
-  }): Client;
+  with(options: { fieldManager?: string; impersonate?: Impersonation }): Client;
   close(): Promise<void>;
 }
 

@@ -3,6 +3,7 @@ export type {
   ApplyOptions,
   Client,
   DeleteOptions,
+  Impersonation,
   JsonPatchOperation,
   KindClient,
   List,
@@ -21,3 +22,24 @@ export type {
   WatchOptions,
   WriteOptions,
 } from "./client.ts";
+export { type ClientConfig, createClient } from "./create-client.ts";
+export {
+  ApiError,
+  type ApiErrorOptions,
+  ClientError,
+  type ClientErrorCode,
+  isAbsent,
+  isAlreadyExists,
+  isApiError,
+  isConflict,
+  isExpired,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+  isOutcomeUnknown,
+  isTooManyRequests,
+  isTransient,
+  isUnauthorized,
+} from "./errors.ts";
+export { systemClock, systemProcess, systemRandom, systemWorld } from "./system.ts";
+export { compareResourceVersions } from "./watch/resource-version.ts";

@@ -1,0 +1,139 @@
+/** One watch connection: it is opened, filled chunk by chunk on demand, and closed. */
+import type { Clock } from "@keelson/core";
+import { ClientError } from "../errors.ts";
+import type { Requester } from "../requester.ts";
+import { type DecodedEvent, type DecodeOptions, decodeEvent } from "./decode.ts";
+import { LineSplitter } from "./lines.ts";
+
+export interface OpenWatch {
+  readonly requester: Requester;
+  readonly doing: string;
+  readonly path: string;
+  readonly accept: string;
+  readonly decode: DecodeOptions;
+  readonly signal?: AbortSignal;
+  /** 0 makes one attempt: the caller does its own waiting. */
+  readonly retries?: number;
+}
+
+/**
+ * Events are taken with `take` as far as they have arrived, and `fill` waits for more. Nothing is read from
+ * the socket in between, so that a slow consumer holds the server back instead of filling memory.
+ */
+export class WatchConnection {
+  readonly #clock: Clock;
+  readonly #doing: string;
+  readonly #decode: DecodeOptions;
+  readonly #abort: AbortController;
+  readonly #body: AsyncIterator<Uint8Array>;
+  readonly #lines = new LineSplitter();
+  readonly #release: () => void;
+  #ended = false;
+
+  private constructor(
+    open: OpenWatch,
+    abort: AbortController,
+    body: AsyncIterator<Uint8Array>,
+    release: () => void,
+  ) {
+    this.#clock = open.requester.settings.clock;
+    this.#doing = open.doing;
+    this.#decode = open.decode;
+    this.#abort = abort;
+    this.#body = body;
+    this.#release = release;
+  }
+
+  static async open(open: OpenWatch): Promise<WatchConnection> {
+    const abort = new AbortController();
+    const forward = () => abort.abort(open.signal?.reason);
+    if (open.signal?.aborted) forward();
+    open.signal?.addEventListener("abort", forward, { once: true });
+    const release = () => open.signal?.removeEventListener("abort", forward);
+    try {
+      const response = await open.requester.stream({
+        doing: open.doing,
+        method: "GET",
+        path: open.path,
+        accept: open.accept,
+        signal: abort.signal,
+        retries: open.retries,
+      });
+      return new WatchConnection(open, abort, response.body[Symbol.asyncIterator](), release);
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  /** The next event that has arrived whole; undefined when `fill` must wait for more. */
+  take(): DecodedEvent | undefined {
+    for (;;) {
+      const line = this.#lines.take();
+      if (line === undefined) return undefined;
+      if (line.length > 0) return decodeEvent(line, this.#decode);
+    }
+  }
+
+  /**
+   * Waits for more bytes; false when the server ended the watch properly. With `silenceMs`, throws
+   * `StreamSilent` when not a byte comes for so long.
+   */
+  async fill(silenceMs?: number): Promise<boolean> {
+    if (this.#ended) return false;
+    const result = await this.#next(silenceMs);
+    if (!result.done) {
+      this.#lines.push(result.value);
+      return true;
+    }
+    this.#ended = true;
+    if (this.#lines.rest > 0) {
+      throw new ClientError(
+        "ConnectionLost",
+        `cannot ${this.#doing}: the stream ended in the middle of an event`,
+      );
+    }
+    return false;
+  }
+
+  async close(): Promise<void> {
+    this.#release();
+    this.#ended = true;
+    this.#abort.abort(new ClientError("ConnectionLost", "the watch was closed"));
+    await this.#body.return?.().catch(() => {});
+  }
+
+  #next(silenceMs: number | undefined): Promise<IteratorResult<Uint8Array>> {
+    if (silenceMs === undefined) return this.#body.next().catch((cause) => this.#broken(cause));
+    return new Promise((resolve, reject) => {
+      const cancel = this.#clock.timer(silenceMs, () => {
+        const error = new ClientError(
+          "StreamSilent",
+          `cannot ${this.#doing}: the connection has been silent for ${Math.round(silenceMs / 1000)} s and is taken for dead`,
+        );
+        this.#abort.abort(error);
+        reject(error);
+      });
+      this.#body.next().then(
+        (result) => {
+          cancel();
+          resolve(result);
+        },
+        (cause) => {
+          cancel();
+          reject(this.#explain(cause));
+        },
+      );
+    });
+  }
+
+  #broken(cause: unknown): never {
+    throw this.#explain(cause);
+  }
+
+  #explain(cause: unknown): unknown {
+    if (this.#abort.signal.aborted) return this.#abort.signal.reason;
+    const message = cause instanceof Error ? cause.message : String(cause);
+    return new ClientError("ConnectionLost", `cannot ${this.#doing}: ${message}`, { cause });
+  }
+}
