@@ -5,7 +5,12 @@ export default defineConfig({
   resolve: { conditions: ["keelson-source"] },
   ssr: { resolve: { conditions: ["keelson-source"] } },
   test: {
-    include: ["{packages,operators}/*/{src,test}/**/*.test.ts", "examples/**/*.test.ts", "reference/**/*.test.ts", "scripts/**/*.test.ts"],
+    include: [
+      "{packages,operators}/*/{src,test}/**/*.test.ts",
+      "examples/**/*.test.ts",
+      "reference/**/*.test.ts",
+      "scripts/**/*.test.ts",
+    ],
     execArgv: ["--conditions=keelson-source"],
     pool: "forks",
     reporters: ["default", "./scripts/summary-reporter.ts"],

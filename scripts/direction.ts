@@ -29,12 +29,19 @@ function fileProblems(name: string, path: string, allowed: readonly string[]): s
   const file = relative(root, path).split(sep).join("/");
   const source = readFileSync(path, "utf8");
   const problems: string[] = [];
-  for (const match of source.matchAll(/(?:^|\n)(import|export)\s(type\s)?[^;'"]*?from\s+"([^"]+)"|import\("([^"]+)"\)/g)) {
+  for (const match of source.matchAll(
+    /(?:^|\n)(import|export)\s(type\s)?[^;'"]*?from\s+"([^"]+)"|import\("([^"]+)"\)/g,
+  )) {
     const target = match[3] ?? match[4] ?? "";
-    const own = /^@keelson\/([^/]+)/.exec(target)?.[1] ?? (/^keelson(\/|$)/.test(target) ? "keelson" : undefined);
-    if (own && own !== name && !allowed.includes(own)) problems.push(`${file}: ${name} must not import ${target}`);
+    const own =
+      /^@keelson\/([^/]+)/.exec(target)?.[1] ?? (/^keelson(\/|$)/.test(target) ? "keelson" : undefined);
+    if (own && own !== name && !allowed.includes(own))
+      problems.push(`${file}: ${name} must not import ${target}`);
     if (own === name) problems.push(`${file}: a package enters itself by relative paths, not by ${target}`);
-    if (target.startsWith("../") && !join(path, "..", target).startsWith(join(root, "packages", name) + sep)) {
+    if (
+      target.startsWith("../") &&
+      !join(path, "..", target).startsWith(join(root, "packages", name) + sep)
+    ) {
       problems.push(`${file}: ${target} leaves the package; import it by its name`);
     }
     if (name === "core" && target.startsWith("node:") && !match[2]) {

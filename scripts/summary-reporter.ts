@@ -24,7 +24,8 @@ export default class SummaryReporter implements Reporter {
     printGroups(log, "skipped", by("skipped"), (test) => skipNote(test));
     printGroups(log, "simulated", simulated, (test) => test.meta().simulated ?? "");
     const passed = by("passed").length;
-    if (simulated.length > 0) log(`${passed - simulated.length} on real processes, ${simulated.length} simulated`);
+    if (simulated.length > 0)
+      log(`${passed - simulated.length} on real processes, ${simulated.length} simulated`);
     const failed = by("failed").length + broken;
     const skipped = by("skipped").length;
     log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ""}`);

@@ -1,0 +1,70 @@
+/** EtcdBackup and EtcdBackupSchedule: one verified copy, and many over time. */
+import { immutable, type ObjectOf, resource, z } from "keelson";
+import { storeSchema } from "./cluster.ts";
+
+export const EtcdBackup = resource({
+  group: "etcd.keelson.dev",
+  kind: "EtcdBackup",
+  version: "v1",
+  shortNames: ["etcdbackup"],
+  spec: z
+    .object({
+      cluster: z.string().min(1).describe("The EtcdCluster in this namespace."),
+      store: storeSchema,
+      verify: z.boolean().default(true).describe("Restores the copy into a scratch member before it counts."),
+    })
+    .check(immutable("a backup is taken once; make another")),
+  status: z.object({
+    phase: z.enum(["Pending", "Copying", "Verifying", "Done", "Failed"]).optional(),
+    name: z.string().optional().describe("The object's name in the store."),
+    revision: z.string().optional(),
+    sizeBytes: z.string().optional(),
+    sha256: z.string().optional(),
+    etcdVersion: z.string().optional(),
+    clusterId: z.string().optional(),
+    takenAt: z.string().optional(),
+    verifiedAt: z.string().optional(),
+    keys: z.int().optional(),
+  }),
+  columns: {
+    Cluster: ".spec.cluster",
+    Phase: ".status.phase",
+    Revision: ".status.revision",
+    Size: ".status.sizeBytes",
+  },
+});
+
+export const EtcdBackupSchedule = resource({
+  group: "etcd.keelson.dev",
+  kind: "EtcdBackupSchedule",
+  version: "v1",
+  spec: z.object({
+    cluster: z.string().min(1),
+    schedule: z.string().describe("A cron expression."),
+    timeZone: z.string().default("UTC"),
+    suspend: z.boolean().default(false),
+    store: storeSchema,
+    keep: z
+      .object({
+        count: z.int().min(1).default(7),
+        maxAgeHours: z.int().min(1).optional(),
+      })
+      .default({ count: 7 })
+      .describe("The newest verified backup is never removed."),
+  }),
+  status: z.object({
+    lastScheduled: z.string().optional(),
+    lastSuccessful: z.string().optional(),
+    next: z.string().optional(),
+    backups: z.int().optional(),
+  }),
+  columns: {
+    Cluster: ".spec.cluster",
+    Schedule: ".spec.schedule",
+    Last: { path: ".status.lastSuccessful", type: "date" },
+    Backups: ".status.backups",
+  },
+});
+
+export type EtcdBackupObject = ObjectOf<typeof EtcdBackup>;
+export type EtcdBackupScheduleObject = ObjectOf<typeof EtcdBackupSchedule>;

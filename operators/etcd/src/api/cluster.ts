@@ -1,0 +1,180 @@
+/** EtcdCluster: what a user asks for and what the operator reports. */
+import { cel, immutable, type ObjectOf, preserveUnknown, quantity, resource, z } from "keelson";
+
+/** One member as the operator knows it. It is stored before anything is done to the member: intent first. */
+const member = z.object({
+  name: z.string().describe("Pod, claim and etcd name; never used twice in the life of a cluster."),
+  id: z.string().optional().describe("etcd's member id in hexadecimal; empty until etcd has answered."),
+  phase: z
+    .enum(["Seed", "Joining", "Learner", "Voter", "Leaving"])
+    .describe("Where the member stands in its life."),
+  version: z.string().optional().describe("The version it runs, as it says itself."),
+  ready: z.boolean().optional(),
+  leader: z.boolean().optional(),
+  revision: z.string().optional().describe("The newest revision it has applied."),
+  lag: z.int().optional().describe("How many raft entries it is behind the leader."),
+  dbSizeBytes: z.string().optional(),
+  claimUid: z
+    .string()
+    .optional()
+    .describe("The volume that holds its data; another one means that the data is gone."),
+  message: z.string().optional(),
+});
+
+const tls = z.object({
+  mode: z
+    .enum(["Managed", "Secret"])
+    .default("Managed")
+    .describe(
+      "Managed: the operator keeps a certificate authority and rotates. Secret: you give the certificates.",
+    ),
+  secretName: z.string().optional().describe("With mode Secret: a Secret with ca.crt, tls.crt and tls.key."),
+});
+
+const backupStore = z.object({
+  claim: z
+    .object({ name: z.string(), path: z.string().default("") })
+    .optional()
+    .describe("A PersistentVolumeClaim."),
+  s3: z
+    .object({
+      endpoint: z.string().describe("URL of the S3-compatible service."),
+      region: z.string().default("us-east-1"),
+      bucket: z.string().min(1),
+      prefix: z.string().default(""),
+      credentialsSecret: z.string().describe("A Secret with accessKeyId and secretAccessKey."),
+    })
+    .optional(),
+});
+
+/** Where backups lie: one of the two. */
+export const storeSchema = backupStore.check(
+  cel("has(self.claim) != has(self.s3)", "give exactly one of claim and s3"),
+);
+export type BackupStore = z.output<typeof storeSchema>;
+
+export const EtcdCluster = resource({
+  group: "etcd.keelson.dev",
+  kind: "EtcdCluster",
+  version: "v1",
+  shortNames: ["etcd"],
+  categories: ["all"],
+  spec: z.object({
+    size: z.int().min(1).max(9).default(3).describe("How many voting members."),
+    version: z
+      .string()
+      .regex(/^[0-9]+\.[0-9]+\.[0-9]+$/)
+      .describe("The etcd version, such as 3.6.14. One minor up at a time is done for you."),
+    image: z
+      .string()
+      .default("gcr.io/etcd-development/etcd")
+      .describe("The image's repository; the tag is v and the version."),
+    storage: z
+      .object({
+        size: quantity().default("1Gi").describe("Grows when raised; cannot shrink."),
+        className: z.string().optional().check(immutable("the storage class cannot be changed")),
+        quotaBytes: z.int().min(0).optional().describe("etcd's quota-backend-bytes."),
+      })
+      .default({ size: "1Gi" }),
+    resources: preserveUnknown().optional().describe("Requests and limits of the etcd container."),
+    pod: z
+      .object({
+        labels: z.record(z.string(), z.string()).optional(),
+        annotations: z.record(z.string(), z.string()).optional(),
+        nodeSelector: z.record(z.string(), z.string()).optional(),
+        affinity: preserveUnknown().optional(),
+        tolerations: z.array(preserveUnknown()).optional(),
+        topologySpreadConstraints: z.array(preserveUnknown()).optional(),
+        priorityClassName: z.string().optional(),
+      })
+      .optional()
+      .describe("What the members' pods carry beside etcd."),
+    settings: z
+      .object({
+        heartbeatIntervalMs: z.int().min(1).optional(),
+        electionTimeoutMs: z.int().min(1).optional(),
+        snapshotCount: z.int().min(1).optional(),
+        autoCompactionMode: z.enum(["periodic", "revision"]).optional(),
+        autoCompactionRetention: z.string().optional(),
+        maxRequestBytes: z.int().min(1).optional(),
+        logLevel: z.enum(["debug", "info", "warn", "error"]).optional(),
+      })
+      .default({})
+      .describe("etcd's own settings; a change rolls through the members one by one."),
+    tls: z.object({ peer: tls.optional(), client: tls.optional() }).optional(),
+    auth: z
+      .object({ rootSecret: z.string().describe("A Secret with the key password.") })
+      .optional()
+      .describe("Turns on authentication with the user root."),
+    defragmentation: z
+      .object({
+        schedule: z.string().describe("A cron expression."),
+        timeZone: z.string().default("UTC"),
+        minReclaimableBytes: z.int().min(0).default(209_715_200),
+      })
+      .optional(),
+    restoreFrom: z
+      .object({
+        backup: z.string().optional().describe("An EtcdBackup in this namespace."),
+        store: storeSchema.optional().describe("Where the backup lies, when its EtcdBackup is gone."),
+        name: z.string().optional().describe("The backup's name in the store."),
+        bumpRevisions: z.int().min(0).default(1_000_000_000),
+      })
+      .optional()
+      .check(immutable("a cluster is restored once, when it is created")),
+    recovery: z
+      .object({
+        quorumLoss: z
+          .enum(["Manual", "Automatic"])
+          .default("Manual")
+          .describe("Manual waits for the annotation etcd.keelson.dev/approve-recovery."),
+        nodeLossTimeoutSeconds: z.int().min(10).default(300),
+      })
+      .default({ quorumLoss: "Manual", nodeLossTimeoutSeconds: 300 }),
+    deletion: z
+      .object({
+        volumes: z.enum(["Keep", "Remove"]).default("Keep"),
+        finalBackup: storeSchema
+          .optional()
+          .describe("Takes and verifies a last backup before anything is removed."),
+      })
+      .default({ volumes: "Keep" }),
+    paused: z.boolean().default(false).describe("The operator watches and reports, and does nothing."),
+    hibernate: z.boolean().default(false).describe("Stops all members and keeps their data."),
+  }),
+  status: z.object({
+    phase: z.string().optional().describe("One word for kubectl get; conditions say more."),
+    clusterId: z
+      .string()
+      .optional()
+      .describe("Set once, when the first member answers; compared ever after."),
+    members: z.array(member).optional(),
+    readyMembers: z.int().optional(),
+    nextMember: z.int().optional().describe("The number of the next member's name; it only grows."),
+    version: z.string().optional().describe("The lowest version among the voters."),
+    targetVersion: z.string().optional().describe("The version being rolled out now."),
+    leader: z.string().optional(),
+    selector: z.string().optional(),
+    lastDefragmentation: z.string().optional(),
+    lastKnownRevision: z.string().optional(),
+    recovery: z
+      .object({ survivor: z.string(), revision: z.string(), lost: z.string() })
+      .optional()
+      .describe("What a recovery from quorum loss would start from, and what it would lose."),
+  }),
+  scale: {
+    specReplicasPath: ".spec.size",
+    statusReplicasPath: ".status.readyMembers",
+    labelSelectorPath: ".status.selector",
+  },
+  columns: {
+    Size: ".spec.size",
+    Ready: ".status.readyMembers",
+    Version: ".status.version",
+    Leader: ".status.leader",
+    Phase: ".status.phase",
+  },
+});
+
+export type EtcdClusterObject = ObjectOf<typeof EtcdCluster>;
+export type Member = z.output<typeof member>;
