@@ -1,4 +1,27 @@
 /** Nouns and pure rules of Kubernetes, without I/O. */
+
+export {
+  type ConditionUpdate,
+  findCondition,
+  isConditionFalse,
+  isConditionTrue,
+  removeCondition,
+  setCondition,
+} from "./conditions.ts";
+export { CoreError, type CoreErrorCode } from "./errors.ts";
+export { goQuote } from "./go-quote.ts";
+export {
+  canonicalJson,
+  compareBytes,
+  deepCopy,
+  deepEqual,
+  deepFreeze,
+  isRawNumber,
+  numberFromDigits,
+  parseJson,
+  type RawNumber,
+  stringifyJson,
+} from "./json.ts";
 export {
   type AnyKind,
   apiVersionOf,
@@ -12,6 +35,22 @@ export {
   resourcePath,
   type Scope,
 } from "./kind.ts";
+export {
+  annotationsBytes,
+  byteLength,
+  generateName,
+  maxAnnotationsBytes,
+  maxGeneratedBase,
+  type NameRule,
+  randomSuffix,
+  validateAnnotationKey,
+  validateDns1035Label,
+  validateDns1123Label,
+  validateDns1123Subdomain,
+  validateGenerateName,
+  validateLabelValue,
+  validateQualifiedName,
+} from "./names.ts";
 export {
   type Condition,
   type JsonObject,
@@ -44,4 +83,28 @@ export type {
   RunOptions,
   World,
 } from "./ports.ts";
+export { Quantity, type QuantityFormat } from "./quantity.ts";
+export {
+  escapeFieldValue,
+  everything,
+  type FieldRequirement,
+  type FieldSelector,
+  formatFieldSelector,
+  formatLabelSelector,
+  type LabelOperator,
+  type LabelRequirement,
+  type LabelSelector,
+  type LabelSelectorObject,
+  labelRequirement,
+  labelSelectorFrom,
+  labelSelectorFromLabels,
+  matchesFields,
+  matchesLabels,
+  nothing,
+  parseFieldSelector,
+  parseLabelSelector,
+  requiredFieldValue,
+  requiredLabelValue,
+} from "./selector.ts";
 export type { Status, StatusCause, StatusDetails, StatusReason } from "./status.ts";
+export { formatDuration, formatMicroTime, formatTime, parseDuration, parseTime } from "./time.ts";

@@ -1,0 +1,145 @@
+/** Plain JSON values: parse and print without losing large integers, compare, copy, freeze. */
+import type { JsonObject, JsonValue } from "./object.ts";
+
+/** An integer beyond 2^53 that only passes through: `JSON.stringify` prints its digits unchanged. */
+export interface RawNumber {
+  readonly rawJSON: string;
+}
+
+interface JsonWithSource {
+  rawJSON(text: string): RawNumber;
+  isRawJSON(value: unknown): value is RawNumber;
+  parse(
+    text: string,
+    reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
+  ): JsonValue;
+}
+
+const json = JSON as unknown as JsonWithSource;
+
+/** Sixteen digits in a row where a number may start: only such a text pays for the slow parse. */
+const longNumber = /(?:^|[:[,\s])-?\d{16}/;
+const integer = /^-?\d+$/;
+
+export function isRawNumber(value: unknown): value is RawNumber {
+  return typeof value === "object" && value !== null && json.isRawJSON(value);
+}
+
+/** A number of any size: a `number` where that is exact, a raw number otherwise. */
+export function numberFromDigits(digits: string): JsonValue {
+  const value = Number(digits);
+  return Number.isSafeInteger(value) ? value : (json.rawJSON(digits) as unknown as JsonObject);
+}
+
+/**
+ * Parses JSON. Integers beyond 2^53 become raw numbers (see {@link isRawNumber}) that print as they were
+ * read; everything else is what `JSON.parse` returns.
+ */
+export function parseJson(text: string): JsonValue {
+  if (!longNumber.test(text)) return JSON.parse(text) as JsonValue;
+  return json.parse(text, (_key, value, context) =>
+    typeof value === "number" &&
+    !Number.isSafeInteger(value) &&
+    context.source !== undefined &&
+    integer.test(context.source)
+      ? json.rawJSON(context.source)
+      : value,
+  );
+}
+
+/** `JSON.stringify`, for a value that is known to be JSON. */
+export function stringifyJson(value: unknown): string {
+  return JSON.stringify(value);
+}
+
+/** Order of two strings by their UTF-8 bytes, which is how the API server sorts; UTF-16 order differs above U+FFFF. */
+export function compareBytes(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let i = 0; i < length; i++) {
+    const x = a.charCodeAt(i);
+    const y = b.charCodeAt(i);
+    if (x === y) continue;
+    if (x >= 0xd800 && y >= 0xd800) {
+      const xSurrogate = x <= 0xdfff;
+      const ySurrogate = y <= 0xdfff;
+      if (xSurrogate !== ySurrogate) return xSurrogate ? 1 : -1;
+    }
+    return x < y ? -1 : 1;
+  }
+  return a.length === b.length ? 0 : a.length < b.length ? -1 : 1;
+}
+
+/** JSON with object keys in byte order and no white space: equal values print alike. */
+export function canonicalJson(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
+  if (json.isRawJSON(value)) return value.rawJSON;
+  const object = value as Record<string, unknown>;
+  const parts: string[] = [];
+  for (const key of Object.keys(object).sort(compareBytes)) {
+    const item = object[key];
+    if (item !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(item)}`);
+  }
+  return `{${parts.join(",")}}`;
+}
+
+const hasOwn = Object.prototype.hasOwnProperty;
+
+/** Whether two JSON values are the same; a property that is `undefined` counts as absent. */
+export function deepEqual(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a)) {
+    if (!Array.isArray(b) || a.length !== b.length) return false;
+    for (let i = 0; i < a.length; i++) if (!deepEqual(a[i], b[i])) return false;
+    return true;
+  }
+  if (Array.isArray(b)) return false;
+  const left = a as Record<string, unknown>;
+  const right = b as Record<string, unknown>;
+  let count = 0;
+  for (const key in left) {
+    const value = left[key];
+    if (value === undefined) continue;
+    count++;
+    if (!hasOwn.call(right, key) || !deepEqual(value, right[key])) return false;
+  }
+  for (const key in right) if (right[key] !== undefined) count--;
+  return count === 0;
+}
+
+/** Sets a property even when its name is `__proto__`, which JSON allows. */
+export function setKey(object: Record<string, unknown>, key: string, value: unknown): void {
+  if (key === "__proto__") {
+    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  } else {
+    object[key] = value;
+  }
+}
+
+/** A copy that shares nothing with the original but frozen raw numbers. For JSON only: no dates, no classes. */
+export function deepCopy<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    const out = new Array(value.length);
+    for (let i = 0; i < value.length; i++) out[i] = deepCopy(value[i]);
+    return out as T;
+  }
+  const object = value as Record<string, unknown>;
+  if (object.rawJSON !== undefined && json.isRawJSON(object)) return value;
+  const out: Record<string, unknown> = {};
+  for (const key in object) {
+    const item = object[key];
+    setKey(out, key, typeof item === "object" && item !== null ? deepCopy(item) : item);
+  }
+  return out as T;
+}
+
+/** Freezes a value and all it contains, and returns it. What is frozen already is taken to be frozen below. */
+export function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  if (Array.isArray(value)) for (const item of value) deepFreeze(item);
+  else for (const key in value) deepFreeze(value[key]);
+  return value;
+}

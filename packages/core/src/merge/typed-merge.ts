@@ -1,0 +1,151 @@
+/** Lays an applied configuration over a live object, type by type. */
+import { setKey } from "../json.ts";
+import type { JsonObject, JsonValue } from "../object.ts";
+import type { PathElement } from "./path.ts";
+import { type Atom, type ListType, type MapType, type TypeRef, typeOfField } from "./schema.ts";
+import { deduceAtom, formOf, isEmptyMap, isMap, itemElement, type Value } from "./typed.ts";
+
+/**
+ * The live value with the configuration laid over it: nothing is removed, leaves of the configuration win,
+ * lists keep the live order except where the configuration orders shared items otherwise.
+ *
+ * Both must fit the type. The result shares what did not change, and is `live` itself when nothing did.
+ */
+export function mergeTyped(live: Value, config: Value, type: TypeRef): Value {
+  return merge(live, config, type.atom);
+}
+
+function merge(live: Value, config: Value, open: Atom): Value {
+  if (config === undefined) return mergeAs(deduceAtom(open, live), live, config);
+  // A value that changed its form counts as replaced: the configuration's form decides alone.
+  return mergeAs(deduceAtom(open, config), live, config);
+}
+
+function mergeAs(atom: Atom, live: Value, config: Value): Value {
+  switch (formOf(atom)) {
+    case "map": {
+      const map = atom.map as MapType;
+      const left = isMap(live) ? live : undefined;
+      const right = isMap(config) ? config : undefined;
+      const empty = (left === undefined || isEmptyMap(left)) && (right === undefined || isEmptyMap(right));
+      return map.atomic || empty ? leaf(live, config) : mergeMaps(map, left, right);
+    }
+    case "list": {
+      const list = atom.list as ListType;
+      const left = Array.isArray(live) ? live : undefined;
+      const right = Array.isArray(config) ? config : undefined;
+      const empty = (left?.length ?? 0) === 0 && (right?.length ?? 0) === 0;
+      return list.atomic || empty ? leaf(live, config) : mergeLists(list, left ?? [], right ?? []);
+    }
+    default:
+      return leaf(live, config);
+  }
+}
+
+function leaf(live: Value, config: Value): Value {
+  if (config === undefined) return live;
+  return live !== undefined && live !== config && sameLeaf(live, config) ? live : config;
+}
+
+function sameLeaf(a: Value, b: Value): boolean {
+  if (a === b) return true;
+  if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
+  if (Array.isArray(a) || Array.isArray(b)) {
+    if (!Array.isArray(a) || !Array.isArray(b) || a.length !== b.length) return false;
+    for (let i = 0; i < a.length; i++) if (!sameLeaf(a[i], b[i])) return false;
+    return true;
+  }
+  const keys = Object.keys(a);
+  if (keys.length !== Object.keys(b).length) return false;
+  for (const key of keys) if (!Object.hasOwn(b, key) || !sameLeaf(a[key], b[key])) return false;
+  return true;
+}
+
+function mergeMaps(map: MapType, live: JsonObject | undefined, config: JsonObject | undefined): Value {
+  if (config === undefined) return live;
+  if (live === undefined) live = {};
+  let out: JsonObject | undefined;
+  for (const name in config) {
+    const right: Value = config[name];
+    if (right === undefined) continue;
+    const left: Value = Object.hasOwn(live, name) ? live[name] : undefined;
+    const type = typeOfField(map, name);
+    const merged = type === undefined ? right : merge(left, right, type.atom);
+    if (merged === left) continue;
+    out ??= { ...live };
+    if (merged === undefined) delete out[name];
+    else setKey(out, name, merged);
+  }
+  return out ?? live;
+}
+
+interface Indexed {
+  readonly elements: readonly PathElement[];
+  /** A duplicated item is never merged with anything: it maps to null. */
+  readonly items: ReadonlyMap<PathElement, JsonValue>;
+}
+
+function indexItems(list: ListType, values: readonly JsonValue[]): Indexed {
+  const items = new Map<PathElement, JsonValue>();
+  const elements = values.map((value) => {
+    const element = itemElement(list, value);
+    items.set(element, items.has(element) ? null : value);
+    return element;
+  });
+  return { elements, items };
+}
+
+/**
+ * Items of the live list keep their places, with the configuration's new items let in where they stand
+ * relative to the shared ones; shared items follow the configuration's order.
+ */
+function mergeLists(list: ListType, live: readonly JsonValue[], config: readonly JsonValue[]): Value {
+  const left = indexItems(list, live);
+  const right = indexItems(list, config);
+  const shared = right.elements.filter((element) => left.items.has(element));
+  const taken = new Set<PathElement>();
+  const out: JsonValue[] = [];
+  const push = (value: Value) => {
+    if (value !== undefined) out.push(value);
+  };
+  const takeConfig = (element: PathElement) => {
+    taken.add(element);
+    push(merge(left.items.get(element), right.items.get(element), list.element.atom));
+  };
+  let nextShared = 0;
+  let l = 0;
+  let r = 0;
+  while (l < live.length || r < config.length) {
+    if (l < live.length && r < config.length) {
+      const element = left.elements[l] as PathElement;
+      if (element === right.elements[r]) {
+        takeConfig(element);
+        l++;
+        r++;
+        nextShared++;
+        continue;
+      }
+      if (right.items.has(element) && nextShared < shared.length && shared[nextShared] !== element) {
+        l++;
+        continue;
+      }
+    }
+    if (l < live.length) {
+      const element = left.elements[l] as PathElement;
+      if (!right.items.has(element)) {
+        push(merge(live[l], undefined, list.element.atom));
+        l++;
+        continue;
+      }
+      if (taken.has(element)) l++;
+    }
+    if (r < config.length) {
+      const element = right.elements[r] as PathElement;
+      takeConfig(element);
+      r++;
+      if (nextShared < shared.length && shared[nextShared] === element) nextShared++;
+    }
+  }
+  if (out.length === live.length && out.every((item, i) => item === live[i])) return live as JsonValue[];
+  return out.length > 0 ? out : undefined;
+}
