@@ -4,6 +4,7 @@ import type { Status, StatusReason } from "@keelson/core";
 /**
  * - `Timeout`: no answer in time, and asking again is safe.
  * - `ConnectionFailed`: no connection; nothing was sent.
+ * - `ServerUntrusted`: the server's certificate is not what it must be; nothing was sent.
  * - `ConnectionLost`: the connection broke after the request was sent.
  * - `OutcomeUnknown`: a write was sent and its answer never came. It may or may not have happened.
  * - `StreamSilent`: a watch said nothing for longer than its server promises to stay silent.
@@ -17,6 +18,7 @@ import type { Status, StatusReason } from "@keelson/core";
 export type ClientErrorCode =
   | "Timeout"
   | "ConnectionFailed"
+  | "ServerUntrusted"
   | "ConnectionLost"
   | "OutcomeUnknown"
   | "StreamSilent"
@@ -162,6 +164,21 @@ export function isOutcomeUnknown(error: unknown): error is ClientError {
   if (error.code === "OutcomeUnknown") return true;
   return error instanceof ApiError && error.write && error.code >= 500 && error.retryAfterMs === undefined;
 }
+
+/** Whether it failed before a byte of the request left us: sending it anew can do no harm. */
+export function isUnsent(error: unknown): error is ClientError {
+  return error instanceof ClientError && unsentCodes.has(error.code);
+}
+
+const unsentCodes: ReadonlySet<ClientErrorCode | number> = new Set<ClientErrorCode>([
+  "ConnectionFailed",
+  "ServerUntrusted",
+  "InvalidRequest",
+  "KubeconfigInvalid",
+  "CertificateUnreadable",
+  "CredentialPlugin",
+  "CredentialUnreadable",
+]);
 
 /** Whether asking again later may succeed without anyone changing anything. */
 export function isTransient(error: unknown): boolean {

@@ -1,7 +1,7 @@
 /** One request from its settings to its JSON: timeouts, retries, and errors that say what we were doing. */
 import type { Clock, HttpHeaders, HttpPort, HttpResponse, JsonValue, Random, Status } from "@keelson/core";
 import { Backoff, pause } from "./backoff.ts";
-import { ApiError, ClientError } from "./errors.ts";
+import { ApiError, ClientError, isUnsent } from "./errors.ts";
 
 /** One call on the API server. */
 export interface Call {
@@ -150,9 +150,8 @@ export class Requester {
   #explain(call: Call, cause: unknown, scope: Scope, timeoutMs: number): unknown {
     if (call.signal?.aborted) return call.signal.reason;
     if (cause instanceof ApiError) return cause;
-    if (cause instanceof ClientError && cause.code === "ConnectionFailed" && !scope.expired) {
-      return new ClientError("ConnectionFailed", `cannot ${call.doing}: ${cause.message}`, { cause });
-    }
+    if (isUnsent(cause))
+      return new ClientError(cause.code, `cannot ${call.doing}: ${cause.message}`, { cause });
     const what = scope.expired ? `no answer within ${timeoutMs} ms` : messageOf(cause);
     if (isWrite(call.method)) {
       const advice = "it may or may not have happened; read the object to find out";
@@ -245,7 +244,7 @@ async function refusal(call: Call, response: HttpResponse): Promise<ApiError> {
 }
 
 /** The server's `Status`, or one made of what a proxy said instead. */
-function statusOf(text: string, code: number): Status {
+export function statusOf(text: string, code: number): Status {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === "object" && value !== null && (value as Status).kind === "Status") {

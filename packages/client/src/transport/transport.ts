@@ -1,0 +1,343 @@
+/** The HTTP port over sockets: pooled HTTP/1.1, one connection per stream, credentials that may change. */
+import type { Duplex } from "node:stream";
+import type { SecureContext } from "node:tls";
+import type { Clock, HttpHeaders, HttpPort, HttpRequest, HttpResponse, HttpUpgrade } from "@keelson/core";
+import type { Dispatcher, Pool } from "undici";
+import { ApiError, ClientError } from "../errors.ts";
+import { collect, statusOf } from "../requester.ts";
+import { systemClock } from "../system.ts";
+import { type DialTarget, dial, parseServer, type ServerAddress } from "./dial.ts";
+import { connectionFailed, connectionLost } from "./failures.ts";
+import { ResponseBody } from "./response-body.ts";
+
+/** Who we are at this moment. */
+export interface Credential {
+  readonly headers?: HttpHeaders;
+  /** PEM. */
+  readonly certificate?: string;
+  readonly key?: string;
+}
+
+export interface Credentials {
+  /** Cheap while nothing changed: it is asked before every request. */
+  current(): Promise<Credential>;
+  /** The server answered 401 to `credential`. True when another try with `current()` may fare better. */
+  refused(credential: Credential): Promise<boolean>;
+}
+
+export interface TransportSettings {
+  /** `https://host:port/prefix`, `http://…` or `unix:/path`. */
+  readonly server: string;
+  /** PEM of the authorities that may have signed the server's certificate; the system's when absent. */
+  readonly ca?: string;
+  /** The name in the server's certificate, when it is not the host's. */
+  readonly serverName?: string;
+  /** Trusts any server. */
+  readonly insecure?: boolean;
+  readonly credentials?: Credentials;
+  readonly proxy?: string;
+  /** Requests under way at the same time, streams apart; more wait their turn. 32 unless told. */
+  readonly connections?: number;
+  /** Uses HTTP/2 for requests where the server offers it; HTTP/1.1 costs less unless there are very many. */
+  readonly http2?: boolean;
+  readonly clock?: Clock;
+}
+
+export interface Transport extends HttpPort {
+  upgrade(request: HttpRequest): Promise<HttpUpgrade>;
+  /** Breaks what still streams, lets requests finish. */
+  close(): Promise<void>;
+}
+
+/** The pools that belong to one client certificate. */
+interface Pools {
+  readonly identity: string;
+  readonly requests: Pool;
+  readonly streams: Pool;
+}
+
+/** Servers close idle connections after 90 s and more; staying well below avoids sending into a closing one. */
+const idleMs = 30_000;
+
+export function createTransport(settings: TransportSettings): Transport {
+  return new UndiciTransport(settings);
+}
+
+class UndiciTransport implements Transport {
+  readonly #settings: TransportSettings;
+  readonly #server: ServerAddress;
+  readonly #proxy: URL | undefined;
+  #pools: Promise<Pools> | undefined;
+  #identity = "";
+  #closed = false;
+
+  constructor(settings: TransportSettings) {
+    this.#settings = settings;
+    this.#server = parseServer(settings.server);
+    this.#proxy = settings.proxy && !this.#server.socketPath ? parseProxy(settings.proxy) : undefined;
+  }
+
+  async request(request: HttpRequest): Promise<HttpResponse> {
+    const credential = await this.#credential();
+    const response = await this.#send(request, credential);
+    if (response.status !== 401 || !(await this.#settings.credentials?.refused(credential))) return response;
+    await collect(response, 64 << 10);
+    return await this.#send(request, await this.#credential());
+  }
+
+  async upgrade(request: HttpRequest): Promise<HttpUpgrade> {
+    const credential = await this.#credential();
+    const { streams } = await this.#poolsFor(credential);
+    const exchange = new Exchange(this.#server.text, request.signal);
+    const { upgrade, connection: _connection, ...headers } = { ...request.headers, ...credential.headers };
+    streams.dispatch(
+      {
+        ...this.#dispatchOptions(request, headers),
+        upgrade: typeof upgrade === "string" ? upgrade : "websocket",
+      },
+      exchange,
+    );
+    const answer = await exchange.response;
+    if ("socket" in answer) {
+      return { protocol: protocolOf(answer.headers), stream: checkAccept(answer, request) };
+    }
+    const text = (await collect(answer, 1 << 20)).toString("utf8");
+    throw new ApiError(statusOf(text, answer.status), { doing: `upgrade ${request.path}` });
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    const pools = await this.#pools?.catch(() => undefined);
+    await Promise.all([pools?.streams.destroy(), pools?.requests.close()]);
+  }
+
+  async #credential(): Promise<Credential> {
+    return (await this.#settings.credentials?.current()) ?? {};
+  }
+
+  async #send(request: HttpRequest, credential: Credential): Promise<HttpResponse> {
+    const pools = await this.#poolsFor(credential);
+    const exchange = new Exchange(this.#server.text, request.signal);
+    const pool = request.streaming ? pools.streams : pools.requests;
+    pool.dispatch(this.#dispatchOptions(request, { ...request.headers, ...credential.headers }), exchange);
+    const answer = await exchange.response;
+    if ("socket" in answer)
+      throw new ClientError("InvalidResponse", "the server left HTTP without being asked");
+    return answer;
+  }
+
+  #dispatchOptions(request: HttpRequest, headers: HttpHeaders): Dispatcher.DispatchOptions {
+    return {
+      method: request.method,
+      path: this.#server.prefix + request.path,
+      headers: headers as Record<string, string | string[] | undefined>,
+      body: request.body,
+      // Time is the caller's business: it has a clock that can be held.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    };
+  }
+
+  async #poolsFor(credential: Credential): Promise<Pools> {
+    if (this.#closed) throw new ClientError("ConnectionFailed", "the client was closed");
+    const identity = `${credential.certificate ?? ""}\n${credential.key ?? ""}`;
+    if (this.#pools && identity === this.#identity) return await this.#pools;
+    const old = this.#pools;
+    this.#identity = identity;
+    this.#pools = this.#createPools(identity, credential);
+    // What still runs on the old certificate may finish; undici closes each connection after that.
+    old?.then((pools) => Promise.all([pools.requests.close(), pools.streams.close()])).catch(() => {});
+    return await this.#pools;
+  }
+
+  async #createPools(identity: string, credential: Credential): Promise<Pools> {
+    const { default: PoolClass } = await import("undici/lib/dispatcher/pool.js");
+    const { connections, http2, clock = systemClock } = this.#settings;
+    const target: DialTarget = {
+      server: this.#server,
+      proxy: this.#proxy,
+      clock,
+      serverName: this.#settings.serverName,
+      insecure: this.#settings.insecure,
+      secureContext: this.#server.secure ? await this.#secureContext(credential) : undefined,
+    };
+    const origin = originOf(this.#server);
+    const connectWith = (alpn: readonly string[]) => connector({ ...target, alpn });
+    const common = { pipelining: 1, keepAliveTimeout: idleMs, keepAliveMaxTimeout: idleMs };
+    return {
+      identity,
+      requests: new PoolClass(origin, {
+        ...common,
+        connections: connections ?? 32,
+        allowH2: http2 ?? false,
+        connect: connectWith(http2 ? ["h2", "http/1.1"] : ["http/1.1"]),
+      }),
+      streams: new PoolClass(origin, { ...common, allowH2: false, connect: connectWith(["http/1.1"]) }),
+    };
+  }
+
+  /** Made once for all connections: reading the certificates again for each would cost more than its handshake. */
+  async #secureContext(credential: Credential): Promise<SecureContext> {
+    const { createSecureContext } = await import("node:tls");
+    const { ca } = this.#settings;
+    const check = (what: string, options: Parameters<typeof createSecureContext>[0]) => {
+      try {
+        return createSecureContext(options);
+      } catch (cause) {
+        const message = cause instanceof Error ? cause.message : String(cause);
+        throw new ClientError(
+          "CertificateUnreadable",
+          `the ${what} cannot be used: ${message}; it must be PEM`,
+          { cause },
+        );
+      }
+    };
+    if (ca !== undefined) check("cluster's certificate-authority", { ca });
+    return check("client certificate and its key", {
+      ca: ca ?? (await systemAuthorities()),
+      cert: credential.certificate,
+      key: credential.key,
+    });
+  }
+}
+
+/** Node's own list and, where Node can read it, the machine's: kubectl trusts the latter. */
+async function systemAuthorities(): Promise<string[] | undefined> {
+  const tls = await import("node:tls");
+  return "getCACertificates" in tls
+    ? [...tls.getCACertificates("bundled"), ...tls.getCACertificates("system")]
+    : undefined;
+}
+
+function connector(target: DialTarget) {
+  return (
+    _options: object,
+    callback: (...result: [Error, null] | [null, Awaited<ReturnType<typeof dial>>]) => void,
+  ) => {
+    dial(target).then(
+      (socket) => callback(null, socket),
+      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
+    );
+  };
+}
+
+function originOf(server: ServerAddress): string {
+  const host = server.host.includes(":") ? `[${server.host}]` : server.host;
+  return `${server.secure ? "https" : "http"}://${host}:${server.port}`;
+}
+
+function parseProxy(text: string): URL {
+  const url = URL.parse(/^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`);
+  if (url !== null && ["http:", "https:", "socks5:", "socks5h:"].includes(url.protocol)) return url;
+  throw new ClientError(
+    "KubeconfigInvalid",
+    `the proxy address ${JSON.stringify(text)} cannot be used: its scheme must be http, https or socks5`,
+  );
+}
+
+type Upgraded = { readonly socket: Duplex; readonly headers: HttpHeaders };
+
+/** One request on its way through undici, up to the response or to the upgraded socket. */
+class Exchange implements Dispatcher.DispatchHandler {
+  readonly response: Promise<HttpResponse | Upgraded>;
+  readonly #server: string;
+  readonly #signal: AbortSignal | undefined;
+  #resolve!: (response: HttpResponse | Upgraded) => void;
+  #reject!: (error: unknown) => void;
+  #controller: Dispatcher.DispatchController | undefined;
+  #body: ResponseBody | undefined;
+  readonly #onAbort = () => this.#abort();
+
+  constructor(server: string, signal: AbortSignal | undefined) {
+    this.#server = server;
+    this.#signal = signal;
+    this.response = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    if (signal?.aborted) this.#reject(signal.reason);
+    else signal?.addEventListener("abort", this.#onAbort, { once: true });
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#signal?.aborted) controller.abort(asError(this.#signal.reason));
+  }
+
+  onResponseStart(controller: Dispatcher.DispatchController, status: number, headers: HttpHeaders): void {
+    if (status < 200) return;
+    this.#body = new ResponseBody({
+      pause: () => controller.pause(),
+      resume: () => controller.resume(),
+      cancel: () => {
+        this.#release();
+        controller.abort(new Error("the body was not wanted any more"));
+      },
+    });
+    this.#resolve({ status, headers, body: this.#body });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#body?.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#release();
+    this.#body?.end();
+  }
+
+  onRequestUpgrade(
+    _controller: Dispatcher.DispatchController,
+    _status: number,
+    headers: HttpHeaders,
+    socket: Duplex,
+  ): void {
+    this.#release();
+    this.#resolve({ socket, headers });
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, cause: Error): void {
+    this.#release();
+    const error = this.#signal?.aborted
+      ? this.#signal.reason
+      : this.#controller
+        ? connectionLost(this.#server, cause)
+        : connectionFailed(this.#server, cause);
+    this.#body?.fail(error);
+    this.#reject(error);
+  }
+
+  #abort(): void {
+    const reason: unknown = this.#signal?.reason;
+    this.#body?.fail(reason);
+    this.#reject(reason);
+    this.#controller?.abort(asError(reason));
+  }
+
+  #release(): void {
+    this.#signal?.removeEventListener("abort", this.#onAbort);
+  }
+}
+
+function asError(reason: unknown): Error {
+  return reason instanceof Error ? reason : new Error(String(reason));
+}
+
+function protocolOf(headers: HttpHeaders): string {
+  const value = headers["sec-websocket-protocol"] ?? headers["x-stream-protocol-version"] ?? "";
+  return typeof value === "string" ? value : (value[0] ?? "");
+}
+
+/** A proxy that replays an old answer would pass for a WebSocket otherwise. */
+function checkAccept(answer: Upgraded, request: HttpRequest): Duplex {
+  const key = request.headers?.["sec-websocket-key"];
+  if (typeof key !== "string") return answer.socket;
+  const { createHash } = process.getBuiltinModule("node:crypto");
+  const expected = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+  if (answer.headers["sec-websocket-accept"] === expected) return answer.socket;
+  answer.socket.destroy();
+  throw new ClientError(
+    "UpgradeRefused",
+    `cannot upgrade ${request.path}: the answer is not to our WebSocket request`,
+  );
+}
