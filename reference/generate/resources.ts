@@ -23,6 +23,8 @@ export interface ResourceFacts {
   storageVersionHash?: string;
   /** Group-version that the hash stands for, when it is not the resource's own. */
   storageVersion?: string;
+  /** DELETE answers with the object, and not with a Status. */
+  deleteReturnsObject?: true;
   subresources?: SubresourceFacts[];
 }
 
@@ -54,7 +56,7 @@ export function groupVersionFacts(observation: Observation): GroupVersionFacts[]
     ).map((entry) => asMap(entry, groupVersion));
     const resources = entries
       .filter((entry) => !nameOf(entry).includes("/"))
-      .map((entry) => resourceFacts(entry, entries, groupVersion, hashes));
+      .map((entry) => resourceFacts(entry, entries, groupVersion, hashes, observation.swagger));
     const service = observation.apiServices
       .map((item) => asMap(item.spec, "spec"))
       .find((spec) => (spec.group ?? "") === group && spec.version === version);
@@ -74,6 +76,7 @@ function resourceFacts(
   all: JsonMap[],
   groupVersion: string,
   hashes: ReadonlyMap<string, string>,
+  swagger: JsonMap,
 ): ResourceFacts {
   const name = nameOf(entry);
   const hash = entry.storageVersionHash === undefined ? undefined : asString(entry.storageVersionHash, name);
@@ -98,8 +101,19 @@ function resourceFacts(
     ...(entry.categories === undefined ? {} : { categories: strings(entry.categories) }),
     ...(hash === undefined ? {} : { storageVersionHash: hash }),
     ...(stored === undefined || stored === groupVersion ? {} : { storageVersion: stored }),
+    ...(deleteReturnsObject(swagger, groupVersion, entry) ? { deleteReturnsObject: true } : {}),
     ...(subresources.length === 0 ? {} : { subresources }),
   };
+}
+
+function deleteReturnsObject(swagger: JsonMap, groupVersion: string, entry: JsonMap): boolean {
+  const root = groupVersion.includes("/") ? `/apis/${groupVersion}` : `/api/${groupVersion}`;
+  const path = `${root}${entry.namespaced ? "/namespaces/{namespace}" : ""}/${nameOf(entry)}/{name}`;
+  const item = asMap(swagger.paths, "paths")[path];
+  const operation = item === undefined ? undefined : asMap(item, path).delete;
+  if (operation === undefined) return false;
+  const answer = asMap(asMap(asMap(operation, path).responses, path)["200"], path);
+  return !asString(asMap(answer.schema, path).$ref, path).endsWith(".Status");
 }
 
 /** The hash is the first eight bytes of SHA-256 over `group/version/kind` of the stored form. */

@@ -5,7 +5,6 @@ import {
   type Deployment,
   type Event,
   eventsV1,
-  type HorizontalPodAutoscaler,
   type Pod,
   type PodSpec,
   type Quantity,

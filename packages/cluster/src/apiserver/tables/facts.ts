@@ -33,6 +33,7 @@ export interface ResourceFacts {
   readonly storageVersionHash?: string;
   /** Absent when it is the resource's own. */
   readonly storageVersion?: string;
+  readonly deleteReturnsObject?: true;
   readonly subresources?: readonly SubresourceFacts[];
 }
 

@@ -66,6 +66,7 @@ function toResource(facts: ResourceFacts, of: GroupVersionFacts): Resource {
     storageVersionHash: facts.storageVersionHash,
     storageVersion: facts.storageVersion ?? groupVersionOf(of),
     definition: `${of.package}.${facts.kind}`,
+    deleteReturnsObject: facts.deleteReturnsObject ?? false,
   });
 }
 

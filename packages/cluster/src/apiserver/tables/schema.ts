@@ -77,6 +77,8 @@ export interface Resource {
   readonly storageVersion: string;
   /** Name of the kind's definition. */
   readonly definition: string;
+  /** DELETE answers with the deleted object, and not with a Status. */
+  readonly deleteReturnsObject: boolean;
 }
 
 export interface GroupVersion {

@@ -1,0 +1,249 @@
+/**
+ * Complete OpenAPI documents, rebuilt from the tables.
+ *
+ * They say what the real server's documents say, apart from descriptions: paths, parameters, bodies, answers,
+ * media types, `x-kubernetes-action`, `x-kubernetes-group-version-kind` and definitions.
+ */
+import type { JsonObject, JsonValue } from "@keelson/core";
+import { definition, definitionNames } from "../definitions.ts";
+import { groupVersions } from "../resources.ts";
+import type { GroupVersion, Schema } from "../schema.ts";
+import { type Operation, operationsOf, operationsOfGroup, rootOperations } from "./operations.ts";
+import { type Parameter, same, shared, sorted } from "./parameters.ts";
+
+const info = { title: "Kubernetes", version: "1.36" };
+const security = { BearerToken: { type: "apiKey", name: "authorization", in: "header" } };
+const statusWords: Readonly<Record<number, string>> = {
+  200: "OK",
+  201: "Created",
+  202: "Accepted",
+  401: "Unauthorized",
+};
+const sharedKinds = /\.meta\.v1\.(DeleteOptions|WatchEvent)$/;
+
+/** Names of the v3 documents, as they stand in the index at `/openapi/v3`: `api/v1`, `apis/apps/v1`, `apis/apps`. */
+export function openApiV3Paths(): string[] {
+  return [...v3Operations().keys()];
+}
+
+/** The v3 document of that name; undefined when there is none. Built anew at each call: keep what you serve. */
+export function openApiV3(path: string): JsonObject | undefined {
+  const entry = v3Operations().get(path);
+  if (entry === undefined) return undefined;
+  const operations = entry.operations();
+  const schemas: JsonObject = {};
+  for (const name of reachable(operations).sort()) {
+    schemas[name] = v3Schema(forGroupVersion(name, definition(name) ?? {}, entry.groupVersion));
+  }
+  const components: JsonObject = {
+    ...(Object.keys(schemas).length > 0 ? { schemas } : {}),
+    securitySchemes: security,
+  };
+  return { openapi: "3.0.0", info, paths: paths(operations, v3Operation, v3Parameter), components };
+}
+
+/** The one v2 document. Built anew at each call: keep what you serve. */
+export function openApiV2(): JsonObject {
+  const operations = [...v3Operations().values()].flatMap((entry) => entry.operations());
+  const definitions: JsonObject = {};
+  for (const name of definitionNames().sort()) definitions[name] = v2Schema(definition(name) ?? {});
+  return {
+    swagger: "2.0",
+    info,
+    paths: paths(operations, v2Operation, v2Parameter),
+    definitions,
+    securityDefinitions: security,
+    security: [{ BearerToken: [] }],
+  };
+}
+
+interface Document {
+  readonly operations: () => Operation[];
+  readonly groupVersion?: GroupVersion;
+}
+
+function v3Operations(): Map<string, Document> {
+  const documents = new Map<string, Document>([
+    ["api", { operations: () => operationsOfGroup("") }],
+    ["apis", { operations: () => [rootOperations.apis] }],
+    ["version", { operations: () => [rootOperations.version] }],
+    [".well-known/openid-configuration", { operations: () => [rootOperations.issuer] }],
+    ["openid/v1/jwks", { operations: () => [rootOperations.keys] }],
+  ]);
+  for (const groupVersion of groupVersions()) {
+    const { group, version } = groupVersion;
+    if (group !== "") documents.set(`apis/${group}`, { operations: () => operationsOfGroup(group) });
+    const path = group === "" ? `api/${version}` : `apis/${group}/${version}`;
+    documents.set(path, { operations: () => operationsOf(groupVersion), groupVersion });
+  }
+  return documents;
+}
+
+type WriteOperation = (operation: Operation, own: readonly Parameter[]) => JsonObject;
+type WriteParameter = (parameter: Parameter) => JsonObject;
+
+function paths(
+  operations: readonly Operation[],
+  write: WriteOperation,
+  writeParameter: WriteParameter,
+): JsonObject {
+  const result: JsonObject = {};
+  for (const [path, members] of Map.groupBy(operations, (operation) => operation.path)) {
+    const common = shared(members.map((operation) => operation.parameters));
+    const item: JsonObject = {};
+    for (const operation of members) {
+      const own = operation.parameters.filter((parameter) => !common.some((other) => same(parameter, other)));
+      item[operation.method] = write(operation, sorted(own));
+    }
+    if (common.length > 0) item.parameters = sorted(common).map(writeParameter);
+    result[path] = item;
+  }
+  return result;
+}
+
+function extensions({ action, kind }: Operation): JsonObject {
+  return {
+    ...(action === undefined ? {} : { "x-kubernetes-action": action }),
+    ...(kind === undefined ? {} : { "x-kubernetes-group-version-kind": { ...kind } }),
+  };
+}
+
+function v3Operation(operation: Operation, own: readonly Parameter[]): JsonObject {
+  const content = (types: readonly string[], schema: JsonObject): JsonObject =>
+    Object.fromEntries([...types].sort().map((type) => [type, { schema }]));
+  const responses: JsonObject = {};
+  for (const [code, name] of operation.answers) {
+    const schema: JsonObject =
+      name === undefined ? { type: "string" } : { $ref: `#/components/schemas/${name}` };
+    responses[code] = { description: statusWords[code] ?? "", content: content(operation.produces, schema) };
+  }
+  responses[401] = { description: statusWords[401] ?? "" };
+  const { body } = operation;
+  return {
+    tags: [operation.tag],
+    operationId: operation.id,
+    ...(own.length > 0 ? { parameters: own.map(v3Parameter) } : {}),
+    ...(body === undefined
+      ? {}
+      : {
+          requestBody: {
+            content: content(body.types, { $ref: `#/components/schemas/${body.definition}` }),
+            ...(body.required ? { required: true } : {}),
+          },
+        }),
+    responses,
+    ...extensions(operation),
+  };
+}
+
+function v3Parameter(parameter: Parameter): JsonObject {
+  const required: JsonObject = parameter.in === "path" ? { required: true } : {};
+  return {
+    name: parameter.name,
+    in: parameter.in,
+    ...required,
+    schema: { type: parameter.type, uniqueItems: true },
+  };
+}
+
+function v2Operation(operation: Operation, own: readonly Parameter[]): JsonObject {
+  const responses: JsonObject = {};
+  for (const [code, name] of operation.answers) {
+    const schema: JsonObject = name === undefined ? { type: "string" } : { $ref: `#/definitions/${name}` };
+    responses[code] = { description: statusWords[code] ?? "", schema };
+  }
+  responses[401] = { description: statusWords[401] ?? "" };
+  const { body, consumes } = operation;
+  const bodyParameter: JsonObject[] =
+    body === undefined
+      ? []
+      : [
+          {
+            name: "body",
+            in: "body",
+            ...(body.required ? { required: true } : {}),
+            schema: { $ref: `#/definitions/${body.definition}` },
+          },
+        ];
+  const list = [...bodyParameter, ...own.map(v2Parameter)];
+  return {
+    ...(consumes === undefined ? {} : { consumes: [...consumes] }),
+    produces: [...operation.produces],
+    schemes: ["https"],
+    tags: [operation.tag],
+    operationId: operation.id,
+    ...(list.length > 0 ? { parameters: list } : {}),
+    responses,
+    ...extensions(operation),
+  };
+}
+
+function v2Parameter(parameter: Parameter): JsonObject {
+  const required: JsonObject = parameter.in === "path" ? { required: true } : {};
+  return { name: parameter.name, in: parameter.in, type: parameter.type, uniqueItems: true, ...required };
+}
+
+/** Names of the definitions that operations use, directly or through others. */
+function reachable(operations: readonly Operation[]): string[] {
+  const seen = new Set<string>();
+  const visit = (schema: Schema): void => {
+    if (schema.$ref !== undefined) visitName(schema.$ref);
+    for (const field of Object.values(schema.properties ?? {})) visit(field);
+    if (schema.items !== undefined) visit(schema.items);
+    if (schema.additionalProperties !== undefined) visit(schema.additionalProperties);
+  };
+  const visitName = (name: string): void => {
+    if (seen.has(name)) return;
+    seen.add(name);
+    visit(definition(name) ?? {});
+  };
+  for (const { answers, body } of operations) {
+    for (const [, name] of answers) if (name !== undefined) visitName(name);
+    if (body !== undefined) visitName(body.definition);
+  }
+  return [...seen];
+}
+
+/** A group-version's document names only itself and the core group among the kinds that all share. */
+function forGroupVersion(name: string, schema: Schema, groupVersion: GroupVersion | undefined): Schema {
+  if (!sharedKinds.test(name)) return schema;
+  const kinds = schema["x-kubernetes-group-version-kind"]?.filter(
+    ({ group, version }) =>
+      (group === "" && version === "v1") ||
+      (group === groupVersion?.group && version === groupVersion.version),
+  );
+  return { ...schema, "x-kubernetes-group-version-kind": kinds };
+}
+
+function v3Schema(schema: Schema): JsonObject {
+  const { $ref, format, "x-kubernetes-int-or-string": intOrString, ...rest } = schema;
+  if (intOrString) return { format: "int-or-string", oneOf: [{ type: "integer" }, { type: "string" }] };
+  if (format === "quantity") return { oneOf: [{ type: "string" }, { type: "number" }] };
+  const written = withInner(rest, v3Schema);
+  if (format !== undefined) written.format = format;
+  if ($ref === undefined) return written;
+  const target = { $ref: `#/components/schemas/${$ref}` };
+  return Object.keys(written).length === 0 ? target : { ...written, allOf: [target] };
+}
+
+function v2Schema(schema: Schema): JsonObject {
+  const { $ref, format, default: _, "x-kubernetes-int-or-string": intOrString, ...rest } = schema;
+  if (intOrString) return { type: "string", format: "int-or-string" };
+  if (format === "quantity") return { type: "string" };
+  const written = withInner(rest, v2Schema);
+  if (format !== undefined) written.format = format;
+  return $ref === undefined ? written : { $ref: `#/definitions/${$ref}`, ...written };
+}
+
+function withInner(schema: Schema, write: (inner: Schema) => JsonObject): JsonObject {
+  const { properties, items, additionalProperties, ...rest } = schema;
+  const result = { ...(rest as unknown as JsonObject) };
+  if (properties !== undefined) {
+    const fields: Record<string, JsonValue> = {};
+    for (const [name, field] of Object.entries(properties)) fields[name] = write(field);
+    result.properties = fields;
+  }
+  if (items !== undefined) result.items = write(items);
+  if (additionalProperties !== undefined) result.additionalProperties = write(additionalProperties);
+  return result;
+}
