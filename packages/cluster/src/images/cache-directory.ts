@@ -1,0 +1,12 @@
+/** Where downloads, unpacked packages and images live between runs. */
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+/** `$KEELSON_CACHE`, or `$XDG_CACHE_HOME/keelson`, or `~/.cache/keelson`; always absolute. */
+export function cacheDirectory(env: Environment = process.env): string {
+  if (env.KEELSON_CACHE) return resolve(env.KEELSON_CACHE);
+  if (env.XDG_CACHE_HOME) return resolve(env.XDG_CACHE_HOME, "keelson");
+  return join(env.HOME || homedir(), ".cache", "keelson");
+}

@@ -1,0 +1,12 @@
+/** Images and programs: where root file systems and server binaries come from. */
+export { cacheDirectory, type Environment } from "./cache-directory.ts";
+export { ImageError, type ImageErrorCode } from "./errors.ts";
+export type { ImageConfig, ImageOrigin, ResolvedImage } from "./image.ts";
+export { MadeImages, recipeFor } from "./made-images.ts";
+export { type LocateOptions, locateProgram, type Program, type ProgramName } from "./programs.ts";
+export {
+  formatImageReference,
+  type ImageReference,
+  parseImageReference,
+  repositoryName,
+} from "./reference.ts";

@@ -1,0 +1,60 @@
+import { describe, expect, test } from "vitest";
+import { bubblewrapArguments, type ContainerView, containerCommand, execCommand } from "./bubblewrap.ts";
+import { effectiveCapabilities } from "./capabilities.ts";
+import type { ContainerSpec } from "./container-runtime.ts";
+
+const spec: ContainerSpec = {
+  id: "c",
+  rootfs: "/image",
+  readOnlyRoot: false,
+  command: ["server", "--flag"],
+  env: { A: "1" },
+  cwd: "/data",
+  user: { uid: 0, gid: 0, groups: [] },
+  mounts: [],
+  capabilities: effectiveCapabilities({}, false),
+  onOutput: () => undefined,
+};
+const view: ContainerView = {
+  ids: "all",
+  root: "/root-of-c",
+  sharedMemory: "/shm",
+  switcher: { directory: "/tools", command: ["/dev/.keelson/setpriv"] },
+};
+const stranger = { uid: 999, gid: 998, groups: [2000] };
+
+describe("sandbox arguments", () => {
+  test("outer mounts come before those inside them", () => {
+    const mounts = ["/a/b/c", "/a", "/a/b"].map((target) => ({ source: "/s", target, readOnly: true }));
+    const args = bubblewrapArguments({ ...spec, mounts }, view);
+    const order = args.filter((_, index) => args[index - 2] === "--ro-bind" && args[index - 1] === "/s");
+    expect(order).toEqual(["/a", "/a/b", "/a/b/c"]);
+  });
+
+  test("a read-only root is sealed after the mounts", () => {
+    const mounts = [{ source: "/s", target: "/a", readOnly: false }];
+    const args = bubblewrapArguments({ ...spec, readOnlyRoot: true, mounts }, view);
+    expect(args.indexOf("--remount-ro")).toBeGreaterThan(args.indexOf("/a"));
+  });
+
+  test("root needs no help to be root", () => {
+    expect(containerCommand(spec, view)).toEqual(["server", "--flag"]);
+  });
+
+  test("another user is taken on inside, groups included", () => {
+    const command = containerCommand({ ...spec, user: stranger }, view).join(" ");
+    expect(command).toContain("--reuid 999 --regid 998 --groups 2000");
+    expect(command).toMatch(/-- server --flag$/);
+  });
+
+  test("with a single id the user is played by a namespace of its own", () => {
+    const single = { ...view, ids: "single" as const };
+    const args = bubblewrapArguments({ ...spec, user: stranger }, single).join(" ");
+    expect(args).toContain("--unshare-user --uid 999 --gid 998");
+    expect(containerCommand({ ...spec, user: stranger }, single)).toEqual(["server", "--flag"]);
+  });
+
+  test("exec sheds the capabilities that entering gave it", () => {
+    expect(execCommand(spec, view, ["id"]).join(" ")).toContain("-sys_admin");
+  });
+});

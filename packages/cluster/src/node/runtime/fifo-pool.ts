@@ -1,0 +1,55 @@
+/**
+ * Named pipes for the output of containers. Node's own pipes are sockets, and a program that opens
+ * `/dev/stdout` (nginx, shell scripts) cannot open a socket.
+ */
+import { closeSync, constants, openSync, unlinkSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { Socket } from "node:net";
+import { join } from "node:path";
+import { runCommand } from "../../images/command.ts";
+
+const batch = 16;
+
+export interface OutputPipe {
+  readonly readable: Socket;
+  /** To be handed to the child and then released, or the reader never sees the end. */
+  readonly writeFd: number;
+  releaseWriter(): void;
+}
+
+export class FifoPool {
+  readonly #directory: string;
+  readonly #ready: string[] = [];
+  #made = 0;
+  #filling: Promise<void> | undefined;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  async open(): Promise<OutputPipe> {
+    let path = this.#ready.pop();
+    while (path === undefined) {
+      this.#filling ??= this.#fill().finally(() => {
+        this.#filling = undefined;
+      });
+      await this.#filling;
+      path = this.#ready.pop();
+    }
+    // Neither call blocks: the first is told not to, and then the second finds a reader.
+    const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const writeFd = openSync(path, constants.O_WRONLY);
+    // Both ends are open: the name has done its duty.
+    unlinkSync(path);
+    const readable = new Socket({ fd: reader, readable: true, writable: false });
+    return { readable, writeFd, releaseWriter: () => closeSync(writeFd) };
+  }
+
+  async #fill(): Promise<void> {
+    await mkdir(this.#directory, { recursive: true });
+    const paths = Array.from({ length: batch }, () => join(this.#directory, `p${this.#made++}`));
+    const done = await runCommand("mkfifo", ["-m", "666", ...paths]);
+    if (done.code !== 0) throw new Error(`mkfifo: ${done.stderr.trim()}`);
+    this.#ready.push(...paths);
+  }
+}

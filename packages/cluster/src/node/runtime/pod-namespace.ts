@@ -1,0 +1,112 @@
+/**
+ * A pod's network, host name and IPC: namespaces pinned to files, and a virtual cable to the node.
+ *
+ * Every pod has a /32 and a route; the node routes between them. So all traffic passes the node's own network
+ * stack, where service addresses are translated and connections can be cut.
+ */
+import { join } from "node:path";
+import { quote, runScript } from "./shell.ts";
+
+export interface NamespaceTools {
+  readonly ip: string;
+  readonly unshare: string;
+  readonly nsenter: string;
+}
+
+export interface PodNamespaceSpec {
+  readonly id: string;
+  readonly hostname: string;
+  readonly address: string;
+  /** The node's address on the other end of every cable. */
+  readonly gateway: string;
+  /** At most 15 characters, unique on the node. */
+  readonly link: string;
+  readonly hostNetwork: boolean;
+}
+
+export const namespaceKinds = ["net", "uts", "ipc"] as const;
+
+/** Prepares the node's own network namespace. */
+export async function prepareNodeNetwork(tools: NamespaceTools, gateway: string): Promise<void> {
+  const ip = quote(tools.ip);
+  await runScript(
+    [
+      `${ip} link set lo up`,
+      `${ip} addr add ${gateway}/32 dev lo`,
+      "echo 1 > /proc/sys/net/ipv4/ip_forward",
+      // Pods are moved and recreated under the same address within milliseconds: forget old neighbours at once.
+      "echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter",
+    ],
+    { code: "SandboxFailed", doing: "set up the node's network" },
+  );
+}
+
+/** Makes the namespaces under `directory` and connects them. */
+export async function createPodNamespace(
+  tools: NamespaceTools,
+  spec: PodNamespaceSpec,
+  directory: string,
+): Promise<void> {
+  const files = namespaceFiles(directory, spec.hostNetwork);
+  const ip = quote(tools.ip);
+  const inside = [
+    `hostname ${quote(spec.hostname)}`,
+    ...(spec.hostNetwork
+      ? []
+      : ["echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start", `${ip} link set lo up`]),
+  ].join("; ");
+  const flags = files.map(({ kind, path }) => `--${kind}=${quote(path)}`).join(" ");
+  const cable = [
+    `${ip} link add ${spec.link} type veth peer name eth0 netns ${quote(join(directory, "net"))}`,
+    `${ip} -batch - <<'END'`,
+    `addr add ${spec.gateway}/32 dev ${spec.link}`,
+    `link set ${spec.link} up`,
+    `route add ${spec.address}/32 dev ${spec.link} src ${spec.gateway}`,
+    "END",
+    `${quote(tools.nsenter)} --net=${quote(join(directory, "net"))} ${ip} -batch - <<'END'`,
+    `addr add ${spec.address}/32 dev eth0`,
+    "link set eth0 up",
+    `route add ${spec.gateway} dev eth0`,
+    `route add default via ${spec.gateway}`,
+    "END",
+  ];
+  await runScript(
+    [
+      `: > ${files.map(({ path }) => quote(path)).join("; : > ")}`,
+      `${quote(tools.unshare)} ${flags} sh -ec ${quote(inside)}`,
+      ...(spec.hostNetwork ? [] : cable),
+      `mkdir ${quote(join(directory, "shm"))}`,
+      `mount -t tmpfs -o size=64m,mode=1777 shm ${quote(join(directory, "shm"))}`,
+    ],
+    { code: "SandboxFailed", doing: `create the sandbox of pod ${spec.id}` },
+  );
+}
+
+/** Undoes `createPodNamespace`, also when that stopped midway. */
+export async function removePodNamespace(
+  tools: NamespaceTools,
+  directory: string,
+  link: string | undefined,
+): Promise<void> {
+  const mounts = [...namespaceKinds, "shm"].map((name) => quote(join(directory, name)));
+  await runScript(
+    [
+      // Deleting our end takes the pod's end with it, at once; the namespace itself may linger in the kernel.
+      ...(link === undefined ? [] : [`${quote(tools.ip)} link del ${link} 2>/dev/null || true`]),
+      `for m in ${mounts.join(" ")}; do umount -l "$m" 2>/dev/null || true; done`,
+      `rm -rf --one-file-system ${quote(directory)}`,
+    ],
+    { code: "SandboxFailed", doing: "remove a pod's sandbox" },
+  );
+}
+
+/** nsenter's options that lead into the pod. */
+export function enterOptions(directory: string, hostNetwork: boolean): string[] {
+  return namespaceFiles(directory, hostNetwork).map(({ kind, path }) => `--${kind}=${path}`);
+}
+
+function namespaceFiles(directory: string, hostNetwork: boolean): { kind: string; path: string }[] {
+  return namespaceKinds
+    .filter((kind) => !(hostNetwork && kind === "net"))
+    .map((kind) => ({ kind, path: join(directory, kind) }));
+}

@@ -1,0 +1,261 @@
+/** One container as a process tree in a bubblewrap sandbox. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { closeSync, openSync } from "node:fs";
+import { constants as os } from "node:os";
+import { PassThrough, type Readable, type Writable } from "node:stream";
+import { NodeError } from "../errors.ts";
+import {
+  bubblewrapArguments,
+  type ContainerView,
+  containerCommand,
+  execCommand,
+  playsAnotherUser,
+} from "./bubblewrap.ts";
+import type {
+  ContainerExit,
+  ContainerHandle,
+  ContainerSpec,
+  ContainerUsage,
+  ExecRequest,
+  ExecSession,
+  TerminalSize,
+} from "./container-runtime.ts";
+import type { FifoPool, OutputPipe } from "./fifo-pool.ts";
+import { processesOf, usageOf } from "./process-tree.ts";
+import { childrenOf, onTerminal, resizeTerminal } from "./terminal.ts";
+
+export interface ContainerTools {
+  readonly bwrap: string;
+  readonly nsenter: string;
+  readonly script: string;
+}
+
+export interface ContainerSetting {
+  readonly tools: ContainerTools;
+  readonly fifos: FifoPool;
+  readonly view: ContainerView;
+  /** nsenter's options for the pod's namespaces. */
+  readonly enter: readonly string[];
+  /** Path of a seccomp program for this container. */
+  readonly seccomp?: string;
+  /** Puts the starting process under its limits; runs before anything of the image does. */
+  readonly wrap?: readonly string[];
+  /** Told once the container is gone; returns whether memory was the cause. */
+  readonly onGone?: () => Promise<{ oomKilled: boolean }>;
+}
+
+const argumentsFd = 5;
+const infoFd = 6;
+const seccompFd = 7;
+
+export async function startContainer(
+  spec: ContainerSpec,
+  setting: ContainerSetting,
+): Promise<ContainerHandle> {
+  const { tools, fifos } = setting;
+  const view = setting.seccomp === undefined ? setting.view : { ...setting.view, seccompFd };
+  const stdout = await fifos.open();
+  const stderr = spec.tty ? undefined : await fifos.open();
+  const sandbox = [
+    ...(setting.wrap ?? []),
+    ...[tools.nsenter, ...setting.enter, "--", tools.bwrap],
+    ...["--args", String(argumentsFd), "--info-fd", String(infoFd), "--", ...containerCommand(spec, view)],
+  ];
+  const [command = "", ...args] = spec.tty ? onTerminal(tools.script, sandbox) : sandbox;
+  const seccomp = setting.seccomp === undefined ? "ignore" : openSync(setting.seccomp, "r");
+  const child = spawn(command, args, {
+    env: {},
+    stdio: [
+      spec.stdin || spec.tty ? "pipe" : "ignore",
+      stdout.writeFd,
+      stderr?.writeFd ?? stdout.writeFd,
+      "ignore",
+      "ignore",
+      "pipe",
+      "pipe",
+      seccomp,
+    ],
+  });
+  const exited = exitOf(child);
+  const drained = Promise.all([drain(stdout, "stdout", spec), stderr && drain(stderr, "stderr", spec)]);
+  stdout.releaseWriter();
+  stderr?.releaseWriter();
+  if (typeof seccomp === "number") closeSync(seccomp);
+  const pipes: readonly unknown[] = child.stdio;
+  const feed = pipes[argumentsFd] as Writable;
+  feed.on("error", () => undefined);
+  feed.end(
+    bubblewrapArguments(spec, view)
+      .map((argument) => `${argument}\0`)
+      .join(""),
+  );
+  const info = await readAll(pipes[infoFd] as Readable);
+  const pid = Number(/"child-pid": (\d+)/.exec(info)?.[1]);
+  if (!Number.isInteger(pid)) {
+    await exited;
+    await drained;
+    throw new NodeError("ContainerCannotRun", `the sandbox of ${spec.id} could not be started`);
+  }
+  return new SandboxContainer(spec, setting, child, pid, exited, drained);
+}
+
+class SandboxContainer implements ContainerHandle {
+  readonly id: string;
+  readonly pid: number;
+  readonly exited: Promise<ContainerExit>;
+  readonly #spec: ContainerSpec;
+  readonly #setting: ContainerSetting;
+  readonly #child: ChildProcess;
+  #gone = false;
+
+  constructor(
+    spec: ContainerSpec,
+    setting: ContainerSetting,
+    child: ChildProcess,
+    pid: number,
+    exited: Promise<number>,
+    drained: Promise<unknown>,
+  ) {
+    this.id = spec.id;
+    this.pid = pid;
+    this.#spec = spec;
+    this.#setting = setting;
+    this.#child = child;
+    this.exited = exited.then(async (code) => {
+      this.#gone = true;
+      await drained;
+      const verdict = await setting.onGone?.();
+      return { code, oomKilled: verdict?.oomKilled ?? false };
+    });
+  }
+
+  get stdin(): Writable | undefined {
+    return this.#child.stdin ?? undefined;
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    if (this.#gone) return;
+    try {
+      process.kill(this.pid, signal);
+    } catch {
+      // It ended between our look and our call.
+    }
+  }
+
+  async freeze(frozen: boolean): Promise<void> {
+    // The first process last when stopping: nothing it starts meanwhile escapes the second look.
+    for (let round = 0; round < (frozen ? 2 : 1); round++) {
+      for (const pid of (await processesOf(this.pid)).reverse()) {
+        try {
+          process.kill(pid, frozen ? "SIGSTOP" : "SIGCONT");
+        } catch {
+          // Gone already.
+        }
+      }
+    }
+  }
+
+  usage(): Promise<ContainerUsage> {
+    return usageOf(this.pid);
+  }
+
+  resize(size: TerminalSize): Promise<void> {
+    return resizeTerminal(this.#child.pid ?? 0, size);
+  }
+
+  async exec(request: ExecRequest): Promise<ExecSession> {
+    if (this.#gone) throw new NodeError("NotFound", `container ${this.id} is not running`);
+    const { tools, fifos, view } = this.#setting;
+    const playing = playsAnotherUser(view.ids, this.#spec.user);
+    const inside = [
+      ...[tools.nsenter, "--target", String(this.pid), "--mount", "--pid", "--net", "--ipc", "--uts"],
+      ...(playing ? ["--user", "--preserve-credentials"] : []),
+      ...[`--wd=/proc/${this.pid}/root${this.#spec.cwd}`, "--"],
+      ...execCommand(this.#spec, view, request.command),
+    ];
+    const stdout = await fifos.open();
+    const stderr = request.tty ? undefined : await fifos.open();
+    const [command = "", ...args] = request.tty ? onTerminal(tools.script, inside) : inside;
+    const child = spawn(command, args, {
+      env: { ...this.#spec.env, ...(request.tty ? { TERM: this.#spec.env.TERM ?? "xterm" } : {}) },
+      stdio: [
+        request.stdin || request.tty ? "pipe" : "ignore",
+        stdout.writeFd,
+        stderr?.writeFd ?? stdout.writeFd,
+      ],
+    });
+    const exited = exitOf(child);
+    stdout.releaseWriter();
+    stderr?.releaseWriter();
+    const output = [stdout, stderr].map((pipe) => pipe && onlyData(pipe));
+    // Something the command left running in the background may hold the pipe open; the session ends regardless.
+    void exited.then(() => setImmediate(() => closeWhenIdle(stdout, stderr)));
+    return {
+      stdin: child.stdin ?? undefined,
+      stdout: output[0] as Readable,
+      stderr: output[1],
+      exited,
+      resize: (size) => resizeTerminal(child.pid ?? 0, size),
+      kill: () => void killTree(child),
+    };
+  }
+}
+
+async function killTree(child: ChildProcess): Promise<void> {
+  const pids = child.pid === undefined ? [] : [...(await childrenOf(child.pid)), child.pid];
+  for (const pid of pids) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // Gone already.
+    }
+  }
+}
+
+/** As a shell reports it. */
+function exitOf(child: ChildProcess): Promise<number> {
+  return new Promise((resolve) => {
+    child.once("error", () => resolve(127));
+    child.once("exit", (code, signal) =>
+      resolve(signal === null ? (code ?? 0) : 128 + (os.signals[signal] ?? 0)),
+    );
+  });
+}
+
+async function drain(pipe: OutputPipe, stream: "stdout" | "stderr", spec: ContainerSpec): Promise<void> {
+  pipe.readable.on("data", (chunk: Buffer) => spec.onOutput(stream, chunk));
+  await new Promise<void>((resolve) => pipe.readable.once("close", resolve).on("error", () => undefined));
+}
+
+function onlyData(pipe: OutputPipe): Readable {
+  const through = new PassThrough();
+  pipe.readable.on("error", () => undefined);
+  pipe.readable.pipe(through, { end: false });
+  pipe.readable.once("close", () => through.end());
+  return through;
+}
+
+/** Lets what is in the pipes come through, then closes our ends. */
+function closeWhenIdle(...pipes: (OutputPipe | undefined)[]): void {
+  for (const pipe of pipes) {
+    if (pipe === undefined || pipe.readable.destroyed) continue;
+    let seen = pipe.readable.bytesRead;
+    const look = () => {
+      if (pipe.readable.destroyed) return;
+      if (pipe.readable.bytesRead === seen) return void pipe.readable.destroy();
+      seen = pipe.readable.bytesRead;
+      setTimeout(look, 20);
+    };
+    setTimeout(look, 20);
+  }
+}
+
+async function readAll(stream: Readable): Promise<string> {
+  let text = "";
+  try {
+    for await (const chunk of stream) text += String(chunk);
+  } catch {
+    // The sandbox died; the caller sees that nothing was said.
+  }
+  return text;
+}

@@ -1,0 +1,205 @@
+/** The runtime that makes real processes: pod namespaces, overlay roots, bubblewrap. Runs inside the node's namespace. */
+import { existsSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { connect as connectTcp } from "node:net";
+import { join } from "node:path";
+import { NodeError } from "../errors.ts";
+import type { IdMode } from "../namespace/id-map.ts";
+import type { UserSwitcher } from "./bubblewrap.ts";
+import type {
+  ContainerHandle,
+  ContainerRuntime,
+  ContainerSpec,
+  DuplexPipe,
+  PodSandbox,
+  PodSandboxSpec,
+} from "./container-runtime.ts";
+import { FifoPool } from "./fifo-pool.ts";
+import {
+  createPodNamespace,
+  enterOptions,
+  type NamespaceTools,
+  prepareNodeNetwork,
+  removePodNamespace,
+} from "./pod-namespace.ts";
+import { pretendIdsProgram } from "./pretend-ids.ts";
+import { type ContainerTools, startContainer } from "./sandbox-container.ts";
+import { quote, runScript } from "./shell.ts";
+import { prepareUserSwitcher } from "./user-switch.ts";
+
+export interface SandboxTools extends NamespaceTools, ContainerTools {
+  readonly setpriv: string;
+}
+
+export interface SandboxRuntimeOptions {
+  /** Everything of the sandboxes lives here; emptied at start, for whatever an earlier node left. */
+  readonly directory: string;
+  readonly tools: SandboxTools;
+  readonly ids: IdMode;
+  /** The node's address as pods see it. */
+  readonly gateway: string;
+}
+
+export class SandboxRuntime implements ContainerRuntime {
+  readonly kind = "sandbox";
+  readonly #options: SandboxRuntimeOptions;
+  readonly #fifos: FifoPool;
+  readonly #switcher: UserSwitcher;
+  readonly #seccomp: string | undefined;
+  #links = 0;
+
+  private constructor(options: SandboxRuntimeOptions, switcher: UserSwitcher, seccomp: string | undefined) {
+    this.#options = options;
+    this.#fifos = new FifoPool(join(options.directory, "pipes"));
+    this.#switcher = switcher;
+    this.#seccomp = seccomp;
+  }
+
+  static async start(options: SandboxRuntimeOptions): Promise<SandboxRuntime> {
+    const { directory, tools } = options;
+    await rm(directory, { recursive: true, force: true });
+    await mkdir(join(directory, "pods"), { recursive: true, mode: 0o711 });
+    const [switcher] = await Promise.all([
+      prepareUserSwitcher(tools.setpriv, join(directory, "tools")),
+      prepareNodeNetwork(tools, options.gateway),
+    ]);
+    const program = options.ids === "single" ? pretendIdsProgram() : undefined;
+    const path = join(directory, "pretend-ids.bpf");
+    if (program !== undefined) await writeFile(path, program);
+    return new SandboxRuntime(options, switcher, program === undefined ? undefined : path);
+  }
+
+  async createPodSandbox(spec: PodSandboxSpec): Promise<PodSandbox> {
+    const directory = join(this.#options.directory, "pods", spec.id);
+    const link = `kl${(this.#links++).toString(36)}`;
+    const hostNetwork = spec.hostNetwork ?? false;
+    await mkdir(join(directory, "containers"), { recursive: true });
+    const address = hostNetwork ? this.#options.gateway : spec.address;
+    const { tools, gateway } = this.#options;
+    try {
+      await createPodNamespace(tools, { ...spec, address, gateway, link, hostNetwork }, directory);
+    } catch (error) {
+      await removePodNamespace(tools, directory, hostNetwork ? undefined : link);
+      throw error;
+    }
+    return new RealPodSandbox({
+      ...{ id: spec.id, address, directory, tools, hostNetwork },
+      link: hostNetwork ? undefined : link,
+      ids: this.#options.ids,
+      fifos: this.#fifos,
+      switcher: this.#switcher,
+      seccomp: this.#seccomp,
+    });
+  }
+}
+
+interface RealPodOptions {
+  readonly id: string;
+  readonly address: string;
+  readonly directory: string;
+  readonly link: string | undefined;
+  readonly hostNetwork: boolean;
+  readonly tools: SandboxTools;
+  readonly ids: IdMode;
+  readonly fifos: FifoPool;
+  readonly switcher: UserSwitcher;
+  readonly seccomp: string | undefined;
+}
+
+class RealPodSandbox implements PodSandbox {
+  readonly id: string;
+  readonly address: string;
+  readonly directory: string;
+  readonly #options: RealPodOptions;
+  readonly #running = new Set<ContainerHandle>();
+  #removed: Promise<void> | undefined;
+
+  constructor(options: RealPodOptions) {
+    this.id = options.id;
+    this.address = options.address;
+    this.directory = options.directory;
+    this.#options = options;
+  }
+
+  async startContainer(spec: ContainerSpec): Promise<ContainerHandle> {
+    if (this.#removed !== undefined)
+      throw new NodeError("SandboxFailed", `the sandbox of pod ${this.id} is gone`);
+    const { tools, ids, fifos, switcher } = this.#options;
+    const home = join(this.directory, "containers", spec.id);
+    await this.#mountRoot(spec, home);
+    const pretend = ids === "single" && spec.user.uid === 0 && this.#options.seccomp !== undefined;
+    const handle = await startContainer(spec, {
+      tools,
+      fifos,
+      view: { ids, switcher, root: join(home, "root"), sharedMemory: join(this.directory, "shm") },
+      enter: enterOptions(this.directory, this.#options.hostNetwork),
+      ...(pretend ? { seccomp: this.#options.seccomp } : {}),
+    });
+    this.#running.add(handle);
+    void handle.exited.then(async () => {
+      this.#running.delete(handle);
+      await unmountRoot(home);
+    });
+    return handle;
+  }
+
+  connect(port: number): Promise<DuplexPipe> {
+    const { promise, resolve, reject } = Promise.withResolvers<DuplexPipe>();
+    const socket = connectTcp({ host: this.address, port, allowHalfOpen: true });
+    socket.once("error", reject);
+    socket.once("connect", () => {
+      socket.off("error", reject);
+      socket.on("error", () => undefined);
+      resolve({ readable: socket, writable: socket, close: () => socket.destroy() });
+    });
+    return promise;
+  }
+
+  remove(): Promise<void> {
+    this.#removed ??= this.#remove();
+    return this.#removed;
+  }
+
+  async #remove(): Promise<void> {
+    const running = [...this.#running];
+    for (const container of running) container.signal("SIGKILL");
+    await Promise.all(running.map((container) => container.exited));
+    await Promise.all(
+      running.map((container) => unmountRoot(join(this.directory, "containers", container.id))),
+    );
+    await removePodNamespace(this.#options.tools, this.directory, this.#options.link);
+  }
+
+  /** A writable layer over the image; the image itself is never changed. */
+  async #mountRoot(spec: ContainerSpec, home: string): Promise<void> {
+    const [upper, work, root] = ["upper", "work", "root"].map((name) => join(home, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const options = `lowerdir=${escapeOverlay(spec.rootfs)},upperdir=${escapeOverlay(upper)},workdir=${escapeOverlay(work)},userxattr`;
+    if (!existsSync(spec.rootfs)) {
+      throw new NodeError("ContainerCannotRun", `the image's root file system ${spec.rootfs} is gone`);
+    }
+    await runScript(
+      [
+        `mkdir -p ${[upper, work, root].map(quote).join(" ")}`,
+        `mount -t overlay overlay -o ${quote(options)} ${quote(root)}`,
+      ],
+      { code: "ContainerCannotRun", doing: `mount the root of container ${spec.id}` },
+    );
+  }
+}
+
+/** A dead container's layer goes at once: nothing can read it any more. */
+async function unmountRoot(home: string): Promise<void> {
+  if (!existsSync(home)) return;
+  await runScript(
+    [`umount -l ${quote(join(home, "root"))} 2>/dev/null || true`, `rm -rf --one-file-system ${quote(home)}`],
+    { code: "SandboxFailed", doing: "remove a container's root" },
+  );
+}
+
+function escapeOverlay(path: string): string {
+  return path.replaceAll("\\", "\\\\").replaceAll(":", "\\:").replaceAll(",", "\\,");
+}
