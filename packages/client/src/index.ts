@@ -22,6 +22,7 @@ export type {
   WatchOptions,
   WriteOptions,
 } from "./client.ts";
+export { type ConnectOptions, connect, loadKubeconfig } from "./connect.ts";
 export { type ClientConfig, createClient } from "./create-client.ts";
 export {
   ApiError,
@@ -41,5 +42,14 @@ export {
   isTransient,
   isUnauthorized,
 } from "./errors.ts";
+export type {
+  ClusterEntry,
+  ContextEntry,
+  ExecEntry,
+  Kubeconfig,
+  KubeconfigDocument,
+  UserEntry,
+} from "./kubeconfig/kubeconfig.ts";
 export { systemClock, systemProcess, systemRandom, systemWorld } from "./system.ts";
+export type { Credential, Credentials, Transport, TransportSettings } from "./transport/transport.ts";
 export { compareResourceVersions } from "./watch/resource-version.ts";

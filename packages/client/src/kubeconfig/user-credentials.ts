@@ -1,0 +1,107 @@
+/** A kubeconfig's user as credentials that stay current. */
+import { ClientError } from "../errors.ts";
+import type { Credential, Credentials } from "../transport/transport.ts";
+import { ExecPlugin, type ExecPluginSettings } from "./exec-plugin.ts";
+import type { UserEntry } from "./kubeconfig.ts";
+import { RotatingFile } from "./rotating-file.ts";
+
+export type UserCredentialsSettings = Omit<ExecPluginSettings, "exec"> & { readonly entry: UserEntry };
+
+/** What a file or the kubeconfig itself holds. */
+type Text = { read(): Promise<string>; expire(): void };
+
+/** Undefined when the user has nothing to show: such requests are anonymous. */
+export function userCredentials(settings: UserCredentialsSettings): Credentials | undefined {
+  const { entry, user, clock } = settings;
+  const name = JSON.stringify(user);
+  if (entry.authProvider) {
+    throw new ClientError(
+      "KubeconfigInvalid",
+      `user ${name} cannot be used: auth-provider ${JSON.stringify(entry.authProvider)} was removed from Kubernetes; use its exec plugin instead`,
+    );
+  }
+  const file = (path: string, what: string) => new RotatingFile(path, `${what} of user ${name}`, clock);
+  const text = (data: string | undefined, path: string | undefined, what: string) =>
+    data !== undefined ? constant(data) : path !== undefined ? file(path, what) : undefined;
+  const certificate = text(entry.clientCertificateData, entry.clientCertificate, "client-certificate");
+  const key = text(entry.clientKeyData, entry.clientKey, "client-key");
+  if (!certificate !== !key) {
+    const [has, lacks] = certificate
+      ? ["client-certificate", "client-key"]
+      : ["client-key", "client-certificate"];
+    throw new ClientError(
+      "KubeconfigInvalid",
+      `user ${name} cannot be used: it has a ${has} and no ${lacks}`,
+    );
+  }
+  const token = entry.tokenFile
+    ? file(entry.tokenFile, "tokenFile")
+    : entry.token
+      ? constant(entry.token)
+      : undefined;
+  if (token && (entry.username || entry.password)) {
+    throw new ClientError(
+      "KubeconfigInvalid",
+      `user ${name} cannot be used: it has both a token and a password; keep one`,
+    );
+  }
+  const basic =
+    entry.username || entry.password
+      ? `Basic ${Buffer.from(`${entry.username ?? ""}:${entry.password ?? ""}`).toString("base64")}`
+      : undefined;
+  const plugin = entry.exec ? new ExecPlugin({ ...settings, exec: entry.exec }) : undefined;
+  if (!certificate && !token && !basic && !plugin) return undefined;
+  return new UserCredentials({ certificate, key, token, basic, plugin });
+}
+
+function constant(value: string): Text {
+  return { read: async () => value, expire: () => {} };
+}
+
+interface Sources {
+  readonly certificate?: Text;
+  readonly key?: Text;
+  readonly token?: Text;
+  readonly basic?: string;
+  readonly plugin?: ExecPlugin;
+}
+
+class UserCredentials implements Credentials {
+  readonly #sources: Sources;
+  /** Which answer of the plugin went into which credential. */
+  readonly #fromPlugin = new WeakMap<Credential, Credential>();
+
+  constructor(sources: Sources) {
+    this.#sources = sources;
+  }
+
+  async current(): Promise<Credential> {
+    const { certificate, key, token, basic, plugin } = this.#sources;
+    const [ownCertificate, ownKey, ownToken] = await Promise.all([
+      certificate?.read(),
+      key?.read(),
+      token?.read(),
+    ]);
+    const plugged = await plugin?.current();
+    const own = ownToken === undefined ? basic : `Bearer ${ownToken.trim()}`;
+    const credential: Credential = {
+      headers: own === undefined ? plugged?.headers : { authorization: own },
+      certificate: plugged?.certificate ?? ownCertificate,
+      key: plugged?.key ?? ownKey,
+    };
+    if (plugged) this.#fromPlugin.set(credential, plugged);
+    return credential;
+  }
+
+  async refused(credential: Credential): Promise<boolean> {
+    const { certificate, key, token, plugin } = this.#sources;
+    const plugged = this.#fromPlugin.get(credential);
+    if (plugin && plugged && plugin.refused(plugged)) return true;
+    for (const text of [certificate, key, token]) text?.expire();
+    const now = await this.current();
+    return (
+      now.headers?.authorization !== credential.headers?.authorization ||
+      now.certificate !== credential.certificate
+    );
+  }
+}
