@@ -37,8 +37,9 @@ export function byteLength(text: string): number {
   return length;
 }
 
-export function tooLong(max: number): string {
-  return `must be no more than ${max} bytes`;
+/** Object names are said to be too long in characters, label keys and values in bytes; both are counted in bytes. */
+export function tooLong(max: number, unit: "bytes" | "characters" = "characters"): string {
+  return `must be no more than ${max} ${unit}`;
 }
 
 export function patternMismatch(message: string, pattern: string, ...examples: string[]): string {
@@ -68,8 +69,12 @@ export function validateDns1123Label(value: string): string[] {
 
 /** What is wrong with a DNS subdomain (RFC 1123): the names of most objects. */
 export function validateDns1123Subdomain(value: string): string[] {
+  return subdomainProblems(value, "characters");
+}
+
+function subdomainProblems(value: string, unit: "bytes" | "characters"): string[] {
   const problems: string[] = [];
-  if (byteLength(value) > 253) problems.push(tooLong(253));
+  if (byteLength(value) > 253) problems.push(tooLong(253, unit));
   if (!subdomain1123Pattern.test(value)) {
     problems.push(
       patternMismatch(
@@ -113,17 +118,17 @@ export function validateQualifiedName(value: string): string[] {
   if (parts.length === 2) {
     const prefix = parts[0] ?? "";
     if (prefix === "") problems.push("prefix part must be non-empty");
-    else problems.push(...validateDns1123Subdomain(prefix).map((problem) => `prefix part ${problem}`));
+    else problems.push(...subdomainProblems(prefix, "bytes").map((problem) => `prefix part ${problem}`));
   }
   if (name === "") problems.push("name part must be non-empty");
-  else if (byteLength(name) > 63) problems.push(`name part ${tooLong(63)}`);
+  else if (byteLength(name) > 63) problems.push(`name part ${tooLong(63, "bytes")}`);
   if (!labelKeyPattern.test(name)) problems.push(`name part ${mismatch()}`);
   return problems;
 }
 
 export function validateLabelValue(value: string): string[] {
   const problems: string[] = [];
-  if (byteLength(value) > 63) problems.push(tooLong(63));
+  if (byteLength(value) > 63) problems.push(tooLong(63, "bytes"));
   if (!labelValuePattern.test(value)) {
     problems.push(
       patternMismatch(

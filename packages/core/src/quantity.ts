@@ -23,7 +23,7 @@ const decimalSuffixOf = new Map(Object.entries(decimalSuffixes).map(([suffix, po
 const binarySuffixes: Record<string, number> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
 const binarySuffixOf = new Map(Object.entries(binarySuffixes).map(([suffix, power]) => [power, suffix]));
 
-const shape = /^([+-]?)0*(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
+const shape = /^([+-]?)(0*)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
 const formatWrong =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const exponentDigits = /^[+-]?\d+$/;
@@ -92,14 +92,15 @@ export class Quantity {
     if (text === "0") return new Quantity(0n, 0, "DecimalSI", true, text);
     const match = shape.exec(text);
     if (text === "" || match === null) fail(formatWrong);
-    const [, sign = "", digits = "", fraction = "", suffix = ""] = match;
+    const [, sign = "", zeros = "", digits = "", fraction = "", suffix = ""] = match;
     const meaning = suffixMeaning(suffix);
     if (meaning === undefined) fail("unable to parse quantity's suffix");
     const number = digits === "" ? "0" : digits;
-    return (
-      parseSmall(text, sign === "-", number, fraction, meaning) ??
-      parseLarge(sign === "-", number, fraction, meaning)
-    );
+    const small = parseSmall(text, sign === "-", number, fraction, meaning);
+    if (small !== undefined) return small;
+    // Only what does not fit 64 bits is read strictly: the API server takes "Ki" for zero, and not "Ei".
+    if (zeros + digits + fraction === "") fail("unable to parse numeric part of quantity");
+    return parseLarge(sign === "-", number, fraction, meaning);
   }
 
   /** The quantity a field holds, which may also be written as a number. */
@@ -295,7 +296,8 @@ function parseLarge(
   if (base === 10) exponent += power;
   else unscaled *= 1n << BigInt(power);
   if (unscaled !== 0n && exponent < nano) {
-    unscaled = divideUp(unscaled, pow10(nano - exponent));
+    const digits = nano - exponent;
+    unscaled = digits > number.length + fraction.length + 20 ? 1n : divideUp(unscaled, pow10(digits));
     exponent = nano;
   }
   let outFormat = format;

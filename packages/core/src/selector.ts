@@ -196,7 +196,8 @@ class LabelParser {
 }
 
 function invalid(path: string, value: string | readonly string[], problems: readonly string[]): string {
-  const shown = typeof value === "string" ? goQuote(value) : JSON.stringify(value);
+  const shown =
+    typeof value === "string" ? goQuote(value) : value.length === 0 ? "null" : JSON.stringify(value);
   return `${path}: Invalid value: ${shown}: ${problems.join("; ")}`;
 }
 
@@ -417,11 +418,11 @@ export function parseFieldSelector(text: string): FieldSelector {
     if (term === "") continue;
     const split = /!=|==|=/.exec(term);
     if (split === null) fail(`invalid selector: '${text}'; can't understand '${term}'`);
-    requirements.push({
-      field: term.slice(0, split.index),
-      operator: split[0] === "!=" ? "!=" : "=",
-      value: unescapeFieldValue(term.slice(split.index + split[0].length)),
-    });
+    const field = term.slice(0, split.index);
+    const value = unescapeFieldValue(term.slice(split.index + split[0].length));
+    // A term with neither field nor value demands nothing.
+    if (field === "" && value === "") continue;
+    requirements.push({ field, operator: split[0] === "!=" ? "!=" : "=", value });
   }
   return { requirements };
 }

@@ -3,6 +3,7 @@
 /**
  * - `BadPatch`: the patch itself is malformed (400).
  * - `PatchFailed`: the patch is well formed but does not fit the object (422).
+ * - `PatchUnusable`: the patch cannot be applied for a reason that the API server answers with 500.
  * - `TypeMismatch`: an object does not fit its schema (the API server answers 500).
  * - `BadApply`: the applied object is not acceptable as such (400).
  * - `BadManagedFields`: ownership entries that cannot be read.
@@ -11,6 +12,7 @@
 export type MergeErrorCode =
   | "BadPatch"
   | "PatchFailed"
+  | "PatchUnusable"
   | "TypeMismatch"
   | "BadApply"
   | "BadManagedFields"

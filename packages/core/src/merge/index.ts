@@ -79,6 +79,7 @@ export {
   untypedAtomic,
   zeroObject,
 } from "./schema.ts";
+export { applyStrategicPatch } from "./strategic.ts";
 export { checkType, fieldsOf } from "./typed.ts";
 export { type Comparison, compareTyped } from "./typed-compare.ts";
 export { mergeTyped } from "./typed-merge.ts";

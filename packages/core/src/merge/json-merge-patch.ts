@@ -15,7 +15,14 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
  * patch is an object.
  */
 export function applyMergePatch(document: JsonObject, patch: JsonValue): JsonObject {
-  if (!isObject(patch)) throw new MergeError("BadPatch", "Invalid JSON Patch");
+  if (patch === null) throw new MergeError("BadPatch", "Invalid JSON Patch");
+  if (!isObject(patch)) {
+    const what = Array.isArray(patch) ? "array" : typeof patch === "boolean" ? "bool" : typeof patch;
+    throw new MergeError(
+      "BadPatch",
+      `error decoding patch: json: cannot unmarshal ${what} into Go value of type map[string]interface {}`,
+    );
+  }
   return mergeObjects(document, patch);
 }
 
