@@ -1,14 +1,59 @@
 // Writes the API server's tables: definitions and resources.
+import type { BootstrapFacts } from "./bootstrap.ts";
 import { definitionPackages, packageOf } from "./definitions.ts";
 import type { Observation } from "./observe.ts";
+import type { ListFacts } from "./observe-resources.ts";
 import { banner, literal, type Output } from "./output.ts";
 import { everyGroupVersion, groupVersionFacts, type ResourceFacts } from "./resources.ts";
 
 const directory = "packages/cluster/src/apiserver/tables/generated";
 const ordinaryVerbs = "create delete deletecollection get list patch update watch";
 
-export function tableOutputs(observation: Observation): Output[] {
-  return [definitionsFile(observation), resourcesFile(observation)];
+export function tableOutputs(
+  observation: Observation,
+  lists: readonly ListFacts[],
+  bootstrap: BootstrapFacts,
+): Output[] {
+  return [
+    definitionsFile(observation),
+    resourcesFile(observation),
+    listsFile(lists),
+    bootstrapFile(bootstrap),
+  ];
+}
+
+function listsFile(lists: readonly ListFacts[]): Output {
+  const lines = lists.map(({ key, columns, selectors, selectorRefusal }) => {
+    const short = columns.map(({ name, type, format, priority }) =>
+      priority > 0 ? [name, type, format, priority] : format ? [name, type, format] : [name, type],
+    );
+    const facts = {
+      columns: short,
+      ...(selectors.join() === "metadata.name,metadata.namespace" ? {} : { selectors }),
+      refusal: selectorRefusal,
+    };
+    return `  ${literal(key)}: ${literal(facts)},\n`;
+  });
+  const text = [
+    banner("How each resource is listed: columns of its table, fields it can be selected by."),
+    `import type { ListFacts } from "../facts.ts";\n\n`,
+    `export const lists: Readonly<Record<string, ListFacts>> = {\n${lines.join("")}};\n`,
+  ];
+  return { path: `${directory}/lists.ts`, text: text.join("") };
+}
+
+function bootstrapFile({ roles, bindings, objects }: BootstrapFacts): Output {
+  const list = (name: string, type: string, items: readonly object[]) =>
+    `export const ${name}: readonly ${type}[] = [\n${items.map((item) => `  ${literal(item)},\n`).join("")}];\n`;
+  const text = [
+    banner("Objects that a fresh API server makes by itself."),
+    `import type { JsonObject } from "@keelson/core";\n`,
+    `import type { BindingFacts, RoleFacts } from "../facts.ts";\n\n`,
+    list("roles", "RoleFacts", roles),
+    list("bindings", "BindingFacts", bindings),
+    list("objects", "JsonObject", objects),
+  ];
+  return { path: `${directory}/bootstrap.ts`, text: text.join("") };
 }
 
 function definitionsFile(observation: Observation): Output {

@@ -1,10 +1,12 @@
 // Writes the tables of built-in kinds from the real control plane and its modules; `--check` only compares.
 import { parseArgs } from "node:util";
 import { startControlPlane } from "../control-plane.ts";
+import { observeBootstrap } from "./bootstrap.ts";
 import { kindOutputs } from "./emit-kinds.ts";
 import { protobufOutputs } from "./emit-protobuf.ts";
 import { tableOutputs } from "./emit-tables.ts";
-import { httpsServer, type Observation, observe } from "./observe.ts";
+import { httpsServer, observe, type Server } from "./observe.ts";
+import { observeLists } from "./observe-resources.ts";
 import { differences, write } from "./output.ts";
 
 const { values: options } = parseArgs({ options: { check: { type: "boolean", default: false } } });
@@ -17,16 +19,25 @@ const generatedDirectories = [
 /** Alpha kinds exist only behind their gates. */
 const everything = ["--runtime-config=api/all=true", "--feature-gates=AllAlpha=true,AllBeta=true"];
 
-async function observed(flags: readonly string[]): Promise<Observation> {
+/** Runs `ask` against a control plane with these flags. */
+async function withServer<T>(flags: readonly string[], ask: (server: Server) => Promise<T>): Promise<T> {
   await using controlPlane = await startControlPlane({ flags: { "kube-apiserver": flags } });
-  return await observe(httpsServer(controlPlane.server, controlPlane.token));
+  return await ask(httpsServer(controlPlane.server, controlPlane.token));
 }
 
-const usual = await observed([]);
+const usual = await withServer([], async (server) => {
+  const observation = await observe(server);
+  return {
+    observation,
+    lists: await observeLists(server, observation),
+    bootstrap: await observeBootstrap(server),
+  };
+});
+const all = await withServer(everything, observe);
 const outputs = [
-  ...tableOutputs(usual),
+  ...tableOutputs(usual.observation, usual.lists, usual.bootstrap),
   ...protobufOutputs(),
-  ...kindOutputs(await observed(everything), usual),
+  ...kindOutputs(all, usual.observation),
 ];
 if (options.check) {
   const changed = differences(outputs, generatedDirectories);

@@ -1,5 +1,5 @@
 // Asks a running API server what it serves: OpenAPI, discovery, priorities, printer columns, field selectors.
-import { request } from "node:https";
+import { Agent, request } from "node:https";
 import { asList, asMap, asString, type Json, type JsonMap } from "./json.ts";
 
 /** Where the server listens and how to speak to it; `ask` answers with status and body. */
@@ -24,31 +24,28 @@ export interface Observation {
 }
 
 export function httpsServer(origin: string, token: string): Server {
+  const agent = new Agent({ keepAlive: true, maxSockets: 16, rejectUnauthorized: false });
   return {
     ask: (path, accept = "application/json") =>
       new Promise((resolve, reject) => {
         const headers = { authorization: `Bearer ${token}`, accept };
-        const outgoing = request(
-          new URL(path, origin),
-          { headers, rejectUnauthorized: false },
-          (response) => {
-            const chunks: Buffer[] = [];
-            response.on("data", (chunk: Buffer) => chunks.push(chunk));
-            response.on("error", reject);
-            response.on("end", () => {
-              const text = Buffer.concat(chunks).toString("utf8");
-              try {
-                resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) as Json });
-              } catch (cause) {
-                reject(
-                  new Error(`${path} answered ${response.statusCode} with something that is not JSON`, {
-                    cause,
-                  }),
-                );
-              }
-            });
-          },
-        );
+        const outgoing = request(new URL(path, origin), { headers, agent }, (response) => {
+          const chunks: Buffer[] = [];
+          response.on("data", (chunk: Buffer) => chunks.push(chunk));
+          response.on("error", reject);
+          response.on("end", () => {
+            const text = Buffer.concat(chunks).toString("utf8");
+            try {
+              resolve({ status: response.statusCode ?? 0, body: JSON.parse(text) as Json });
+            } catch (cause) {
+              reject(
+                new Error(`${path} answered ${response.statusCode} with something that is not JSON`, {
+                  cause,
+                }),
+              );
+            }
+          });
+        });
         outgoing.on("error", reject);
         outgoing.end();
       }),

@@ -45,3 +45,35 @@ export interface SubresourceFacts {
   readonly groupVersion?: string;
   readonly verbs: readonly string[];
 }
+
+/** Name, type, format (empty when left out) and priority (0 when left out). */
+export type ColumnFacts = readonly [name: string, type: string, format?: string, priority?: number];
+
+export interface ListFacts {
+  readonly columns: readonly ColumnFacts[];
+  /** Fields to select by; absent when they are name and namespace. */
+  readonly selectors?: readonly string[];
+  /** The message about any other field; `?` stands for the field. */
+  readonly refusal: string;
+}
+
+export interface RoleFacts {
+  readonly name: string;
+  /** Absent for a ClusterRole. */
+  readonly namespace?: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  /** `verbs groups resources [names]`, or `verbs urls`; `-` is the core group. */
+  readonly rules?: readonly string[];
+  /** Labels of the roles it gathers its rules from. */
+  readonly aggregates?: readonly string[];
+}
+
+export interface BindingFacts {
+  readonly name: string;
+  /** Absent for a ClusterRoleBinding. */
+  readonly namespace?: string;
+  /** Kind and name. */
+  readonly role: string;
+  /** Kind and name, or kind and namespace/name. */
+  readonly subjects: readonly string[];
+}

@@ -8,12 +8,17 @@
  *     definitionName({ group: "apps", version: "v1", kind: "Deployment" })
  *     openApiV3("apis/apps/v1")        a document of /openapi/v3; openApiV3Paths() names them all
  *     openApiV2()                      the document of /openapi/v2
+ *     tableColumns(resource)           columns of `kubectl get`: name, type, format, priority
+ *     fieldSelectors(resource)         labels a field selector may use; fieldSelectorRefusal() for the others
+ *     bootstrapObjects()               default RBAC, priority classes, flow schemas
  *
  * Everything is synchronous, frozen and shared. A package of definitions is parsed when something in it is
  * first asked for. All of it is generated from a running server by `reference/generate`; nothing here holds
  * anybody's prose.
  */
+export { bootstrapObjects } from "./bootstrap.ts";
 export { definition, definitionName, definitionNames } from "./definitions.ts";
+export { type Column, fieldSelectorRefusal, fieldSelectors, tableColumns } from "./lists.ts";
 export { openApiV2, openApiV3, openApiV3Paths } from "./openapi/documents.ts";
 export { groupVersions, resource, resources } from "./resources.ts";
 export type { GroupVersion, GroupVersionKindEntry, Resource, Schema, Subresource, Union } from "./schema.ts";
