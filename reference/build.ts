@@ -1,19 +1,17 @@
 // The command behind `npm run reference`: builds each release's programs into the cache, once per version.
 import { spawn } from "node:child_process";
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  renameSync,
-  rmSync,
-  statSync,
-} from "node:fs";
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { acquireBuildLock } from "./build-lock.ts";
-import { allReleases, cacheDirectory, type Program, type Release, releaseDirectory } from "./releases.ts";
+import {
+  absentPrograms,
+  allReleases,
+  cacheDirectory,
+  type Program,
+  type Release,
+  releaseDirectory,
+} from "./releases.ts";
 
 const usage = `Usage: npm run reference [-- NAME...]
 
@@ -29,15 +27,15 @@ const interrupted = new AbortController();
 async function main(names: readonly string[]): Promise<void> {
   if (names.includes("--help") || names.includes("-h")) return console.log(usage);
   const wanted = select(names);
-  const absent = wanted.filter((release) => !existsSync(releaseDirectory(release, process.env)));
+  const absent = wanted.filter((release) => absentPrograms(release, process.env).length > 0);
   for (const release of wanted) {
     if (!absent.includes(release)) say(release, `already in ${releaseDirectory(release, process.env)}`);
   }
   if (absent.length === 0) return;
-  const go = await findGo(absent);
-  // A build takes both the machine's cores for minutes; whatever a person does meanwhile comes first.
+  await requireGo(absent);
+  // A build takes every core for minutes; whatever a person does meanwhile comes first.
   setPriority(10);
-  for (const release of absent) await buildOnce(go, release);
+  for (const release of absent) await buildOnce(release);
 }
 
 function select(names: readonly string[]): Release[] {
@@ -50,34 +48,26 @@ function select(names: readonly string[]): Release[] {
     : releases.filter((release) => known(release).some((name) => names.includes(name)));
 }
 
-async function findGo(releases: readonly Release[]): Promise<string> {
-  const candidates = ["go", "/usr/local/go/bin/go"];
-  const found: string[] = [];
-  for (const go of candidates) {
-    // Outside a module no go.mod can make an old Go refuse to tell its version.
-    const installed = await output(go, ["env", "GOVERSION"], tmpdir()).catch(() => undefined);
-    if (installed === undefined) continue;
-    found.push(installed.trim());
-    // Inside the modules Go may fetch a newer toolchain by itself, where its settings allow that.
-    const directories = releases.map((release) => release.moduleDirectory);
-    const usable = await Promise.all(directories.map((cwd) => output(go, ["env", "GOVERSION"], cwd))).catch(
-      () => undefined,
-    );
-    if (usable !== undefined) return go;
-  }
+/** Fails unless the machine's Go can build every one of them. */
+async function requireGo(releases: readonly Release[]): Promise<void> {
+  const versionIn = (cwd: string) => output("go", ["env", "GOVERSION"], cwd);
   const needed = releases
     .map((release) => release.goVersion)
     .sort(byVersion)
     .at(-1);
-  const where = "install it from https://go.dev/dl/ and put it on the PATH";
-  throw new BuildError(
-    found.length === 0
-      ? `building the reference needs Go ${needed} or newer, and there is no go on the PATH: ${where}`
-      : `building the reference needs Go ${needed} or newer, and this machine has ${found.join(" and ")}: ${where}`,
-  );
+  const problem = `building the reference needs Go ${needed} or newer`;
+  const remedy = "install it from https://go.dev/dl/ and put it on the PATH";
+  // Outside a module there is no go.mod that could make an old Go refuse to answer.
+  const installed = await versionIn(tmpdir()).catch(() => {
+    throw new BuildError(`${problem}, and there is no go on the PATH: ${remedy}`);
+  });
+  // Inside one it may fetch a newer toolchain by itself, where its settings allow that.
+  await Promise.all(releases.map((release) => versionIn(release.moduleDirectory))).catch((error: Error) => {
+    throw new BuildError(`${problem}, and this machine has ${installed.trim()}: ${remedy}\n${error.message}`);
+  });
 }
 
-async function buildOnce(go: string, release: Release): Promise<void> {
+async function buildOnce(release: Release): Promise<void> {
   const cache = cacheDirectory(process.env);
   const target = releaseDirectory(release, process.env);
   mkdirSync(cache, { recursive: true });
@@ -86,36 +76,38 @@ async function buildOnce(go: string, release: Release): Promise<void> {
     signal: interrupted.signal,
   });
   try {
-    if (existsSync(target)) return say(release, `already in ${target}`);
+    if (absentPrograms(release, process.env).length === 0) return say(release, `already in ${target}`);
     removeAbandoned(cache);
-    await buildInto(go, release, target);
+    await buildInto(release, target);
   } finally {
     lock.release();
   }
 }
 
-async function buildInto(go: string, release: Release, target: string): Promise<void> {
+async function buildInto(release: Release, target: string): Promise<void> {
   const started = Date.now();
   const work = mkdtempSync(join(cacheDirectory(process.env), ".building-"));
   try {
-    const ldflags = await linkerFlags(go, release);
+    const ldflags = await linkerFlags(release);
     for (const [index, program] of release.programs.entries()) {
       const step = `${program.name} (${index + 1} of ${release.programs.length})`;
       say(release, index === 0 ? `building ${step}; the first takes minutes` : `building ${step}`);
       const begun = Date.now();
       const path = join(work, "bin", program.name);
       const flags = ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", ldflags];
-      await output(go, ["build", ...flags, "-o", path, program.package], release.moduleDirectory);
+      await output("go", ["build", ...flags, "-o", path, program.package], release.moduleDirectory);
       await verify(release, program, path);
       say(release, `built ${program.name}, ${megabytes(path)}, in ${seconds(begun)}`);
     }
     // mkdtemp makes it private; a cache may serve several users.
     chmodSync(work, 0o755);
+    // Somebody may have removed a program by hand.
+    if (absentPrograms(release, process.env).length > 0) rmSync(target, { recursive: true, force: true });
     try {
       renameSync(work, target);
     } catch (error) {
       // A second builder that took our lock for dead came first; its result is as good as ours.
-      if (!existsSync(target)) throw error;
+      if (absentPrograms(release, process.env).length > 0) throw error;
     }
     say(release, `done in ${seconds(started)}: ${target}`);
   } finally {
@@ -124,13 +116,13 @@ async function buildInto(go: string, release: Release, target: string): Promise<
 }
 
 /** Kubernetes learns its version from the linker; etcd has it in its source. */
-async function linkerFlags(go: string, release: Release): Promise<string> {
+async function linkerFlags(release: Release): Promise<string> {
   const strip = "-s -w";
   if (release.project === "etcd") return strip;
   const [major, minor] = release.version.split(".");
   const published = await output(
-    go,
-    ["list", "-m", "-f", '{{.Time.Format "2006-01-02T15:04:05Z"}}', release.module],
+    "go",
+    ["list", "-m", "-f", '{{with .Time}}{{.Format "2006-01-02T15:04:05Z"}}{{end}}', release.module],
     release.moduleDirectory,
   );
   const values = {
@@ -179,7 +171,8 @@ function output(command: string, args: readonly string[], cwd: string): Promise<
     const said = { out: "", err: "" };
     child.stdout.setEncoding("utf8").on("data", (text) => (said.out += text));
     child.stderr.setEncoding("utf8").on("data", (text) => (said.err += text));
-    child.on("error", reject);
+    // One that runs and is being stopped also reports an error; what it writes may be removed only after its end.
+    child.on("error", (error) => child.pid === undefined && reject(error));
     child.on("close", (code, signal) => {
       if (code === 0) return resolve(said.out);
       reject(

@@ -1,8 +1,15 @@
 // Finds the real control plane's programs on this machine; never builds, downloads or waits.
 import { execFileSync } from "node:child_process";
-import { accessSync, constants, statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { type EtcdLine, etcdRelease, kubernetesRelease, type Release, releaseDirectory } from "./releases.ts";
+import {
+  absentPrograms,
+  type EtcdLine,
+  etcdRelease,
+  isProgram,
+  kubernetesRelease,
+  programPath,
+  type Release,
+} from "./releases.ts";
 
 export type { EtcdLine };
 
@@ -96,26 +103,16 @@ function fromAssets(assets: string, env: NodeJS.ProcessEnv): KubernetesPrograms 
 }
 
 function inCache(release: Release, env: NodeJS.ProcessEnv): ((program: string) => string) | Missing {
-  const path = (program: string) => join(releaseDirectory(release, env), "bin", program);
-  const absent = release.programs.map((program) => program.name).filter((name) => !isProgram(path(name)));
-  if (absent.length === 0) return path;
-  const several = absent.length > 1;
+  const absent = absentPrograms(release, env);
+  if (absent.length === 0) return (program) => programPath(release, program, env);
+  const command = release.project === "kubernetes" ? "" : ` -- ${release.project}-${release.line}`;
   return {
-    missing: `${absent.join(", ")} ${release.line} ${several ? "are" : "is"} not built: run \`npm run reference\``,
+    missing: `${absent.join(", ")} ${release.line} ${absent.length > 1 ? "are" : "is"} not built: run \`npm run reference${command}\``,
   };
 }
 
 function isMissing(found: object): found is Missing {
   return "missing" in found;
-}
-
-function isProgram(path: string): boolean {
-  try {
-    accessSync(path, constants.X_OK);
-    return statSync(path).isFile();
-  } catch {
-    return false;
-  }
 }
 
 function reportedVersion(apiserver: string): string | undefined {

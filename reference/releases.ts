@@ -1,5 +1,5 @@
 // The release lines this folder has a Go module for, the programs each gives, and where the cache keeps them.
-import { readFileSync } from "node:fs";
+import { accessSync, constants, readFileSync, statSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -85,7 +85,26 @@ export function cacheDirectory(env: NodeJS.ProcessEnv): string {
   return join(xdg ?? join(env.HOME || homedir(), ".cache"), "keelson", "reference");
 }
 
-/** Directory of one release in the cache: it exists only when every program in it is complete. */
+/** Directory of one release in the cache: it is put in place as a whole, so every program in it is complete. */
 export function releaseDirectory(release: Release, env: NodeJS.ProcessEnv): string {
   return join(cacheDirectory(env), `${release.project}-${release.version}`);
+}
+
+export function programPath(release: Release, program: string, env: NodeJS.ProcessEnv): string {
+  return join(releaseDirectory(release, env), "bin", program);
+}
+
+/** Names of the release's programs that the cache does not have. */
+export function absentPrograms(release: Release, env: NodeJS.ProcessEnv): string[] {
+  const names = release.programs.map((program) => program.name);
+  return names.filter((name) => !isProgram(programPath(release, name, env)));
+}
+
+export function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return statSync(path).isFile();
+  } catch {
+    return false;
+  }
 }
