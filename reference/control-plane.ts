@@ -2,7 +2,7 @@
 // of the tests and a peer in the benchmarks. `node reference/control-plane.ts --help` runs it in the foreground.
 import { once } from "node:events";
 import { mkdtempSync, realpathSync } from "node:fs";
-import { createServer } from "node:net";
+import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -18,7 +18,7 @@ import {
   schedulerFlags,
 } from "./program-flags.ts";
 import { ProgramKeeper, type ProgramName } from "./program-keeper.ts";
-import { untilAnswered } from "./readiness.ts";
+import { untilReady } from "./readiness.ts";
 
 export { ControlPlaneError, type ControlPlaneErrorCode } from "./errors.ts";
 export type { ProgramName };
@@ -48,8 +48,8 @@ export interface ControlPlaneOptions {
  * A running control plane: RBAC on, no nodes, on loopback only. Every path below is gone after disposal.
  *
  * Disposal kills the programs and removes the directory. The same happens when this process ends in whatever way,
- * SIGKILL included, since the programs are children of a keeper process that notices; only killing both at the same
- * moment leaves them behind. It does not keep this process alive by itself.
+ * SIGKILL included, since the programs are children of a keeper process that notices. Killing both at the same moment
+ * leaves the directory and, where there is no setpriv, the programs. It does not keep this process alive by itself.
  */
 export interface ControlPlane extends AsyncDisposable {
   /** Version of kube-apiserver, without the "v". */
@@ -91,18 +91,14 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 function findPrograms(options: ControlPlaneOptions): KubernetesPrograms {
   const found = locateKubernetes();
   if ("missing" in found) throw new ControlPlaneError("ProgramMissing", found.missing);
-  const wanted = {
-    "kube-controller-manager": options.controllers && !found.controllerManager,
-    "kube-scheduler": options.scheduler && !found.scheduler,
-  };
-  for (const [name, absent] of Object.entries(wanted)) {
-    if (absent) {
-      const remedy = `put one into KUBEBUILDER_ASSETS, or unset that and run \`npm run reference\``;
-      throw new ControlPlaneError(
-        "ProgramMissing",
-        `there is no ${name} for kube-apiserver ${found.version}: ${remedy}`,
-      );
-    }
+  for (const [name, isAbsent] of [
+    ["kube-controller-manager", options.controllers && !found.controllerManager],
+    ["kube-scheduler", options.scheduler && !found.scheduler],
+  ]) {
+    if (!isAbsent) continue;
+    const problem = `there is no ${name} for kube-apiserver ${found.version}`;
+    const remedy = "put one into KUBEBUILDER_ASSETS, or unset that to use what `npm run reference` builds";
+    throw new ControlPlaneError("ProgramMissing", `${problem}: ${remedy}`);
   }
   if (options.etcd === undefined) return found;
   const etcd = locateEtcd(options.etcd);
@@ -111,46 +107,39 @@ function findPrograms(options: ControlPlaneOptions): KubernetesPrograms {
 }
 
 async function startOnce(programs: KubernetesPrograms, options: ControlPlaneOptions): Promise<ControlPlane> {
-  const { token = "admin-token", timeoutMs = 60_000, flags = {} } = options;
+  const { token = "admin-token", timeoutMs = 60_000, durable = false } = options;
   const directory = mkdtempSync(join(tmpdir(), "keelson-reference-"));
-  const keeper = new ProgramKeeper(
-    directory,
-    options.logs === undefined ? join(directory, "logs") : resolve(options.logs),
-  );
+  const logs = options.logs === undefined ? join(directory, "logs") : resolve(options.logs);
+  const keeper = new ProgramKeeper(directory, logs);
   try {
-    const [apiserver = 0, etcd = 0, etcdPeer = 0, controllerManager = 0, scheduler = 0] = await freePorts(5);
-    const ports = { apiserver: options.port ?? apiserver, etcd, etcdPeer, controllerManager, scheduler };
+    const ports = await choosePorts(options.port);
     const layout: Layout = { ports, file: (name) => join(directory, name) };
     const server = `https://127.0.0.1:${ports.apiserver}`;
+    const etcdEndpoint = `http://127.0.0.1:${ports.etcd}`;
     const ca = writeIdentities(layout, server, token);
     const deadline = Date.now() + timeoutMs;
-    const ready = (program: ProgramName, port: number, path: string) =>
-      untilAnswered({ program, port, path, token, ca, deadline, keeper });
+    const launch = (name: ProgramName, command: string, flags: readonly string[]) =>
+      keeper.start(name, command, [...flags, ...(options.flags?.[name] ?? [])]);
+    const ready = (program: ProgramName, url: string) =>
+      untilReady({ program, url, token, ca }, { keeper, deadline });
 
-    keeper.start("etcd", programs.etcd, [
-      ...etcdFlags(layout, { durable: options.durable ?? false }),
-      ...(flags.etcd ?? []),
-    ]);
-    keeper.start("kube-apiserver", programs.apiserver, [
-      ...apiserverFlags(layout),
-      ...(flags["kube-apiserver"] ?? []),
-    ]);
-    await ready("kube-apiserver", ports.apiserver, "/readyz");
+    // One after the other: an API server that finds no etcd waits a second before it tries again.
+    launch("etcd", programs.etcd, etcdFlags(layout, { durable }));
+    await ready("etcd", `${etcdEndpoint}/health`);
+    launch("kube-apiserver", programs.apiserver, apiserverFlags(layout));
+    await ready("kube-apiserver", `${server}/readyz`);
 
     const waits: Promise<void>[] = [];
     if (options.controllers && programs.controllerManager) {
       const name = "kube-controller-manager";
-      keeper.start(name, programs.controllerManager, [
-        ...controllerManagerFlags(layout),
-        ...(flags[name] ?? []),
-      ]);
-      waits.push(ready(name, ports.controllerManager, "/healthz"));
-      waits.push(ready(name, ports.apiserver, "/api/v1/namespaces/default/serviceaccounts/default"));
+      launch(name, programs.controllerManager, controllerManagerFlags(layout));
+      waits.push(ready(name, `https://127.0.0.1:${ports.controllerManager}/healthz`));
+      waits.push(ready(name, `${server}/api/v1/namespaces/default/serviceaccounts/default`));
     }
     if (options.scheduler && programs.scheduler) {
       const name = "kube-scheduler";
-      keeper.start(name, programs.scheduler, [...schedulerFlags(layout), ...(flags[name] ?? [])]);
-      waits.push(ready(name, ports.scheduler, "/readyz"));
+      launch(name, programs.scheduler, schedulerFlags(layout));
+      waits.push(ready(name, `https://127.0.0.1:${ports.scheduler}/readyz`));
     }
     await Promise.all(waits);
 
@@ -160,8 +149,8 @@ async function startOnce(programs: KubernetesPrograms, options: ControlPlaneOpti
       token,
       kubeconfig: layout.file("admin.kubeconfig"),
       caFile: layout.file("ca.crt"),
-      etcdEndpoint: `http://127.0.0.1:${ports.etcd}`,
-      logs: keeper.logs,
+      etcdEndpoint,
+      logs,
       pids: keeper.pids,
       kubectl: programs.kubectl,
       failure: keeper.failure,
@@ -174,12 +163,13 @@ async function startOnce(programs: KubernetesPrograms, options: ControlPlaneOpti
 }
 
 /** Free ports, all different: they are held together before any is given back. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
+async function choosePorts(apiserverPort: number | undefined): Promise<Layout["ports"]> {
+  const servers = Array.from({ length: 5 }, () => createServer().listen(0, "127.0.0.1"));
   await Promise.all(servers.map((server) => once(server, "listening")));
-  const ports = servers.map((server) => (server.address() as { port: number }).port);
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
   await Promise.all(servers.map((server) => once(server.close(), "close")));
-  return ports;
+  const [apiserver = 0, etcd = 0, etcdPeer = 0, controllerManager = 0, scheduler = 0] = ports;
+  return { apiserver: apiserverPort ?? apiserver, etcd, etcdPeer, controllerManager, scheduler };
 }
 
 const isCommand =

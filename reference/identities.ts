@@ -29,6 +29,10 @@ export function writeIdentities(layout: Layout, server: string, token: string): 
     "kubelet-client",
     ca.issue({ commonName: "kube-apiserver-kubelet-client", organizations: ["system:masters"] }),
   );
+  // An authority of its own: whoever it certifies may speak for anybody.
+  const frontProxyCa = createCertificateAuthority("keelson-reference-front-proxy-ca");
+  write("front-proxy-ca.crt", frontProxyCa.certificate);
+  writePair("front-proxy-client", frontProxyCa.issue({ commonName: "front-proxy-client" }));
   write("service-account.pub", serviceAccounts.publicKey);
   write("service-account.key", serviceAccounts.key);
   write("tokens.csv", `${token},admin,admin,system:masters\n`);

@@ -3,9 +3,10 @@
 // Whoever starts it sends `KeeperRequest`s over the channel and hears `KeeperReport`s. When the channel closes,
 // because the parent disposed of the control plane or was killed, every program is killed and the directory is
 // removed. It runs in a session of its own, so that Ctrl-C in a terminal reaches the parent alone.
-import { type ChildProcess, spawn } from "node:child_process";
+// Where Linux can (setpriv of util-linux), the programs also die with a keeper that is itself killed.
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { openSync, rmSync } from "node:fs";
+import { closeSync, openSync, rmSync } from "node:fs";
 
 export interface KeeperRequest {
   readonly name: string;
@@ -21,10 +22,16 @@ export type KeeperReport =
 
 const [directory] = process.argv.slice(2);
 const programs = new Set<ChildProcess>();
+// It replaces itself by the program, so that process id and exit code stay the program's own.
+const dieWithKeeper = ["setpriv", "--pdeathsig", "KILL"];
+const prefix =
+  spawnSync(dieWithKeeper[0] ?? "", [...dieWithKeeper.slice(1), "true"]).status === 0 ? dieWithKeeper : [];
 
 function start({ name, command, args, log }: KeeperRequest): void {
   const file = openSync(log, "a");
-  const child = spawn(command, args, { stdio: ["ignore", file, file] });
+  const [executable = command, ...rest] = [...prefix, command, ...args];
+  const child = spawn(executable, rest, { stdio: ["ignore", file, file] });
+  closeSync(file);
   programs.add(child);
   child.on("spawn", () => report({ type: "started", name, pid: child.pid ?? 0 }));
   child.on("error", (error) => ended(child, name, error.message));

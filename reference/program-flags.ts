@@ -28,6 +28,9 @@ export function etcdFlags({ ports, file }: Layout, { durable }: { durable: boole
     `--listen-peer-urls=${peer}`,
     `--initial-advertise-peer-urls=${peer}`,
     `--initial-cluster=reference=${peer}`,
+    // A member without peers elects itself after this time; the default costs up to a second.
+    "--heartbeat-interval=10",
+    "--election-timeout=100",
     ...(durable ? [] : ["--unsafe-no-fsync"]),
   ];
 }
@@ -54,6 +57,14 @@ export function apiserverFlags({ ports, file }: Layout): string[] {
     `--kubelet-client-certificate=${file("kubelet-client.crt")}`,
     `--kubelet-client-key=${file("kubelet-client.key")}`,
     "--kubelet-preferred-address-types=InternalIP,Hostname",
+    // How an aggregated API server knows on whose behalf this one calls it.
+    `--requestheader-client-ca-file=${file("front-proxy-ca.crt")}`,
+    "--requestheader-allowed-names=front-proxy-client",
+    "--requestheader-username-headers=X-Remote-User",
+    "--requestheader-group-headers=X-Remote-Group",
+    "--requestheader-extra-headers-prefix=X-Remote-Extra-",
+    `--proxy-client-cert-file=${file("front-proxy-client.crt")}`,
+    `--proxy-client-key-file=${file("front-proxy-client.key")}`,
   ];
 }
 
@@ -61,6 +72,9 @@ export function controllerManagerFlags({ ports, file }: Layout): string[] {
   return [
     ...componentFlags("controller-manager", ports.controllerManager, file),
     "--use-service-account-credentials=true",
+    // At the default of 20 the forty controllers queue for their tokens, and the start takes five seconds longer.
+    "--kube-api-qps=200",
+    "--kube-api-burst=400",
     `--service-account-private-key-file=${file("service-account.key")}`,
     `--root-ca-file=${file("ca.crt")}`,
     `--cluster-signing-cert-file=${file("ca.crt")}`,

@@ -1,6 +1,5 @@
 // Our end of the keeper process: starts programs through it and tells when one of them ends by itself.
 import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -15,33 +14,33 @@ export class ProgramKeeper {
   readonly pids = new Map<ProgramName, number>();
   readonly failure: Promise<ControlPlaneError>;
   readonly #process: ChildProcess;
-  readonly #ended: Promise<unknown>;
+  /** How it ended. */
+  readonly #ended: Promise<string>;
   #stopping = false;
 
   constructor(directory: string, logs: string) {
     this.logs = logs;
-    this.#process = spawn(
-      process.execPath,
-      [fileURLToPath(new URL("keeper.ts", import.meta.url)), directory],
-      {
-        detached: true,
-        env: programEnvironment(),
-        stdio: ["ignore", "ignore", "ignore", "ipc"],
-      },
-    );
     mkdirSync(logs, { recursive: true });
     const failure = Promise.withResolvers<ControlPlaneError>();
     this.failure = failure.promise;
+    const keeper = fileURLToPath(new URL("keeper.ts", import.meta.url));
+    this.#process = spawn(process.execPath, [keeper, directory], {
+      detached: true,
+      env: programEnvironment(),
+      stdio: ["ignore", "ignore", "ignore", "ipc"],
+    });
     this.#process.on("message", (report: KeeperReport) => {
       const name = report.name as ProgramName;
       if (report.type === "started") this.pids.set(name, report.pid);
-      else if (!this.#stopping) failure.resolve(this.#whyExited(name, report.how));
+      else if (!this.#stopping) failure.resolve(this.#whyEnded(name, report.how));
     });
-    this.#ended = once(this.#process, "exit").then(() => {
+    this.#ended = new Promise((ended) => {
+      this.#process.on("exit", (code, signal) => ended(signal ?? `exit code ${code}`));
+      this.#process.on("error", (error) => ended(error.message));
+    });
+    this.#ended.then((how) => {
       if (this.#stopping) return;
-      failure.resolve(
-        new ControlPlaneError("ProgramExited", "the keeper of the control plane's programs was killed"),
-      );
+      failure.resolve(new ControlPlaneError("ProgramExited", `the keeper of the programs ended with ${how}`));
       // Its programs are in its process group, and nobody else looks after them now.
       killGroup(this.#process);
       rmSync(directory, { recursive: true, force: true });
@@ -51,9 +50,10 @@ export class ProgramKeeper {
     this.#process.channel?.unref();
   }
 
-  start(name: ProgramName, command: string, args: string[]): void {
-    const message: KeeperRequest = { name, command, args, log: this.#logOf(name) };
-    this.#process.send(message);
+  start(name: ProgramName, command: string, args: readonly string[]): void {
+    const request: KeeperRequest = { name, command, args, log: this.#logOf(name) };
+    // A keeper that is gone is noticed by its exit.
+    this.#process.send(request, () => {});
   }
 
   async stop(): Promise<void> {
@@ -63,10 +63,12 @@ export class ProgramKeeper {
     await this.#ended;
   }
 
-  #whyExited(name: ProgramName, how: string): ControlPlaneError {
-    const said = this.endOfLog(name);
-    const code = /address already in use/.test(said) ? "PortInUse" : "ProgramExited";
-    return new ControlPlaneError(code, `${name} ended with ${how}; the end of its log:\n${said}`);
+  #whyEnded(name: ProgramName, how: string): ControlPlaneError {
+    const log = this.endOfLog(name);
+    const taken = /listen tcp (\S+): bind: address already in use/.exec(log)?.[1];
+    if (taken !== undefined)
+      return new ControlPlaneError("PortInUse", `${name} cannot listen on ${taken}: it is in use`);
+    return new ControlPlaneError("ProgramExited", `${name} ended with ${how}; the end of its log:\n${log}`);
   }
 
   /** The last few thousand characters that a program printed. */

@@ -1,59 +1,51 @@
-// Waits for a program of the control plane to answer over HTTPS.
-import { request } from "node:https";
+// Waits for a program of the control plane to say that it is ready.
+import * as http from "node:http";
+import * as https from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ControlPlaneError } from "./errors.ts";
 import type { ProgramKeeper, ProgramName } from "./program-keeper.ts";
 
 export interface Probe {
-  /** Whose readiness it says; it need not be who answers. */
+  /** Whose readiness it is; another program may be the one to answer. */
   readonly program: ProgramName;
-  readonly port: number;
-  readonly path: string;
+  readonly url: string;
   readonly token: string;
+  /** Certificate (PEM) of the authority to trust. */
   readonly ca: string;
-  readonly deadline: number;
+}
+
+export interface ProbeLimits {
   readonly keeper: ProgramKeeper;
+  /** Milliseconds since the epoch. */
+  readonly deadline: number;
 }
 
-/** Polls until the answer is 200, a program ends, or `deadline` (ms since the epoch) passes. */
-export async function untilAnswered({
-  program,
-  port,
-  path,
-  token,
-  ca,
-  deadline,
-  keeper,
-}: Probe): Promise<void> {
-  const failed = keeper.failure.then((error) => {
-    throw error;
-  });
-  let last = "no answer";
+/** Polls until the answer is 200; fails when any program ends or the deadline passes. */
+export async function untilReady(probe: Probe, { keeper, deadline }: ProbeLimits): Promise<void> {
+  let answer = "nothing";
   while (Date.now() < deadline) {
-    const answer = answerOf({ port, path, token, ca });
-    last = await Promise.race([answer, failed]);
-    if (last === "200") return;
-    await Promise.race([sleep(50), failed]);
+    const next = await Promise.race([answerOf(probe), keeper.failure]);
+    if (next instanceof ControlPlaneError) throw next;
+    if (next === "200") return;
+    answer = next;
+    await sleep(25);
   }
-  throw new ControlPlaneError(
-    "NotReady",
-    `${program} is not ready, ${path} on port ${port} says: ${last}; the end of its log:\n${keeper.endOfLog(program)}`,
-  );
+  const log = keeper.endOfLog(probe.program);
+  const message = `${probe.program} is not ready: ${probe.url} answers ${answer}; the end of its log:\n${log}`;
+  throw new ControlPlaneError("NotReady", message);
 }
 
-/** The status code, "200" being the only good one, or what went wrong. */
-function answerOf({ port, path, token, ca }: Pick<Probe, "port" | "path" | "token" | "ca">): Promise<string> {
+/** The status code, or what went wrong. */
+function answerOf({ url, token, ca }: Probe): Promise<string> {
   return new Promise((done) => {
+    const { request } = url.startsWith("https:") ? https : http;
     const headers = { authorization: `Bearer ${token}` };
-    const call = request(
-      { host: "127.0.0.1", port, path, ca, headers, agent: false, timeout: 5_000 },
-      (response) => {
-        response.resume();
-        response.on("close", () => done(String(response.statusCode)));
-      },
-    );
+    const call = request(url, { ca, headers, agent: false, timeout: 5_000 }, (response) => {
+      response.resume();
+      response.on("close", () => done(String(response.statusCode)));
+    });
     call.on("error", (error) => done(error.message));
-    call.on("timeout", () => call.destroy(new Error("no answer in 5 s")));
+    call.on("timeout", () => call.destroy(new Error("nothing for 5 s")));
     call.end();
   });
 }
