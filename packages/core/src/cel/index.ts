@@ -1,0 +1,40 @@
+/** Common Expression Language, as Kubernetes speaks it. */
+export { Environment, type EnvironmentOptions, type ObjectDecl } from "./environment.ts";
+export { CelError, type CelErrorCode, type CelIssue, CelIssues } from "./errors.ts";
+export type {
+  CompiledRules,
+  CompileRulesOptions,
+  RuleFieldError,
+  RuleSchema,
+  RuleValidation,
+  ValidateRulesInput,
+  ValidationRule,
+} from "./kubernetes/types.ts";
+export {
+  compile,
+  defaultCostLimit,
+  type EvaluateOptions,
+  type Evaluation,
+  Program,
+} from "./program.ts";
+export {
+  type CelType,
+  listType,
+  mapType,
+  objectType,
+  optionalType,
+  types,
+} from "./types.ts";
+export {
+  ArrayList,
+  CelList,
+  CelMap,
+  type CelValue,
+  Double,
+  Duration,
+  EntryMap,
+  Fault,
+  Optional,
+  Timestamp,
+  Uint,
+} from "./values.ts";
