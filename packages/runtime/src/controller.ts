@@ -1,5 +1,5 @@
 /** A controller as a value: a primary kind, what it touches, and a function. */
-import { type AnyKind, groupKind, type ObjectOf } from "@keelson/core";
+import { type AnyKind, groupKind, type ObjectOf, validateLabelValue } from "@keelson/core";
 import type { Context, Desired, ObservedOwned, ObservedReads, SlotKind, StatusOf } from "./context.ts";
 import { type Owned, type Owns, own, type Reads, type Writes } from "./declaration.ts";
 import { RuntimeError } from "./errors.ts";
@@ -49,6 +49,12 @@ export interface ControllerOptions {
   readonly labels?: string;
   /** Reconciles everything this often, though nothing changed; 10 hours unless told. */
   readonly resyncMs?: number;
+  /**
+   * Who writes the status. `auto`: the runtime, all of it. `conditions`: the runtime, without inventory and steps,
+   * for resources whose schema has no place for them. `manual`: nobody but the reconcile itself.
+   * `auto` for a `resource()`, `manual` for any other kind, unless told.
+   */
+  readonly status?: "auto" | "conditions" | "manual";
 }
 
 interface DefinitionBase<P extends AnyKind, O extends Owns, R extends Reads<ObjectOf<P>>, W extends Writes>
@@ -106,12 +112,23 @@ export function controller<
           "reconciled as a parent; own another kind, or read the others with reads: { peers: all(…) }",
       );
     }
+    if (kind.scope === "Namespaced" && owned.kind.scope === "Cluster" && !owned.options.outlives) {
+      throw new RuntimeError(
+        "InvalidDeclaration",
+        `controller of ${groupKind(kind)} cannot own the cluster-scoped ${groupKind(owned.kind)} (slot "${slot}"): ` +
+          "an owner in a namespace cannot be referenced from outside it, Kubernetes would collect the child as " +
+          "garbage; declare the slot with outlives: true and delete the child in finalize",
+      );
+    }
     owns[slot] = owned;
   }
+  checkNames(definition.name ?? kind.kind.toLowerCase(), owns);
+  slotOrder(owns);
   const options = {
     concurrency: definition.concurrency ?? 4,
     timeoutMs: definition.timeoutMs ?? 300_000,
     resyncMs: definition.resyncMs ?? 36_000_000,
+    status: definition.status ?? ("crd" in kind ? "auto" : "manual"),
     ...(definition.labels === undefined ? {} : { labels: definition.labels }),
   };
   return Object.freeze({
@@ -127,6 +144,50 @@ export function controller<
     ...(definition.reconcile ? { reconcile: definition.reconcile as unknown as AnyReconcile } : {}),
     ...(definition.finalize ? { finalize: definition.finalize as unknown as AnyReconcile } : {}),
   });
+}
+
+function checkNames(name: string, owns: Readonly<Record<string, Owned>>): void {
+  for (const [what, value] of [["name", name], ...Object.keys(owns).map((slot) => ["slot", slot])] as const) {
+    const problems = validateLabelValue(value as string);
+    if (problems.length === 0 && value !== "") continue;
+    throw new RuntimeError(
+      "InvalidDeclaration",
+      `the controller's ${what} ${JSON.stringify(value)} must be a label value, because children carry it: ` +
+        (problems.join("; ") || "it must not be empty"),
+    );
+  }
+}
+
+/** Slots so that each comes behind those it waits for; otherwise in the order of declaration. */
+export function slotOrder(owns: Readonly<Record<string, Owned>>): string[] {
+  const order: string[] = [];
+  const visit = (slot: string, path: readonly string[]) => {
+    if (order.includes(slot)) return;
+    if (path.includes(slot)) {
+      throw new RuntimeError(
+        "InvalidDeclaration",
+        `slots wait for each other in a circle: ${[...path.slice(path.indexOf(slot)), slot].join(" → ")}`,
+      );
+    }
+    for (const before of predecessors(owns[slot] as Owned)) {
+      if (!owns[before]) {
+        throw new RuntimeError(
+          "InvalidDeclaration",
+          `slot "${slot}" comes after "${before}", which is not a slot; there are: ${Object.keys(owns).join(", ")}`,
+        );
+      }
+      visit(before, [...path, slot]);
+    }
+    order.push(slot);
+  };
+  for (const slot of Object.keys(owns)) visit(slot, []);
+  return order;
+}
+
+/** The slots that a slot waits for. */
+export function predecessors(slot: Owned): readonly string[] {
+  const { after } = slot.options;
+  return after === undefined ? [] : typeof after === "string" ? [after] : after;
 }
 
 type AnyReconcile = Reconcile<AnyKind, Owns, Reads<never>, Writes>;

@@ -1,6 +1,35 @@
 /** Every error of the runtime, by code. */
 
-export type RuntimeErrorCode = "OwnsItself" | "NotDeclared" | "NoOutcome" | "ReconcileTimeout" | "LeaseLost";
+/**
+ * - `OwnsItself`, `InvalidDeclaration`: a controller that cannot work as declared.
+ * - `NotDeclared`: a reconcile reached for what its controller does not declare.
+ * - `NoOutcome`: a reconcile returned nothing.
+ * - `ReconcileTimeout`: a reconcile did not end in time.
+ * - `Ended`: a reconcile used its context after its end.
+ * - `OutcomeUnknown`: an object is not served because the last write to it may or may not have happened.
+ * - `NotOurs`: an object of a child's name exists and belongs to someone else.
+ * - `InvalidChild`: a desired child that cannot be made as asked.
+ * - `StepTooLarge`: a step returned more than a status can hold.
+ * - `Unreachable`: no way to an application's port.
+ * - `KindMissing`: the server does not serve a kind that a controller needs.
+ * - `LeaseLost`: this process no longer leads, and sends nothing more.
+ * - `Stopped`: the operator is stopping.
+ */
+export type RuntimeErrorCode =
+  | "OwnsItself"
+  | "InvalidDeclaration"
+  | "NotDeclared"
+  | "NoOutcome"
+  | "ReconcileTimeout"
+  | "Ended"
+  | "OutcomeUnknown"
+  | "NotOurs"
+  | "InvalidChild"
+  | "StepTooLarge"
+  | "Unreachable"
+  | "KindMissing"
+  | "LeaseLost"
+  | "Stopped";
 
 /** What went wrong in the runtime, with a code that programs can rely on. */
 export class RuntimeError extends Error {

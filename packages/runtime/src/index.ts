@@ -46,6 +46,32 @@ export {
 } from "./declaration.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
 export {
+  type CacheScope,
+  type Change,
+  Informer,
+  type InformerHealth,
+  type InformerOptions,
+} from "./informer.ts";
+export { InformerSet } from "./informers.ts";
+export {
+  adoptAnnotation,
+  controllerLabel,
+  fieldManagerOf,
+  finalizerOf,
+  keyLabel,
+  ownerLabel,
+  slotLabel,
+} from "./labels.ts";
+export { type LogLevel, pinoLogger, silentLogger } from "./log.ts";
+export { type CacheReader, type IndexFunction, ObjectCache } from "./object-cache.ts";
+export {
+  type AnyController,
+  type Operator,
+  type OperatorOptions,
+  operator,
+  type RunningOperator,
+} from "./operator.ts";
+export {
   type Done,
   done,
   type Failed,
@@ -55,3 +81,24 @@ export {
   type Waiting,
   waiting,
 } from "./outcome.ts";
+export {
+  cached,
+  controllerOf,
+  controllerUid,
+  type RawContext,
+  type RawController,
+  type RawDefinition,
+  type RawWatch,
+  type RawWatchOptions,
+  rawController,
+  watch,
+} from "./raw-controller.ts";
+export { type Readiness, readinessOf } from "./readiness.ts";
+export {
+  type AddOptions,
+  type Priority,
+  type QueueObserver,
+  type WorkItem,
+  WorkQueue,
+  type WorkQueueOptions,
+} from "./work-queue.ts";

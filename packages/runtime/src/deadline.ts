@@ -1,0 +1,40 @@
+/** Runs work that must end in time, and ends it for those who wait even when it does not. */
+import type { Clock } from "@keelson/core";
+
+export interface DeadlineOptions {
+  readonly clock: Clock;
+  readonly timeoutMs: number;
+  /** Ends the work early: the operator stops, the lease is lost. */
+  readonly signal: AbortSignal;
+  /** The reason with which the work is aborted when time is up. */
+  readonly expired: () => Error;
+}
+
+/**
+ * Calls `work` with a signal of its own and settles with it, or rejects as soon as the signal aborts. The work
+ * may still run on then: whatever it was handed must refuse service once the signal is aborted.
+ */
+export async function withDeadline<T>(
+  options: DeadlineOptions,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const { clock, timeoutMs, signal: outer } = options;
+  const controller = new AbortController();
+  const aborted = Promise.withResolvers<never>();
+  const abort = (reason: unknown) => {
+    controller.abort(reason);
+    aborted.reject(reason);
+  };
+  aborted.promise.catch(() => {});
+  const onOuter = () => abort(outer.reason);
+  if (outer.aborted) onOuter();
+  else outer.addEventListener("abort", onOuter, { once: true });
+  const cancel = clock.timer(timeoutMs, () => abort(options.expired()));
+  try {
+    if (controller.signal.aborted) throw controller.signal.reason;
+    return await Promise.race([work(controller.signal), aborted.promise]);
+  } finally {
+    cancel();
+    outer.removeEventListener("abort", onOuter);
+  }
+}

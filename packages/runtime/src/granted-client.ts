@@ -1,0 +1,115 @@
+/** A client that does what was declared, for as long as its reconcile runs. */
+import type { KindClient, SubresourceClient } from "@keelson/client";
+import type { AnyKind, KubeObject } from "@keelson/core";
+import type { Verb } from "./declaration.ts";
+import type { PermissionCheck } from "./permissions.ts";
+import type { TrackedClient } from "./tracked-client.ts";
+
+export interface GrantedOptions {
+  readonly client: TrackedClient;
+  readonly permissions: PermissionCheck;
+  /** Throws once the reconcile is over. */
+  readonly check: () => void;
+  readonly signal: AbortSignal;
+  readonly fieldManager: string;
+}
+
+/** All verbs of a kind behind the check. Requests end with the reconcile. */
+export function grantedKind<K extends AnyKind>(options: GrantedOptions, kind: K): KindClient<K> {
+  const { client, permissions, check, signal, fieldManager } = options;
+  const verbs = client.kind(kind);
+  const require = (verb: Verb, name?: string) => {
+    check();
+    permissions.require(verb, kind, undefined, name);
+  };
+  return {
+    get: async (ref, request) => {
+      require("get", ref.name);
+      return await verbs.get(ref, { signal, ...request });
+    },
+    find: async (ref, request) => {
+      require("get", ref.name);
+      return await verbs.find(ref, { signal, ...request });
+    },
+    list: async (request) => {
+      require("list");
+      return await verbs.list({ signal, ...request });
+    },
+    each: (request) => {
+      require("list");
+      return verbs.each({ signal, ...request });
+    },
+    create: async (object, request) => {
+      require("create", nameOf(object));
+      return await verbs.create(object, { signal, fieldManager, ...request });
+    },
+    update: async (object, request) => {
+      require("update", nameOf(object));
+      return await verbs.update(object, { signal, fieldManager, ...request });
+    },
+    patch: async (ref, patch, request) => {
+      require("patch", ref.name);
+      return await verbs.patch(ref, patch, { signal, fieldManager, ...request });
+    },
+    apply: async (object, request) => {
+      require("patch", nameOf(object));
+      return await verbs.apply(object, { signal, fieldManager, ...request });
+    },
+    delete: async (ref, request) => {
+      require("delete", ref.name);
+      return await verbs.delete(ref, { signal, ...request });
+    },
+    deleteAll: async (request) => {
+      require("deletecollection");
+      await verbs.deleteAll({ signal, ...request });
+    },
+    watch: ((request) => {
+      require("watch");
+      return verbs.watch({ signal, ...request });
+    }) as KindClient<K>["watch"],
+    reflect: ((request) => {
+      require("watch");
+      return verbs.reflect({ signal, ...request });
+    }) as KindClient<K>["reflect"],
+    subresource: (name) => grantedSubresource(options, kind, name),
+  };
+}
+
+export function grantedSubresource<K extends AnyKind>(
+  options: GrantedOptions,
+  kind: K,
+  subresource: string,
+): SubresourceClient<K> {
+  const { client, permissions, check, signal, fieldManager } = options;
+  const verbs = client.kind(kind).subresource(subresource);
+  const require = (verb: Verb, name?: string) => {
+    check();
+    permissions.require(verb, kind, subresource, name);
+  };
+  return {
+    get: async (ref, request) => {
+      require("get", ref.name);
+      return await verbs.get(ref, { signal, ...request });
+    },
+    create: async (ref, body, request) => {
+      require("create", ref.name);
+      return await verbs.create(ref, body, { signal, fieldManager, ...request });
+    },
+    update: async (object, request) => {
+      require("update", nameOf(object));
+      return await verbs.update(object, { signal, fieldManager, ...request });
+    },
+    patch: async (ref, patch, request) => {
+      require("patch", ref.name);
+      return await verbs.patch(ref, patch, { signal, fieldManager, ...request });
+    },
+    apply: async (object, request) => {
+      require("patch", nameOf(object));
+      return await verbs.apply(object, { signal, fieldManager, ...request });
+    },
+  };
+}
+
+function nameOf(object: KubeObject): string | undefined {
+  return object.metadata?.name;
+}

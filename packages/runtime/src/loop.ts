@@ -1,0 +1,194 @@
+/** The engine under every controller: changes become keys, keys become runs, failed runs come again. */
+import type { Cancel, Clock, Random, Stored } from "@keelson/core";
+import type { Cause, Logger } from "./context.ts";
+import { RuntimeError } from "./errors.ts";
+import type { Change, Informer } from "./informer.ts";
+import { type Priority, type QueueObserver, type WorkItem, WorkQueue } from "./work-queue.ts";
+
+/** A wish that a key be looked at. */
+export interface Trigger {
+  readonly key: string;
+  readonly cause: Cause;
+  /** See `AddOptions.patient`. */
+  readonly patient?: boolean;
+  readonly priority?: Priority;
+}
+
+export interface LoopWatch {
+  readonly informer: Informer;
+  /** Which keys a change concerns. */
+  map(change: Change): Iterable<Trigger>;
+}
+
+/** How a run ended, when it did not throw. */
+export interface Verdict {
+  /** Look again after this long, though nothing changed. */
+  readonly recheckMs?: number;
+  /** The run failed and said so itself: come again after the key's backoff. */
+  readonly failed?: { readonly error: unknown };
+  /** For metrics: `success` unless told. */
+  readonly result?: "success" | "error" | "requeue_after";
+}
+
+export interface LoopDefinition {
+  readonly name: string;
+  readonly watches: readonly LoopWatch[];
+  readonly concurrency: number;
+  /** Looks at everything this often; never when absent. */
+  readonly resyncMs?: number;
+  /** Every key there is. */
+  keys(): Iterable<string>;
+  process(item: WorkItem<Cause>, signal: AbortSignal): Promise<Verdict>;
+}
+
+export interface LoopObserver extends QueueObserver {
+  started?(): void;
+  ended?(result: "success" | "error" | "requeue_after", seconds: number): void;
+}
+
+export interface LoopServices {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  readonly observer?: LoopObserver;
+}
+
+export class Loop {
+  readonly queue: WorkQueue<Cause>;
+  readonly #definition: LoopDefinition;
+  readonly #services: LoopServices;
+  readonly #stop = new AbortController();
+  readonly #unsubscribe: (() => void)[] = [];
+  #workers: Promise<void>[] = [];
+  #resync: Cancel | undefined;
+
+  constructor(definition: LoopDefinition, services: LoopServices) {
+    this.#definition = definition;
+    this.#services = services;
+    this.queue = new WorkQueue<Cause>({
+      clock: services.clock,
+      random: services.random,
+      identify: (cause) => `${cause.type}|${cause.kind ?? ""}|${cause.key ?? ""}`,
+      ...(services.observer ? { observer: services.observer } : {}),
+    });
+  }
+
+  get name(): string {
+    return this.#definition.name;
+  }
+
+  get watches(): readonly LoopWatch[] {
+    return this.#definition.watches;
+  }
+
+  get synced(): boolean {
+    return this.#definition.watches.every(({ informer }) => informer.synced);
+  }
+
+  /** Begins to gather keys. A standby does this too: its caches and its queue are warm when it takes over. */
+  listen(): void {
+    for (const watch of this.#definition.watches) {
+      this.#unsubscribe.push(
+        watch.informer.onChange((change: Change<Stored>) => {
+          for (const trigger of watch.map(change)) {
+            this.queue.add(trigger.key, {
+              cause: trigger.cause,
+              priority: trigger.priority ?? (change.initial ? "background" : "live"),
+              patient: trigger.patient ?? false,
+            });
+          }
+        }),
+      );
+    }
+  }
+
+  /** Begins to work, once every cache it looks at is complete: absence means nothing before that. */
+  async run(): Promise<void> {
+    await Promise.all(this.#definition.watches.map(({ informer }) => informer.whenSynced()));
+    if (this.#stop.signal.aborted) return;
+    this.#armResync();
+    this.#workers = Array.from({ length: this.#definition.concurrency }, () => this.#work());
+  }
+
+  /** Looks at everything again, behind what is live. */
+  resync(): void {
+    for (const key of this.#definition.keys()) {
+      this.queue.add(key, { cause: { type: "resync" }, priority: "background" });
+    }
+  }
+
+  /** Takes no new work and resolves when what is under way has ended; `abort` ends it. */
+  async drain(): Promise<void> {
+    for (const unsubscribe of this.#unsubscribe.splice(0)) unsubscribe();
+    this.#resync?.();
+    this.queue.close();
+    await Promise.all(this.#workers);
+  }
+
+  /** Aborts every run under way. */
+  abort(reason: Error = new RuntimeError("Stopped", "the operator is stopping")): void {
+    this.#stop.abort(reason);
+    this.queue.close();
+  }
+
+  #armResync(): void {
+    const { resyncMs } = this.#definition;
+    if (resyncMs === undefined || this.#stop.signal.aborted) return;
+    this.#resync = this.#services.clock.timer(resyncMs, () => {
+      this.resync();
+      this.#armResync();
+    });
+  }
+
+  async #work(): Promise<void> {
+    for (;;) {
+      const item = await this.queue.take();
+      if (!item) return;
+      try {
+        await this.#process(item);
+      } finally {
+        this.queue.finish(item.key);
+      }
+    }
+  }
+
+  async #process(item: WorkItem<Cause>): Promise<void> {
+    const { clock, observer } = this.#services;
+    const startedAt = clock.monotonic();
+    observer?.started?.();
+    let result: "success" | "error" | "requeue_after" = "error";
+    try {
+      const verdict = await this.#definition.process(item, this.#stop.signal);
+      if (verdict.failed) {
+        this.#retry(item, verdict.failed.error);
+        return;
+      }
+      this.queue.forget(item.key);
+      if (verdict.recheckMs !== undefined) {
+        this.queue.schedule(item.key, verdict.recheckMs, { type: "timer" });
+      }
+      result = verdict.result ?? (verdict.recheckMs === undefined ? "success" : "requeue_after");
+    } catch (error) {
+      this.#retry(item, error);
+    } finally {
+      observer?.ended?.(result, (clock.monotonic() - startedAt) / 1000);
+    }
+  }
+
+  #retry(item: WorkItem<Cause>, error: unknown): void {
+    if (this.#stop.signal.aborted) return;
+    const delay = this.queue.retry(item.key, { type: "retry" }, retryAfterOf(error));
+    this.#services.log.warn("the reconcile failed and will be tried again", {
+      key: item.key,
+      failures: item.failures + 1,
+      retryInMs: Math.round(delay),
+      error,
+    });
+  }
+}
+
+/** How long the server asked us to wait, whatever error class carries it. */
+function retryAfterOf(error: unknown): number {
+  const wish = (error as { retryAfterMs?: unknown } | undefined)?.retryAfterMs;
+  return typeof wish === "number" ? wish : 0;
+}

@@ -1,0 +1,151 @@
+/** Runs one raw controller. */
+import { deepFreeze, groupKind, objectKey, type Random } from "@keelson/core";
+import type { Cause } from "./context.ts";
+import { withDeadline } from "./deadline.ts";
+import { RuntimeError } from "./errors.ts";
+import { grantedKind } from "./granted-client.ts";
+import type { Change, Informer } from "./informer.ts";
+import type { LoopDefinition, LoopWatch, Trigger, Verdict } from "./loop.ts";
+import { PermissionCheck } from "./permissions.ts";
+import {
+  causeOf,
+  type RawCaches,
+  type RawContext,
+  type RawController,
+  type RawWatch,
+} from "./raw-controller.ts";
+import type { Services } from "./services.ts";
+import { TrackedClient } from "./tracked-client.ts";
+import type { WorkItem } from "./work-queue.ts";
+
+export class RawRunner implements LoopDefinition {
+  readonly #controller: RawController;
+  readonly #services: Services;
+  readonly #informers = new Map<string, Informer>();
+  readonly #caches: RawCaches;
+  readonly #client: TrackedClient;
+  readonly #permissions: PermissionCheck;
+  readonly #random: Random;
+
+  constructor(controller: RawController, services: Services) {
+    this.#controller = controller;
+    this.#services = services;
+    this.#permissions = new PermissionCheck(controller);
+    this.#random = services.random.fork(`controller/${controller.name}`);
+    this.#client = new TrackedClient({ client: services.client, informers: services.informers });
+    for (const [name, { kind, options }] of Object.entries(controller.watches)) {
+      const { indexes, keys: _, ...scope } = options;
+      const home = services.namespace !== undefined && kind.scope === "Namespaced";
+      const informer = services.informers.for(kind, {
+        ...(home ? { namespace: services.namespace } : {}),
+        ...scope,
+      }) as unknown as Informer;
+      // Caches may be shared between controllers, index names may not clash: each is under its controller's name.
+      for (const [index, of] of Object.entries(indexes ?? {})) {
+        informer.cache.addIndex(this.#index(name, index), (object) => of(deepFreeze(object) as never));
+      }
+      this.#informers.set(name, informer);
+    }
+    this.#caches = Object.fromEntries(
+      [...this.#informers].map(([name, { cache }]) => [
+        name,
+        {
+          get: (key: string) => cache.get(key),
+          list: (namespace?: string) => cache.list(namespace),
+          byIndex: (index: string, value: string) => cache.byIndex(this.#index(name, index), value),
+          get size() {
+            return cache.size;
+          },
+        },
+      ]),
+    ) as unknown as RawCaches;
+  }
+
+  get name(): string {
+    return this.#controller.name;
+  }
+
+  get concurrency(): number {
+    return this.#controller.options.concurrency;
+  }
+
+  get resyncMs(): number | undefined {
+    return this.#controller.options.resyncMs;
+  }
+
+  get watches(): LoopWatch[] {
+    return Object.entries(this.#controller.watches).map(([name, declared]) => ({
+      informer: this.#informers.get(name) as Informer,
+      map: (change) => this.#triggers(declared, change),
+    }));
+  }
+
+  keys(): Iterable<string> {
+    const first = this.#informers.values().next().value;
+    return first ? [...first.cache.keys()] : [];
+  }
+
+  async process(item: WorkItem<Cause>, stop: AbortSignal): Promise<Verdict> {
+    await Promise.all([...this.#informers.values()].map((informer) => informer.settle(stop)));
+    const { clock, log, events } = this.#services;
+    const { options, fieldManager } = this.#controller;
+    const wishes: number[] = [];
+    await withDeadline(
+      { clock, timeoutMs: options.timeoutMs, signal: stop, expired: () => this.#tooLong(item.key) },
+      async (signal) => {
+        const check = () => {
+          if (!signal.aborted) return;
+          throw new RuntimeError("Ended", "this reconcile is over and can do nothing more", {
+            cause: signal.reason,
+          });
+        };
+        const granted = {
+          client: this.#client,
+          permissions: this.#permissions,
+          check,
+          signal,
+          fieldManager,
+        };
+        const context: RawContext = {
+          caches: this.#caches,
+          kind: (kind) => grantedKind(granted, kind),
+          event: (regarding, type, reason, message) =>
+            events.record(this.name, regarding, type, reason, message),
+          recheck: (afterMs) => wishes.push(afterMs),
+          causes: item.causes,
+          failures: item.failures,
+          log: log.child({ controller: this.name, key: item.key }),
+          clock,
+          random: this.#random,
+          signal,
+        };
+        await this.#controller.reconcile(item.key, context);
+      },
+    );
+    return wishes.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...wishes)) };
+  }
+
+  *#triggers(declared: RawWatch, change: Change): Iterable<Trigger> {
+    const { keys } = declared.options;
+    const cause = causeOf(declared.kind, change, keys === undefined);
+    if (!keys) {
+      yield { key: objectKey(change.object), cause };
+      return;
+    }
+    deepFreeze(change.object);
+    for (const key of keys(change as never, this.#caches)) yield { key, cause };
+  }
+
+  #index(watch: string, index: string): string {
+    return `${this.#controller.name}/${watch}/${index}`;
+  }
+
+  #tooLong(key: string): RuntimeError {
+    const kinds = Object.values(this.#controller.watches).map(({ kind }) => groupKind(kind));
+    return new RuntimeError(
+      "ReconcileTimeout",
+      `controller "${this.name}" (${kinds[0] ?? ""}) did not end with ${key} within ` +
+        `${this.#controller.options.timeoutMs / 1000} s`,
+    );
+  }
+}

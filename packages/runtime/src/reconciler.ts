@@ -1,0 +1,379 @@
+/** Runs one controller: from a key to an outcome, and from the outcome to the status. */
+import { deepEqual, groupKind, objectKey, type Random, type Stored } from "@keelson/core";
+import type { RuntimeStatus } from "@keelson/schema";
+import { AppliedRecords, Applier } from "./applier.ts";
+import { ownerLabelValue } from "./children.ts";
+import { inventoryOf, isOutcome, pruneRetired, realise } from "./composition.ts";
+import type { Cause, Logger } from "./context.ts";
+import type { Controller } from "./controller.ts";
+import { withDeadline } from "./deadline.ts";
+import { RuntimeError } from "./errors.ts";
+import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizer.ts";
+import type { Change, Informer } from "./informer.ts";
+import { controllerLabel, fieldManagerOf, ownerLabel } from "./labels.ts";
+import type { LoopDefinition, LoopWatch, Trigger, Verdict } from "./loop.ts";
+import type { Outcome } from "./outcome.ts";
+import { OwnedChildren, ownerIndex, ownerIndexValues } from "./owned-children.ts";
+import { PermissionCheck } from "./permissions.ts";
+import { causeOf, controllerUid } from "./raw-controller.ts";
+import { ReadSet } from "./reads.ts";
+import { reconcileContext } from "./reconcile-context.ts";
+import type { Services } from "./services.ts";
+import { isPassing, outcomeOfError, StatusDraft, StatusMemory } from "./status.ts";
+import { TrackedClient } from "./tracked-client.ts";
+import type { WorkItem } from "./work-queue.ts";
+
+/** Names the primary by the UID that its children's owner references carry. */
+const uidIndex = "keelson/uid";
+/** Names the primary by the label value that children which outlive it carry. */
+const nameIndex = "keelson/name";
+
+/** The status is written even when the time of the reconcile itself is up. */
+const statusTimeoutMs = 30_000;
+
+export class Reconciler implements LoopDefinition {
+  readonly #controller: Controller;
+  readonly #services: Services;
+  readonly #primary: Informer;
+  readonly #owned = new Map<string, Informer>();
+  readonly #reads: ReadSet;
+  readonly #client: TrackedClient;
+  readonly #permissions: PermissionCheck;
+  readonly #fieldManager: string;
+  readonly #records = new AppliedRecords();
+  readonly #memory = new StatusMemory();
+  readonly #log: Logger;
+  readonly #random: Random;
+
+  constructor(controller: Controller, services: Services) {
+    this.#controller = controller;
+    this.#services = services;
+    this.#fieldManager = fieldManagerOf(controller.name);
+    this.#log = services.log.child({ controller: controller.name });
+    this.#permissions = new PermissionCheck(controller);
+    this.#random = services.random.fork(`controller/${controller.name}`);
+    this.#client = new TrackedClient({ client: services.client, informers: services.informers });
+    const { kind, options } = controller;
+    const here = (scope: "Namespaced" | "Cluster") =>
+      services.namespace !== undefined && scope === "Namespaced" ? { namespace: services.namespace } : {};
+    const labels = options.labels === undefined ? {} : { labels: options.labels };
+    this.#primary = services.informers.for(kind, { ...here(kind.scope), ...labels }) as unknown as Informer;
+    this.#primary.cache.addIndex(uidIndex, uidOf);
+    this.#primary.cache.addIndex(nameIndex, nameOf);
+    for (const [slot, owned] of Object.entries(controller.owns)) {
+      const scope = { ...here(owned.kind.scope), labels: `${controllerLabel}=${controller.name}` };
+      const informer = services.informers.for(owned.kind, scope, this.#fieldManager) as unknown as Informer;
+      informer.cache.addIndex(ownerIndex, ownerIndexValues);
+      this.#owned.set(slot, informer);
+    }
+    this.#reads = new ReadSet(controller, this.#primary, services);
+  }
+
+  get name(): string {
+    return this.#controller.name;
+  }
+
+  get concurrency(): number {
+    return this.#controller.options.concurrency;
+  }
+
+  get resyncMs(): number {
+    return this.#controller.options.resyncMs;
+  }
+
+  get watches(): LoopWatch[] {
+    const children = [...new Set(this.#owned.values())].map((informer) => ({
+      informer,
+      map: (change: Change) => this.#owners(informer, change),
+    }));
+    return [
+      { informer: this.#primary, map: (change) => this.#self(change) },
+      ...children,
+      ...this.#reads.watches(),
+    ];
+  }
+
+  keys(): Iterable<string> {
+    return [...this.#primary.cache.keys()];
+  }
+
+  async process(item: WorkItem<Cause>, stop: AbortSignal): Promise<Verdict> {
+    const informers = new Set([this.#primary, ...this.#owned.values(), ...this.#reads.informers]);
+    await Promise.all([...informers].map((informer) => informer.settle(stop)));
+    const object = this.#primary.cache.get(item.key);
+    if (!object) {
+      this.#memory.forget(item.key);
+      return {};
+    }
+    const deleted = object.metadata.deletionTimestamp !== undefined;
+    if (deleted && !(this.#controller.finalize && hasFinalizer(object, this.name))) return {};
+    return await this.#run(object, item, deleted, stop);
+  }
+
+  // ------------------------------------------------------------------------------------ one run
+
+  async #run(found: Stored, item: WorkItem<Cause>, deleted: boolean, stop: AbortSignal): Promise<Verdict> {
+    const { clock } = this.#services;
+    const { timeoutMs } = this.#controller.options;
+    const wishes: number[] = [];
+    let draft: StatusDraft | undefined;
+    try {
+      const outcome = await withDeadline(
+        { clock, timeoutMs, signal: stop, expired: () => this.#tooLong(item.key) },
+        async (signal) => {
+          const object =
+            this.#controller.finalize && !deleted && !hasFinalizer(found, this.name)
+              ? await addFinalizer(found, this.#finalizerOptions(signal))
+              : found;
+          draft = this.#draft(object);
+          return await this.#reconcile(object, item, deleted, draft, wishes, signal);
+        },
+      );
+      if (deleted && outcome.outcome === "done") {
+        await removeFinalizer(found, this.#finalizerOptions(stop));
+        return {};
+      }
+      await this.#settle(found, draft, outcome, stop);
+      if (outcome.outcome !== "failed" && outcome.recheckMs !== undefined) wishes.push(outcome.recheckMs);
+      return wishes.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...wishes)) };
+    } catch (error) {
+      if (stop.aborted) throw error;
+      await this.#fail(found, draft ?? this.#draft(found), error, item, stop);
+      return { failed: { error } };
+    }
+  }
+
+  async #reconcile(
+    object: Stored,
+    item: WorkItem<Cause>,
+    deleted: boolean,
+    draft: StatusDraft | undefined,
+    wishes: number[],
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { clock } = this.#services;
+    const check = () => {
+      if (signal.aborted) throw ended(signal.reason);
+    };
+    const children = new OwnedChildren(this.#controller, this.#owned, object);
+    const applier = new Applier({
+      controller: this.#controller,
+      owner: object,
+      client: this.#client,
+      children,
+      informers: this.#owned,
+      records: this.#records,
+      signal,
+      check,
+    });
+    const reads = this.#reads.of(() => this.#primary.cache.get(objectKey(object)) ?? object);
+    const { compose } = this.#controller;
+    let outcome: Outcome;
+    if (compose && !deleted) {
+      const observed = { ...this.#observed(children), ...reads };
+      const result = compose(object as never, observed as never, { now: new Date(clock.now()) });
+      if (!result || typeof result !== "object") throw this.#nothing("compose", result);
+      if (isOutcome(result)) outcome = result;
+      else {
+        if (result.status) draft?.setAuthor(result.status as never);
+        outcome = await realise(this.#controller, object, children, applier, result);
+      }
+    } else {
+      const work = deleted ? this.#controller.finalize : this.#controller.reconcile;
+      const context = reconcileContext({
+        controller: this.#controller,
+        object,
+        children,
+        applier,
+        granted: {
+          client: this.#client,
+          permissions: this.#permissions,
+          check,
+          signal,
+          fieldManager: this.#fieldManager,
+        },
+        reads,
+        draft,
+        causes: item.causes,
+        clock,
+        random: this.#random,
+        log: this.#log.child({ key: item.key }),
+        signal,
+        check,
+        connect: this.#services.connect,
+        recheck: (afterMs) => wishes.push(afterMs),
+        event: (type, reason, message) => this.#event(object, type, reason, message),
+      });
+      outcome = (await work?.(object as never, context as never)) as Outcome;
+      if (!outcome || !isOutcome(outcome)) throw this.#nothing(deleted ? "finalize" : "reconcile", outcome);
+    }
+    check();
+    if (!deleted) await pruneRetired(this.#controller, children, applier);
+    draft?.setInventory(this.#inventory(object, children));
+    if (outcome.outcome === "done") draft?.setSteps([]);
+    return outcome;
+  }
+
+  #observed(children: OwnedChildren): Record<string, unknown> {
+    return Object.fromEntries(
+      Object.entries(this.#controller.owns).map(([slot, { many }]) => [
+        slot,
+        many ? children.entries(slot) : children.get({ slot, key: "" }),
+      ]),
+    );
+  }
+
+  /** Children of slots that this release does not know stay on record, so that a person or a later release finds them. */
+  #inventory(object: Stored, children: OwnedChildren) {
+    const recorded = (object as { status?: RuntimeStatus }).status?.inventory ?? [];
+    const left = recorded.filter((entry) => !(entry.slot in this.#controller.owns));
+    return [...inventoryOf(this.#controller, children), ...left];
+  }
+
+  // ------------------------------------------------------------------------------------ its status
+
+  #draft(object: Stored): StatusDraft | undefined {
+    const { kind, options } = this.#controller;
+    if (options.status === "manual") return undefined;
+    return new StatusDraft(object, {
+      kind,
+      client: this.#client,
+      fieldManager: this.#fieldManager,
+      memory: this.#memory,
+      now: () => this.#services.clock.now(),
+      mode: options.status,
+      current: () => this.#primary.cache.get(objectKey(object)),
+    });
+  }
+
+  async #settle(
+    object: Stored,
+    draft: StatusDraft | undefined,
+    outcome: Outcome,
+    stop: AbortSignal,
+  ): Promise<void> {
+    const wrote = await this.#write(draft, outcome, stop);
+    if (wrote && outcome.outcome === "failed") {
+      this.#event(object, "Warning", outcome.reason, outcome.message);
+    }
+  }
+
+  async #fail(
+    object: Stored,
+    draft: StatusDraft | undefined,
+    error: unknown,
+    item: WorkItem<Cause>,
+    stop: AbortSignal,
+  ): Promise<void> {
+    if (isPassing(error, item.failures)) return;
+    const outcome = outcomeOfError(error);
+    try {
+      const wrote = await this.#write(draft, outcome, stop);
+      if (wrote && outcome.outcome !== "done") {
+        this.#event(object, "Warning", outcome.reason, outcome.message);
+      }
+    } catch (second) {
+      // The first error decides what happens next; the retry writes the status again.
+      this.#log.warn("the status could not be written", { key: item.key, error: second });
+    }
+  }
+
+  async #write(draft: StatusDraft | undefined, outcome: Outcome, stop: AbortSignal): Promise<boolean> {
+    if (!draft) return false;
+    return await withDeadline(
+      {
+        clock: this.#services.clock,
+        timeoutMs: statusTimeoutMs,
+        signal: stop,
+        expired: () => new RuntimeError("ReconcileTimeout", "the status could not be written in time"),
+      },
+      async (signal) => await draft.write(outcome, { signal }),
+    );
+  }
+
+  #event(object: Stored, type: "Normal" | "Warning", reason: string, message: string): void {
+    this.#services.events.record(this.name, object, type, reason, message);
+  }
+
+  // ------------------------------------------------------------------------------------ its triggers
+
+  *#self(change: Change): Iterable<Trigger> {
+    const { object, previous } = change;
+    const patient =
+      previous !== undefined && change.type === "modified" && onlyStatusDiffers(previous, object);
+    yield { key: objectKey(object), cause: causeOf(this.#controller.kind, change, true), patient };
+  }
+
+  *#owners(informer: Informer, change: Change): Iterable<Trigger> {
+    if (change.type === "deleted") this.#records.delete(informer.kind, objectKey(change.object));
+    const cause: Cause = { ...causeOf(informer.kind, change, false), type: "child" };
+    const keys = new Set<string>();
+    for (const child of [change.object, change.previous]) {
+      if (!child) continue;
+      for (const uid of controllerUid(child)) {
+        for (const key of this.#primary.cache.keysByIndex(uidIndex, uid)) keys.add(key);
+      }
+      const name = child.metadata.labels?.[ownerLabel];
+      if (name === undefined) continue;
+      for (const key of this.#primary.cache.keysByIndex(nameIndex, name)) {
+        const owner = this.#primary.cache.get(key);
+        const here = owner?.metadata.namespace;
+        if (here === undefined || here === child.metadata.namespace) keys.add(key);
+      }
+    }
+    for (const key of keys) yield { key, cause };
+  }
+
+  // ------------------------------------------------------------------------------------ its errors
+
+  #finalizerOptions(signal: AbortSignal) {
+    return {
+      kind: this.#controller.kind,
+      client: this.#client,
+      controller: this.name,
+      fieldManager: this.#fieldManager,
+      signal,
+    };
+  }
+
+  #tooLong(key: string): RuntimeError {
+    const { timeoutMs } = this.#controller.options;
+    return new RuntimeError(
+      "ReconcileTimeout",
+      `the reconcile of ${groupKind(this.#controller.kind)} ${key} did not end within ${timeoutMs / 1000} s; pass ` +
+        "ctx.signal to what it waits for, or return waiting() and let a watch or recheckMs bring it back",
+    );
+  }
+
+  #nothing(what: string, value: unknown): RuntimeError {
+    const shown = value === undefined ? "nothing" : JSON.stringify(value);
+    return new RuntimeError(
+      "NoOutcome",
+      `${what} of controller "${this.name}" returned ${shown}; it must end with done(), waiting() or fail()`,
+    );
+  }
+}
+
+function uidOf(object: Stored): readonly string[] {
+  return [object.metadata.uid];
+}
+
+function nameOf(object: Stored): readonly string[] {
+  return [ownerLabelValue(object.metadata.name)];
+}
+
+/** After its end a reconcile may still be running, unheard: it must not reach anything any more. */
+function ended(reason: unknown): RuntimeError {
+  const why = reason instanceof Error ? reason.message : String(reason);
+  return new RuntimeError("Ended", `this reconcile is over and can do nothing more: ${why}`, {
+    cause: reason,
+  });
+}
+
+function onlyStatusDiffers(before: Stored, after: Stored): boolean {
+  const { generation } = after.metadata;
+  if (generation === undefined || before.metadata.generation !== generation) return false;
+  return (
+    ["labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "uid"] as const
+  ).every((field) => deepEqual(before.metadata[field], after.metadata[field]));
+}

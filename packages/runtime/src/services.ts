@@ -1,0 +1,22 @@
+/** What every controller of one operator shares. */
+import type { Client } from "@keelson/client";
+import type { Clock, Random } from "@keelson/core";
+import type { Connector } from "./connect.ts";
+import type { Logger } from "./context.ts";
+import type { EventRecorder } from "./events.ts";
+import type { InformerSet } from "./informers.ts";
+import type { LoopObserver } from "./loop.ts";
+
+export interface Services {
+  /** Refuses writes once the lease is lost. */
+  readonly client: Client;
+  readonly informers: InformerSet;
+  readonly events: EventRecorder;
+  readonly connect: Connector;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** The only namespace to look at; all of them when absent. */
+  readonly namespace?: string;
+  observerFor(controller: string): LoopObserver;
+}
