@@ -8,7 +8,7 @@
 import type { JsonObject, JsonValue } from "@keelson/core";
 import { ProtobufError } from "./errors.ts";
 import { type Field, type Message, messageNamed, messageOfKind } from "./messages.ts";
-import { specialValue } from "./special-values.ts";
+import { specialWriter } from "./special-messages.ts";
 import { malformed, WireReader, wireTypes } from "./wire.ts";
 
 export interface Decoded {
@@ -217,7 +217,7 @@ class Decoder {
     const struct = slot as Struct;
     if (struct.message.isList)
       return this.json(struct.message.fields[0] as Field, struct.slots[0] ?? [], depth + 1);
-    const special = specialValue(struct.message.name);
+    const special = specialWriter(struct.message.name);
     if (special === undefined) {
       const object: JsonObject = {};
       this.write(struct, object, depth + 1);

@@ -62,3 +62,34 @@ function decimal(value: number, unit: number): string {
     .replace(/0+$/, "");
   return fraction === "" ? String(whole) : `${whole}.${fraction}`;
 }
+
+const timePattern = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?(Z|[+-]\d\d:\d\d)$/;
+
+/** RFC 3339 with any offset; undefined when it is none. */
+export function parseTime(text: string): { seconds: number; nanos: number } | undefined {
+  const [, dateTime, fraction = "", offset] = timePattern.exec(text) ?? [];
+  const milliseconds = dateTime === undefined ? Number.NaN : Date.parse(`${dateTime}${offset}`);
+  if (Number.isNaN(milliseconds)) return undefined;
+  return { seconds: milliseconds / 1000, nanos: Number(fraction.padEnd(9, "0")) };
+}
+
+const nanosecondsPer: Readonly<Record<string, number>> = {
+  ns: 1,
+  us: 1e3,
+  µs: 1e3,
+  μs: 1e3,
+  ms: 1e6,
+  s: 1e9,
+  m: 60e9,
+  h: 3600e9,
+};
+
+/** Nanoseconds of a duration as Go reads it: `1h30m`, `-1.5s`, `0`; undefined when it is none. */
+export function parseDuration(text: string): number | undefined {
+  const [, sign, rest] = /^([-+]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text) ?? [];
+  if (rest === undefined) return undefined;
+  let total = 0;
+  for (const [, amount, unit] of rest.matchAll(/([\d.]+)([a-zµμ]+)/g))
+    total += Number(amount) * (nanosecondsPer[unit ?? ""] ?? 0);
+  return sign === "-" ? -Math.trunc(total) : Math.trunc(total);
+}
