@@ -30,7 +30,7 @@ import type { TypeRef } from "./schema.ts";
 import { reconcileWithSchema, withNamedFields } from "./schema-fields.ts";
 import { checkType, fieldsOf } from "./typed.ts";
 import { type Comparison, compareTyped, noChange } from "./typed-compare.ts";
-import { mergeTyped } from "./typed-merge.ts";
+import { type MergeNotes, mergeTypedNoting } from "./typed-merge.ts";
 import { removeFields } from "./typed-remove.ts";
 
 /** An object read at one version. */
@@ -233,19 +233,24 @@ class Versions {
   }
 
   at(object: JsonObject, apiVersion: string): Versioned | undefined {
-    if (
-      object.apiVersion === apiVersion ||
-      (object.apiVersion === undefined && apiVersion === this.#resource.apiVersion)
-    ) {
-      if (apiVersion === this.#resource.apiVersion) return { object, type: this.#resource.type };
+    const resource = this.#resource;
+    if ((object.apiVersion ?? resource.apiVersion) === apiVersion && apiVersion === resource.apiVersion) {
+      return { object, type: resource.type };
     }
     let versions = this.#known.get(object);
     if (versions === undefined) {
       versions = new Map();
       this.#known.set(object, versions);
     }
-    if (!versions.has(apiVersion)) versions.set(apiVersion, this.#resource.convert?.(object, apiVersion));
+    if (!versions.has(apiVersion)) versions.set(apiVersion, this.#convert(object, apiVersion));
     return versions.get(apiVersion);
+  }
+
+  #convert(object: JsonObject, apiVersion: string): Versioned | undefined {
+    const converted = this.#resource.convert?.(object, apiVersion);
+    // What was converted may hold no duplicates, though what is stored may.
+    if (converted !== undefined) checkType(converted.object, converted.type, { allowDuplicates: false });
+    return converted;
   }
 }
 
@@ -376,8 +381,14 @@ function attempt(request: ApplyRequest, live: JsonObject, given: Owners, force: 
   if (ignored !== undefined) fields = fields.recursiveDifference(ignored);
   owners.set(id, { ...who, fields, ...(last?.time === undefined ? {} : { time: last.time }) });
 
-  const merged = mergeTyped(live, config, resource.type) as JsonObject;
-  let object = prune(resource, versions, merged, owners, last, fields);
+  const notes: MergeNotes = {};
+  const merged = mergeTypedNoting(live, config, resource.type, notes) as JsonObject;
+  // Applying the same fields again removes nothing; it is the common case and worth not walking.
+  const again =
+    notes.hollow !== true &&
+    last?.apiVersion === resource.apiVersion &&
+    last.fields.equals(fields.difference(neverOwned));
+  let object = again ? merged : prune(resource, versions, merged, owners, last);
   if (object !== live && deepEqual(object, live)) object = live;
 
   const settled = settle(resource, versions, live, object, owners, id, force);
@@ -403,12 +414,8 @@ function prune(
   merged: JsonObject,
   owners: Owners,
   last: Ownership | undefined,
-  applied: FieldSet,
 ): JsonObject {
   if (last === undefined || last.fields.isEmpty) return merged;
-  // Applying the same fields again removes nothing; it is the common case and worth not walking.
-  if (last.apiVersion === resource.apiVersion && last.fields.equals(applied.difference(neverOwned)))
-    return merged;
   const start = versions.at(merged, last.apiVersion);
   if (start === undefined) return merged;
 

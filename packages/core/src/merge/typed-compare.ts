@@ -1,8 +1,9 @@
 /** What changed between two values of one type, as sets of fields. */
 import { deepEqual } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
+import { MergeError } from "./errors.ts";
 import { FieldSet, FieldSetBuilder } from "./field-set.ts";
-import { fieldElement, type PathElement } from "./path.ts";
+import { displayPath, fieldElement, type PathElement } from "./path.ts";
 import { type Atom, type ListType, type MapType, type TypeRef, typeOfField } from "./schema.ts";
 import { deduceAtom, formOf, isEmptyMap, isMap, itemElement, type Value } from "./typed.ts";
 
@@ -108,8 +109,8 @@ class CompareWalk {
   }
 
   #lists(list: ListType, before: JsonValue[], after: JsonValue[]): void {
-    const left = group(list, before);
-    const right = group(list, after);
+    const left = this.#group(list, before);
+    const right = this.#group(list, after);
     for (const [element, items] of left) this.#items(list, element, items, right.get(element) ?? []);
     for (const [element, items] of right) if (!left.has(element)) this.#items(list, element, [], items);
   }
@@ -128,15 +129,24 @@ class CompareWalk {
       this.#added.insert([...this.#path, element]);
     }
   }
-}
 
-function group(list: ListType, values: JsonValue[]): Map<PathElement, JsonValue[]> {
-  const out = new Map<PathElement, JsonValue[]>();
-  for (const value of values) {
-    const element = itemElement(list, value);
-    const items = out.get(element);
-    if (items === undefined) out.set(element, [value]);
-    else items.push(value);
+  #group(list: ListType, values: JsonValue[]): Map<PathElement, JsonValue[]> {
+    const out = new Map<PathElement, JsonValue[]>();
+    values.forEach((value, i) => {
+      const element = this.#element(list, value, i);
+      const items = out.get(element);
+      if (items === undefined) out.set(element, [value]);
+      else items.push(value);
+    });
+    return out;
   }
-  return out;
+
+  #element(list: ListType, value: JsonValue, index: number): PathElement {
+    try {
+      return itemElement(list, value);
+    } catch (cause) {
+      const where = `${displayPath(this.#path)}: element ${index}: ${(cause as Error).message}`;
+      throw new MergeError("TypeMismatch", `failed to compare objects: ${where}`, { cause });
+    }
+  }
 }

@@ -12,30 +12,45 @@ import { deduceAtom, formOf, isEmptyMap, isMap, itemElement, type Value } from "
  * Both must fit the type. The result shares what did not change, and is `live` itself when nothing did.
  */
 export function mergeTyped(live: Value, config: Value, type: TypeRef): Value {
-  return merge(live, config, type.atom);
+  return merge(live, config, type.atom, {});
 }
 
-function merge(live: Value, config: Value, open: Atom): Value {
-  if (config === undefined) return mergeAs(deduceAtom(open, live), live, config);
+/** What a merge found out on its way. */
+export interface MergeNotes {
+  /** Somewhere the configuration is null or `{}` where the live object has content that stays. */
+  hollow?: boolean;
+}
+
+/** As {@link mergeTyped}, with notes. */
+export function mergeTypedNoting(live: Value, config: Value, type: TypeRef, notes: MergeNotes): Value {
+  return merge(live, config, type.atom, notes);
+}
+
+function merge(live: Value, config: Value, open: Atom, notes: MergeNotes): Value {
+  if (config === undefined) return mergeAs(deduceAtom(open, live), live, config, notes);
   // A value that changed its form counts as replaced: the configuration's form decides alone.
-  return mergeAs(deduceAtom(open, config), live, config);
+  return mergeAs(deduceAtom(open, config), live, config, notes);
 }
 
-function mergeAs(atom: Atom, live: Value, config: Value): Value {
+function mergeAs(atom: Atom, live: Value, config: Value, notes: MergeNotes): Value {
   switch (formOf(atom)) {
     case "map": {
       const map = atom.map as MapType;
       const left = isMap(live) ? live : undefined;
       const right = isMap(config) ? config : undefined;
       const empty = (left === undefined || isEmptyMap(left)) && (right === undefined || isEmptyMap(right));
-      return map.atomic || empty ? leaf(live, config) : mergeMaps(map, left, right);
+      if (map.atomic || empty) return leaf(live, config);
+      if (config !== undefined && (right === undefined || isEmptyMap(right))) notes.hollow = true;
+      return mergeMaps(map, left, right, notes);
     }
     case "list": {
       const list = atom.list as ListType;
       const left = Array.isArray(live) ? live : undefined;
       const right = Array.isArray(config) ? config : undefined;
       const empty = (left?.length ?? 0) === 0 && (right?.length ?? 0) === 0;
-      return list.atomic || empty ? leaf(live, config) : mergeLists(list, left ?? [], right ?? []);
+      if (list.atomic || empty) return leaf(live, config);
+      if (config === null) notes.hollow = true;
+      return mergeLists(list, left ?? [], right ?? [], notes);
     }
     default:
       return leaf(live, config);
@@ -61,7 +76,12 @@ function sameLeaf(a: Value, b: Value): boolean {
   return true;
 }
 
-function mergeMaps(map: MapType, live: JsonObject | undefined, config: JsonObject | undefined): Value {
+function mergeMaps(
+  map: MapType,
+  live: JsonObject | undefined,
+  config: JsonObject | undefined,
+  notes: MergeNotes,
+): Value {
   if (config === undefined) return live;
   if (live === undefined) live = {};
   let out: JsonObject | undefined;
@@ -70,7 +90,7 @@ function mergeMaps(map: MapType, live: JsonObject | undefined, config: JsonObjec
     if (right === undefined) continue;
     const left: Value = Object.hasOwn(live, name) ? live[name] : undefined;
     const type = typeOfField(map, name);
-    const merged = type === undefined ? right : merge(left, right, type.atom);
+    const merged = type === undefined ? right : merge(left, right, type.atom, notes);
     if (merged === left) continue;
     out ??= { ...live };
     if (merged === undefined) delete out[name];
@@ -99,7 +119,12 @@ function indexItems(list: ListType, values: readonly JsonValue[]): Indexed {
  * Items of the live list keep their places, with the configuration's new items let in where they stand
  * relative to the shared ones; shared items follow the configuration's order.
  */
-function mergeLists(list: ListType, live: readonly JsonValue[], config: readonly JsonValue[]): Value {
+function mergeLists(
+  list: ListType,
+  live: readonly JsonValue[],
+  config: readonly JsonValue[],
+  notes: MergeNotes,
+): Value {
   const left = indexItems(list, live);
   const right = indexItems(list, config);
   const shared = right.elements.filter((element) => left.items.has(element));
@@ -110,7 +135,7 @@ function mergeLists(list: ListType, live: readonly JsonValue[], config: readonly
   };
   const takeConfig = (element: PathElement) => {
     taken.add(element);
-    push(merge(left.items.get(element), right.items.get(element), list.element.atom));
+    push(merge(left.items.get(element), right.items.get(element), list.element.atom, notes));
   };
   let nextShared = 0;
   let l = 0;
@@ -133,7 +158,7 @@ function mergeLists(list: ListType, live: readonly JsonValue[], config: readonly
     if (l < live.length) {
       const element = left.elements[l] as PathElement;
       if (!right.items.has(element)) {
-        push(merge(live[l], undefined, list.element.atom));
+        push(merge(live[l], undefined, list.element.atom, notes));
         l++;
         continue;
       }

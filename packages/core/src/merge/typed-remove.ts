@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "../object.ts";
 import type { FieldSet } from "./field-set.ts";
 import { fieldElement } from "./path.ts";
 import { type Atom, type ListType, type MapType, type TypeRef, typeOfField } from "./schema.ts";
-import { deduceAtom, formOf, isEmptyMap, isMap, itemElement, type Value } from "./typed.ts";
+import { deduceAtom, formOf, isEmptyMap, isMap, itemElementIfAny, type Value } from "./typed.ts";
 
 /**
  * The value without the given fields and items. What loses all its content becomes null rather than
@@ -59,12 +59,12 @@ function removeFromList(value: JsonValue[], fields: FieldSet, list: ListType): V
   const out: JsonValue[] = [];
   let changed = false;
   for (const item of value) {
-    const element = itemElement(list, item);
-    if (fields.hasElement(element)) {
+    const element = itemElementIfAny(list, item);
+    if (element !== undefined && fields.hasElement(element)) {
       changed = true;
       continue;
     }
-    const below = fields.below(element);
+    const below = element === undefined ? undefined : fields.below(element);
     const kept = below === undefined ? item : remove(item, below, list.element.atom);
     if (kept !== item) changed = true;
     out.push(kept ?? null);
@@ -99,7 +99,8 @@ function extract(value: Value, fields: FieldSet, open: Atom): Value {
     if (atom.list.atomic || value.length === 0) return value;
     const out: JsonValue[] = [];
     for (const item of value) {
-      const element = itemElement(atom.list, item);
+      const element = itemElementIfAny(atom.list, item);
+      if (element === undefined) continue;
       const below = fields.below(element);
       if (below !== undefined) out.push(extract(item, below, atom.list.element.atom) ?? null);
       else if (fields.hasElement(element)) out.push(item);

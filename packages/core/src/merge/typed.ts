@@ -80,40 +80,43 @@ export function formOf(atom: Atom): "map" | "scalar" | "list" | "none" {
 
 /** The element that names an item of a set or keyed list; throws when the item cannot be one. */
 export function itemElement(list: ListType, item: JsonValue): PathElement {
-  if (list.keys.length > 0) return keyedElement(list, item);
-  if (isMap(item)) throw new Error("associative list without keys has an element that's a map type");
-  if (Array.isArray(item)) throw new Error("not supported: associative list with lists as elements");
-  if (item === null) throw new Error("associative list without keys has an element that's an explicit null");
-  return valueElement(item);
+  return itemElementIfAny(list, item) ?? refuseItem(list, item);
 }
 
-function keyedElement(list: ListType, item: JsonValue): PathElement {
-  if (item === null) throw new Error("associative list with keys may not have a null element");
-  if (!isMap(item)) throw new Error("associative list with keys may not have non-map elements");
+/** As {@link itemElement}, but undefined for what cannot be an item: taking fields away may leave such behind. */
+export function itemElementIfAny(list: ListType, item: JsonValue): PathElement | undefined {
+  if (list.keys.length === 0) return isScalar(item) ? valueElement(item) : undefined;
+  if (!isMap(item)) return undefined;
   const keys: Record<string, JsonValue> = {};
   let found = false;
   for (const name of list.keys) {
-    let value: Value = item[name];
-    if (value === undefined) {
-      const fields = list.element.atom.map;
-      if (fields === undefined) {
-        throw new Error(
-          `couldn't find default value for ${name}: associative list may not have non-map types`,
-        );
-      }
-      value = fields.fields.get(name)?.default;
-      if (value === undefined || value === null) continue;
-    }
+    const value: Value = item[name] ?? keyDefault(list, name, item);
+    if (value === undefined) continue;
     keys[name] = value;
     found = true;
   }
-  if (!found) {
-    const names = list.keys.map((key) => JSON.stringify(key)).join(" ");
-    throw new Error(
-      `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
-    );
+  return found ? keyElement(keys) : undefined;
+}
+
+/** A key that is null stays null; only an absent one takes the default of its field. */
+function keyDefault(list: ListType, name: string, item: JsonObject): Value {
+  if (item[name] === null) return null;
+  return list.element.atom.map?.fields.get(name)?.default ?? undefined;
+}
+
+function refuseItem(list: ListType, item: JsonValue): never {
+  if (list.keys.length === 0) {
+    if (item === null)
+      throw new Error("associative list without keys has an element that's an explicit null");
+    if (Array.isArray(item)) throw new Error("not supported: associative list with lists as elements");
+    throw new Error("associative list without keys has an element that's a map type");
   }
-  return keyElement(keys);
+  if (item === null) throw new Error("associative list with keys may not have a null element");
+  if (!isMap(item)) throw new Error("associative list with keys may not have non-map elements");
+  const names = list.keys.map((key) => JSON.stringify(key)).join(" ");
+  throw new Error(
+    `associative list with keys has an element that omits all key fields [${names}] (and doesn't have default values for any key fields)`,
+  );
 }
 
 /** Every leaf and every item of a value, as ownership sees it. The value must fit the type. */
@@ -155,11 +158,12 @@ function collectMap(value: JsonObject, map: MapType, into: FieldSetBuilder): voi
 }
 
 function collectList(value: JsonValue[], list: ListType, into: FieldSetBuilder): void {
-  const elements = value.map((item) => itemElement(list, item));
-  const count = new Map<PathElement, number>();
+  const elements = value.map((item) => itemElementIfAny(list, item));
+  const count = new Map<PathElement | undefined, number>();
   for (const element of elements) count.set(element, (count.get(element) ?? 0) + 1);
   for (let i = 0; i < value.length; i++) {
-    const element = elements[i] as PathElement;
+    const element = elements[i];
+    if (element === undefined) continue;
     into.add(element);
     // An item that occurs twice is owned as one, without its fields.
     if ((count.get(element) as number) > 1) continue;
