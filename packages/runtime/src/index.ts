@@ -1,4 +1,6 @@
 /** Controllers and what runs them. */
+
+export { type Connector, directConnector } from "./connect.ts";
 export type {
   Cause,
   Connection,
@@ -44,6 +46,8 @@ export {
   type Verb,
   type Writes,
 } from "./declaration.ts";
+export type { LeaderElectionOptions } from "./election.ts";
+export type { EndpointOptions } from "./endpoints.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
 export {
   type CacheScope,
@@ -62,6 +66,7 @@ export {
   ownerLabel,
   slotLabel,
 } from "./labels.ts";
+export type { LeaseTimings } from "./lease.ts";
 export { type LogLevel, pinoLogger, silentLogger } from "./log.ts";
 export { type CacheReader, type IndexFunction, ObjectCache } from "./object-cache.ts";
 export {
@@ -81,6 +86,7 @@ export {
   type Waiting,
   waiting,
 } from "./outcome.ts";
+export { type Permission, permissionsOf } from "./permissions.ts";
 export {
   cached,
   controllerOf,
@@ -94,6 +100,7 @@ export {
   watch,
 } from "./raw-controller.ts";
 export { type Readiness, readinessOf } from "./readiness.ts";
+export { type PolicyRule, type RoleOptions, roleFor } from "./role.ts";
 export {
   type AddOptions,
   type Priority,

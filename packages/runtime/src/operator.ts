@@ -1,15 +1,18 @@
 /** An operator: controllers, what they share, and their life from start to stop. */
-import { type Client, ClientError, connect, systemWorld } from "@keelson/client";
+import { type Client, ClientError, type ConnectOptions, connect, systemWorld } from "@keelson/client";
 import { type AnyKind, apiVersionOf, groupKind, type World } from "@keelson/core";
 import { type Connector, directConnector } from "./connect.ts";
 import type { Logger } from "./context.ts";
 import type { Controller } from "./controller.ts";
+import { type Election, elect, type LeaderElectionOptions } from "./election.ts";
+import { cachesReady, type EndpointOptions, type Endpoints, serveEndpoints } from "./endpoints.ts";
 import { RuntimeError } from "./errors.ts";
 import { EventRecorder } from "./events.ts";
 import { fenced, openFence } from "./fence.ts";
 import { InformerSet } from "./informers.ts";
 import { pinoLogger } from "./log.ts";
 import { Loop } from "./loop.ts";
+import { noMetrics, prometheusMetrics } from "./metrics.ts";
 import { isRaw, permissionsOf } from "./permissions.ts";
 import type { RawController } from "./raw-controller.ts";
 import { RawRunner } from "./raw-runner.ts";
@@ -24,26 +27,49 @@ export interface OperatorOptions {
   readonly name?: string;
   /** Looks at this namespace only; at all of them unless given. */
   readonly namespace?: string;
-  /** The cluster that the environment names unless given. */
-  readonly client?: Client;
+  /** Who we talk to: a client, or how to connect one; the cluster that the environment names unless given. */
+  readonly client?: Client | Pick<ConnectOptions, "kubeconfig" | "context" | "impersonate">;
+  /** Of several replicas one works. On inside a cluster and off elsewhere, unless told. */
+  readonly leaderElection?: boolean | LeaderElectionOptions;
+  /** `/healthz`, `/readyz` and `/metrics`. On port 8080 inside a cluster and off elsewhere, unless told. */
+  readonly endpoints?: boolean | EndpointOptions;
+  /** Counts for Prometheus; on where there are endpoints, unless told. */
+  readonly metrics?: boolean;
   readonly world?: World;
   readonly log?: Logger;
-  /** How long a stop waits for reconciles under way; 30 s unless told. */
+  /** How long a stop waits for reconciles under way; 20 s unless told. A pod has 30 s by default. */
   readonly shutdownMs?: number;
+  /** A cache that is cut off for longer makes the operator unready; 2 minutes unless told. */
+  readonly staleMs?: number;
   /** How `ctx.connect` reaches applications. */
   readonly connect?: Connector;
 }
 
 export interface Operator {
-  /** Starts, and resolves when caches follow the cluster and the controllers work (or stand by). */
+  readonly controllers: readonly AnyController[];
+  /** Starts, and resolves when every cache is complete: the operator works, or stands by. */
   start(): Promise<RunningOperator>;
+  /**
+   * Runs until a signal ends it or it cannot go on, stops within `shutdownMs`, and resolves with the exit code, which
+   * is also set on the process: 0 after a signal, 1 when it could not start, lost its lease or its caches.
+   */
+  run(): Promise<number>;
 }
 
 export interface RunningOperator extends AsyncDisposable {
   readonly loops: readonly Loop[];
   readonly informers: InformerSet;
   readonly events: EventRecorder;
-  /** Lets reconciles under way end, within the deadline, and closes what was opened. */
+  /** The port of the endpoints, when there are any. */
+  readonly port: number | undefined;
+  readonly leading: boolean;
+  /** Resolves when this process leads; at once without leader election. */
+  readonly whenLeading: Promise<void>;
+  /** Resolves when the operator cannot go on. It has stopped working then; `stop` still closes what is open. */
+  readonly failed: Promise<Error>;
+  /** Undefined when all is well, otherwise why not. */
+  ready(): string | undefined;
+  /** Lets reconciles under way end, within the deadline, gives the lease back and closes what was opened. */
   stop(): Promise<void>;
 }
 
@@ -57,17 +83,46 @@ export function operator(options: OperatorOptions): Operator {
       `two controllers are named "${twice}"; names mark children and field managers, so give one another name`,
     );
   }
-  return { start: () => start(options) };
+  return {
+    controllers: options.controllers,
+    start: async () => await start(options),
+    run: async () => await run(options),
+  };
 }
 
 async function start(options: OperatorOptions): Promise<RunningOperator> {
   const world = options.world ?? systemWorld;
-  const { clock } = world;
+  const { clock, random } = world;
+  const inCluster = world.process.env.KUBERNETES_SERVICE_HOST !== undefined;
   const name = options.name ?? options.controllers[0]?.name ?? "operator";
   const log = options.log ?? (await pinoLogger({ name }));
-  const plain = options.client ?? (await connect({ world }));
-  await refuseMissingKinds(plain, options.controllers);
-  const client = fenced(plain, openFence);
+  const given = options.client && "kind" in options.client ? options.client : undefined;
+  const settings = options.client && !("kind" in options.client) ? options.client : {};
+  const plain = given ?? (await connect({ ...settings, world }));
+  const failed = Promise.withResolvers<Error>();
+  const endpointsWanted = options.endpoints ?? inCluster;
+  const metrics = (options.metrics ?? endpointsWanted !== false) ? await prometheusMetrics() : noMetrics;
+  try {
+    await refuseMissingKinds(plain, options.controllers);
+  } catch (error) {
+    if (!given) await plain.close();
+    throw error;
+  }
+  const wanted = options.leaderElection ?? inCluster;
+  const election: Election | undefined = wanted
+    ? elect(wanted === true ? {} : wanted, {
+        client: plain,
+        ...(given || options.world ? {} : { connect: settings }),
+        world,
+        name,
+        log,
+      })
+    : undefined;
+  const client = fenced(plain, {
+    fence: election?.fence ?? openFence,
+    ...(election ? { writeTimeoutMs: election.timings.writeTimeoutMs } : {}),
+    onRequest: (method, status) => metrics.request(method, status),
+  });
   const informers = new InformerSet({ client, clock, log });
   const events = new EventRecorder({ client, clock, log, instance: world.process.hostname });
   const services: Services = {
@@ -76,44 +131,128 @@ async function start(options: OperatorOptions): Promise<RunningOperator> {
     events,
     connect: options.connect ?? directConnector(client),
     clock,
-    random: world.random,
+    random,
     log,
     ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
-    observerFor: () => ({}),
   };
   const loops = options.controllers.map((controller) => {
     const definition = isRaw(controller)
       ? new RawRunner(controller, services)
       : new Reconciler(controller, services);
-    const random = world.random.fork(`queue/${controller.name}`);
-    return new Loop(definition, { clock, random, log: log.child({ controller: controller.name }) });
+    return new Loop(definition, {
+      clock,
+      random: random.fork(`queue/${controller.name}`),
+      log: log.child({ controller: controller.name }),
+      observer: metrics.observerFor(controller.name, definition.concurrency),
+    });
   });
+  metrics.watch({ loops, informers, leading: () => election?.leading ?? true, name });
   for (const loop of loops) loop.listen();
   informers.start();
+  election?.run();
+
+  const fresh = cachesReady(informers, () => clock.monotonic(), options.staleMs ?? 120_000);
   let stopping: Promise<void> | undefined;
+  let lost: Error | undefined;
+  const ready = () => (stopping ? "the operator is stopping" : (lost?.message ?? fresh()));
+  const endpoints: Endpoints | undefined = endpointsWanted
+    ? await serveEndpoints(endpointsWanted === true ? {} : endpointsWanted, {
+        alive: () => lost?.message,
+        ready,
+        metrics,
+      })
+    : undefined;
+  const giveUp = (error: Error) => {
+    if (stopping || lost) return;
+    lost = error;
+    for (const loop of loops) loop.abort(error);
+    failed.resolve(error);
+  };
+  const whenLeading = election?.acquired ?? Promise.resolve();
+  void election?.lost.then(giveUp);
+  // Rejects only when a cache became impossible to keep.
+  void whenLeading.then(() => Promise.all(loops.map((loop) => loop.run()))).catch(giveUp);
+
   const running: RunningOperator = {
     loops,
     informers,
     events,
+    port: endpoints?.port,
+    get leading() {
+      return election?.leading ?? true;
+    },
+    whenLeading,
+    failed: failed.promise,
+    ready,
     stop: () => {
       stopping ??= stop();
       return stopping;
     },
     [Symbol.asyncDispose]: () => running.stop(),
   };
-  await Promise.all(loops.map((loop) => loop.run()));
+  try {
+    await informers.whenSynced();
+  } catch (error) {
+    await running.stop();
+    throw error;
+  }
+  log.info("caches are complete", {
+    objects: informers.all().reduce((sum, { cache }) => sum + cache.size, 0),
+  });
   return running;
 
   async function stop(): Promise<void> {
-    const cancel = clock.timer(options.shutdownMs ?? 30_000, () => {
+    const patience = clock.timer(options.shutdownMs ?? 20_000, () => {
+      log.warn("reconciles under way did not end in time and are aborted");
       for (const loop of loops) loop.abort();
     });
     await Promise.all(loops.map((loop) => loop.drain()));
-    cancel();
+    patience();
     await events.flush();
+    await election?.stop();
     await informers.stop();
-    if (!options.client) await plain.close();
+    await endpoints?.[Symbol.asyncDispose]();
+    if (!given) await plain.close();
   }
+}
+
+async function run(options: OperatorOptions): Promise<number> {
+  const name = options.name ?? options.controllers[0]?.name ?? "operator";
+  const log = options.log ?? (await pinoLogger({ name }));
+  const signalled = Promise.withResolvers<"signal">();
+  let signals = 0;
+  const onSignal = (signal: NodeJS.Signals) => {
+    signals++;
+    // Asked twice, a person means now.
+    if (signals > 1) process.exit(1);
+    log.info("stopping", { signal });
+    signalled.resolve("signal");
+  };
+  process.on("SIGTERM", onSignal);
+  process.on("SIGINT", onSignal);
+  // Timers of the runtime do not keep the process alive; running does.
+  const alive = setInterval(() => {}, 2 ** 30);
+  let code = 0;
+  try {
+    const running = await Promise.race([start({ ...options, log }), signalled.promise]);
+    if (running !== "signal") {
+      const end = await Promise.race([running.failed, signalled.promise]);
+      if (end !== "signal") {
+        log.error("the operator cannot go on", { error: end });
+        code = 1;
+      }
+      await running.stop();
+    }
+  } catch (error) {
+    log.error("the operator could not start", { error });
+    code = 1;
+  } finally {
+    clearInterval(alive);
+    process.off("SIGTERM", onSignal);
+    process.off("SIGINT", onSignal);
+  }
+  process.exitCode = code;
+  return code;
 }
 
 /** A kind that the server does not serve is one clear sentence at the start, not an endless retry. */
@@ -121,23 +260,26 @@ async function refuseMissingKinds(client: Client, controllers: readonly AnyContr
   const kinds = new Map<string, { kind: AnyKind; controller: string }>();
   for (const controller of controllers) {
     for (const { kind, subresource, verbs } of permissionsOf(controller)) {
-      if (subresource === undefined && verbs.includes("watch"))
-        kinds.set(groupKind(kind), { kind, controller: controller.name });
+      if (subresource === undefined && verbs.includes("watch")) {
+        kinds.set(`${apiVersionOf(kind)}/${kind.kind}`, { kind, controller: controller.name });
+      }
     }
   }
-  await Promise.all(
-    [...kinds.values()].map(async ({ kind, controller }) => {
-      try {
-        await client.discover(apiVersionOf(kind), kind.kind);
-      } catch (error) {
-        if (!(error instanceof ClientError && error.code === "KindUnknown")) throw error;
-        throw new RuntimeError(
-          "KindMissing",
-          `controller "${controller}" needs ${groupKind(kind)} (${apiVersionOf(kind)}), which the cluster does not ` +
-            `serve; ${"crd" in kind ? "install its CustomResourceDefinition first (keelson generate)" : "is the version right?"}`,
-          { cause: error },
-        );
-      }
-    }),
-  );
+  for (const { kind, controller } of kinds.values()) {
+    try {
+      await client.discover(apiVersionOf(kind), kind.kind);
+    } catch (error) {
+      if (!(error instanceof ClientError && error.code === "KindUnknown")) throw error;
+      const advice =
+        "crd" in kind
+          ? "install its CustomResourceDefinition first (keelson generate writes it)"
+          : "install what provides it, or correct the version";
+      throw new RuntimeError(
+        "KindMissing",
+        `controller "${controller}" needs ${groupKind(kind)} at ${apiVersionOf(kind)}, which the cluster does not ` +
+          `serve; ${advice}`,
+        { cause: error },
+      );
+    }
+  }
 }

@@ -5,7 +5,6 @@ import type { Connector } from "./connect.ts";
 import type { Logger } from "./context.ts";
 import type { EventRecorder } from "./events.ts";
 import type { InformerSet } from "./informers.ts";
-import type { LoopObserver } from "./loop.ts";
 
 export interface Services {
   /** Refuses writes once the lease is lost. */
@@ -18,5 +17,4 @@ export interface Services {
   readonly log: Logger;
   /** The only namespace to look at; all of them when absent. */
   readonly namespace?: string;
-  observerFor(controller: string): LoopObserver;
 }
