@@ -84,13 +84,18 @@ const readers: Readonly<Record<string, Reader>> = {
   [wellKnown.fieldsV1]: rawFields,
   [wellKnown.rawExtension]: rawFields,
   [wellKnown.json]: rawFields,
-  [wellKnown.schemaOrArray]: (value) => (Array.isArray(value) ? { 2: value } : { 1: value }),
-  [wellKnown.schemaOrBool]: (value) => (typeof value === "boolean" ? { 1: value } : { 1: true, 2: value }),
-  [wellKnown.schemaOrStrings]: (value) => (Array.isArray(value) ? { 2: value } : { 1: value }),
+  [wellKnown.schemaOrArray]: schemaOrList,
+  [wellKnown.schemaOrBool]: (value): JsonObject =>
+    typeof value === "boolean" ? { 1: value } : { 1: true, 2: value },
+  [wellKnown.schemaOrStrings]: schemaOrList,
 };
 
 export function specialReader(messageName: string): Reader | undefined {
   return readers[messageName];
+}
+
+function schemaOrList(value: JsonValue): JsonObject {
+  return Array.isArray(value) ? { 2: value } : { 1: value };
 }
 
 function rawFields(value: JsonValue): JsonObject {
