@@ -1,6 +1,7 @@
 /** Common Expression Language, as Kubernetes speaks it. */
 export { Environment, type EnvironmentOptions, type ObjectDecl } from "./environment.ts";
 export { CelError, type CelErrorCode, type CelIssue, CelIssues } from "./errors.ts";
+export { kubernetesEnvironment } from "./kubernetes/environment.ts";
 export type {
   CompiledRules,
   CompileRulesOptions,
@@ -10,6 +11,7 @@ export type {
   ValidateRulesInput,
   ValidationRule,
 } from "./kubernetes/types.ts";
+export { compileRules } from "./kubernetes.ts";
 export {
   compile,
   defaultCostLimit,

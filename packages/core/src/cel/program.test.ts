@@ -4,7 +4,7 @@ import { CelIssues } from "./errors.ts";
 import { twoVariableLibrary } from "./library/comprehensions.ts";
 import { optionalLibrary } from "./library/optionals.ts";
 import { standardLibrary } from "./library/standard.ts";
-import { compile, Program } from "./program.ts";
+import { compile, type Program } from "./program.ts";
 import { types } from "./types.ts";
 import { type CelValue, Double, Fault } from "./values.ts";
 

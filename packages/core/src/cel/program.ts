@@ -1,4 +1,5 @@
 /** Compiles expressions, and runs what was compiled. */
+import { walk } from "./ast.ts";
 import { type CheckedExpr, check } from "./checker.ts";
 import type { Environment } from "./environment.ts";
 import { CelError, CelIssues } from "./errors.ts";
@@ -37,6 +38,16 @@ export class Program {
 
   get resultType(): CelType {
     return this.checked.resultType;
+  }
+
+  /** The variables that the expression reads. */
+  get references(): ReadonlySet<string> {
+    const names = new Set<string>();
+    walk(this.checked.expr, (expr) => {
+      const reference = this.checked.reference(expr.id);
+      if (reference?.kind === "ident") names.add(reference.name);
+    });
+    return names;
   }
 
   /** Never throws: errors and an exceeded limit come back as a fault. Variables may be left unbound. */
