@@ -89,8 +89,8 @@ export function goQuote(text: string): string {
   let out = '"';
   for (const char of text) {
     const code = char.codePointAt(0) as number;
-    const escape = escapes[char];
-    if (escape) out += escape;
+    const escaped = escapes[char];
+    if (escaped) out += escaped;
     else if (code < 0x20 || code === 0x7f) out += `\\x${code.toString(16).padStart(2, "0")}`;
     else if ((code >= 0x80 && code < 0xa0) || code === 0xad || code === 0x2028 || code === 0x2029)
       out += `\\u${code.toString(16).padStart(4, "0")}`;

@@ -1,0 +1,132 @@
+/** The built-in kinds that are served in more than one version: events and autoscalers. */
+import type { JsonObject, JsonValue } from "@keelson/core";
+import type { ApiObject } from "../hooks.ts";
+
+type Converter = (object: ApiObject) => ApiObject;
+
+const eventFields: readonly (readonly [core: string, events: string])[] = [
+  ["involvedObject", "regarding"],
+  ["message", "note"],
+  ["source", "deprecatedSource"],
+  ["firstTimestamp", "deprecatedFirstTimestamp"],
+  ["lastTimestamp", "deprecatedLastTimestamp"],
+  ["count", "deprecatedCount"],
+  ["reportingComponent", "reportingController"],
+];
+
+function renameFields(from: 0 | 1, apiVersion: string): Converter {
+  const names = new Map(eventFields.map((pair) => [pair[from], pair[from === 0 ? 1 : 0]]));
+  return (object) => {
+    const out: JsonObject = {};
+    for (const [key, value] of Object.entries(object)) out[names.get(key) ?? key] = value;
+    out.apiVersion = apiVersion;
+    return out as ApiObject;
+  };
+}
+
+const annotationPrefix = "autoscaling.alpha.kubernetes.io/";
+
+/** v1 knows one target, the processor's; what else v2 says is kept in annotations. */
+const autoscalerToV1: Converter = (object) => {
+  const { spec, status, metadata } = object as unknown as Record<string, JsonObject>;
+  const { metrics, behavior, ...restSpec } = spec ?? {};
+  const { currentMetrics, conditions, ...restStatus } = status ?? {};
+  const annotations: JsonObject = { ...((metadata?.annotations as JsonObject | undefined) ?? {}) };
+  const list = (metrics as JsonObject[] | undefined) ?? [];
+  const cpu = list.find(isCpuUtilization);
+  const others = list.filter((metric) => metric !== cpu);
+  const current = (currentMetrics as JsonObject[] | null | undefined) ?? [];
+  const currentCpu = current.find((metric) => (metric.resource as JsonObject | undefined)?.name === "cpu");
+  if (others.length > 0) annotations[`${annotationPrefix}metrics`] = JSON.stringify(others);
+  if (behavior) annotations[`${annotationPrefix}behavior`] = JSON.stringify(behavior);
+  if (conditions) annotations[`${annotationPrefix}conditions`] = JSON.stringify(conditions);
+  if (current.length > 0) annotations[`${annotationPrefix}current-metrics`] = JSON.stringify(current);
+  const target = cpu && ((cpu.resource as JsonObject).target as JsonObject).averageUtilization;
+  const utilization = ((currentCpu?.resource as JsonObject | undefined)?.current as JsonObject | undefined)
+    ?.averageUtilization;
+  return {
+    ...object,
+    apiVersion: "autoscaling/v1",
+    metadata: withAnnotations(metadata, annotations),
+    spec: {
+      ...restSpec,
+      ...(target !== undefined && { targetCPUUtilizationPercentage: target }),
+    },
+    status: {
+      currentReplicas: 0,
+      ...restStatus,
+      ...(utilization !== undefined && { currentCPUUtilizationPercentage: utilization }),
+    },
+  } as unknown as ApiObject;
+};
+
+const autoscalerToV2: Converter = (object) => {
+  const { spec, status, metadata } = object as unknown as Record<string, JsonObject>;
+  const { targetCPUUtilizationPercentage: target, ...restSpec } = spec ?? {};
+  const { currentCPUUtilizationPercentage: utilization, ...restStatus } = status ?? {};
+  const annotations: JsonObject = { ...((metadata?.annotations as JsonObject | undefined) ?? {}) };
+  const take = (name: string): JsonValue | undefined => {
+    const text = annotations[annotationPrefix + name];
+    delete annotations[annotationPrefix + name];
+    try {
+      return typeof text === "string" ? (JSON.parse(text) as JsonValue) : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+  const metrics = (take("metrics") as JsonObject[] | undefined) ?? [];
+  if (target !== undefined)
+    metrics.unshift({
+      type: "Resource",
+      resource: { name: "cpu", target: { type: "Utilization", averageUtilization: target } },
+    });
+  const behavior = take("behavior");
+  const conditions = take("conditions");
+  let current = take("current-metrics");
+  if (current === undefined && utilization !== undefined)
+    current = [{ type: "Resource", resource: { name: "cpu", current: { averageUtilization: utilization } } }];
+  return {
+    ...object,
+    apiVersion: "autoscaling/v2",
+    metadata: withAnnotations(metadata, annotations),
+    spec: { ...restSpec, ...(metrics.length > 0 && { metrics }), ...(behavior && { behavior }) },
+    status: {
+      desiredReplicas: 0,
+      ...restStatus,
+      currentMetrics: current ?? null,
+      ...(conditions && { conditions }),
+    },
+  } as unknown as ApiObject;
+};
+
+function isCpuUtilization(metric: JsonObject): boolean {
+  const resource = metric.resource as JsonObject | undefined;
+  const target = resource?.target as JsonObject | undefined;
+  return metric.type === "Resource" && resource?.name === "cpu" && target?.averageUtilization !== undefined;
+}
+
+function withAnnotations(metadata: JsonObject | undefined, annotations: JsonObject): JsonObject {
+  const { annotations: _, ...rest } = metadata ?? {};
+  return Object.keys(annotations).length > 0 ? { ...rest, annotations } : rest;
+}
+
+const converters: Readonly<Record<string, Converter>> = {
+  "v1 Event > events.k8s.io/v1": renameFields(0, "events.k8s.io/v1"),
+  "events.k8s.io/v1 Event > v1": renameFields(1, "v1"),
+  "autoscaling/v2 HorizontalPodAutoscaler > autoscaling/v1": autoscalerToV1,
+  "autoscaling/v1 HorizontalPodAutoscaler > autoscaling/v2": autoscalerToV2,
+};
+
+const converted = new WeakMap<object, ApiObject>();
+
+/** The object at another apiVersion; stored objects are converted once. */
+export function convertBuiltin(object: ApiObject, apiVersion: string): ApiObject {
+  if (object.apiVersion === apiVersion) return object;
+  const convert = converters[`${String(object.apiVersion)} ${String(object.kind)} > ${apiVersion}`];
+  if (!convert) return object;
+  const known = Object.isFrozen(object) ? converted.get(object) : undefined;
+  if (known) return known;
+  const result = convert(object);
+  if (Object.isFrozen(object)) converted.set(object, result);
+  return result;
+}

@@ -1,0 +1,131 @@
+/** How built-in resources differ from the common rules, where a plug-in's strategy does not say otherwise. */
+import type { JsonObject } from "@keelson/core";
+import type { ApiObject, Strategy } from "../hooks.ts";
+import { pathSegmentName } from "../rest/metadata.ts";
+
+const names = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
+
+/** `resource.group` of those that count changes of their spec in metadata.generation. */
+const counted = names(`priorityclasses.scheduling.k8s.io ingressclasses.networking.k8s.io
+  networkpolicies.networking.k8s.io ingresses.networking.k8s.io endpointslices.discovery.k8s.io
+  poddisruptionbudgets.policy resourceslices.resource.k8s.io deviceclasses.resource.k8s.io
+  devicetaintrules.resource.k8s.io flowschemas.flowcontrol.apiserver.k8s.io
+  prioritylevelconfigurations.flowcontrol.apiserver.k8s.io daemonsets.apps statefulsets.apps deployments.apps
+  replicasets.apps jobs.batch cronjobs.batch pods podtemplates replicationcontrollers
+  validatingadmissionpolicies.admissionregistration.k8s.io
+  validatingadmissionpolicybindings.admissionregistration.k8s.io
+  mutatingadmissionpolicies.admissionregistration.k8s.io
+  mutatingadmissionpolicybindings.admissionregistration.k8s.io
+  mutatingwebhookconfigurations.admissionregistration.k8s.io
+  validatingwebhookconfigurations.admissionregistration.k8s.io
+  customresourcedefinitions.apiextensions.k8s.io apiservices.apiregistration.k8s.io`);
+
+/** Those whose replace must name a resourceVersion. */
+const conditional = names(`podcertificaterequests.certificates.k8s.io clustertrustbundles.certificates.k8s.io
+  runtimeclasses.node.k8s.io storageversionmigrations.storagemigration.k8s.io poddisruptionbudgets.policy
+  csidrivers.storage.k8s.io csistoragecapacities.storage.k8s.io volumeattachments.storage.k8s.io
+  csinodes.storage.k8s.io leases.coordination.k8s.io leasecandidates.coordination.k8s.io
+  validatingadmissionpolicies.admissionregistration.k8s.io
+  validatingadmissionpolicybindings.admissionregistration.k8s.io
+  mutatingadmissionpolicies.admissionregistration.k8s.io
+  mutatingadmissionpolicybindings.admissionregistration.k8s.io
+  mutatingwebhookconfigurations.admissionregistration.k8s.io
+  validatingwebhookconfigurations.admissionregistration.k8s.io
+  customresourcedefinitions.apiextensions.k8s.io apiservices.apiregistration.k8s.io`);
+
+/** Those that a replace may create. */
+const createdByReplace = names(`runtimeclasses.node.k8s.io rolebindings.rbac.authorization.k8s.io
+  clusterrolebindings.rbac.authorization.k8s.io roles.rbac.authorization.k8s.io
+  clusterroles.rbac.authorization.k8s.io leases.coordination.k8s.io leasecandidates.coordination.k8s.io
+  limitranges events events.events.k8s.io services endpoints`);
+
+/** Those whose delete answers with the object rather than a Status. */
+const returned = names(`resourceclaimtemplates.resource.k8s.io resourceslices.resource.k8s.io
+  resourceclaims.resource.k8s.io deviceclasses.resource.k8s.io devicetaintrules.resource.k8s.io
+  csidrivers.storage.k8s.io storageclasses.storage.k8s.io volumeattachments.storage.k8s.io
+  csinodes.storage.k8s.io volumeattributesclasses.storage.k8s.io resourcequotas persistentvolumes
+  serviceaccounts persistentvolumeclaims namespaces pods services podtemplates`);
+
+/** Those that orphan their dependents unless told otherwise. */
+const orphaning = names("jobs.batch replicationcontrollers");
+
+/** Those whose names need only be fit for a path. */
+const pathNamed = names(`roles.rbac.authorization.k8s.io clusterroles.rbac.authorization.k8s.io
+  rolebindings.rbac.authorization.k8s.io clusterrolebindings.rbac.authorization.k8s.io
+  certificatesigningrequests.certificates.k8s.io`);
+
+function at(object: ApiObject, ...path: string[]): string {
+  let value: unknown = object;
+  for (const part of path) value = (value as JsonObject | undefined)?.[part];
+  return value === undefined || value === null ? "" : String(value);
+}
+
+type Selectors = Readonly<Record<string, (object: ApiObject) => string>>;
+
+const eventSelectors: Selectors = {
+  ...Object.fromEntries(
+    ["kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath"].map((field) => [
+      `involvedObject.${field}`,
+      (event: ApiObject) => at(event, "involvedObject", field),
+    ]),
+  ),
+  reason: (event) => at(event, "reason"),
+  reportingComponent: (event) => at(event, "reportingComponent"),
+  source: (event) => at(event, "source", "component") || at(event, "reportingComponent"),
+  type: (event) => at(event, "type"),
+};
+
+const selectors: Readonly<Record<string, Selectors>> = {
+  pods: {
+    "spec.nodeName": (pod) => at(pod, "spec", "nodeName"),
+    "spec.restartPolicy": (pod) => at(pod, "spec", "restartPolicy"),
+    "spec.schedulerName": (pod) => at(pod, "spec", "schedulerName"),
+    "spec.serviceAccountName": (pod) => at(pod, "spec", "serviceAccountName"),
+    "spec.hostNetwork": (pod) => at(pod, "spec", "hostNetwork") || "false",
+    "status.phase": (pod) => at(pod, "status", "phase"),
+    "status.podIP": (pod) => at(pod, "status", "podIP"),
+    "status.nominatedNodeName": (pod) => at(pod, "status", "nominatedNodeName"),
+  },
+  nodes: { "spec.unschedulable": (node) => at(node, "spec", "unschedulable") || "false" },
+  replicationcontrollers: { "status.replicas": (rc) => at(rc, "status", "replicas") || "0" },
+  "replicasets.apps": { "status.replicas": (rs) => at(rs, "status", "replicas") || "0" },
+  "jobs.batch": { "status.successful": (job) => at(job, "status", "succeeded") || "0" },
+  namespaces: { "status.phase": (namespace) => at(namespace, "status", "phase") },
+  secrets: { type: (secret) => at(secret, "type") },
+  services: {
+    "spec.clusterIP": (service) => at(service, "spec", "clusterIP"),
+    "spec.type": (service) => at(service, "spec", "type"),
+  },
+  events: eventSelectors,
+  "events.events.k8s.io": eventSelectors,
+  "certificatesigningrequests.certificates.k8s.io": {
+    "spec.signerName": (request) => at(request, "spec", "signerName"),
+  },
+  "resourceslices.resource.k8s.io": {
+    "spec.nodeName": (slice) => at(slice, "spec", "nodeName"),
+    "spec.driver": (slice) => at(slice, "spec", "driver"),
+  },
+};
+
+/** Facts of a built-in resource beside its plug-in strategy, which wins where it speaks. */
+export interface BuiltinFacts extends Strategy {
+  /** A delete that is done answers with the object. */
+  readonly returnsDeleted: boolean;
+  /** Dependents cannot be orphaned or waited for. */
+  readonly ungoverned: boolean;
+}
+
+export function builtinFacts(group: string, resource: string): BuiltinFacts {
+  const name = group ? `${resource}.${group}` : resource;
+  const fields = selectors[name];
+  return {
+    generation: counted.has(name) ? "spec" : "none",
+    allowUnconditionalUpdate: !conditional.has(name),
+    allowCreateOnUpdate: createdByReplace.has(name),
+    returnsDeleted: returned.has(name),
+    ungoverned: resource === "events",
+    ...(orphaning.has(name) && { defaultPropagation: "Orphan" as const }),
+    ...(fields && { selectableFields: fields }),
+    ...(pathNamed.has(name) && { validateName: pathSegmentName }),
+  };
+}

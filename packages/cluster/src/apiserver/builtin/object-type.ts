@@ -1,0 +1,87 @@
+/** Built-in kinds as object types: decoded by the tables, completed by their strategy. */
+import type { JsonObject, JsonValue } from "@keelson/core";
+import { type OpenApiSchema, type TypeRef, typesFromOpenApi } from "@keelson/core/merge";
+import { badRequest } from "../errors.ts";
+import { goQuote } from "../field-error.ts";
+import type { ApiObject, Strategy } from "../hooks.ts";
+import type { ObjectType, ScaleAccess, StrictErrors } from "../registry/api-resource.ts";
+import { definition } from "../tables/index.ts";
+import { convertBuiltin } from "./conversion.ts";
+import { DecodeError, decodeBuiltin } from "./decode.ts";
+import { scaleAccess } from "./scale.ts";
+import { shapeOf } from "./shape.ts";
+
+export interface BuiltinKind {
+  readonly group: string;
+  readonly kind: string;
+  /** Definition by served version. */
+  readonly definitions: ReadonlyMap<string, string>;
+  /** apiVersion by served version; core events differ from events.k8s.io in the group too. */
+  readonly apiVersions: ReadonlyMap<string, string>;
+  readonly storageApiVersion: string;
+  readonly strategy: Strategy;
+}
+
+/** Reads definitions as the catalog asks for them, rather than all at once. */
+const definitions = new Proxy({} as Record<string, OpenApiSchema>, {
+  get: (_, name) => (typeof name === "string" ? definition(name) : undefined),
+  getOwnPropertyDescriptor: (_, name) => {
+    const value = typeof name === "string" ? definition(name) : undefined;
+    return value && { value, enumerable: true, configurable: true, writable: false };
+  },
+});
+const catalog = typesFromOpenApi(definitions);
+
+export function builtinMergeType(definitionName: string): TypeRef {
+  const type = catalog.type(definitionName);
+  if (!type) throw new Error(`the tables have no definition ${definitionName}`);
+  return type;
+}
+
+export function builtinType(kind: BuiltinKind): ObjectType {
+  const definitionOf = (version: string): string => {
+    const name = kind.definitions.get(version);
+    if (!name) throw new Error(`${kind.kind} has no version ${version}`);
+    return name;
+  };
+  const storageVersion = kind.storageApiVersion.slice(kind.storageApiVersion.indexOf("/") + 1);
+  const storedDefinition = kind.definitions.get(storageVersion) ?? [...kind.definitions.values()][0];
+  return {
+    strategicPatches: true,
+    decode(value: JsonValue, version: string, strict: StrictErrors): ApiObject {
+      let object: JsonObject;
+      try {
+        object = decodeBuiltin(definitionOf(version), value, strict);
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error;
+        throw badRequest(
+          `${kind.kind} in version ${goQuote(version)} cannot be handled as a ${kind.kind}: ${error.message}`,
+        );
+      }
+      object.apiVersion = kind.apiVersions.get(version) as string;
+      object.kind = kind.kind;
+      if (object.metadata === undefined || object.metadata === null) object.metadata = {};
+      return object as ApiObject;
+    },
+    default: (draft, version) => kind.strategy.default?.(draft, version),
+    convert: (object, version) =>
+      convertBuiltin(object, kind.apiVersions.get(version) ?? kind.storageApiVersion),
+    toStorage: (object) => convertBuiltin(object, kind.storageApiVersion),
+    resetStatus(draft) {
+      const shape = shapeOf(storedDefinition as string);
+      const field = shape.type === "struct" ? shape.fields.find(({ name }) => name === "status") : undefined;
+      const empty =
+        field?.absent === "zero" ? decodeBuiltin(storedDefinition as string, {}).status : undefined;
+      if (empty === undefined) delete draft.status;
+      else draft.status = empty;
+    },
+    keepAllButStatus(draft, old) {
+      for (const key of Object.keys(draft))
+        if (key !== "metadata" && key !== "status" && !(key in old)) delete draft[key];
+      for (const [key, value] of Object.entries(old))
+        if (key !== "metadata" && key !== "status") draft[key] = value;
+    },
+    mergeType: (version) => builtinMergeType(definitionOf(version)),
+    scale: (): ScaleAccess | undefined => scaleAccess(kind.group, kind.kind),
+  };
+}

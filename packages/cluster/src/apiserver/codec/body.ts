@@ -1,0 +1,106 @@
+/** Request bodies, whatever their media type, as JSON values. */
+import type { JsonValue } from "@keelson/core";
+import { badRequest, unsupportedMediaType } from "../errors.ts";
+import { JsonSyntaxError, maxDepth, parseJsonBody } from "./json-body.ts";
+
+export interface DecodedBody {
+  readonly value: JsonValue;
+  /** Paths of keys given more than once. */
+  readonly duplicates: readonly string[];
+  readonly mediaType: string;
+}
+
+const json = "application/json";
+const yaml = "application/yaml";
+const protobuf = "application/vnd.kubernetes.protobuf";
+
+/** `kind` is what the body should be, for messages. */
+export async function decodeBody(
+  bytes: Uint8Array,
+  contentType: string | undefined,
+  expected: { kind: string; custom: boolean },
+): Promise<DecodedBody> {
+  const mediaType = (contentType ?? "").split(";")[0]?.trim().toLowerCase() || json;
+  switch (mediaType) {
+    case json:
+      return { ...jsonValue(bytes, expected.kind), mediaType };
+    case yaml:
+      return { ...(await parseYaml(text(bytes), expected.kind)), mediaType };
+    case protobuf:
+      if (!expected.custom) return { value: await protobufValue(bytes), duplicates: [], mediaType };
+  }
+  throw unsupportedMediaType(expected.custom ? [json, yaml] : [json, yaml, protobuf]);
+}
+
+function text(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+}
+
+function jsonValue(bytes: Uint8Array, kind: string) {
+  const source = text(bytes);
+  try {
+    return parseJsonBody(source);
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${error.message} (${abbreviate(source)})`,
+    );
+  }
+}
+
+function abbreviate(source: string): string {
+  return source.length > 100 ? `${source.slice(0, 100)} ...` : source;
+}
+
+async function protobufValue(bytes: Uint8Array): Promise<JsonValue> {
+  const { decode, ProtobufError } = await import("../protobuf/index.ts");
+  try {
+    return decode(bytes).object as JsonValue;
+  } catch (error) {
+    if (error instanceof ProtobufError) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+/** YAML as the server reads it: JSON's types, and duplicate keys noticed rather than refused. */
+export async function parseYaml(
+  source: string,
+  kind?: string,
+): Promise<{ value: JsonValue; duplicates: string[] }> {
+  const { parseDocument, isMap, isSeq, isScalar, isAlias } = await import("yaml");
+  // Anchors are allowed, bombs are not: maxAliasCount bounds what an alias may expand to.
+  const document = parseDocument(source, { uniqueKeys: false, schema: "core", version: "1.2" });
+  const fault = document.errors[0];
+  if (fault) {
+    const message = `yaml: ${fault.message.split("\n")[0]}`;
+    throw badRequest(
+      kind
+        ? `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; ${message}`
+        : message,
+    );
+  }
+  const duplicates: string[] = [];
+  const visit = (node: unknown, path: string, depth: number): void => {
+    if (depth > maxDepth) throw badRequest("exceeded max depth");
+    if (isAlias(node)) return;
+    if (isMap(node)) {
+      const seen = new Set<string>();
+      for (const { key, value } of node.items) {
+        const name = String(isScalar(key) ? key.value : key);
+        const at = path ? `${path}.${name}` : name;
+        if (seen.has(name)) duplicates.push(at);
+        seen.add(name);
+        visit(value, at, depth + 1);
+      }
+    } else if (isSeq(node)) {
+      for (const [i, item] of node.items.entries()) visit(item, `${path}[${i}]`, depth + 1);
+    }
+  };
+  visit(document.contents, "", 0);
+  try {
+    const value = document.toJS({ maxAliasCount: 100 }) as JsonValue;
+    return { value: value ?? null, duplicates };
+  } catch (error) {
+    throw badRequest(`yaml: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

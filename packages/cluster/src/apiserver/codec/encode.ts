@@ -1,0 +1,93 @@
+/** Objects as bytes. What was encoded once is shared by every answer and every watcher that shows it. */
+import type { JsonObject } from "@keelson/core";
+import type { ApiObject } from "../hooks.ts";
+import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
+import type { EventType, StoreEvent } from "../storage/table.ts";
+
+/** Encoded without kind and apiVersion, so that one encoding serves lists, events and every version. */
+const bodies = new WeakMap<object, Buffer>();
+const frames = new WeakMap<StoreEvent, Map<string, Buffer>>();
+const prefixes = new Map<string, Buffer>();
+
+function body(object: JsonObject): Buffer {
+  const known = bodies.get(object);
+  if (known) return known;
+  const { apiVersion: _a, kind: _k, ...rest } = object;
+  const bytes = Buffer.from(JSON.stringify(rest));
+  // Only stored objects are frozen, and only they are shown more than once.
+  if (Object.isFrozen(object)) bodies.set(object, bytes);
+  return bytes;
+}
+
+function typePrefix(resource: ApiResource, version: string): Buffer {
+  const apiVersion = apiVersionText(resource, version);
+  const key = `${resource.custom ? "c" : "b"}${apiVersion}/${resource.kind}`;
+  let prefix = prefixes.get(key);
+  if (!prefix) {
+    const kind = `"kind":${JSON.stringify(resource.kind)}`;
+    const group = `"apiVersion":${JSON.stringify(apiVersion)}`;
+    prefix = Buffer.from(resource.custom ? `{${group},${kind},` : `{${kind},${group},`);
+    prefixes.set(key, prefix);
+  }
+  return prefix;
+}
+
+/** The object with kind and apiVersion, in pieces. */
+function objectParts(resource: ApiResource, version: string, object: ApiObject): Buffer[] {
+  return [typePrefix(resource, version), body(object).subarray(1)];
+}
+
+export function encodeObject(resource: ApiResource, version: string, object: ApiObject): Buffer {
+  return Buffer.concat(objectParts(resource, version, object));
+}
+
+/** Items of built-in lists come without kind and apiVersion; those of custom resources have them. */
+export function encodeList(
+  resource: ApiResource,
+  version: string,
+  metadata: JsonObject,
+  items: readonly ApiObject[],
+): Buffer {
+  const apiVersion = apiVersionText(resource, version);
+  const head = resource.custom
+    ? `{"apiVersion":${JSON.stringify(apiVersion)},"items":[`
+    : `{"kind":${JSON.stringify(resource.listKind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`;
+  const tail = resource.custom
+    ? `],"kind":${JSON.stringify(resource.listKind)},"metadata":${JSON.stringify(metadata)}}\n`
+    : "]}\n";
+  const parts: Buffer[] = [Buffer.from(head)];
+  const comma = Buffer.from(",");
+  for (const [i, item] of items.entries()) {
+    if (i > 0) parts.push(comma);
+    if (resource.custom) parts.push(...objectParts(resource, version, item));
+    else parts.push(body(item));
+  }
+  parts.push(Buffer.from(tail));
+  return Buffer.concat(parts);
+}
+
+export function encodeFrame(type: string, object: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from("}\n")]);
+}
+
+/** A watch event of a stored object, encoded once for all watchers of the version. */
+export function encodeEvent(
+  event: StoreEvent,
+  type: EventType,
+  resource: ApiResource,
+  version: string,
+  shown: ApiObject,
+): Buffer {
+  const key = `${type}/${version}/${resource.group}/${shown === event.object ? "" : "previous"}`;
+  let known = frames.get(event);
+  if (!known) {
+    known = new Map();
+    frames.set(event, known);
+  }
+  let frame = known.get(key);
+  if (!frame) {
+    frame = encodeFrame(type, encodeObject(resource, version, shown));
+    known.set(key, frame);
+  }
+  return frame;
+}

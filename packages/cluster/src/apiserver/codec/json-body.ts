@@ -1,0 +1,193 @@
+/** Reads JSON bodies as the real server does: duplicate keys are noticed, faults are named in its words. */
+import type { JsonValue } from "@keelson/core";
+import { parseJson } from "@keelson/core";
+
+export class JsonSyntaxError extends Error {
+  constructor(message: string) {
+    super(message);
+    this.name = "JsonSyntaxError";
+  }
+}
+
+/** Deeper values are refused: recursion over what clients send must stay within the stack. */
+export const maxDepth = 1000;
+
+const keyToken = /"(?:[^"\\]|\\.)*"\s*:/g;
+
+export interface JsonBody {
+  readonly value: JsonValue;
+  /** Paths of keys given more than once, as `data.k`. */
+  readonly duplicates: readonly string[];
+}
+
+/** Throws a JsonSyntaxError worded as Go words it. */
+export function parseJsonBody(text: string): JsonBody {
+  let value: JsonValue;
+  try {
+    value = parseJson(text);
+  } catch {
+    new Scanner(text).document();
+    throw new JsonSyntaxError("unexpected end of JSON input");
+  }
+  const keys = countKeys(value, 0);
+  // In valid JSON a string before a colon is a key, so a surplus of these means a key given twice.
+  const written = text.match(keyToken)?.length ?? 0;
+  return { value, duplicates: written > keys ? new Scanner(text).document() : [] };
+}
+
+function countKeys(value: JsonValue, depth: number): number {
+  if (typeof value !== "object" || value === null) return 0;
+  if (depth > maxDepth) throw new JsonSyntaxError("exceeded max depth");
+  let count = 0;
+  if (Array.isArray(value)) {
+    for (const item of value) if (typeof item === "object") count += countKeys(item, depth + 1);
+    return count;
+  }
+  if (Object.getPrototypeOf(value) === null) return 0;
+  for (const key of Object.keys(value)) {
+    count++;
+    const item = value[key] as JsonValue;
+    if (typeof item === "object") count += countKeys(item, depth + 1);
+  }
+  return count;
+}
+
+/** The slow reader, for texts that are known to be faulty or to repeat a key. */
+class Scanner {
+  readonly #text: string;
+  #at = 0;
+  readonly #duplicates: string[] = [];
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  document(): string[] {
+    this.#space();
+    this.#value("", 0);
+    this.#space();
+    if (this.#at < this.#text.length) this.#fail("after top-level value");
+    return this.#duplicates;
+  }
+
+  #value(path: string, depth: number): void {
+    if (depth > maxDepth) throw new JsonSyntaxError("exceeded max depth");
+    const char = this.#text[this.#at];
+    if (char === "{") this.#object(path, depth);
+    else if (char === "[") this.#array(path, depth);
+    else if (char === '"') this.#string();
+    else if (char === "t") this.#word("true");
+    else if (char === "f") this.#word("false");
+    else if (char === "n") this.#word("null");
+    else if (char !== undefined && /[-0-9]/.test(char)) this.#number();
+    else this.#fail("looking for beginning of value");
+  }
+
+  #object(path: string, depth: number): void {
+    this.#at++;
+    this.#space();
+    if (this.#text[this.#at] === "}") {
+      this.#at++;
+      return;
+    }
+    const seen = new Set<string>();
+    for (;;) {
+      if (this.#text[this.#at] !== '"') this.#fail("looking for beginning of object key string");
+      const key = this.#string();
+      const at = path ? `${path}.${key}` : key;
+      if (seen.has(key)) this.#duplicates.push(at);
+      seen.add(key);
+      this.#space();
+      if (this.#text[this.#at] !== ":") this.#fail("after object key");
+      this.#at++;
+      this.#space();
+      this.#value(at, depth + 1);
+      this.#space();
+      const next = this.#text[this.#at];
+      if (next === "}") break;
+      if (next !== ",") this.#fail("after object key:value pair");
+      this.#at++;
+      this.#space();
+    }
+    this.#at++;
+  }
+
+  #array(path: string, depth: number): void {
+    this.#at++;
+    this.#space();
+    if (this.#text[this.#at] === "]") {
+      this.#at++;
+      return;
+    }
+    for (let index = 0; ; index++) {
+      this.#value(`${path}[${index}]`, depth + 1);
+      this.#space();
+      const next = this.#text[this.#at];
+      if (next === "]") break;
+      if (next !== ",") this.#fail("after array element");
+      this.#at++;
+      this.#space();
+    }
+    this.#at++;
+  }
+
+  #string(): string {
+    const start = this.#at++;
+    for (;;) {
+      const char = this.#text[this.#at];
+      if (char === undefined) throw new JsonSyntaxError("unexpected end of JSON input");
+      if (char === "\\") this.#at += 2;
+      else if (char < " ") this.#fail("in string literal");
+      else {
+        this.#at++;
+        if (char === '"') break;
+      }
+    }
+    const raw = this.#text.slice(start, this.#at);
+    try {
+      return JSON.parse(raw) as string;
+    } catch {
+      throw new JsonSyntaxError(`invalid character in string escape code`);
+    }
+  }
+
+  #word(word: string): void {
+    for (const char of word) {
+      if (this.#text[this.#at] !== char) this.#fail(`in literal ${word} (expecting '${char}')`);
+      this.#at++;
+    }
+  }
+
+  #number(): void {
+    const match = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?/.exec(this.#text.slice(this.#at, this.#at + 400));
+    if (!match) {
+      this.#at++;
+      this.#fail("in numeric literal");
+    }
+    this.#at += match[0].length;
+  }
+
+  #space(): void {
+    while (
+      this.#at < this.#text.length &&
+      (this.#text[this.#at] === " " ||
+        this.#text[this.#at] === "\n" ||
+        this.#text[this.#at] === "\t" ||
+        this.#text[this.#at] === "\r")
+    )
+      this.#at++;
+  }
+
+  #fail(context: string): never {
+    const char = this.#text[this.#at];
+    if (char === undefined) throw new JsonSyntaxError("unexpected end of JSON input");
+    throw new JsonSyntaxError(`invalid character ${quoteChar(char)} ${context}`);
+  }
+}
+
+function quoteChar(char: string): string {
+  if (char === "'") return `'\\''`;
+  if (char === '"') return `'"'`;
+  const quoted = JSON.stringify(char);
+  return `'${quoted.slice(1, -1)}'`;
+}

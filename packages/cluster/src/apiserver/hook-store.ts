@@ -1,0 +1,107 @@
+/** The server as its plug-ins see it. */
+import { deepCopy } from "@keelson/core";
+import { notFound } from "./errors.ts";
+import type { ApiObject, StoreListener, StoreWriter, StrategyContext, UserInfo } from "./hooks.ts";
+import { type ApiResource, keyFor } from "./registry/api-resource.ts";
+import type { Registry } from "./registry/registry.ts";
+import type { World } from "./rest/exchange.ts";
+import { type ObjectStore, tableOf } from "./rest/object-store.ts";
+import type { Store } from "./storage/store.ts";
+
+/** The server itself, as the author of what it keeps. */
+const self: UserInfo = { name: "system:apiserver", groups: ["system:masters"] };
+
+/** Made before the registry, because strategies are asked for while the registry is built. */
+export class HookStore implements StoreWriter {
+  readonly #store: Store;
+  #late: { registry: Registry; objects: ObjectStore; world: World } | undefined;
+
+  constructor(store: Store) {
+    this.#store = store;
+  }
+
+  connect(late: { registry: Registry; objects: ObjectStore; world: World }): void {
+    this.#late = late;
+  }
+
+  get revision(): number {
+    return this.#store.revision;
+  }
+
+  get({ group, resource }: { group: string; resource: string }, namespace: string, name: string) {
+    const found = this.#registry.get(group, resource);
+    return found?.table?.get(keyFor(found, namespace, name));
+  }
+
+  list({ group, resource }: { group: string; resource: string }, namespace = "") {
+    const found = this.#registry.get(group, resource);
+    if (!found?.table) return [];
+    return found.table.range(found.namespaced && namespace ? `${namespace}/` : "");
+  }
+
+  subscribe({ group, resource }: { group: string; resource: string }, listener: StoreListener): () => void {
+    const table = this.#store.table(group ? `${group}/${resource}` : resource);
+    return table.subscribe(({ type, object, previous }) => {
+      if (type === "DELETED") listener({ ...(previous && { previous }) });
+      else listener({ object, ...(previous && { previous }) });
+    });
+  }
+
+  async create({ group, resource }: { group: string; resource: string }, object: ApiObject) {
+    const found = this.#resource(group, resource);
+    const version = found.storageVersion.slice(found.storageVersion.indexOf("/") + 1);
+    const draft = found.type.decode(object, version, []);
+    found.type.default(draft, version);
+    return this.#parts.objects.create({
+      resource: found,
+      draft,
+      context: this.#context(draft.metadata.namespace ?? "", version),
+      warn: () => {},
+      validate: async () => {},
+    });
+  }
+
+  async update(
+    { group, resource }: { group: string; resource: string },
+    namespace: string,
+    name: string,
+    change: (draft: ApiObject) => ApiObject | undefined,
+  ): Promise<ApiObject | undefined> {
+    const found = this.#resource(group, resource);
+    const table = tableOf(found);
+    const key = keyFor(found, namespace, name);
+    const base = table.get(key);
+    if (!base) return undefined;
+    const changed = change(deepCopy(base));
+    // Synchronous from read to commit: nobody can come between.
+    return changed ? this.#store.update(table, key, changed, base) : base;
+  }
+
+  #context(namespace: string, version: string): StrategyContext {
+    const { world } = this.#parts;
+    return {
+      user: self,
+      clock: world.clock,
+      random: world.random,
+      store: this,
+      version,
+      namespace,
+      dryRun: false,
+    };
+  }
+
+  #resource(group: string, resource: string): ApiResource {
+    const found = this.#registry.get(group, resource);
+    if (!found) throw notFound({ group, resource }, "");
+    return found;
+  }
+
+  get #registry(): Registry {
+    return this.#parts.registry;
+  }
+
+  get #parts() {
+    if (!this.#late) throw new Error("the store is not connected yet: read it when asked, not when made");
+    return this.#late;
+  }
+}

@@ -1,0 +1,157 @@
+/** Every request's way through the server: who, may they, what, and an answer whatever happens. */
+import type { Random } from "@keelson/core";
+import { failure, forbidden, statusOf, unauthorized } from "../errors.ts";
+import type { Attributes, Authenticator, Authorizer, Hooks, UserInfo } from "../hooks.ts";
+import { header, type ServerRequest, type ServerResponse } from "./message.ts";
+import { negotiateError } from "./negotiation.ts";
+import { parseRequestInfo, type RequestInfo } from "./request-info.ts";
+import { statusResponse } from "./response.ts";
+
+/** What answers once the user is known and allowed. */
+export type Handler = (
+  request: ServerRequest,
+  info: RequestInfo,
+  user: UserInfo,
+  warnings: Set<string>,
+) => Promise<ServerResponse>;
+
+const anonymous: UserInfo = { name: "system:anonymous", groups: ["system:unauthenticated"] };
+const openPaths = new Set(["/healthz", "/livez", "/readyz", "/version", "/version/"]);
+
+export class Dispatcher {
+  readonly #authenticators: readonly Authenticator[];
+  readonly #authorizer: Authorizer;
+  readonly #impersonate: Hooks["impersonate"];
+  readonly #handle: Handler;
+  readonly #random: Random;
+
+  constructor(parts: {
+    authenticators: readonly Authenticator[];
+    authorizer: Authorizer;
+    impersonate: Hooks["impersonate"];
+    handle: Handler;
+    random: Random;
+  }) {
+    this.#authenticators = parts.authenticators;
+    this.#authorizer = parts.authorizer;
+    this.#impersonate = parts.impersonate;
+    this.#handle = parts.handle;
+    this.#random = parts.random;
+  }
+
+  /** Never rejects: what goes wrong is a Status. */
+  async dispatch(request: ServerRequest): Promise<ServerResponse> {
+    const warnings = new Set<string>();
+    let response: ServerResponse;
+    try {
+      response = await this.#serve(request, warnings);
+    } catch (error) {
+      response = await statusResponse(
+        statusOf(tame(error)),
+        negotiateError(header(request.headers, "accept"), {
+          query: queryOf(request.target),
+          ...userAgent(request),
+        }),
+      );
+    }
+    return this.#finish(response, warnings);
+  }
+
+  async #serve(request: ServerRequest, warnings: Set<string>): Promise<ServerResponse> {
+    const info = parseRequestInfo(request.method, request.target);
+    const user = await this.#userOf(request);
+    const attributes = attributesOf(info, user);
+    const { decision, reason } = await this.#authorizer.authorize(attributes);
+    if (decision !== "allow" && !isOpen(info, request.method)) throw denied(attributes, reason);
+    return this.#handle(request, info, user, warnings);
+  }
+
+  async #userOf(request: ServerRequest): Promise<UserInfo> {
+    let user: UserInfo | undefined;
+    for (const authenticator of this.#authenticators) {
+      user = await authenticator.authenticate(request);
+      if (user) break;
+    }
+    if (!user) {
+      // Credentials that nobody knows are wrong; no credentials are nobody's.
+      if (header(request.headers, "authorization")) throw unauthorized();
+      user = anonymous;
+    } else if (!user.groups.includes("system:authenticated") && user.name !== anonymous.name) {
+      user = { ...user, groups: [...user.groups, "system:authenticated"] };
+    }
+    return this.#impersonate ? this.#impersonate(request, user, this.#authorizer) : user;
+  }
+
+  #finish(response: ServerResponse, warnings: ReadonlySet<string>): ServerResponse {
+    const headers = {
+      "audit-id": this.#random.uuid(),
+      "cache-control": "no-cache, private",
+      ...response.headers,
+    };
+    const out: ServerResponse = { ...response, headers };
+    if (warnings.size > 0) out.headers.warning = [...warnings].map(warningHeader);
+    return out;
+  }
+}
+
+function isOpen(info: RequestInfo, method: string): boolean {
+  return method === "GET" && openPaths.has(info.path);
+}
+
+function attributesOf(info: RequestInfo, user: UserInfo): Attributes {
+  return {
+    user,
+    verb: info.verb,
+    resourceRequest: info.isResource,
+    group: info.group,
+    version: info.version,
+    resource: info.resource,
+    subresource: info.subresource,
+    namespace: info.namespace,
+    name: info.name,
+    path: info.path,
+  };
+}
+
+/** The 403 of a request that nobody allowed. */
+export function denied(attributes: Attributes, reason: string) {
+  const { user, verb, group, resource, subresource, namespace, name, path } = attributes;
+  const suffix = reason ? `: ${reason}` : "";
+  if (!attributes.resourceRequest)
+    return failure({
+      code: 403,
+      reason: "Forbidden",
+      message: `forbidden: User ${JSON.stringify(user.name)} cannot ${verb} path ${JSON.stringify(path)}${suffix}`,
+      details: {},
+    });
+  const what = subresource ? `${resource}/${subresource}` : resource;
+  const where = namespace ? ` in the namespace ${JSON.stringify(namespace)}` : " at the cluster scope";
+  return forbidden(
+    { group, resource },
+    name,
+    `User ${JSON.stringify(user.name)} cannot ${verb} resource ${JSON.stringify(what)} in API group ${JSON.stringify(group)}${where}${suffix}`,
+  );
+}
+
+/** A stack that ran out did so over what the client sent. */
+function tame(error: unknown): unknown {
+  if (error instanceof RangeError && /call stack/i.test(error.message))
+    return failure({ code: 400, reason: "BadRequest", message: "the object is nested too deeply" });
+  return error;
+}
+
+function queryOf(target: string): URLSearchParams {
+  const mark = target.indexOf("?");
+  return new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1));
+}
+
+function userAgent(request: ServerRequest): { userAgent?: string } {
+  const value = header(request.headers, "user-agent");
+  return value === undefined ? {} : { userAgent: value };
+}
+
+function warningHeader(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a header must not carry them.
+  const clean = text.replace(/[\u0000-\u001f\u007f]/g, " ").replace(/[\\"]/g, (char) => `\\${char}`);
+  return `299 - "${Buffer.from(clean).toString("latin1")}"`;
+}

@@ -1,0 +1,100 @@
+/** The server as an HTTP port without a socket. */
+import type { HttpPort, HttpRequest, HttpResponse } from "@keelson/core";
+import { badRequest } from "../errors.ts";
+import type { UserInfo } from "../hooks.ts";
+import { isStream, type ServerRequest, type ServerResponse, type Sink } from "./message.ts";
+
+export type Dispatch = (request: ServerRequest, user?: UserInfo) => Promise<ServerResponse>;
+
+/** Requests without credentials of their own are made as `user`. */
+export function inProcessPort(dispatch: Dispatch, user: UserInfo): HttpPort {
+  return {
+    async request(request: HttpRequest): Promise<HttpResponse> {
+      request.signal?.throwIfAborted();
+      const response = await dispatch(
+        {
+          method: request.method,
+          target: request.path,
+          headers: request.headers ?? {},
+          body: async () => bytesOf(request.body),
+          signal: request.signal ?? new AbortController().signal,
+        },
+        request.headers?.authorization ? undefined : user,
+      );
+      const { body } = response;
+      return {
+        status: response.status,
+        headers: response.headers,
+        body: isStream(body) ? streamed(body.open, request.signal) : once(bytesOf(body)),
+      };
+    },
+  };
+}
+
+function bytesOf(body: Uint8Array | string | undefined): Uint8Array {
+  if (body === undefined) return new Uint8Array();
+  return typeof body === "string" ? Buffer.from(body) : body;
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  if (bytes.length > 0) yield bytes;
+}
+
+/** Opened at once, so that a watch misses nothing between its answer and its first read. */
+function streamed(open: (sink: Sink) => void, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  const closers: (() => void)[] = [];
+  let pendingBytes = 0;
+  let state: "open" | "ended" | "broken" = "open";
+  let wake: (() => void) | undefined;
+  const notify = () => {
+    wake?.();
+    wake = undefined;
+  };
+  const finish = (next: "ended" | "broken") => {
+    if (state !== "open") return;
+    state = next;
+    for (const run of closers.splice(0)) run();
+    notify();
+  };
+  signal?.addEventListener("abort", () => finish("broken"), { once: true });
+  open({
+    write(chunk) {
+      if (state !== "open") return;
+      chunks.push(chunk);
+      pendingBytes += chunk.length;
+      notify();
+    },
+    get pendingBytes() {
+      return pendingBytes;
+    },
+    end: () => finish("ended"),
+    abort: () => finish("broken"),
+    onClose(run) {
+      if (state === "open") closers.push(run);
+      else run();
+    },
+  });
+  return {
+    async *[Symbol.asyncIterator]() {
+      try {
+        for (;;) {
+          const chunk = chunks.shift();
+          if (chunk) {
+            pendingBytes -= chunk.length;
+            yield chunk;
+          } else if (state === "ended") return;
+          else if (state === "broken") {
+            signal?.throwIfAborted();
+            throw badRequest("the connection was broken off");
+          } else
+            await new Promise<void>((resolve) => {
+              wake = resolve;
+            });
+        }
+      } finally {
+        finish("ended");
+      }
+    },
+  };
+}

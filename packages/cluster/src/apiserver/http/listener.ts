@@ -1,0 +1,205 @@
+/** The server on sockets: HTTPS on loopback, and plain HTTP on a Unix socket. */
+import { chmodSync, rmSync } from "node:fs";
+import {
+  createServer,
+  type IncomingMessage,
+  type ServerResponse as NodeResponse,
+  type Server,
+} from "node:http";
+import { createServer as createSecureServer } from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
+import { constants, gzip } from "node:zlib";
+import { entityTooLarge, failure } from "../errors.ts";
+import type { ClientCertificate, UserInfo } from "../hooks.ts";
+import type { Dispatch } from "./in-process.ts";
+import { isStream, type ServerRequest, type ServerResponse } from "./message.ts";
+
+export const maxBodyBytes = 3 * 1024 * 1024;
+const gzipAboveBytes = 128 * 1024;
+
+export interface TlsOptions {
+  readonly certificate: string;
+  readonly key: string;
+  /** Authorities whose client certificates are believed, in PEM. */
+  readonly clientAuthorities?: readonly string[];
+}
+
+export interface Listening {
+  readonly port: number;
+  readonly close: () => Promise<void>;
+}
+
+/** Handles what leaves HTTP behind; `false` when the request is none of its business. */
+export type UpgradeHandler = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
+
+export interface ListenerOptions {
+  readonly dispatch: Dispatch;
+  readonly upgrade?: UpgradeHandler;
+}
+
+export function listenSecurely(
+  options: ListenerOptions & { host: string; port: number; tls: TlsOptions },
+): Promise<Listening> {
+  const { tls } = options;
+  const server = createSecureServer({
+    cert: tls.certificate,
+    key: tls.key,
+    requestCert: true,
+    // Who presents a certificate of no authority of ours is asked for other credentials, not cut off.
+    rejectUnauthorized: false,
+    ...(tls.clientAuthorities?.length && { ca: [...tls.clientAuthorities] }),
+    ALPNProtocols: ["http/1.1"],
+  });
+  return start(server, options, () => server.listen(options.port, options.host));
+}
+
+/** Whoever can open the socket is `user`: the file's mode is the lock. */
+export function listenOnSocket(
+  options: ListenerOptions & { socketPath: string; user?: UserInfo },
+): Promise<Listening> {
+  const server = createServer();
+  rmSync(options.socketPath, { force: true });
+  return start(server, options, () =>
+    server.listen(options.socketPath, () => chmodSync(options.socketPath, 0o600)),
+  );
+}
+
+function start(server: Server, options: ListenerOptions, listen: () => void): Promise<Listening> {
+  // Watches stay open and silent for long; slow headers and dead keep-alives are cut by the defaults.
+  server.requestTimeout = 0;
+  server.keepAliveTimeout = 90_000;
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => track(sockets, socket));
+  server.on("secureConnection", (socket: Socket) => track(sockets, socket));
+  server.on("request", (request, response) => void serve(options.dispatch, request, response));
+  server.on("upgrade", (request, socket, head) => {
+    if (options.upgrade) options.upgrade(request, socket as Socket, head);
+    else socket.destroy();
+  });
+  server.on("clientError", (_, socket) => {
+    if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+    else socket.destroy();
+  });
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    server.once("listening", () => {
+      const address = server.address() as AddressInfo | string | null;
+      resolve({
+        port: typeof address === "object" && address ? address.port : 0,
+        close: () =>
+          new Promise((done) => {
+            server.close(() => done());
+            for (const socket of sockets) socket.destroy();
+          }),
+      });
+    });
+    listen();
+  });
+}
+
+function track(sockets: Set<Socket>, socket: Socket): void {
+  sockets.add(socket);
+  socket.setNoDelay(true);
+  socket.once("close", () => sockets.delete(socket));
+  socket.on("error", () => socket.destroy());
+}
+
+async function serve(dispatch: Dispatch, request: IncomingMessage, response: NodeResponse): Promise<void> {
+  const gone = new AbortController();
+  response.once("close", () => {
+    if (!response.writableEnded) gone.abort();
+  });
+  request.on("error", () => gone.abort());
+  const certificate = clientCertificate(request.socket);
+  const serverRequest: ServerRequest = {
+    method: request.method ?? "GET",
+    target: request.url ?? "/",
+    headers: request.headers,
+    body: () => readBody(request),
+    signal: gone.signal,
+    ...(certificate && { clientCertificate: certificate }),
+  };
+  const answer = await dispatch(serverRequest);
+  if (response.destroyed) return;
+  // A body that nobody read must not be taken for the next request.
+  if (!request.complete) response.setHeader("connection", "close");
+  if (isStream(answer.body)) stream(answer, response, gone.signal);
+  else await send(answer, request, response);
+}
+
+function readBody(request: IncomingMessage): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > maxBodyBytes) {
+        request.pause();
+        request.removeAllListeners("data");
+        reject(entityTooLarge(`limit is ${maxBodyBytes}`));
+        return;
+      }
+      chunks.push(chunk);
+    });
+    request.once("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    const broken = () =>
+      reject(failure({ code: 400, reason: "BadRequest", message: "the request's body broke off" }));
+    request.once("error", broken);
+    request.once("close", () => {
+      if (!request.complete) broken();
+    });
+  });
+}
+
+async function send(answer: ServerResponse, request: IncomingMessage, response: NodeResponse): Promise<void> {
+  let body = typeof answer.body === "string" ? Buffer.from(answer.body) : (answer.body as Uint8Array);
+  const headers = { ...answer.headers };
+  const accepts = String(request.headers["accept-encoding"] ?? "");
+  if (body.length > gzipAboveBytes && /\bgzip\b/.test(accepts)) {
+    body = await compress(body);
+    headers["content-encoding"] = "gzip";
+    headers.vary = "Accept-Encoding";
+    if (response.destroyed) return;
+  }
+  if (answer.status !== 304 && answer.status !== 204) headers["content-length"] = String(body.length);
+  response.writeHead(answer.status, headers);
+  response.end(request.method === "HEAD" ? undefined : body);
+}
+
+function compress(body: Uint8Array): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    gzip(body, { level: constants.Z_BEST_SPEED }, (error, result) =>
+      error ? reject(error) : resolve(result),
+    );
+  });
+}
+
+function stream(answer: ServerResponse, response: NodeResponse, gone: AbortSignal): void {
+  if (!isStream(answer.body)) return;
+  response.writeHead(answer.status, answer.headers);
+  response.flushHeaders();
+  answer.body.open({
+    write: (chunk) => void response.write(chunk),
+    get pendingBytes() {
+      return response.writableLength;
+    },
+    end: () => void response.end(),
+    abort: () => void response.destroy(),
+    onClose(run) {
+      if (gone.aborted || response.destroyed) run();
+      else response.once("close", run);
+    },
+  });
+}
+
+function clientCertificate(socket: Socket): ClientCertificate | undefined {
+  const tls = socket as Partial<TLSSocket>;
+  if (!tls.authorized || !tls.getPeerCertificate) return undefined;
+  const certificate = tls.getPeerCertificate();
+  if (!certificate?.subject) return undefined;
+  const { CN, O } = certificate.subject as { CN?: string | string[]; O?: string | string[] };
+  const commonName = Array.isArray(CN) ? CN[0] : CN;
+  const organizations = O === undefined ? [] : Array.isArray(O) ? O : [O];
+  return { commonName: commonName ?? "", organizations, raw: certificate.raw };
+}

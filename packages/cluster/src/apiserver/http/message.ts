@@ -1,0 +1,49 @@
+/** Requests and answers as the server handles them, whatever carries them. */
+import type { HttpHeaders } from "@keelson/core";
+import type { ClientCertificate } from "../hooks.ts";
+
+export interface ServerRequest {
+  readonly method: string;
+  /** Path with query, as sent. */
+  readonly target: string;
+  /** Names in lower case. */
+  readonly headers: HttpHeaders;
+  /** Reads the whole body; rejects with a StatusError when it is too large or breaks off. */
+  body(): Promise<Uint8Array>;
+  /** Aborted when the client goes away. */
+  readonly signal: AbortSignal;
+  readonly clientCertificate?: ClientCertificate;
+}
+
+export interface ServerResponse {
+  readonly status: number;
+  readonly headers: Record<string, string | string[]>;
+  readonly body: Uint8Array | string | BodyStream;
+}
+
+/** A body that is written as things happen. `open` runs once, when the headers are out. */
+export interface BodyStream {
+  open(sink: Sink): void;
+}
+
+/** Where a stream writes. After `end`, `abort` or the client's departure, writes are ignored. */
+export interface Sink {
+  write(chunk: Uint8Array): void;
+  /** Bytes written and not yet taken by the client: what a producer must keep bounded. */
+  readonly pendingBytes: number;
+  end(): void;
+  /** Breaks the connection off, so that the client does not take the answer for complete. */
+  abort(): void;
+  /** Runs once, when the sink is closed by either side. */
+  onClose(run: () => void): void;
+}
+
+export function isStream(body: ServerResponse["body"]): body is BodyStream {
+  return typeof body === "object" && "open" in body;
+}
+
+/** The first value of a header. */
+export function header(headers: HttpHeaders, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === "string" ? value : value?.[0];
+}

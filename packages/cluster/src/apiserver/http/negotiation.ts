@@ -1,0 +1,104 @@
+/** Chooses the form of an answer from the Accept header. */
+import { notAcceptable } from "../errors.ts";
+
+export type MediaType = "application/json" | "application/yaml";
+
+/** What the client asked to be shown instead of the object. */
+export interface Transform {
+  readonly kind: "Table" | "PartialObjectMetadata" | "PartialObjectMetadataList" | string;
+  readonly group: string;
+  readonly version: string;
+}
+
+export interface Negotiated {
+  readonly mediaType: MediaType;
+  readonly transform: Transform | undefined;
+  readonly pretty: boolean;
+}
+
+export const jsonOnly: Negotiated = Object.freeze({
+  mediaType: "application/json",
+  transform: undefined,
+  pretty: false,
+});
+
+const supported = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+
+interface Clause {
+  readonly type: string;
+  readonly quality: number;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** The clauses of an Accept header, best first; equals keep their order. */
+export function parseAccept(accept: string): Clause[] {
+  const clauses: Clause[] = [];
+  for (const part of accept.split(",")) {
+    const [type = "", ...rest] = part.split(";").map((piece) => piece.trim());
+    if (type === "") continue;
+    const parameters = new Map<string, string>();
+    for (const piece of rest) {
+      const equals = piece.indexOf("=");
+      if (equals > 0) parameters.set(piece.slice(0, equals).trim(), piece.slice(equals + 1).trim());
+    }
+    const quality = parameters.has("q") ? Number(parameters.get("q")) : 1;
+    clauses.push({ type: type.toLowerCase(), quality: Number.isNaN(quality) ? 1 : quality, parameters });
+  }
+  return clauses.sort((a, b) => b.quality - a.quality);
+}
+
+export interface NegotiationOptions {
+  /** Whether the endpoint can show the transform; the default allows none. */
+  readonly allows?: (transform: Transform) => boolean;
+  readonly query?: URLSearchParams;
+  readonly userAgent?: string;
+}
+
+/** The best form both sides know. Throws 406 when there is none. */
+export function negotiate(accept: string | undefined, options: NegotiationOptions = {}): Negotiated {
+  const pretty = isPretty(options);
+  if (!accept) return { ...jsonOnly, pretty };
+  for (const clause of parseAccept(accept)) {
+    const mediaType = mediaTypeOf(clause.type);
+    if (!mediaType) continue;
+    const as = clause.parameters.get("as");
+    if (as === undefined)
+      return { mediaType, transform: undefined, pretty: pretty || clause.parameters.get("pretty") === "1" };
+    const transform = {
+      kind: as,
+      group: clause.parameters.get("g") ?? "",
+      version: clause.parameters.get("v") ?? "",
+    };
+    if (options.allows?.(transform)) return { mediaType, transform, pretty };
+  }
+  throw notAcceptable(supported);
+}
+
+/** Like `negotiate`, for errors: whatever the client accepts, it gets to read what went wrong. */
+export function negotiateError(accept: string | undefined, options: NegotiationOptions = {}): Negotiated {
+  try {
+    return { ...negotiate(accept, { ...options, allows: () => true }), transform: undefined };
+  } catch {
+    return { ...jsonOnly, pretty: isPretty(options) };
+  }
+}
+
+function mediaTypeOf(type: string): MediaType | undefined {
+  if (type === "*/*" || type === "application/*" || type === "application/json") return "application/json";
+  if (type === "application/yaml") return "application/yaml";
+  return undefined;
+}
+
+const people = /^(curl|Wget|Mozilla\/5\.0)/;
+
+function isPretty({ query, userAgent }: NegotiationOptions): boolean {
+  const pretty = query?.get("pretty");
+  if (pretty !== null && pretty !== undefined) return pretty !== "0" && pretty.toLowerCase() !== "false";
+  return userAgent !== undefined && people.test(userAgent);
+}
+
+/** The transforms that endpoints of objects offer. */
+export function isMetaTransform({ kind, group, version }: Transform): boolean {
+  if (group !== "meta.k8s.io" || (version !== "v1" && version !== "v1beta1")) return false;
+  return kind === "Table" || kind === "PartialObjectMetadata" || kind === "PartialObjectMetadataList";
+}

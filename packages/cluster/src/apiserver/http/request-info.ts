@@ -1,0 +1,134 @@
+/** What a request's line asks for: the API group, the resource, the verb. */
+
+export interface RequestInfo {
+  readonly path: string;
+  readonly query: URLSearchParams;
+  readonly isResource: boolean;
+  /** Kubernetes' verb for resources, the method in lower case for other paths. */
+  readonly verb: string;
+  /** `api` or `apis`. */
+  readonly prefix: string;
+  readonly group: string;
+  readonly version: string;
+  readonly namespace: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  /** What follows the subresource, as the path of a proxy. */
+  readonly rest: string;
+  /** The path has a namespace before the resource. */
+  readonly namespaced: boolean;
+}
+
+const namespaceSubresources = new Set(["status", "finalize"]);
+const methodVerbs: Record<string, string> = {
+  POST: "create",
+  GET: "get",
+  HEAD: "get",
+  PUT: "update",
+  PATCH: "patch",
+  DELETE: "delete",
+};
+
+export function parseRequestInfo(method: string, target: string): RequestInfo {
+  const mark = target.indexOf("?");
+  const rawPath = mark < 0 ? target : target.slice(0, mark);
+  const query = new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1));
+  const segments = rawPath.split("/").filter((part) => part !== "");
+  const parts = segments.map(decode);
+  const path = rawPath.startsWith("/") ? rawPath : `/${rawPath}`;
+  const info = {
+    path,
+    query,
+    isResource: false,
+    verb: method.toLowerCase(),
+    prefix: "",
+    group: "",
+    version: "",
+    namespace: "",
+    resource: "",
+    subresource: "",
+    name: "",
+    rest: "",
+    namespaced: false,
+  };
+  const prefix = parts[0];
+  if ((prefix !== "api" && prefix !== "apis") || parts.length < 3) return info;
+  const grouped = prefix === "apis";
+  // /apis/<group>/<version> is discovery; a resource needs one part more.
+  if (grouped && parts.length < 4) return info;
+  let at = grouped ? 3 : 2;
+  let verb = methodVerbs[method] ?? "";
+  if (parts[at] === "watch" && parts.length > at + 1) {
+    verb = "watch";
+    at++;
+  }
+  const group = grouped ? (parts[1] as string) : "";
+  const version = (grouped ? parts[2] : parts[1]) as string;
+  let namespace = "";
+  let rest = parts.slice(at);
+  let namespaced = false;
+  if (rest[0] === "namespaces" && group === "" && rest.length > 1) {
+    namespace = rest[1] as string;
+    if (rest.length > 2 && !namespaceSubresources.has(rest[2] as string)) {
+      rest = rest.slice(2);
+      namespaced = true;
+    }
+  } else if (rest[0] === "namespaces" && rest.length > 2) {
+    namespace = rest[1] as string;
+    rest = rest.slice(2);
+    namespaced = true;
+  }
+  const [resource = "", name = "", subresource = ""] = rest;
+  let finalName = name;
+  if (name === "" && verb === "get") {
+    verb = isTrue(query.get("watch")) ? "watch" : "list";
+  } else if (verb === "get" && isTrue(query.get("watch"))) {
+    // Watching one object by its path is the old form of a field selector.
+    verb = subresource === "" ? "watch" : verb;
+  }
+  if (name === "" && verb === "delete") verb = "deletecollection";
+  if (name === "" && (verb === "list" || verb === "watch" || verb === "deletecollection"))
+    finalName = nameFromSelector(query) ?? "";
+  return {
+    ...info,
+    isResource: true,
+    verb,
+    prefix,
+    group,
+    version,
+    namespace,
+    resource,
+    subresource,
+    name: finalName,
+    rest: segments.slice(at + (parts.length - at - rest.length) + 3).join("/"),
+    namespaced,
+  };
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
+/** As Go's strconv.ParseBool and the query decoder see it: present and not false. */
+export function isTrue(value: string | null): boolean {
+  if (value === null) return false;
+  return value !== "0" && value.toLowerCase() !== "false";
+}
+
+const oneName = /^metadata\.name==?([^,!=]+)$/;
+
+/** Authorization of a list by name may be granted by resourceNames. */
+function nameFromSelector(query: URLSearchParams): string | undefined {
+  const selector = query.get("fieldSelector");
+  if (!selector) return undefined;
+  for (const term of selector.split(",")) {
+    const match = oneName.exec(term);
+    if (match) return match[1];
+  }
+  return undefined;
+}

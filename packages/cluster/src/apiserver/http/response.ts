@@ -1,0 +1,72 @@
+/** Answers: bodies with their headers. */
+import type { JsonObject, Status } from "@keelson/core";
+import type { BodyStream, ServerResponse } from "./message.ts";
+import type { Negotiated } from "./negotiation.ts";
+
+export function jsonResponse(
+  status: number,
+  value: unknown,
+  negotiated: Negotiated,
+): Promise<ServerResponse> {
+  return bytesResponse(status, Buffer.from(`${JSON.stringify(value)}\n`), negotiated);
+}
+
+/** `bytes` is JSON; it is sent as it is unless the client wants YAML or to read it. */
+export async function bytesResponse(
+  status: number,
+  bytes: Uint8Array,
+  negotiated: Negotiated,
+): Promise<ServerResponse> {
+  if (negotiated.mediaType === "application/yaml") {
+    const { stringify } = await import("yaml");
+    const value = JSON.parse(Buffer.from(bytes).toString()) as JsonObject;
+    return { status, headers: { "content-type": "application/yaml" }, body: stringify(value) };
+  }
+  const headers = { "content-type": "application/json" };
+  if (!negotiated.pretty) return { status, headers, body: bytes };
+  const value = JSON.parse(Buffer.from(bytes).toString()) as JsonObject;
+  return { status, headers, body: JSON.stringify(value, null, 2) };
+}
+
+export async function statusResponse(
+  status: Status & { code: number },
+  negotiated: Negotiated,
+): Promise<ServerResponse> {
+  const { reason, ...rest } = status;
+  const body = reason ? { ...rest, reason } : rest;
+  const response = await jsonResponse(status.code, inOrder(body), negotiated);
+  const retry = status.details?.retryAfterSeconds;
+  if (retry) response.headers["retry-after"] = String(retry);
+  return response;
+}
+
+/** Keys in the order in which the real server writes them. */
+function inOrder(status: Status): JsonObject {
+  const out: JsonObject = {};
+  for (const key of [
+    "kind",
+    "apiVersion",
+    "metadata",
+    "status",
+    "message",
+    "reason",
+    "details",
+    "code",
+  ] as const) {
+    const value = status[key];
+    if (value !== undefined) out[key] = value as JsonObject;
+  }
+  return out;
+}
+
+export function streamResponse(body: BodyStream, contentType: string): ServerResponse {
+  return { status: 200, headers: { "content-type": contentType }, body };
+}
+
+export function textResponse(status: number, text: string): ServerResponse {
+  return {
+    status,
+    headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" },
+    body: text,
+  };
+}

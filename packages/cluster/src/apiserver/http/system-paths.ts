@@ -1,0 +1,101 @@
+/** Health, version, and the list of paths. */
+import type { JsonObject } from "@keelson/core";
+import type { Hooks } from "../hooks.ts";
+import { header, type ServerRequest, type ServerResponse } from "./message.ts";
+import { negotiate } from "./negotiation.ts";
+import type { RequestInfo } from "./request-info.ts";
+import { jsonResponse, textResponse } from "./response.ts";
+
+export const kubernetesVersion = "v1.36.4";
+
+const checks = [
+  "ping",
+  "log",
+  "etcd",
+  "poststarthook/start-apiextensions-controllers",
+  "poststarthook/rbac/bootstrap-roles",
+];
+const healthRoots = new Set(["healthz", "livez", "readyz"]);
+
+export class SystemPaths {
+  readonly #extra: NonNullable<Hooks["paths"]>;
+
+  constructor(extra: NonNullable<Hooks["paths"]>) {
+    this.#extra = extra;
+  }
+
+  /** `undefined` when the path is none of these. */
+  async handle(request: ServerRequest, info: RequestInfo): Promise<ServerResponse | undefined> {
+    const { path, query } = info;
+    const [root = "", ...rest] = path.split("/").filter((part) => part !== "");
+    const extra = this.#extra[path];
+    if (extra) {
+      const { contentType, body } = extra();
+      return { status: 200, headers: { "content-type": contentType }, body };
+    }
+    if (healthRoots.has(root)) return health(root, rest.join("/"), query);
+    const negotiated = () => negotiate(header(request.headers, "accept"), { query });
+    if (root === "version" && rest.length === 0) return jsonResponse(200, versionInfo(), negotiated());
+    if (path === "/") return jsonResponse(200, { paths: this.#paths() }, negotiated());
+    if (path === "/metrics")
+      return { ...textResponse(200, metrics()), headers: { "content-type": "text/plain; version=0.0.4" } };
+    return undefined;
+  }
+
+  #paths(): string[] {
+    return [
+      "/api",
+      "/api/v1",
+      "/apis",
+      "/healthz",
+      "/livez",
+      "/metrics",
+      "/openapi/v2",
+      "/openapi/v3",
+      "/readyz",
+      "/version",
+      ...Object.keys(this.#extra),
+    ].sort();
+  }
+}
+
+function health(root: string, check: string, query: URLSearchParams): ServerResponse {
+  if (check) {
+    if (!checks.includes(check)) return textResponse(404, "404 page not found\n");
+    return textResponse(200, "ok");
+  }
+  const excluded = new Set(query.getAll("exclude"));
+  if (!query.has("verbose")) return textResponse(200, "ok");
+  const lines = checks.map((name) => `[+]${name} ${excluded.has(name) ? "excluded: ok" : "ok"}\n`);
+  return textResponse(200, `${lines.join("")}${root} check passed\n`);
+}
+
+export function versionInfo(): JsonObject {
+  const [major = "1", minor = "36"] = kubernetesVersion.slice(1).split(".");
+  return {
+    major,
+    minor,
+    emulationMajor: major,
+    emulationMinor: minor,
+    minCompatibilityMajor: major,
+    minCompatibilityMinor: String(Number(minor) - 1),
+    gitVersion: kubernetesVersion,
+    gitCommit: "",
+    gitTreeState: "clean",
+    buildDate: "1970-01-01T00:00:00Z",
+    goVersion: `node${process.version}`,
+    compiler: "keelson",
+    platform: `${process.platform}/${process.arch === "x64" ? "amd64" : process.arch}`,
+  };
+}
+
+function metrics(): string {
+  const { heapUsed, rss } = process.memoryUsage();
+  return [
+    "# TYPE process_resident_memory_bytes gauge",
+    `process_resident_memory_bytes ${rss}`,
+    "# TYPE nodejs_heap_used_bytes gauge",
+    `nodejs_heap_used_bytes ${heapUsed}`,
+    "",
+  ].join("\n");
+}

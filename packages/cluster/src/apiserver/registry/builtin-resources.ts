@@ -1,0 +1,81 @@
+/** The built-in resources, from the tables, with the plug-ins' strategies. */
+import { parseApiVersion } from "@keelson/core";
+import { builtinFacts } from "../builtin/facts.ts";
+import { namespaceLifeCycle } from "../builtin/namespace-deletion.ts";
+import { builtinType } from "../builtin/object-type.ts";
+import { builtinStrategy } from "../builtin/strategies.ts";
+import type { Hooks, Printer, Strategy } from "../hooks.ts";
+import type { Store } from "../storage/store.ts";
+import { groupVersions, type Resource } from "../tables/index.ts";
+import type { ApiResource, ApiVersion, Subresource } from "./api-resource.ts";
+
+/** All resources with all their served versions, in the order of discovery. */
+export function builtinResources(store: Store, hooks: Hooks): ApiResource[] {
+  const byName = new Map<string, Resource[]>();
+  for (const { resources } of groupVersions())
+    for (const entry of resources) {
+      const key = `${entry.group}/${entry.name}`;
+      const known = byName.get(key);
+      if (known) known.push(entry);
+      else byName.set(key, [entry]);
+    }
+  return [...byName.values()].map((entries) => builtinResource(entries, store, hooks));
+}
+
+function builtinResource(entries: readonly Resource[], store: Store, hooks: Hooks): ApiResource {
+  const first = entries[0] as Resource;
+  const { group, name, kind } = first;
+  const facts = builtinFacts(group, name);
+  const strategy: Strategy = {
+    ...facts,
+    ...builtinStrategy(group, name),
+    ...hooks.strategies?.(group, name),
+  };
+  const served = new Set(entries.map((entry) => entry.groupVersion));
+  // Core events are shown as events.k8s.io too; other unserved storage versions are details of etcd.
+  const shared = group === "events.k8s.io";
+  const storageVersion =
+    shared || served.has(first.storageVersion) ? first.storageVersion : first.groupVersion;
+  const { group: storedGroup } = parseApiVersion(storageVersion);
+  const stored = first.storageVersionHash !== undefined;
+  return {
+    group,
+    resource: name,
+    singular: first.singular,
+    kind,
+    listKind: `${kind}List`,
+    namespaced: first.namespaced,
+    shortNames: first.shortNames,
+    categories: first.categories,
+    versions: new Map(entries.map((entry) => [entry.version, toVersion(entry, hooks)])),
+    storageVersion,
+    table: stored ? store.table(storedGroup ? `${storedGroup}/${name}` : name) : undefined,
+    custom: false,
+    returnsDeleted: facts.returnsDeleted,
+    ungoverned: facts.ungoverned,
+    strategy,
+    ...(group === "" && name === "namespaces" && { lifeCycle: namespaceLifeCycle }),
+    type: builtinType({
+      group,
+      kind,
+      definitions: new Map(entries.map((entry) => [entry.version, entry.definition])),
+      apiVersions: new Map(entries.map((entry) => [entry.version, entry.groupVersion])),
+      storageApiVersion: storageVersion,
+      strategy,
+    }),
+  };
+}
+
+function toVersion(entry: Resource, hooks: Hooks): ApiVersion {
+  let printer: Printer | undefined;
+  return {
+    name: entry.version,
+    verbs: entry.verbs,
+    subresources: new Map(entry.subresources.map((sub): [string, Subresource] => [sub.name, sub])),
+    storageVersionHash: entry.storageVersionHash,
+    printer: () => {
+      printer ??= hooks.printers?.(entry.group, entry.kind);
+      return printer;
+    },
+  };
+}

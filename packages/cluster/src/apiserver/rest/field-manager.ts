@@ -1,0 +1,146 @@
+/** Ownership of fields on every write, for the resource and path that is written to. */
+import { type Clock, formatTime, type JsonObject } from "@keelson/core";
+import {
+  applyPatch,
+  applyUpdateOrClear,
+  FieldSet,
+  type ManagedResource,
+  MergeError,
+  type Versioned,
+  zeroObject,
+} from "@keelson/core/merge";
+import { applyConflict, badRequest, failure } from "../errors.ts";
+import type { ApiObject } from "../hooks.ts";
+import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
+
+/** Paths whose `/status` takes nothing of the metadata. */
+const statusResetsMetadata = new Set([
+  "servicecidrs.networking.k8s.io",
+  "storageversionmigrations.storagemigration.k8s.io",
+  "resourceclaims.resource.k8s.io",
+  "devicetaintrules.resource.k8s.io",
+  "volumeattachments.storage.k8s.io",
+  "flowschemas.flowcontrol.apiserver.k8s.io",
+  "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+  "validatingadmissionpolicies.admissionregistration.k8s.io",
+]);
+
+const statusSet = FieldSet.of(["f:status"]);
+const specSet = FieldSet.of(["f:spec"]);
+const specAndMetadata = FieldSet.of(["f:spec"], ["f:metadata"]);
+
+/** Fields that a path never takes over, because it resets them. */
+export function resetFieldsOf(resource: ApiResource, subresource: string): FieldSet | undefined {
+  const name = resource.group ? `${resource.resource}.${resource.group}` : resource.resource;
+  switch (subresource) {
+    case "":
+      if (name === "certificatesigningrequests.certificates.k8s.io")
+        return FieldSet.of(["f:spec"], ["f:status"]);
+      return statusSet;
+    case "status":
+      if (resource.custom || statusResetsMetadata.has(name)) return specAndMetadata;
+      if (name === "deployments.apps") return FieldSet.of(["f:spec"], ["f:metadata", "f:labels"]);
+      if (name === "pods")
+        return FieldSet.of(
+          ["f:spec"],
+          ["f:metadata", "f:deletionTimestamp"],
+          ["f:metadata", "f:ownerReferences"],
+        );
+      if (name === "certificatesigningrequests.certificates.k8s.io")
+        return FieldSet.of(["f:spec"], ["f:status", "f:conditions"]);
+      return specSet;
+    case "approval":
+      return FieldSet.of(["f:spec"], ["f:status", "f:certificate"]);
+    case "finalize":
+      return statusSet;
+    default:
+      return undefined;
+  }
+}
+
+export interface ManagedWrite {
+  readonly resource: ApiResource;
+  readonly version: string;
+  readonly subresource: string;
+  readonly manager: string;
+  /** The stored object in every version that its owners wrote in, for kinds that convert by webhook. */
+  readonly conversions?: ReadonlyMap<JsonObject, ReadonlyMap<string, ApiObject>>;
+}
+
+export class FieldManager {
+  readonly #clock: Clock;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The draft with the ownership that a write other than apply leaves. */
+  update(write: ManagedWrite, live: ApiObject | undefined, draft: ApiObject): ApiObject {
+    return applyUpdateOrClear({
+      resource: this.#managed(write),
+      ...(live && { live }),
+      updated: draft,
+      manager: write.manager,
+      now: formatTime(this.#clock.now()),
+    }) as ApiObject;
+  }
+
+  /** The live object with the configuration applied. Throws 409 on conflicts, 400 or 500 on what cannot be applied. */
+  apply(write: ManagedWrite, live: ApiObject | undefined, config: JsonObject, force: boolean): JsonObject {
+    try {
+      const result = applyPatch({
+        resource: this.#managed(write),
+        ...(live && { live }),
+        config,
+        manager: write.manager,
+        force,
+        now: formatTime(this.#clock.now()),
+      });
+      if (result.conflicts) throw applyConflict(result.causes, result.message);
+      return result.object;
+    } catch (error) {
+      if (!(error instanceof MergeError)) throw error;
+      if (error.code === "BadApply") throw badRequest(error.message);
+      throw failure({ code: 500, reason: "", message: error.message, cause: error });
+    }
+  }
+
+  #managed(write: ManagedWrite): ManagedResource {
+    const { resource, version, subresource } = write;
+    const type = resource.type.mergeType(version);
+    const reset = resetFieldsOf(resource, subresource);
+    const apiVersion = apiVersionText(resource, version);
+    const resetFields =
+      reset && new Map([...resource.versions.keys()].map((name) => [apiVersionText(resource, name), reset]));
+    return {
+      apiVersion,
+      kind: resource.kind,
+      type,
+      ...(subresource && { subresource }),
+      ...(resetFields && { resetFields }),
+      ...(resource.versions.size > 1 && {
+        convert: (object: JsonObject, to: string) => this.#convert(write, object, to),
+      }),
+      ...(!resource.custom && { zero: zeroObject(type) }),
+    };
+  }
+
+  #convert(write: ManagedWrite, object: JsonObject, apiVersion: string): Versioned | undefined {
+    const { resource } = write;
+    const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
+    if (!resource.versions.has(version)) return undefined;
+    const ready = write.conversions?.get(object)?.get(apiVersion);
+    const converted = ready ?? resource.type.convert(object as ApiObject, version);
+    if (converted instanceof Promise) {
+      converted.catch(() => undefined);
+      return undefined;
+    }
+    return { object: converted, type: resource.type.mergeType(version) };
+  }
+}
+
+/** The manager of a write without one: the name part of the user agent. */
+export function managerFromUserAgent(userAgent: string | undefined): string {
+  const name = (userAgent ?? "").split("/")[0] ?? "";
+  return Buffer.from(name).subarray(0, 128).toString();
+}

@@ -1,0 +1,117 @@
+/** The options of writes, from the query and, for deletes, from the body. */
+import type { JsonObject, JsonValue } from "@keelson/core";
+import { isObject } from "../builtin/decode.ts";
+import { badRequest, invalid } from "../errors.ts";
+import {
+  type FieldError,
+  forbiddenField,
+  invalidField,
+  notSupportedField,
+  requiredField,
+} from "../field-error.ts";
+import { validateDryRun, validateFieldManager, validateFieldValidation } from "./metadata.ts";
+
+export type FieldValidation = "Strict" | "Warn" | "Ignore";
+
+export interface WriteOptions {
+  readonly kind: "CreateOptions" | "UpdateOptions" | "PatchOptions";
+  readonly dryRun: boolean;
+  /** Empty when the client named none. */
+  readonly fieldManager: string;
+  readonly fieldValidation: FieldValidation;
+  readonly force: boolean;
+}
+
+export function writeOptions(
+  kind: WriteOptions["kind"],
+  query: URLSearchParams,
+  apply = false,
+): WriteOptions {
+  const dryRun = query.getAll("dryRun").filter((value) => value !== "");
+  const fieldManager = query.get("fieldManager") ?? "";
+  const fieldValidation = query.get("fieldValidation") ?? "";
+  const force = query.get("force");
+  const errors: FieldError[] = [];
+  if (kind === "PatchOptions") {
+    if (apply && !fieldManager) errors.push(requiredField("fieldManager", "is required for apply patch"));
+    if (!apply && force !== null)
+      errors.push(forbiddenField("force", "may not be specified for non-apply patch"));
+  }
+  errors.push(...validateFieldManager(fieldManager, "fieldManager"));
+  errors.push(...validateDryRun(dryRun));
+  errors.push(...validateFieldValidation(fieldValidation));
+  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind }, "", errors);
+  return {
+    kind,
+    dryRun: dryRun.length > 0,
+    fieldManager,
+    fieldValidation: (fieldValidation || "Warn") as FieldValidation,
+    force: force !== null && force !== "false" && force !== "0",
+  };
+}
+
+export type Propagation = "Foreground" | "Background" | "Orphan";
+
+export interface DeleteOptions {
+  readonly dryRun: boolean;
+  readonly gracePeriodSeconds: number | undefined;
+  readonly propagationPolicy: Propagation | undefined;
+  readonly orphanDependents: boolean | undefined;
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+}
+
+/** Options of a delete: the body's when there is one, else the query's. */
+export function deleteOptions(query: URLSearchParams, body: JsonValue | undefined): DeleteOptions {
+  const raw: JsonObject = {};
+  if (isObject(body)) {
+    if (body.kind !== undefined && body.kind !== "" && body.kind !== "DeleteOptions")
+      throw badRequest(
+        `decoded object cannot be converted to DeleteOptions: expected DeleteOptions, got ${String(body.kind)}`,
+      );
+    Object.assign(raw, body);
+  } else if (body !== undefined && body !== null) {
+    throw badRequest("decoded object cannot be converted to DeleteOptions");
+  } else {
+    for (const name of ["propagationPolicy", "orphanDependents", "gracePeriodSeconds"])
+      if (query.has(name)) raw[name] = query.get(name);
+    if (query.has("dryRun")) raw.dryRun = query.getAll("dryRun");
+  }
+  const dryRun = (Array.isArray(raw.dryRun) ? raw.dryRun.map(String) : []).filter((value) => value !== "");
+  const orphan = raw.orphanDependents;
+  const policy = raw.propagationPolicy;
+  const errors: FieldError[] = [];
+  if (orphan !== undefined && orphan !== null && policy)
+    errors.push(
+      invalidField(
+        "propagationPolicy",
+        policy,
+        "orphanDependents and deletionPropagation cannot be both set",
+      ),
+    );
+  if (policy && policy !== "Foreground" && policy !== "Background" && policy !== "Orphan")
+    errors.push(
+      notSupportedField("propagationPolicy", policy, ["Foreground", "Background", "Orphan", "nil"]),
+    );
+  errors.push(...validateDryRun(dryRun));
+  if (errors.length > 0) throw invalid({ group: "meta.k8s.io", kind: "DeleteOptions" }, "", errors);
+  const preconditions = isObject(raw.preconditions) ? raw.preconditions : {};
+  return {
+    dryRun: dryRun.length > 0,
+    gracePeriodSeconds: seconds(raw.gracePeriodSeconds),
+    propagationPolicy: (policy || undefined) as Propagation | undefined,
+    orphanDependents:
+      orphan === undefined || orphan === null ? undefined : orphan === true || orphan === "true",
+    uid: typeof preconditions.uid === "string" ? preconditions.uid : undefined,
+    resourceVersion:
+      typeof preconditions.resourceVersion === "string" ? preconditions.resourceVersion : undefined,
+  };
+}
+
+function seconds(value: JsonValue | undefined): number | undefined {
+  if (value === undefined || value === null) return undefined;
+  const number = typeof value === "string" ? Number(value) : value;
+  if (typeof number !== "number" || !Number.isInteger(number))
+    throw badRequest(`unable to decode gracePeriodSeconds: ${JSON.stringify(value)}`);
+  return number < 0 ? 1 : number;
+}

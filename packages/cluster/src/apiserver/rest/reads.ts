@@ -1,0 +1,174 @@
+/** Get, list and watch, in the form the client asked for. */
+import type { JsonObject } from "@keelson/core";
+import { encodeEvent, encodeFrame, encodeList, encodeObject } from "../codec/encode.ts";
+import { notFound } from "../errors.ts";
+import type { ApiObject } from "../hooks.ts";
+import type { BodyStream } from "../http/message.ts";
+import type { Negotiated } from "../http/negotiation.ts";
+import { type ApiResource, apiVersionText, keyFor } from "../registry/api-resource.ts";
+import type { Store } from "../storage/store.ts";
+import { type Exchange, namespaceOf, type World } from "./exchange.ts";
+import { listObjects, tooLarge } from "./list.ts";
+import { parseListOptions, parseRevision } from "./list-options.ts";
+import { tableOf as storageOf } from "./object-store.ts";
+import { parseSelection } from "./selection.ts";
+import {
+  parseIncludeObject,
+  partialMetadata,
+  partialMetadataList,
+  plainPrinter,
+  refuseTransform,
+  tableOf,
+} from "./table-output.ts";
+import { watchObjects } from "./watch.ts";
+
+/** Ends watches of a resource or version that is no longer served. */
+export type WatchEnder = (resource: ApiResource, version: string, end: () => void) => () => void;
+
+export class Reads {
+  readonly #store: Store;
+  readonly #world: World;
+  readonly #onGone: WatchEnder;
+
+  constructor(store: Store, world: World, onGone: WatchEnder) {
+    this.#store = store;
+    this.#world = world;
+    this.#onGone = onGone;
+  }
+
+  /** The stored object in the request's version. */
+  async get(exchange: Exchange): Promise<ApiObject> {
+    const { resource, info, version } = exchange;
+    const requested = parseRevision(info.query.get("resourceVersion") ?? "") ?? 0;
+    if (requested > this.#store.revision) throw tooLarge(requested, this.#store.revision);
+    const object = storageOf(resource).get(keyFor(resource, namespaceOf(exchange), info.name));
+    if (!object) throw notFound(resource, info.name);
+    const shown = await resource.type.convert(object, version.name);
+    await this.#store.settled();
+    return shown;
+  }
+
+  async list(exchange: Exchange, negotiated: Negotiated): Promise<Uint8Array> {
+    const { resource, version, info } = exchange;
+    const options = parseListOptions(info.query, false);
+    const selection = parseSelection(resource, version.name, info.query);
+    const result = listObjects(this.#store, storageOf(resource), prefixOf(exchange), selection, options);
+    const settled = this.#store.settled();
+    if (settled) await settled;
+    const items: ApiObject[] = [];
+    for (const item of result.items) {
+      const shown = resource.type.convert(item, version.name);
+      items.push(shown instanceof Promise ? await shown : shown);
+    }
+    const { transform } = negotiated;
+    if (!transform) return encodeList(resource, version.name, result.metadata, items);
+    return Buffer.from(JSON.stringify(this.#transformList(exchange, negotiated, items, result.metadata)));
+  }
+
+  /** The objects of a list, for deletecollection. */
+  select(exchange: Exchange): { items: readonly ApiObject[]; metadata: JsonObject } {
+    const { resource, version, info } = exchange;
+    const options = parseListOptions(info.query, false);
+    const selection = parseSelection(resource, version.name, info.query);
+    return listObjects(this.#store, storageOf(resource), prefixOf(exchange), selection, options);
+  }
+
+  watch(exchange: Exchange, negotiated: Negotiated): BodyStream {
+    const { resource, version, info } = exchange;
+    const options = parseListOptions(info.query, true);
+    const selection = parseSelection(resource, version.name, info.query, info.name);
+    const { transform } = negotiated;
+    let headers = true;
+    return watchObjects({
+      store: this.#store,
+      table: storageOf(resource),
+      prefix: prefixOf(exchange),
+      selection,
+      options,
+      clock: this.#world.clock,
+      random: this.#world.random,
+      onGone: (end) => this.#onGone(resource, version.name, end),
+      bookmark: (metadata) => {
+        const empty = { apiVersion: apiVersionText(resource, version.name), kind: resource.kind, metadata };
+        const object = transform
+          ? this.#transformOne(exchange, negotiated, empty as unknown as ApiObject, false)
+          : empty;
+        return Buffer.from(JSON.stringify(object));
+      },
+      encode: (event, type, object) => {
+        const show = (shown: ApiObject) => {
+          if (!transform) return encodeEvent(event, type, resource, version.name, shown);
+          const body = this.#transformOne(exchange, negotiated, shown, headers);
+          headers = false;
+          return encodeFrame(type, Buffer.from(JSON.stringify(body)));
+        };
+        const converted = resource.type.convert(object, version.name);
+        return converted instanceof Promise ? converted.then(show) : show(converted);
+      },
+    });
+  }
+
+  /** One object as bytes. */
+  encode(exchange: Exchange, negotiated: Negotiated, object: ApiObject): Uint8Array {
+    if (!negotiated.transform) return encodeObject(exchange.resource, exchange.version.name, object);
+    return Buffer.from(JSON.stringify(this.#transformOne(exchange, negotiated, object, true)));
+  }
+
+  #transformOne(exchange: Exchange, negotiated: Negotiated, object: ApiObject, headers: boolean): JsonObject {
+    const { transform } = negotiated;
+    switch (transform?.kind) {
+      case "PartialObjectMetadata":
+        return partialMetadata(object, transform);
+      case "Table": {
+        const { resourceVersion } = object.metadata;
+        const metadata: JsonObject = resourceVersion ? { resourceVersion } : {};
+        return this.#table(exchange, negotiated, [object], metadata, headers);
+      }
+      default:
+        return refuseTransform();
+    }
+  }
+
+  #transformList(
+    exchange: Exchange,
+    negotiated: Negotiated,
+    items: readonly ApiObject[],
+    metadata: JsonObject,
+  ): JsonObject {
+    const { transform } = negotiated;
+    switch (transform?.kind) {
+      case "PartialObjectMetadataList":
+        return partialMetadataList(items, metadata, transform);
+      case "Table":
+        return this.#table(exchange, negotiated, items, metadata, true);
+      default:
+        return refuseTransform();
+    }
+  }
+
+  #table(
+    exchange: Exchange,
+    { transform }: Negotiated,
+    items: readonly ApiObject[],
+    metadata: JsonObject,
+    headers: boolean,
+  ): JsonObject {
+    const { info, version, resource } = exchange;
+    return tableOf(version.printer() ?? plainPrinter, items, metadata, {
+      transform: transform as NonNullable<typeof transform>,
+      include: parseIncludeObject(info.query),
+      nowMs: this.#world.clock.now(),
+      headers,
+      whole: (object) => ({
+        ...object,
+        kind: resource.kind,
+        apiVersion: apiVersionText(resource, version.name),
+      }),
+    });
+  }
+}
+
+/** The keys a collection's path covers. */
+function prefixOf({ resource, info }: Exchange): string {
+  return resource.namespaced && info.namespace ? `${info.namespace}/` : "";
+}

@@ -1,0 +1,132 @@
+/** Requests to resources: finds the resource, checks that the path takes the method, runs the verb. */
+import { encodeList } from "../codec/encode.ts";
+import { methodNotAllowed, noSuchResource, notFound } from "../errors.ts";
+import type { ApiObject, UserInfo } from "../hooks.ts";
+import { header, type ServerRequest, type ServerResponse } from "../http/message.ts";
+import { isMetaTransform, type Negotiated, negotiate } from "../http/negotiation.ts";
+import type { RequestInfo } from "../http/request-info.ts";
+import { bytesResponse, jsonResponse, streamResponse, textResponse } from "../http/response.ts";
+import type { Registry } from "../registry/registry.ts";
+import type { Store } from "../storage/store.ts";
+import type { Subresources } from "../subresources/subresources.ts";
+import type { Deletes } from "./deletes.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Reads } from "./reads.ts";
+import type { Writes } from "./writes.ts";
+
+export interface Verbs {
+  readonly reads: Reads;
+  readonly writes: Writes;
+  readonly deletes: Deletes;
+  readonly subresources: Subresources;
+}
+
+export class ResourceApi {
+  readonly #registry: Registry;
+  readonly #store: Store;
+  readonly #verbs: Verbs;
+
+  constructor(registry: Registry, store: Store, verbs: Verbs) {
+    this.#registry = registry;
+    this.#store = store;
+    this.#verbs = verbs;
+  }
+
+  async handle(
+    request: ServerRequest,
+    info: RequestInfo,
+    user: UserInfo,
+    warnings: Set<string>,
+  ): Promise<ServerResponse> {
+    const found = this.#registry.find(info.group, info.version, info.resource);
+    if (!found) return this.#unknown(info);
+    const { resource, version } = found;
+    const exchange: Exchange = { request, info, user, resource, version, warnings };
+    checkPath(exchange);
+    if (version.deprecation) warnings.add(version.deprecation);
+    const negotiated = negotiate(header(request.headers, "accept"), {
+      allows: isMetaTransform,
+      query: info.query,
+      ...(header(request.headers, "user-agent") && {
+        userAgent: header(request.headers, "user-agent") as string,
+      }),
+    });
+    const response = info.subresource
+      ? await this.#verbs.subresources.handle(exchange, negotiated)
+      : await this.#run(exchange, negotiated);
+    const settled = this.#store.settled();
+    // Nothing is answered that a power loss could take back.
+    if (settled) await settled;
+    return response;
+  }
+
+  async #run(exchange: Exchange, negotiated: Negotiated): Promise<ServerResponse> {
+    const { reads, writes, deletes, subresources } = this.#verbs;
+    const answer = (status: number, object: ApiObject) =>
+      bytesResponse(status, withNewline(reads.encode(exchange, negotiated, object)), negotiated);
+    switch (exchange.info.verb) {
+      case "get":
+        return answer(200, await reads.get(exchange));
+      case "list":
+        return bytesResponse(200, await reads.list(exchange, negotiated), negotiated);
+      case "watch":
+        return streamResponse(reads.watch(exchange, negotiated), "application/json");
+      case "create":
+        if (!exchange.resource.table) return subresources.virtual(exchange, negotiated);
+        return answer(201, await writes.create(exchange));
+      case "update": {
+        const { object, created } = await writes.replace(exchange);
+        return answer(created ? 201 : 200, object);
+      }
+      case "patch": {
+        const { object, created } = await writes.patch(exchange);
+        return answer(created ? 201 : 200, object);
+      }
+      case "delete": {
+        const result = await deletes.delete(exchange);
+        return result.object ? answer(200, result.object) : jsonResponse(200, result.status, negotiated);
+      }
+      case "deletecollection": {
+        const { items, metadata } = await deletes.deleteCollection(exchange, reads);
+        const { resource, version } = exchange;
+        return bytesResponse(200, encodeList(resource, version.name, metadata, items), negotiated);
+      }
+      default:
+        throw methodNotAllowed();
+    }
+  }
+
+  /** A group that is served answers with a Status; anything else is no API at all. */
+  #unknown(info: RequestInfo): ServerResponse {
+    const builtin = [...this.#registry.all()].some(
+      (resource) => !resource.custom && resource.group === info.group && resource.versions.has(info.version),
+    );
+    if (builtin) throw noSuchResource();
+    return textResponse(404, "404 page not found\n");
+  }
+}
+
+/** Throws 404 or 405 for a path or method that the resource does not have. */
+function checkPath({ info, resource, version }: Exchange): void {
+  const { verb, subresource } = info;
+  const isItem = info.name !== "" && verb !== "list" && verb !== "watch" && verb !== "deletecollection";
+  if (!resource.namespaced && info.namespaced) throw noSuchResource();
+  if (resource.namespaced && !info.namespaced && isItem) throw noSuchResource();
+  if (subresource) {
+    const sub = version.subresources.get(subresource);
+    if (!sub) throw resource.custom ? notFound(resource, info.name) : noSuchResource();
+    if (!sub.verbs.includes(verb)) throw methodNotAllowed();
+    return;
+  }
+  if (resource.namespaced && !info.namespaced && verb !== "list" && verb !== "watch")
+    throw methodNotAllowed();
+  if (verb === "create" && info.name !== "") throw methodNotAllowed();
+  if ((verb === "update" || verb === "patch") && info.name === "") throw methodNotAllowed();
+  if (!version.verbs.includes(verb)) throw methodNotAllowed();
+}
+
+const newline = Buffer.from("\n");
+
+function withNewline(bytes: Uint8Array): Uint8Array {
+  return Buffer.concat([bytes, newline]);
+}

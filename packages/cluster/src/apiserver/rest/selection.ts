@@ -1,0 +1,96 @@
+/** Which objects a list, a watch or a deletecollection is about. */
+import {
+  CoreError,
+  everything,
+  type FieldSelector,
+  type LabelSelector,
+  matchesFields,
+  matchesLabels,
+  parseFieldSelector,
+  parseLabelSelector,
+  requiredFieldValue,
+} from "@keelson/core";
+import { badRequest } from "../errors.ts";
+import { goQuote } from "../field-error.ts";
+import type { ApiObject } from "../hooks.ts";
+import type { ApiResource } from "../registry/api-resource.ts";
+
+export interface Selection {
+  readonly labels: LabelSelector;
+  readonly fields: FieldSelector;
+  /** Nothing is filtered out. */
+  readonly empty: boolean;
+  /** The one name that can match, if the selectors say so. */
+  readonly name: string | undefined;
+  matches(object: ApiObject): boolean;
+}
+
+type FieldReader = (object: ApiObject) => string;
+
+const metadataFields: Readonly<Record<string, FieldReader>> = {
+  "metadata.name": (object) => object.metadata.name,
+  "metadata.namespace": (object) => object.metadata.namespace ?? "",
+};
+
+/** Aliases that older clients use. */
+const renamed: Readonly<Record<string, string>> = { "spec.host": "spec.nodeName" };
+
+export function parseSelection(
+  resource: ApiResource,
+  version: string,
+  query: URLSearchParams,
+  pathName = "",
+): Selection {
+  const labels = readSelector(() => parseLabelSelector(query.get("labelSelector") ?? "")) ?? everything;
+  let fields = readSelector(() => parseFieldSelector(query.get("fieldSelector") ?? ""));
+  const known = fieldReaders(resource, version);
+  const readers = new Map<string, FieldReader>();
+  const requirements = fields.requirements.map((requirement) => {
+    const field =
+      resource.resource === "pods" ? (renamed[requirement.field] ?? requirement.field) : requirement.field;
+    const reader = known.all[field];
+    if (!reader) throw badRequest(unsupported(field, known.special));
+    readers.set(field, reader);
+    return { ...requirement, field };
+  });
+  fields = { requirements };
+  if (pathName && requirements.length === 0) {
+    fields = { requirements: [{ field: "metadata.name", operator: "=", value: pathName }] };
+    readers.set("metadata.name", metadataFields["metadata.name"] as FieldReader);
+  }
+  const noLabels = labels.requirements.length === 0;
+  const noFields = fields.requirements.length === 0;
+  return {
+    labels,
+    fields,
+    empty: noLabels && noFields,
+    name: requiredFieldValue(fields, "metadata.name"),
+    matches: (object) =>
+      (noLabels || matchesLabels(labels, object.metadata.labels)) &&
+      (noFields || matchesFields(fields, (field) => readers.get(field)?.(object))),
+  };
+}
+
+function fieldReaders(resource: ApiResource, version: string) {
+  const own = resource.strategy.selectableFields;
+  const custom = resource.type.selectableFields?.(version);
+  return {
+    all: { ...metadataFields, ...own, ...custom } as Readonly<Record<string, FieldReader | undefined>>,
+    special: own !== undefined || resource.custom,
+  };
+}
+
+function unsupported(field: string, special: boolean): string {
+  return special
+    ? `field label not supported: ${field}`
+    : `${goQuote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;
+}
+
+function readSelector<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof CoreError) throw badRequest(error.message);
+    throw error;
+  }
+}

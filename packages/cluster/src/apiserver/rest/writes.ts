@@ -1,0 +1,214 @@
+/** Create, replace and patch, from the decoded request to the stored object. */
+import type { JsonObject } from "@keelson/core";
+import type { StatusError } from "../errors.ts";
+import type { ApiObject } from "../hooks.ts";
+import { header } from "../http/message.ts";
+import { type Admission, dedupeOwners } from "./admission.ts";
+import {
+  checkName,
+  decodeObject,
+  draftFrom,
+  type Exchange,
+  readBody,
+  strategyContext,
+  type World,
+} from "./exchange.ts";
+import { type FieldManager, type ManagedWrite, managerFromUserAgent } from "./field-manager.ts";
+import { ensureNamespace, type ObjectStore } from "./object-store.ts";
+import { type WriteOptions, writeOptions } from "./options.ts";
+import { type Patch, readPatch } from "./patch.ts";
+
+export interface WriteResult {
+  readonly object: ApiObject;
+  readonly created: boolean;
+}
+
+/** Throws the 403 that forbids creating what an apply or a replace would create. */
+export type AuthorizeCreate = (exchange: Exchange) => Promise<StatusError | undefined>;
+
+export class Writes {
+  readonly #objects: ObjectStore;
+  readonly #admission: Admission;
+  readonly #fields: FieldManager;
+  readonly #world: World;
+  readonly #authorizeCreate: AuthorizeCreate;
+
+  constructor(parts: {
+    objects: ObjectStore;
+    admission: Admission;
+    fields: FieldManager;
+    world: World;
+    authorizeCreate: AuthorizeCreate;
+  }) {
+    this.#objects = parts.objects;
+    this.#admission = parts.admission;
+    this.#fields = parts.fields;
+    this.#world = parts.world;
+    this.#authorizeCreate = parts.authorizeCreate;
+  }
+
+  async create(exchange: Exchange): Promise<ApiObject> {
+    const options = writeOptions("CreateOptions", exchange.info.query);
+    const body = await readBody(exchange);
+    const draft = draftFrom(exchange, body, options.fieldValidation);
+    ensureNamespace(exchange.resource, draft, exchange.info.namespace);
+    dedupeOwners(exchange, draft, false);
+    const owned = this.#fields.update(this.#managed(exchange, options), undefined, draft);
+    const admitted = await this.#admit(exchange, owned, undefined, options);
+    const object = await this.#objects.create({
+      resource: exchange.resource,
+      draft: await this.#toStorage(exchange, admitted),
+      context: strategyContext(exchange, this.#world, options.dryRun),
+      warn: (text) => exchange.warnings.add(text),
+      validate: (stored) => this.#validate(exchange, stored, undefined, options),
+    });
+    return this.#toRequest(exchange, object);
+  }
+
+  async replace(exchange: Exchange): Promise<WriteResult> {
+    const options = writeOptions("UpdateOptions", exchange.info.query);
+    const body = await readBody(exchange);
+    // Checked before the stored object is looked at, so that a bad body is refused for absent objects too.
+    checkName(exchange, draftFrom(exchange, body, options.fieldValidation));
+    return this.#update(
+      exchange,
+      options,
+      exchange.resource.strategy.allowCreateOnUpdate ?? false,
+      (live) => {
+        const draft = draftFrom(exchange, body, "Ignore");
+        checkName(exchange, draft);
+        dedupeOwners(exchange, draft, false);
+        return this.#fields.update(this.#managed(exchange, options), live, draft);
+      },
+    );
+  }
+
+  async patch(exchange: Exchange): Promise<WriteResult> {
+    const patch = await readPatch(exchange);
+    const options = writeOptions("PatchOptions", exchange.info.query, patch.kind === "apply");
+    const create = patch.kind === "apply" && exchange.info.subresource === "";
+    return this.#update(exchange, options, create, (live) =>
+      patch.kind === "apply"
+        ? this.#applied(exchange, patch, live, options)
+        : this.#patched(exchange, patch, live as ApiObject, options),
+    );
+  }
+
+  #patched(exchange: Exchange, patch: Patch, live: ApiObject, options: WriteOptions): ApiObject {
+    const draft = patch.applyTo(exchange, live, options.fieldValidation);
+    exchange.resource.type.default(draft, exchange.version.name);
+    checkName(exchange, draft);
+    return this.#fields.update(this.#managed(exchange, options), live, draft);
+  }
+
+  #applied(exchange: Exchange, patch: Patch, live: ApiObject | undefined, options: WriteOptions): ApiObject {
+    const config = patch.config as JsonObject;
+    const write = this.#managed(exchange, options);
+    const merged = this.#fields.apply(write, live, config, options.force);
+    patch.reportStrict(exchange, options.fieldValidation);
+    const strict: string[] = [];
+    const draft = decodeObject(exchange, merged, strict);
+    exchange.resource.type.default(draft, exchange.version.name);
+    checkName(exchange, draft);
+    return draft;
+  }
+
+  async #update(
+    exchange: Exchange,
+    options: WriteOptions,
+    create: boolean,
+    change: (live: ApiObject | undefined) => ApiObject,
+  ): Promise<WriteResult> {
+    const { resource, info } = exchange;
+    const context = strategyContext(exchange, this.#world, options.dryRun);
+    const result = await this.#objects.update({
+      resource,
+      name: info.name,
+      context,
+      create,
+      unconditional: resource.strategy.allowUnconditionalUpdate ?? !resource.custom,
+      subresource: info.subresource,
+      warn: (text) => exchange.warnings.add(text),
+      build: async (existing) => {
+        if (!existing && exchange.resource.table) {
+          const denied = await this.#authorizeCreate(exchange);
+          if (denied) throw denied;
+        }
+        const live = existing && (await this.#toRequest(exchange, existing));
+        const draft = change(live);
+        ensureNamespace(resource, draft, info.namespace);
+        const admitted = await this.#admit(exchange, draft, live, options);
+        return this.#toStorage(exchange, admitted);
+      },
+      validate: (stored, old) => this.#validate(exchange, stored, old, options),
+    });
+    return { object: await this.#toRequest(exchange, result.object), created: result.created };
+  }
+
+  async #admit(
+    exchange: Exchange,
+    draft: ApiObject,
+    oldObject: ApiObject | undefined,
+    options: WriteOptions,
+  ): Promise<ApiObject> {
+    const admitted = await this.#admission.admit(exchange, {
+      operation: oldObject ? "UPDATE" : "CREATE",
+      dryRun: options.dryRun,
+      options: admissionOptions(options, oldObject !== undefined),
+      object: draft,
+      oldObject,
+    });
+    let object = admitted as ApiObject;
+    if (object !== draft) {
+      object = decodeObject(exchange, object, []);
+      exchange.resource.type.default(object, exchange.version.name);
+    }
+    dedupeOwners(exchange, object, true);
+    return object;
+  }
+
+  async #validate(
+    exchange: Exchange,
+    stored: ApiObject,
+    old: ApiObject | undefined,
+    options: WriteOptions,
+  ): Promise<void> {
+    await this.#admission.validate(exchange, {
+      operation: old ? "UPDATE" : "CREATE",
+      dryRun: options.dryRun,
+      options: admissionOptions(options, old !== undefined),
+      object: await this.#toRequest(exchange, stored),
+      oldObject: old && (await this.#toRequest(exchange, old)),
+      ...(stored.metadata.name && { name: stored.metadata.name }),
+    });
+  }
+
+  #managed(exchange: Exchange, options: WriteOptions): ManagedWrite {
+    const { resource, version, info, request } = exchange;
+    return {
+      resource,
+      version: version.name,
+      subresource: info.subresource,
+      manager: options.fieldManager || managerFromUserAgent(header(request.headers, "user-agent")),
+    };
+  }
+
+  #toStorage(exchange: Exchange, draft: ApiObject): ApiObject | Promise<ApiObject> {
+    return exchange.resource.type.toStorage(draft);
+  }
+
+  #toRequest(exchange: Exchange, object: ApiObject): ApiObject | Promise<ApiObject> {
+    return exchange.resource.type.convert(object, exchange.version.name);
+  }
+}
+
+/** What admission is told about the request. */
+export function admissionOptions(options: WriteOptions, update: boolean): JsonObject {
+  return {
+    kind: update ? (options.kind === "PatchOptions" ? "PatchOptions" : "UpdateOptions") : "CreateOptions",
+    apiVersion: "meta.k8s.io/v1",
+    ...(options.dryRun && { dryRun: ["All"] }),
+    ...(options.fieldManager && { fieldManager: options.fieldManager }),
+    ...(options.fieldValidation !== "Warn" && { fieldValidation: options.fieldValidation }),
+  };
+}

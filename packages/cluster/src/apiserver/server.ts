@@ -1,0 +1,296 @@
+/** The API server: its parts, put together. */
+import type { Clock, HttpPort, Random } from "@keelson/core";
+import { bootstrapObjects } from "./bootstrap/objects.ts";
+import { namespaceLifecycle } from "./builtin/namespace-lifecycle.ts";
+import { Discovery } from "./discovery/discovery.ts";
+import { StatusError } from "./errors.ts";
+import { HookStore } from "./hook-store.ts";
+import type {
+  ApiObject,
+  Attributes,
+  Authenticator,
+  Authorizer,
+  Decision,
+  HookContext,
+  HookFactory,
+  Hooks,
+  UserInfo,
+} from "./hooks.ts";
+import { Dispatcher, denied } from "./http/dispatcher.ts";
+import { inProcessPort } from "./http/in-process.ts";
+import { header, type ServerRequest, type ServerResponse } from "./http/message.ts";
+import type { RequestInfo } from "./http/request-info.ts";
+import { textResponse } from "./http/response.ts";
+import { SystemPaths } from "./http/system-paths.ts";
+import type { ApiResource } from "./registry/api-resource.ts";
+import { builtinResources } from "./registry/builtin-resources.ts";
+import { Registry, served } from "./registry/registry.ts";
+import { Admission } from "./rest/admission.ts";
+import { Deletes } from "./rest/deletes.ts";
+import type { Exchange, World } from "./rest/exchange.ts";
+import { FieldManager } from "./rest/field-manager.ts";
+import { ObjectStore } from "./rest/object-store.ts";
+import { Reads } from "./rest/reads.ts";
+import { ResourceApi } from "./rest/resource-api.ts";
+import { Writes } from "./rest/writes.ts";
+import { Store } from "./storage/store.ts";
+import { Subresources } from "./subresources/subresources.ts";
+import { realClock, realRandom } from "./world.ts";
+
+export interface ApiServerOptions {
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** Bearer token of a member of system:masters. In process no token is needed. */
+  readonly token?: string;
+  /** Command line flags as kube-apiserver names them, without dashes, for plug-ins. */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** What plugs in, asked in order. */
+  readonly plugins?: readonly HookFactory[];
+  /** How long the past stays readable. Default five minutes. */
+  readonly compactionIntervalMs?: number;
+  /** Where clients inside the cluster reach the server. */
+  readonly advertise?: { readonly address: string; readonly port: number };
+  readonly caCertificate?: string;
+}
+
+export interface ApiServer extends AsyncDisposable {
+  /** Requests without credentials of their own are an administrator's. */
+  readonly http: HttpPort;
+  /** The port as somebody else. */
+  as(user: UserInfo): HttpPort;
+  readonly dispatch: (request: ServerRequest, user?: UserInfo) => Promise<ServerResponse>;
+  /** Forgets history: older watches and continue tokens get 410. */
+  compact(): void;
+  close(): Promise<void>;
+}
+
+export const administrator: UserInfo = { name: "admin", groups: ["system:masters"] };
+
+export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
+  const clock = options.clock ?? realClock;
+  const random = (options.random ?? realRandom).fork("apiserver");
+  const store = new Store({
+    clock,
+    ...(options.compactionIntervalMs && { compactionIntervalMs: options.compactionIntervalMs }),
+  });
+  const hookStore = new HookStore(store);
+  const world: World = { clock, random, reader: hookStore };
+  const objects = new ObjectStore(store, clock, random);
+
+  let registry: Registry | undefined;
+  const current = (): Registry => {
+    if (!registry) throw new Error("the registry is not built yet");
+    return registry;
+  };
+  const authorizers: Authorizer[] = [];
+  const authorizer = unionAuthorizer(authorizers);
+  const context: HookContext = {
+    store: hookStore,
+    clock,
+    random,
+    resources: (group, resource) => describe(current().get(group, resource)),
+    kinds: (group, kind) => describe(current().byKind(group, kind)),
+    convert: async (object, apiVersion) => convertTo(current(), object, apiVersion),
+    authorizer,
+    flag: (name) => options.flags?.[name],
+    caCertificate: options.caCertificate,
+  };
+  const hooks = (options.plugins ?? []).map((plugin) => plugin(context));
+  authorizers.push(masters, ...hooks.flatMap((hook) => hook.authorizers ?? []));
+  if (authorizers.length === 1) authorizers.push(allowAll);
+
+  const merged = mergeHooks(hooks);
+  registry = new Registry(builtinResources(store, merged));
+  hookStore.connect({ registry, objects, world });
+
+  const admission = new Admission(
+    merged.admission?.length ? merged.admission : [namespaceLifecycle(hookStore)],
+  );
+  const reads = new Reads(store, world, (resource, version, end) => current().onGone(resource, version, end));
+  const writes = new Writes({
+    objects,
+    admission,
+    fields: new FieldManager(clock),
+    world,
+    authorizeCreate: (exchange) => authorizeCreate(authorizer, exchange),
+  });
+  const deletes = new Deletes(objects, admission, world);
+  const subresources = new Subresources({
+    reads,
+    writes,
+    handlers: new Map(),
+    virtual: merged.virtual ?? {},
+  });
+  const api = new ResourceApi(registry, store, { reads, writes, deletes, subresources });
+  const advertise = options.advertise ?? { address: "127.0.0.1", port: 6443 };
+  const discovery = new Discovery(registry, () => `${advertise.address}:${advertise.port}`);
+  const system = new SystemPaths(merged.paths ?? {});
+
+  const handle = async (
+    request: ServerRequest,
+    info: RequestInfo,
+    user: UserInfo,
+    warnings: Set<string>,
+  ): Promise<ServerResponse> => {
+    if (info.isResource) return api.handle(request, info, user, warnings);
+    return (
+      (await discovery.handle(request, info.path)) ??
+      (await system.handle(request, info)) ??
+      textResponse(404, "404 page not found\n")
+    );
+  };
+  const authenticators = [...adminToken(options.token), ...(merged.authenticators ?? [])];
+  const dispatcher = new Dispatcher({
+    authenticators,
+    authorizer,
+    impersonate: merged.impersonate,
+    handle,
+    random,
+  });
+  const dispatchers = new WeakMap<UserInfo, Dispatcher>();
+  const dispatch = (request: ServerRequest, user?: UserInfo): Promise<ServerResponse> => {
+    if (!user) return dispatcher.dispatch(request);
+    let own = dispatchers.get(user);
+    if (!own) {
+      own = new Dispatcher({
+        authenticators: [{ authenticate: () => user }],
+        authorizer,
+        impersonate: merged.impersonate,
+        handle,
+        random,
+      });
+      dispatchers.set(user, own);
+    }
+    return own.dispatch(request);
+  };
+
+  await bootstrap(hookStore, registry, [
+    ...bootstrapObjects({ advertise, serviceAddress: "10.0.0.1" }),
+    ...(await Promise.all(hooks.map((hook) => hook.bootstrap?.() ?? []))).flat(),
+  ]);
+
+  const close = async () => {
+    await store.settled();
+  };
+  return {
+    http: inProcessPort(dispatch, administrator),
+    as: (user) => inProcessPort(dispatch, user),
+    dispatch,
+    compact: () => store.compact(),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+function describe(resource: ApiResource | undefined) {
+  return resource && served(resource);
+}
+
+async function convertTo(registry: Registry, object: ApiObject, apiVersion: string): Promise<ApiObject> {
+  const slash = apiVersion.indexOf("/");
+  const group = slash < 0 ? "" : apiVersion.slice(0, slash);
+  const resource = registry.byKind(group, String(object.kind));
+  return resource ? resource.type.convert(object, apiVersion.slice(slash + 1)) : object;
+}
+
+const masters: Authorizer = {
+  authorize: ({ user }) =>
+    user.groups.includes("system:masters")
+      ? { decision: "allow", reason: "" }
+      : { decision: "no-opinion", reason: "" },
+};
+
+const allowAll: Authorizer = { authorize: () => ({ decision: "allow", reason: "" }) };
+
+/** The first that allows or denies decides; reasons of those without an opinion add up. */
+function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer {
+  return {
+    async authorize(attributes: Attributes): Promise<Decision> {
+      const reasons: string[] = [];
+      for (const authorizer of authorizers) {
+        const decided = authorizer.authorize(attributes);
+        const result = decided instanceof Promise ? await decided : decided;
+        if (result.decision !== "no-opinion") return result;
+        if (result.reason) reasons.push(result.reason);
+      }
+      return { decision: "no-opinion", reason: reasons.join("\n") };
+    },
+    rulesFor(user, namespace) {
+      const rules = authorizers.map((authorizer) => authorizer.rulesFor?.(user, namespace));
+      return {
+        resourceRules: rules.flatMap((set) => set?.resourceRules ?? []),
+        nonResourceRules: rules.flatMap((set) => set?.nonResourceRules ?? []),
+        incomplete: rules.some((set) => set?.incomplete ?? false),
+      };
+    },
+  };
+}
+
+async function authorizeCreate(authorizer: Authorizer, exchange: Exchange): Promise<StatusError | undefined> {
+  const { info, user } = exchange;
+  const attributes: Attributes = {
+    user,
+    verb: "create",
+    resourceRequest: true,
+    group: info.group,
+    version: info.version,
+    resource: info.resource,
+    subresource: info.subresource,
+    namespace: info.namespace,
+    name: info.name,
+    path: info.path,
+  };
+  const { decision, reason } = await authorizer.authorize(attributes);
+  return decision === "allow" ? undefined : denied(attributes, reason);
+}
+
+function adminToken(token: string | undefined): Authenticator[] {
+  if (token === undefined) return [];
+  const expected = `Bearer ${token}`;
+  return [
+    {
+      authenticate: ({ headers }) =>
+        header(headers, "authorization") === expected ? administrator : undefined,
+    },
+  ];
+}
+
+function mergeHooks(all: readonly Hooks[]): Hooks {
+  const first = <T>(pick: (hooks: Hooks) => T | undefined): T | undefined => {
+    for (const hooks of all) {
+      const found = pick(hooks);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  };
+  const impersonate = first((hooks) => hooks.impersonate);
+  return {
+    authenticators: all.flatMap((hooks) => hooks.authenticators ?? []),
+    admission: all.flatMap((hooks) => hooks.admission ?? []),
+    strategies: (group, resource) => first((hooks) => hooks.strategies?.(group, resource)),
+    printers: (group, kind) => first((hooks) => hooks.printers?.(group, kind)),
+    virtual: Object.assign({}, ...all.map((hooks) => hooks.virtual ?? {})),
+    paths: Object.assign({}, ...all.map((hooks) => hooks.paths ?? {})),
+    ...(impersonate && { impersonate }),
+  };
+}
+
+/** Writes what is not there yet. */
+async function bootstrap(store: HookStore, registry: Registry, objects: readonly ApiObject[]): Promise<void> {
+  for (const object of objects) {
+    const apiVersion = String(object.apiVersion);
+    const slash = apiVersion.indexOf("/");
+    const resource = registry.byKind(slash < 0 ? "" : apiVersion.slice(0, slash), String(object.kind));
+    if (!resource) continue;
+    if (store.get(resource, object.metadata.namespace ?? "", object.metadata.name)) continue;
+    try {
+      await store.create(resource, object);
+    } catch (error) {
+      if (error instanceof StatusError)
+        throw new Error(`cannot create ${String(object.kind)} ${object.metadata.name}: ${error.message}`, {
+          cause: error,
+        });
+      throw error;
+    }
+  }
+}

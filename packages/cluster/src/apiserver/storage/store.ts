@@ -1,0 +1,145 @@
+/** The storage of the API server: tables under one revision counter, in memory, optionally journalled. */
+import type { Clock } from "@keelson/core";
+import { deepFreeze } from "@keelson/core";
+import type { ApiObject } from "../hooks.ts";
+import type { Journal } from "./journal.ts";
+import { type EventType, type StoreEvent, Table } from "./table.ts";
+
+export interface StoreOptions {
+  readonly clock: Clock;
+  /** How long the past stays readable; compaction forgets what is older. Default five minutes. */
+  readonly compactionIntervalMs?: number;
+  /** Events kept per resource, however young. Default 10,000. */
+  readonly maxEvents?: number;
+  /** Makes commits durable; absent in memory. */
+  readonly journal?: Journal;
+}
+
+/** Thrown by a commit that found another state than it was based on. */
+export class RevisionConflict extends Error {
+  /** What is stored now; absent when the object is gone. */
+  readonly current: ApiObject | undefined;
+  constructor(current: ApiObject | undefined) {
+    super("the object has changed");
+    this.name = "RevisionConflict";
+    this.current = current;
+  }
+}
+
+/**
+ * Commits are atomic and totally ordered by revision. With a journal a commit is visible to optimistic
+ * checks at once, but events are published, and `settled` resolves, only when it is on disk.
+ */
+export class Store {
+  readonly #options: StoreOptions;
+  readonly #tables = new Map<string, Table>();
+  #revision = 1;
+  #published = 1;
+  #mark: { atMs: number; revision: number };
+
+  constructor(options: StoreOptions) {
+    this.#options = options;
+    const opened = options.journal?.load();
+    if (opened) {
+      this.#revision = opened.revision;
+      this.#published = opened.revision;
+      for (const [name, entries] of opened.tables) {
+        const table = new Table(name, opened.revision);
+        table.load(entries);
+        this.#tables.set(name, table);
+      }
+    }
+    this.#mark = { atMs: options.clock.monotonic(), revision: this.#revision };
+  }
+
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** Revision up to which events have been published. */
+  get published(): number {
+    return this.#published;
+  }
+
+  /** Resolves when all that was committed so far is durable; `undefined` when it is already. */
+  settled(): Promise<void> | undefined {
+    return this.#options.journal?.settled();
+  }
+
+  table(name: string): Table {
+    let table = this.#tables.get(name);
+    if (!table) {
+      table = new Table(name, 0);
+      this.#tables.set(name, table);
+    }
+    return table;
+  }
+
+  tables(): IterableIterator<Table> {
+    return this.#tables.values();
+  }
+
+  /** Stores a draft under a key that must be free; the draft becomes the frozen stored object. */
+  create(table: Table, key: string, draft: ApiObject): ApiObject {
+    const current = table.get(key);
+    if (current) throw new RevisionConflict(current);
+    return this.#commit(table, "ADDED", key, draft, undefined);
+  }
+
+  /** Replaces `base`, which must still be what is stored. */
+  update(table: Table, key: string, draft: ApiObject, base: ApiObject): ApiObject {
+    this.#expect(table, key, base);
+    return this.#commit(table, "MODIFIED", key, draft, base);
+  }
+
+  /** Removes `base`, which must still be what is stored; returns it under the revision of its deletion. */
+  delete(table: Table, key: string, base: ApiObject): ApiObject {
+    this.#expect(table, key, base);
+    return this.#commit(table, "DELETED", key, { ...base, metadata: { ...base.metadata } }, base);
+  }
+
+  /** Forgets all history: watches and continue tokens from before get 410. */
+  compact(revision: number = this.#revision): void {
+    for (const table of this.#tables.values()) table.compact(revision);
+  }
+
+  #expect(table: Table, key: string, base: ApiObject): void {
+    const current = table.get(key);
+    if (current !== base) throw new RevisionConflict(current);
+  }
+
+  #commit(
+    table: Table,
+    type: EventType,
+    key: string,
+    draft: ApiObject,
+    previous: ApiObject | undefined,
+  ): ApiObject {
+    const revision = ++this.#revision;
+    draft.metadata.resourceVersion = String(revision);
+    const object = deepFreeze(draft);
+    const event: StoreEvent = Object.freeze({ type, revision, key, object, previous });
+    table.apply(event);
+    if (table.eventCount > (this.#options.maxEvents ?? 10_000) * 1.1)
+      table.trim(this.#options.maxEvents ?? 10_000);
+    this.#compactByTime();
+    const { journal } = this.#options;
+    if (journal) journal.append(table, event, () => this.#publish(table, event));
+    else this.#publish(table, event);
+    return object;
+  }
+
+  #publish(table: Table, event: StoreEvent): void {
+    this.#published = event.revision;
+    table.publish(event);
+  }
+
+  /** Lazy, at the next commit, so that an idle server sets no timer. */
+  #compactByTime(): void {
+    const now = this.#options.clock.monotonic();
+    const { atMs, revision } = this.#mark;
+    if (now - atMs < (this.#options.compactionIntervalMs ?? 300_000)) return;
+    this.compact(revision);
+    this.#mark = { atMs: now, revision: this.#revision };
+  }
+}

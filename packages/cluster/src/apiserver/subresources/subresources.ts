@@ -1,0 +1,77 @@
+/** Subresources: each name and its handler. */
+import { methodNotAllowed, notFound } from "../errors.ts";
+import type { ApiObject, VirtualResource } from "../hooks.ts";
+import type { ServerResponse } from "../http/message.ts";
+import type { Negotiated } from "../http/negotiation.ts";
+import { bytesResponse, jsonResponse } from "../http/response.ts";
+import { draftFrom, type Exchange, readBody } from "../rest/exchange.ts";
+import { writeOptions } from "../rest/options.ts";
+import type { Reads } from "../rest/reads.ts";
+import type { Writes } from "../rest/writes.ts";
+
+/** Answers one subresource of one resource. */
+export type SubresourceHandler = (exchange: Exchange, negotiated: Negotiated) => Promise<ServerResponse>;
+
+export class Subresources {
+  readonly #reads: Reads;
+  readonly #writes: Writes;
+  /** By `group/resource/subresource`, `*` standing for any resource. */
+  readonly #handlers: ReadonlyMap<string, SubresourceHandler>;
+  readonly #virtual: Readonly<Record<string, VirtualResource>>;
+
+  constructor(parts: {
+    reads: Reads;
+    writes: Writes;
+    handlers: ReadonlyMap<string, SubresourceHandler>;
+    virtual: Readonly<Record<string, VirtualResource>>;
+  }) {
+    this.#reads = parts.reads;
+    this.#writes = parts.writes;
+    this.#handlers = parts.handlers;
+    this.#virtual = parts.virtual;
+  }
+
+  handle(exchange: Exchange, negotiated: Negotiated): Promise<ServerResponse> {
+    const { resource, info } = exchange;
+    const key = `${resource.group}/${resource.resource}/${info.subresource}`;
+    if (this.#virtual[key]) return this.virtual(exchange, negotiated);
+    const handler = this.#handlers.get(key) ?? this.#handlers.get(`*/${info.subresource}`);
+    return handler ? handler(exchange, negotiated) : this.#object(exchange, negotiated);
+  }
+
+  /** A subresource that is the object itself, seen or written in part: `/status`. */
+  async #object(exchange: Exchange, negotiated: Negotiated): Promise<ServerResponse> {
+    const answer = (object: ApiObject) =>
+      bytesResponse(200, this.#reads.encode(exchange, negotiated, object), negotiated);
+    switch (exchange.info.verb) {
+      case "get":
+        return answer(await this.#reads.get(exchange));
+      case "update":
+        return answer((await this.#writes.replace(exchange)).object);
+      case "patch":
+        return answer((await this.#writes.patch(exchange)).object);
+      default:
+        throw methodNotAllowed();
+    }
+  }
+
+  /** What is answered without being stored. */
+  async virtual(exchange: Exchange, negotiated: Negotiated): Promise<ServerResponse> {
+    const { resource, info, user, request } = exchange;
+    const parts = [resource.group, resource.resource, ...(info.subresource ? [info.subresource] : [])];
+    const handler = this.#virtual[parts.join("/")];
+    if (!handler) throw notFound(resource, info.name);
+    const options = writeOptions("CreateOptions", info.query);
+    const body = await readBody(exchange);
+    const draft = draftFrom(exchange, body, options.fieldValidation);
+    const { namespace, name } = info;
+    const object = await handler.create(draft, {
+      user,
+      namespace,
+      name,
+      dryRun: options.dryRun,
+      headers: request.headers,
+    });
+    return jsonResponse(201, object, negotiated);
+  }
+}
