@@ -119,6 +119,12 @@ function refuseItem(list: ListType, item: JsonValue): never {
   );
 }
 
+/**
+ * Stands for what is left of an item whose fields were all taken away: it keeps the list it is in alive.
+ * Only sets of half-pruned objects hold it; it is never written.
+ */
+const namelessItem: PathElement = "?:";
+
 /** Every leaf and every item of a value, as ownership sees it. The value must fit the type. */
 export function fieldsOf(value: Value, type: TypeRef): FieldSet {
   const builder = new FieldSetBuilder();
@@ -158,12 +164,11 @@ function collectMap(value: JsonObject, map: MapType, into: FieldSetBuilder): voi
 }
 
 function collectList(value: JsonValue[], list: ListType, into: FieldSetBuilder): void {
-  const elements = value.map((item) => itemElementIfAny(list, item));
-  const count = new Map<PathElement | undefined, number>();
+  const elements = value.map((item) => itemElementIfAny(list, item) ?? namelessItem);
+  const count = new Map<PathElement, number>();
   for (const element of elements) count.set(element, (count.get(element) ?? 0) + 1);
   for (let i = 0; i < value.length; i++) {
-    const element = elements[i];
-    if (element === undefined) continue;
+    const element = elements[i] as PathElement;
     into.add(element);
     // An item that occurs twice is owned as one, without its fields.
     if ((count.get(element) as number) > 1) continue;
