@@ -1,4 +1,9 @@
-/** A cluster for a test, virtual time and seeded chance. */
+/** A cluster for a test, virtual time, crashes at every write, convergence assertions. */
+export { type Cluster, type ClusterOptions, cluster } from "./cluster.ts";
+export type { ConvergeOptions } from "./converge.ts";
+export { type EveryCrashReport, everyCrash } from "./every-crash.ts";
+export { conflict, type Fault, type FaultRule, Faults, serverError, tooManyRequests } from "./faults.ts";
+export { Manager } from "./manager.ts";
+export type { Crash, ObservedRequest } from "./manager-port.ts";
 export { SeededRandom } from "./seeded-random.ts";
 export { VirtualClock, type VirtualClockOptions } from "./virtual-clock.ts";
-export { type UntilOptions, until } from "./until.ts";

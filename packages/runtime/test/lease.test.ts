@@ -1,0 +1,204 @@
+import { createClient } from "@keelson/client";
+import { apiServer } from "@keelson/cluster/apiserver";
+import type { HttpPort } from "@keelson/core";
+import { SeededRandom, VirtualClock } from "@keelson/testing/clock";
+import { describe, expect, test } from "vitest";
+import { fenced, SharedFence } from "../src/fence.ts";
+import { Lease, LeaseElector, leaseTimings } from "../src/lease.ts";
+import { silentLogger } from "../src/log.ts";
+
+const ref = { namespace: "default", name: "election" };
+
+async function setup() {
+  let inFlight = 0;
+  const clock = new VirtualClock({ busy: () => inFlight > 0 });
+  const random = new SeededRandom(1);
+  const server = await apiServer({ clock, random });
+  const timings = leaseTimings();
+  const candidate = (identity: string) => {
+    const wire = { up: true, frozen: false };
+    const http: HttpPort = {
+      request: async (request) => {
+        if (wire.frozen) return await new Promise(() => {});
+        if (!wire.up) throw new Error("the network is down");
+        inFlight++;
+        try {
+          return await server.http.request(request);
+        } finally {
+          inFlight--;
+        }
+      },
+    };
+    const client = createClient({ http, clock, random: random.fork(identity) });
+    const fence = new SharedFence(clock);
+    const elector = new LeaseElector({
+      client,
+      clock,
+      random: random.fork(`${identity}/lease`),
+      ...ref,
+      identity,
+      timings,
+      fence,
+      log: silentLogger,
+    });
+    return { elector, fence, wire, client };
+  };
+  const admin = createClient({ http: server.http, clock, random });
+  const lease = async () => (await admin.kind(Lease).get(ref)) as { spec?: Record<string, unknown> };
+  return { clock, candidate, admin, lease, timings };
+}
+
+describe("leader election", () => {
+  test("of two that start at once one leads, and the times are MicroTime", async () => {
+    const { clock, candidate, lease } = await setup();
+    const a = candidate("a");
+    const b = candidate("b");
+    a.elector.run();
+    b.elector.run();
+    await clock.advance(60_000);
+    expect([a.elector.leading, b.elector.leading].filter(Boolean)).toHaveLength(1);
+    const { spec } = await lease();
+    expect(spec?.renewTime).toMatch(/\.\d{6}Z$/);
+    expect(spec?.acquireTime).toMatch(/\.\d{6}Z$/);
+    expect(spec?.leaseDurationSeconds).toBe(24);
+    expect(spec?.holderIdentity).toBe(a.elector.leading ? "a" : "b");
+  });
+
+  test("a lease that is given back is taken at once, without polling", async () => {
+    const { clock, candidate, lease } = await setup();
+    const a = candidate("a");
+    a.elector.run();
+    await clock.advance(1_000);
+    const b = candidate("b");
+    b.elector.run();
+    await clock.advance(10_000);
+    expect(a.elector.leading).toBe(true);
+    await clock.run(a.elector.stop());
+    expect(a.fence.mayWrite()).toBe(false);
+    await clock.advance(300);
+    expect(b.elector.leading).toBe(true);
+    expect((await lease()).spec?.leaseTransitions).toBe(1);
+  });
+
+  test("a leader that dies is followed when its lease has run out, not before", async () => {
+    const { clock, candidate, timings } = await setup();
+    const a = candidate("a");
+    a.elector.run();
+    await clock.advance(1_000);
+    const b = candidate("b");
+    b.elector.run();
+    await clock.advance(10_000);
+    a.wire.frozen = true;
+    await clock.advance(timings.leaseMs - timings.renewEveryMs - 100);
+    expect(b.elector.leading).toBe(false);
+    await clock.advance(timings.renewEveryMs + 3_000);
+    expect(b.elector.leading).toBe(true);
+  });
+
+  test("a leader that cannot renew stops writing well before another begins", async () => {
+    const { clock, candidate, timings } = await setup();
+    const a = candidate("a");
+    const b = candidate("b");
+    a.elector.run();
+    await clock.advance(1_000);
+    b.elector.run();
+    await clock.advance(10_000);
+    a.wire.up = false;
+    let silentAt = 0;
+    let ledAt = 0;
+    for (let i = 0; i < 400 && ledAt === 0; i++) {
+      await clock.advance(100);
+      if (silentAt === 0 && !a.fence.mayWrite()) silentAt = clock.monotonic();
+      if (b.elector.leading) ledAt = clock.monotonic();
+      expect(a.fence.mayWrite() && b.fence.mayWrite()).toBe(false);
+    }
+    expect(ledAt - silentAt).toBeGreaterThanOrEqual(timings.writeTimeoutMs - 100);
+    expect((await a.elector.lost).message).toContain("it could not be renewed in time");
+  });
+
+  test("a follower that is cut off from the watch does not take a lease that is being renewed", async () => {
+    const { clock, candidate } = await setup();
+    const a = candidate("a");
+    const b = candidate("b");
+    a.elector.run();
+    await clock.advance(1_000);
+    b.elector.run();
+    await clock.advance(5_000);
+    b.wire.up = false;
+    await clock.advance(60_000);
+    b.wire.up = true;
+    await clock.advance(60_000);
+    expect(a.elector.leading).toBe(true);
+    expect(b.elector.leading).toBe(false);
+  });
+
+  test("a leader that finds another's name in the lease stops at once", async () => {
+    const { clock, candidate, admin, lease } = await setup();
+    const a = candidate("a");
+    a.elector.run();
+    await clock.advance(1_000);
+    const current = await lease();
+    const spec = { ...current.spec, holderIdentity: "thief", leaseTransitions: 7 };
+    await admin.kind(Lease).update({ ...current, spec } as never);
+    await clock.settle();
+    expect(a.fence.mayWrite()).toBe(false);
+    expect((await a.elector.lost).message).toContain("thief took it over");
+  });
+
+  test("a deleted lease is made again by its holder", async () => {
+    const { clock, candidate, admin, lease } = await setup();
+    const a = candidate("a");
+    a.elector.run();
+    await clock.advance(1_000);
+    await admin.kind(Lease).delete(ref);
+    await clock.advance(5_000);
+    expect(a.elector.leading).toBe(true);
+    expect((await lease()).spec?.holderIdentity).toBe("a");
+  });
+
+  test("timings that let two write at once are refused with the reason", () => {
+    expect(() => leaseTimings({ renewDeadlineMs: 20_000 })).toThrow(
+      "renewDeadlineMs + writeTimeoutMs (20000 + 10000) must be less than leaseMs (24000)",
+    );
+    expect(() => leaseTimings({ renewEveryMs: 11_000 })).toThrow("must leave room for two tries");
+  });
+});
+
+describe("the fence", () => {
+  test("lets reads pass and stops writes at the wire, retries included", async () => {
+    const { clock, candidate } = await setup();
+    const { client, fence } = candidate("a");
+    const guarded = fenced(client, { fence });
+    const object = { metadata: { name: "x", namespace: "default" }, spec: {} };
+    await expect(clock.run(guarded.kind(Lease).create(object))).rejects.toThrow("this process does not lead");
+    expect((await guarded.kind(Lease).list()).items).toHaveLength(0);
+    fence.allowUntil(clock.monotonic() + 1_000, clock.now() + 1_000);
+    await guarded.kind(Lease).create(object);
+    await clock.advance(1_000);
+    await expect(clock.run(guarded.kind(Lease).delete({ namespace: "default", name: "x" }))).rejects.toThrow(
+      "does not lead",
+    );
+  });
+
+  test("falls when either clock says so", async () => {
+    const clock = new VirtualClock();
+    const fence = new SharedFence(clock);
+    fence.allowUntil(clock.monotonic() + 1_000, clock.now() + 1_000);
+    expect(fence.mayWrite()).toBe(true);
+    clock.jump(5_000);
+    expect(fence.mayWrite()).toBe(false);
+  });
+
+  test("gives a write up whose answer does not come within the time that the lease leaves", async () => {
+    const { clock, candidate } = await setup();
+    const { client, fence, wire } = candidate("a");
+    fence.allowUntil(clock.monotonic() + 60_000, clock.now() + 60_000);
+    const guarded = fenced(client, { fence, writeTimeoutMs: 10_000 });
+    wire.frozen = true;
+    const startedAt = clock.monotonic();
+    await expect(
+      clock.run(guarded.kind(Lease).create({ metadata: { name: "x", namespace: "default" } })),
+    ).rejects.toMatchObject({ code: "OutcomeUnknown" });
+    expect(clock.monotonic() - startedAt).toBe(10_000);
+  });
+});

@@ -1,0 +1,245 @@
+/** A cluster for a test: an API server in this process, managers that may die, and time that the test moves. */
+
+import { type Client, createClient } from "@keelson/client";
+import { apiServer } from "@keelson/cluster/apiserver";
+import { type AnyKind, groupKind, type HttpPort, type Stored } from "@keelson/core";
+import { CustomResourceDefinition } from "@keelson/core/kinds";
+import {
+  type AnyController,
+  type LeaderElectionOptions,
+  type Logger,
+  permissionsOf,
+  silentLogger,
+} from "@keelson/runtime";
+import type { CustomResourceDefinitionObject } from "@keelson/schema";
+import { type ConvergeOptions, converge } from "./converge.ts";
+import { Faults } from "./faults.ts";
+import { Manager } from "./manager.ts";
+import { type Crash, ManagerPort, type ObservedRequest } from "./manager-port.ts";
+import { SeededRandom } from "./seeded-random.ts";
+import { VirtualClock } from "./virtual-clock.ts";
+
+export interface ClusterOptions {
+  readonly controllers?: readonly AnyController[];
+  /** Virtual time is the only kind: it stands still until the test moves it. */
+  readonly clock?: "virtual";
+  /** Everything random follows from it; 1 unless told. */
+  readonly seed?: number;
+  /** Custom resources to install beside those that the controllers name. */
+  readonly resources?: readonly { crd(): CustomResourceDefinitionObject }[];
+  /** Managers that run the controllers; 1 unless told. */
+  readonly managers?: number;
+  /** On with more than one manager, unless told. */
+  readonly leaderElection?: boolean | LeaderElectionOptions;
+  /** How long a crashed manager takes to come back; 1 s unless told. */
+  readonly restartMs?: number;
+  readonly log?: Logger;
+}
+
+export interface Cluster extends AsyncDisposable {
+  readonly clock: VirtualClock;
+  readonly random: SeededRandom;
+  readonly seed: number;
+  /** The test's own client, an administrator's; no fault touches it. */
+  readonly client: Client;
+  readonly faults: Faults;
+  /** Those that are alive, in order of their start. */
+  readonly managers: readonly Manager[];
+  /** Every write of every manager, leases left out. */
+  readonly writes: readonly ObservedRequest[];
+  /** Every request of every manager. */
+  readonly requests: readonly ObservedRequest[];
+  /** Lets everything run that needs no time to pass. */
+  settle(): Promise<void>;
+  advance(ms: number): Promise<void>;
+  /** Moves time on until the condition holds, and throws when it does not in time (10 minutes unless told). */
+  until(condition: () => boolean | Promise<boolean>, withinMs?: number): Promise<void>;
+  /** Waits until everything has come to rest, then demands that looking at everything again changes nothing. */
+  converges(options?: ConvergeOptions): Promise<void>;
+  /** The manager that sends the n-th write from now dies before or after it takes effect; a new one takes over. */
+  crashAt(n: number, when: "before" | "after"): void;
+  /** Kills a manager now; the first unless given. A new one takes over. */
+  crash(manager?: Manager): void;
+  /** Starts one more manager. */
+  startManager(): Manager;
+  /** Breaks every watch connection, of one resource (`pods`) when given. */
+  breakWatches(resource?: string): void;
+  /** Ends every watch in good order. */
+  endWatches(resource?: string): void;
+  /** Watches stay open and say nothing more. */
+  silenceWatches(resource?: string): void;
+  /** Breaks watches and forgets history: managers see only what is left, never what happened (410). */
+  loseHistory(): void;
+  /** The API server cannot be reached until the test says otherwise. */
+  outage(): { end(): void };
+}
+
+/** Starts a cluster. Hold it with `await using`. */
+export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
+  const seed = options.seed ?? 1;
+  const random = new SeededRandom(seed);
+  const ports = new Set<ManagerPort>();
+  let adminInFlight = 0;
+  const clock = new VirtualClock({
+    busy: () => adminInFlight > 0 || [...ports].some((port) => port.inFlight > 0),
+  });
+  const server = await apiServer({ clock, random: random.fork("server") });
+  const admin: HttpPort = {
+    request: async (request) => {
+      adminInFlight++;
+      clock.touch();
+      try {
+        return await server.http.request(request);
+      } finally {
+        adminInFlight--;
+      }
+    },
+  };
+  const client = createClient({ http: admin, clock, random: random.fork("client"), fieldManager: "test" });
+  const faults = new Faults();
+  const managers: Manager[] = [];
+  const requests: ObservedRequest[] = [];
+  const writes: ObservedRequest[] = [];
+  const log = options.log ?? silentLogger;
+  const controllers = options.controllers ?? [];
+  let started = 0;
+  let planned: Crash | undefined;
+  let closed = false;
+  let down = false;
+
+  await install(client, options, controllers);
+
+  const startManager = (): Manager => {
+    const name = `manager-${++started}`;
+    const port = new ManagerPort({
+      name,
+      http: {
+        request: async (request) => await server.http.request(request),
+      },
+      clock,
+      faults,
+      onRequest: (request) => {
+        requests.push(request);
+        if (request.index > 0) writes.push(request);
+      },
+      crashAt: () => planned,
+      nextIndex: () => writes.length + 1,
+      onCrash: () => {
+        planned = undefined;
+        crash(manager);
+      },
+    });
+    ports.add(port);
+    const election = options.leaderElection ?? (options.managers ?? 1) > 1;
+    const manager = new Manager({
+      name,
+      controllers,
+      clock,
+      random: random.fork(name),
+      port,
+      log: log.child({ manager: name }),
+      leaderElection: election,
+    });
+    managers.push(manager);
+    manager.start();
+    return manager;
+  };
+  const crash = (victim: Manager | undefined = managers[0]): void => {
+    if (!victim?.alive) return;
+    victim.kill();
+    managers.splice(managers.indexOf(victim), 1);
+    clock.timer(options.restartMs ?? 1_000, () => {
+      if (!closed) startManager();
+    });
+  };
+  const streams = (resource: string | undefined) =>
+    managers
+      .flatMap(({ port }) => [...port.streams])
+      .filter(({ observed }) => resource === undefined || observed.resource === resource);
+  faults.onRelease = () => {
+    for (const stream of streams(undefined)) stream.release();
+  };
+
+  const self: Cluster = {
+    clock,
+    random,
+    seed,
+    client,
+    faults,
+    managers,
+    writes,
+    requests,
+    settle: () => clock.settle(),
+    advance: (ms) => clock.advance(ms),
+    until: async (condition, withinMs = 600_000) => {
+      if (await clock.until(condition, withinMs)) return;
+      throw new Error(
+        `the condition did not hold within ${withinMs / 1000} s of virtual time (seed ${seed})`,
+      );
+    },
+    converges: (wanted) => converge(self, controllers, wanted),
+    crashAt: (n, when) => {
+      planned = { index: writes.length + n, when };
+    },
+    crash,
+    startManager,
+    breakWatches: (resource) => {
+      for (const stream of streams(resource)) stream.break();
+    },
+    endWatches: (resource) => {
+      for (const stream of streams(resource)) stream.end();
+    },
+    silenceWatches: (resource) => {
+      for (const stream of streams(resource)) stream.silence();
+    },
+    loseHistory: () => {
+      server.compact();
+      for (const stream of streams(undefined)) stream.break();
+    },
+    outage: () => {
+      down = true;
+      faults.inject({ on: () => down, fault: { type: "refuse" }, times: Number.POSITIVE_INFINITY });
+      for (const stream of streams(undefined)) stream.break();
+      return {
+        end: () => {
+          down = false;
+        },
+      };
+    },
+    [Symbol.asyncDispose]: async () => {
+      closed = true;
+      faults.clear();
+      down = false;
+      for (const manager of [...managers]) manager.kill();
+      await server.close();
+    },
+  };
+  for (let i = 0; i < (options.managers ?? 1) && controllers.length > 0; i++) startManager();
+  await clock.settle();
+  return self;
+}
+
+/** Installs the CRDs of every custom resource that a controller or the test names, and waits until they are served. */
+async function install(
+  client: Client,
+  options: ClusterOptions,
+  controllers: readonly AnyController[],
+): Promise<void> {
+  const wanted = new Map<string, CustomResourceDefinitionObject>();
+  const kinds = controllers.flatMap((each) => permissionsOf(each).map(({ kind }) => kind));
+  for (const each of [...(options.resources ?? []), ...kinds.filter(hasCrd)]) {
+    const crd = each.crd();
+    wanted.set(crd.metadata.name, crd);
+  }
+  for (const crd of wanted.values()) await client.kind(CustomResourceDefinition).create(crd as never);
+}
+
+function hasCrd(kind: AnyKind): kind is AnyKind & { crd(): CustomResourceDefinitionObject } {
+  return "crd" in kind;
+}
+
+/** `Deployment.apps default/web`, for messages. */
+export function describeObject(kind: AnyKind, object: Stored): string {
+  const { namespace, name } = object.metadata;
+  return `${groupKind(kind)} ${namespace ? `${namespace}/` : ""}${name}`;
+}

@@ -1,0 +1,122 @@
+/** One manager process in a test: it starts, it may die at any moment, and nothing of it lives on. */
+import { type Client, createClient } from "@keelson/client";
+import type { Clock, HttpPort, Random, World } from "@keelson/core";
+import {
+  type AnyController,
+  type LeaderElectionOptions,
+  type Logger,
+  operator,
+  type RunningOperator,
+} from "@keelson/runtime";
+import type { ManagerPort } from "./manager-port.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
+
+export interface ManagerOptions {
+  readonly name: string;
+  readonly controllers: readonly AnyController[];
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  readonly port: ManagerPort;
+  readonly log: Logger;
+  readonly leaderElection: boolean | LeaderElectionOptions;
+}
+
+export class Manager {
+  readonly name: string;
+  readonly port: ManagerPort;
+  readonly client: Client;
+  readonly #options: ManagerOptions;
+  readonly #world: World;
+  #alive = true;
+  #running: RunningOperator | undefined;
+  #failure: Error | undefined;
+
+  constructor(options: ManagerOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.port = options.port;
+    const clock = mortal(options.clock, () => this.#alive);
+    const random = options.random;
+    this.#world = {
+      clock,
+      random,
+      process: {
+        env: {},
+        hostname: options.name,
+        pid: 1,
+        run: async () => {
+          throw new Error("a manager in a test runs no commands");
+        },
+      },
+    };
+    this.client = createClient({ http: options.port as HttpPort, clock, random, fieldManager: "keelson" });
+  }
+
+  get alive(): boolean {
+    return this.#alive;
+  }
+
+  /** Present once it has started. */
+  get running(): RunningOperator | undefined {
+    return this.#running;
+  }
+
+  /** Why it could not start or go on. */
+  get failure(): Error | undefined {
+    return this.#failure;
+  }
+
+  start(): void {
+    const { controllers, log, leaderElection } = this.#options;
+    operator({
+      controllers,
+      name: "test",
+      client: this.client,
+      world: this.#world,
+      log,
+      leaderElection,
+      endpoints: false,
+      metrics: false,
+    })
+      .start()
+      .then(
+        (running) => {
+          this.#running = running;
+          void running.failed.then((error) => {
+            this.#failure = error;
+          });
+        },
+        (error: Error) => {
+          this.#failure = error;
+        },
+      );
+  }
+
+  /** As if the process were killed: no promise of it ever settles, no `finally` runs, no timer fires. */
+  kill(): void {
+    this.#alive = false;
+    this.port.die();
+  }
+
+  async stop(): Promise<void> {
+    await this.#running?.stop();
+    this.#alive = false;
+    this.port.die();
+  }
+
+  get idle(): boolean {
+    return this.#running?.loops.every(({ queue }) => queue.idle) ?? false;
+  }
+}
+
+/** A clock whose timers die with their process. */
+function mortal(clock: Clock, alive: () => boolean): Clock {
+  return {
+    now: () => clock.now(),
+    monotonic: () => clock.monotonic(),
+    timer: (delayMs, run) =>
+      clock.timer(delayMs, () => {
+        if (alive()) run();
+      }),
+  };
+}
