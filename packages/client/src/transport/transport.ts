@@ -6,6 +6,7 @@ import type { Dispatcher, Pool } from "undici";
 import { ApiError, ClientError } from "../errors.ts";
 import { collect, statusOf } from "../requester.ts";
 import { systemClock } from "../system.ts";
+import { webSocketAccept } from "../websocket/connection.ts";
 import { type DialTarget, dial, parseServer, type ServerAddress } from "./dial.ts";
 import { connectionFailed, connectionLost } from "./failures.ts";
 import { ResponseBody } from "./response-body.ts";
@@ -332,9 +333,7 @@ function protocolOf(headers: HttpHeaders): string {
 function checkAccept(answer: Upgraded, request: HttpRequest): Duplex {
   const key = request.headers?.["sec-websocket-key"];
   if (typeof key !== "string") return answer.socket;
-  const { createHash } = process.getBuiltinModule("node:crypto");
-  const expected = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
-  if (answer.headers["sec-websocket-accept"] === expected) return answer.socket;
+  if (answer.headers["sec-websocket-accept"] === webSocketAccept(key)) return answer.socket;
   answer.socket.destroy();
   throw new ClientError(
     "UpgradeRefused",
