@@ -50,6 +50,17 @@ export type {
   KubeconfigDocument,
   UserEntry,
 } from "./kubeconfig/kubeconfig.ts";
+export type { LogOptions } from "./pods/logs.ts";
+export { type PodClient, pods } from "./pods/pods.ts";
+export type { ForwardedPort, ForwardOptions, PortForwardOptions } from "./pods/port-forward.ts";
+export type {
+  AttachOptions,
+  ExecOptions,
+  RemoteProcess,
+  RunOptions,
+  RunResult,
+  TerminalSize,
+} from "./pods/remote-process.ts";
 export { systemClock, systemProcess, systemRandom, systemWorld } from "./system.ts";
 export type { Credential, Credentials, Transport, TransportSettings } from "./transport/transport.ts";
 export { compareResourceVersions } from "./watch/resource-version.ts";

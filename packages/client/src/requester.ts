@@ -1,6 +1,7 @@
 /** One request from its settings to its JSON: timeouts, retries, and errors that say what we were doing. */
 import type { Clock, HttpHeaders, HttpPort, HttpResponse, JsonValue, Random, Status } from "@keelson/core";
 import { Backoff, pause } from "./backoff.ts";
+import type { Client } from "./client.ts";
 import { ApiError, ClientError, isUnsent } from "./errors.ts";
 
 /** One call on the API server. */
@@ -45,6 +46,12 @@ export class Requester {
 
   constructor(settings: RequesterSettings) {
     this.settings = settings;
+  }
+
+  /** Over a client's port, clock and headers, for verbs that are not of a kind. */
+  static of(client: Pick<Client, "http" | "clock" | "random" | "headers">): Requester {
+    const { http, clock, random, headers } = client;
+    return new Requester({ http, clock, random, headers });
   }
 
   async json(call: Call): Promise<JsonValue> {

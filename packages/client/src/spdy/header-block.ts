@@ -8,6 +8,9 @@ export type SpdyHeaders = Readonly<Record<string, string>>;
 /** A block larger than this is an attack or a mistake. */
 const largestBlock = 64 << 10;
 
+/** An empty stored block, as a sync flush leaves it: Go's inflater hands out what it has only when it sees one. */
+const syncMark = Buffer.from([0x00, 0x00, 0x00, 0xff, 0xff]);
+
 /**
  * Writes header blocks as stored (uncompressed) zlib data, which every inflater accepts: it needs no state, no
  * thread and no waiting, and headers are a few dozen bytes.
@@ -30,7 +33,7 @@ export class HeaderWriter {
     stored.writeUInt16LE(~block.length & 0xffff, 3);
     const start = this.#begun ? Buffer.alloc(0) : Buffer.from([0x78, 0x01]);
     this.#begun = true;
-    return Buffer.concat([start, stored, block]);
+    return Buffer.concat([start, stored, block, syncMark]);
   }
 }
 

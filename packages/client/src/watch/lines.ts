@@ -46,6 +46,14 @@ export class LineSplitter {
     return line;
   }
 
+  /** The last line, when it never ended. */
+  takeRest(): Buffer {
+    const rest = Buffer.concat(this.#parts, this.#partsLength);
+    this.#parts = [];
+    this.#partsLength = 0;
+    return rest;
+  }
+
   /** Bytes of a last line that never ended. */
   get rest(): number {
     return this.#partsLength;
