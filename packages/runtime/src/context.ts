@@ -210,8 +210,8 @@ export interface Context<
   /**
    * Runs a step that must not be lost: the intent is stored before it runs and its result after, at least
    * once over crashes and restarts. A step that is stored as finished returns its result and does not run.
-   * Steps are forgotten when the object comes to rest (`done()`): put what they are for into the id
-   * (`upgrade/3.6.14/member-2`).
+   * It is forgotten when a reconcile that no longer asks for it ends with `done()`: put what it is for into the
+   * id (`upgrade/3.6.14/member-2`).
    */
   // biome-ignore lint/suspicious/noConfusingVoidType: most steps return nothing.
   step<T extends JsonValue | void>(id: string, run: (attempt: StepAttempt) => Promise<T>): Promise<T>;

@@ -210,7 +210,7 @@ export class Reconciler implements LoopDefinition {
     check();
     if (!deleted) await pruneRetired(this.#controller, children, applier);
     draft?.setInventory(this.#inventory(object, children));
-    if (outcome.outcome === "done") draft?.setSteps([]);
+    if (outcome.outcome === "done") draft?.forgetSteps();
     return outcome;
   }
 

@@ -109,6 +109,7 @@ export class StatusDraft {
   #author: JsonObject | undefined;
   #inventory: readonly InventoryEntry[] | undefined;
   #steps: readonly StepRecord[];
+  readonly #asked = new Set<string>();
 
   constructor(object: Stored, options: StatusDraftOptions) {
     this.#object = object;
@@ -140,6 +141,16 @@ export class StatusDraft {
 
   setSteps(steps: readonly StepRecord[]): void {
     this.#steps = steps;
+  }
+
+  /** This run asks for the step. */
+  askFor(step: string): void {
+    this.#asked.add(step);
+  }
+
+  /** At rest: steps that this run did not ask for are over. */
+  forgetSteps(): void {
+    this.#steps = this.#steps.filter(({ id }) => this.#asked.has(id));
   }
 
   /**

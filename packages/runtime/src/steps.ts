@@ -30,6 +30,7 @@ export class Steps {
   async run<T>(id: string, work: (attempt: StepAttempt) => Promise<T>): Promise<T> {
     const { draft, uid, random, now, signal, check } = this.#options;
     check();
+    draft.askFor(id);
     const before = draft.steps.find((step) => step.id === id);
     if (before?.finishedAt !== undefined) {
       return (before.result === undefined ? undefined : JSON.parse(before.result)) as T;
