@@ -286,7 +286,8 @@ class Checker {
   /** The value type of an entry written with a question mark. */
   #unwrapped(id: number, type: CelType): CelType {
     const inner = unwrapOptional(type);
-    if (!inner.wasOptional && !isDynOrError(type)) this.#mismatch(id, optionalType(type), type);
+    const isDyn = type.kind === "dyn" || type.kind === "any";
+    if (!inner.wasOptional && !isDyn) this.#mismatch(id, optionalType(type), type);
     return inner.type;
   }
 

@@ -1,4 +1,5 @@
 /** Static types: what the checker infers, and how it spells them. */
+import type { CostRange, SizeRange } from "./cost.ts";
 
 export type TypeKind =
   | "dyn"
@@ -27,6 +28,8 @@ export interface CelType {
   readonly params: readonly CelType[];
   /** A nullable primitive, as protobuf's wrappers are. */
   readonly nullable?: boolean;
+  /** What `==` may cost, from the right side's size, for types that are not compared by reading them through. */
+  readonly equalityCost?: (right: SizeRange | undefined) => CostRange;
 }
 
 function simple(kind: TypeKind, name: string): CelType {

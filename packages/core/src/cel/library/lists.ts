@@ -116,7 +116,7 @@ function literalInt(node: CostNode | undefined, otherwise: number): number {
 }
 
 const sliceCost: CostModel = {
-  before: ([, from, to]) => allocated(Math.max(0, Math.min(Number(to) - Number(from), maxLength)), 1),
+  after: (_args, result) => allocated(sizeOf(result), 1),
   estimate: ({ target, args, size }) => {
     if (target === undefined) return undefined;
     const length = literalInt(args[1], size(target).max) - literalInt(args[0], 0);
@@ -200,9 +200,10 @@ const functions: readonly FunctionDecl[] = [
   { name: "slice", overloads: [member("list_slice", [listT, int, int], listT, slice, sliceCost)] },
   {
     name: "flatten",
+    impl: flatten,
     overloads: [
-      member("list_flatten", [listType(listT)], listT, flatten, flattenCost),
-      member("list_flatten_int", [listType(dyn), int], listType(dyn), flatten, flattenCost),
+      member("list_flatten", [listType(listT)], listT, undefined, flattenCost),
+      member("list_flatten_int", [listType(dyn), int], listType(dyn), undefined, flattenCost),
     ],
   },
   {

@@ -130,7 +130,6 @@ export const standardMacros: readonly Macro[] = [
   quantifier("all", allLoop),
   quantifier("exists", existsLoop),
   quantifier("exists_one", existsOneLoop),
-  quantifier("existsOne", existsOneLoop),
   map(2),
   map(3),
   filter,

@@ -24,7 +24,7 @@ import {
 } from "../functions.ts";
 import * as operators from "../operators.ts";
 import { matches } from "../regex.ts";
-import { type CelType, listType, mapType, paramType, types, typeType } from "../types.ts";
+import { type CelType, listType, mapType, paramType, sameType, types, typeType } from "../types.ts";
 import { CelList, CelMap, type CelValue } from "../values.ts";
 import { standardMacros } from "./macros.ts";
 import { timeFunctions } from "./standard-time.ts";
@@ -55,6 +55,17 @@ const shorter: CostModel = {
     if (left === undefined || right === undefined) return undefined;
     const most = Math.min(size(left).max, size(right).max);
     return scale({ min: most > 0 ? 1 : 0, max: most }, stringTraversalFactor);
+  },
+};
+
+/** Some types have a cost of equality of their own. */
+const equality: CostModel = {
+  ...shorter,
+  estimate: (call) => {
+    const [left, right] = call.args;
+    if (left === undefined || right === undefined) return undefined;
+    const own = left.type.equalityCost;
+    return own !== undefined && sameType(left.type, right.type) ? own(right.size) : shorter.estimate?.(call);
   },
 };
 
@@ -150,7 +161,7 @@ const relations: FunctionDecl[] = [
   relation("_<=_", "less_equals", operators.lessOrEqual),
   relation("_>_", "greater", operators.greater),
   relation("_>=_", "greater_equals", operators.greaterOrEqual),
-  { name: "_==_", overloads: [overload("equals", [A, A], bool, undefined, shorter)] },
+  { name: "_==_", overloads: [overload("equals", [A, A], bool, undefined, equality)] },
   { name: "_!=_", overloads: [overload("not_equals", [A, A], bool, undefined, shorter)] },
   binary("@in", (wanted, container) => operators.contains(container, wanted), [
     overload("in_list", [A, listA], bool, undefined, {

@@ -232,8 +232,11 @@ const splitCost: CostModel = {
     if (target === undefined) return undefined;
     const whole = size(target);
     const limit = args[1]?.expr;
-    const most = limit?.kind === "literal" && typeof limit.value === "number" ? limit.value : whole.max;
-    return { ...scale(whole, 2 * stringTraversalFactor), resultSize: { min: 0, max: most } };
+    const given = limit?.kind === "literal" && typeof limit.value === "number" ? limit.value : whole.max;
+    return {
+      ...scale(whole, 2 * stringTraversalFactor),
+      resultSize: { min: 0, max: given < 0 ? unbounded : given },
+    };
   },
 };
 

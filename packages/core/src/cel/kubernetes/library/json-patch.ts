@@ -1,0 +1,22 @@
+/** Keys for the paths of a JSON patch. Only mutating admission policies have this. */
+import { noSuchOverload } from "../../compare.ts";
+import { type Library, overload } from "../../functions.ts";
+import { types } from "../../types.ts";
+import { parseCost } from "./costs.ts";
+
+const { string } = types;
+
+export const jsonPatchLibrary: Library = {
+  name: "kubernetes.jsonpatch",
+  functions: [
+    {
+      name: "jsonpatch.escapeKey",
+      cost: parseCost,
+      overloads: [
+        overload("string_jsonpatch_escapeKey_string", [string], string, ([key]) =>
+          typeof key === "string" ? key.replaceAll("~", "~0").replaceAll("/", "~1") : noSuchOverload,
+        ),
+      ],
+    },
+  ],
+};
