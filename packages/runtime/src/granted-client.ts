@@ -18,57 +18,57 @@ export interface GrantedOptions {
 export function grantedKind<K extends AnyKind>(options: GrantedOptions, kind: K): KindClient<K> {
   const { client, permissions, check, signal, fieldManager } = options;
   const verbs = client.kind(kind);
-  const require = (verb: Verb, name?: string) => {
+  const demand = (verb: Verb, name?: string) => {
     check();
     permissions.require(verb, kind, undefined, name);
   };
   return {
     get: async (ref, request) => {
-      require("get", ref.name);
+      demand("get", ref.name);
       return await verbs.get(ref, { signal, ...request });
     },
     find: async (ref, request) => {
-      require("get", ref.name);
+      demand("get", ref.name);
       return await verbs.find(ref, { signal, ...request });
     },
     list: async (request) => {
-      require("list");
+      demand("list");
       return await verbs.list({ signal, ...request });
     },
     each: (request) => {
-      require("list");
+      demand("list");
       return verbs.each({ signal, ...request });
     },
     create: async (object, request) => {
-      require("create", nameOf(object));
+      demand("create", nameOf(object));
       return await verbs.create(object, { signal, fieldManager, ...request });
     },
     update: async (object, request) => {
-      require("update", nameOf(object));
+      demand("update", nameOf(object));
       return await verbs.update(object, { signal, fieldManager, ...request });
     },
     patch: async (ref, patch, request) => {
-      require("patch", ref.name);
+      demand("patch", ref.name);
       return await verbs.patch(ref, patch, { signal, fieldManager, ...request });
     },
     apply: async (object, request) => {
-      require("patch", nameOf(object));
+      demand("patch", nameOf(object));
       return await verbs.apply(object, { signal, fieldManager, ...request });
     },
     delete: async (ref, request) => {
-      require("delete", ref.name);
+      demand("delete", ref.name);
       return await verbs.delete(ref, { signal, ...request });
     },
     deleteAll: async (request) => {
-      require("deletecollection");
+      demand("deletecollection");
       await verbs.deleteAll({ signal, ...request });
     },
     watch: ((request) => {
-      require("watch");
+      demand("watch");
       return verbs.watch({ signal, ...request });
     }) as KindClient<K>["watch"],
     reflect: ((request) => {
-      require("watch");
+      demand("watch");
       return verbs.reflect({ signal, ...request });
     }) as KindClient<K>["reflect"],
     subresource: (name) => grantedSubresource(options, kind, name),
@@ -82,29 +82,29 @@ export function grantedSubresource<K extends AnyKind>(
 ): SubresourceClient<K> {
   const { client, permissions, check, signal, fieldManager } = options;
   const verbs = client.kind(kind).subresource(subresource);
-  const require = (verb: Verb, name?: string) => {
+  const demand = (verb: Verb, name?: string) => {
     check();
     permissions.require(verb, kind, subresource, name);
   };
   return {
     get: async (ref, request) => {
-      require("get", ref.name);
+      demand("get", ref.name);
       return await verbs.get(ref, { signal, ...request });
     },
     create: async (ref, body, request) => {
-      require("create", ref.name);
+      demand("create", ref.name);
       return await verbs.create(ref, body, { signal, fieldManager, ...request });
     },
     update: async (object, request) => {
-      require("update", nameOf(object));
+      demand("update", nameOf(object));
       return await verbs.update(object, { signal, fieldManager, ...request });
     },
     patch: async (ref, patch, request) => {
-      require("patch", ref.name);
+      demand("patch", ref.name);
       return await verbs.patch(ref, patch, { signal, fieldManager, ...request });
     },
     apply: async (object, request) => {
-      require("patch", nameOf(object));
+      demand("patch", nameOf(object));
       return await verbs.apply(object, { signal, fieldManager, ...request });
     },
   };

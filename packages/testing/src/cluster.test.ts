@@ -7,7 +7,10 @@ import { Memcached, memcached } from "./memcached.fixture.ts";
 
 const ref = { namespace: "default", name: "a" };
 
-async function create(c: Awaited<ReturnType<typeof cluster>>, spec: { size?: number; extra?: string[] } = {}) {
+async function create(
+  c: Awaited<ReturnType<typeof cluster>>,
+  spec: { size?: number; extra?: string[] } = {},
+) {
   return await c.client.kind(Memcached).create({ metadata: ref, spec });
 }
 
@@ -75,7 +78,9 @@ describe("faults", () => {
         await c.converges();
         if (n === 1) total = Math.min(c.writes.length, 8);
         expect(await c.client.kind(Deployment).find(ref)).toBeDefined();
-        expect((await c.client.kind(ConfigMap).list({ labels: "keelson.dev/controller" })).items).toHaveLength(1);
+        expect(
+          (await c.client.kind(ConfigMap).list({ labels: "keelson.dev/controller" })).items,
+        ).toHaveLength(1);
       }
     });
   }

@@ -237,9 +237,3 @@ async function install(
 function hasCrd(kind: AnyKind): kind is AnyKind & { crd(): CustomResourceDefinitionObject } {
   return "crd" in kind;
 }
-
-/** `Deployment.apps default/web`, for messages. */
-export function describeObject(kind: AnyKind, object: Stored): string {
-  const { namespace, name } = object.metadata;
-  return `${groupKind(kind)} ${namespace ? `${namespace}/` : ""}${name}`;
-}

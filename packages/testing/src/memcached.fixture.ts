@@ -40,7 +40,9 @@ export const memcached = controller(Memcached, {
       },
       status: { configs: configs.size },
       outcome:
-        configs.size === object.spec.extra.length ? done() : waiting("Configuring", "configurations are made"),
+        configs.size === object.spec.extra.length
+          ? done()
+          : waiting("Configuring", "configurations are made"),
     };
   },
 });
