@@ -22,7 +22,12 @@ const longNumber = /(?:^|[:[,\s])-?\d{16}/;
 const integer = /^-?\d+$/;
 
 export function isRawNumber(value: unknown): value is RawNumber {
-  return typeof value === "object" && value !== null && json.isRawJSON(value);
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    (value as Partial<RawNumber>).rawJSON !== undefined &&
+    json.isRawJSON(value)
+  );
 }
 
 /** A number of any size: a `number` where that is exact, a raw number otherwise. */

@@ -28,8 +28,9 @@ import {
 import { displayPath, escapeHtml, type Path } from "./path.ts";
 import type { TypeRef } from "./schema.ts";
 import { reconcileWithSchema, withNamedFields } from "./schema-fields.ts";
-import { checkType, fieldsOf } from "./typed.ts";
+import type { ElementMemo } from "./typed.ts";
 import { type Comparison, compareTyped, noChange } from "./typed-compare.ts";
+import { checkedFieldsOf, checkType, fieldsOf } from "./typed-fields.ts";
 import { type MergeNotes, mergeTypedNoting } from "./typed-merge.ts";
 import { removeFields } from "./typed-remove.ts";
 
@@ -194,6 +195,9 @@ function ownersForUpdate(
 ): Owners {
   if (!resource.subresource) {
     const entries = managedFieldsOf(updated);
+    const stored = managedFieldsOf(live);
+    // Writers mostly send back what they read; the stored entries are likely known already.
+    if (stored !== undefined && deepEqual(entries, stored)) return decodeOrEmpty(stored);
     if (isReset(entries)) return new Map();
     const given = decodeOrEmpty(entries);
     if (given.size > 0) return given;
@@ -339,8 +343,8 @@ function recordUpdate(
   manager: string,
   now: Time,
 ): Owners {
-  checkObject(updated, resource.type, "failed to convert new object");
-  checkObject(live, resource.type, "failed to convert live object");
+  checkStored(updated, resource.type, "failed to convert new object");
+  checkStored(live, resource.type, "failed to convert live object");
   const versions = new Versions(resource);
   const settled = settle(resource, versions, live, updated, reconcile(versions, live, given), "", true);
   if ("conflicts" in settled) throw new Error("an update cannot conflict");
@@ -369,31 +373,33 @@ type Attempt =
 
 function attempt(request: ApplyRequest, live: JsonObject, given: Owners, force: boolean): Attempt {
   const { resource, config, now } = request;
-  checkObject(config, resource.type, "failed to create typed patch object", false);
-  checkObject(live, resource.type, "failed to create typed live object");
+  const memo: ElementMemo = new Map();
+  let fields = explain(config, "failed to create typed patch object", () =>
+    checkedFieldsOf(config, resource.type, memo),
+  );
+  checkStored(live, resource.type, "failed to create typed live object");
   const versions = new Versions(resource);
   const owners = reconcile(versions, live, given);
   const who = identity(resource, request.manager, "Apply");
   const id = managerId(who);
   const last = owners.get(id);
   const ignored = resource.resetFields?.get(resource.apiVersion);
-  let fields = fieldsOf(config, resource.type);
   if (ignored !== undefined) fields = fields.recursiveDifference(ignored);
   owners.set(id, { ...who, fields, ...(last?.time === undefined ? {} : { time: last.time }) });
 
-  const notes: MergeNotes = {};
+  const notes: MergeNotes = { memo };
   const merged = mergeTypedNoting(live, config, resource.type, notes) as JsonObject;
   // Applying the same fields again removes nothing; it is the common case and worth not walking.
+  const stripped = fields.difference(neverOwned);
   const again =
-    notes.hollow !== true &&
-    last?.apiVersion === resource.apiVersion &&
-    last.fields.equals(fields.difference(neverOwned));
+    notes.hollow !== true && last?.apiVersion === resource.apiVersion && last.fields.equals(stripped);
   let object = again ? merged : prune(resource, versions, merged, owners, last);
   if (object !== live && deepEqual(object, live)) object = live;
 
   const settled = settle(resource, versions, live, object, owners, id, force);
   if ("conflicts" in settled) return settled;
-  const kept = fields.difference(neverOwned);
+  // The set that was there keeps its text; an equal one would have to be written out again.
+  const kept = again ? last.fields : stripped;
   if (kept.isEmpty) settled.owners.delete(id);
   else {
     const time = object === live ? last?.time : now;
@@ -420,20 +426,36 @@ function prune(
   if (start === undefined) return merged;
 
   const lastNamed = withNamedFields(last.fields, start.type);
+  const named = new NamedFields();
   let pruned = removeFields(start.object, lastNamed, start.type) as JsonObject | null;
-  pruned = addBackOwned(versions, start.object, pruned ?? {}, last.apiVersion, owners);
+  pruned = addBackOwned(versions, named, start.object, pruned ?? {}, last.apiVersion, owners);
 
   const prunedAtLast = versions.at(pruned, last.apiVersion);
   if (prunedAtLast === undefined) return merged;
-  const before = withNamedFields(fieldsOf(start.object, start.type), start.type);
-  const after = withNamedFields(fieldsOf(prunedAtLast.object, start.type), start.type);
+  const before = named.of(start.object, start.type);
+  const after = named.of(prunedAtLast.object, start.type);
   const gone = before.difference(after).intersection(lastNamed);
   const result = removeFields(start.object, gone, start.type) as JsonObject;
   return versions.at(result, resource.apiVersion)?.object ?? result;
 }
 
+/** The fields of objects with their named parents, each object walked once. */
+class NamedFields {
+  readonly #known = new Map<JsonObject, FieldSet>();
+
+  of(object: JsonObject, type: TypeRef): FieldSet {
+    let fields = this.#known.get(object);
+    if (fields === undefined) {
+      fields = withNamedFields(fieldsOf(object, type), type);
+      this.#known.set(object, fields);
+    }
+    return fields;
+  }
+}
+
 function addBackOwned(
   versions: Versions,
+  named: NamedFields,
   merged: JsonObject,
   pruned: JsonObject,
   firstVersion: string,
@@ -453,10 +475,9 @@ function addBackOwned(
     const to = versions.at(pruned, version);
     if (from === undefined || to === undefined) continue;
     const { type } = from;
-    const mergedFields = withNamedFields(fieldsOf(from.object, type), type);
-    const prunedFields = withNamedFields(fieldsOf(to.object, type), type);
-    const keep = prunedFields.union(withNamedFields(owned.get(version) as FieldSet, type));
-    pruned = (removeFields(from.object, mergedFields.difference(keep), type) ?? {}) as JsonObject;
+    const keep = named.of(to.object, type).union(withNamedFields(owned.get(version) as FieldSet, type));
+    const gone = named.of(from.object, type).difference(keep);
+    pruned = (removeFields(from.object, gone, type) ?? {}) as JsonObject;
     merged = from.object;
   }
   return pruned;
@@ -478,9 +499,14 @@ function displayKind(apiVersion: string, kind: string): string {
   return `${group}/${version}, Kind=${kind}`;
 }
 
-function checkObject(object: JsonObject, type: TypeRef, doing: string, allowDuplicates = true): void {
+function checkStored(object: JsonObject, type: TypeRef, doing: string): void {
+  explain(object, doing, () => checkType(object, type, { allowDuplicates: true }));
+}
+
+/** Says which object a type error is about, in the API server's words. */
+function explain<T>(object: JsonObject, doing: string, run: () => T): T {
   try {
-    checkType(object, type, { allowDuplicates });
+    return run();
   } catch (error) {
     if (!(error instanceof MergeError)) throw error;
     const { name = "", namespace = "" } = (object.metadata ?? {}) as { name?: string; namespace?: string };

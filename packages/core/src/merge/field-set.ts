@@ -4,12 +4,13 @@ import { MergeError } from "./errors.ts";
 import { canonicalElement, compareElements, displayPath, type Path, type PathElement } from "./path.ts";
 
 /** Whether the element itself is in the set, and what is in the set below it. */
-interface Node {
+export interface FieldSetNode {
   readonly member: boolean;
   readonly below: FieldSet | undefined;
 }
 
-const leaf: Node = Object.freeze({ member: true, below: undefined });
+/** A member with nothing below it. */
+export const leafNode: FieldSetNode = Object.freeze({ member: true, below: undefined });
 const decoded = new WeakMap<object, FieldSet>();
 
 /**
@@ -21,11 +22,11 @@ const decoded = new WeakMap<object, FieldSet>();
 export class FieldSet {
   static readonly empty = new FieldSet(new Map());
 
-  readonly #nodes: ReadonlyMap<PathElement, Node>;
+  readonly #nodes: ReadonlyMap<PathElement, FieldSetNode>;
   #json: JsonObject | undefined;
   #size: number | undefined;
 
-  private constructor(nodes: ReadonlyMap<PathElement, Node>) {
+  private constructor(nodes: ReadonlyMap<PathElement, FieldSetNode>) {
     this.#nodes = nodes;
   }
 
@@ -37,7 +38,7 @@ export class FieldSet {
   }
 
   /** Only for builders: takes the map over. */
-  static adopt(nodes: ReadonlyMap<PathElement, Node>): FieldSet {
+  static adopt(nodes: ReadonlyMap<PathElement, FieldSetNode>): FieldSet {
     return nodes.size === 0 ? FieldSet.empty : new FieldSet(nodes);
   }
 
@@ -66,7 +67,7 @@ export class FieldSet {
     const out: JsonObject = {};
     if (self && this.#nodes.size > 0) out["."] = emptyObject;
     for (const element of this.#sorted()) {
-      const node = this.#nodes.get(element) as Node;
+      const node = this.#nodes.get(element) as FieldSetNode;
       out[element] = node.below === undefined ? emptyObject : node.below.#encode(node.member);
     }
     return Object.freeze(out);
@@ -93,7 +94,7 @@ export class FieldSet {
   has(path: Path): boolean {
     let set: FieldSet = this;
     for (let i = 0; i < path.length; i++) {
-      const node: Node | undefined = set.#nodes.get(path[i] as PathElement);
+      const node: FieldSetNode | undefined = set.#nodes.get(path[i] as PathElement);
       if (node === undefined) return false;
       if (i === path.length - 1) return node.member;
       if (node.below === undefined) return false;
@@ -145,7 +146,7 @@ export class FieldSet {
   union(other: FieldSet): FieldSet {
     if (this === other || other.isEmpty) return this;
     if (this.isEmpty) return other;
-    let out: Map<PathElement, Node> | undefined;
+    let out: Map<PathElement, FieldSetNode> | undefined;
     for (const [element, node] of other.#nodes) {
       const mine = this.#nodes.get(element);
       if (mine === node) continue;
@@ -165,7 +166,7 @@ export class FieldSet {
 
   intersection(other: FieldSet): FieldSet {
     if (this === other || this.isEmpty) return this;
-    const out = new Map<PathElement, Node>();
+    const out = new Map<PathElement, FieldSetNode>();
     let same = true;
     for (const [element, node] of this.#nodes) {
       const its = other.#nodes.get(element);
@@ -193,7 +194,7 @@ export class FieldSet {
 
   #subtract(other: FieldSet, recursive: boolean): FieldSet {
     if (this.isEmpty || other.isEmpty) return this;
-    let out: Map<PathElement, Node> | undefined;
+    let out: Map<PathElement, FieldSetNode> | undefined;
     for (const [element, its] of other.#nodes) {
       const node = this.#nodes.get(element);
       if (node === undefined) continue;
@@ -215,9 +216,9 @@ export class FieldSet {
 
   /** The members that have no members below them. */
   leaves(): FieldSet {
-    const out = new Map<PathElement, Node>();
+    const out = new Map<PathElement, FieldSetNode>();
     for (const [element, node] of this.#nodes) {
-      out.set(element, node.below === undefined ? leaf : makeNode(false, node.below.leaves()));
+      out.set(element, node.below === undefined ? leafNode : makeNode(false, node.below.leaves()));
     }
     return FieldSet.adopt(out);
   }
@@ -233,7 +234,7 @@ export class FieldSet {
       below: FieldSet | undefined,
     ) => { member: boolean; below: FieldSet | undefined },
   ): FieldSet {
-    let out: Map<PathElement, Node> | undefined;
+    let out: Map<PathElement, FieldSetNode> | undefined;
     for (const [element, node] of this.#nodes) {
       const changed = change(element, node.member, node.below);
       const below = changed.below === undefined ? undefined : prune(changed.below);
@@ -253,32 +254,28 @@ export class FieldSet {
 
 const emptyObject: JsonObject = Object.freeze({});
 
-function makeNode(member: boolean, below: FieldSet | undefined): Node {
-  return member && below === undefined ? leaf : { member, below };
+export function makeNode(member: boolean, below: FieldSet | undefined): FieldSetNode {
+  return member && below === undefined ? leafNode : { member, below };
 }
 
 function prune(set: FieldSet): FieldSet | undefined {
   return set.isEmpty ? undefined : set;
 }
 
-/** Collects paths into a {@link FieldSet}. Each level is built once, by the walk that visits it. */
+/** Collects paths into a {@link FieldSet}. */
 export class FieldSetBuilder {
   readonly #members = new Set<PathElement>();
   readonly #below = new Map<PathElement, FieldSetBuilder>();
-  readonly #ready = new Map<PathElement, FieldSet>();
 
+  /** The empty path is ignored: nobody owns a whole object. */
   insert(path: Path): void {
     if (path.length === 0) return;
     let builder: FieldSetBuilder = this;
-    for (let i = 0; i < path.length - 1; i++) builder = builder.descend(path[i] as PathElement);
-    builder.add(path[path.length - 1] as PathElement);
+    for (let i = 0; i < path.length - 1; i++) builder = builder.#descend(path[i] as PathElement);
+    builder.#members.add(path[path.length - 1] as PathElement);
   }
 
-  add(element: PathElement): void {
-    this.#members.add(element);
-  }
-
-  descend(element: PathElement): FieldSetBuilder {
+  #descend(element: PathElement): FieldSetBuilder {
     let below = this.#below.get(element);
     if (below === undefined) {
       below = new FieldSetBuilder();
@@ -287,33 +284,22 @@ export class FieldSetBuilder {
     return below;
   }
 
-  /** Adds a finished set below an element. */
-  attach(element: PathElement, set: FieldSet): void {
-    if (set.isEmpty) return;
-    const other = this.#ready.get(element);
-    this.#ready.set(element, other === undefined ? set : other.union(set));
-  }
-
   build(): FieldSet {
-    const nodes = new Map<PathElement, Node>();
-    for (const element of this.#members) nodes.set(element, leaf);
-    const put = (element: PathElement, set: FieldSet) => {
-      if (set.isEmpty) return;
-      const node = nodes.get(element);
-      const below = node?.below === undefined ? set : node.below.union(set);
-      nodes.set(element, { member: node?.member === true, below });
-    };
-    for (const [element, set] of this.#ready) put(element, set);
-    for (const [element, builder] of this.#below) put(element, builder.build());
+    if (this.#members.size === 0 && this.#below.size === 0) return FieldSet.empty;
+    const nodes = new Map<PathElement, FieldSetNode>();
+    for (const element of this.#members) nodes.set(element, leafNode);
+    for (const [element, builder] of this.#below) {
+      nodes.set(element, { member: this.#members.has(element), below: builder.build() });
+    }
     return FieldSet.adopt(nodes);
   }
 }
 
-function decode(fields: JsonValue): Node {
+function decode(fields: JsonValue): FieldSetNode {
   if (typeof fields !== "object" || fields === null || Array.isArray(fields)) {
     throw new MergeError("BadManagedFields", "cannot read fieldsV1: expected an object");
   }
-  const nodes = new Map<PathElement, Node>();
+  const nodes = new Map<PathElement, FieldSetNode>();
   let self = false;
   for (const text in fields) {
     if (text === ".") {
@@ -329,5 +315,5 @@ function decode(fields: JsonValue): Node {
       previous === undefined ? node : makeNode(previous.member || node.member, node.below ?? previous.below),
     );
   }
-  return nodes.size === 0 ? leaf : { member: self, below: FieldSet.adopt(nodes) };
+  return nodes.size === 0 ? leafNode : { member: self, below: FieldSet.adopt(nodes) };
 }

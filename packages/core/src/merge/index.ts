@@ -80,7 +80,7 @@ export {
   zeroObject,
 } from "./schema.ts";
 export { applyStrategicPatch } from "./strategic.ts";
-export { checkType, fieldsOf } from "./typed.ts";
 export { type Comparison, compareTyped } from "./typed-compare.ts";
+export { checkType, fieldsOf } from "./typed-fields.ts";
 export { mergeTyped } from "./typed-merge.ts";
 export { extractFields, removeFields } from "./typed-remove.ts";

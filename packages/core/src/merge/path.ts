@@ -13,8 +13,18 @@ import { MergeError } from "./errors.ts";
 export type PathElement = string;
 export type Path = readonly PathElement[];
 
+const fieldElements = new Map<string, PathElement>();
+const remembered = 20_000;
+
+/** The same few names occur over and over: their elements are made once, so that sets need not hash them again. */
 export function fieldElement(name: string): PathElement {
-  return `f:${name}`;
+  let element = fieldElements.get(name);
+  if (element === undefined) {
+    element = `f:${name}`;
+    if (fieldElements.size >= remembered) fieldElements.clear();
+    fieldElements.set(name, element);
+  }
+  return element;
 }
 
 /** An item of a keyed list. `keys` are the key fields that are present; their order does not matter. */
@@ -40,8 +50,11 @@ export function indexElement(index: number): PathElement {
 const html = /[<>&\u2028\u2029]/g;
 const hasHtml = /[<>&\u2028\u2029]/;
 
+const plainText = /^[\w .:/@-]*$/;
+
 /** JSON as the API server writes a value inside an element: with `<`, `>` and `&` escaped. */
-function scalarText(value: JsonValue): string {
+export function scalarText(value: JsonValue): string {
+  if (typeof value === "string" && plainText.test(value)) return `"${value}"`;
   if (typeof value === "object" && value !== null) return escapeHtml(sortedText(value));
   const text = JSON.stringify(value);
   return typeof value === "string" && hasHtml.test(text) ? escapeHtml(text) : text;
@@ -69,7 +82,6 @@ export type ElementContent =
   | { readonly kind: "index"; readonly index: number };
 
 const parsed = new Map<PathElement, ElementContent>();
-const parsedLimit = 20_000;
 
 /** Reads an element. Keys and values are remembered, since the same few occur over and over. */
 export function elementContent(element: PathElement): ElementContent {
@@ -77,7 +89,7 @@ export function elementContent(element: PathElement): ElementContent {
   const known = parsed.get(element);
   if (known !== undefined) return known;
   const content = parseElement(element);
-  if (parsed.size >= parsedLimit) parsed.clear();
+  if (parsed.size >= remembered) parsed.clear();
   parsed.set(element, content);
   return content;
 }
@@ -134,7 +146,7 @@ export function canonicalElement(text: string): PathElement | undefined {
           cause,
         });
       }
-      if (canonical.size >= parsedLimit) canonical.clear();
+      if (canonical.size >= remembered) canonical.clear();
       canonical.set(text, element);
       return element;
     }

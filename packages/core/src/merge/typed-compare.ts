@@ -5,7 +5,7 @@ import { MergeError } from "./errors.ts";
 import { FieldSet, FieldSetBuilder } from "./field-set.ts";
 import { displayPath, fieldElement, type PathElement } from "./path.ts";
 import { type Atom, type ListType, type MapType, type TypeRef, typeOfField } from "./schema.ts";
-import { deduceAtom, formOf, isEmptyMap, isMap, itemElement, type Value } from "./typed.ts";
+import { deduceAtom, formOf, isEmptyMap, isMap, itemElement, itemElementIfAny, type Value } from "./typed.ts";
 
 /** No path is in more than one of the three. */
 export interface Comparison {
@@ -109,10 +109,28 @@ class CompareWalk {
   }
 
   #lists(list: ListType, before: JsonValue[], after: JsonValue[]): void {
+    if (this.#inPairs(list, before, after)) return;
     const left = this.#group(list, before);
     const right = this.#group(list, after);
     for (const [element, items] of left) this.#items(list, element, items, right.get(element) ?? []);
     for (const [element, items] of right) if (!left.has(element)) this.#items(list, element, [], items);
+  }
+
+  /** Lists with the same items in the same order, each once, compare item by item; most lists do. */
+  #inPairs(list: ListType, before: JsonValue[], after: JsonValue[]): boolean {
+    if (before.length !== after.length) return false;
+    const elements: PathElement[] = [];
+    for (let i = 0; i < before.length; i++) {
+      const element = itemElementIfAny(list, before[i] as JsonValue);
+      if (element === undefined) return false;
+      if (before[i] !== after[i] && itemElementIfAny(list, after[i] as JsonValue) !== element) return false;
+      elements.push(element);
+    }
+    if (new Set(elements).size !== elements.length) return false;
+    for (let i = 0; i < before.length; i++) {
+      this.#below(elements[i] as PathElement, before[i], after[i], list.element);
+    }
+    return true;
   }
 
   /** Items that occur several times are compared as one leaf. */

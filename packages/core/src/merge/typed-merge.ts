@@ -3,7 +3,15 @@ import { setKey } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
 import type { PathElement } from "./path.ts";
 import { type Atom, type ListType, type MapType, type TypeRef, typeOfField } from "./schema.ts";
-import { deduceAtom, formOf, isEmptyMap, isMap, itemElement, type Value } from "./typed.ts";
+import {
+  deduceAtom,
+  type ElementMemo,
+  formOf,
+  isEmptyMap,
+  isMap,
+  itemElements,
+  type Value,
+} from "./typed.ts";
 
 /**
  * The live value with the configuration laid over it: nothing is removed, leaves of the configuration win,
@@ -19,6 +27,8 @@ export function mergeTyped(live: Value, config: Value, type: TypeRef): Value {
 export interface MergeNotes {
   /** Somewhere the configuration is null or `{}` where the live object has content that stays. */
   hollow?: boolean;
+  /** Elements of the configuration's lists, where they are known already. */
+  readonly memo?: ElementMemo;
 }
 
 /** As {@link mergeTyped}, with notes. */
@@ -99,20 +109,40 @@ function mergeMaps(
   return out ?? live;
 }
 
-interface Indexed {
-  readonly elements: readonly PathElement[];
-  /** A duplicated item is never merged with anything: it maps to null. */
-  readonly items: ReadonlyMap<PathElement, JsonValue>;
+/** Items by element. A duplicated item is never merged with anything: it maps to null. */
+function indexItems(
+  elements: readonly PathElement[],
+  values: readonly JsonValue[],
+): ReadonlyMap<PathElement, JsonValue> {
+  const items = new Map<PathElement, JsonValue>();
+  for (let i = 0; i < elements.length; i++) {
+    const element = elements[i] as PathElement;
+    items.set(element, items.has(element) ? null : (values[i] as JsonValue));
+  }
+  return items;
 }
 
-function indexItems(list: ListType, values: readonly JsonValue[]): Indexed {
-  const items = new Map<PathElement, JsonValue>();
-  const elements = values.map((value) => {
-    const element = itemElement(list, value);
-    items.set(element, items.has(element) ? null : value);
-    return element;
-  });
-  return { elements, items };
+/** Most applies name the very items that are there, in their order: then they merge in pairs. */
+function mergeInPairs(
+  list: ListType,
+  live: readonly JsonValue[],
+  config: readonly JsonValue[],
+  notes: MergeNotes,
+): Value {
+  let out: JsonValue[] | undefined;
+  for (let i = 0; i < live.length; i++) {
+    const merged = merge(live[i], config[i], list.element.atom, notes);
+    if (merged === live[i]) continue;
+    out ??= [...live];
+    out[i] = merged as JsonValue;
+  }
+  return out ?? (live as JsonValue[]);
+}
+
+function sameElements(a: readonly PathElement[], b: readonly PathElement[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
 }
 
 /**
@@ -125,9 +155,13 @@ function mergeLists(
   config: readonly JsonValue[],
   notes: MergeNotes,
 ): Value {
-  const left = indexItems(list, live);
-  const right = indexItems(list, config);
-  const shared = right.elements.filter((element) => left.items.has(element));
+  const leftElements = itemElements(list, live);
+  const rightElements = itemElements(list, config, notes.memo);
+  // The configuration has no duplicates, so neither has a live list with its elements.
+  if (sameElements(leftElements, rightElements)) return mergeInPairs(list, live, config, notes);
+  const left = indexItems(leftElements, live);
+  const right = indexItems(rightElements, config);
+  const shared = rightElements.filter((element) => left.has(element));
   const taken = new Set<PathElement>();
   const out: JsonValue[] = [];
   const push = (value: Value) => {
@@ -135,29 +169,29 @@ function mergeLists(
   };
   const takeConfig = (element: PathElement) => {
     taken.add(element);
-    push(merge(left.items.get(element), right.items.get(element), list.element.atom, notes));
+    push(merge(left.get(element), right.get(element), list.element.atom, notes));
   };
   let nextShared = 0;
   let l = 0;
   let r = 0;
   while (l < live.length || r < config.length) {
     if (l < live.length && r < config.length) {
-      const element = left.elements[l] as PathElement;
-      if (element === right.elements[r]) {
+      const element = leftElements[l] as PathElement;
+      if (element === rightElements[r]) {
         takeConfig(element);
         l++;
         r++;
         nextShared++;
         continue;
       }
-      if (right.items.has(element) && nextShared < shared.length && shared[nextShared] !== element) {
+      if (right.has(element) && nextShared < shared.length && shared[nextShared] !== element) {
         l++;
         continue;
       }
     }
     if (l < live.length) {
-      const element = left.elements[l] as PathElement;
-      if (!right.items.has(element)) {
+      const element = leftElements[l] as PathElement;
+      if (!right.has(element)) {
         push(merge(live[l], undefined, list.element.atom, notes));
         l++;
         continue;
@@ -165,7 +199,7 @@ function mergeLists(
       if (taken.has(element)) l++;
     }
     if (r < config.length) {
-      const element = right.elements[r] as PathElement;
+      const element = rightElements[r] as PathElement;
       takeConfig(element);
       r++;
       if (nextShared < shared.length && shared[nextShared] === element) nextShared++;
