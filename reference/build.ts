@@ -35,6 +35,7 @@ async function main(names: readonly string[]): Promise<void> {
   await requireGo(absent);
   // A build takes every core for minutes; whatever a person does meanwhile comes first.
   setPriority(10);
+  console.log(`building into ${cacheDirectory(process.env)}; the first time, Kubernetes takes some ten minutes`);
   for (const release of absent) await buildOnce(release);
 }
 
@@ -91,7 +92,7 @@ async function buildInto(release: Release, target: string): Promise<void> {
     const ldflags = await linkerFlags(release);
     for (const [index, program] of release.programs.entries()) {
       const step = `${program.name} (${index + 1} of ${release.programs.length})`;
-      say(release, index === 0 ? `building ${step}; the first takes minutes` : `building ${step}`);
+      say(release, `building ${step}`);
       const begun = Date.now();
       const path = join(work, "bin", program.name);
       const flags = ["-trimpath", "-buildvcs=false", "-mod=readonly", "-ldflags", ldflags];
