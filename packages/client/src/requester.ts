@@ -1,5 +1,14 @@
 /** One request from its settings to its JSON: timeouts, retries, and errors that say what we were doing. */
-import type { Clock, HttpHeaders, HttpPort, HttpResponse, JsonValue, Random, Status } from "@keelson/core";
+import {
+  type Clock,
+  type HttpHeaders,
+  type HttpPort,
+  type HttpResponse,
+  type JsonValue,
+  parseJson,
+  type Random,
+  type Status,
+} from "@keelson/core";
 import { Backoff, pause } from "./backoff.ts";
 import type { Client } from "./client.ts";
 import { ApiError, ClientError, isUnsent } from "./errors.ts";
@@ -63,7 +72,7 @@ export class Requester {
   async text(call: Call): Promise<JsonValue> {
     const text = (await this.bytes(call)).toString("utf8");
     try {
-      return JSON.parse(text) as JsonValue;
+      return parseJson(text);
     } catch {
       return text;
     }
@@ -284,7 +293,7 @@ export async function collect(response: HttpResponse, most = Number.POSITIVE_INF
 
 function parseBody(bytes: Buffer, call: Call): JsonValue {
   try {
-    return JSON.parse(bytes.toString("utf8")) as JsonValue;
+    return parseJson(bytes.toString("utf8"));
   } catch (cause) {
     const begin = JSON.stringify(bytes.toString("utf8", 0, 80));
     throw new ClientError(

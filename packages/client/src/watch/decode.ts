@@ -1,8 +1,8 @@
 /** From the bytes of a watch line or a list item to an object. */
 import { isAscii } from "node:buffer";
-import type { AnyKind, JsonObject, KubeObject, Status } from "@keelson/core";
-import { apiVersionOf } from "@keelson/core";
+import { type AnyKind, apiVersionOf, type KubeObject, parseJson, type Status } from "@keelson/core";
 import { ClientError } from "../errors.ts";
+import { cutManagedFields } from "./managed-fields.ts";
 
 export interface DecodeOptions {
   readonly kind: AnyKind;
@@ -31,7 +31,7 @@ const changes: Readonly<Record<string, "added" | "modified" | "deleted">> = {
 
 /** Decodes one line. Throws `InvalidResponse` for anything that is no watch event. */
 export function decodeEvent(line: Buffer, options: DecodeOptions): DecodedEvent {
-  const event = parse(line) as { type?: unknown; object?: unknown };
+  const event = parse(line, options, '"object":') as { type?: unknown; object?: unknown };
   const object = event.object;
   if (typeof event.type !== "string" || typeof object !== "object" || object === null) throw notAnEvent(line);
   const type = changes[event.type];
@@ -43,7 +43,7 @@ export function decodeEvent(line: Buffer, options: DecodeOptions): DecodedEvent 
 
 /** Decodes one item of a list, which may lack the kind that its list already named. */
 export function decodeItem(item: Buffer, options: DecodeOptions): KubeObject {
-  return trim(parse(item) as KubeObject, options);
+  return trim(parse(item, options, "") as KubeObject, options);
 }
 
 function bookmark(object: KubeObject, line: Buffer): DecodedEvent {
@@ -76,10 +76,10 @@ function trimMetadata(object: KubeObject, options: DecodeOptions): KubeObject["m
 }
 
 /** One-byte text is cheaper to make and to parse, and right for ASCII only. */
-function parse(bytes: Buffer): unknown {
+function parse(bytes: Buffer, options: DecodeOptions, opening: '"object":' | ""): unknown {
   const text = bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
   try {
-    return JSON.parse(text) as JsonObject;
+    return parseJson((options.dropManagedFields && cutManagedFields(text, opening)) || text);
   } catch (cause) {
     throw new ClientError(
       "InvalidResponse",
