@@ -35,7 +35,9 @@ async function main(names: readonly string[]): Promise<void> {
   await requireGo(absent);
   // A build takes every core for minutes; whatever a person does meanwhile comes first.
   setPriority(10);
-  console.log(`building into ${cacheDirectory(process.env)}; the first time, Kubernetes takes some ten minutes`);
+  console.log(
+    `building into ${cacheDirectory(process.env)}; the first time, Kubernetes takes some ten minutes`,
+  );
   for (const release of absent) await buildOnce(release);
 }
 
