@@ -23,7 +23,9 @@ export class FieldSet {
   static readonly empty = new FieldSet(new Map());
 
   readonly #nodes: ReadonlyMap<PathElement, FieldSetNode>;
+  /** Written forms, without and with the mark that says the set's own path is a member. */
   #json: JsonObject | undefined;
+  #jsonWithSelf: JsonObject | undefined;
   #size: number | undefined;
 
   private constructor(nodes: ReadonlyMap<PathElement, FieldSetNode>) {
@@ -63,12 +65,18 @@ export class FieldSet {
     return this.#json;
   }
 
+  /** Sets share their branches, so most of a changed set is written already. */
+  #toJsonWithSelf(): JsonObject {
+    this.#jsonWithSelf ??= this.#encode(true);
+    return this.#jsonWithSelf;
+  }
+
   #encode(self: boolean): JsonObject {
     const out: JsonObject = {};
-    if (self && this.#nodes.size > 0) out["."] = emptyObject;
+    if (self) out["."] = emptyObject;
     for (const element of this.#sorted()) {
-      const node = this.#nodes.get(element) as FieldSetNode;
-      out[element] = node.below === undefined ? emptyObject : node.below.#encode(node.member);
+      const { member, below } = this.#nodes.get(element) as FieldSetNode;
+      out[element] = below === undefined ? emptyObject : member ? below.#toJsonWithSelf() : below.toJson();
     }
     return Object.freeze(out);
   }
