@@ -93,5 +93,5 @@ function resourceOf(kind: AnyKind, subresource: string | undefined): string {
 }
 
 function ruleKey(rule: PolicyRule): string {
-  return [rule.apiGroups[0], rule.resources.join(","), rule.resourceNames?.join(",") ?? ""].join("|");
+  return [rule.apiGroups[0], rule.resources.join(","), rule.resourceNames?.join(",") ?? ""].join("\u0000");
 }

@@ -2,7 +2,7 @@
 
 import { type Client, createClient } from "@keelson/client";
 import { apiServer } from "@keelson/cluster/apiserver";
-import { type AnyKind, groupKind, type HttpPort, type Stored } from "@keelson/core";
+import type { AnyKind, HttpPort } from "@keelson/core";
 import { CustomResourceDefinition } from "@keelson/core/kinds";
 import {
   type AnyController,

@@ -1,0 +1,42 @@
+import { describe, expect, test } from "vitest";
+import { evaluateCron } from "./cron.ts";
+
+const at = (text: string) => new Date(`2026-03-01T${text}Z`);
+
+describe("a cron expression", () => {
+  test("is not due before its first time, and says when that is", () => {
+    const result = evaluateCron("0 * * * *", { since: at("10:05:00"), nowMs: at("10:59:59").getTime() });
+    expect(result).toEqual({ missed: 0, next: at("11:00:00") });
+  });
+
+  test("is due at its newest time, and counts those that were missed before it", () => {
+    const result = evaluateCron("0 * * * *", { since: at("10:05:00"), nowMs: at("13:10:00").getTime() });
+    expect(result).toEqual({ due: at("13:00:00"), missed: 2, next: at("14:00:00") });
+  });
+
+  test("is not due again for the time that was last acted on", () => {
+    const result = evaluateCron("0 * * * *", { since: at("13:00:00"), nowMs: at("13:10:00").getTime() });
+    expect(result.due).toBeUndefined();
+  });
+
+  test("follows its time zone, through a change of the clocks", () => {
+    const since = new Date("2026-03-28T12:00:00Z");
+    const result = evaluateCron("30 3 * * *", {
+      since,
+      timeZone: "Europe/Berlin",
+      nowMs: new Date("2026-03-29T12:00:00Z").getTime(),
+    });
+    expect(result.due).toEqual(new Date("2026-03-29T01:30:00Z"));
+  });
+
+  test("finds its newest time also after an absence of years", () => {
+    const since = new Date("2000-01-01T00:00:00Z");
+    const result = evaluateCron("* * * * *", { since, nowMs: at("10:00:30").getTime() });
+    expect(result.due).toEqual(at("10:00:00"));
+    expect(result.next).toEqual(at("10:01:00"));
+  });
+
+  test("that makes no sense is refused", () => {
+    expect(() => evaluateCron("every day", { since: at("10:00:00"), nowMs: 0 })).toThrow();
+  });
+});

@@ -1,0 +1,74 @@
+/** The lease in its own thread, against a server of its own process: nothing here can run under virtual time. */
+import { locateKubernetes } from "@keelson/reference/locate";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { leaseTimings } from "../src/lease.ts";
+import { LeaseThread } from "../src/lease-thread.ts";
+import { silentLogger } from "../src/log.ts";
+import { type ApiServerUnderTest, eventually, servers } from "./servers.ts";
+
+const reference = locateKubernetes();
+const timings = leaseTimings({
+  leaseMs: 3_000,
+  renewDeadlineMs: 1_800,
+  renewEveryMs: 400,
+  writeTimeoutMs: 1_000,
+});
+
+/** Keeps this thread's event loop from turning. */
+function block(ms: number): void {
+  const until = performance.now() + ms;
+  while (performance.now() < until);
+}
+
+describe.skipIf("missing" in reference)("a lease in its own thread", () => {
+  let server: ApiServerUnderTest;
+  beforeAll(async () => {
+    server = await (
+      servers.find(({ name }) => name === "kube-apiserver") as (typeof servers)[number]
+    ).start();
+  });
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]();
+  });
+
+  const thread = (name: string, identity: string, hangMs = 60_000) =>
+    new LeaseThread(
+      {
+        connect: { kubeconfig: server.kubeconfig as string },
+        name,
+        namespace: "default",
+        identity,
+        timings,
+        hangMs,
+      },
+      silentLogger,
+    );
+
+  test("survives an event loop that is blocked for longer than the lease", async () => {
+    const a = thread("blocked", "a");
+    await a.acquired;
+    const b = thread("blocked", "b");
+    await eventually(() => expect(b.holder).toBe("a"));
+    block(timings.leaseMs * 2);
+    expect(a.fence.mayWrite()).toBe(true);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(b.leading).toBe(false);
+    await a.stop();
+    expect(a.fence.mayWrite()).toBe(false);
+    await b.acquired;
+    await b.stop();
+  });
+
+  test("is given away for a thread that hangs, which cannot write when it comes back", async () => {
+    const a = thread("hanging", "a", 1_000);
+    await a.acquired;
+    const b = thread("hanging", "b");
+    await eventually(() => expect(b.holder).toBe("a"));
+    block(timings.leaseMs * 2);
+    expect(a.fence.mayWrite()).toBe(false);
+    await b.acquired;
+    expect((await a.lost).code).toBe("LeaseLost");
+    await a.stop();
+    await b.stop();
+  });
+});
