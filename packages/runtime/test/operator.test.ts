@@ -1,0 +1,131 @@
+/** The life of an operator: endpoints, metrics, signals, a deadline for the end. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { createClient } from "@keelson/client";
+import { apiServer } from "@keelson/cluster/apiserver";
+import { ConfigMap } from "@keelson/core/kinds";
+import { operator, rawController, silentLogger, watch } from "@keelson/runtime";
+import { describe, expect, test } from "vitest";
+import { eventually } from "./servers.ts";
+
+async function setup(reconcile: (key: string) => Promise<void>, shutdownMs = 20_000) {
+  const server = await apiServer();
+  const client = createClient({ http: server.http });
+  const copier = rawController({
+    name: "copier",
+    watches: { configs: watch(ConfigMap, { namespace: "default" }) },
+    reconcile,
+  });
+  const running = await operator({
+    controllers: [copier],
+    client,
+    log: silentLogger,
+    endpoints: { port: 0, host: "127.0.0.1" },
+    shutdownMs,
+  }).start();
+  const get = async (path: string) => {
+    const response = await fetch(`http://127.0.0.1:${running.port}${path}`);
+    return { status: response.status, body: await response.text() };
+  };
+  return { server, client, running, get };
+}
+
+describe("endpoints", () => {
+  test("tell health, readiness and metrics under the names that dashboards know", async () => {
+    let failures = 1;
+    const { client, running, get } = await setup(async () => {
+      if (failures-- > 0) throw new Error("once");
+    });
+    await client.kind(ConfigMap).create({ metadata: { namespace: "default", name: "a" } });
+    await eventually(async () => {
+      const { body } = await get("/metrics");
+      expect(body).toContain('controller_runtime_reconcile_total{controller="copier",result="success"} 1');
+      expect(body).toContain('controller_runtime_reconcile_errors_total{controller="copier"} 1');
+      expect(body).toContain('controller_runtime_max_concurrent_reconciles{controller="copier"} 4');
+      expect(body).toContain('workqueue_retries_total{name="copier",controller="copier"} 1');
+      expect(body).toContain('workqueue_depth{name="copier",controller="copier"} 0');
+      expect(body).toContain('leader_election_master_status{name="copier"} 1');
+      expect(body).toMatch(/rest_client_requests_total\{code="200",method="GET"\} \d+/);
+      expect(body).toContain('keelson_cache_objects{kind="ConfigMap"}');
+      for (const name of [
+        "controller_runtime_reconcile_time_seconds_bucket",
+        "controller_runtime_active_workers",
+        "workqueue_adds_total",
+        "workqueue_queue_duration_seconds_sum",
+        "workqueue_work_duration_seconds_count",
+        "workqueue_unfinished_work_seconds",
+        "workqueue_longest_running_processor_seconds",
+      ]) {
+        expect(body).toContain(name);
+      }
+    });
+    expect(await get("/healthz")).toEqual({ status: 200, body: "ok" });
+    expect(await get("/readyz")).toEqual({ status: 200, body: "ok" });
+    expect((await get("/other")).status).toBe(404);
+    await running.stop();
+    await expect(get("/healthz")).rejects.toThrow();
+  });
+});
+
+describe("the end", () => {
+  test("waits for what is under way", async () => {
+    let ended = false;
+    const gate = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
+    const { client, running, get } = await setup(async () => {
+      begun.resolve();
+      await gate.promise;
+      ended = true;
+    });
+    await client.kind(ConfigMap).create({ metadata: { namespace: "default", name: "a" } });
+    await begun.promise;
+    const stopped = running.stop();
+    expect(await get("/readyz")).toEqual({ status: 503, body: "the operator is stopping" });
+    expect(ended).toBe(false);
+    gate.resolve();
+    await stopped;
+    expect(ended).toBe(true);
+  });
+
+  test("does not wait for what never ends", async () => {
+    const begun = Promise.withResolvers<void>();
+    const { client, running } = await setup(async () => {
+      begun.resolve();
+      await new Promise(() => {});
+    }, 50);
+    await client.kind(ConfigMap).create({ metadata: { namespace: "default", name: "a" } });
+    await begun.promise;
+    await running.stop();
+  });
+
+  const script = fileURLToPath(new URL("./operator-process.ts", import.meta.url));
+  const start = (mode: string) =>
+    spawn(process.execPath, ["--conditions=keelson-source", script, mode], {
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+
+  test("comes with SIGTERM: the process stops in good order and leaves with 0", async () => {
+    const child = start("runs");
+    let output = "";
+    child.stdout.on("data", (chunk) => {
+      output += chunk;
+    });
+    await eventually(() => expect(output).toContain("caches are complete"), 20_000);
+    child.kill("SIGTERM");
+    const [code] = await once(child, "exit");
+    expect(output).toContain('"msg":"stopping"');
+    expect(code).toBe(0);
+  });
+
+  test("comes at once with 1 and a sentence when the operator cannot start", async () => {
+    const child = start("missing-kind");
+    let output = "";
+    child.stdout.on("data", (chunk) => {
+      output += chunk;
+    });
+    const [code] = await once(child, "exit");
+    expect(output).toContain("which the cluster does not serve");
+    expect(code).toBe(1);
+  });
+});
