@@ -3,7 +3,7 @@ import type { AnyKind, Clock, HttpHeaders, HttpPort, JsonValue, Random } from "@
 import type { Client, Impersonation, KindClient, RawRequest } from "./client.ts";
 import { Discovery } from "./discovery.ts";
 import { kindClient } from "./kind-client.ts";
-import { Requester } from "./requester.ts";
+import { Requester, type ServerWarning } from "./requester.ts";
 import { systemClock, systemRandom } from "./system.ts";
 
 export interface ClientConfig {
@@ -19,6 +19,8 @@ export interface ClientConfig {
   /** How often one request is sent again at most; 5 unless told. */
   readonly retries?: number;
   readonly userAgent?: string;
+  /** Told what the server warns of: deprecated versions, unknown fields. */
+  readonly onWarning?: (warning: ServerWarning) => void;
   readonly clock?: Clock;
   readonly random?: Random;
   /** Frees what stands behind `http`; called by `close()`. */
@@ -27,7 +29,7 @@ export interface ClientConfig {
 
 /** Makes a client. Nothing is sent before the first verb. */
 export function createClient(config: ClientConfig): Client {
-  const { http, impersonate, timeoutMs, retries } = config;
+  const { http, impersonate, timeoutMs, retries, onWarning } = config;
   const clock = config.clock ?? systemClock;
   const random = config.random ?? systemRandom;
   const namespace = config.namespace || "default";
@@ -36,7 +38,7 @@ export function createClient(config: ClientConfig): Client {
     "user-agent": config.userAgent ?? `keelson (${process.platform}; node ${process.versions.node})`,
     ...(impersonate ? impersonationHeaders(impersonate) : {}),
   };
-  const requester = new Requester({ http, clock, random, headers, timeoutMs, retries });
+  const requester = new Requester({ http, clock, random, headers, timeoutMs, retries, onWarning });
   const discovery = new Discovery(requester);
   return {
     http,

@@ -61,6 +61,7 @@ export type {
   RunResult,
   TerminalSize,
 } from "./pods/remote-process.ts";
+export type { ServerWarning } from "./requester.ts";
 export { systemClock, systemProcess, systemRandom, systemWorld } from "./system.ts";
 export type { Credential, Credentials, Transport, TransportSettings } from "./transport/transport.ts";
 export { compareResourceVersions } from "./watch/resource-version.ts";

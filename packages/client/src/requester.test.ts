@@ -47,6 +47,14 @@ describe("retries", () => {
     }
   });
 
+  it("leave it to the caller when a write was refused without a time to come back", async () => {
+    const { clock, http, configMaps } = start(failure(429, "TooManyRequests", "disruption budget"));
+    const created = outcome(configMaps.create(object));
+    await clock.advance(20_000);
+    expect((await created) as object).toMatchObject({ error: { code: 429 } });
+    expect(http.requests).toHaveLength(1);
+  });
+
   it("give up at once when the wait is longer than the time left", async () => {
     const { http, configMaps } = start(failure(429, "TooManyRequests", "busy", { "retry-after": "60" }));
     const { error } = (await outcome(configMaps.get(ref))) as { error: ApiError };
@@ -195,6 +203,22 @@ describe("errors", () => {
     await expect(configMaps.get(ref)).rejects.toThrow(
       'cannot get ConfigMap default/a: the answer is not JSON, it begins with "<html>hello"; is the server address that of a Kubernetes API server?',
     );
+  });
+});
+
+describe("warnings", () => {
+  it("are handed on with what we were doing", async () => {
+    const seen: unknown[] = [];
+    const http = new ScriptedHttp(
+      json(object, 200, { warning: '299 - "v1 is \\"old\\"", 299 - "unknown field"' }),
+    );
+    const client = createClient({ http, onWarning: (warning) => seen.push(warning) });
+    await client.kind(ConfigMap).get(ref);
+    const doing = "get ConfigMap default/a";
+    expect(seen).toEqual([
+      { text: 'v1 is "old"', doing },
+      { text: "unknown field", doing },
+    ]);
   });
 });
 

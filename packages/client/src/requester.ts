@@ -36,6 +36,14 @@ export interface RequesterSettings {
   readonly timeoutMs?: number;
   /** How often one request is sent again at most; 5 unless told, 0 for never. */
   readonly retries?: number;
+  readonly onWarning?: (warning: ServerWarning) => void;
+}
+
+/** What the server thinks of a request that it carried out: a deprecated version, an unknown field. */
+export interface ServerWarning {
+  readonly text: string;
+  /** What we were doing: `apply Service default/db`. */
+  readonly doing: string;
 }
 
 const defaultTimeoutMs = 30_000;
@@ -46,7 +54,7 @@ const budgetSize = 50;
 
 /**
  * Sends requests. Retried are: anything of which nothing was sent, reads that failed on the way, and whatever
- * the server turned away before working on it (429, and 503 with Retry-After). A write whose answer was lost is
+ * the server turned away before working on it (429 and 503 with Retry-After). A write whose answer was lost is
  * never sent again: it throws `OutcomeUnknown`.
  */
 export class Requester {
@@ -143,7 +151,7 @@ export class Requester {
   }
 
   async #send(call: Call, signal: AbortSignal, streaming: boolean): Promise<HttpResponse> {
-    return await this.settings.http.request({
+    const response = await this.settings.http.request({
       method: call.method,
       path: call.path,
       headers: this.#headers(call),
@@ -151,6 +159,11 @@ export class Requester {
       signal,
       streaming,
     });
+    if (this.settings.onWarning && response.headers.warning !== undefined) {
+      for (const text of warningsOf(response.headers.warning))
+        this.settings.onWarning({ text, doing: call.doing });
+    }
+    return response;
   }
 
   #headers(call: Call): HttpHeaders {
@@ -235,12 +248,17 @@ function isWrite(method: string): boolean {
   return method !== "GET" && method !== "HEAD" && method !== "OPTIONS";
 }
 
-/** Undefined when sending again could do harm or would be no use. */
+/** Answers to a read that the next try may not get. */
+const passing: ReadonlySet<number> = new Set([429, 500, 502, 503, 504]);
+
+/**
+ * Undefined when sending again could do harm or would be no use. A write that was refused without a word about
+ * when to come back (an eviction, by a disruption budget) is the caller's to decide on.
+ */
 function retryDelay(error: unknown, backoff: Backoff): number | undefined {
   if (error instanceof ApiError) {
-    const turnedAway = error.code === 429 || (error.code === 503 && error.retryAfterMs !== undefined);
-    const brokenRead =
-      !error.write && (error.code === 500 || error.code === 502 || error.code === 503 || error.code === 504);
+    const turnedAway = (error.code === 429 || error.code === 503) && error.retryAfterMs !== undefined;
+    const brokenRead = !error.write && passing.has(error.code);
     if (!turnedAway && !brokenRead) return undefined;
     return Math.max(backoff.next(), error.retryAfterMs ?? 0);
   }
@@ -270,6 +288,16 @@ export function statusOf(text: string, code: number): Status {
     // Not JSON: plain words from the server's router or a proxy, taken as they are.
   }
   return { status: "Failure", code, message: text.trim().slice(0, 1000) };
+}
+
+/** The texts of `299 - "text"`, of which one header may hold several. */
+function warningsOf(header: string | readonly string[]): string[] {
+  const lines = typeof header === "string" ? [header] : header;
+  return lines.flatMap((line) =>
+    [...line.matchAll(/\d{3} \S+ "((?:[^"\\]|\\.)*)"/g)].map((match) =>
+      (match[1] ?? "").replace(/\\(.)/g, "$1"),
+    ),
+  );
 }
 
 /** Only seconds: the API server never sends the date form. */

@@ -10,6 +10,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
+import { FakeClock, settle } from "../../test/fake-clock.ts";
 import { ConfigMap, configMap } from "../../test/kinds.ts";
 import { createClient } from "../create-client.ts";
 import { ClientError, isOutcomeUnknown } from "../errors.ts";
@@ -225,6 +226,71 @@ describe("transport", () => {
       for await (const _event of clientOf(address).watch()) void 0;
     })();
     await expect(watching).rejects.toMatchObject({ code: "ConnectionLost" });
+  });
+
+  it("finds a socket that went silent, and follows on from where it was", async () => {
+    const clock = new FakeClock();
+    const asked: string[] = [];
+    const { address } = await httpServer((request, response) => {
+      asked.push(request.url ?? "");
+      if (!request.url?.includes("watch=true")) {
+        response.end(JSON.stringify({ metadata: { resourceVersion: "5" }, items: [] }));
+        return;
+      }
+      const bookmark = { type: "BOOKMARK", object: { metadata: { resourceVersion: "7" } } };
+      response.write(`${JSON.stringify(bookmark)}\n`);
+    });
+    const client = createClient({ http: transport(address, { clock }), clock });
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const events = client.kind(ConfigMap).reflect({ initial: "list", signal: stop.signal });
+    const running = (async () => {
+      for await (const event of events) seen.push(event.type);
+    })();
+    await expect.poll(() => seen).toEqual(["restart", "synced", "bookmark"]);
+    await settle();
+    await clock.advance(149_999);
+    expect(asked).toHaveLength(2);
+    await clock.advance(1_000);
+    await expect.poll(() => seen.slice(3)).toEqual(["interrupted", "resumed", "bookmark"]);
+    expect(asked[2]).toContain("resourceVersion=7");
+    stop.abort();
+    await running;
+  });
+
+  it("follows on when the server restarts", async () => {
+    let served = 0;
+    const handler: Handler = (request, response) => {
+      if (!request.url?.includes("watch=true")) {
+        response.end(JSON.stringify({ metadata: { resourceVersion: "5" }, items: [] }));
+        return;
+      }
+      served++;
+      response.write(`${JSON.stringify({ type: "ADDED", object: configMap(`a${served}`, 5 + served) })}\n`);
+    };
+    const { server, address } = await httpServer(handler);
+    const { port } = server.address() as AddressInfo;
+    const client = createClient({ http: transport(address) });
+    const stop = new AbortController();
+    const seen: string[] = [];
+    const running = (async () => {
+      for await (const event of client.kind(ConfigMap).reflect({ initial: "list", signal: stop.signal })) {
+        seen.push("object" in event ? `${event.type} ${event.object.metadata.name}` : event.type);
+      }
+    })();
+    await expect.poll(() => seen).toEqual(["restart", "synced", "added a1"]);
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+    await expect.poll(() => seen).toContain("interrupted");
+    const again = createServer(handler).listen(port, "127.0.0.1");
+    cleanups.push(() => {
+      again.closeAllConnections();
+      again.close();
+    });
+    await expect.poll(() => seen, { timeout: 10_000 }).toContain("added a2");
+    expect(seen.filter((line) => line === "resumed")).toHaveLength(1);
+    stop.abort();
+    await running;
   });
 
   it("gives up on an answer that never comes, and frees the connection", async () => {

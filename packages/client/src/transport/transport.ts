@@ -179,26 +179,31 @@ class UndiciTransport implements Transport {
 
   /** Made once for all connections: reading the certificates again for each would cost more than its handshake. */
   async #secureContext(credential: Credential): Promise<SecureContext> {
-    const { createSecureContext } = await import("node:tls");
+    const [{ createSecureContext }, { X509Certificate }] = await Promise.all([
+      import("node:tls"),
+      import("node:crypto"),
+    ]);
     const { ca } = this.#settings;
-    const check = (what: string, options: Parameters<typeof createSecureContext>[0]) => {
+    const checked = <T>(what: string, make: () => T): T => {
       try {
-        return createSecureContext(options);
+        return make();
       } catch (cause) {
         const message = cause instanceof Error ? cause.message : String(cause);
         throw new ClientError(
           "CertificateUnreadable",
           `the ${what} cannot be used: ${message}; it must be PEM`,
-          { cause },
+          {
+            cause,
+          },
         );
       }
     };
-    if (ca !== undefined) check("cluster's certificate-authority", { ca });
-    return check("client certificate and its key", {
-      ca: ca ?? (await systemAuthorities()),
-      cert: credential.certificate,
-      key: credential.key,
-    });
+    // A secure context takes anything for an authority, and then trusts nobody.
+    if (ca !== undefined) checked("cluster's certificate-authority", () => new X509Certificate(ca));
+    const authorities = ca ?? (await systemAuthorities());
+    return checked("client certificate and its key", () =>
+      createSecureContext({ ca: authorities, cert: credential.certificate, key: credential.key }),
+    );
   }
 }
 
