@@ -2,6 +2,7 @@
 export { cacheDirectory, type Environment } from "./cache-directory.ts";
 export { ImageError, type ImageErrorCode } from "./errors.ts";
 export type { ImageConfig, ImageOrigin, ResolvedImage } from "./image.ts";
+export { Images, type ImagesOptions, type RegistryCredential } from "./images.ts";
 export { MadeImages, recipeFor } from "./made-images.ts";
 export { type LocateOptions, locateProgram, type Program, type ProgramName } from "./programs.ts";
 export {

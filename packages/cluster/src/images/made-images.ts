@@ -20,7 +20,12 @@ import type { ImageOrigin, ResolvedImage } from "./image.ts";
 import { copyProgram } from "./machine-program.ts";
 import { makeOnce } from "./once.ts";
 import { basePackages, configOf, type Recipe, recipes, scriptDependencies } from "./recipes.ts";
-import { formatImageReference, type ImageReference, repositoryName } from "./reference.ts";
+import {
+  formatImageReference,
+  type ImageReference,
+  parseImageReference,
+  repositoryName,
+} from "./reference.ts";
 import { RootDirectory } from "./root-directory.ts";
 import { compareVersions, tagAccepts } from "./version-tag.ts";
 
@@ -61,12 +66,29 @@ export class MadeImages {
 
   /** Resolves a reference that a recipe answers to; throws `ImageNotFound` when no version fits its tag. */
   async resolve(recipe: Recipe, reference: ImageReference): Promise<ResolvedImage> {
-    const fits = ({ version }: Candidate) =>
-      reference.digest === "" && (recipe.anyTag === true || tagAccepts(reference.tag, version, recipe.tags));
+    const suits = (candidate: Candidate) => fits(recipe, reference, candidate);
     const here = await this.#candidates(recipe, "cheap");
-    const chosen = newest(here.filter(fits)) ?? newest((await this.#candidates(recipe, "all")).filter(fits));
+    const chosen =
+      newest(here.filter(suits)) ?? newest((await this.#candidates(recipe, "all")).filter(suits));
     if (chosen !== undefined) return await this.#make(recipe, chosen, reference);
     throw await this.#notFound(recipe, reference);
+  }
+
+  /** The image if it is made already; nothing is downloaded. */
+  async find(recipe: Recipe, reference: ImageReference): Promise<ResolvedImage | undefined> {
+    const chosen = newest(this.#made(recipe).filter((candidate) => fits(recipe, reference, candidate)));
+    return chosen === undefined ? undefined : await this.#make(recipe, chosen, reference);
+  }
+
+  /** Every image made so far. */
+  async all(): Promise<ResolvedImage[]> {
+    const made = recipes.flatMap((recipe) => this.#made(recipe).map((candidate) => ({ recipe, candidate })));
+    return await Promise.all(
+      made.map(({ recipe, candidate }) => {
+        const name = `${recipe.repositories[0]}:${candidate.version}`;
+        return this.#make(recipe, candidate, parseImageReference(name));
+      }),
+    );
   }
 
   /** Versions this machine has or can make, newest first. */
@@ -109,8 +131,7 @@ export class MadeImages {
     return readdirSync(home)
       .filter((name) => name.endsWith(`-${suffix}`) && !name.startsWith("."))
       .map((name) => JSON.parse(readFileSync(join(home, name, "image.json"), "utf8")) as MadeRecord)
-      .map(({ version, origin }) => ({ version, origin }))
-      .filter(({ origin }) => origin !== "reference");
+      .map(({ version, origin }) => ({ version, origin }));
   }
 
   /** etcd releases that `npm run reference` built. */
@@ -305,6 +326,11 @@ function fingerprint(recipe: Recipe): string {
     ...[JSON.stringify(recipe.config("0")), String(recipe.finish), basePackages.join(" ")],
   ];
   return createHash("sha256").update(content.join("\n")).digest("hex").slice(0, 8);
+}
+
+function fits(recipe: Recipe, reference: ImageReference, { version }: Candidate): boolean {
+  if (reference.digest !== "") return false;
+  return recipe.anyTag === true || tagAccepts(reference.tag, version, recipe.tags);
 }
 
 function newest(candidates: readonly Candidate[]): Candidate | undefined {

@@ -43,6 +43,7 @@ export function bubblewrapArguments(spec: ContainerSpec, view: ContainerView): s
       source,
       target,
     ]),
+    ...["--dir", spec.cwd],
     ...(spec.readOnlyRoot ? ["--remount-ro", "/"] : []),
     ...(plays
       ? []

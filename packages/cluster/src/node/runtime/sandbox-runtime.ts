@@ -23,6 +23,7 @@ import {
   removePodNamespace,
 } from "./pod-namespace.ts";
 import { pretendIdsProgram } from "./pretend-ids.ts";
+import { resolveInside } from "./root-path.ts";
 import { type ContainerTools, startContainer } from "./sandbox-container.ts";
 import { quote, runScript } from "./shell.ts";
 import { prepareUserSwitcher } from "./user-switch.ts";
@@ -112,6 +113,7 @@ class RealPodSandbox implements PodSandbox {
   readonly directory: string;
   readonly #options: RealPodOptions;
   readonly #running = new Set<ContainerHandle>();
+  readonly #starting = new Set<Promise<unknown>>();
   #removed: Promise<void> | undefined;
 
   constructor(options: RealPodOptions) {
@@ -128,7 +130,7 @@ class RealPodSandbox implements PodSandbox {
     const home = join(this.directory, "containers", spec.id);
     await this.#mountRoot(spec, home);
     const pretend = ids === "single" && spec.user.uid === 0 && this.#options.seccomp !== undefined;
-    const handle = await startContainer(spec, {
+    const handle = await startContainer(await withoutLinks(spec), {
       tools,
       fifos,
       view: { ids, switcher, root: join(home, "root"), sharedMemory: join(this.directory, "shm") },
@@ -161,6 +163,7 @@ class RealPodSandbox implements PodSandbox {
   }
 
   async #remove(): Promise<void> {
+    await Promise.allSettled(this.#starting);
     const running = [...this.#running];
     for (const container of running) container.signal("SIGKILL");
     await Promise.all(running.map((container) => container.exited));
@@ -189,6 +192,16 @@ class RealPodSandbox implements PodSandbox {
       { code: "ContainerCannotRun", doing: `mount the root of container ${spec.id}` },
     );
   }
+}
+
+/** bubblewrap would follow absolute links (`/var/run` → `/run`) out of the container while it mounts. */
+async function withoutLinks(spec: ContainerSpec): Promise<ContainerSpec> {
+  const view = { rootfs: spec.rootfs, mounts: [] };
+  const resolve = async (path: string) => (await resolveInside(view, path)) ?? path;
+  const mounts = await Promise.all(
+    spec.mounts.map(async (mount) => ({ ...mount, target: await resolve(mount.target) })),
+  );
+  return { ...spec, mounts, cwd: await resolve(spec.cwd) };
 }
 
 /** A dead container's layer goes at once: nothing can read it any more. */

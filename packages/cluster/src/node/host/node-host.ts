@@ -1,0 +1,183 @@
+/** Starts nodes: in a namespace with real sandboxes where the machine allows it, simulated where it does not. */
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { loadKubeconfig } from "@keelson/client";
+import { Images, locateProgram, type ProgramName } from "../../images/index.ts";
+import { NodeError } from "../errors.ts";
+import { launchInNamespace, type NamespaceProcess } from "../namespace/launch.ts";
+import { Channel } from "./channel.ts";
+import { type InsideConfig, type InsideNode, insideApiPort } from "./inside-config.ts";
+import { insideKubeconfig } from "./inside-kubeconfig.ts";
+import { type Relay, startRelay } from "./relay.ts";
+
+export interface NodeHostOptions {
+  readonly kubeconfig: string | Readonly<Record<string, unknown>>;
+  /** One or more; they share one network. */
+  readonly names: readonly string[];
+  /** Logs, volumes and records of pods; gone with the nodes when not given. */
+  readonly dataDirectory?: string;
+  /** A /24 of it goes to each node. */
+  readonly podCidr?: string;
+  readonly serviceCidr?: string;
+  readonly dnsAddress?: string;
+  readonly clusterDomain?: string;
+  readonly maxPods?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly onProgress?: (sentence: string) => void;
+  readonly log?: (line: string) => void;
+}
+
+export interface NodeHost extends AsyncDisposable {
+  readonly mode: "sandbox" | "simulated";
+  /** Settles when the nodes end although nobody stopped them. */
+  readonly failure: Promise<Error>;
+  /** Ends every process of the nodes. */
+  stop(): Promise<void>;
+}
+
+/** Unix socket paths end at 107 characters; leaves room for a name. */
+const longestSocketDirectory = 70;
+
+export async function startNodes(options: NodeHostOptions): Promise<NodeHost> {
+  const log = options.log ?? (() => undefined);
+  const own = options.dataDirectory === undefined;
+  const data = own ? await mkdtemp(join(tmpdir(), "keelson-node-")) : resolve(options.dataDirectory ?? "");
+  await mkdir(data, { recursive: true });
+  const sockets =
+    data.length <= longestSocketDirectory ? join(data, "sockets") : await mkdtemp(join(tmpdir(), "kn-"));
+  await rm(sockets, { recursive: true, force: true });
+  await mkdir(sockets, { recursive: true, mode: 0o700 });
+  const closing: (() => Promise<unknown>)[] = [];
+  const release = async () => {
+    for (const close of closing.reverse()) await close();
+    await rm(sockets, { recursive: true, force: true });
+    if (own) await rm(data, { recursive: true, force: true });
+  };
+  try {
+    const inside = await launchInNamespace({ module: insideModule(), onOutput: log });
+    closing.push(async () => {
+      inside.kill();
+      await inside.exited;
+    });
+    const images = new Images({ onProgress: options.onProgress });
+    const channel = new Channel(inside.child, {
+      findImage: (image: string) => images.find(image),
+      pullImage: ({ image, secrets }: { image: string; secrets: [] }) => images.pull(image, secrets),
+      listImages: async () => (await images.list()).map(({ names, sizeBytes }) => ({ names, sizeBytes })),
+    });
+    void inside.exited.then(() => channel.close("the node's namespace is gone"));
+    const config = await insideConfig(options, inside, data, sockets, closing);
+    await channel.ask("start", config);
+    return hostOf(inside, channel, release);
+  } catch (error) {
+    await release();
+    throw error;
+  }
+}
+
+async function insideConfig(
+  options: NodeHostOptions,
+  inside: NamespaceProcess,
+  data: string,
+  sockets: string,
+  closing: (() => Promise<unknown>)[],
+): Promise<InsideConfig> {
+  const { server, document } = insideKubeconfig(
+    await loadKubeconfig({ kubeconfig: options.kubeconfig }),
+    insideApiPort,
+  );
+  const apiSocket = join(sockets, "api");
+  const relays: Relay[] = [await startRelay({ listen: { path: apiSocket }, target: () => server })];
+  closing.push(() => Promise.all(relays.map((relay) => relay.close())));
+  const nodes: InsideNode[] = [];
+  for (const [index, name] of options.names.entries()) {
+    const kubeletSocket = join(sockets, `kubelet${index}`);
+    const relay = await startRelay({
+      listen: { host: "127.0.0.1", port: 0 },
+      target: () => ({ path: kubeletSocket }),
+    });
+    relays.push(relay);
+    nodes.push({
+      name,
+      podCidr: nodeRange(options.podCidr ?? "10.244.0.0/16", index),
+      kubeletPort: relay.port,
+      kubeletSocket,
+      dataDirectory: join(data, "nodes", name),
+    });
+  }
+  const serviceCidr = options.serviceCidr ?? "10.96.0.0/16";
+  return {
+    nodes,
+    kubeconfig: document,
+    apiSocket,
+    dialSocket: join(sockets, "dial"),
+    runDirectory: join(data, "run"),
+    tools: await tools(options.onProgress),
+    ids: inside.ids.mode,
+    apiAddress: hostIn(serviceCidr, 1),
+    dnsAddress: options.dnsAddress ?? hostIn(serviceCidr, 10),
+    serviceCidr,
+    clusterDomain: options.clusterDomain ?? "cluster.local",
+    maxPods: options.maxPods,
+    labels: options.labels,
+  };
+}
+
+function hostOf(inside: NamespaceProcess, channel: Channel, release: () => Promise<void>): NodeHost {
+  let stopping: Promise<void> | undefined;
+  const failure = inside.exited.then(({ code, signal }) => {
+    if (stopping !== undefined) return new Promise<Error>(() => undefined);
+    return new NodeError(
+      "SandboxFailed",
+      `the node's process ended by itself (${signal ?? `exit code ${code}`})`,
+    );
+  });
+  const stop = () => {
+    stopping ??= (async () => {
+      await Promise.race([channel.ask("stop").catch(() => undefined), inside.exited]);
+      await release();
+    })();
+    return stopping;
+  };
+  return { mode: "sandbox", failure, stop, [Symbol.asyncDispose]: stop };
+}
+
+async function tools(onProgress: ((sentence: string) => void) | undefined): Promise<InsideConfig["tools"]> {
+  const path = async (name: ProgramName) => (await locateProgram(name, { onProgress })).path;
+  const nft = await path("nft").catch(() => undefined);
+  return {
+    bwrap: await path("bwrap"),
+    ip: await path("ip"),
+    nsenter: await path("nsenter"),
+    unshare: await path("unshare"),
+    setpriv: await path("setpriv"),
+    script: await path("script"),
+    ...(nft === undefined ? {} : { nft }),
+  };
+}
+
+/** The index-th /24 of a range. */
+function nodeRange(cidr: string, index: number): string {
+  const [a, b, c] = cidr.split(".").map(Number);
+  const third = (c ?? 0) + index;
+  return `${a}.${(b ?? 0) + Math.floor(third / 256)}.${third % 256}.0/24`;
+}
+
+/** The n-th address of a range. */
+function hostIn(cidr: string, n: number): string {
+  const [address = ""] = cidr.split("/");
+  const parts = address.split(".").map(Number);
+  return [...parts.slice(0, 3), (parts[3] ?? 0) + n].join(".");
+}
+
+/** Beside this file, in the form this file has: source in development, compiled when installed. */
+function insideModule(): string {
+  const own = fileURLToPath(import.meta.url);
+  const path = fileURLToPath(new URL(own.endsWith(".ts") ? "./inside.ts" : "./inside.js", import.meta.url));
+  if (!existsSync(path))
+    throw new NodeError("BadConfiguration", `${path} is missing: the installation is incomplete`);
+  return path;
+}

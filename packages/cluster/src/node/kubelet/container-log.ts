@@ -1,0 +1,134 @@
+/** A container's log file: one line per line of output, with its time and stream, as runtimes write it. */
+import {
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeSync,
+} from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { Clock } from "@keelson/core";
+
+export interface LogLimits {
+  readonly maxBytes: number;
+  /** Files kept, the current one included. */
+  readonly maxFiles: number;
+}
+
+export const defaultLogLimits: LogLimits = { maxBytes: 10 * 1024 * 1024, maxFiles: 5 };
+
+/** Longer lines are cut into parts of this size. */
+const maxLineBytes = 16 * 1024;
+const newline = 0x0a;
+
+export class ContainerLog {
+  readonly path: string;
+  readonly #clock: Clock;
+  readonly #limits: LogLimits;
+  readonly #listeners = new Set<() => void>();
+  readonly #partial = { stdout: Buffer.alloc(0), stderr: Buffer.alloc(0) };
+  #fd: number | undefined;
+  #size = 0;
+  #rotations = 0;
+  #closed = false;
+
+  constructor(path: string, clock: Clock, limits: LogLimits = defaultLogLimits) {
+    this.path = path;
+    this.#clock = clock;
+    this.#limits = limits;
+    mkdirSync(dirname(path), { recursive: true });
+    this.#fd = openSync(path, "a");
+    this.#size = statSync(path).size;
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Grows when the file at `path` is another one than before. */
+  get rotations(): number {
+    return this.#rotations;
+  }
+
+  write(stream: "stdout" | "stderr", chunk: Buffer): void {
+    if (this.#fd === undefined) return;
+    const parts: Buffer[] = [];
+    const stamp = formatNanoTime(this.#clock.now());
+    let rest = this.#partial[stream].length > 0 ? Buffer.concat([this.#partial[stream], chunk]) : chunk;
+    for (;;) {
+      const end = rest.indexOf(newline);
+      if (end >= 0 && end <= maxLineBytes) {
+        parts.push(line(stamp, stream, "F", rest.subarray(0, end)));
+        rest = rest.subarray(end + 1);
+      } else if (rest.length >= maxLineBytes) {
+        parts.push(line(stamp, stream, "P", rest.subarray(0, maxLineBytes)));
+        rest = rest.subarray(maxLineBytes);
+      } else break;
+    }
+    this.#partial[stream] = Buffer.from(rest);
+    if (parts.length > 0) this.#append(Buffer.concat(parts));
+  }
+
+  /** Writes what was left without a line's end, and tells readers that nothing more will come. */
+  close(): void {
+    if (this.#fd === undefined) return;
+    const stamp = formatNanoTime(this.#clock.now());
+    for (const stream of ["stdout", "stderr"] as const) {
+      const rest = this.#partial[stream];
+      if (rest.length > 0) this.#append(line(stamp, stream, "P", rest));
+    }
+    closeSync(this.#fd);
+    this.#fd = undefined;
+    this.#closed = true;
+    this.#notify();
+  }
+
+  /** Calls `listener` after every change, until the returned function is called. */
+  onChange(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #append(bytes: Buffer): void {
+    if (this.#fd === undefined) return;
+    if (this.#size > 0 && this.#size + bytes.length > this.#limits.maxBytes) this.#rotate();
+    writeSync(this.#fd, bytes);
+    this.#size += bytes.length;
+    this.#notify();
+  }
+
+  #rotate(): void {
+    if (this.#fd !== undefined) closeSync(this.#fd);
+    const stamp = formatNanoTime(this.#clock.now()).replaceAll(/[-:T]/g, "").slice(0, 14);
+    let old = `${this.path}.${stamp}`;
+    for (let i = 1; existsSync(old); i++) old = `${this.path}.${stamp}-${i}`;
+    renameSync(this.path, old);
+    this.#rotations++;
+    const prefix = `${basename(this.path)}.`;
+    const rotated = readdirSync(dirname(this.path))
+      .filter((name) => name.startsWith(prefix))
+      .sort();
+    for (const name of rotated.slice(0, Math.max(0, rotated.length - this.#limits.maxFiles + 1))) {
+      rmSync(join(dirname(this.path), name));
+    }
+    this.#fd = openSync(this.path, "a");
+    this.#size = 0;
+  }
+
+  #notify(): void {
+    for (const listener of this.#listeners) listener();
+  }
+}
+
+/** RFC 3339 with nine digits of fraction, always. */
+export function formatNanoTime(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, 23)}000000Z`;
+}
+
+function line(stamp: string, stream: string, tag: "F" | "P", content: Buffer): Buffer {
+  return Buffer.concat([Buffer.from(`${stamp} ${stream} ${tag} `), content, Buffer.from("\n")]);
+}

@@ -1,0 +1,123 @@
+/** Reads a container's log as `kubectl logs` asks for it. */
+import { type FileHandle, open } from "node:fs/promises";
+import { parseTime } from "@keelson/core";
+import type { ContainerLog } from "./container-log.ts";
+
+export interface LogQuery {
+  readonly follow?: boolean;
+  readonly tailLines?: number;
+  /** Milliseconds since the epoch: nothing older. */
+  readonly since?: number;
+  readonly timestamps?: boolean;
+  readonly limitBytes?: number;
+  readonly stream?: "stdout" | "stderr";
+  readonly signal?: AbortSignal;
+}
+
+export interface LogSource {
+  readonly path: string;
+  /** Present while the log may still grow. */
+  readonly live?: ContainerLog;
+}
+
+const chunkBytes = 64 * 1024;
+const newline = 0x0a;
+
+/** Yields the log's bytes. Ends at the end of the file, or with `follow` when the container has ended. */
+export async function* readLog(source: LogSource, query: LogQuery): AsyncGenerator<Buffer> {
+  let budget = query.limitBytes ?? Number.POSITIVE_INFINITY;
+  for await (const raw of rawLines(source, query)) {
+    const shown = render(raw, query);
+    if (shown === undefined) continue;
+    if (shown.length >= budget) {
+      yield shown.subarray(0, budget);
+      return;
+    }
+    budget -= shown.length;
+    yield shown;
+  }
+}
+
+async function* rawLines(source: LogSource, query: LogQuery): AsyncGenerator<Buffer> {
+  if (query.tailLines === 0 && !query.follow) return;
+  let rotations = source.live?.rotations ?? 0;
+  let file = await open(source.path, "r");
+  try {
+    let position = query.tailLines === undefined ? 0 : await tailOffset(file, query.tailLines);
+    let rest = Buffer.alloc(0);
+    for (;;) {
+      // Looked at before reading: what is written after the read wakes us again.
+      const ended = source.live?.closed ?? true;
+      const changed = changeOf(source, query);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(chunkBytes), 0, chunkBytes, position);
+      position += bytesRead;
+      rest = bytesRead > 0 ? Buffer.concat([rest, buffer.subarray(0, bytesRead)]) : rest;
+      for (let end = rest.indexOf(newline); end >= 0; end = rest.indexOf(newline)) {
+        yield rest.subarray(0, end);
+        rest = rest.subarray(end + 1);
+      }
+      if (bytesRead > 0) {
+        changed.cancel();
+        continue;
+      }
+      if (source.live !== undefined && source.live.rotations !== rotations) {
+        rotations = source.live.rotations;
+        changed.cancel();
+        await file.close();
+        file = await open(source.path, "r");
+        position = 0;
+        continue;
+      }
+      if (!query.follow || ended || query.signal?.aborted) return changed.cancel();
+      await changed.promise;
+    }
+  } finally {
+    await file.close();
+  }
+}
+
+function changeOf(
+  { live }: LogSource,
+  { follow, signal }: LogQuery,
+): { promise: Promise<void>; cancel: () => void } {
+  if (live === undefined || !follow) return { promise: Promise.resolve(), cancel: () => undefined };
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const off = live.onChange(resolve);
+  signal?.addEventListener("abort", () => resolve(), { once: true });
+  return { promise: promise.finally(off), cancel: () => resolve() };
+}
+
+/** Where the last `lines` lines begin. */
+async function tailOffset(file: FileHandle, lines: number): Promise<number> {
+  const { size } = await file.stat();
+  if (lines <= 0) return size;
+  let seen = 0;
+  for (let end = size; end > 0; ) {
+    const begin = Math.max(0, end - chunkBytes);
+    const { buffer } = await file.read(Buffer.alloc(end - begin), 0, end - begin, begin);
+    for (let i = buffer.length - 1; i >= 0; i--) {
+      if (buffer[i] !== newline || begin + i === size - 1) continue;
+      if (++seen === lines) return begin + i + 1;
+    }
+    end = begin;
+  }
+  return 0;
+}
+
+/** `TIME STREAM TAG CONTENT`, as the query wants to see it; undefined when it does not. */
+function render(raw: Buffer, query: LogQuery): Buffer | undefined {
+  const afterTime = raw.indexOf(0x20);
+  const afterStream = raw.indexOf(0x20, afterTime + 1);
+  const afterTag = raw.indexOf(0x20, afterStream + 1);
+  if (afterTag < 0) return undefined;
+  const time = raw.toString("latin1", 0, afterTime);
+  const stream = raw.toString("latin1", afterTime + 1, afterStream);
+  const whole = raw.toString("latin1", afterStream + 1, afterTag) === "F";
+  if (query.stream !== undefined && stream !== query.stream) return undefined;
+  if (query.since !== undefined && parseTime(time) < query.since) return undefined;
+  return Buffer.concat([
+    ...(query.timestamps ? [Buffer.from(`${time} `)] : []),
+    raw.subarray(afterTag + 1),
+    ...(whole ? [Buffer.from("\n")] : []),
+  ]);
+}

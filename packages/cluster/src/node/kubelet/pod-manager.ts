@@ -1,0 +1,106 @@
+/** Follows the pods of this node and keeps one worker for each. */
+import type { StoredPod } from "./api.ts";
+import { PodWorker } from "./pod-worker.ts";
+import type { KubeletServices } from "./services.ts";
+import { StatusWriter } from "./status-writer.ts";
+
+export class PodManager {
+  readonly #services: KubeletServices;
+  readonly #writer: StatusWriter;
+  readonly #workers = new Map<string, PodWorker>();
+  readonly #leaving = new Set<Promise<void>>();
+  readonly #onSynced: () => void;
+
+  constructor(services: KubeletServices, onSynced: () => void = () => undefined) {
+    this.#services = services;
+    this.#onSynced = onSynced;
+    this.#writer = new StatusWriter(services);
+  }
+
+  /** Follows the API until `signal` aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { api, node } = this.#services;
+    let listed: Set<string> | undefined;
+    for await (const event of api.followPods(node.name, signal)) {
+      switch (event.type) {
+        case "restart":
+          listed = new Set();
+          break;
+        case "item":
+          listed?.add(event.object.metadata.uid);
+          this.#see(event.object);
+          break;
+        case "synced":
+          for (const uid of this.#workers.keys())
+            if (listed !== undefined && !listed.has(uid)) this.#lose(uid);
+          listed = undefined;
+          this.#onSynced();
+          break;
+        case "added":
+        case "modified":
+          this.#see(event.object);
+          break;
+        case "deleted":
+          listed?.delete(event.object.metadata.uid);
+          this.#lose(event.object.metadata.uid);
+          break;
+      }
+    }
+  }
+
+  workers(): PodWorker[] {
+    return [...this.#workers.values()];
+  }
+
+  find(namespace: string, name: string, uid?: string): PodWorker | undefined {
+    return this.workers().find(
+      ({ pod: { metadata } }) =>
+        metadata.namespace === namespace &&
+        metadata.name === name &&
+        (uid === undefined || metadata.uid === uid),
+    );
+  }
+
+  refresh(uids: readonly string[]): void {
+    for (const uid of uids) {
+      const worker = this.#workers.get(uid);
+      if (worker === undefined) continue;
+      void worker.refreshVolumes();
+      // A container may be waiting for exactly this object.
+      for (const record of worker.records()) record.heldUntil = undefined;
+      worker.wake();
+    }
+  }
+
+  /** Kills every process at once, as a power cut would; the API is told nothing. */
+  async powerOff(): Promise<void> {
+    await Promise.all(this.workers().map((worker) => worker.powerOff()));
+    await Promise.all(this.#leaving);
+  }
+
+  #see(pod: StoredPod): void {
+    const uid = pod.metadata.uid;
+    const known = this.#workers.get(uid);
+    if (known !== undefined) {
+      known.update(pod);
+      return;
+    }
+    const worker = new PodWorker(this.#services, this.#writer, pod);
+    this.#workers.set(uid, worker);
+    worker.wake();
+  }
+
+  #lose(uid: string): void {
+    const worker = this.#workers.get(uid);
+    if (worker === undefined) return;
+    this.#workers.delete(uid);
+    const leaving = worker
+      .remove()
+      .catch((error: unknown) => this.#services.log(`cannot remove pod ${uid}: ${String(error)}`))
+      .finally(() => {
+        this.#writer.forget(uid);
+        this.#leaving.delete(leaving);
+      });
+    this.#leaving.add(leaving);
+  }
+}

@@ -1,0 +1,72 @@
+/** Repeats one probe of one running container and says when its verdict changes. */
+import type { Cancel, Clock } from "@keelson/core";
+import type { Probe } from "@keelson/core/kinds";
+
+export type ProbeKind = "startup" | "liveness" | "readiness";
+
+export interface ProbeOutcome {
+  readonly ok: boolean;
+  /** What was met, for the event; empty on success. */
+  readonly message: string;
+}
+
+export interface ProbeWorkerOptions {
+  readonly probe: Probe;
+  readonly kind: ProbeKind;
+  readonly clock: Clock;
+  /** Carries the probe out once; never rejects. */
+  readonly attempt: (timeoutMs: number) => Promise<ProbeOutcome>;
+  /** After every failed attempt. */
+  readonly onFailure: (message: string) => void;
+  /** When enough attempts in a row agree on another verdict than before. */
+  readonly onVerdict: (ok: boolean, message: string) => void;
+}
+
+/**
+ * Begins after the initial delay and repeats every period. A verdict needs `successThreshold` or
+ * `failureThreshold` attempts in a row. A startup or liveness probe ends with its first failed verdict, and a
+ * startup probe with its first good one: what follows is another container or another probe.
+ */
+export class ProbeWorker {
+  readonly #options: ProbeWorkerOptions;
+  #verdict: boolean | undefined;
+  #last: boolean | undefined;
+  #run = 0;
+  #cancel: Cancel | undefined;
+  #stopped = false;
+
+  constructor(options: ProbeWorkerOptions) {
+    this.#options = options;
+    // A container counts as alive until proven otherwise.
+    this.#verdict = options.kind === "liveness" ? true : undefined;
+    this.#schedule((options.probe.initialDelaySeconds ?? 0) * 1000);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    this.#cancel?.();
+  }
+
+  #schedule(delayMs: number): void {
+    if (this.#stopped) return;
+    this.#cancel = this.#options.clock.timer(delayMs, () => void this.#tick());
+  }
+
+  async #tick(): Promise<void> {
+    const { probe, kind, clock } = this.#options;
+    const begun = clock.monotonic();
+    const { ok, message } = await this.#options.attempt((probe.timeoutSeconds ?? 1) * 1000);
+    if (this.#stopped) return;
+    if (!ok) this.#options.onFailure(message);
+    this.#run = ok === this.#last ? this.#run + 1 : 1;
+    this.#last = ok;
+    const needed = ok ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? 3);
+    if (this.#run >= needed && ok !== this.#verdict) {
+      this.#verdict = ok;
+      this.#options.onVerdict(ok, message);
+      if (kind === "startup" || (kind === "liveness" && !ok)) return this.stop();
+    }
+    const periodMs = (probe.periodSeconds ?? 10) * 1000;
+    this.#schedule(Math.max(0, periodMs - (clock.monotonic() - begun)));
+  }
+}

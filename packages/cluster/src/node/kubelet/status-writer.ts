@@ -1,0 +1,119 @@
+/** Sends pod statuses: per pod one request at a time, always the newest, nothing when nothing changed. */
+import { type Clock, deepEqual, type JsonObject, type JsonValue } from "@keelson/core";
+import type { PodStatus } from "@keelson/core/kinds";
+import type { NodeApi, StoredPod } from "./api.ts";
+
+interface Entry {
+  /** What we last computed. */
+  wanted: PodStatus;
+  pod: StoredPod;
+  /** What the server last confirmed. */
+  sent: PodStatus | undefined;
+  busy: Promise<void> | undefined;
+  failures: number;
+}
+
+const retryMs = 1_000;
+
+export class StatusWriter {
+  readonly #api: NodeApi;
+  readonly #clock: Clock;
+  readonly #log: (message: string) => void;
+  readonly #entries = new Map<string, Entry>();
+
+  constructor(options: { api: NodeApi; clock: Clock; log: (message: string) => void }) {
+    this.#api = options.api;
+    this.#clock = options.clock;
+    this.#log = options.log;
+  }
+
+  /** The status we last wrote or are about to write. */
+  last(uid: string): PodStatus | undefined {
+    return this.#entries.get(uid)?.wanted;
+  }
+
+  write(pod: StoredPod, status: PodStatus): void {
+    const uid = pod.metadata.uid;
+    const entry = this.#entries.get(uid) ?? {
+      wanted: status,
+      pod,
+      sent: undefined,
+      busy: undefined,
+      failures: 0,
+    };
+    entry.wanted = status;
+    entry.pod = pod;
+    this.#entries.set(uid, entry);
+    entry.busy ??= this.#send(uid, entry).finally(() => {
+      entry.busy = undefined;
+    });
+  }
+
+  /** Resolves when the newest status has been sent or its pod is gone. */
+  async flush(uid: string): Promise<void> {
+    await this.#entries.get(uid)?.busy;
+  }
+
+  forget(uid: string): void {
+    this.#entries.delete(uid);
+  }
+
+  async #send(uid: string, entry: Entry): Promise<void> {
+    while (this.#entries.get(uid) === entry) {
+      const status = entry.wanted;
+      const patch = statusPatch(entry.sent ?? entry.pod.status ?? {}, status);
+      if (patch === undefined) return;
+      try {
+        const answer = await this.#api.patchPodStatus(entry.pod, patch);
+        entry.failures = 0;
+        if (answer === undefined) return;
+        entry.sent = status;
+      } catch (error) {
+        const { namespace, name } = entry.pod.metadata;
+        this.#log(`cannot write the status of pod ${namespace}/${name}: ${String(error)}`);
+        entry.failures++;
+        const delay = Math.min(retryMs * 2 ** (entry.failures - 1), 30_000);
+        await new Promise<void>((resolve) => this.#clock.timer(delay, resolve));
+      }
+    }
+  }
+}
+
+/** The fields that differ, as a strategic merge patch: conditions merge by type, so others' stay. */
+export function statusPatch(before: PodStatus, after: PodStatus): JsonObject | undefined {
+  const patch: JsonObject = {};
+  const old = before as JsonObject;
+  const next = after as JsonObject;
+  for (const key of new Set([...Object.keys(ours(old)), ...Object.keys(next)])) {
+    const value = next[key];
+    if (deepEqual(old[key] ?? null, value ?? null)) continue;
+    patch[key] = key === "conditions" ? mergedConditions(old[key], value) : (value ?? null);
+  }
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+/** A merge keeps what a patch does not mention: a reason that no longer holds must be taken away by name. */
+function mergedConditions(before: JsonValue | undefined, after: JsonValue | undefined): JsonValue {
+  const old = (before ?? []) as JsonObject[];
+  return ((after ?? []) as JsonObject[]).map((condition) => {
+    const known = old.find(({ type }) => type === condition.type) ?? {};
+    const gone = ["reason", "message"].filter(
+      (key) => known[key] !== undefined && condition[key] === undefined,
+    );
+    return { ...condition, ...Object.fromEntries(gone.map((key) => [key, null])) };
+  });
+}
+
+/** Fields that the kubelet owns and may take away. */
+const owned = new Set([
+  "reason",
+  "message",
+  "podIP",
+  "podIPs",
+  "initContainerStatuses",
+  "ephemeralContainerStatuses",
+]);
+
+function ours(status: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(status).filter(([key]) => owned.has(key)));
+}
