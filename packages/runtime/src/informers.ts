@@ -1,6 +1,6 @@
 /** Shares informers: controllers that follow the same part of the same kind have one watch and one cache. */
 import type { Client } from "@keelson/client";
-import { type AnyKind, apiVersionOf, type Clock, type Stored } from "@keelson/core";
+import { type AnyKind, apiVersionOf, type Clock, objectKey, type Stored } from "@keelson/core";
 import type { Logger } from "./context.ts";
 import { type CacheScope, Informer } from "./informer.ts";
 
@@ -50,8 +50,12 @@ export class InformerSet {
   wrote<T extends Stored>(kind: AnyKind, object: T): T {
     let served: T | undefined;
     for (const informer of this.ofKind(kind)) {
-      if (informer.kind.version === kind.version)
+      if (informer.kind.version === kind.version) {
         served = informer.cache.wrote(object as never) as unknown as T;
+      } else {
+        // The answer speaks another version than the cache: only a read in its own tells what it should show.
+        informer.cache.doubt(objectKey(object));
+      }
     }
     return served ?? object;
   }

@@ -9,7 +9,7 @@ describe("an object seen through a field set", () => {
   });
 
   test("finds list items by key, value and position, in the order of the object", () => {
-    const value = {
+    const value: JsonObject = {
       containers: [
         { name: "sidecar", image: "proxy" },
         { name: "app", image: "app:1", env: [{ name: "A", value: "1" }] },
@@ -36,7 +36,7 @@ describe("an object seen through a field set", () => {
   });
 
   test("matches a key whose default the item leaves out", () => {
-    const value = { ports: [{ port: 80 }, { port: 81, protocol: "UDP" }] };
+    const value: JsonObject = { ports: [{ port: 80 }, { port: 81, protocol: "UDP" }] };
     const fields = { "f:ports": { 'k:{"port":80,"protocol":"TCP"}': { ".": {}, "f:port": {} } } };
     expect(extract(value, fields)).toEqual({ ports: [{ port: 80 }] });
   });

@@ -113,6 +113,17 @@ describe("the work queue", () => {
     expect((await queue.take())?.causes).toEqual(["timer"]);
   });
 
+  test("a retry that gathered several causes is one run, also for a worker that waits", async () => {
+    const { clock, queue } = setup();
+    queue.retry("a", "retry");
+    queue.add("a", { cause: "own status", patient: true });
+    const taken = queue.take();
+    await clock.advance(10);
+    expect((await taken)?.causes).toEqual(["retry", "own status"]);
+    queue.finish("a");
+    expect(queue.idle).toBe(true);
+  });
+
   test("a run makes an earlier appointment pointless and takes over its causes", async () => {
     const { clock, queue } = setup();
     queue.schedule("a", 1_000, "timer");

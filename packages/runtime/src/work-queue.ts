@@ -128,25 +128,14 @@ export class WorkQueue<C = unknown> {
   add(key: string, options: AddOptions<C> = {}): void {
     if (this.#closed) return;
     const { cause, priority = "live", patient = false } = options;
-    const waiting = this.#queued.get(key);
-    if (waiting) {
-      this.#merge(waiting.causes, cause);
-      waiting.patient &&= patient;
-      if (priority === "live" && waiting.priority === "background") {
-        waiting.priority = "live";
-        if (!this.#processing.has(key)) this.#order.live.push(waiting);
-      }
-      return;
-    }
     const appointment = this.#delayed.get(key);
-    if (patient && appointment?.retry) {
+    if (patient && appointment?.retry && !this.#queued.has(key)) {
       this.#merge(appointment.causes, cause);
       return;
     }
     const causes = new Map<string, C>();
     this.#merge(causes, cause);
-    this.#options.observer?.added?.();
-    this.#enqueue({ key, causes, priority, patient, addedAt: this.#clock.monotonic() });
+    this.#admit(key, causes, priority, patient);
   }
 
   /** Adds the key after a while. Replaces the appointment that the key may have. */
@@ -236,6 +225,22 @@ export class WorkQueue<C = unknown> {
     if (causes.size < causesKept || causes.has(identity)) causes.set(identity, cause);
   }
 
+  /** Takes a key in with all its causes at once: each on its own could start a run before the next is known. */
+  #admit(key: string, causes: Map<string, C>, priority: Priority, patient: boolean): void {
+    const waiting = this.#queued.get(key);
+    if (!waiting) {
+      this.#options.observer?.added?.();
+      this.#enqueue({ key, causes, priority, patient, addedAt: this.#clock.monotonic() });
+      return;
+    }
+    for (const cause of causes.values()) this.#merge(waiting.causes, cause);
+    waiting.patient &&= patient;
+    if (priority === "live" && waiting.priority === "background") {
+      waiting.priority = "live";
+      if (!this.#processing.has(key)) this.#order.live.push(waiting);
+    }
+  }
+
   #enqueue(pending: Pending<C>): void {
     this.#queued.set(pending.key, pending);
     if (this.#processing.has(pending.key)) return;
@@ -322,8 +327,7 @@ export class WorkQueue<C = unknown> {
       this.#appointments.pop();
       if (this.#delayed.get(first.key) !== first) continue;
       this.#delayed.delete(first.key);
-      if (first.causes.size === 0) this.add(first.key);
-      for (const cause of first.causes.values()) this.add(first.key, { cause });
+      this.#admit(first.key, first.causes, "live", false);
     }
     this.#arm();
   }

@@ -9,6 +9,7 @@ import {
   type LeaderElectionOptions,
   type Logger,
   permissionsOf,
+  roleFor,
   silentLogger,
 } from "@keelson/runtime";
 import type { CustomResourceDefinitionObject } from "@keelson/schema";
@@ -16,6 +17,7 @@ import { type ConvergeOptions, converge } from "./converge.ts";
 import { Faults } from "./faults.ts";
 import { Manager } from "./manager.ts";
 import { type Crash, ManagerPort, type ObservedRequest } from "./manager-port.ts";
+import { RoleGate } from "./permissions.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 
@@ -49,6 +51,8 @@ export interface Cluster extends AsyncDisposable {
   readonly writes: readonly ObservedRequest[];
   /** Every request of every manager. */
   readonly requests: readonly ObservedRequest[];
+  /** Permissions that the generated role gives and no manager has used so far: `delete pods.`. */
+  readonly unusedPermissions: readonly string[];
   /** Lets everything run that needs no time to pass. */
   settle(): Promise<void>;
   advance(ms: number): Promise<void>;
@@ -102,6 +106,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   const writes: ObservedRequest[] = [];
   const log = options.log ?? silentLogger;
   const controllers = options.controllers ?? [];
+  const role = new RoleGate(roleFor(controllers, { lease: "test" }));
   let started = 0;
   let planned: Crash | undefined;
   let closed = false;
@@ -118,6 +123,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
       },
       clock,
       faults,
+      role,
       onRequest: (request) => {
         requests.push(request);
         if (request.index > 0) writes.push(request);
@@ -169,6 +175,9 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
     managers,
     writes,
     requests,
+    get unusedPermissions() {
+      return role.unused();
+    },
     settle: () => clock.settle(),
     advance: (ms) => clock.advance(ms),
     until: async (condition, withinMs = 600_000) => {

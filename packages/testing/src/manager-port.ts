@@ -5,6 +5,7 @@
 import { ClientError } from "@keelson/client";
 import type { HttpPort, HttpRequest, HttpResponse, JsonObject } from "@keelson/core";
 import type { Faults } from "./faults.ts";
+import type { RoleGate } from "./permissions.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 /** A request as faults and assertions see it. */
@@ -35,6 +36,7 @@ export interface ManagerPortOptions {
   readonly http: HttpPort;
   readonly clock: VirtualClock;
   readonly faults: Faults;
+  readonly role: RoleGate;
   readonly onRequest: (request: ObservedRequest) => void;
   /** The write at which the manager dies, counted over all managers of the cluster. */
   readonly crashAt: () => Crash | undefined;
@@ -86,10 +88,12 @@ export class ManagerPort implements HttpPort {
   }
 
   async #exchange(request: HttpRequest): Promise<HttpResponse> {
-    const { http, clock, faults, onRequest, crashAt, onCrash } = this.#options;
+    const { name, http, clock, faults, role, onRequest, crashAt, onCrash } = this.#options;
     const observed = this.#observe(request);
     onRequest(observed);
     clock.touch();
+    const forbidden = role.refusal(request, name);
+    if (forbidden !== undefined) return refusal(403, "Forbidden", forbidden, undefined);
     const crash = observed.index > 0 ? crashAt() : undefined;
     const hit = crash?.index === observed.index ? crash : undefined;
     if (hit?.when === "before") {
@@ -107,7 +111,7 @@ export class ManagerPort implements HttpPort {
       onCrash();
       return await never();
     }
-    return observed.watch ? this.#stream(response, observed) : await whole(response);
+    return observed.watch ? this.#stream(request, response, observed) : await whole(response);
   }
 
   async #disturbed(
@@ -169,9 +173,10 @@ export class ManagerPort implements HttpPort {
     };
   }
 
-  #stream(response: HttpResponse, observed: ObservedRequest): HttpResponse {
+  #stream(request: HttpRequest, response: HttpResponse, observed: ObservedRequest): HttpResponse {
     const { clock, faults } = this.#options;
     const stream = new Stream(response.body, observed, clock, () => faults.isHeld(observed));
+    request.signal?.addEventListener("abort", () => stream.break(), { once: true });
     this.#streams.add(stream);
     stream.onEnd = () => this.#streams.delete(stream);
     return { ...response, body: stream };

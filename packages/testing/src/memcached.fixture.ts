@@ -1,4 +1,5 @@
 /** A small operator for the tests of this package: a Memcached becomes a Deployment, a Service and some ConfigMaps. */
+import type { Client } from "@keelson/client";
 import { ConfigMap, Deployment, Service } from "@keelson/core/kinds";
 import { controller, done, many, waiting } from "@keelson/runtime";
 import { resource } from "@keelson/schema";
@@ -46,3 +47,18 @@ export const memcached = controller(Memcached, {
     };
   },
 });
+
+export interface Wish {
+  readonly size?: number;
+  readonly extra?: readonly string[];
+}
+
+export async function create(client: Client, name: string, wish: Wish = {}): Promise<void> {
+  const spec = { ...wish, ...(wish.extra ? { extra: [...wish.extra] } : {}) };
+  await client.kind(Memcached).create({ metadata: { namespace: "default", name }, spec });
+}
+
+export async function change(client: Client, name: string, wish: Wish): Promise<void> {
+  const spec = { ...wish, ...(wish.extra ? { extra: [...wish.extra] } : {}) };
+  await client.kind(Memcached).patch({ namespace: "default", name }, { type: "merge", body: { spec } });
+}
