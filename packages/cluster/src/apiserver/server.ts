@@ -2,6 +2,8 @@
 import type { Clock, HttpPort, Random } from "@keelson/core";
 import { bootstrapObjects } from "./bootstrap/objects.ts";
 import { namespaceLifecycle } from "./builtin/namespace-lifecycle.ts";
+import { DefinitionController } from "./crd/controller.ts";
+import { callWebhook } from "./crd/webhook-call.ts";
 import { Discovery } from "./discovery/discovery.ts";
 import { StatusError } from "./errors.ts";
 import { HookStore } from "./hook-store.ts";
@@ -102,6 +104,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   const merged = mergeHooks(hooks);
   registry = new Registry(builtinResources(store, merged));
   hookStore.connect({ registry, objects, world });
+  const definitions = new DefinitionController({ store, registry, clock, random, call: callWebhook });
 
   const admission = new Admission(
     merged.admission?.length ? merged.admission : [namespaceLifecycle(hookStore)],
@@ -168,6 +171,8 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     ...bootstrapObjects({ advertise, serviceAddress: "10.0.0.1" }),
     ...(await Promise.all(hooks.map((hook) => hook.bootstrap?.() ?? []))).flat(),
   ]);
+
+  definitions.start();
 
   const close = async () => {
     await store.settled();

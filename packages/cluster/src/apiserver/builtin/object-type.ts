@@ -67,6 +67,7 @@ export function builtinType(kind: BuiltinKind): ObjectType {
     convert: (object, version) =>
       convertBuiltin(object, kind.apiVersions.get(version) ?? kind.storageApiVersion),
     toStorage: (object) => convertBuiltin(object, kind.storageApiVersion),
+    toWorking: (object) => convertBuiltin(object, kind.storageApiVersion),
     resetStatus(draft) {
       const shape = shapeOf(storedDefinition as string);
       const field = shape.type === "struct" ? shape.fields.find(({ name }) => name === "status") : undefined;

@@ -77,6 +77,11 @@ export interface ObjectType {
   convert(object: ApiObject, version: string): ApiObject | Promise<ApiObject>;
   /** The object in the version that is stored; the argument itself when nothing changes. */
   toStorage(object: ApiObject): ApiObject | Promise<ApiObject>;
+  /**
+   * The object in the version in which strategy and schema judge it: the stored one for built-in kinds, the
+   * request's for custom resources, whose versions each have a schema of their own.
+   */
+  toWorking(object: ApiObject, version: string): ApiObject | Promise<ApiObject>;
   /** Empties the status of an object that is created. */
   resetStatus(draft: ApiObject): void;
   /** Takes everything from `old` but what a write to `/status` may change. */

@@ -4,6 +4,7 @@ import { builtinFacts } from "../builtin/facts.ts";
 import { namespaceLifeCycle } from "../builtin/namespace-deletion.ts";
 import { builtinType } from "../builtin/object-type.ts";
 import { builtinStrategy } from "../builtin/strategies.ts";
+import { definitionLifeCycle, definitionStrategy } from "../crd/definition-strategy.ts";
 import type { Hooks, Printer, Strategy } from "../hooks.ts";
 import type { Store } from "../storage/store.ts";
 import { groupVersions, type Resource } from "../tables/index.ts";
@@ -29,6 +30,7 @@ function builtinResource(entries: readonly Resource[], store: Store, hooks: Hook
   const strategy: Strategy = {
     ...facts,
     ...builtinStrategy(group, name),
+    ...(group === "apiextensions.k8s.io" && definitionStrategy),
     ...hooks.strategies?.(group, name),
   };
   const served = new Set(entries.map((entry) => entry.groupVersion));
@@ -54,7 +56,7 @@ function builtinResource(entries: readonly Resource[], store: Store, hooks: Hook
     returnsDeleted: facts.returnsDeleted,
     ungoverned: facts.ungoverned,
     strategy,
-    ...(group === "" && name === "namespaces" && { lifeCycle: namespaceLifeCycle }),
+    ...lifeCycleOf(group, name),
     type: builtinType({
       group,
       kind,
@@ -64,6 +66,12 @@ function builtinResource(entries: readonly Resource[], store: Store, hooks: Hook
       strategy,
     }),
   };
+}
+
+function lifeCycleOf(group: string, name: string): Pick<ApiResource, "lifeCycle"> {
+  if (group === "" && name === "namespaces") return { lifeCycle: namespaceLifeCycle };
+  if (group === "apiextensions.k8s.io") return { lifeCycle: definitionLifeCycle };
+  return {};
 }
 
 function toVersion(entry: Resource, hooks: Hooks): ApiVersion {

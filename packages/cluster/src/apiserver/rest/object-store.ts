@@ -37,7 +37,7 @@ export type Validate = (object: ApiObject, old: ApiObject | undefined) => Promis
 
 export interface CreateRequest {
   readonly resource: ApiResource;
-  /** In the storage version; owned by the store from here on. */
+  /** In the working version; owned by the store from here on. */
   readonly draft: ApiObject;
   readonly context: StrategyContext;
   /** Validating admission. */
@@ -49,7 +49,7 @@ export interface UpdateRequest {
   readonly resource: ApiResource;
   readonly name: string;
   readonly context: StrategyContext;
-  /** The new object from the stored one, in the storage version; `undefined` stands for none stored. */
+  /** The new object from the present one, both in the working version; `undefined` stands for none. */
   readonly build: (existing: ApiObject | undefined) => Promise<ApiObject>;
   /** Empty for the resource itself. */
   readonly subresource: string;
@@ -67,6 +67,14 @@ export interface DeleteRequest {
   readonly context: StrategyContext;
   readonly options: DeleteOptions;
   readonly validate: (object: ApiObject) => Promise<void>;
+}
+
+/** The object that an update starts from: as it is stored, and in the working version. */
+interface Present {
+  readonly table: Table;
+  readonly key: string;
+  readonly base: ApiObject;
+  readonly existing: ApiObject;
 }
 
 export class ObjectStore {
@@ -105,7 +113,8 @@ export class ObjectStore {
     if (current) throw existsError(resource, draft, current);
     resource.strategy.beforeCommit?.(draft, undefined, context);
     if (context.dryRun) return draft;
-    return this.#store.create(table, key, draft);
+    const stored = resource.type.toStorage(draft);
+    return this.#store.create(table, key, stored instanceof Promise ? await stored : stored);
   }
 
   #beforeCreate({ resource, draft, context, warn }: CreateRequest): void {
@@ -135,12 +144,14 @@ export class ObjectStore {
     const table = tableOf(resource);
     const key = keyFor(resource, context.namespace, name);
     for (let attempt = 1; ; attempt++) {
-      const existing = table.get(key);
-      if (!existing && !request.create) throw notFound(resource, name);
+      const base = table.get(key);
+      if (!base && !request.create) throw notFound(resource, name);
+      const existing = base && (await resource.type.toWorking(base, context.version));
       const draft = await request.build(existing);
       try {
-        if (!existing) return { object: await this.#createByUpdate(request, draft), created: true };
-        return { object: await this.#replace(request, table, key, draft, existing), created: false };
+        if (!existing || !base) return { object: await this.#createByUpdate(request, draft), created: true };
+        const object = await this.#replace(request, { table, key, base, existing }, draft);
+        return { object, created: false };
       } catch (error) {
         if (!(error instanceof RevisionConflict)) throw error;
         if (attempt >= maxAttempts) throw conflict(resource, name, modifiedMessage);
@@ -165,27 +176,23 @@ export class ObjectStore {
     });
   }
 
-  async #replace(
-    request: UpdateRequest,
-    table: Table,
-    key: string,
-    draft: ApiObject,
-    existing: ApiObject,
-  ): Promise<ApiObject> {
+  async #replace(request: UpdateRequest, present: Present, draft: ApiObject): Promise<ApiObject> {
     const { resource, context } = request;
+    const { table, key, base, existing } = present;
     this.#checkPreconditions(request, draft, existing);
     this.#beforeUpdate(request, draft, existing);
     const settled = sameButForTimes(draft, existing) ? existing : draft;
     await request.validate(settled, existing);
-    if (table.get(key) !== existing) throw new RevisionConflict(table.get(key));
+    if (table.get(key) !== base) throw new RevisionConflict(table.get(key));
     if (isEmptied(draft, existing) && (resource.lifeCycle?.mayGo?.(draft) ?? true)) {
-      if (!context.dryRun) this.#remove(resource, table, key, existing, context);
+      if (!context.dryRun) this.#remove(resource, table, key, base, context);
       return draft;
     }
     if (settled === existing) return existing;
     if (request.subresource === "") resource.strategy.beforeCommit?.(draft, existing, context);
     if (context.dryRun) return draft;
-    return this.#store.update(table, key, draft, existing);
+    const stored = resource.type.toStorage(draft);
+    return this.#store.update(table, key, stored instanceof Promise ? await stored : stored, base);
   }
 
   #checkPreconditions(request: UpdateRequest, draft: ApiObject, existing: ApiObject): void {

@@ -16,16 +16,16 @@ export function parseIncludeObject(query: URLSearchParams): IncludeObject {
   );
 }
 
-const nameDescription =
+export const nameDescription =
   "Name must be unique within a namespace. Is required when creating resources, although some resources may allow a client to request the generation of an appropriate name automatically. Name is primarily intended for creation idempotence and configuration definition. Cannot be updated. More info: https://kubernetes.io/docs/concepts/overview/working-with-objects/names#names";
-const createdDescription =
+export const creationDescription =
   "CreationTimestamp is a timestamp representing the server time when this object was created. It is not guaranteed to be set in happens-before order across separate operations. Clients may not set this value. It is represented in RFC3339 form and is in UTC.\n\nPopulated by the system. Read-only. Null for lists. More info: https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md#metadata";
 
 /** Kinds without columns of their own show their name and when they were made. */
 export const plainPrinter: Printer = {
   columns: [
     { name: "Name", type: "string", format: "name", description: nameDescription },
-    { name: "Created At", type: "date", description: createdDescription },
+    { name: "Created At", type: "date", description: creationDescription },
   ],
   row: (object) => ({
     cells: [object.metadata.name, (object.metadata.creationTimestamp as string | undefined) ?? ""],

@@ -57,7 +57,7 @@ export class Writes {
     const admitted = await this.#admit(exchange, owned, undefined, options);
     const object = await this.#objects.create({
       resource: exchange.resource,
-      draft: await this.#toStorage(exchange, admitted),
+      draft: await this.#toWorking(exchange, admitted),
       context: strategyContext(exchange, this.#world, options.dryRun),
       warn: (text) => exchange.warnings.add(text),
       validate: (stored) => this.#validate(exchange, stored, undefined, options),
@@ -138,7 +138,7 @@ export class Writes {
         const draft = change(live);
         ensureNamespace(resource, draft, info.namespace);
         const admitted = await this.#admit(exchange, draft, live, options);
-        return this.#toStorage(exchange, admitted);
+        return this.#toWorking(exchange, admitted);
       },
       validate: (stored, old) => this.#validate(exchange, stored, old, options),
     });
@@ -193,8 +193,8 @@ export class Writes {
     };
   }
 
-  #toStorage(exchange: Exchange, draft: ApiObject): ApiObject | Promise<ApiObject> {
-    return exchange.resource.type.toStorage(draft);
+  #toWorking(exchange: Exchange, draft: ApiObject): ApiObject | Promise<ApiObject> {
+    return exchange.resource.type.toWorking(draft, exchange.version.name);
   }
 
   #toRequest(exchange: Exchange, object: ApiObject): ApiObject | Promise<ApiObject> {

@@ -1,0 +1,192 @@
+/** Objects of a custom resource: decoded, pruned, completed and judged by the schemas of their definition. */
+import { deepCopy, type JsonValue } from "@keelson/core";
+import { type CompiledRules, compileRules, type RuleSchema } from "@keelson/core/cel";
+import { type TypeRef, typeFromStructuralSchema } from "@keelson/core/merge";
+import { DecodeError } from "../builtin/decode.ts";
+import { badRequest } from "../errors.ts";
+import { type FieldError, goQuote, invalidField } from "../field-error.ts";
+import type { ApiMeta, ApiObject } from "../hooks.ts";
+import { apiVersionText, type ObjectType, versionOf } from "../registry/api-resource.ts";
+import type { Converter } from "./conversion.ts";
+import { customScale, validateCustomScale } from "./custom-scale.ts";
+import { applyDefaults, hasDefaults } from "./defaults.ts";
+import type { Definition, DefinitionVersion } from "./definition.ts";
+import { coerceEmbedded, coerceMetadata, validateEmbedded } from "./embedded.ts";
+import { fieldAt } from "./json-path.ts";
+import { validateListTypes } from "./list-types.ts";
+import { prune, pruneNulls } from "./prune.ts";
+import { isObject, type JsonSchema } from "./schema.ts";
+import { validateValue } from "./validate-value.ts";
+
+/** Faults that leave rules nothing to work with. */
+const blocking = new Set([
+  "FieldValueRequired",
+  "FieldValueTooLong",
+  "FieldValueTooMany",
+  "FieldValueTypeInvalid",
+]);
+
+/** One version's schema and what is derived from it, made when first needed. */
+class VersionSchema {
+  readonly version: DefinitionVersion;
+  readonly schema: JsonSchema;
+  readonly #preserve: boolean;
+  readonly #hasDefaults: boolean;
+  #rules: CompiledRules | undefined;
+  #type: TypeRef | undefined;
+  /** Stored objects brought up to this schema. */
+  readonly #current = new WeakMap<object, ApiObject>();
+
+  constructor(version: DefinitionVersion, preserveUnknownFields: boolean) {
+    this.version = version;
+    this.#preserve = preserveUnknownFields;
+    this.schema = version.schema ?? { type: "object", "x-kubernetes-preserve-unknown-fields": true };
+    this.#hasDefaults = hasDefaults(this.schema);
+  }
+
+  get rules(): CompiledRules {
+    this.#rules ??= compileRules(this.schema as RuleSchema);
+    return this.#rules;
+  }
+
+  get mergeType(): TypeRef {
+    this.#type ??= typeFromStructuralSchema(this.version.schema as never, {
+      preserveUnknownFields: this.#preserve,
+    });
+    return this.#type;
+  }
+
+  prune(draft: ApiObject, dropped: string[]): void {
+    coerceEmbedded(draft, this.schema, "", dropped);
+    if (!this.#preserve) prune(draft, this.schema, true, dropped);
+  }
+
+  default(draft: ApiObject): void {
+    pruneNulls(draft, this.schema);
+    if (this.#hasDefaults) applyDefaults(draft, this.schema);
+  }
+
+  /** A stored object as this schema sees it; what was written under it needs no change. */
+  present(object: ApiObject): ApiObject {
+    const known = this.#current.get(object);
+    if (known) return known;
+    const copy = deepCopy(object);
+    const dropped: string[] = [];
+    this.prune(copy, dropped);
+    this.default(copy);
+    const result = dropped.length === 0 && !this.#hasDefaults ? object : copy;
+    if (Object.isFrozen(object)) this.#current.set(object, result);
+    return result;
+  }
+}
+
+export function customType(definition: Definition, converter: Converter): ObjectType {
+  const schemas = new Map(
+    definition.versions.map((version) => [
+      version.name,
+      new VersionSchema(version, definition.preserveUnknownFields),
+    ]),
+  );
+  const { kind } = definition.names;
+  const schemaOf = (version: string): VersionSchema => {
+    const found = schemas.get(version);
+    if (!found) throw new Error(`${definition.name} has no version ${version}`);
+    return found;
+  };
+  const convert = (object: ApiObject, version: string): ApiObject | Promise<ApiObject> => {
+    const target = schemaOf(version);
+    if (versionOf(object) === version) return Object.isFrozen(object) ? target.present(object) : object;
+    const converted = converter(object, apiVersionText(definition, version));
+    return converted instanceof Promise
+      ? converted.then((result) => target.present(result))
+      : target.present(converted);
+  };
+  return {
+    strategicPatches: false,
+    decode(value, version, strict) {
+      const draft = deepCopy(value) as ApiObject;
+      draft.apiVersion = apiVersionText(definition, version);
+      draft.kind = kind;
+      try {
+        draft.metadata = isObject(draft.metadata)
+          ? coerceMetadata(draft.metadata, "metadata", strict)
+          : rootMetadata(draft.metadata);
+        schemaOf(version).prune(draft, strict);
+      } catch (error) {
+        if (!(error instanceof DecodeError)) throw error;
+        throw badRequest(
+          `${kind} in version ${goQuote(version)} cannot be handled as a ${kind}: ${error.message}`,
+        );
+      }
+      strict.sort();
+      return draft;
+    },
+    default: (draft, version) => schemaOf(version).default(draft),
+    convert,
+    toStorage: (object) => convert(object, definition.storageVersion),
+    toWorking: convert,
+    resetStatus: (draft) => void delete draft.status,
+    keepAllButStatus(draft, old) {
+      const { status } = draft;
+      const { managedFields } = draft.metadata;
+      for (const key of Object.keys(draft)) delete draft[key];
+      Object.assign(draft, old, { metadata: { ...old.metadata } });
+      draft.metadata.resourceVersion = old.metadata.resourceVersion as string;
+      if (managedFields === undefined) delete draft.metadata.managedFields;
+      else draft.metadata.managedFields = managedFields;
+      if (status === undefined) delete draft.status;
+      else draft.status = status;
+    },
+    validateSchema(object, old, context) {
+      return validate(schemaOf(context.version), object, old);
+    },
+    mergeType: (version) => schemaOf(version).mergeType,
+    scale(version) {
+      const { scale } = schemaOf(version).version;
+      return scale && customScale(scale);
+    },
+    selectableFields(version) {
+      const { selectableFields } = schemaOf(version).version;
+      return Object.fromEntries(
+        selectableFields.map((path) => [
+          path.replace(/^\./, ""),
+          (object: ApiObject) => shown(fieldAt(object, path)),
+        ]),
+      );
+    },
+  };
+}
+
+function rootMetadata(value: JsonValue | undefined): ApiMeta {
+  if (value === undefined || value === null) return {} as ApiMeta;
+  throw new DecodeError(
+    `metadata: Invalid value: ${JSON.stringify(value)}: json: cannot unmarshal ${Array.isArray(value) ? "array" : typeof value} into Go struct field ObjectMeta.metadata of type v1.ObjectMeta`,
+  );
+}
+
+function shown(value: JsonValue | undefined): string {
+  return value === undefined || value === null ? "" : String(value);
+}
+
+function validate(version: VersionSchema, object: ApiObject, old: ApiObject | undefined): FieldError[] {
+  const { schema } = version;
+  const errors = validateValue(schema, object, old ? { old } : {});
+  const { scale } = version.version;
+  if (scale) errors.push(...validateCustomScale(scale, object));
+  errors.push(...validateEmbedded(object, schema));
+  if (!old || validateListTypes(schema, old).length === 0) errors.push(...validateListTypes(schema, object));
+  const { rules } = version;
+  if (!rules.hasRules) return errors;
+  if (errors.some(({ type }) => blocking.has(type))) {
+    errors.push(
+      invalidField(
+        "<nil>",
+        null,
+        "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation",
+      ),
+    );
+    return errors;
+  }
+  const result = rules.validate({ self: object, ...(old && { oldSelf: old }) });
+  return [...errors, ...(result.errors as FieldError[])];
+}
