@@ -1,5 +1,17 @@
 /** The front door: what an operator's author needs, from one import. */
+
+export type {
+  AnyKind,
+  Clock,
+  Condition,
+  InputOf,
+  Kind,
+  KubeObject,
+  ObjectMeta,
+  ObjectOf,
+  Random,
+} from "@keelson/core";
+export { Quantity } from "@keelson/core";
 export * from "@keelson/runtime";
 export * from "@keelson/schema";
 export { z } from "zod";
-export type { AnyKind, Clock, Condition, InputOf, Kind, KubeObject, ObjectMeta, ObjectOf, Random } from "@keelson/core";

@@ -21,11 +21,7 @@ export function ruleOf(check: object): ValidationRule | undefined {
 }
 
 export interface CelOptions {
-  readonly reason?:
-    | "FieldValueRequired"
-    | "FieldValueInvalid"
-    | "FieldValueForbidden"
-    | "FieldValueDuplicate";
+  readonly reason?: ValidationRule["reason"];
   /** Where the error is reported, relative to this value: `.size`. */
   readonly fieldPath?: string;
   /** An expression for the message. */

@@ -1,5 +1,5 @@
 /** Resources as values: the contract of `resource()`. */
-import type { AnyKind, Condition, Kind, KubeObject, ObjectMeta, Scope } from "@keelson/core";
+import type { AnyKind, Condition, JsonValue, Kind, KubeObject, ObjectMeta, Scope } from "@keelson/core";
 import type { z } from "zod";
 
 /** What the runtime keeps in every status, beside what the author declares. */
@@ -136,7 +136,17 @@ export interface CustomResourceDefinitionObject extends KubeObject {
       shortNames?: string[];
       categories?: string[];
     };
-    conversion?: { strategy: "None" | "Webhook"; webhook?: object };
+    conversion?: {
+      strategy: "None" | "Webhook";
+      webhook?: {
+        conversionReviewVersions: string[];
+        clientConfig?: {
+          caBundle?: string;
+          url?: string;
+          service?: { namespace: string; name: string; path?: string; port?: number };
+        };
+      };
+    };
     versions: CrdVersion[];
   };
 }
@@ -148,7 +158,7 @@ export interface CrdVersion {
   deprecated?: boolean;
   deprecationWarning?: string;
   schema: { openAPIV3Schema: StructuralSchema };
-  subresources?: { status?: object; scale?: ScaleDefinition };
+  subresources?: { status?: Record<string, never>; scale?: ScaleDefinition };
   additionalPrinterColumns?: {
     name: string;
     type: string;
@@ -168,8 +178,8 @@ export interface StructuralSchema {
   additionalProperties?: StructuralSchema | boolean;
   items?: StructuralSchema;
   required?: string[];
-  default?: unknown;
-  enum?: unknown[];
+  default?: JsonValue;
+  enum?: JsonValue[];
   nullable?: boolean;
   format?: string;
   pattern?: string;
@@ -202,7 +212,7 @@ export interface ValidationRule {
   rule: string;
   message?: string;
   messageExpression?: string;
-  reason?: string;
+  reason?: "FieldValueRequired" | "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueDuplicate";
   fieldPath?: string;
   optionalOldSelf?: boolean;
 }

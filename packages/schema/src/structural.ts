@@ -1,4 +1,5 @@
 /** From zod to the structural schemas that a CRD may carry. What has no structural form is refused with a reason. */
+import type { JsonValue } from "@keelson/core";
 import { RE2JS } from "re2js";
 import { z } from "zod";
 import { SchemaError } from "./errors.ts";
@@ -278,7 +279,7 @@ function enumeration(values: readonly unknown[], path: string): StructuralSchema
     );
   }
   const name = type !== "number" ? type : values.every(Number.isInteger) ? "integer" : "number";
-  return { type: name, enum: [...values] };
+  return { type: name, enum: values as JsonValue[] };
 }
 
 function arraySchema(schema: z.core.$ZodArray, path: string, inside: readonly Schema[]): StructuralSchema {
@@ -396,8 +397,8 @@ function taggedUnion(tag: string, branches: readonly StructuralSchema[], path: s
   };
 }
 
-function jsonDefault(value: unknown, path: string): unknown {
-  const copy: unknown = value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+function jsonDefault(value: unknown, path: string): JsonValue {
+  const copy: JsonValue | undefined = value === undefined ? undefined : JSON.parse(JSON.stringify(value));
   if (
     copy === undefined ||
     (typeof value === "object" && value !== null && value.constructor !== Object && !Array.isArray(value))

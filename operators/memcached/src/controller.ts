@@ -1,0 +1,74 @@
+/** A Memcached is a Deployment and a Service; its status is what the Deployment says. */
+import { controller, type Desired, done, type ObjectOf, Quantity, waiting } from "keelson";
+import { Deployment, Service } from "keelson/kinds";
+import { Memcached } from "./api.ts";
+
+const PORT = 11211;
+
+export const memcached = controller(Memcached, {
+  owns: { deployment: Deployment, service: Service },
+  compose: (object, { deployment }) => {
+    const { size } = object.spec;
+    const ready = deployment?.status?.readyReplicas ?? 0;
+    const rolledOut =
+      deployment?.status?.observedGeneration === deployment?.metadata.generation &&
+      deployment?.status?.updatedReplicas === size &&
+      ready === size;
+    return {
+      children: { deployment: deploymentFor(object), service: serviceFor(object) },
+      status: { readyReplicas: ready, selector: `app=memcached,instance=${object.metadata.name}` },
+      outcome: rolledOut ? done() : waiting("Scaling", `${ready} of ${size} servers are ready`),
+    };
+  },
+});
+
+function labelsOf(object: ObjectOf<typeof Memcached>) {
+  return { app: "memcached", instance: object.metadata.name };
+}
+
+function deploymentFor(object: ObjectOf<typeof Memcached>): Desired<typeof Deployment> {
+  const { image, memory, size } = object.spec;
+  const labels = labelsOf(object);
+  return {
+    spec: {
+      replicas: size,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          securityContext: {
+            runAsNonRoot: true,
+            runAsUser: 11211,
+            seccompProfile: { type: "RuntimeDefault" },
+          },
+          containers: [
+            {
+              name: "memcached",
+              image,
+              args: ["memcached", `--port=${PORT}`, `--memory-limit=${mebibytes(memory)}`],
+              ports: [{ name: "memcached", containerPort: PORT }],
+              resources: { limits: { memory } },
+              readinessProbe: { tcpSocket: { port: PORT }, periodSeconds: 2 },
+              securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ["ALL"] } },
+            },
+          ],
+        },
+      },
+    },
+  };
+}
+
+function serviceFor(object: ObjectOf<typeof Memcached>): Desired<typeof Service> {
+  return {
+    spec: {
+      selector: labelsOf(object),
+      ports: [{ name: "memcached", port: PORT, targetPort: PORT }],
+    },
+  };
+}
+
+/** memcached counts in mebibytes and keeps some memory for itself. */
+function mebibytes(memory: string | number): number {
+  const bytes = Quantity.from(memory).toNumber();
+  return Math.max(8, Math.floor((bytes * 0.8) / 2 ** 20));
+}
