@@ -36,7 +36,11 @@ function isInt64(value: bigint): boolean {
   return value >= minInt64 && value <= maxInt64;
 }
 
+/** Far beyond any amount, and small enough to compute: `1e2147483647` parses, but nothing adds to it. */
+const largestPower = 100_000;
+
 function pow10(power: number): bigint {
+  if (power > largestPower) fail("the quantity is too large to compute with");
   return 10n ** BigInt(power);
 }
 
@@ -59,6 +63,14 @@ function suffixMeaning(suffix: string): { base: 2 | 10; power: number; format: Q
   return { base: 10, power: Number(BigInt.asIntN(32, power)), format: "DecimalExponent" };
 }
 
+interface Parts {
+  readonly unscaled: bigint;
+  readonly exponent: number;
+  readonly format: QuantityFormat;
+  readonly small: boolean;
+  readonly text?: string | undefined;
+}
+
 /**
  * An immutable amount: `unscaled · 10^exponent`.
  *
@@ -73,13 +85,7 @@ export class Quantity {
   readonly format: QuantityFormat;
   #text: string | undefined;
 
-  private constructor(
-    unscaled: bigint,
-    exponent: number,
-    format: QuantityFormat,
-    small: boolean,
-    text?: string,
-  ) {
+  private constructor({ unscaled, exponent, format, small, text }: Parts) {
     this.#unscaled = unscaled;
     this.#exponent = exponent;
     this.format = format;
@@ -89,7 +95,9 @@ export class Quantity {
 
   /** Throws a {@link CoreError} with the API server's message. */
   static parse(text: string): Quantity {
-    if (text === "0") return new Quantity(0n, 0, "DecimalSI", true, text);
+    if (text === "0") {
+      return new Quantity({ unscaled: 0n, exponent: 0, format: "DecimalSI", small: true, text });
+    }
     const match = shape.exec(text);
     if (text === "" || match === null) fail(formatWrong);
     const [, sign = "", zeros = "", digits = "", fraction = "", suffix = ""] = match;
@@ -97,10 +105,10 @@ export class Quantity {
     if (meaning === undefined) fail("unable to parse quantity's suffix");
     const number = digits === "" ? "0" : digits;
     const small = parseSmall(text, sign === "-", number, fraction, meaning);
-    if (small !== undefined) return small;
+    if (small !== undefined) return new Quantity(small);
     // Only what does not fit 64 bits is read strictly: the API server takes "Ki" for zero, and not "Ei".
     if (zeros + digits + fraction === "") fail("unable to parse numeric part of quantity");
-    return parseLarge(sign === "-", number, fraction, meaning);
+    return new Quantity(parseLarge(sign === "-", number, fraction, meaning));
   }
 
   /** The quantity a field holds, which may also be written as a number. */
@@ -112,35 +120,22 @@ export class Quantity {
   /** `value · 10^exponent`, as a computed amount. */
   static of(value: bigint | number, exponent = 0, format: QuantityFormat = "DecimalSI"): Quantity {
     const unscaled = BigInt(value);
-    return new Quantity(unscaled, exponent, format, isInt64(unscaled));
-  }
-
-  /** Internal to parsing. */
-  static raw(
-    unscaled: bigint,
-    exponent: number,
-    format: QuantityFormat,
-    small: boolean,
-    text?: string,
-  ): Quantity {
-    return new Quantity(unscaled, exponent, format, small, text);
+    return new Quantity({ unscaled, exponent, format, small: isInt64(unscaled) });
   }
 
   /** The sum; zero takes the other's format. */
   add(other: Quantity): Quantity {
-    const format = this.#unscaled === 0n ? other.format : this.format;
-    if (other.#unscaled === 0n && this.#small && other.#small) {
-      return new Quantity(this.#unscaled, this.#exponent, format, true);
-    }
-    if (this.#unscaled === 0n && this.#small && other.#small) {
-      return new Quantity(other.#unscaled, other.#exponent, format, true);
+    const format = this.isZero() ? other.format : this.format;
+    if (this.#small && other.#small) {
+      if (other.isZero()) return this.#with({ format });
+      if (this.isZero()) return other.#with({ format });
     }
     const exponent = Math.min(this.#exponent, other.#exponent);
     const left = this.#unscaled * pow10(this.#exponent - exponent);
     const right = other.#unscaled * pow10(other.#exponent - exponent);
-    const sum = left + right;
-    const small = this.#small && other.#small && isInt64(left) && isInt64(right) && isInt64(sum);
-    return new Quantity(sum, exponent, format, small);
+    const unscaled = left + right;
+    const small = this.#small && other.#small && [left, right, unscaled].every(isInt64);
+    return new Quantity({ unscaled, exponent, format, small });
   }
 
   sub(other: Quantity): Quantity {
@@ -148,21 +143,42 @@ export class Quantity {
   }
 
   neg(): Quantity {
-    return new Quantity(-this.#unscaled, this.#exponent, this.format, this.#small);
+    return this.#with({ unscaled: -this.#unscaled });
   }
 
   /** The product with an integer. */
   mul(factor: bigint | number): Quantity {
-    const product = this.#unscaled * BigInt(factor);
-    return new Quantity(product, this.#exponent, this.format, this.#small && isInt64(product));
+    const unscaled = this.#unscaled * BigInt(factor);
+    return this.#with({ unscaled, small: this.#small && isInt64(unscaled) });
+  }
+
+  #with(parts: Partial<Parts>): Quantity {
+    const { format } = this;
+    return new Quantity({
+      unscaled: this.#unscaled,
+      exponent: this.#exponent,
+      format,
+      small: this.#small,
+      ...parts,
+    });
   }
 
   /** Negative, zero or positive, as in sorting. */
   compare(other: Quantity): -1 | 0 | 1 {
+    const sign = this.sign();
+    if (sign !== other.sign()) return sign < other.sign() ? -1 : 1;
+    // Amounts of different length are told apart without being written out.
+    const digits = this.#length() - other.#length();
+    if (sign !== 0 && digits !== 0) return digits < 0 === sign > 0 ? -1 : 1;
     const exponent = Math.min(this.#exponent, other.#exponent);
     const left = this.#unscaled * pow10(this.#exponent - exponent);
     const right = other.#unscaled * pow10(other.#exponent - exponent);
     return left < right ? -1 : left > right ? 1 : 0;
+  }
+
+  /** Digits before the decimal point, negative when the amount begins after it. */
+  #length(): number {
+    return String(this.#unscaled).length - (this.#unscaled < 0n ? 1 : 0) + this.#exponent;
   }
 
   equals(other: Quantity): boolean {
@@ -262,7 +278,7 @@ function parseSmall(
   number: string,
   fraction: string,
   { base, power, format }: Meaning,
-): Quantity | undefined {
+): Parts | undefined {
   let exponent = 0;
   let factor = 1n;
   if (base === 10) {
@@ -282,7 +298,13 @@ function parseSmall(
     base === 2
       ? (value & 7n) !== 0n
       : exponent % 3 === 0 && !shifted.endsWith("000") && !shifted.startsWith("0");
-  return Quantity.raw(negative ? -result : result, exponent, format, true, canonical ? text : undefined);
+  return {
+    unscaled: negative ? -result : result,
+    exponent,
+    format,
+    small: true,
+    text: canonical ? text : undefined,
+  };
 }
 
 function parseLarge(
@@ -290,7 +312,7 @@ function parseLarge(
   number: string,
   fraction: string,
   { base, power, format }: Meaning,
-): Quantity {
+): Parts {
   let unscaled = BigInt(number + fraction);
   let exponent = -fraction.length;
   if (base === 10) exponent += power;
@@ -310,5 +332,5 @@ function parseLarge(
     const one = exponent < 0 ? pow10(-exponent) : 1n;
     if (unscaled < one) outFormat = "DecimalSI";
   }
-  return Quantity.raw(negative ? -unscaled : unscaled, exponent, outFormat, false);
+  return { unscaled: negative ? -unscaled : unscaled, exponent, format: outFormat, small: false };
 }

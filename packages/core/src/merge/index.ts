@@ -14,19 +14,19 @@
  * ```
  *
  * For built-in kinds pass `zero: zeroObject(type)`, so that a create is recorded as the API server records
- * it. Results share structure with their inputs and may hold frozen parts: copy before changing them.
+ * it. What an apply empties is null in its result: decoding drops that for built-in kinds, and validation
+ * refuses it for custom resources, as on the API server. Results share structure with their inputs and may
+ * hold frozen parts: copy before changing them. Stored objects that are frozen deep down make every later
+ * call faster, since what was learned about them stays true.
  */
 export {
-  type ApplyConflict,
   type ApplyRequest,
   type ApplyResult,
   applyPatch,
   applyUpdate,
   applyUpdateOrClear,
   keepTimesIfUnchanged,
-  type ManagedResource,
   type UpdateRequest,
-  type Versioned,
 } from "./apply.ts";
 export { MergeError, type MergeErrorCode } from "./errors.ts";
 export { FieldSet, FieldSetBuilder } from "./field-set.ts";
@@ -47,6 +47,7 @@ export {
   type Owners,
   type Ownership,
 } from "./managed-fields.ts";
+export type { ManagedResource, Versioned } from "./managed-resource.ts";
 export {
   definitionsOf,
   type OpenApiSchema,
@@ -63,6 +64,7 @@ export {
   type PathElement,
   valueElement,
 } from "./path.ts";
+export { parentEntries, type ReplicasPaths, scaleEntries } from "./scale.ts";
 export {
   type Atom,
   deduced,
@@ -79,8 +81,10 @@ export {
   untypedAtomic,
   zeroObject,
 } from "./schema.ts";
+export { ownedFields, selectFields } from "./select-fields.ts";
+export type { ApplyConflict } from "./settle.ts";
 export { applyStrategicPatch } from "./strategic.ts";
 export { type Comparison, compareTyped } from "./typed-compare.ts";
 export { checkType, fieldsOf } from "./typed-fields.ts";
 export { mergeTyped } from "./typed-merge.ts";
-export { extractFields, removeFields } from "./typed-remove.ts";
+export { removeFields } from "./typed-remove.ts";

@@ -4,6 +4,7 @@
  * A {@link TypeRef} is lazy: its {@link Atom} is made on first use and kept, so that a document of 700
  * definitions costs only what is touched, and types may contain themselves.
  */
+import { deepFreeze } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
 
 export type Scalar = "numeric" | "string" | "boolean" | "untyped";
@@ -180,22 +181,30 @@ export const objectMetaType: TypeRef = structType({
   uid: text,
 });
 
+const zeros = new WeakMap<TypeRef, JsonObject>();
+
 /**
  * What an object of this type looks like before anyone wrote to it, in the API server's memory: nested
  * objects that are always there are empty rather than absent, required lists and references are null.
- * A create is recorded as a change from this.
+ * A create is recorded as a change from this. Frozen, and made once per type.
  */
 export function zeroObject(type: TypeRef): JsonObject {
+  let zero = zeros.get(type);
+  if (zero === undefined) {
+    zero = deepFreeze(makeZero(type));
+    zeros.set(type, zero);
+  }
+  return zero;
+}
+
+function makeZero(type: TypeRef): JsonObject {
   const out: JsonObject = {};
   for (const [name, field] of type.atom.map?.fields ?? []) {
     const { default: value, required } = field;
-    if (value !== undefined && value !== null && typeof value === "object" && !Array.isArray(value)) {
-      out[name] = zeroObject(field.type);
-    } else if (value === 0 || value === "" || value === false) {
-      out[name] = value;
-    } else if (required === true && value === undefined) {
-      out[name] = null;
-    }
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      out[name] = makeZero(field.type);
+    else if (value === 0 || value === "" || value === false) out[name] = value;
+    else if (required === true && value === undefined) out[name] = null;
   }
   return out;
 }

@@ -1,4 +1,4 @@
-/** Takes fields out of a value, or takes only those fields out of it. */
+/** Takes fields out of a value. */
 import { setKey } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
 import type { FieldSet } from "./field-set.ts";
@@ -71,41 +71,4 @@ function removeFromList(value: JsonValue[], fields: FieldSet, list: ListType): V
   }
   if (!changed) return value;
   return out.length === 0 ? null : out;
-}
-
-/** Only the given fields of a value, with what leads to them; keys of list items come along when asked for. */
-export function extractFields(value: Value, fields: FieldSet, type: TypeRef): Value {
-  return extract(value, fields, type.atom);
-}
-
-function extract(value: Value, fields: FieldSet, open: Atom): Value {
-  const atom = deduceAtom(open, value);
-  if (atom.map !== undefined && isMap(value)) {
-    if (atom.map.atomic || isEmptyMap(value)) return value;
-    const out: JsonObject = {};
-    for (const name in value) {
-      const item: Value = value[name];
-      if (item === undefined) continue;
-      const element = fieldElement(name);
-      const below = fields.below(element);
-      const type = typeOfField(atom.map, name);
-      if (below !== undefined && type !== undefined)
-        setKey(out, name, extract(item, below, type.atom) ?? null);
-      else if (fields.hasElement(element)) setKey(out, name, item);
-    }
-    return isEmptyMap(out) ? undefined : out;
-  }
-  if (atom.list !== undefined && Array.isArray(value)) {
-    if (atom.list.atomic || value.length === 0) return value;
-    const out: JsonValue[] = [];
-    for (const item of value) {
-      const element = itemElementIfAny(atom.list, item);
-      if (element === undefined) continue;
-      const below = fields.below(element);
-      if (below !== undefined) out.push(extract(item, below, atom.list.element.atom) ?? null);
-      else if (fields.hasElement(element)) out.push(item);
-    }
-    return out.length === 0 ? undefined : out;
-  }
-  return value;
 }
