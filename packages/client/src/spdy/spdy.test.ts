@@ -108,6 +108,23 @@ describe("SPDY connection", () => {
     await client.close();
   });
 
+  it("holds the sender back while a reader rests", async () => {
+    let theirs: SpdyStream | undefined;
+    const { client } = pair((stream) => {
+      theirs = stream;
+    });
+    const stream = await client.createStream({});
+    let written = 0;
+    for (let i = 0; i < 100; i++) stream.write(Buffer.alloc(100_000), () => written++);
+    for (let i = 0; i < 500; i++) await new Promise((resolve) => setImmediate(resolve));
+    expect(written).toBeLessThan(20);
+    theirs?.resume();
+    stream.end();
+    await once(theirs as SpdyStream, "end");
+    expect(written).toBe(100);
+    await client.close();
+  });
+
   it("answers pings from either side", async () => {
     const { client, server } = pair();
     await Promise.all([client.ping(), server.ping(), client.ping()]);

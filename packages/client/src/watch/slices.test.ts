@@ -1,0 +1,33 @@
+import { describe, expect, it } from "vitest";
+import { FakeClock } from "../../test/fake-clock.ts";
+import { Slices } from "./slices.ts";
+
+describe("slices", () => {
+  it("end after two milliseconds of work, and never for next to nothing", async () => {
+    const clock = new FakeClock();
+    const slices = new Slices(clock);
+    await clock.advance(5);
+    expect(slices.due(1_000)).toBe(false);
+    expect(slices.due(20_000)).toBe(true);
+    await slices.rest();
+    expect(slices.due(20_000)).toBe(false);
+    await clock.advance(1);
+    expect(slices.due(20_000)).toBe(false);
+    await clock.advance(1);
+    expect(slices.due(1)).toBe(true);
+  });
+
+  it("end after half a megabyte under a clock that stands still", async () => {
+    const slices = new Slices(new FakeClock());
+    let taken = 0;
+    while (!slices.due(64 << 10)) taken++;
+    expect(taken).toBe(7);
+    let others = false;
+    setImmediate(() => {
+      others = true;
+    });
+    await slices.rest();
+    expect(others).toBe(true);
+    expect(slices.due(64 << 10)).toBe(false);
+  });
+});
