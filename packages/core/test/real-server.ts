@@ -3,15 +3,10 @@ import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { startControlPlane } from "@keelson/reference/control-plane";
 import { type JsonObject, parseJson } from "../src/index.ts";
+import type { Answer, Server } from "./play.ts";
 
-export interface Answer {
-  readonly status: number;
-  readonly body: JsonObject;
-}
-
-export interface RealServer extends AsyncDisposable {
+export interface RealServer extends Server, AsyncDisposable {
   readonly version: string;
-  send(method: string, path: string, body?: unknown, contentType?: string): Promise<Answer>;
 }
 
 export async function startRealServer(): Promise<RealServer> {

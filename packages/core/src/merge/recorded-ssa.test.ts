@@ -37,7 +37,8 @@ interface Case {
 }
 type Answer = { status: number; body: JsonObject };
 
-const cases = ((await import("../../../../conformance/cases/ssa.mjs")) as { default: Case[] }).default;
+const casesFile = new URL("../../../../conformance/cases/ssa.mjs", import.meta.url);
+const cases = ((await import(casesFile.href)) as { default: Case[] }).default;
 const golden = JSON.parse(
   readFileSync(new URL("../../../../conformance/golden/ssa.json", import.meta.url), "utf8"),
 ) as Record<string, Answer[]>;
@@ -86,7 +87,7 @@ class Miniature {
   }
 
   #widgets(status: boolean): ManagedResource {
-    const spec = this.#crd?.spec as { versions: { schema: { openAPIV3Schema: OpenApiSchema } }[] };
+    const spec = this.#crd?.spec as unknown as { versions: { schema: { openAPIV3Schema: OpenApiSchema } }[] };
     const apiVersion = "$ID.conformance.test/v1";
     return {
       apiVersion,
