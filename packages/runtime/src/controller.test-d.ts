@@ -3,7 +3,7 @@ import type { Kind, KubeObject } from "@keelson/core";
 import { all, allow, allowSubresource, controller, done, keep, many, own, ref, waiting } from "./index.ts";
 
 interface PodObject extends KubeObject {
-  spec?: { nodeName?: string; containers: { name: string }[] };
+  spec?: { nodeName?: string; restartPolicy?: "Always" | "Never"; containers: { name: string }[] };
   status?: { phase?: string };
 }
 interface ServiceObject extends KubeObject {
@@ -35,6 +35,22 @@ controller(App, {
       status: { ready: pods.size },
     };
   },
+});
+
+controller(App, {
+  owns: { pod: Pod, pods: many(Pod) },
+  compose: (app) => ({
+    children: {
+      pod: { spec: { restartPolicy: "Never", containers: [] } },
+      pods: { [app.metadata.name]: { spec: { restartPolicy: "Always", containers: [] } } },
+    },
+  }),
+});
+
+controller(App, {
+  owns: { pod: Pod },
+  // @ts-expect-error: no such policy
+  compose: (_app) => ({ children: { pod: { spec: { restartPolicy: "Sometimes", containers: [] } } } }),
 });
 
 controller(App, {

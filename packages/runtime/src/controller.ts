@@ -69,6 +69,12 @@ interface DefinitionBase<P extends AnyKind, O extends Owns, R extends Reads<Obje
   readonly finalize?: Reconcile<P, O, R, W>;
 }
 
+/**
+ * The function itself. The detour over a condition makes the compiler fill in `O` before it looks at what the function
+ * returns, so that `restartPolicy: "Never"` in a child stays a word and does not become any string.
+ */
+type Resolved<F, O> = [O] extends [never] ? never : F;
+
 export type ControllerDefinition<
   P extends AnyKind,
   O extends Owns,
@@ -76,7 +82,7 @@ export type ControllerDefinition<
   W extends Writes,
 > = DefinitionBase<P, O, R, W> &
   (
-    | { readonly compose: Compose<P, O, R>; readonly reconcile?: never }
+    | { readonly compose: Resolved<Compose<P, O, R>, O>; readonly reconcile?: never }
     | { readonly reconcile: Reconcile<P, O, R, W>; readonly compose?: never }
   );
 

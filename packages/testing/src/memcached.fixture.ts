@@ -50,15 +50,15 @@ export const memcached = controller(Memcached, {
 
 export interface Wish {
   readonly size?: number;
-  readonly extra?: readonly string[];
+  readonly extra?: string[];
 }
 
 export async function create(client: Client, name: string, wish: Wish = {}): Promise<void> {
-  const spec = { ...wish, ...(wish.extra ? { extra: [...wish.extra] } : {}) };
-  await client.kind(Memcached).create({ metadata: { namespace: "default", name }, spec });
+  await client.kind(Memcached).create({ metadata: { namespace: "default", name }, spec: wish });
 }
 
 export async function change(client: Client, name: string, wish: Wish): Promise<void> {
-  const spec = { ...wish, ...(wish.extra ? { extra: [...wish.extra] } : {}) };
-  await client.kind(Memcached).patch({ namespace: "default", name }, { type: "merge", body: { spec } });
+  await client
+    .kind(Memcached)
+    .patch({ namespace: "default", name }, { type: "merge", body: { spec: { ...wish } } });
 }

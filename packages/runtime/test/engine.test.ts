@@ -1,0 +1,506 @@
+/** The engines under virtual time, on the embedded API server, with kinds that need no schema of their own. */
+import { type Client, isNotFound } from "@keelson/client";
+import { ConfigMap, Event, Job, PersistentVolumeClaim, Secret, Service } from "@keelson/core/kinds";
+import {
+  all,
+  allow,
+  cached,
+  controller,
+  controllerOf,
+  controllerUid,
+  done,
+  keep,
+  many,
+  own,
+  rawController,
+  select,
+  waiting,
+  watch,
+} from "@keelson/runtime";
+import { cluster, conflict, everyCrash } from "@keelson/testing";
+import { describe, expect, test } from "vitest";
+
+const ref = { namespace: "default", name: "a" };
+const parent = (client: Client, data: Record<string, string> = {}, name = "a") =>
+  client
+    .kind(ConfigMap)
+    .create({ metadata: { namespace: "default", name, labels: { parent: "yes" } }, data });
+const edit = (client: Client, data: Record<string, string | null>) =>
+  client.kind(ConfigMap).patch(ref, { type: "merge", body: { data } });
+const secrets = async (client: Client) =>
+  (await client.kind(Secret).list({ labels: "keelson.dev/controller" })).items.map(
+    ({ metadata }) => metadata.name,
+  );
+const labels = "parent=yes";
+
+describe("a write of unknown outcome", () => {
+  test("is looked up before anything is decided again, even while the watch is stale", async () => {
+    const one = controller(ConfigMap, {
+      labels,
+      owns: { secrets: many(Secret) },
+      async reconcile(_object, ctx) {
+        // A decision by counting: it makes a second one unless it sees the first.
+        if (ctx.own.secrets.list().length === 0)
+          await ctx.own.secrets.apply(ctx.random.uuid(), { stringData: {} });
+        return done();
+      },
+    });
+    for (const type of ["lose-answer", "timeout-after-commit"] as const) {
+      await using c = await cluster({ controllers: [one] });
+      c.faults.hold("secrets");
+      c.faults.inject({ on: ({ write, resource }) => write && resource === "secrets", fault: { type } });
+      await parent(c.client);
+      await c.advance(300_000);
+      expect(await secrets(c.client)).toHaveLength(1);
+      c.faults.clear();
+      await c.converges();
+      expect(await secrets(c.client)).toHaveLength(1);
+    }
+  });
+
+  test("blocks the object for as long as the server cannot be asked", async () => {
+    const one = controller(ConfigMap, {
+      labels,
+      owns: { secrets: many(Secret) },
+      async reconcile(_object, ctx) {
+        if (ctx.own.secrets.list().length === 0)
+          await ctx.own.secrets.apply(ctx.random.uuid(), { stringData: {} });
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [one] });
+    c.faults.hold("secrets");
+    c.faults.inject({
+      on: ({ write, resource }) => write && resource === "secrets",
+      fault: { type: "lose-answer" },
+    });
+    let lookUps = 0;
+    c.faults.inject({
+      on: ({ write, watch: watching, resource }) => {
+        const lookUp = !write && !watching && resource === "secrets";
+        // The first look is the one before the child is made.
+        return lookUp && ++lookUps > 1 && c.clock.monotonic() < 200_000;
+      },
+      fault: { type: "reset" },
+      times: Number.POSITIVE_INFINITY,
+    });
+    await parent(c.client);
+    await c.advance(190_000);
+    expect(c.writes.filter(({ resource }) => resource === "secrets")).toHaveLength(1);
+    await c.advance(600_000);
+    c.faults.clear();
+    await c.converges();
+    expect(await secrets(c.client)).toHaveLength(1);
+  });
+});
+
+describe("a composition", () => {
+  const composed = controller(ConfigMap, {
+    labels,
+    owns: { service: Service, secrets: many(Secret), claim: PersistentVolumeClaim },
+    compose: (object) => {
+      const { names = "", service, claim, kept } = object.data ?? {};
+      return {
+        children: {
+          ...(service ? { service: { spec: { ports: [{ port: Number(service) }] } } } : {}),
+          secrets: {
+            ...Object.fromEntries(
+              names
+                .split(",")
+                .filter(Boolean)
+                .map((name) => [name, {}]),
+            ),
+            ...(kept ? { [kept]: keep } : {}),
+          },
+          ...(claim
+            ? {
+                claim: {
+                  spec: {
+                    accessModes: ["ReadWriteOnce" as const],
+                    resources: { requests: { storage: "1Gi" } },
+                  },
+                },
+              }
+            : {}),
+        },
+      };
+    },
+  });
+
+  test("prunes what it leaves out, keeps what it says to keep, and never a claim", async () => {
+    await using c = await cluster({ controllers: [composed] });
+    await parent(c.client, { names: "x,y,z", service: "80", claim: "yes" });
+    await c.converges();
+    expect(await secrets(c.client)).toEqual(["a-x", "a-y", "a-z"]);
+    await edit(c.client, { names: "x", kept: "y", service: null, claim: null });
+    await c.converges();
+    expect(await secrets(c.client)).toEqual(["a-x", "a-y"]);
+    expect(await c.client.kind(Service).find(ref)).toBeUndefined();
+    expect(await c.client.kind(PersistentVolumeClaim).find(ref)).toBeDefined();
+  });
+
+  test("prunes nothing while one of its children cannot be applied", async () => {
+    await using c = await cluster({ controllers: [composed] });
+    await parent(c.client, { names: "x,y", service: "80" });
+    await c.converges();
+    c.faults.inject({
+      on: ({ write, resource }) => write && resource === "services",
+      fault: conflict(),
+      times: Number.POSITIVE_INFINITY,
+    });
+    await edit(c.client, { names: "x,z", service: "81" });
+    await c.advance(60_000);
+    expect(await secrets(c.client)).toEqual(["a-x", "a-y", "a-z"]);
+    c.faults.clear();
+    await c.converges();
+    expect(await secrets(c.client)).toEqual(["a-x", "a-z"]);
+  });
+
+  test("is not applied to an object that is being deleted", async () => {
+    await using c = await cluster({ controllers: [composed] });
+    await c.client.kind(ConfigMap).create({
+      metadata: { ...ref, labels: { parent: "yes" }, finalizers: ["example.com/hold"] },
+      data: { names: "x" },
+    });
+    await c.converges();
+    await c.client.kind(ConfigMap).delete(ref);
+    await c.client.kind(Secret).delete({ namespace: "default", name: "a-x" });
+    await c.converges();
+    expect(await secrets(c.client)).toEqual([]);
+  });
+
+  test("of two slots that make the same object is refused", async () => {
+    const clash = controller(ConfigMap, {
+      labels,
+      owns: { one: own(Secret), two: own(Secret) },
+      compose: () => ({ children: { one: {}, two: {} } }),
+    });
+    const messages: string[] = [];
+    const log = {
+      debug: () => {},
+      info: () => {},
+      warn: (_: string, fields?: Readonly<Record<string, unknown>>) => messages.push(String(fields?.error)),
+      error: () => {},
+      child: () => log,
+    };
+    await using c = await cluster({ controllers: [clash], log });
+    await parent(c.client);
+    await c.advance(1_000);
+    expect(messages[0]).toContain(
+      'slots "one" and "two" both make Secret a; give one of them a metadata.name of its own',
+    );
+    expect(c.writes).toEqual([]);
+  });
+
+  test("makes a slot that comes after another when that one is ready", async () => {
+    const ordered = controller(ConfigMap, {
+      labels,
+      owns: {
+        init: own(Job),
+        service: own(Service, { after: "init" }),
+        last: own(Secret, { after: ["service"] }),
+      },
+      compose: (_object) => ({
+        children: {
+          last: {},
+          service: { spec: { ports: [{ port: 80 }] } },
+          init: {
+            spec: {
+              template: { spec: { restartPolicy: "Never", containers: [{ name: "init", image: "init" }] } },
+            },
+          },
+        },
+      }),
+    });
+    await using c = await cluster({ controllers: [ordered] });
+    await parent(c.client);
+    await c.advance(60_000);
+    const job = await c.client.kind(Job).get(ref);
+    expect(await c.client.kind(Service).find(ref)).toBeUndefined();
+    const now = "2026-01-01T00:01:00Z";
+    const condition = (type: string) => ({
+      type,
+      status: "True",
+      lastTransitionTime: now,
+      lastProbeTime: now,
+    });
+    await c.client
+      .kind(Job)
+      .subresource("status")
+      .update({
+        ...job,
+        status: {
+          startTime: now,
+          completionTime: now,
+          succeeded: 1,
+          conditions: [condition("SuccessCriteriaMet"), condition("Complete")],
+        },
+      });
+    await c.converges();
+    expect(await c.client.kind(Service).find(ref)).toBeDefined();
+    expect(await secrets(c.client)).toEqual(["a"]);
+  });
+});
+
+describe("a finalizer", () => {
+  const careful = controller(ConfigMap, {
+    labels,
+    owns: { secret: own(Secret, { outlives: true }) },
+    async reconcile(_object, ctx) {
+      await ctx.own.secret.apply({ stringData: { key: "value" } });
+      return done();
+    },
+    async finalize(_object, ctx) {
+      await ctx.own.secret.delete();
+      if (ctx.own.secret.get()) return waiting("Deleting", "the secret is going");
+      return done();
+    },
+  });
+
+  test("is there before anything else is written, and goes last, whenever the manager dies", async () => {
+    const { writes } = await everyCrash({ controllers: [careful] }, async (c) => {
+      await parent(c.client);
+      await c.converges();
+      expect(c.writes[0]?.body).toContain("keelson.dev/configmap");
+      expect(await secrets(c.client)).toEqual(["a"]);
+      await c.client.kind(ConfigMap).delete(ref);
+      await c.converges();
+      expect(await c.client.kind(ConfigMap).find(ref)).toBeUndefined();
+      expect(await secrets(c.client)).toEqual([]);
+    });
+    expect(writes).toBe(4);
+  });
+
+  test("of someone else is left alone, and an edit in the middle does not lose it", async () => {
+    await using c = await cluster({ controllers: [careful] });
+    await parent(c.client);
+    await c.converges();
+    await c.client.kind(ConfigMap).patch(ref, {
+      type: "json",
+      operations: [{ op: "add", path: "/metadata/finalizers/-", value: "example.com/theirs" }],
+    });
+    c.faults.hold("configmaps");
+    await c.client.kind(ConfigMap).delete(ref);
+    c.faults.release("configmaps");
+    await c.converges();
+    expect((await c.client.kind(ConfigMap).get(ref)).metadata.finalizers).toEqual(["example.com/theirs"]);
+  });
+});
+
+describe("a reconcile", () => {
+  test("that never ends is aborted, and can do nothing any more", async () => {
+    let late: Promise<unknown> = Promise.resolve();
+    let runs = 0;
+    const endless = controller(ConfigMap, {
+      labels,
+      timeoutMs: 10_000,
+      owns: { secret: Secret },
+      async reconcile(_object, ctx) {
+        if (++runs > 1) return done();
+        await new Promise<void>((resolve) => ctx.clock.timer(60_000, resolve));
+        late = ctx.own.secret.apply({});
+        await late;
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [endless] });
+    await parent(c.client);
+    await c.advance(120_000);
+    await expect(late).rejects.toThrow("this reconcile is over and can do nothing more");
+    await expect(late).rejects.toThrow("did not end within 10 s");
+    expect(runs).toBe(2);
+    expect(c.writes).toEqual([]);
+  });
+
+  test("is called again at the time of its cron expression, and told what was missed", async () => {
+    const seen: string[] = [];
+    let since = new Date("2026-01-01T00:00:00Z");
+    const hourly = controller(ConfigMap, {
+      labels,
+      async reconcile(_object, ctx) {
+        const { due, missed } = ctx.cron("0 * * * *", { since });
+        if (due) {
+          seen.push(`${due.toISOString().slice(11, 16)} ${missed}`);
+          since = due;
+        }
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [hourly] });
+    await parent(c.client);
+    await c.advance(2.5 * 3_600_000);
+    expect(seen).toEqual(["01:00 0", "02:00 0"]);
+    c.crash();
+    await c.advance(100);
+    c.clock.jump(3 * 3_600_000);
+    await c.advance(60_000);
+    expect(seen.at(-1)).toBe("05:00 2");
+  });
+
+  test("tells why it runs: all causes since the last time", async () => {
+    const causes: string[][] = [];
+    const curious = controller(ConfigMap, {
+      labels,
+      owns: { secret: Secret },
+      async reconcile(_object, ctx) {
+        causes.push(ctx.causes.map(({ type, kind, key }) => [type, kind, key].filter(Boolean).join(" ")));
+        await ctx.own.secret.apply({});
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [curious] });
+    await parent(c.client);
+    await c.converges();
+    expect(causes).toEqual([["created ConfigMap default/a"], ["child Secret default/a"], ["resync"]]);
+  });
+
+  test("reads what it selects and all of a kind, and runs again when they change", async () => {
+    const seen: string[] = [];
+    const reader = controller(ConfigMap, {
+      labels,
+      reads: {
+        mine: select(Secret, (object) => ({ labels: { app: object.data?.["app"] ?? "" } })),
+        services: all(Service),
+      },
+      async reconcile(_object, ctx) {
+        seen.push(`${ctx.read.mine.map(({ metadata }) => metadata.name).join()}|${ctx.read.services.length}`);
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [reader] });
+    await parent(c.client, { app: "x" });
+    await c.settle();
+    const secret = (name: string, app: string) =>
+      c.client.kind(Secret).create({ metadata: { namespace: "default", name, labels: { app } } });
+    await secret("s1", "x");
+    await c.settle();
+    await secret("s2", "other");
+    await c.settle();
+    await c.client
+      .kind(Secret)
+      .patch(
+        { namespace: "default", name: "s1" },
+        { type: "merge", body: { metadata: { labels: { app: "gone" } } } },
+      );
+    await c.settle();
+    await c.client
+      .kind(Service)
+      .create({ metadata: { namespace: "default", name: "web" }, spec: { ports: [{ port: 1 }] } });
+    await c.settle();
+    const [first, ...rest] = seen;
+    const services = Number(first?.split("|")[1]);
+    expect(rest).toEqual([`s1|${services}`, `|${services}`, `|${services + 1}`]);
+  });
+
+  test("may record the same event often: people see it once, with a count", async () => {
+    const noisy = controller(ConfigMap, {
+      labels,
+      async reconcile(_object, ctx) {
+        ctx.event("Warning", "NoQuorum", "two of three members are down");
+        return done({ recheckMs: 10_000 });
+      },
+    });
+    await using c = await cluster({ controllers: [noisy] });
+    await parent(c.client);
+    await c.advance(300_000);
+    const { items } = await c.client.kind(Event).list({ namespace: "default" });
+    expect(items).toHaveLength(1);
+    expect(items[0]).toMatchObject({
+      type: "Warning",
+      reason: "NoQuorum",
+      involvedObject: { kind: "ConfigMap", name: "a" },
+      reportingComponent: "keelson.dev/configmap",
+    });
+    expect(items[0]?.series?.count).toBeGreaterThan(20);
+    expect(c.writes.length).toBeLessThan(8);
+  });
+});
+
+describe("a raw controller", () => {
+  test("maps, indexes, sees its own writes, and leaves no mark on what it makes", async () => {
+    const counts: number[] = [];
+    const maker = rawController({
+      name: "maker",
+      watches: {
+        parents: watch(ConfigMap, { labels }),
+        secrets: watch(Secret, { keys: controllerOf(ConfigMap), indexes: { owner: controllerUid } }),
+        services: cached(Service),
+      },
+      writes: [allow(Secret, ["create", "delete"])],
+      async reconcile(key, ctx) {
+        const object = ctx.caches.parents.get(key);
+        if (!object) return;
+        const owned = () => ctx.caches.secrets.byIndex("owner", object.metadata.uid);
+        const wanted = Number(object.data?.["count"] ?? 0);
+        for (let i = owned().length; i < wanted; i++) {
+          await ctx.kind(Secret).create({
+            metadata: {
+              namespace: "default",
+              generateName: "made-",
+              ownerReferences: [
+                {
+                  apiVersion: "v1",
+                  kind: "ConfigMap",
+                  name: object.metadata.name,
+                  uid: object.metadata.uid,
+                  controller: true,
+                },
+              ],
+            },
+          });
+          counts.push(owned().length);
+        }
+        for (const extra of owned().slice(wanted)) {
+          await ctx
+            .kind(Secret)
+            .delete(extra.metadata as { name: string; namespace: string }, { uid: extra.metadata.uid });
+          counts.push(owned().length);
+        }
+      },
+    });
+    await using c = await cluster({ controllers: [maker] });
+    c.faults.hold("secrets");
+    await parent(c.client, { count: "3" });
+    await c.advance(10_000);
+    expect(counts).toEqual([1, 2, 3]);
+    await edit(c.client, { count: "1" });
+    await c.advance(10_000);
+    expect(counts).toEqual([1, 2, 3, 2, 1]);
+    c.faults.clear();
+    await c.converges();
+    const { items } = await c.client.kind(Secret).list();
+    expect(items).toHaveLength(1);
+    expect(items[0]?.metadata.labels).toBeUndefined();
+    const [left] = items;
+    await c.client.kind(Secret).delete({ namespace: "default", name: left?.metadata.name ?? "" });
+    await c.converges();
+    expect((await c.client.kind(Secret).list()).items).toHaveLength(1);
+  });
+
+  test("is held to its declaration, by the check and by the generated role", async () => {
+    let message = "";
+    const greedy = rawController({
+      name: "greedy",
+      watches: { parents: watch(ConfigMap, { labels }) },
+      async reconcile(_key, ctx) {
+        await ctx
+          .kind(Secret)
+          .list()
+          .catch((error: Error) => {
+            message = error.message;
+          });
+      },
+    });
+    await using c = await cluster({ controllers: [greedy] });
+    await parent(c.client);
+    await c.settle();
+    expect(message).toContain('controller "greedy" does not declare "list" on Secret');
+    const manager = c.managers[0];
+    const refused = await manager?.client
+      .kind(Secret)
+      .list()
+      .catch((error: unknown) => error);
+    expect(isNotFound(refused)).toBe(false);
+    expect((refused as Error).message).toContain('User "manager-1" cannot list resource "secrets"');
+  });
+});
