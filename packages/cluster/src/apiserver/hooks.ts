@@ -60,8 +60,10 @@ export interface HookContext {
   kinds(group: string, kind: string): ServedResource | undefined;
   /** Converts between versions of one kind, as for a webhook that wants another version. */
   convert(object: ApiObject, apiVersion: string): Promise<ApiObject>;
-  /** Serves a request in process as `user`, past authentication. */
+  /** All authorizers as one. */
   readonly authorizer: Authorizer;
+  /** Asks all authenticators, the server's own included; `undefined` when none knows the credentials. */
+  authenticate(request: AuthenticationRequest): Promise<UserInfo | undefined>;
   /** Value of a command line flag as kube-apiserver names it, without dashes: `service-account-issuer`. */
   flag(name: string): string | undefined;
   /** The cluster's certificate authority in PEM, for what hands it out. */
@@ -279,6 +281,8 @@ export interface VirtualRequest {
   readonly name: string;
   readonly dryRun: boolean;
   readonly headers: HttpHeaders;
+  /** Adds a Warning header to the answer. */
+  warn(text: string): void;
 }
 
 // ----------------------------------------------------------------------------------------- assembly
@@ -295,6 +299,8 @@ export interface Hooks {
     request: AuthenticationRequest,
     user: UserInfo,
     authorizer: Authorizer,
+    /** What the request asks for, by the real user. */
+    attributes: Attributes,
   ) => Promise<UserInfo> | UserInfo;
   /** In the order in which they run. */
   readonly admission?: readonly AdmissionPlugin[];

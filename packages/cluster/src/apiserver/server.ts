@@ -24,6 +24,8 @@ import { header, type ServerRequest, type ServerResponse } from "./http/message.
 import type { RequestInfo } from "./http/request-info.ts";
 import { textResponse } from "./http/response.ts";
 import { SystemPaths } from "./http/system-paths.ts";
+import { OpenApi } from "./openapi/openapi.ts";
+import { defaultPlugins } from "./plugins.ts";
 import type { ApiResource } from "./registry/api-resource.ts";
 import { builtinResources } from "./registry/builtin-resources.ts";
 import { Registry, served } from "./registry/registry.ts";
@@ -36,7 +38,10 @@ import { Reads } from "./rest/reads.ts";
 import { ResourceApi } from "./rest/resource-api.ts";
 import { Writes } from "./rest/writes.ts";
 import { Store } from "./storage/store.ts";
-import { Subresources } from "./subresources/subresources.ts";
+import { bindingHandler } from "./subresources/binding.ts";
+import { evictionHandler } from "./subresources/eviction.ts";
+import { scaleHandler } from "./subresources/scale.ts";
+import { type SubresourceHandler, Subresources } from "./subresources/subresources.ts";
 import { realClock, realRandom } from "./world.ts";
 
 export interface ApiServerOptions {
@@ -46,7 +51,7 @@ export interface ApiServerOptions {
   readonly token?: string;
   /** Command line flags as kube-apiserver names them, without dashes, for plug-ins. */
   readonly flags?: Readonly<Record<string, string>>;
-  /** What plugs in, asked in order. */
+  /** What plugs in, asked in order. Default: {@link defaultPlugins}. */
   readonly plugins?: readonly HookFactory[];
   /** How long the past stays readable. Default five minutes. */
   readonly compactionIntervalMs?: number;
@@ -84,6 +89,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     if (!registry) throw new Error("the registry is not built yet");
     return registry;
   };
+  const authenticators: Authenticator[] = [];
   const authorizers: Authorizer[] = [];
   const authorizer = unionAuthorizer(authorizers);
   const context: HookContext = {
@@ -94,10 +100,17 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     kinds: (group, kind) => describe(current().byKind(group, kind)),
     convert: async (object, apiVersion) => convertTo(current(), object, apiVersion),
     authorizer,
+    authenticate: async (request) => {
+      for (const authenticator of authenticators) {
+        const user = await authenticator.authenticate(request);
+        if (user) return user;
+      }
+      return undefined;
+    },
     flag: (name) => options.flags?.[name],
     caCertificate: options.caCertificate,
   };
-  const hooks = (options.plugins ?? []).map((plugin) => plugin(context));
+  const hooks = (options.plugins ?? defaultPlugins).map((plugin) => plugin(context));
   authorizers.push(masters, ...hooks.flatMap((hook) => hook.authorizers ?? []));
   if (authorizers.length === 1) authorizers.push(allowAll);
 
@@ -110,23 +123,32 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     merged.admission?.length ? merged.admission : [namespaceLifecycle(hookStore)],
   );
   const reads = new Reads(store, world, (resource, version, end) => current().onGone(resource, version, end));
+  const fields = new FieldManager(clock);
   const writes = new Writes({
     objects,
     admission,
-    fields: new FieldManager(clock),
+    fields,
     world,
     authorizeCreate: (exchange) => authorizeCreate(authorizer, exchange),
   });
   const deletes = new Deletes(objects, admission, world);
+  const binding = bindingHandler({ objects, admission, world, registry });
+  const handlers = new Map<string, SubresourceHandler>([
+    ["*/scale", scaleHandler({ reads, objects, admission, fields, world })],
+    ["/pods/binding", binding],
+    ["/bindings", binding],
+    ["/pods/eviction", evictionHandler({ deletes, admission, registry, store, world })],
+  ]);
   const subresources = new Subresources({
     reads,
     writes,
-    handlers: new Map(),
+    handlers,
     virtual: merged.virtual ?? {},
   });
   const api = new ResourceApi(registry, store, { reads, writes, deletes, subresources });
   const advertise = options.advertise ?? { address: "127.0.0.1", port: 6443 };
   const discovery = new Discovery(registry, () => `${advertise.address}:${advertise.port}`);
+  const openApi = new OpenApi(registry);
   const system = new SystemPaths(merged.paths ?? {});
 
   const handle = async (
@@ -138,11 +160,12 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     if (info.isResource) return api.handle(request, info, user, warnings);
     return (
       (await discovery.handle(request, info.path)) ??
+      (await openApi.handle(request, info)) ??
       (await system.handle(request, info)) ??
       textResponse(404, "404 page not found\n")
     );
   };
-  const authenticators = [...adminToken(options.token), ...(merged.authenticators ?? [])];
+  authenticators.push(...adminToken(options.token), ...(merged.authenticators ?? []));
   const dispatcher = new Dispatcher({
     authenticators,
     authorizer,

@@ -1,7 +1,7 @@
 /** Rules of the few built-in kinds that the server itself depends on. */
 import type { JsonObject } from "@keelson/core";
 import { validateDns1123Label, validateGenerateName } from "@keelson/core";
-import type { Strategy } from "../hooks.ts";
+import type { ApiObject, Strategy } from "../hooks.ts";
 
 const namespaceLabel = "kubernetes.io/metadata.name";
 
@@ -26,6 +26,14 @@ const namespaces: Strategy = {
     const { finalizers } = (old.spec ?? {}) as JsonObject;
     draft.spec = { ...(draft.spec as JsonObject), ...(finalizers !== undefined && { finalizers }) };
   },
+  subresources: {
+    finalize: {
+      prepareForUpdate(draft, old) {
+        if (old.status === undefined) delete draft.status;
+        else draft.status = old.status;
+      },
+    },
+  },
 };
 
 const pods: Strategy = {
@@ -37,9 +45,77 @@ const pods: Strategy = {
     const period = requested ?? Number(spec.terminationGracePeriodSeconds ?? 30);
     return period < 0 ? 1 : period;
   },
+  subresources: {
+    ephemeralcontainers: {
+      prepareForUpdate(draft, old) {
+        const { ephemeralContainers } = (draft.spec ?? {}) as JsonObject;
+        keep(draft, old, ["spec", "status"]);
+        if (ephemeralContainers !== undefined)
+          draft.spec = { ...(old.spec as JsonObject), ephemeralContainers };
+      },
+    },
+    resize: {
+      prepareForUpdate(draft, old) {
+        const spec = (draft.spec ?? {}) as JsonObject;
+        const before = (old.spec ?? {}) as JsonObject;
+        keep(draft, old, ["spec", "status"]);
+        draft.spec = {
+          ...before,
+          ...resized(before, spec, "containers"),
+          ...resized(before, spec, "initContainers"),
+        };
+      },
+    },
+  },
 };
 
-const builtin: Readonly<Record<string, Strategy>> = { "/namespaces": namespaces, "/pods": pods };
+/** Takes the fields from the old object, whatever the draft has. */
+function keep(draft: ApiObject, old: ApiObject, fields: readonly string[]): void {
+  for (const field of fields) {
+    const value = old[field];
+    if (value === undefined) delete draft[field];
+    else draft[field] = value;
+  }
+}
+
+/** The old containers with the resources that the new ones of the same name ask for. */
+function resized(before: JsonObject, after: JsonObject, field: string): JsonObject {
+  const old = before[field] as JsonObject[] | undefined;
+  if (!old) return {};
+  const wanted = new Map(((after[field] as JsonObject[] | undefined) ?? []).map((item) => [item.name, item]));
+  return {
+    [field]: old.map((container) => {
+      const next = wanted.get(container.name);
+      if (!next) return container;
+      return {
+        ...container,
+        ...(next.resources !== undefined && { resources: next.resources }),
+        ...(next.resizePolicy !== undefined && { resizePolicy: next.resizePolicy }),
+      };
+    }),
+  };
+}
+
+const certificateRequests: Strategy = {
+  subresources: {
+    approval: {
+      prepareForUpdate(draft, old) {
+        const { conditions } = (draft.status ?? {}) as JsonObject;
+        keep(draft, old, ["spec", "status"]);
+        draft.status = {
+          ...(old.status as JsonObject | undefined),
+          ...(conditions !== undefined && { conditions }),
+        };
+      },
+    },
+  },
+};
+
+const builtin: Readonly<Record<string, Strategy>> = {
+  "/namespaces": namespaces,
+  "/pods": pods,
+  "certificates.k8s.io/certificatesigningrequests": certificateRequests,
+};
 
 export function builtinStrategy(group: string, resource: string): Strategy | undefined {
   return builtin[`${group}/${resource}`];

@@ -141,6 +141,7 @@ export function customType(definition: Definition, converter: Converter): Object
       return validate(schemaOf(context.version), object, old);
     },
     mergeType: (version) => schemaOf(version).mergeType,
+    schema: (version) => schemaOf(version).version.schema,
     scale(version) {
       const { scale } = schemaOf(version).version;
       return scale && customScale(scale);

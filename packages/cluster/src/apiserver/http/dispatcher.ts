@@ -59,14 +59,14 @@ export class Dispatcher {
 
   async #serve(request: ServerRequest, warnings: Set<string>): Promise<ServerResponse> {
     const info = parseRequestInfo(request.method, request.target);
-    const user = await this.#userOf(request);
+    const user = await this.#userOf(request, info);
     const attributes = attributesOf(info, user);
     const { decision, reason } = await this.#authorizer.authorize(attributes);
     if (decision !== "allow" && !isOpen(info, request.method)) throw denied(attributes, reason);
     return this.#handle(request, info, user, warnings);
   }
 
-  async #userOf(request: ServerRequest): Promise<UserInfo> {
+  async #userOf(request: ServerRequest, info: RequestInfo): Promise<UserInfo> {
     let user: UserInfo | undefined;
     for (const authenticator of this.#authenticators) {
       user = await authenticator.authenticate(request);
@@ -79,7 +79,8 @@ export class Dispatcher {
     } else if (!user.groups.includes("system:authenticated") && user.name !== anonymous.name) {
       user = { ...user, groups: [...user.groups, "system:authenticated"] };
     }
-    return this.#impersonate ? this.#impersonate(request, user, this.#authorizer) : user;
+    if (!this.#impersonate) return user;
+    return this.#impersonate(request, user, this.#authorizer, attributesOf(info, user));
   }
 
   #finish(response: ServerResponse, warnings: ReadonlySet<string>): ServerResponse {

@@ -92,6 +92,8 @@ export interface ObjectType {
   mergeType(version: string): TypeRef;
   /** Whether strategic merge patches are taken. */
   readonly strategicPatches: boolean;
+  /** The schema as it is published; custom resources only. */
+  schema?(version: string): unknown;
   /** The replica fields of `/scale`, if it has one. */
   scale?(version: string): ScaleAccess | undefined;
   /** Field selectors of this version: custom resources' selectableFields. */

@@ -27,11 +27,13 @@ function builtinResource(entries: readonly Resource[], store: Store, hooks: Hook
   const first = entries[0] as Resource;
   const { group, name, kind } = first;
   const facts = builtinFacts(group, name);
+  const own = group === "apiextensions.k8s.io" ? definitionStrategy : builtinStrategy(group, name);
+  const plugged = hooks.strategies?.(group, name);
   const strategy: Strategy = {
     ...facts,
-    ...builtinStrategy(group, name),
-    ...(group === "apiextensions.k8s.io" && definitionStrategy),
-    ...hooks.strategies?.(group, name),
+    ...own,
+    ...plugged,
+    subresources: { ...own?.subresources, ...plugged?.subresources },
   };
   const served = new Set(entries.map((entry) => entry.groupVersion));
   // Core events are shown as events.k8s.io too; other unserved storage versions are details of etcd.

@@ -189,7 +189,7 @@ export class ObjectStore {
       return draft;
     }
     if (settled === existing) return existing;
-    if (request.subresource === "") resource.strategy.beforeCommit?.(draft, existing, context);
+    if (!request.subresource) resource.strategy.beforeCommit?.(draft, existing, context);
     if (context.dryRun) return draft;
     const stored = resource.type.toStorage(draft);
     return this.#store.update(table, key, stored instanceof Promise ? await stored : stored, base);
@@ -235,7 +235,7 @@ export class ObjectStore {
     if (meta.deletionGracePeriodSeconds === undefined)
       copyOrDelete(meta, old.metadata, "deletionGracePeriodSeconds");
     delete meta.selfLink;
-    if (subresource === "" && changesGeneration(resource, draft, old))
+    if ((subresource === "" || subresource === "scale") && changesGeneration(resource, draft, old))
       meta.generation = (old.metadata.generation ?? 0) + 1;
     const errors = [
       ...validateMetadataUpdate(meta, old.metadata, metadataRules(resource)),

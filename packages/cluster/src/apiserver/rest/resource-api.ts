@@ -42,6 +42,9 @@ export class ResourceApi {
     if (!found) return this.#unknown(info);
     const { resource, version } = found;
     const exchange: Exchange = { request, info, user, resource, version, warnings };
+    // A path that a custom resource's scope rules out belongs to no API.
+    if (resource.custom && resource.namespaced !== info.namespaced && !isCollection(info))
+      return textResponse(404, "404 page not found\n");
     checkPath(exchange);
     if (version.deprecation) warnings.add(version.deprecation);
     const negotiated = negotiate(header(request.headers, "accept"), {
@@ -104,6 +107,11 @@ export class ResourceApi {
     if (builtin) throw noSuchResource();
     return textResponse(404, "404 page not found\n");
   }
+}
+
+/** A path that lists across namespaces, or of a cluster-scoped resource. */
+function isCollection({ name, namespaced, verb }: RequestInfo): boolean {
+  return !namespaced && (name === "" || verb === "list" || verb === "watch");
 }
 
 /** Throws 404 or 405 for a path or method that the resource does not have. */

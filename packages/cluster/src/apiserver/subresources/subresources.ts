@@ -8,6 +8,7 @@ import { draftFrom, type Exchange, readBody } from "../rest/exchange.ts";
 import { writeOptions } from "../rest/options.ts";
 import type { Reads } from "../rest/reads.ts";
 import type { Writes } from "../rest/writes.ts";
+import { decodeKind } from "./kinds.ts";
 
 /** Answers one subresource of one resource. */
 export type SubresourceHandler = (exchange: Exchange, negotiated: Negotiated) => Promise<ServerResponse>;
@@ -60,10 +61,13 @@ export class Subresources {
     const { resource, info, user, request } = exchange;
     const parts = [resource.group, resource.resource, ...(info.subresource ? [info.subresource] : [])];
     const handler = this.#virtual[parts.join("/")];
+    const own = this.#handlers.get(parts.join("/"));
+    if (!handler && own) return own(exchange, negotiated);
     if (!handler) throw notFound(resource, info.name);
     const options = writeOptions("CreateOptions", info.query);
-    const body = await readBody(exchange);
-    const draft = draftFrom(exchange, body, options.fieldValidation);
+    const sub = exchange.version.subresources.get(info.subresource);
+    const body = await readBody(exchange, sub?.kind);
+    const draft = sub ? decodeKind(sub, body.value) : draftFrom(exchange, body, options.fieldValidation);
     const { namespace, name } = info;
     const object = await handler.create(draft, {
       user,
@@ -71,6 +75,7 @@ export class Subresources {
       name,
       dryRun: options.dryRun,
       headers: request.headers,
+      warn: (text) => exchange.warnings.add(text),
     });
     return jsonResponse(201, object, negotiated);
   }
