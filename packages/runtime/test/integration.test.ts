@@ -15,7 +15,7 @@ import {
   silentLogger,
   waiting,
 } from "@keelson/runtime";
-import { resource } from "@keelson/schema";
+import { immutable, resource } from "@keelson/schema";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { Memcached, memcached } from "./fixtures.ts";
@@ -27,6 +27,13 @@ const Thing = resource({
   version: "v1",
   spec: z.object({ value: z.string().default(""), secret: z.string().optional() }),
   status: z.object({ seen: z.string().optional(), note: z.string().optional() }),
+});
+
+const Part = resource({
+  group: "test.example.com",
+  kind: "Part",
+  version: "v1",
+  spec: z.object({ value: z.string().max(10).check(immutable()) }),
 });
 
 interface Counted {
@@ -57,6 +64,7 @@ for (const choice of servers) {
       server = await choice.start();
       await install(server.client, Memcached);
       await install(server.client, Thing);
+      await install(server.client, Part);
     });
     afterAll(async () => {
       await server?.[Symbol.asyncDispose]();
@@ -435,10 +443,8 @@ for (const choice of servers) {
       const { client } = server;
       const stubborn = (recreate: boolean) =>
         controller(Thing, {
-          owns: { config: own(ConfigMap, { recreate }) },
-          compose: (object) => ({
-            children: { config: { immutable: true, data: { [object.spec.value]: "x" } } },
-          }),
+          owns: { part: own(Part, { recreate, ready: () => true }) },
+          compose: (object) => ({ children: { part: { spec: { value: object.spec.value } } } }),
         });
       {
         await using _o = await start([stubborn(false)]);
@@ -451,20 +457,22 @@ for (const choice of servers) {
           expect(stalled?.message).toContain("recreate: true");
         });
       }
-      const { uid } = (await client.kind(ConfigMap).get(at("a"))).metadata;
+      const { uid } = (await client.kind(Part).get(at("a"))).metadata;
       await using _o = await start([stubborn(true)]);
       await eventually(async () => {
-        const config = await client.kind(ConfigMap).get(at("a"));
-        expect(config.metadata.uid).not.toBe(uid);
-        expect(config.data).toEqual({ two: "x" });
+        const part = await client.kind(Part).get(at("a"));
+        expect(part.metadata.uid).not.toBe(uid);
+        expect(part.spec.value).toBe("two");
         expect(await condition("a", "Ready")).toMatchObject({ status: "True" });
       });
-      await client.kind(Thing).patch(at("a"), { type: "merge", body: { spec: { value: "not a key" } } });
-      const kept = (await client.kind(ConfigMap).get(at("a"))).metadata.uid;
+      await client
+        .kind(Thing)
+        .patch(at("a"), { type: "merge", body: { spec: { value: "much too long a value" } } });
+      const kept = (await client.kind(Part).get(at("a"))).metadata.uid;
       await eventually(async () => {
         expect((await condition("a", "Stalled"))?.message).toContain("the child that runs was left as it is");
       });
-      expect((await client.kind(ConfigMap).get(at("a"))).metadata.uid).toBe(kept);
+      expect((await client.kind(Part).get(at("a"))).metadata.uid).toBe(kept);
     });
   });
 }

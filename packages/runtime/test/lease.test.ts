@@ -156,6 +156,17 @@ describe("leader election", () => {
     expect((await lease()).spec?.holderIdentity).toBe("a");
   });
 
+  test("the fence falls by the clock alone, for a process that is too busy to notice", async () => {
+    const { clock, candidate, timings } = await setup();
+    const { elector, fence } = candidate("a");
+    elector.run();
+    await clock.advance(1_000);
+    const ahead = (ms: number) =>
+      new SharedFence({ now: () => clock.now() + ms, monotonic: () => clock.monotonic() + ms }, fence.buffer);
+    expect(ahead(timings.renewDeadlineMs / 2).mayWrite()).toBe(true);
+    expect(ahead(timings.renewDeadlineMs).mayWrite()).toBe(false);
+  });
+
   test("timings that let two write at once are refused with the reason", () => {
     expect(() => leaseTimings({ renewDeadlineMs: 20_000 })).toThrow(
       "renewDeadlineMs + writeTimeoutMs (20000 + 10000) must be less than leaseMs (24000)",

@@ -1,0 +1,293 @@
+/** Status and steps under virtual time, with crashes. */
+import { findCondition } from "@keelson/core";
+import { Event } from "@keelson/core/kinds";
+import { controller, done, fail, waiting } from "@keelson/runtime";
+import { resource } from "@keelson/schema";
+import { type Cluster, cluster, everyCrash, serverError } from "@keelson/testing";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+
+const Thing = resource({
+  group: "test.example.com",
+  kind: "Thing",
+  version: "v1",
+  spec: z.object({ value: z.string().default("") }),
+  status: z.object({
+    seen: z.string().optional(),
+    agent: z.string().optional(),
+    nested: z.object({ ours: z.string().optional(), theirs: z.string().optional() }).optional(),
+  }),
+});
+const ref = { namespace: "default", name: "a" };
+const get = (c: Cluster) => c.client.kind(Thing).get(ref);
+const create = (c: Cluster, value = "") => c.client.kind(Thing).create({ metadata: ref, spec: { value } });
+const change = (c: Cluster, value: string) =>
+  c.client.kind(Thing).patch(ref, { type: "merge", body: { spec: { value } } });
+const ready = async (c: Cluster) => findCondition((await get(c)).status?.conditions, "Ready");
+
+describe("the status", () => {
+  test("of a reconcile that throws keeps what the author said before, and nobody else's part is touched", async () => {
+    const thing = controller(Thing, {
+      async reconcile(object, ctx) {
+        if (object.spec.value === "bad") throw new Error("no route to host");
+        ctx.setStatus({ seen: object.spec.value, nested: { ours: "1" } });
+        ctx.setCondition({ type: "Backup", status: "True", reason: "Taken", message: "yesterday" });
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [thing] });
+    await create(c, "good");
+    await c.converges();
+    const agent = (value: string) =>
+      c.client
+        .kind(Thing)
+        .subresource("status")
+        .apply({ metadata: ref, status: { agent: value, nested: { theirs: value } } } as never, {
+          fieldManager: "agent",
+        });
+    await agent("one");
+    await c.converges();
+    // A new manager remembers nothing, and meets the error first.
+    c.crash();
+    await change(c, "bad");
+    await c.advance(5_000);
+    expect((await get(c)).status).toMatchObject({
+      seen: "good",
+      agent: "one",
+      nested: { ours: "1", theirs: "one" },
+    });
+    expect(await ready(c)).toMatchObject({
+      status: "False",
+      message: "no route to host",
+      observedGeneration: 2,
+    });
+    expect(findCondition((await get(c)).status?.conditions, "Backup")?.status).toBe("True");
+    await agent("two");
+    await c.advance(60_000);
+    expect((await get(c)).status).toMatchObject({ agent: "two", nested: { ours: "1", theirs: "two" } });
+    await change(c, "good again");
+    await c.converges();
+    expect((await get(c)).status).toMatchObject({
+      seen: "good again",
+      agent: "two",
+      nested: { theirs: "two" },
+    });
+  });
+
+  test("drops what the author no longer says", async () => {
+    const thing = controller(Thing, {
+      async reconcile(object, ctx) {
+        ctx.setStatus(object.spec.value ? { seen: object.spec.value } : {});
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [thing] });
+    await create(c, "x");
+    await c.converges();
+    await change(c, "");
+    await c.converges();
+    expect((await get(c)).status).not.toHaveProperty("seen");
+  });
+
+  test("moves lastTransitionTime only with the condition's status", async () => {
+    const thing = controller(Thing, {
+      async reconcile(object) {
+        return object.spec.value === "done" ? done() : waiting("Waiting", object.spec.value);
+      },
+    });
+    await using c = await cluster({ controllers: [thing] });
+    await create(c, "one");
+    await c.advance(60_000);
+    const first = await ready(c);
+    await change(c, "two");
+    await c.advance(60_000);
+    expect(await ready(c)).toMatchObject({ message: "two", lastTransitionTime: first?.lastTransitionTime });
+    await change(c, "done");
+    await c.advance(60_000);
+    expect((await ready(c))?.lastTransitionTime).toBe("2026-01-01T00:02:00Z");
+  });
+
+  test("that someone else spoiled is put back", async () => {
+    const thing = controller(Thing, {
+      async reconcile(_object, ctx) {
+        ctx.setStatus({ seen: "truth" });
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [thing] });
+    await create(c);
+    await c.converges();
+    await c.client
+      .kind(Thing)
+      .subresource("status")
+      .patch(ref, { type: "merge", body: { status: { seen: "lie", conditions: [] } } });
+    await c.converges();
+    expect((await get(c)).status?.seen).toBe("truth");
+  });
+
+  test("with another message at every failure does not turn the backoff into a hot loop", async () => {
+    let runs = 0;
+    const thing = controller(Thing, {
+      async reconcile() {
+        throw new Error(`failure number ${++runs}`);
+      },
+    });
+    await using c = await cluster({ controllers: [thing] });
+    await create(c);
+    await c.advance(60_000);
+    expect(runs).toBeGreaterThan(8);
+    expect(runs).toBeLessThan(20);
+    const { items } = await c.client.kind(Event).list({ namespace: "default" });
+    expect(items.length).toBeLessThanOrEqual(25);
+  });
+
+  test("says nothing of an error that passes, and all of one that stays", async () => {
+    const thing = controller(Thing, { reconcile: async () => done() });
+    await using c = await cluster({ controllers: [thing] });
+    c.faults.inject({ on: ({ write }) => write, fault: serverError(), times: 2 });
+    await create(c);
+    await c.converges();
+    expect(c.writes.every(({ body }) => !body?.includes("InternalError"))).toBe(true);
+  });
+
+  test("after fail() is not looked at again until something changes", async () => {
+    let runs = 0;
+    const thing = controller(Thing, {
+      async reconcile(object) {
+        runs++;
+        return object.spec.value === "good" ? done() : fail("Downgrade", "cannot go back");
+      },
+    });
+    await using c = await cluster({ controllers: [thing] });
+    await create(c);
+    await c.advance(3_600_000);
+    expect(runs).toBe(2);
+    await change(c, "good");
+    await c.converges();
+  });
+
+  test("of an object that was replaced by another of its name is not written", async () => {
+    const gate = Promise.withResolvers<void>();
+    let first = true;
+    const thing = controller(Thing, {
+      async reconcile(object, ctx) {
+        if (first) {
+          first = false;
+          await gate.promise;
+        }
+        ctx.setStatus({ seen: object.metadata.uid });
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [thing] });
+    await create(c);
+    await c.settle();
+    c.faults.hold("things");
+    await c.client.kind(Thing).delete(ref);
+    const second = await create(c);
+    gate.resolve();
+    await c.advance(1_000);
+    expect((await get(c)).status?.seen).toBeUndefined();
+    c.faults.clear();
+    await c.converges();
+    expect((await get(c)).status?.seen).toBe(second.metadata.uid);
+  });
+});
+
+describe("steps", () => {
+  test("are run at least once, with one key for all attempts, wherever the manager dies", async () => {
+    const effects: { step: string; key: string; resumed: boolean }[] = [];
+    const thing = controller(Thing, {
+      async reconcile(object, ctx) {
+        if (object.status?.seen === object.spec.value) return done();
+        const order: number[] = [];
+        for (const step of ["one", "two", "three"]) {
+          order.push(
+            await ctx.step(`${object.spec.value}/${step}`, async ({ idempotencyKey, resumed }) => {
+              effects.push({ step: `${object.spec.value}/${step}`, key: idempotencyKey, resumed });
+              return effects.length;
+            }),
+          );
+        }
+        expect([...order].sort((a, b) => a - b)).toEqual(order);
+        ctx.setStatus({ seen: object.spec.value });
+        return done();
+      },
+    });
+    const { runs } = await everyCrash({ controllers: [thing] }, async (c) => {
+      effects.length = 0;
+      await create(c, "first");
+      await c.converges();
+      await change(c, "second");
+      await c.converges();
+      const { status } = await get(c);
+      expect(status?.seen).toBe("second");
+      expect(status?.steps).toBeUndefined();
+      const byStep = Map.groupBy(effects, ({ step }) => step);
+      expect([...byStep.keys()]).toEqual([
+        "first/one",
+        "first/two",
+        "first/three",
+        "second/one",
+        "second/two",
+        "second/three",
+      ]);
+      for (const attempts of byStep.values()) {
+        expect(new Set(attempts.map(({ key }) => key)).size).toBe(1);
+        // Every attempt but the first is told that one came before; the first is too when its intent was stored.
+        expect(attempts.slice(1).every(({ resumed }) => resumed)).toBe(true);
+        expect(attempts.length).toBeLessThanOrEqual(2);
+      }
+      expect(new Set(effects.map(({ key }) => key)).size).toBe(6);
+    });
+    expect(runs).toBeGreaterThan(25);
+  });
+
+  test("of which the intent cannot be stored are not run", async () => {
+    let ran = 0;
+    const thing = controller(Thing, {
+      async reconcile(_object, ctx) {
+        await ctx.step("promote", async () => {
+          ran++;
+        });
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [thing] });
+    c.faults.inject({ on: ({ write }) => write, fault: serverError(), times: 3 });
+    await create(c);
+    await c.advance(8);
+    expect(ran).toBe(0);
+    await c.converges();
+    expect(ran).toBe(1);
+  });
+
+  test("of two leaders at once are begun by one only", async () => {
+    const begun: string[] = [];
+    const thing = controller(Thing, {
+      async reconcile(_object, ctx) {
+        await ctx.step("promote", async ({ idempotencyKey, resumed }) => {
+          if (!resumed) begun.push(idempotencyKey);
+        });
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [thing], managers: 2, leaderElection: false });
+    await create(c);
+    await c.converges();
+    expect(begun).toHaveLength(1);
+  });
+
+  test("that return too much are refused with advice", async () => {
+    const thing = controller(Thing, {
+      async reconcile(_object, ctx) {
+        await ctx.step("dump", async () => "x".repeat(20_000));
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [thing] });
+    await create(c);
+    await c.advance(1_000);
+    expect((await ready(c))?.message).toContain("keep the rest in a ConfigMap or Secret");
+  });
+});
