@@ -1,0 +1,102 @@
+/** etcd as the operator speaks to it: one member at a time, nothing of Kubernetes. */
+
+/** A member id: a uint64 in decimal, as etcd's JSON gateway writes it. Never a number: it does not fit. */
+export type MemberId = string;
+
+export interface EtcdMember {
+  readonly id: MemberId;
+  /** Empty until the member has started once: match by peer URL before that, by id afterwards. */
+  readonly name: string;
+  readonly peerUrls: readonly string[];
+  readonly clientUrls: readonly string[];
+  readonly learner: boolean;
+}
+
+export interface MemberList {
+  readonly clusterId: string;
+  readonly members: readonly EtcdMember[];
+}
+
+/** What one member says of itself. It answers this even as a learner and without a leader. */
+export interface MemberStatus {
+  readonly clusterId: string;
+  readonly memberId: MemberId;
+  readonly version: string;
+  readonly revision: bigint;
+  readonly raftTerm: bigint;
+  readonly raftIndex: bigint;
+  readonly appliedIndex: bigint;
+  /** Undefined when it knows of none. */
+  readonly leader: MemberId | undefined;
+  readonly learner: boolean;
+  readonly dbSizeBytes: bigint;
+  readonly dbSizeInUseBytes: bigint;
+  readonly errors: readonly string[];
+}
+
+export interface Alarm {
+  readonly memberId: MemberId;
+  readonly type: "NOSPACE" | "CORRUPT";
+}
+
+export interface KeyHash {
+  readonly hash: string;
+  /** The hash speaks of keys from here to the revision asked for. */
+  readonly compactRevision: bigint;
+  readonly revision: bigint;
+}
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+  readonly timeoutMs?: number;
+}
+
+/** The calls to one member. Each rejects with an `EtcdError`. */
+export interface Etcd {
+  status(options?: CallOptions): Promise<MemberStatus>;
+  /** Linearizable where the version can (3.5 and later): answered only with a quorum. */
+  members(options?: CallOptions): Promise<MemberList>;
+  /** Adds a learner that has not started yet. Not idempotent: look for the peer URL first after a lost answer. */
+  addLearner(
+    peerUrls: readonly string[],
+    options?: CallOptions,
+  ): Promise<MemberList & { readonly added: EtcdMember }>;
+  /** Sent to the leader: followers forward it, but not in every version. */
+  promote(id: MemberId, options?: CallOptions): Promise<void>;
+  /** A member that is not there counts as removed. */
+  remove(id: MemberId, options?: CallOptions): Promise<void>;
+  updatePeerUrls(id: MemberId, peerUrls: readonly string[], options?: CallOptions): Promise<void>;
+  /** Only the leader can; the target must be a voter. */
+  moveLeader(to: MemberId, options?: CallOptions): Promise<void>;
+  alarms(options?: CallOptions): Promise<readonly Alarm[]>;
+  disarm(alarm: Alarm, options?: CallOptions): Promise<void>;
+  /** Blocks the member while it runs. */
+  defragment(options?: CallOptions): Promise<void>;
+  hashKv(revision: bigint, options?: CallOptions): Promise<KeyHash>;
+  /** A linearizable read through this member: it proves that it has a leader and has caught up. */
+  get(
+    key: string,
+    options?: CallOptions,
+  ): Promise<{ readonly value: string | undefined; readonly revision: bigint }>;
+  put(key: string, value: string, options?: CallOptions): Promise<{ readonly revision: bigint }>;
+  /** How many keys there are. */
+  count(options?: CallOptions): Promise<number>;
+  compact(revision: bigint, options?: CallOptions): Promise<void>;
+  /** The database as of now, with etcd's own SHA-256 as its last 32 bytes. */
+  snapshot(options?: CallOptions): AsyncIterable<Uint8Array>;
+}
+
+export interface TlsMaterial {
+  readonly ca: string;
+  readonly cert?: string;
+  readonly key?: string;
+  /** The name to verify, when the address is a port-forward. */
+  readonly serverName?: string;
+}
+
+export interface EtcdAddress {
+  readonly host: string;
+  readonly port: number;
+  readonly tls?: TlsMaterial;
+  readonly credentials?: { readonly user: string; readonly password: string };
+}

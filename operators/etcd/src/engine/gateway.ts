@@ -1,0 +1,280 @@
+/** etcd over its JSON gateway, which every version from 3.4 on serves beside gRPC: no dependency, one port. */
+
+import type { IncomingMessage } from "node:http";
+import { request as plainRequest } from "node:http";
+import { request as secureRequest } from "node:https";
+import { EtcdError, refusal } from "./errors.ts";
+import type {
+  Alarm,
+  CallOptions,
+  Etcd,
+  EtcdAddress,
+  EtcdMember,
+  KeyHash,
+  MemberId,
+  MemberList,
+  MemberStatus,
+} from "./etcd.ts";
+
+/** Numbers of 64 bits arrive as strings, and zero does not arrive at all. */
+type Json = { readonly [key: string]: unknown };
+
+export class EtcdGateway implements Etcd {
+  readonly #address: EtcdAddress;
+  #token: string | undefined;
+
+  constructor(address: EtcdAddress) {
+    this.#address = address;
+  }
+
+  async status(options?: CallOptions): Promise<MemberStatus> {
+    const body = await this.#call("/v3/maintenance/status", {}, options);
+    const header = object(body["header"]);
+    const leader = text(body["leader"]);
+    return {
+      clusterId: text(header["cluster_id"]),
+      memberId: text(header["member_id"]),
+      version: text(body["version"]),
+      revision: big(header["revision"]),
+      raftTerm: big(body["raftTerm"]),
+      raftIndex: big(body["raftIndex"]),
+      appliedIndex: big(body["raftAppliedIndex"]),
+      leader: leader === "" || leader === "0" ? undefined : leader,
+      learner: body["isLearner"] === true,
+      dbSizeBytes: big(body["dbSize"]),
+      dbSizeInUseBytes: big(body["dbSizeInUse"]),
+      errors: Array.isArray(body["errors"]) ? body["errors"].map(String) : [],
+    };
+  }
+
+  async members(options?: CallOptions): Promise<MemberList> {
+    return memberList(await this.#call("/v3/cluster/member/list", { linearizable: true }, options));
+  }
+
+  async addLearner(
+    peerUrls: readonly string[],
+    options?: CallOptions,
+  ): Promise<MemberList & { readonly added: EtcdMember }> {
+    const body = await this.#call("/v3/cluster/member/add", { peerURLs: peerUrls, isLearner: true }, options);
+    return { ...memberList(body), added: member(object(body["member"])) };
+  }
+
+  async promote(id: MemberId, options?: CallOptions): Promise<void> {
+    await this.#call("/v3/cluster/member/promote", { ID: id }, options);
+  }
+
+  async remove(id: MemberId, options?: CallOptions): Promise<void> {
+    try {
+      await this.#call("/v3/cluster/member/remove", { ID: id }, options);
+    } catch (error) {
+      if (!(error instanceof EtcdError && error.code === "MemberNotFound")) throw error;
+    }
+  }
+
+  async updatePeerUrls(id: MemberId, peerUrls: readonly string[], options?: CallOptions): Promise<void> {
+    await this.#call("/v3/cluster/member/update", { ID: id, peerURLs: peerUrls }, options);
+  }
+
+  async moveLeader(to: MemberId, options?: CallOptions): Promise<void> {
+    await this.#call("/v3/maintenance/transfer-leadership", { targetID: to }, options);
+  }
+
+  async alarms(options?: CallOptions): Promise<readonly Alarm[]> {
+    const body = await this.#call("/v3/maintenance/alarm", { action: "GET" }, options);
+    return list(body["alarms"]).map((alarm) => ({
+      memberId: text(alarm["memberID"]),
+      type: alarm["alarm"] === "CORRUPT" ? "CORRUPT" : "NOSPACE",
+    }));
+  }
+
+  async disarm(alarm: Alarm, options?: CallOptions): Promise<void> {
+    const { memberId, type } = alarm;
+    await this.#call(
+      "/v3/maintenance/alarm",
+      { action: "DEACTIVATE", memberID: memberId, alarm: type },
+      options,
+    );
+  }
+
+  async defragment(options?: CallOptions): Promise<void> {
+    await this.#call("/v3/maintenance/defragment", {}, { timeoutMs: 120_000, ...options });
+  }
+
+  async hashKv(revision: bigint, options?: CallOptions): Promise<KeyHash> {
+    // 3.4 serves HashKV where later versions serve the hash of the whole file.
+    const { version } = await this.status(options);
+    const path = version.startsWith("3.4.") ? "/v3/maintenance/hash" : "/v3/maintenance/hashkv";
+    const body = await this.#call(path, { revision: String(revision) }, options);
+    return {
+      hash: text(body["hash"]),
+      compactRevision: big(body["compact_revision"]),
+      revision: big(object(body["header"])["revision"]),
+    };
+  }
+
+  async get(key: string, options?: CallOptions) {
+    const body = await this.#call("/v3/kv/range", { key: base64(key) }, options);
+    const [found] = list(body["kvs"]);
+    const value = found ? Buffer.from(text(found["value"]), "base64").toString() : undefined;
+    return { value, revision: big(object(body["header"])["revision"]) };
+  }
+
+  async put(key: string, value: string, options?: CallOptions): Promise<{ readonly revision: bigint }> {
+    const body = await this.#call("/v3/kv/put", { key: base64(key), value: base64(value) }, options);
+    return { revision: big(object(body["header"])["revision"]) };
+  }
+
+  async count(options?: CallOptions): Promise<number> {
+    const everything = { key: base64("\0"), range_end: base64("\0"), count_only: true };
+    const body = await this.#call("/v3/kv/range", everything, options);
+    return Number(big(body["count"]));
+  }
+
+  async compact(revision: bigint, options?: CallOptions): Promise<void> {
+    await this.#call("/v3/kv/compaction", { revision: String(revision), physical: true }, options);
+  }
+
+  async *snapshot(options?: CallOptions): AsyncIterable<Uint8Array> {
+    const response = await this.#send("/v3/maintenance/snapshot", {}, { timeoutMs: 0, ...options });
+    for await (const line of lines(response)) {
+      const parsed = JSON.parse(line) as { result?: { blob?: string }; error?: { message?: string } };
+      if (parsed.error) throw refusal("a snapshot", parsed.error.message ?? "unknown error");
+      if (parsed.result?.blob) yield Buffer.from(parsed.result.blob, "base64");
+    }
+  }
+
+  async #call(path: string, body: Json, options: CallOptions = {}): Promise<Json> {
+    const response = await this.#send(path, body, { timeoutMs: 5_000, ...options });
+    let received = "";
+    for await (const chunk of response.setEncoding("utf8")) received += chunk;
+    return received === "" ? {} : (JSON.parse(received) as Json);
+  }
+
+  /** Sends and checks the status. A token that has run out is fetched anew, once. */
+  async #send(path: string, body: Json, options: CallOptions): Promise<IncomingMessage> {
+    const { credentials } = this.#address;
+    if (credentials && this.#token === undefined) await this.#authenticate(options);
+    const response = await this.#exchange(path, body, options);
+    if (response.statusCode === 200) return response;
+    const sentence = await reason(response);
+    if (credentials && this.#token && /invalid auth token/.test(sentence)) {
+      await this.#authenticate(options);
+      const again = await this.#exchange(path, body, options);
+      if (again.statusCode === 200) return again;
+      throw refusal(path, await reason(again));
+    }
+    throw refusal(path, sentence);
+  }
+
+  async #authenticate(options: CallOptions): Promise<void> {
+    const { credentials } = this.#address;
+    this.#token = undefined;
+    const body = { name: credentials?.user, password: credentials?.password };
+    const response = await this.#exchange("/v3/auth/authenticate", body, options);
+    const received = await reason(response, (parsed) => text(parsed["token"]));
+    // "authentication is not enabled" is no failure: the cluster is young or the setting is about to change.
+    if (response.statusCode === 200) this.#token = received;
+  }
+
+  #exchange(path: string, body: Json, options: CallOptions): Promise<IncomingMessage> {
+    const { host, port, tls } = this.#address;
+    const payload = JSON.stringify(body);
+    const headers = {
+      "content-type": "application/json",
+      "content-length": Buffer.byteLength(payload),
+      ...(this.#token ? { authorization: this.#token } : {}),
+    };
+    const common = {
+      host,
+      port,
+      path,
+      method: "POST",
+      headers,
+      agent: false,
+      ...(options.signal ? { signal: options.signal } : {}),
+    };
+    return new Promise((resolve, reject) => {
+      const request = tls
+        ? secureRequest({ ...common, ca: tls.ca, cert: tls.cert, key: tls.key, servername: tls.serverName })
+        : plainRequest(common);
+      if (options.timeoutMs) {
+        request.setTimeout(options.timeoutMs, () =>
+          request.destroy(new Error(`no answer in ${options.timeoutMs} ms`)),
+        );
+      }
+      request.once("response", resolve);
+      request.once("error", (cause) => {
+        reject(
+          new EtcdError(
+            "Unreachable",
+            `no answer from etcd at ${host}:${port} to ${path}: ${cause.message}`,
+            { cause },
+          ),
+        );
+      });
+      request.end(payload);
+    });
+  }
+}
+
+async function reason(response: IncomingMessage, pick?: (parsed: Json) => string): Promise<string> {
+  let received = "";
+  for await (const chunk of response.setEncoding("utf8")) received += chunk;
+  try {
+    const parsed = JSON.parse(received) as Json;
+    return pick ? pick(parsed) : text(parsed["message"]) || text(parsed["error"]);
+  } catch {
+    return received.trim() || `HTTP ${response.statusCode}`;
+  }
+}
+
+async function* lines(response: IncomingMessage): AsyncIterable<string> {
+  let rest = "";
+  for await (const chunk of response.setEncoding("utf8")) {
+    const parts = `${rest}${chunk}`.split("\n");
+    rest = parts.pop() ?? "";
+    yield* parts.filter((part) => part !== "");
+  }
+  if (rest.trim() !== "") yield rest;
+}
+
+function memberList(body: Json): MemberList {
+  return {
+    clusterId: text(object(body["header"])["cluster_id"]),
+    members: list(body["members"]).map(member),
+  };
+}
+
+function member(raw: Json): EtcdMember {
+  return {
+    id: text(raw["ID"]),
+    name: text(raw["name"]),
+    peerUrls: strings(raw["peerURLs"]),
+    clientUrls: strings(raw["clientURLs"]),
+    learner: raw["isLearner"] === true,
+  };
+}
+
+function object(value: unknown): Json {
+  return typeof value === "object" && value !== null ? (value as Json) : {};
+}
+
+function list(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? (value as Json[]) : [];
+}
+
+function strings(value: unknown): readonly string[] {
+  return Array.isArray(value) ? value.map(String) : [];
+}
+
+function text(value: unknown): string {
+  return value === undefined || value === null ? "" : String(value);
+}
+
+function big(value: unknown): bigint {
+  return value === undefined || value === null ? 0n : BigInt(String(value));
+}
+
+function base64(value: string): string {
+  return Buffer.from(value).toString("base64");
+}
