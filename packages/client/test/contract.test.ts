@@ -1,9 +1,19 @@
 /** Runs the contract on every API server this machine has, and says which they are. */
 import { locateKubernetes } from "@keelson/reference/locate";
 import { describe, it } from "vitest";
-import { connect } from "../src/index.ts";
+import { connect, createClient } from "../src/index.ts";
 import { clientContract } from "./contract.ts";
 import { ConfigMap } from "./kinds.ts";
+
+clientContract("the embedded API server, in process", async () => {
+  const { apiServer } = await import("@keelson/cluster/apiserver");
+  const server = await apiServer();
+  return {
+    client: createClient({ http: server.http }),
+    forget: async () => server.compact(),
+    [Symbol.asyncDispose]: async () => await server.close(),
+  };
+});
 
 const real = locateKubernetes();
 if ("missing" in real) {
