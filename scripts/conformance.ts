@@ -1,36 +1,18 @@
-/** `npm run conformance`: plays the recorded exchanges against the embedded control plane, or another server. */
-
+/**
+ * `npm run conformance` and `npm run conformance:controllers`: play the recorded exchanges against the embedded
+ * control plane, or against the one that `--server` names. Other arguments go to the runner.
+ */
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { startCluster } from "@keelson/cluster";
 import { root, run } from "./run.ts";
 
-const { values, tokens } = parseArgs({
-  strict: false,
-  tokens: true,
-  options: { controllers: { type: "boolean" }, server: { type: "string" } },
-});
-const pass = tokens
-  .filter((token) => token.kind !== "option" || token.name !== "controllers")
-  .flatMap((token) =>
-    token.kind === "option"
-      ? [token.rawName, ...(token.value === undefined || token.inlineValue ? [] : [token.value])]
-      : token.kind === "positional"
-        ? [token.value]
-        : [],
-  );
-const runner = join(root, "conformance", values.controllers ? "controllers/run.mjs" : "run.mjs");
+const args = process.argv.slice(2).filter((argument) => argument !== "--controllers");
+const controllers = args.length < process.argv.length - 2;
+const runner = join(root, "conformance", controllers ? "controllers/run.mjs" : "run.mjs");
 
-if (values.server) process.exitCode = await run(process.execPath, [runner, ...pass]);
+if (args.includes("--server")) process.exitCode = await run(process.execPath, [runner, ...args]);
 else {
-  const { controlPlane } = await import("./control-plane.ts");
-  await using server = await controlPlane({ controllers: values.controllers === true });
-  process.exitCode = await run(process.execPath, [
-    runner,
-    "--server",
-    server.url,
-    "--token",
-    server.token,
-    "--insecure",
-    ...pass,
-  ]);
+  await using cluster = await startCluster({ nodes: 0, controllers });
+  const access = ["--server", cluster.server, "--token", cluster.token, "--insecure"];
+  process.exitCode = await run(process.execPath, [runner, ...access, ...args]);
 }

@@ -11,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Greeting, greeting } from "../src/greeting.ts";
 
 const servers = [
+  { name: "the embedded API server", missing: undefined, start: startEmbedded },
   { name: "the real API server", missing: missingReference(), start: startReference },
 ] as const;
 
@@ -100,6 +101,12 @@ function isReady(status: string): (object: ObjectOf<typeof Greeting> | undefined
 function missingReference(): string | undefined {
   const found = locateKubernetes();
   return "missing" in found ? found.missing : undefined;
+}
+
+async function startEmbedded(stack: AsyncDisposableStack): Promise<Client> {
+  const { apiServer } = await import("@keelson/cluster/apiserver");
+  const api = stack.use(await apiServer());
+  return createClient({ http: api.http });
 }
 
 async function startReference(stack: AsyncDisposableStack): Promise<Client> {

@@ -2,16 +2,14 @@
 import { buildApplication, buildRouteMap, run } from "@stricli/core";
 import { apiserver } from "./commands/apiserver.ts";
 import { cluster } from "./commands/cluster.ts";
-import { controlPlane } from "./commands/control-plane.ts";
 import { image } from "./commands/image.ts";
 import { node } from "./commands/node.ts";
 import { version } from "./version.ts";
 
 const root = buildRouteMap({
-  routes: { cluster, apiserver, node, image, "control-plane": controlPlane },
+  routes: { cluster, apiserver, node, image },
   docs: {
     brief: "Kubernetes operators in TypeScript: write one, prove it, run it.",
-    hideRoute: { "control-plane": true },
   },
 });
 

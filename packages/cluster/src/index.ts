@@ -1,6 +1,5 @@
 /** The embedded cluster: an API server, controllers, and nodes that run real pods. */
 export { type Cluster, type ClusterOptions, startCluster } from "./cluster.ts";
 export { ClusterError, type ClusterErrorCode } from "./errors.ts";
-export { type ServedApi, type ServeOptions, serveApi } from "./serve-api.ts";
 export { type ClusterRecord, clusterNames, readRecord } from "./up/state.ts";
 export { clusterDown, clusterUp, type UpOptions } from "./up/up.ts";

@@ -1,0 +1,37 @@
+/** `keelson apiserver`: the API server alone, with the flags of kube-apiserver. */
+import { buildCommand, numberParser } from "@stricli/core";
+
+interface ApiServerFlags {
+  readonly port: number;
+  readonly token?: string;
+  readonly dataDir?: string;
+  readonly kubeconfig?: string;
+  readonly authorizationMode?: string;
+  readonly disableAdmissionPlugins?: string;
+  readonly enableAdmissionPlugins?: string;
+  readonly clientCaFile?: string;
+  readonly tokenAuthFile?: string;
+}
+
+const text = (brief: string) => ({ kind: "parsed", parse: String, brief, optional: true }) as const;
+
+export const apiserver = buildCommand<ApiServerFlags>({
+  docs: { brief: "Run the API server alone" },
+  parameters: {
+    flags: {
+      port: { kind: "parsed", parse: numberParser, brief: "Port on loopback", default: "6443" },
+      token: text("Bearer token of an administrator"),
+      dataDir: text("Keep objects here: every acknowledged write survives"),
+      kubeconfig: text("Where to write the kubeconfig"),
+      authorizationMode: text("Such as RBAC,AlwaysAllow"),
+      disableAdmissionPlugins: text("Admission plugins to leave out"),
+      enableAdmissionPlugins: text("Admission plugins to add"),
+      clientCaFile: text("Authorities of client certificates"),
+      tokenAuthFile: text("Static tokens: token,user,uid,groups"),
+    },
+  },
+  async func(flags) {
+    const { runApiServer } = await import("@keelson/cluster/apiserver");
+    process.exitCode = await runApiServer(flags);
+  },
+});

@@ -1,0 +1,23 @@
+/** `keelson node`: joins nodes of this machine to a control plane. */
+import { buildCommand } from "@stricli/core";
+
+interface NodeFlags {
+  readonly kubeconfig: string;
+  readonly name: string;
+  readonly dataDir?: string;
+}
+
+export const node = buildCommand<NodeFlags>({
+  docs: { brief: "Run a node that joins an embedded or a real control plane" },
+  parameters: {
+    flags: {
+      kubeconfig: { kind: "parsed", parse: String, brief: "Kubeconfig of the control plane" },
+      name: { kind: "parsed", parse: String, brief: "Name of the node" },
+      dataDir: { kind: "parsed", parse: String, brief: "Keep logs and volumes here", optional: true },
+    },
+  },
+  async func(flags) {
+    const { runNode } = await import("@keelson/cluster/node");
+    process.exitCode = await runNode(flags);
+  },
+});

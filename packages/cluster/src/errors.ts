@@ -1,0 +1,13 @@
+/** Errors of the cluster as a whole, by code; its parts have their own. */
+
+export type ClusterErrorCode = "BadName" | "StartFailed";
+
+export class ClusterError extends Error {
+  override readonly name = "ClusterError";
+  readonly code: ClusterErrorCode;
+
+  constructor(code: ClusterErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}
