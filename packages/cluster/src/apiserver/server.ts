@@ -20,6 +20,7 @@ import type {
 } from "./hooks.ts";
 import { Dispatcher, denied } from "./http/dispatcher.ts";
 import { inProcessPort } from "./http/in-process.ts";
+import type { UpgradeHandler } from "./http/listener.ts";
 import { header, type ServerRequest, type ServerResponse } from "./http/message.ts";
 import type { RequestInfo } from "./http/request-info.ts";
 import { textResponse } from "./http/response.ts";
@@ -37,6 +38,7 @@ import { ObjectStore } from "./rest/object-store.ts";
 import { Reads } from "./rest/reads.ts";
 import { ResourceApi } from "./rest/resource-api.ts";
 import { Writes } from "./rest/writes.ts";
+import type { Journal } from "./storage/journal.ts";
 import { Store } from "./storage/store.ts";
 import { bindingHandler } from "./subresources/binding.ts";
 import { evictionHandler } from "./subresources/eviction.ts";
@@ -53,6 +55,10 @@ export interface ApiServerOptions {
   readonly flags?: Readonly<Record<string, string>>;
   /** What plugs in, asked in order. Default: {@link defaultPlugins}. */
   readonly plugins?: readonly HookFactory[];
+  /** Keeps objects here: every acknowledged write survives a crash. In memory without it. */
+  readonly dataDir?: string;
+  /** As --authorization-mode: `RBAC`, `AlwaysAllow`, or both with a comma. */
+  readonly authorizationMode?: string;
   /** How long the past stays readable. Default five minutes. */
   readonly compactionIntervalMs?: number;
   /** Where clients inside the cluster reach the server. */
@@ -66,6 +72,8 @@ export interface ApiServer extends AsyncDisposable {
   /** The port as somebody else. */
   as(user: UserInfo): HttpPort;
   readonly dispatch: (request: ServerRequest, user?: UserInfo) => Promise<ServerResponse>;
+  /** Takes connections that leave HTTP behind: exec, attach, port-forward. */
+  readonly upgrade: UpgradeHandler;
   /** Forgets history: older watches and continue tokens get 410. */
   compact(): void;
   close(): Promise<void>;
@@ -76,8 +84,10 @@ export const administrator: UserInfo = { name: "admin", groups: ["system:masters
 export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const clock = options.clock ?? realClock;
   const random = (options.random ?? realRandom).fork("apiserver");
+  const journal = options.dataDir ? await openJournal(options.dataDir) : undefined;
   const store = new Store({
     clock,
+    ...(journal && { journal }),
     ...(options.compactionIntervalMs && { compactionIntervalMs: options.compactionIntervalMs }),
   });
   const hookStore = new HookStore(store);
@@ -90,6 +100,10 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     return registry;
   };
   const authenticators: Authenticator[] = [];
+  const flags: Record<string, string | undefined> = {
+    ...(options.authorizationMode && { "authorization-mode": options.authorizationMode }),
+    ...options.flags,
+  };
   const authorizers: Authorizer[] = [];
   const authorizer = unionAuthorizer(authorizers);
   const context: HookContext = {
@@ -107,7 +121,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
       }
       return undefined;
     },
-    flag: (name) => options.flags?.[name],
+    flag: (name) => flags[name],
     caCertificate: options.caCertificate,
   };
   const hooks = (options.plugins ?? defaultPlugins).map((plugin) => plugin(context));
@@ -199,15 +213,23 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
 
   const close = async () => {
     await store.settled();
+    await store.close();
   };
   return {
     http: inProcessPort(dispatch, administrator),
     as: (user) => inProcessPort(dispatch, user),
     dispatch,
+    upgrade: (_request, socket) => socket.end("HTTP/1.1 501 Not Implemented\r\nconnection: close\r\n\r\n"),
     compact: () => store.compact(),
     close,
     [Symbol.asyncDispose]: close,
   };
+}
+
+/** Loaded only when asked for: a server in memory needs none of it. */
+async function openJournal(directory: string): Promise<Journal> {
+  const { openFileJournal } = await import("./storage/file-journal.ts");
+  return openFileJournal({ directory });
 }
 
 function describe(resource: ApiResource | undefined) {

@@ -1,6 +1,7 @@
 /** The built-in kinds that are served in more than one version: events and autoscalers. */
 import type { JsonObject, JsonValue } from "@keelson/core";
 import type { ApiObject } from "../hooks.ts";
+import { decodeBuiltin } from "./decode.ts";
 
 type Converter = (object: ApiObject) => ApiObject;
 
@@ -119,14 +120,24 @@ const converters: Readonly<Record<string, Converter>> = {
 
 const converted = new WeakMap<object, ApiObject>();
 
-/** The object at another apiVersion; stored objects are converted once. */
-export function convertBuiltin(object: ApiObject, apiVersion: string): ApiObject {
+/**
+ * The object at another apiVersion, of which `definition` is the schema; stored objects are converted once.
+ */
+export function convertBuiltin(
+  object: ApiObject,
+  apiVersion: string,
+  definition: string | undefined,
+): ApiObject {
   if (object.apiVersion === apiVersion) return object;
   const convert = converters[`${String(object.apiVersion)} ${String(object.kind)} > ${apiVersion}`];
   if (!convert) return object;
   const known = Object.isFrozen(object) ? converted.get(object) : undefined;
   if (known) return known;
-  const result = convert(object);
+  const draft = convert(object);
+  // Versions differ in which empty fields they print.
+  const result = definition
+    ? ({ ...decodeBuiltin(definition, draft), apiVersion, kind: object.kind } as unknown as ApiObject)
+    : draft;
   if (Object.isFrozen(object)) converted.set(object, result);
   return result;
 }

@@ -1,11 +1,11 @@
 /** Built-in kinds as object types: decoded by the tables, completed by their strategy. */
-import type { JsonObject, JsonValue } from "@keelson/core";
+import { type JsonObject, type JsonValue, parseApiVersion } from "@keelson/core";
 import { type OpenApiSchema, type TypeRef, typesFromOpenApi } from "@keelson/core/merge";
 import { badRequest } from "../errors.ts";
 import { goQuote } from "../field-error.ts";
 import type { ApiObject, Strategy } from "../hooks.ts";
 import type { ObjectType, ScaleAccess, StrictErrors } from "../registry/api-resource.ts";
-import { definition } from "../tables/index.ts";
+import { definition, definitionName } from "../tables/index.ts";
 import { convertBuiltin } from "./conversion.ts";
 import { DecodeError, decodeBuiltin } from "./decode.ts";
 import { scaleAccess } from "./scale.ts";
@@ -38,12 +38,20 @@ export function builtinMergeType(definitionName: string): TypeRef {
   return type;
 }
 
+/** Of another group when the kind is a view of it: events.k8s.io shows core events. */
+function storageDefinition({ storageApiVersion, kind }: BuiltinKind): string | undefined {
+  const { group, version } = parseApiVersion(storageApiVersion);
+  return definitionName({ group, version, kind });
+}
+
 export function builtinType(kind: BuiltinKind): ObjectType {
   const definitionOf = (version: string): string => {
     const name = kind.definitions.get(version);
     if (!name) throw new Error(`${kind.kind} has no version ${version}`);
     return name;
   };
+  const toStorage = (object: ApiObject) =>
+    convertBuiltin(object, kind.storageApiVersion, storageDefinition(kind));
   const storageVersion = kind.storageApiVersion.slice(kind.storageApiVersion.indexOf("/") + 1);
   const storedDefinition = kind.definitions.get(storageVersion) ?? [...kind.definitions.values()][0];
   return {
@@ -65,9 +73,13 @@ export function builtinType(kind: BuiltinKind): ObjectType {
     },
     default: (draft, version) => kind.strategy.default?.(draft, version),
     convert: (object, version) =>
-      convertBuiltin(object, kind.apiVersions.get(version) ?? kind.storageApiVersion),
-    toStorage: (object) => convertBuiltin(object, kind.storageApiVersion),
-    toWorking: (object) => convertBuiltin(object, kind.storageApiVersion),
+      convertBuiltin(
+        object,
+        kind.apiVersions.get(version) ?? kind.storageApiVersion,
+        kind.definitions.get(version),
+      ),
+    toStorage,
+    toWorking: toStorage,
     resetStatus(draft) {
       const shape = shapeOf(storedDefinition as string);
       const field = shape.type === "struct" ? shape.fields.find(({ name }) => name === "status") : undefined;

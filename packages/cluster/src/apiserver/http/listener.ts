@@ -7,7 +7,12 @@ import {
   type Server,
 } from "node:http";
 import { createServer as createSecureServer } from "node:https";
-import type { AddressInfo, Socket } from "node:net";
+import {
+  type AddressInfo,
+  createServer as createNetServer,
+  type Server as NetServer,
+  type Socket,
+} from "node:net";
 import type { TLSSocket } from "node:tls";
 import { constants, gzip } from "node:zlib";
 import { entityTooLarge, failure } from "../errors.ts";
@@ -41,8 +46,13 @@ export interface ListenerOptions {
 export function listenSecurely(
   options: ListenerOptions & { host: string; port: number; tls: TlsOptions },
 ): Promise<Listening> {
-  const { tls } = options;
-  const server = createSecureServer({
+  const server = secureServer(options.tls);
+  attach(server, options);
+  return start(server, () => server.listen(options.port, options.host));
+}
+
+function secureServer(tls: TlsOptions): Server {
+  return createSecureServer({
     cert: tls.certificate,
     key: tls.key,
     requestCert: true,
@@ -51,27 +61,54 @@ export function listenSecurely(
     ...(tls.clientAuthorities?.length && { ca: [...tls.clientAuthorities] }),
     ALPNProtocols: ["http/1.1"],
   });
-  return start(server, options, () => server.listen(options.port, options.host));
 }
 
-/** Whoever can open the socket is `user`: the file's mode is the lock. */
-export function listenOnSocket(
-  options: ListenerOptions & { socketPath: string; user?: UserInfo },
-): Promise<Listening> {
-  const server = createServer();
-  rmSync(options.socketPath, { force: true });
-  return start(server, options, () =>
-    server.listen(options.socketPath, () => chmodSync(options.socketPath, 0o600)),
-  );
+export interface SocketOptions extends ListenerOptions {
+  readonly socketPath: string;
+  /** Who a request over the socket is that brings no credentials: the file's mode is then the lock. */
+  readonly user?: UserInfo;
+  /** With it, TLS is spoken with clients that begin it: relays pass on what pods send to HTTPS. */
+  readonly tls?: TlsOptions;
 }
 
-function start(server: Server, options: ListenerOptions, listen: () => void): Promise<Listening> {
+export function listenOnSocket(options: SocketOptions): Promise<Listening> {
+  const { user, tls, socketPath } = options;
+  const dispatch: Dispatch = user
+    ? (request) => options.dispatch(request, request.headers.authorization ? undefined : user)
+    : options.dispatch;
+  const plain = createServer();
+  const secure = tls && secureServer(tls);
+  if (secure) attach(secure, { ...options, dispatch: options.dispatch });
+  const front = createFront(plain, secure);
+  rmSync(socketPath, { force: true });
+  attach(plain, { ...options, dispatch });
+  return start(front, () => front.listen(socketPath, () => chmodSync(socketPath, 0o600)));
+}
+
+const clientHello = 0x16;
+
+/** Hands each connection to the server whose protocol its first byte begins. */
+function createFront(plain: Server, secure: Server | undefined): NetServer {
+  return createNetServer((socket) => {
+    if (!secure) {
+      plain.emit("connection", socket);
+      return;
+    }
+    socket.once("error", () => socket.destroy());
+    socket.once("readable", () => {
+      const first = socket.read(1) as Buffer | null;
+      if (first === null) return;
+      socket.unshift(first);
+      (first[0] === clientHello ? secure : plain).emit("connection", socket);
+    });
+  });
+}
+
+/** Serves HTTP on a server, whoever accepts its connections. */
+function attach(server: Server, options: ListenerOptions): void {
   // Watches stay open and silent for long; slow headers and dead keep-alives are cut by the defaults.
   server.requestTimeout = 0;
   server.keepAliveTimeout = 90_000;
-  const sockets = new Set<Socket>();
-  server.on("connection", (socket: Socket) => track(sockets, socket));
-  server.on("secureConnection", (socket: Socket) => track(sockets, socket));
   server.on("request", (request, response) => void serve(options.dispatch, request, response));
   server.on("upgrade", (request, socket, head) => {
     if (options.upgrade) options.upgrade(request, socket as Socket, head);
@@ -81,6 +118,12 @@ function start(server: Server, options: ListenerOptions, listen: () => void): Pr
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
     else socket.destroy();
   });
+}
+
+function start(server: NetServer, listen: () => void): Promise<Listening> {
+  const sockets = new Set<Socket>();
+  server.on("connection", (socket: Socket) => track(sockets, socket));
+  server.on("secureConnection", (socket: Socket) => track(sockets, socket));
   return new Promise((resolve, reject) => {
     server.once("error", reject);
     server.once("listening", () => {

@@ -35,6 +35,8 @@ export class Store {
   readonly #tables = new Map<string, Table>();
   #revision = 1;
   #published = 1;
+  /** What was there when the store was opened has no history. */
+  #base = 0;
   #mark: { atMs: number; revision: number };
 
   constructor(options: StoreOptions) {
@@ -43,13 +45,19 @@ export class Store {
     if (opened) {
       this.#revision = opened.revision;
       this.#published = opened.revision;
+      this.#base = opened.revision;
       for (const [name, entries] of opened.tables) {
         const table = new Table(name, opened.revision);
         table.load(entries);
         this.#tables.set(name, table);
       }
     }
+    options.journal?.attach(() => this.#tables.values());
     this.#mark = { atMs: options.clock.monotonic(), revision: this.#revision };
+  }
+
+  async close(): Promise<void> {
+    await this.#options.journal?.close();
   }
 
   get revision(): number {
@@ -69,7 +77,7 @@ export class Store {
   table(name: string): Table {
     let table = this.#tables.get(name);
     if (!table) {
-      table = new Table(name, 0);
+      table = new Table(name, this.#base);
       this.#tables.set(name, table);
     }
     return table;
@@ -115,6 +123,7 @@ export class Store {
     draft: ApiObject,
     previous: ApiObject | undefined,
   ): ApiObject {
+    this.#options.journal?.assertWritable();
     const revision = ++this.#revision;
     draft.metadata.resourceVersion = String(revision);
     const object = deepFreeze(draft);

@@ -35,6 +35,11 @@ export class Table {
     return this.#keys.length;
   }
 
+  /** Revision of the last commit to this table; the one it was opened with when there was none. */
+  get lastRevision(): number {
+    return this.#events.at(-1)?.revision ?? this.#compacted;
+  }
+
   get compacted(): number {
     return this.#compacted;
   }

@@ -1,0 +1,49 @@
+/** Keys and certificates of a server, kept in its directory over restarts. */
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { createAuthority, createLeaf, type KeyPair } from "../../pki/index.ts";
+
+const hourMs = 3_600_000;
+const yearMs = 365 * 24 * hourMs;
+
+const serverNames = [
+  "localhost",
+  "kubernetes",
+  "kubernetes.default",
+  "kubernetes.default.svc",
+  "kubernetes.default.svc.cluster.local",
+  "127.0.0.1",
+  "::1",
+  "10.0.0.1",
+];
+
+export interface Credentials {
+  readonly authority: KeyPair;
+  readonly serving: KeyPair;
+}
+
+/** In memory when no directory is given. */
+export function loadCredentials(directory: string | undefined, nowMs: number): Credentials {
+  const authority =
+    stored(directory, "ca") ?? createAuthority("keelson", nowMs - hourMs, nowMs + 10 * yearMs);
+  const serving = createLeaf(authority, {
+    subject: { commonName: "kube-apiserver" },
+    names: serverNames,
+    usages: ["server"],
+    notBeforeMs: nowMs - hourMs,
+    notAfterMs: nowMs + yearMs,
+  });
+  if (directory) {
+    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    writeFileSync(join(directory, "ca.key"), authority.key, { mode: 0o600 });
+    writeFileSync(join(directory, "ca.crt"), authority.certificate);
+  }
+  return { authority, serving };
+}
+
+function stored(directory: string | undefined, name: string): KeyPair | undefined {
+  if (!directory) return undefined;
+  const [certificate, key] = [join(directory, `${name}.crt`), join(directory, `${name}.key`)];
+  if (!existsSync(certificate) || !existsSync(key)) return undefined;
+  return { certificate: readFileSync(certificate, "utf8"), key: readFileSync(key, "utf8") };
+}

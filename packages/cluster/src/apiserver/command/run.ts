@@ -1,0 +1,132 @@
+/** `keelson apiserver`: the server as a process of its own. */
+import { randomBytes } from "node:crypto";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Listening, listenOnSocket, listenSecurely } from "../http/listener.ts";
+import { type ApiServer, apiServer } from "../server.ts";
+import { StorageError } from "../storage/errors.ts";
+import { loadCredentials } from "./credentials.ts";
+import { writeKubeconfig } from "./kubeconfig.ts";
+
+/** Named as kube-apiserver names them, in camel case. */
+export interface ApiServerFlags {
+  /** 0 lets the kernel choose. Default 6443. */
+  readonly port?: number;
+  /** Bearer token of a member of system:masters; drawn by lot unless given. */
+  readonly token?: string;
+  readonly dataDir?: string;
+  /** Where the kubeconfig goes. Default: the data directory, or a temporary one. */
+  readonly kubeconfig?: string;
+  /** Path of the Unix socket. Default: beside the kubeconfig. */
+  readonly socket?: string;
+  readonly authorizationMode?: string;
+  readonly disableAdmissionPlugins?: string;
+  readonly enableAdmissionPlugins?: string;
+  readonly clientCaFile?: string;
+  readonly tokenAuthFile?: string;
+  readonly serviceClusterIpRange?: string;
+}
+
+export interface RunningApiServer extends AsyncDisposable {
+  readonly api: ApiServer;
+  /** `https://127.0.0.1:6443` */
+  readonly address: string;
+  readonly token: string;
+  readonly kubeconfig: string;
+  readonly socketPath: string;
+}
+
+/** Starts the server on loopback and on a Unix socket; nothing is reachable from other machines. */
+export async function startApiServer(flags: ApiServerFlags): Promise<RunningApiServer> {
+  const stack = new AsyncDisposableStack();
+  try {
+    return await start(flags, stack);
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+}
+
+async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promise<RunningApiServer> {
+  const directory = flags.dataDir ?? temporary(stack);
+  const token = flags.token ?? randomBytes(24).toString("base64url");
+  const port = flags.port ?? 6443;
+  const { authority, serving } = loadCredentials(flags.dataDir && join(directory, "pki"), Date.now());
+  const clientAuthorities = [
+    authority.certificate,
+    ...(flags.clientCaFile ? [readFileSync(flags.clientCaFile, "utf8")] : []),
+  ];
+  const api = await apiServer({
+    token,
+    flags: serverFlags(flags),
+    caCertificate: authority.certificate,
+    advertise: { address: "127.0.0.1", port },
+    ...(flags.dataDir && { dataDir: join(directory, "objects") }),
+  });
+  stack.use(api);
+  const tls = { certificate: serving.certificate, key: serving.key, clientAuthorities };
+  const { dispatch, upgrade } = api;
+  const secure = await listenSecurely({ dispatch, upgrade, host: "127.0.0.1", port, tls });
+  closing(stack, secure);
+  const socketPath = flags.socket ?? join(directory, "apiserver.sock");
+  closing(stack, await listenOnSocket({ dispatch, upgrade, socketPath, tls }));
+  const address = `https://127.0.0.1:${secure.port}`;
+  const kubeconfig = flags.kubeconfig ?? join(directory, "kubeconfig");
+  writeKubeconfig(kubeconfig, { server: address, token, caCertificate: authority.certificate });
+  return {
+    api,
+    address,
+    token,
+    kubeconfig,
+    socketPath,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  };
+}
+
+function temporary(stack: AsyncDisposableStack): string {
+  const directory = mkdtempSync(join(tmpdir(), "keelson-apiserver-"));
+  stack.defer(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+function closing(stack: AsyncDisposableStack, listening: Listening): void {
+  stack.defer(() => listening.close());
+}
+
+function serverFlags(flags: ApiServerFlags): Record<string, string> {
+  const named: Record<string, string | undefined> = {
+    "authorization-mode": flags.authorizationMode ?? "RBAC",
+    "disable-admission-plugins": flags.disableAdmissionPlugins,
+    "enable-admission-plugins": flags.enableAdmissionPlugins,
+    "client-ca-file": flags.clientCaFile,
+    "token-auth-file": flags.tokenAuthFile,
+    "service-cluster-ip-range": flags.serviceClusterIpRange,
+  };
+  return Object.fromEntries(
+    Object.entries(named).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+/** Runs until it is told to end; the exit status. The address is printed when requests are answered. */
+export async function runApiServer(flags: ApiServerFlags): Promise<number> {
+  let running: RunningApiServer;
+  try {
+    running = await startApiServer(flags);
+  } catch (error) {
+    if (!(error instanceof StorageError) && !isListenError(error)) throw error;
+    process.stderr.write(`${(error as Error).message}\n`);
+    return 1;
+  }
+  await using server = running;
+  process.stdout.write(`${server.address}\nkubeconfig ${server.kubeconfig}\nsocket ${server.socketPath}\n`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+  return 0;
+}
+
+function isListenError(error: unknown): boolean {
+  const code = (error as NodeJS.ErrnoException).code;
+  return code === "EADDRINUSE" || code === "EACCES";
+}
