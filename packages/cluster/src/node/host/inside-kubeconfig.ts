@@ -1,4 +1,5 @@
 /** The kubeconfig for inside the namespace: the same cluster and user, behind a relay. */
+import { readFileSync } from "node:fs";
 import { isIP } from "node:net";
 import type { Kubeconfig } from "@keelson/client";
 import { NodeError } from "../errors.ts";
@@ -7,6 +8,8 @@ export interface InsideKubeconfig {
   /** Where the API server is, as seen from outside. */
   readonly server: { readonly host: string; readonly port: number };
   readonly document: Readonly<Record<string, unknown>>;
+  /** PEM of the cluster's authority, which also signs the API server's own client certificate. */
+  readonly authority: string | undefined;
 }
 
 export function insideKubeconfig(config: Kubeconfig, relayPort: number): InsideKubeconfig {
@@ -61,5 +64,10 @@ export function insideKubeconfig(config: Kubeconfig, relayPort: number): InsideK
       },
     ],
   };
-  return { server: { host, port }, document };
+  const authority =
+    cluster.certificateAuthorityData ??
+    (cluster.certificateAuthority === undefined
+      ? undefined
+      : readFileSync(cluster.certificateAuthority, "utf8"));
+  return { server: { host, port }, document, authority };
 }

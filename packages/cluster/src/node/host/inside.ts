@@ -7,6 +7,7 @@ import { clientApi } from "../kubelet/client-api.ts";
 import { Kubelet } from "../kubelet/kubelet.ts";
 import { SandboxRuntime } from "../runtime/sandbox-runtime.ts";
 import { runScript } from "../runtime/shell.ts";
+import { KubeletServer } from "../server/kubelet-server.ts";
 import { Channel } from "./channel.ts";
 import { type InsideConfig, insideApiPort } from "./inside-config.ts";
 import { startRelay } from "./relay.ts";
@@ -59,6 +60,11 @@ async function start(config: InsideConfig): Promise<void> {
         log,
       });
       kubelets.push(kubelet);
+      const server = new KubeletServer({
+        ...{ api, clock: systemClock, nodeName: node.name, pods: kubelet.pods, log },
+        clientCa: config.clientCa,
+      });
+      await server.listen({ path: node.kubeletSocket });
       await kubelet.start();
     }),
   );

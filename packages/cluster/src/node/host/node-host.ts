@@ -85,7 +85,7 @@ async function insideConfig(
   sockets: string,
   closing: (() => Promise<unknown>)[],
 ): Promise<InsideConfig> {
-  const { server, document } = insideKubeconfig(
+  const { server, document, authority } = insideKubeconfig(
     await loadKubeconfig({ kubeconfig: options.kubeconfig }),
     insideApiPort,
   );
@@ -123,6 +123,7 @@ async function insideConfig(
     clusterDomain: options.clusterDomain ?? "cluster.local",
     maxPods: options.maxPods,
     labels: options.labels,
+    ...(authority === undefined ? {} : { clientCa: authority }),
   };
 }
 

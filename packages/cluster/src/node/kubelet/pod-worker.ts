@@ -67,6 +67,7 @@ export class PodWorker {
   #syncing: Promise<void> | undefined;
   #again = false;
   #restored = false;
+  #saving: Promise<void> = Promise.resolve();
   #sandboxes = 0;
 
   constructor(services: KubeletServices, writer: StatusWriter, pod: StoredPod) {
@@ -143,6 +144,7 @@ export class PodWorker {
     this.#state = "forgotten";
     for (const cancel of this.#timers.values()) cancel();
     this.#services.references.release(this.#pod.metadata.uid);
+    await this.#saving;
     await rm(logDirectory(this.#services, this.#pod), { recursive: true, force: true });
     await rm(this.#directory, { recursive: true, force: true });
   }
@@ -603,9 +605,11 @@ export class PodWorker {
 
   #save(): void {
     if (this.#state === "forgotten" || this.#services.runtime.kind === "simulated") return;
-    void saveRecords(join(this.#directory, "records.json"), this.#records).catch((error: unknown) =>
-      this.#services.log(`pod ${this.#name()}: cannot save its records: ${messageOf(error)}`),
-    );
+    this.#saving = this.#saving
+      .then(() => saveRecords(join(this.#directory, "records.json"), this.#records))
+      .catch((error: unknown) =>
+        this.#services.log(`pod ${this.#name()}: cannot save its records: ${messageOf(error)}`),
+      );
   }
 
   #after(key: string, delayMs: number, run: () => void): void {

@@ -1,8 +1,10 @@
 /** One container as a process tree in a bubblewrap sandbox. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
+import { readlink } from "node:fs/promises";
 import { constants as os } from "node:os";
 import { PassThrough, type Readable, type Writable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import { NodeError } from "../errors.ts";
 import {
   bubblewrapArguments,
@@ -56,6 +58,7 @@ export async function startContainer(
   const view = setting.seccomp === undefined ? setting.view : { ...setting.view, seccompFd };
   const stdout = await fifos.open();
   const stderr = spec.tty ? undefined : await fifos.open();
+  const stdin = spec.stdin || spec.tty ? await fifos.openInput() : undefined;
   const sandbox = [
     ...(setting.wrap ?? []),
     ...[tools.nsenter, ...setting.enter, "--", tools.bwrap],
@@ -66,7 +69,7 @@ export async function startContainer(
   const child = spawn(command, args, {
     env: {},
     stdio: [
-      spec.stdin || spec.tty ? "pipe" : "ignore",
+      stdin?.readFd ?? "ignore",
       stdout.writeFd,
       stderr?.writeFd ?? stdout.writeFd,
       "ignore",
@@ -80,6 +83,7 @@ export async function startContainer(
   const drained = Promise.all([drain(stdout, "stdout", spec), stderr && drain(stderr, "stderr", spec)]);
   stdout.releaseWriter();
   stderr?.releaseWriter();
+  stdin?.releaseReader();
   if (typeof seccomp === "number") closeSync(seccomp);
   const pipes: readonly unknown[] = child.stdio;
   const feed = pipes[argumentsFd] as Writable;
@@ -96,7 +100,29 @@ export async function startContainer(
     await drained;
     throw new NodeError("ContainerCannotRun", `the sandbox of ${spec.id} could not be started`);
   }
-  return new SandboxContainer(spec, setting, child, pid, exited, drained);
+  await inPlace(pid, exited);
+  return new SandboxContainer(spec, setting, { child, pid, exited, drained, stdin: quiet(stdin?.writable) });
+}
+
+/**
+ * Resolves once the container's own program runs. The sandbox tells its process id before its root is in place;
+ * who enters in between would find the node's.
+ */
+async function inPlace(pid: number, exited: Promise<unknown>): Promise<void> {
+  const program = () => readlink(`/proc/${pid}/exe`).catch(() => undefined);
+  let gone = false;
+  void exited.then(() => {
+    gone = true;
+  });
+  for (let seen = await program(); seen?.endsWith("/bwrap") && !gone; seen = await program()) await sleep(1);
+}
+
+interface Started {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  readonly exited: Promise<number>;
+  readonly drained: Promise<unknown>;
+  readonly stdin: Writable | undefined;
 }
 
 class SandboxContainer implements ContainerHandle {
@@ -106,31 +132,23 @@ class SandboxContainer implements ContainerHandle {
   readonly #spec: ContainerSpec;
   readonly #setting: ContainerSetting;
   readonly #child: ChildProcess;
+  readonly stdin: Writable | undefined;
   #gone = false;
 
-  constructor(
-    spec: ContainerSpec,
-    setting: ContainerSetting,
-    child: ChildProcess,
-    pid: number,
-    exited: Promise<number>,
-    drained: Promise<unknown>,
-  ) {
+  constructor(spec: ContainerSpec, setting: ContainerSetting, started: Started) {
     this.id = spec.id;
-    this.pid = pid;
+    this.pid = started.pid;
+    this.stdin = started.stdin;
     this.#spec = spec;
     this.#setting = setting;
-    this.#child = child;
-    this.exited = exited.then(async (code) => {
+    this.#child = started.child;
+    this.exited = started.exited.then(async (code) => {
       this.#gone = true;
-      await drained;
+      started.stdin?.destroy();
+      await started.drained;
       const verdict = await setting.onGone?.();
       return { code, oomKilled: verdict?.oomKilled ?? false };
     });
-  }
-
-  get stdin(): Writable | undefined {
-    return this.#child.stdin ?? undefined;
   }
 
   signal(signal: NodeJS.Signals): void {
@@ -175,23 +193,22 @@ class SandboxContainer implements ContainerHandle {
     ];
     const stdout = await fifos.open();
     const stderr = request.tty ? undefined : await fifos.open();
+    const stdin = request.stdin || request.tty ? await fifos.openInput() : undefined;
     const [command = "", ...args] = request.tty ? onTerminal(tools.script, inside) : inside;
     const child = spawn(command, args, {
       env: { ...this.#spec.env, ...(request.tty ? { TERM: this.#spec.env.TERM ?? "xterm" } : {}) },
-      stdio: [
-        request.stdin || request.tty ? "pipe" : "ignore",
-        stdout.writeFd,
-        stderr?.writeFd ?? stdout.writeFd,
-      ],
+      stdio: [stdin?.readFd ?? "ignore", stdout.writeFd, stderr?.writeFd ?? stdout.writeFd],
     });
     const exited = exitOf(child);
     stdout.releaseWriter();
     stderr?.releaseWriter();
+    stdin?.releaseReader();
     const output = [stdout, stderr].map((pipe) => pipe && onlyData(pipe));
     // Something the command left running in the background may hold the pipe open; the session ends regardless.
     void exited.then(() => setImmediate(() => closeWhenIdle(stdout, stderr)));
+    void exited.then(() => stdin?.writable.destroy());
     return {
-      stdin: child.stdin ?? undefined,
+      stdin: quiet(stdin?.writable),
       stdout: output[0] as Readable,
       stderr: output[1],
       exited,
@@ -199,6 +216,11 @@ class SandboxContainer implements ContainerHandle {
       kill: () => void killTree(child),
     };
   }
+}
+
+/** A reader that has gone is no failure of the writer. */
+function quiet(stream: Writable | undefined): Writable | undefined {
+  return stream?.on("error", () => undefined);
 }
 
 async function killTree(child: ChildProcess): Promise<void> {

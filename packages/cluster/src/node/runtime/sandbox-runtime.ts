@@ -22,10 +22,10 @@ import {
   prepareNodeNetwork,
   removePodNamespace,
 } from "./pod-namespace.ts";
-import { pretendIdsProgram } from "./pretend-ids.ts";
 import { resolveInside } from "./root-path.ts";
 import { type ContainerTools, startContainer } from "./sandbox-container.ts";
 import { quote, runScript } from "./shell.ts";
+import { syscallFilter } from "./syscall-filter.ts";
 import { prepareUserSwitcher } from "./user-switch.ts";
 
 export interface SandboxTools extends NamespaceTools, ContainerTools {
@@ -46,14 +46,14 @@ export class SandboxRuntime implements ContainerRuntime {
   readonly #options: SandboxRuntimeOptions;
   readonly #fifos: FifoPool;
   readonly #switcher: UserSwitcher;
-  readonly #seccomp: string | undefined;
+  readonly #filters: Filters;
   #links = 0;
 
-  private constructor(options: SandboxRuntimeOptions, switcher: UserSwitcher, seccomp: string | undefined) {
+  private constructor(options: SandboxRuntimeOptions, switcher: UserSwitcher, filters: Filters) {
     this.#options = options;
     this.#fifos = new FifoPool(join(options.directory, "pipes"));
     this.#switcher = switcher;
-    this.#seccomp = seccomp;
+    this.#filters = filters;
   }
 
   static async start(options: SandboxRuntimeOptions): Promise<SandboxRuntime> {
@@ -64,10 +64,11 @@ export class SandboxRuntime implements ContainerRuntime {
       prepareUserSwitcher(tools.setpriv, join(directory, "tools")),
       prepareNodeNetwork(tools, options.gateway),
     ]);
-    const program = options.ids === "single" ? pretendIdsProgram() : undefined;
-    const path = join(directory, "pretend-ids.bpf");
-    if (program !== undefined) await writeFile(path, program);
-    return new SandboxRuntime(options, switcher, program === undefined ? undefined : path);
+    const filters = {
+      plain: await writeFilter(join(directory, "filter.bpf"), { pretendIds: false }),
+      pretending: await writeFilter(join(directory, "filter-ids.bpf"), { pretendIds: true }),
+    };
+    return new SandboxRuntime(options, switcher, filters);
   }
 
   async createPodSandbox(spec: PodSandboxSpec): Promise<PodSandbox> {
@@ -89,9 +90,22 @@ export class SandboxRuntime implements ContainerRuntime {
       ids: this.#options.ids,
       fifos: this.#fifos,
       switcher: this.#switcher,
-      seccomp: this.#seccomp,
+      filters: this.#filters,
     });
   }
+}
+
+/** Paths of the programs; undefined on processors that have none. */
+interface Filters {
+  readonly plain: string | undefined;
+  readonly pretending: string | undefined;
+}
+
+async function writeFilter(path: string, options: { pretendIds: boolean }): Promise<string | undefined> {
+  const program = syscallFilter(options);
+  if (program === undefined) return undefined;
+  await writeFile(path, program);
+  return path;
 }
 
 interface RealPodOptions {
@@ -104,7 +118,7 @@ interface RealPodOptions {
   readonly ids: IdMode;
   readonly fifos: FifoPool;
   readonly switcher: UserSwitcher;
-  readonly seccomp: string | undefined;
+  readonly filters: Filters;
 }
 
 class RealPodSandbox implements PodSandbox {
@@ -129,13 +143,14 @@ class RealPodSandbox implements PodSandbox {
     const { tools, ids, fifos, switcher } = this.#options;
     const home = join(this.directory, "containers", spec.id);
     await this.#mountRoot(spec, home);
-    const pretend = ids === "single" && spec.user.uid === 0 && this.#options.seccomp !== undefined;
+    const { plain, pretending } = this.#options.filters;
+    const seccomp = ids === "single" && spec.user.uid === 0 ? pretending : plain;
     const handle = await startContainer(await withoutLinks(spec), {
       tools,
       fifos,
       view: { ids, switcher, root: join(home, "root"), sharedMemory: join(this.directory, "shm") },
       enter: enterOptions(this.directory, this.#options.hostNetwork),
-      ...(pretend ? { seccomp: this.#options.seccomp } : {}),
+      ...(seccomp === undefined ? {} : { seccomp }),
     });
     this.#running.add(handle);
     void handle.exited.then(async () => {
