@@ -1,5 +1,5 @@
 /** The server as its plug-ins see it. */
-import { deepCopy } from "@keelson/core";
+import { deepCopy, formatTime } from "@keelson/core";
 import { notFound } from "./errors.ts";
 import type { ApiObject, StoreListener, StoreWriter, StrategyContext, UserInfo } from "./hooks.ts";
 import { type ApiResource, keyFor } from "./registry/api-resource.ts";
@@ -59,6 +59,22 @@ export class HookStore implements StoreWriter {
       warn: () => {},
       validate: async () => {},
     });
+  }
+
+  /** Stores an object that is complete but for its identity: what the server begins with. */
+  seed(resource: ApiResource, object: ApiObject): void {
+    const { world } = this.#parts;
+    const { metadata } = object;
+    const draft: ApiObject = {
+      ...object,
+      metadata: {
+        ...metadata,
+        uid: world.random.uuid(),
+        creationTimestamp: formatTime(world.clock.now()),
+        ...(resource.strategy.generation === "spec" && { generation: 1 }),
+      },
+    };
+    this.#store.create(tableOf(resource), keyFor(resource, metadata.namespace ?? "", metadata.name), draft);
   }
 
   async update(

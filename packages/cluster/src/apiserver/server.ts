@@ -1,5 +1,5 @@
 /** The API server: its parts, put together. */
-import type { Clock, HttpPort, Random } from "@keelson/core";
+import { type Clock, type HttpPort, parseApiVersion, type Random } from "@keelson/core";
 import { bootstrapObjects } from "./bootstrap/objects.ts";
 import { namespaceLifecycle } from "./builtin/namespace-lifecycle.ts";
 import { DefinitionController } from "./crd/controller.ts";
@@ -204,10 +204,8 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     return own.dispatch(request);
   };
 
-  await bootstrap(hookStore, registry, [
-    ...bootstrapObjects({ advertise, serviceAddress: "10.0.0.1" }),
-    ...(await Promise.all(hooks.map((hook) => hook.bootstrap?.() ?? []))).flat(),
-  ]);
+  await bootstrap(hookStore, registry, bootstrapObjects({ advertise, serviceAddress: "10.0.0.1" }), true);
+  for (const hook of hooks) await bootstrap(hookStore, registry, (await hook.bootstrap?.()) ?? [], false);
 
   definitions.start();
 
@@ -237,10 +235,9 @@ function describe(resource: ApiResource | undefined) {
 }
 
 async function convertTo(registry: Registry, object: ApiObject, apiVersion: string): Promise<ApiObject> {
-  const slash = apiVersion.indexOf("/");
-  const group = slash < 0 ? "" : apiVersion.slice(0, slash);
+  const { group, version } = parseApiVersion(apiVersion);
   const resource = registry.byKind(group, String(object.kind));
-  return resource ? resource.type.convert(object, apiVersion.slice(slash + 1)) : object;
+  return resource ? resource.type.convert(object, version) : object;
 }
 
 const masters: Authorizer = {
@@ -325,14 +322,23 @@ function mergeHooks(all: readonly Hooks[]): Hooks {
   };
 }
 
-/** Writes what is not there yet. */
-async function bootstrap(store: HookStore, registry: Registry, objects: readonly ApiObject[]): Promise<void> {
+/** Writes what is not there yet. Objects without a status are complete as plug-ins give them. */
+async function bootstrap(
+  store: HookStore,
+  registry: Registry,
+  objects: readonly ApiObject[],
+  complete: boolean,
+): Promise<void> {
   for (const object of objects) {
-    const apiVersion = String(object.apiVersion);
-    const slash = apiVersion.indexOf("/");
-    const resource = registry.byKind(slash < 0 ? "" : apiVersion.slice(0, slash), String(object.kind));
+    const { group } = parseApiVersion(String(object.apiVersion));
+    const resource = registry.byKind(group, String(object.kind));
     if (!resource) continue;
     if (store.get(resource, object.metadata.namespace ?? "", object.metadata.name)) continue;
+    const hasStatus = [...resource.versions.values()].some((version) => version.subresources.has("status"));
+    if (complete || !hasStatus) {
+      store.seed(resource, object);
+      continue;
+    }
     try {
       await store.create(resource, object);
     } catch (error) {

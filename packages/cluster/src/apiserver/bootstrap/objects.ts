@@ -10,46 +10,28 @@ export interface BootstrapOptions {
   readonly serviceAddress: string;
 }
 
+/** Complete as they are: they are stored without passing through decoding, defaults or validation. */
 export function bootstrapObjects(options: BootstrapOptions): ApiObject[] {
   return [
-    ...namespaces.map((name) => object("v1", "Namespace", { name })),
-    ...priorityClasses(),
+    ...namespaces.map(namespace),
     kubernetesService(options),
     kubernetesEndpoints(options),
     kubernetesEndpointSlice(options),
   ];
 }
 
+function namespace(name: string): ApiObject {
+  const labels = { "kubernetes.io/metadata.name": name };
+  return object(
+    "v1",
+    "Namespace",
+    { name, labels },
+    { spec: { finalizers: ["kubernetes"] }, status: { phase: "Active" } },
+  );
+}
+
 function object(apiVersion: string, kind: string, metadata: ApiObject["metadata"], rest = {}): ApiObject {
   return { apiVersion, kind, metadata, ...rest };
-}
-
-function priorityClasses(): ApiObject[] {
-  return [
-    priorityClass(
-      "system-node-critical",
-      2000001000,
-      "Used for system critical pods that must not be moved from their current node.",
-    ),
-    priorityClass(
-      "system-cluster-critical",
-      2000000000,
-      "Used for system critical pods that must run in the cluster, but can be moved to another node if necessary.",
-    ),
-  ];
-}
-
-function priorityClass(name: string, value: number, description: string): ApiObject {
-  return object(
-    "scheduling.k8s.io/v1",
-    "PriorityClass",
-    { name },
-    {
-      value,
-      description,
-      preemptionPolicy: "PreemptLowerPriority",
-    },
-  );
 }
 
 const serverLabels = { component: "apiserver", provider: "kubernetes" };
@@ -70,6 +52,7 @@ function kubernetesService({ serviceAddress, advertise }: BootstrapOptions): Api
         sessionAffinity: "None",
         ports: [{ name: "https", protocol: "TCP", port: 443, targetPort: advertise.port }],
       },
+      status: { loadBalancer: {} },
     },
   );
 }

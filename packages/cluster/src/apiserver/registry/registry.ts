@@ -11,6 +11,7 @@ type Ender = { readonly version: string; readonly end: () => void };
 
 export class Registry {
   readonly #resources = new Map<string, ApiResource>();
+  readonly #kinds = new Map<string, ApiResource>();
   readonly #builtin = new Set<string>();
   /** Running watches by resource key, to be ended when what they watch is gone. */
   readonly #watches = new Map<string, Set<Ender>>();
@@ -19,6 +20,7 @@ export class Registry {
   constructor(builtin: readonly ApiResource[]) {
     for (const resource of builtin) {
       this.#resources.set(keyOf(resource), resource);
+      this.#kinds.set(`${resource.group}/${resource.kind}`, resource);
       this.#builtin.add(keyOf(resource));
     }
   }
@@ -43,20 +45,7 @@ export class Registry {
   }
 
   byKind(group: string, kind: string): ApiResource | undefined {
-    for (const resource of this.#resources.values())
-      if (resource.group === group && resource.kind === kind) return resource;
-    return undefined;
-  }
-
-  hasGroup(group: string): boolean {
-    for (const resource of this.#resources.values()) if (resource.group === group) return true;
-    return false;
-  }
-
-  hasGroupVersion(group: string, version: string): boolean {
-    for (const resource of this.#resources.values())
-      if (resource.group === group && resource.versions.has(version)) return true;
-    return false;
+    return this.#kinds.get(`${group}/${kind}`);
   }
 
   isBuiltin(group: string, resource: string): boolean {
@@ -67,13 +56,17 @@ export class Registry {
   put(resource: ApiResource): void {
     const key = keyOf(resource);
     this.#resources.set(key, resource);
+    this.#kinds.set(`${resource.group}/${resource.kind}`, resource);
     this.#generation++;
     for (const watch of this.#watches.get(key) ?? []) if (!resource.versions.has(watch.version)) watch.end();
   }
 
   remove(group: string, resource: string): void {
     const key = `${group}/${resource}`;
-    if (!this.#resources.delete(key)) return;
+    const gone = this.#resources.get(key);
+    if (!gone) return;
+    this.#resources.delete(key);
+    this.#kinds.delete(`${gone.group}/${gone.kind}`);
     this.#generation++;
     for (const watch of [...(this.#watches.get(key) ?? [])]) watch.end();
   }
