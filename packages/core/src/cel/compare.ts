@@ -1,5 +1,6 @@
 /** Equality and order between values. */
 import { compareBytes as compareUtf8 } from "../json.ts";
+import { effort } from "./effort.ts";
 import { compareInt, compareIntToDouble } from "./numbers.ts";
 import { compareTimestamps } from "./time.ts";
 import {
@@ -75,6 +76,7 @@ function listsEqual(a: CelList, b: CelList): boolean | Fault {
   const own = a.equals(b);
   if (own !== undefined) return own;
   if (a.size !== b.size) return false;
+  effort.steps += a.size;
   for (let i = 0; i < a.size; i++) if (equal(a.at(i), b.at(i)) === false) return false;
   return true;
 }
@@ -83,6 +85,7 @@ function mapsEqual(a: CelMap, b: CelMap): boolean | Fault {
   const own = a.equals(b);
   if (own !== undefined) return own;
   if (a.size !== b.size) return false;
+  effort.steps += a.size;
   for (const key of a.keys()) {
     const [left, right] = [a.find(key), b.find(key)];
     if (right === undefined || left === undefined || equal(left, right) === false) return false;

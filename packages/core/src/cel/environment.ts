@@ -7,14 +7,16 @@ import { type CelType, types, typeType } from "./types.ts";
 /** A type with fields. */
 export interface ObjectDecl {
   readonly name: string;
-  /** Keyed by the name an expression writes. */
-  readonly fields: ReadonlyMap<string, CelType>;
+  /** By the name an expression writes. */
+  readonly fields: Pick<ReadonlyMap<string, CelType>, "get">;
 }
 
 export interface EnvironmentOptions {
   readonly libraries?: readonly Library[];
   readonly variables?: Readonly<Record<string, CelType>>;
   readonly objects?: Iterable<ObjectDecl>;
+  /** Finds types with fields that are not listed one by one. */
+  readonly resolveObject?: (name: string) => ObjectDecl | undefined;
   /** The namespace names are looked up in first. Default none. */
   readonly container?: string;
   /** Allows field names between backticks. Default false, as in Kubernetes. */
@@ -56,6 +58,7 @@ export class Environment {
   readonly #functions: ReadonlyMap<string, FunctionDecl>;
   readonly #types: ReadonlyMap<string, CelType>;
   readonly #objects: ReadonlyMap<string, ObjectDecl>;
+  readonly #resolveObject: ((name: string) => ObjectDecl | undefined) | undefined;
 
   /** @throws CelError when two libraries declare the same overload differently. */
   constructor(options: EnvironmentOptions, base?: Environment) {
@@ -68,6 +71,7 @@ export class Environment {
     this.optionalSyntax =
       (base?.optionalSyntax ?? false) || libraries.some((library) => library.optionalSyntax ?? false);
     this.variables = new Map([...(base?.variables ?? []), ...Object.entries(options.variables ?? {})]);
+    this.#resolveObject = options.resolveObject ?? (base === undefined ? undefined : base.#resolveObject);
     this.#objects = base === undefined ? new Map() : base.#objects;
     if (options.objects !== undefined) {
       const objects = new Map(this.#objects);
@@ -115,7 +119,7 @@ export class Environment {
       if (variable !== undefined) return { name: candidate, type: variable };
       const type = this.#types.get(candidate);
       if (type !== undefined) return { name: candidate, type: typeType(type), value: type };
-      const object = this.#objects.get(candidate);
+      const object = this.object(candidate);
       if (object !== undefined) {
         const named: CelType = { kind: "object", name: candidate, params: [] };
         return { name: candidate, type: typeType(named), value: named };
@@ -125,7 +129,7 @@ export class Environment {
   }
 
   object(name: string): ObjectDecl | undefined {
-    return this.#objects.get(name);
+    return this.#objects.get(name) ?? this.#resolveObject?.(name);
   }
 
   /** The names to try for a name written in an expression, innermost namespace first. */

@@ -1,4 +1,5 @@
 /** The state of one evaluation. */
+import { effort } from "./effort.ts";
 import { CelError } from "./errors.ts";
 import type { CelValue } from "./values.ts";
 
@@ -9,6 +10,8 @@ export interface Frame {
   readonly locals: (CelValue | undefined)[];
   cost: number;
   readonly limit: number;
+  /** Where the counter of uncounted work must not go. */
+  readonly maxSteps: number;
 }
 
 /** Evaluates one node. */
@@ -23,5 +26,5 @@ export class CostExceeded extends CelError {
 
 export function charge(frame: Frame, cost: number): void {
   frame.cost += cost;
-  if (frame.cost > frame.limit) throw new CostExceeded();
+  if (frame.cost > frame.limit || effort.steps > frame.maxSteps) throw new CostExceeded();
 }

@@ -14,7 +14,7 @@ export interface CallEstimate extends CostRange {
 
 export interface CostModel {
   /** What a call costs at run time, from its arguments. Charged before the call, so that none can run away. */
-  readonly before?: (args: readonly CelValue[]) => number;
+  readonly before?: (args: readonly CelValue[], overload: string) => number;
   /** What a call costs at run time, where only the result tells. */
   readonly after?: (args: readonly CelValue[], result: CelValue) => number;
   /** What a call may cost at most, before any value is known. Undefined leaves it to the next rule. */

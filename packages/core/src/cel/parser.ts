@@ -74,8 +74,7 @@ export function parse(text: string | Source, options: ParseOptions = {}): Parsed
   }
   const { tokens, errors } = lex(source);
   for (const { offset, text: bad } of errors) {
-    const shown = bad.replaceAll("\t", "\\t").replaceAll("\n", "\\n").replaceAll("\r", "\\r");
-    issues.report(source.location(offset), `Syntax error: token recognition error at: '${shown}'`);
+    issues.report(source.location(offset), `Syntax error: token recognition error at: '${bad}'`);
   }
   const parser = new Parser(source, tokens, issues, options);
   try {
@@ -286,8 +285,12 @@ class Parser {
     return this.#deeper(this.#call(id, fn, [operand, index]), [operand, index]);
   }
 
-  #primary(sign: Token | undefined): Expr {
-    const token = this.#take();
+  #primary(before: Token | undefined): Expr {
+    const first = this.#take();
+    // `!-1`: behind a not, a minus can only be the sign of a number.
+    const sign = before ?? (first.kind === "-" ? first : undefined);
+    const token = first.kind === "-" ? this.#take() : first;
+    if (first.kind === "-" && token.kind !== "NUM_INT" && token.kind !== "NUM_FLOAT") throw new SyntaxStop();
     const start = sign?.start ?? token.start;
     switch (token.kind) {
       case "NUM_INT": {

@@ -4,7 +4,7 @@ import type { Reference } from "./checker.ts";
 import { equal, noSuchOverload } from "./compare.ts";
 import { sizeOf, stringTraversalFactor } from "./cost.ts";
 import { CelError } from "./errors.ts";
-import { charge, type Step } from "./frame.ts";
+import { charge, type Frame, type Step } from "./frame.ts";
 import type { CostModel, FunctionDecl, Implementation, Overload } from "./functions.ts";
 import * as operators from "./operators.ts";
 import { type Plan, type Planner, stepOf } from "./plan.ts";
@@ -63,7 +63,7 @@ function equality(left: Step, right: Step, negated: boolean): Step {
   return (frame) => {
     const a = left(frame);
     const b = right(frame);
-    charge(frame, equalityCost(a, b));
+    charge(frame, equalityCost(a, b, negated));
     if (a instanceof Fault) return a;
     if (b instanceof Fault) return b;
     const same = equal(a, b);
@@ -72,8 +72,10 @@ function equality(left: Step, right: Step, negated: boolean): Step {
   };
 }
 
-function equalityCost(a: CelValue, b: CelValue): number {
-  if (typeof a === "number" || typeof a === "boolean" || a instanceof Opaque) return 1;
+function equalityCost(a: CelValue, b: CelValue, negated: boolean): number {
+  if (typeof a === "number" && typeof b === "number") return 1;
+  // Kubernetes prices its own types for `==` and forgets `!=`.
+  if (a instanceof Opaque && !negated) return 1;
   return Math.ceil(Math.min(sizeOf(a), sizeOf(b)) * stringTraversalFactor);
 }
 
@@ -109,7 +111,19 @@ function planFunction(planner: Planner, expr: CallExpr): Plan {
   if (operator !== undefined && cost === undefined) {
     return step(operatorStep(operator, steps[0] as Step, steps[1] as Step));
   }
-  return step(callStep(call, cost, steps, reference.fn.nonStrict ?? false));
+  const pattern = plans[1];
+  return step(
+    callStep(
+      {
+        run: call,
+        cost,
+        overload: single?.id ?? "",
+        nonStrict: reference.fn.nonStrict ?? false,
+        stopsAtFault: patternFunctions.has(reference.fn.name) && pattern?.kind === "const",
+      },
+      steps,
+    ),
+  );
 }
 
 /** Calls that are planned in a way of their own. */
@@ -203,50 +217,46 @@ function isOfType(value: CelValue, type: CelType): boolean {
   return true;
 }
 
-function callStep(
-  call: Implementation,
-  cost: CostModel | undefined,
-  steps: Step[],
-  nonStrict: boolean,
-): Step {
-  const before = cost?.before;
-  const after = cost?.after;
-  const costBefore = (args: readonly CelValue[]): number =>
-    before !== undefined ? before(args) : after !== undefined ? 0 : 1;
+/** How a call is made and what it costs. */
+interface PlannedCall {
+  readonly run: Implementation;
+  readonly cost: CostModel | undefined;
+  /** The overload, where it is certain. */
+  readonly overload: string;
+  readonly nonStrict: boolean;
+  /** Computes no argument behind one that failed, as calls of more than two always do. */
+  readonly stopsAtFault: boolean;
+}
+
+function callStep(call: PlannedCall, steps: readonly Step[]): Step {
   const [first, second] = steps;
-  if (steps.length === 1 && first !== undefined) {
-    return (frame) => {
-      const args = [first(frame)];
-      charge(frame, costBefore(args));
-      if (args[0] instanceof Fault && !nonStrict) return args[0];
-      const result = call(args);
-      if (after !== undefined) charge(frame, after(args, result));
-      return result;
-    };
+  if (!call.stopsAtFault && steps.length === 1 && first !== undefined) {
+    return (frame) => finish(frame, call, [first(frame)]);
   }
-  if (steps.length === 2 && first !== undefined && second !== undefined) {
-    return (frame) => {
-      const args = [first(frame), second(frame)];
-      charge(frame, costBefore(args));
-      if (args[0] instanceof Fault) return args[0];
-      if (args[1] instanceof Fault) return args[1];
-      const result = call(args);
-      if (after !== undefined) charge(frame, after(args, result));
-      return result;
-    };
+  if (!call.stopsAtFault && steps.length === 2 && first !== undefined && second !== undefined) {
+    return (frame) => finish(frame, call, [first(frame), second(frame)]);
   }
   return (frame) => {
     const args: CelValue[] = [];
     for (const next of steps) {
       const value = next(frame);
-      if (value instanceof Fault) return value;
       args.push(value);
+      if (value instanceof Fault && args.length < steps.length) return value;
     }
-    charge(frame, costBefore(args));
-    const result = call(args);
-    if (after !== undefined) charge(frame, after(args, result));
-    return result;
+    return finish(frame, call, args);
   };
+}
+
+/** Pays for a call and makes it; one with a failed argument is paid for too. */
+function finish(frame: Frame, { run, cost, overload, nonStrict }: PlannedCall, args: CelValue[]): CelValue {
+  const before = cost?.before;
+  const after = cost?.after;
+  if (before !== undefined) charge(frame, before(args, overload));
+  else if (after === undefined) charge(frame, 1);
+  const failed = nonStrict ? undefined : args.find((arg) => arg instanceof Fault);
+  const result = failed === undefined ? run(args) : failed;
+  if (after !== undefined) charge(frame, after(args, result));
+  return result;
 }
 
 /** The operators worth a closure without an argument array. */

@@ -2,7 +2,7 @@
 import { accumulatorName, type CallExpr, type ComprehensionExpr, type Expr } from "./ast.ts";
 import { listCreateCost } from "./cost.ts";
 import { charge, type Frame, type Step } from "./frame.ts";
-import type { LocalVariable, Plan, Planner } from "./plan.ts";
+import { type LocalVariable, type Plan, type Planner, stepOf } from "./plan.ts";
 import { qualify } from "./qualify.ts";
 import { ArrayList, CelList, CelMap, type CelValue, Fault, fault } from "./values.ts";
 
@@ -119,11 +119,13 @@ function collectStep(
   const appended = appendedElement(grown);
   if (appended === undefined) return undefined;
   return planner.scoped(inside, () => {
-    const element = planner.step(appended);
-    // The accumulator read, the list of one element, the addition.
+    const planned = planner.plan(appended);
+    const element = stepOf(planned);
+    // The accumulator read, the addition, and the list of one element unless that is a constant.
+    const cost = planned.kind === "const" ? 2 : 2 + listCreateCost;
     const append: Collect = (frame) => {
       const value = element(frame);
-      charge(frame, 2 + listCreateCost);
+      charge(frame, cost);
       return value;
     };
     if (step.fn !== "_?_:_") return append;

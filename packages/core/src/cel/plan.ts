@@ -281,7 +281,7 @@ class TreePlanner implements Planner {
       return new EntryMap(entries);
     };
     if (parts.every((part) => !part.optional && part.key.kind === "const" && part.value.kind === "const")) {
-      return { kind: "const", value: build({ vars: [], locals: [], cost: 0, limit: 0 }) };
+      return { kind: "const", value: build(noFrame) };
     }
     const step: Step = (frame) => {
       const value = build(frame);
@@ -318,6 +318,8 @@ class TreePlanner implements Planner {
 function nullOr(frame: Frame, slot: number, missing: Fault): CelValue {
   return frame.vars[slot] === null ? null : missing;
 }
+
+const noFrame: Frame = { vars: [], locals: [], cost: 0, limit: 0, maxSteps: Number.POSITIVE_INFINITY };
 
 export function stepOf(plan: Plan): Step {
   switch (plan.kind) {
@@ -405,11 +407,11 @@ function followPath(frame: Frame, base: CelValue, keys: readonly PathKey[]): Cel
   for (const key of keys) {
     if (value instanceof Fault) return value;
     const wanted = key.dynamic === undefined ? key.constant : key.dynamic(frame);
+    optional ||= key.optional;
     if (wanted instanceof Fault) {
-      charge(frame, 1);
+      if (!optional) charge(frame, 1);
       return wanted;
     }
-    optional ||= key.optional;
     if (!optional && !key.testOnly) {
       charge(frame, 1);
       value = qualify(value, wanted);

@@ -1,6 +1,7 @@
 /** Compiles expressions, and runs what was compiled. */
 import { walk } from "./ast.ts";
 import { type CheckedExpr, check } from "./checker.ts";
+import { effort, stepsPerCost } from "./effort.ts";
 import type { Environment } from "./environment.ts";
 import { CelError, CelIssues } from "./errors.ts";
 import { CostExceeded, type Frame } from "./frame.ts";
@@ -65,6 +66,7 @@ export class Program {
       locals: this.#planned.localCount === 0 ? noLocals : new Array(this.#planned.localCount),
       cost: 0,
       limit: costLimit,
+      maxSteps: effort.steps + costLimit * stepsPerCost,
     };
     try {
       const value = this.#planned.step(frame);

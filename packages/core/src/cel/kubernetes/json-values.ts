@@ -2,6 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { isRawNumber } from "../../json.ts";
 import { equal, noSuchOverload } from "../compare.ts";
+import { effort } from "../effort.ts";
 import { intFromBigInt, isInt64 } from "../numbers.ts";
 import { opaqueType } from "../types.ts";
 import {
@@ -155,12 +156,16 @@ function objectReader(schema: RuleSchema): Reader {
 interface Field {
   /** The property's name in JSON. */
   readonly name: string;
+  /** Its name in an expression. */
+  readonly key: string;
   readonly read: Reader;
 }
 
 interface ObjectShape {
   /** Of an object with properties: by the name an expression writes. Absent for a map. */
   readonly fields: ReadonlyMap<string, Field> | undefined;
+  /** The same by the name in JSON. */
+  readonly byName: ReadonlyMap<string, Field> | undefined;
   /** Of a map: how its values are read. */
   readonly values: Reader | undefined;
 }
@@ -170,16 +175,19 @@ function objectShape(schema: RuleSchema): ObjectShape {
   const whole = embedded ? withTypeAndObjectMeta(schema) : schema;
   if (whole.properties !== undefined) {
     const fields = new Map<string, Field>();
+    const byName = new Map<string, Field>();
     for (const [name, property] of Object.entries(whole.properties)) {
       // Made when first needed: most fields of a large schema are never read by a rule.
       const read: Reader = (json) => readerOf(property)(json);
-      fields.set(escapeName(name) ?? name, { name, read });
+      const field = { name, key: escapeName(name) ?? name, read };
+      fields.set(field.key, field);
+      byName.set(name, field);
     }
-    return { fields, values: undefined };
+    return { fields, byName, values: undefined };
   }
   const values = whole.additionalProperties;
-  if (typeof values === "object") return { fields: undefined, values: (json) => readerOf(values)(json) };
-  return { fields: undefined, values: undefined };
+  const read: Reader | undefined = typeof values === "object" ? (json) => readerOf(values)(json) : undefined;
+  return { fields: undefined, byName: undefined, values: read };
 }
 
 /** An object or map of JSON. */
@@ -236,28 +244,26 @@ export class JsonMap extends CelMap {
 
   override equals(other: CelMap): boolean | Fault {
     if (this.size !== other.size) return false;
-    for (const [name, json] of Object.entries(this.json)) {
-      const known = this.#shape.fields === undefined ? this.#shape.values !== undefined : this.#knows(name);
-      if (!known) {
-        if (!(other instanceof JsonMap)) return noSuchOverload;
-        if (Object.hasOwn(other.json, name) && !isDeepStrictEqual(json, other.json[name])) return false;
-        continue;
-      }
-      const key = this.#shape.fields === undefined ? name : (escapeName(name) ?? name);
-      const [left, right] = [this.find(key), other.find(key)];
-      if (left === undefined || right === undefined) {
-        if (left !== right) return false;
-        continue;
-      }
-      const same = equal(left, right);
+    effort.steps += 2 * this.size;
+    const { byName, values } = this.#shape;
+    for (const name of Object.keys(this.json)) {
+      const key = byName === undefined ? (values === undefined ? undefined : name) : byName.get(name)?.key;
+      const same =
+        key === undefined ? this.#sameRaw(other, name) : sameField(this.find(key), other.find(key));
       if (same !== true) return same;
     }
     return true;
   }
 
-  #knows(name: string): boolean {
-    return this.#shape.fields?.has(escapeName(name) ?? name) ?? false;
+  /** Compares what the schema does not describe. */
+  #sameRaw(other: CelMap, name: string): boolean | Fault {
+    if (!(other instanceof JsonMap)) return noSuchOverload;
+    return !Object.hasOwn(other.json, name) || isDeepStrictEqual(this.json[name], other.json[name]);
   }
+}
+
+function sameField(left: CelValue | undefined, right: CelValue | undefined): boolean | Fault {
+  return left === undefined || right === undefined ? left === right : equal(left, right);
 }
 
 function listReader(schema: RuleSchema): Reader {
@@ -309,6 +315,7 @@ class JsonElements extends CelList {
   /** Unlike lists made by an expression, an element that cannot be compared makes the comparison fail. */
   override equals(other: CelList): boolean | Fault {
     if (this.size !== other.size) return false;
+    effort.steps += this.size;
     for (let i = 0; i < this.size; i++) {
       const same = equal(this.at(i), other.at(i));
       if (same !== true) return same;
@@ -342,6 +349,7 @@ class SetList extends CelList {
 
   override equals(other: CelList): boolean {
     if (this.size !== other.size) return false;
+    effort.steps += this.size;
     for (const element of other) if (!this.#keys().has(mapKey(element))) return false;
     return true;
   }
@@ -391,6 +399,7 @@ class KeyedList extends CelList {
 
   override equals(other: CelList): boolean | Fault {
     if (this.size !== other.size) return false;
+    effort.steps += this.size;
     for (const element of other) {
       const mine = this.#map().get(this.#keyOf(element));
       if (mine === undefined) return false;

@@ -1,5 +1,6 @@
 /** Cost rules that several list functions share. */
 import { type CostNode, fixed, plus, scale, stringTraversalFactor, times } from "../cost.ts";
+import { effort } from "../effort.ts";
 import type { CostModel } from "../functions.ts";
 import { CelList, CelMap, type CelValue } from "../values.ts";
 
@@ -21,10 +22,12 @@ export function treeCost(value: CelValue): number {
   if (value instanceof Uint8Array) return Math.trunc(value.length * stringTraversalFactor);
   let cost = 0;
   if (value instanceof CelList) {
+    effort.steps += value.size;
     for (const element of value) cost += treeCost(element);
     return cost;
   }
   if (value instanceof CelMap) {
+    effort.steps += value.size;
     for (const key of value.keys()) cost += treeCost(key) + treeCost(value.find(key) ?? null);
     return cost;
   }

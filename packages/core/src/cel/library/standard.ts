@@ -13,6 +13,7 @@ import {
   stringTraversalFactor,
   times,
   traversal,
+  unbounded,
 } from "../cost.ts";
 import {
   type CostModel,
@@ -213,7 +214,10 @@ const encoded: CostModel = {
   estimate: ({ args, size }) => {
     if (args[0] === undefined) return undefined;
     const { min, max } = size(args[0]);
-    return { ...scale({ min, max }, stringTraversalFactor), resultSize: { min, max: max * 4 } };
+    return {
+      ...scale({ min, max }, stringTraversalFactor),
+      resultSize: { min, max: Math.min(max * 4, unbounded) },
+    };
   },
 };
 const decoded: CostModel = {

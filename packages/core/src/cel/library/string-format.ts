@@ -11,6 +11,7 @@ import { walk } from "../ast.ts";
 import type { CheckedExpr } from "../checker.ts";
 import { compareStrings } from "../compare.ts";
 import { toText } from "../convert.ts";
+import { effort } from "../effort.ts";
 import { fixedDecimal, scientific } from "../go-numbers.ts";
 import { maxLength } from "../operators.ts";
 import { formatDuration, formatTimestamp, plainDecimal } from "../time.ts";
@@ -249,6 +250,7 @@ function classicText(value: CelValue): string | Fault {
 
 /** A value inside a list or map: text is quoted, so that it could be read back. */
 function classicElement(value: CelValue): string | Fault {
+  effort.steps += 2;
   if (value instanceof Fault) return value;
   if (value instanceof Timestamp) return `timestamp(${goQuote(formatTimestamp(value))})`;
   if (value instanceof Duration) return `duration(${goQuote(formatDuration(value))})`;
@@ -310,6 +312,7 @@ function plainDouble(value: number): string {
 }
 
 function plainText(value: CelValue): string | Fault {
+  effort.steps += 2;
   if (value === null) return "null";
   if (value instanceof Fault) return value;
   if (value instanceof Double) return plainDouble(value.value);

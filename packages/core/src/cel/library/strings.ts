@@ -22,7 +22,7 @@ import {
 } from "../functions.ts";
 import { maxLength, tooLong } from "../operators.ts";
 import { listType, types } from "../types.ts";
-import { ArrayList, CelList, type CelValue, fault } from "../values.ts";
+import { ArrayList, CelList, type CelValue, Fault, fault } from "../values.ts";
 import { collectionCost, elementOf } from "./list-cost.ts";
 import { editions, type FormatEdition, formatString } from "./string-format.ts";
 
@@ -243,7 +243,7 @@ const splitCost: CostModel = {
 const joinCost: CostModel = {
   // What the result will cost is known from the parts, before it is built.
   before: ([list, separator]) => {
-    if (!(list instanceof CelList)) return 1;
+    if (!(list instanceof CelList) || separator instanceof Fault) return 1;
     let length = Math.max(0, list.size - 1) * sizeOf(separator ?? "");
     if (separator === undefined) length = 0;
     for (const part of list) length += typeof part === "string" ? codePointLength(part) : 0;
@@ -273,7 +273,8 @@ const quoteCost: CostModel = {
   estimate: ({ args, size }) => {
     if (args[0] === undefined) return undefined;
     const whole = size(args[0]);
-    const resultSize = { min: whole.min + 2, max: Math.min(whole.max * 2 + 2, unbounded) };
+    // Without a bound the API server's sum of 64 bits wraps around to nothing; a bound is the only remedy there.
+    const resultSize = { min: whole.min + 2, max: whole.max >= unbounded ? 0 : whole.max * 2 + 2 };
     return { ...scale(whole, stringTraversalFactor), resultSize };
   },
 };

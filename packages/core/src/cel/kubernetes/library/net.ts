@@ -129,8 +129,8 @@ function isGlobalUnicast(address: Address): boolean {
 }
 
 function containsIp([network, other]: Args): CelValue {
+  // A text that is no address is not even reported as such: the API server loses the reason.
   const address = typeof other === "string" ? readIp(other) : other;
-  if (address instanceof Fault) return address;
   if (!(network instanceof CidrValue) || !(address instanceof IpValue)) return noSuchOverload;
   return networkContains(network.network, address.address);
 }
@@ -153,11 +153,11 @@ function comparisonCost(stringOverload: string, masks: boolean): CostModel {
     ? plus(plus(twoAddresses, scale(addressBytes, stringTraversalFactor)), fixed(1))
     : twoAddresses;
   return {
-    before: ([network, other]) => {
+    before: ([network, other], id) => {
       const own = sizeOf(network as CelValue);
       const compared = Math.ceil(2 * own * stringTraversalFactor);
       const masked = masks ? Math.ceil(own * stringTraversalFactor) + 1 : 0;
-      return compared + masked + (typeof other === "string" ? traversal(other) : 0);
+      return compared + masked + (id === stringOverload ? traversal(other as CelValue) : 0);
     },
     estimate: ({ args, overload: id, size }) => {
       if (args[0] === undefined || id !== stringOverload) return base;
