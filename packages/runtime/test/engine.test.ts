@@ -59,10 +59,12 @@ describe("a write of unknown outcome", () => {
   });
 
   test("blocks the object for as long as the server cannot be asked", async () => {
+    let runs = 0;
     const one = controller(ConfigMap, {
       labels,
       owns: { secrets: many(Secret) },
       async reconcile(_object, ctx) {
+        runs++;
         if (ctx.own.secrets.list().length === 0)
           await ctx.own.secrets.apply(ctx.random.uuid(), { stringData: {} });
         return done();
@@ -87,7 +89,9 @@ describe("a write of unknown outcome", () => {
     await parent(c.client);
     await c.advance(190_000);
     expect(c.writes.filter(({ resource }) => resource === "secrets")).toHaveLength(1);
+    expect(runs).toBe(1);
     await c.advance(600_000);
+    expect(runs).toBeGreaterThan(1);
     c.faults.clear();
     await c.converges();
     expect(await secrets(c.client)).toHaveLength(1);
@@ -167,6 +171,24 @@ describe("a composition", () => {
     await c.client.kind(Secret).delete({ namespace: "default", name: "a-x" });
     await c.converges();
     expect(await secrets(c.client)).toEqual([]);
+  });
+
+  test("sends nothing to a child that is on its way out, and makes a new one when it is gone", async () => {
+    await using c = await cluster({ controllers: [composed] });
+    await parent(c.client, { service: "80" });
+    await c.converges();
+    const finalizers = (list: string[]) =>
+      c.client.kind(Service).patch(ref, { type: "merge", body: { metadata: { finalizers: list } } });
+    await finalizers(["example.com/hold"]);
+    await c.client.kind(Service).delete(ref);
+    await c.converges();
+    const before = c.writes.length;
+    await edit(c.client, { service: "81" });
+    await c.converges();
+    expect(c.writes.slice(before)).toEqual([]);
+    await finalizers([]);
+    await c.converges();
+    expect((await c.client.kind(Service).get(ref)).spec?.ports?.[0]?.port).toBe(81);
   });
 
   test("of two slots that make the same object is refused", async () => {
@@ -269,6 +291,49 @@ describe("a finalizer", () => {
       expect(await secrets(c.client)).toEqual([]);
     });
     expect(writes).toBe(4);
+  });
+
+  test("stays for as long as there is something left to do", async () => {
+    let busy = true;
+    let runs = 0;
+    const slow = controller(ConfigMap, {
+      labels,
+      reconcile: async () => done(),
+      async finalize() {
+        runs++;
+        return busy ? waiting("Draining", "connections are open", { recheckMs: 60_000 }) : done();
+      },
+    });
+    await using c = await cluster({ controllers: [slow] });
+    await parent(c.client);
+    await c.converges();
+    await c.client.kind(ConfigMap).delete(ref);
+    await c.advance(600_000);
+    expect(runs).toBeGreaterThanOrEqual(10);
+    expect(await c.client.kind(ConfigMap).find(ref)).toBeDefined();
+    busy = false;
+    await c.converges();
+    expect(await c.client.kind(ConfigMap).find(ref)).toBeUndefined();
+  });
+
+  test("does not overwrite one that a stale cache does not show", async () => {
+    await using c = await cluster({ controllers: [careful], managers: 0 });
+    await parent(c.client);
+    c.startManager();
+    c.faults.inject({
+      on: ({ write, resource }) => write && resource === "configmaps",
+      fault: { type: "delay", ms: 5_000 },
+    });
+    await c.settle();
+    c.faults.hold("configmaps");
+    await c.client
+      .kind(ConfigMap)
+      .patch(ref, { type: "merge", body: { metadata: { finalizers: ["example.com/theirs"] } } });
+    await c.advance(10_000);
+    c.faults.clear();
+    await c.converges();
+    const { finalizers } = (await c.client.kind(ConfigMap).get(ref)).metadata;
+    expect(finalizers).toEqual(["example.com/theirs", "keelson.dev/configmap"]);
   });
 
   test("of someone else is left alone, and an edit in the middle does not lose it", async () => {
