@@ -1,6 +1,6 @@
 /** Controllers and what runs them. */
 
-export { type Connector, directConnector } from "./connect.ts";
+export { type Connector, type ConnectScope, directConnector, forwardConnector } from "./connect.ts";
 export type {
   Cause,
   Connection,

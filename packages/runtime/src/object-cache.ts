@@ -53,7 +53,8 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
   readonly #options: ObjectCacheOptions;
   readonly #entries = new Map<string, Entry<T>>();
   readonly #indexes = new Map<string, Index<T>>();
-  readonly #namespaces = new Map<string, Set<string>>();
+  /** Keys by namespace; built when someone first lists a namespace, since most caches are never asked. */
+  #namespaces: Map<string, Set<string>> | undefined;
   /** Objects whose last write may or may not have happened. Not served until a live read says. */
   readonly #uncertain = new Set<string>();
   /** Entries that are ahead of the watch. */
@@ -91,7 +92,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
       for (const entry of this.#entries.values()) if (entry.object) out.push(this.#serve(entry) as T);
       return out;
     }
-    return this.#collect(this.#namespaces.get(namespace));
+    return this.#collect(this.#byNamespace().get(namespace));
   }
 
   byIndex(index: string, value: string): readonly T[] {
@@ -291,6 +292,16 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     return entry.object;
   }
 
+  #byNamespace(): Map<string, Set<string>> {
+    if (this.#namespaces) return this.#namespaces;
+    const namespaces = new Map<string, Set<string>>();
+    for (const { key, object } of this.#entries.values()) {
+      if (object) addTo(namespaces, object.metadata.namespace ?? "", key);
+    }
+    this.#namespaces = namespaces;
+    return namespaces;
+  }
+
   #collect(keys: ReadonlySet<string> | undefined): T[] {
     const out: T[] = [];
     if (!keys) return out;
@@ -341,8 +352,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
       : undefined;
     entry.object = withoutManagedFields(object);
     entry.frozen = false;
-    const namespace = object.metadata.namespace ?? "";
-    addTo(this.#namespaces, namespace, entry.key);
+    if (this.#namespaces) addTo(this.#namespaces, object.metadata.namespace ?? "", entry.key);
     for (const [name, index] of this.#indexes) this.#indexIn(name, index, entry);
   }
 
@@ -390,7 +400,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
 
   #unindex(entry: Entry<T>): void {
     const object = entry.object as T;
-    removeFrom(this.#namespaces, object.metadata.namespace ?? "", entry.key);
+    if (this.#namespaces) removeFrom(this.#namespaces, object.metadata.namespace ?? "", entry.key);
     for (const index of this.#indexes.values()) {
       let values: readonly string[] = [];
       try {

@@ -1,7 +1,7 @@
 /** An operator: controllers, what they share, and their life from start to stop. */
 import { type Client, ClientError, type ConnectOptions, connect, systemWorld } from "@keelson/client";
 import { type AnyKind, apiVersionOf, groupKind, type World } from "@keelson/core";
-import { type Connector, directConnector } from "./connect.ts";
+import { type Connector, directConnector, forwardConnector } from "./connect.ts";
 import type { Logger } from "./context.ts";
 import type { Controller } from "./controller.ts";
 import { type Election, elect, type LeaderElectionOptions } from "./election.ts";
@@ -41,7 +41,7 @@ export interface OperatorOptions {
   readonly shutdownMs?: number;
   /** A cache that is cut off for longer makes the operator unready; 2 minutes unless told. */
   readonly staleMs?: number;
-  /** How `ctx.connect` reaches applications. */
+  /** How `ctx.connect` reaches applications: directly inside a cluster, by port-forward elsewhere, unless told. */
   readonly connect?: Connector;
 }
 
@@ -129,7 +129,7 @@ async function start(options: OperatorOptions): Promise<RunningOperator> {
     client,
     informers,
     events,
-    connect: options.connect ?? directConnector(client),
+    connect: options.connect ?? (inCluster ? directConnector(client) : forwardConnector(client)),
     clock,
     random,
     log,
