@@ -20,13 +20,16 @@ import type {
 } from "./hooks.ts";
 import { Dispatcher, denied } from "./http/dispatcher.ts";
 import { inProcessPort } from "./http/in-process.ts";
-import type { UpgradeHandler } from "./http/listener.ts";
 import { header, type ServerRequest, type ServerResponse } from "./http/message.ts";
 import type { RequestInfo } from "./http/request-info.ts";
 import { textResponse } from "./http/response.ts";
 import { SystemPaths } from "./http/system-paths.ts";
 import { OpenApi } from "./openapi/openapi.ts";
 import { defaultPlugins } from "./plugins.ts";
+import { connectHandler } from "./proxy/connect.ts";
+import { httpProxyHandler } from "./proxy/http-proxy.ts";
+import { podLogHandler } from "./proxy/pod-logs.ts";
+import { type KubeletIdentity, type ProxyTransport, socketTransport } from "./proxy/transport.ts";
 import type { ApiResource } from "./registry/api-resource.ts";
 import { builtinResources } from "./registry/builtin-resources.ts";
 import { Registry, served } from "./registry/registry.ts";
@@ -64,6 +67,10 @@ export interface ApiServerOptions {
   /** Where clients inside the cluster reach the server. */
   readonly advertise?: { readonly address: string; readonly port: number };
   readonly caCertificate?: string;
+  /** The certificate by which kubelets know the server, for logs, exec and the like. */
+  readonly kubeletClient?: KubeletIdentity;
+  /** How kubelets, pods and services are reached. Default: by their addresses. */
+  readonly transport?: ProxyTransport;
 }
 
 export interface ApiServer extends AsyncDisposable {
@@ -72,8 +79,6 @@ export interface ApiServer extends AsyncDisposable {
   /** The port as somebody else. */
   as(user: UserInfo): HttpPort;
   readonly dispatch: (request: ServerRequest, user?: UserInfo) => Promise<ServerResponse>;
-  /** Takes connections that leave HTTP behind: exec, attach, port-forward. */
-  readonly upgrade: UpgradeHandler;
   /** Forgets history: older watches and continue tokens get 410. */
   compact(): void;
   close(): Promise<void>;
@@ -146,11 +151,18 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     authorizeCreate: (exchange) => authorizeCreate(authorizer, exchange),
   });
   const deletes = new Deletes(objects, admission, world);
+  const transport = options.transport ?? socketTransport(options.kubeletClient);
+  const connect = connectHandler({ store: hookStore, transport, admission });
   const binding = bindingHandler({ objects, admission, world, registry });
   const handlers = new Map<string, SubresourceHandler>([
     ["*/scale", scaleHandler({ reads, objects, admission, fields, world })],
     ["/pods/binding", binding],
     ["/bindings", binding],
+    ["/pods/log", podLogHandler(hookStore, transport)],
+    ["/pods/exec", connect],
+    ["/pods/attach", connect],
+    ["/pods/portforward", connect],
+    ["*/proxy", httpProxyHandler({ store: hookStore, transport, random })],
     ["/pods/eviction", evictionHandler({ deletes, admission, registry, store, world })],
   ]);
   const subresources = new Subresources({
@@ -217,7 +229,6 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     http: inProcessPort(dispatch, administrator),
     as: (user) => inProcessPort(dispatch, user),
     dispatch,
-    upgrade: (_request, socket) => socket.end("HTTP/1.1 501 Not Implemented\r\nconnection: close\r\n\r\n"),
     compact: () => store.compact(),
     close,
     [Symbol.asyncDispose]: close,

@@ -20,6 +20,8 @@ const serverNames = [
 export interface Credentials {
   readonly authority: KeyPair;
   readonly serving: KeyPair;
+  /** By which kubelets know the server. */
+  readonly kubeletClient: KeyPair;
 }
 
 /** In memory when no directory is given. */
@@ -33,12 +35,18 @@ export function loadCredentials(directory: string | undefined, nowMs: number): C
     notBeforeMs: nowMs - hourMs,
     notAfterMs: nowMs + yearMs,
   });
+  const kubeletClient = createLeaf(authority, {
+    subject: { commonName: "kube-apiserver-kubelet-client", organizations: ["system:masters"] },
+    usages: ["client"],
+    notBeforeMs: nowMs - hourMs,
+    notAfterMs: nowMs + yearMs,
+  });
   if (directory) {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     writeFileSync(join(directory, "ca.key"), authority.key, { mode: 0o600 });
     writeFileSync(join(directory, "ca.crt"), authority.certificate);
   }
-  return { authority, serving };
+  return { authority, serving, kubeletClient };
 }
 
 function stored(directory: string | undefined, name: string): KeyPair | undefined {

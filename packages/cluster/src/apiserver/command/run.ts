@@ -52,7 +52,10 @@ async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promis
   const directory = flags.dataDir ?? temporary(stack);
   const token = flags.token ?? randomBytes(24).toString("base64url");
   const port = flags.port ?? 6443;
-  const { authority, serving } = loadCredentials(flags.dataDir && join(directory, "pki"), Date.now());
+  const { authority, serving, kubeletClient } = loadCredentials(
+    flags.dataDir && join(directory, "pki"),
+    Date.now(),
+  );
   const clientAuthorities = [
     authority.certificate,
     ...(flags.clientCaFile ? [readFileSync(flags.clientCaFile, "utf8")] : []),
@@ -61,16 +64,17 @@ async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promis
     token,
     flags: serverFlags(flags),
     caCertificate: authority.certificate,
+    kubeletClient,
     advertise: { address: "127.0.0.1", port },
     ...(flags.dataDir && { dataDir: join(directory, "objects") }),
   });
   stack.use(api);
   const tls = { certificate: serving.certificate, key: serving.key, clientAuthorities };
-  const { dispatch, upgrade } = api;
-  const secure = await listenSecurely({ dispatch, upgrade, host: "127.0.0.1", port, tls });
+  const { dispatch } = api;
+  const secure = await listenSecurely({ dispatch, host: "127.0.0.1", port, tls });
   closing(stack, secure);
   const socketPath = flags.socket ?? join(directory, "apiserver.sock");
-  closing(stack, await listenOnSocket({ dispatch, upgrade, socketPath, tls }));
+  closing(stack, await listenOnSocket({ dispatch, socketPath, tls }));
   const address = `https://127.0.0.1:${secure.port}`;
   const kubeconfig = flags.kubeconfig ?? join(directory, "kubeconfig");
   writeKubeconfig(kubeconfig, { server: address, token, caCertificate: authority.certificate });

@@ -1,14 +1,16 @@
 /** The server as an HTTP port without a socket. */
-import type { HttpPort, HttpRequest, HttpResponse } from "@keelson/core";
-import { badRequest } from "../errors.ts";
+import { duplexPair } from "node:stream";
+import type { HttpPort, HttpRequest, HttpResponse, HttpUpgrade } from "@keelson/core";
+import { badRequest, failure } from "../errors.ts";
 import type { UserInfo } from "../hooks.ts";
-import { isStream, type ServerRequest, type ServerResponse, type Sink } from "./message.ts";
+import { isHijack, isStream, type ServerRequest, type ServerResponse, type Sink } from "./message.ts";
 
 export type Dispatch = (request: ServerRequest, user?: UserInfo) => Promise<ServerResponse>;
 
 /** Requests without credentials of their own are made as `user`. */
 export function inProcessPort(dispatch: Dispatch, user: UserInfo): HttpPort {
   return {
+    upgrade: (request) => upgrade(dispatch, request, user),
     async request(request: HttpRequest): Promise<HttpResponse> {
       request.signal?.throwIfAborted();
       const response = await dispatch(
@@ -25,10 +27,47 @@ export function inProcessPort(dispatch: Dispatch, user: UserInfo): HttpPort {
       return {
         status: response.status,
         headers: response.headers,
-        body: isStream(body) ? streamed(body.open, request.signal) : once(bytesOf(body)),
+        body: isStream(body)
+          ? streamed(body.open, request.signal)
+          : once(isHijack(body) ? new Uint8Array() : bytesOf(body)),
       };
     },
   };
+}
+
+/** Rejects with the Status when the server does not answer 101. */
+async function upgrade(dispatch: Dispatch, request: HttpRequest, user: UserInfo): Promise<HttpUpgrade> {
+  const response = await dispatch(
+    {
+      method: request.method,
+      target: request.path,
+      headers: request.headers ?? {},
+      body: async () => new Uint8Array(),
+      signal: request.signal ?? new AbortController().signal,
+      canUpgrade: true,
+    },
+    request.headers?.authorization ? undefined : user,
+  );
+  const { body } = response;
+  if (!isHijack(body)) {
+    const text = isStream(body) ? "" : Buffer.from(bytesOf(body)).toString();
+    throw failure({ code: response.status, reason: "", message: text });
+  }
+  return new Promise((resolve, reject) => {
+    const [near, far] = duplexPair();
+    body
+      .hijack({
+        accept(_status, headers) {
+          const protocol = headers["sec-websocket-protocol"] ?? headers["x-stream-protocol-version"] ?? "";
+          resolve({ protocol: typeof protocol === "string" ? protocol : (protocol[0] ?? ""), stream: near });
+          return far;
+        },
+        refuse(status, bytes) {
+          reject(failure({ code: status, reason: "", message: Buffer.from(bytes).toString() }));
+        },
+      })
+      .catch(reject);
+  });
 }
 
 function bytesOf(body: Uint8Array | string | undefined): Uint8Array {
@@ -44,6 +83,7 @@ async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 function streamed(open: (sink: Sink) => void, signal: AbortSignal | undefined): AsyncIterable<Uint8Array> {
   const chunks: Uint8Array[] = [];
   const closers: (() => void)[] = [];
+  const drains: (() => void)[] = [];
   let pendingBytes = 0;
   let state: "open" | "ended" | "broken" = "open";
   let wake: (() => void) | undefined;
@@ -54,7 +94,7 @@ function streamed(open: (sink: Sink) => void, signal: AbortSignal | undefined): 
   const finish = (next: "ended" | "broken") => {
     if (state !== "open") return;
     state = next;
-    for (const run of closers.splice(0)) run();
+    for (const run of [...closers.splice(0), ...drains.splice(0)]) run();
     notify();
   };
   signal?.addEventListener("abort", () => finish("broken"), { once: true });
@@ -68,6 +108,10 @@ function streamed(open: (sink: Sink) => void, signal: AbortSignal | undefined): 
     get pendingBytes() {
       return pendingBytes;
     },
+    drained: () =>
+      chunks.length === 0 || state !== "open"
+        ? Promise.resolve()
+        : new Promise((resolve) => drains.push(resolve)),
     end: () => finish("ended"),
     abort: () => finish("broken"),
     onClose(run) {
@@ -82,6 +126,7 @@ function streamed(open: (sink: Sink) => void, signal: AbortSignal | undefined): 
           const chunk = chunks.shift();
           if (chunk) {
             pendingBytes -= chunk.length;
+            if (chunks.length === 0) for (const run of drains.splice(0)) run();
             yield chunk;
           } else if (state === "ended") return;
           else if (state === "broken") {

@@ -5,6 +5,7 @@ import {
   type IncomingMessage,
   type ServerResponse as NodeResponse,
   type Server,
+  STATUS_CODES,
 } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import {
@@ -13,12 +14,13 @@ import {
   type Server as NetServer,
   type Socket,
 } from "node:net";
+import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { constants, gzip } from "node:zlib";
-import { entityTooLarge, failure } from "../errors.ts";
+import { entityTooLarge, failure, statusOf } from "../errors.ts";
 import type { ClientCertificate, UserInfo } from "../hooks.ts";
 import type { Dispatch } from "./in-process.ts";
-import { isStream, type ServerRequest, type ServerResponse } from "./message.ts";
+import { isHijack, isStream, type ServerRequest, type ServerResponse } from "./message.ts";
 
 export const maxBodyBytes = 3 * 1024 * 1024;
 const gzipAboveBytes = 128 * 1024;
@@ -35,12 +37,8 @@ export interface Listening {
   readonly close: () => Promise<void>;
 }
 
-/** Handles what leaves HTTP behind; `false` when the request is none of its business. */
-export type UpgradeHandler = (request: IncomingMessage, socket: Socket, head: Buffer) => void;
-
 export interface ListenerOptions {
   readonly dispatch: Dispatch;
-  readonly upgrade?: UpgradeHandler;
 }
 
 export function listenSecurely(
@@ -111,8 +109,7 @@ function attach(server: Server, options: ListenerOptions): void {
   server.keepAliveTimeout = 90_000;
   server.on("request", (request, response) => void serve(options.dispatch, request, response));
   server.on("upgrade", (request, socket, head) => {
-    if (options.upgrade) options.upgrade(request, socket as Socket, head);
-    else socket.destroy();
+    void upgrade(options.dispatch, request, socket, head);
   });
   server.on("clientError", (_, socket) => {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
@@ -167,7 +164,8 @@ async function serve(dispatch: Dispatch, request: IncomingMessage, response: Nod
   if (response.destroyed) return;
   // A body that nobody read must not be taken for the next request.
   if (!request.complete) response.setHeader("connection", "close");
-  if (isStream(answer.body)) stream(answer, response, gone.signal);
+  if (isHijack(answer.body)) response.writeHead(400).end();
+  else if (isStream(answer.body)) stream(answer, response, gone.signal);
   else await send(answer, request, response);
 }
 
@@ -227,6 +225,7 @@ function stream(answer: ServerResponse, response: NodeResponse, gone: AbortSigna
     get pendingBytes() {
       return response.writableLength;
     },
+    drained: () => drained(response),
     end: () => void response.end(),
     abort: () => void response.destroy(),
     onClose(run) {
@@ -234,6 +233,69 @@ function stream(answer: ServerResponse, response: NodeResponse, gone: AbortSigna
       else response.once("close", run);
     },
   });
+}
+
+function drained(response: NodeResponse): Promise<void> {
+  if (!response.writableNeedDrain || response.destroyed) return Promise.resolve();
+  return new Promise((resolve) => {
+    const done = () => {
+      response.off("drain", done);
+      response.off("close", done);
+      resolve();
+    };
+    response.once("drain", done);
+    response.once("close", done);
+  });
+}
+
+/** A request to leave HTTP behind: answered in HTTP all the same when it is refused. */
+async function upgrade(
+  dispatch: Dispatch,
+  request: IncomingMessage,
+  socket: Duplex,
+  head: Buffer,
+): Promise<void> {
+  const gone = new AbortController();
+  socket.once("close", () => gone.abort());
+  socket.on("error", () => socket.destroy());
+  if (head.length > 0) socket.unshift(head);
+  const certificate = clientCertificate(request.socket);
+  const write = (status: number, headers: Readonly<Record<string, string | string[]>>) => {
+    const lines = Object.entries(headers).flatMap(([name, value]) =>
+      (typeof value === "string" ? [value] : value).map((item) => `${name}: ${item}`),
+    );
+    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n`);
+  };
+  const refuse = (status: number, headers: Readonly<Record<string, string | string[]>>, body: Uint8Array) => {
+    write(status, { ...headers, "content-length": String(body.length), connection: "close" });
+    socket.end(body);
+  };
+  const answer = await dispatch({
+    method: request.method ?? "GET",
+    target: request.url ?? "/",
+    headers: request.headers,
+    body: async () => new Uint8Array(),
+    signal: gone.signal,
+    canUpgrade: true,
+    ...(certificate && { clientCertificate: certificate }),
+  });
+  if (socket.destroyed) return;
+  const { body } = answer;
+  if (isHijack(body)) {
+    try {
+      await body.hijack({
+        accept: (status, headers) => {
+          write(status, headers);
+          return socket;
+        },
+        refuse: (status, bytes) => refuse(status, { "content-type": "text/plain" }, bytes),
+      });
+    } catch (error) {
+      const status = statusOf(error);
+      refuse(status.code, { "content-type": "application/json" }, Buffer.from(JSON.stringify(status)));
+    }
+  } else if (isStream(body)) refuse(400, {}, new Uint8Array());
+  else refuse(answer.status, answer.headers, typeof body === "string" ? Buffer.from(body) : body);
 }
 
 function clientCertificate(socket: Socket): ClientCertificate | undefined {

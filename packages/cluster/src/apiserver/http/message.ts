@@ -1,4 +1,5 @@
 /** Requests and answers as the server handles them, whatever carries them. */
+import type { Duplex } from "node:stream";
 import type { HttpHeaders } from "@keelson/core";
 import type { ClientCertificate } from "../hooks.ts";
 
@@ -12,13 +13,27 @@ export interface ServerRequest {
   body(): Promise<Uint8Array>;
   /** Aborted when the client goes away. */
   readonly signal: AbortSignal;
+  /** The client asks to leave HTTP behind, and its connection can be taken over. */
+  readonly canUpgrade?: boolean;
   readonly clientCertificate?: ClientCertificate;
 }
 
 export interface ServerResponse {
   readonly status: number;
   readonly headers: Record<string, string | string[]>;
-  readonly body: Uint8Array | string | BodyStream;
+  readonly body: Uint8Array | string | BodyStream | Hijack;
+}
+
+/** Takes the client's connection over; only for requests that can be upgraded. Rejections become a Status. */
+export interface Hijack {
+  hijack(client: HijackedClient): Promise<void>;
+}
+
+export interface HijackedClient {
+  /** Sends the head of the answer; what follows is up to both ends. */
+  accept(status: number, headers: Readonly<Record<string, string | string[]>>): Duplex;
+  /** Answers in plain HTTP and closes. */
+  refuse(status: number, body: Uint8Array): void;
 }
 
 /** A body that is written as things happen. `open` runs once, when the headers are out. */
@@ -31,6 +46,8 @@ export interface Sink {
   write(chunk: Uint8Array): void;
   /** Bytes written and not yet taken by the client: what a producer must keep bounded. */
   readonly pendingBytes: number;
+  /** Resolves when the client has taken most of what was written, or is gone. */
+  drained(): Promise<void>;
   end(): void;
   /** Breaks the connection off, so that the client does not take the answer for complete. */
   abort(): void;
@@ -40,6 +57,10 @@ export interface Sink {
 
 export function isStream(body: ServerResponse["body"]): body is BodyStream {
   return typeof body === "object" && "open" in body;
+}
+
+export function isHijack(body: ServerResponse["body"]): body is Hijack {
+  return typeof body === "object" && "hijack" in body;
 }
 
 /** The first value of a header. */

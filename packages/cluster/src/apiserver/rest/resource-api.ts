@@ -3,7 +3,7 @@ import { encodeList } from "../codec/encode.ts";
 import { methodNotAllowed, noSuchResource, notFound } from "../errors.ts";
 import type { ApiObject, UserInfo } from "../hooks.ts";
 import { header, type ServerRequest, type ServerResponse } from "../http/message.ts";
-import { isMetaTransform, type Negotiated, negotiate } from "../http/negotiation.ts";
+import { isMetaTransform, jsonOnly, type Negotiated, negotiate } from "../http/negotiation.ts";
 import type { RequestInfo } from "../http/request-info.ts";
 import { bytesResponse, jsonResponse, streamResponse, textResponse } from "../http/response.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -13,6 +13,9 @@ import type { Deletes } from "./deletes.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Reads } from "./reads.ts";
 import type { Writes } from "./writes.ts";
+
+/** Subresources whose answers are somebody else's, in whatever form they come. */
+const passedOn = new Set(["log", "exec", "attach", "portforward", "proxy"]);
 
 export interface Verbs {
   readonly reads: Reads;
@@ -47,13 +50,15 @@ export class ResourceApi {
       return textResponse(404, "404 page not found\n");
     checkPath(exchange);
     if (version.deprecation) warnings.add(version.deprecation);
-    const negotiated = negotiate(header(request.headers, "accept"), {
-      allows: isMetaTransform,
-      query: info.query,
-      ...(header(request.headers, "user-agent") && {
-        userAgent: header(request.headers, "user-agent") as string,
-      }),
-    });
+    const negotiated = passedOn.has(info.subresource)
+      ? jsonOnly
+      : negotiate(header(request.headers, "accept"), {
+          allows: isMetaTransform,
+          query: info.query,
+          ...(header(request.headers, "user-agent") && {
+            userAgent: header(request.headers, "user-agent") as string,
+          }),
+        });
     const response = info.subresource
       ? await this.#verbs.subresources.handle(exchange, negotiated)
       : await this.#run(exchange, negotiated);

@@ -1,0 +1,116 @@
+/** exec, attach and port-forward: the client's connection, joined to the kubelet's. */
+import { badRequest, failure, internalError, notFound } from "../errors.ts";
+import type { StoreReader } from "../hooks.ts";
+import type { Hijack, HijackedClient } from "../http/message.ts";
+import type { Admission } from "../rest/admission.ts";
+import type { Exchange } from "../rest/exchange.ts";
+import type { SubresourceHandler } from "../subresources/subresources.ts";
+import { containerOf } from "./containers.ts";
+import { kubeletOf } from "./destinations.ts";
+import {
+  type Destination,
+  forwardedHeaders,
+  type ProxyRequest,
+  type ProxyTransport,
+  type ProxyUpgrade,
+} from "./transport.ts";
+
+export interface ConnectParts {
+  readonly store: StoreReader;
+  readonly transport: ProxyTransport;
+  readonly admission: Admission;
+}
+
+const isTrue = (value: string | null) => value === "true" || value === "1";
+
+export function connectHandler(parts: ConnectParts): SubresourceHandler {
+  return async (exchange) => {
+    const { info, request, resource } = exchange;
+    const pod = parts.store.get({ group: "", resource: "pods" }, info.namespace, info.name);
+    if (!pod) throw notFound(resource, info.name);
+    const { nodeName } = (pod.spec ?? {}) as { nodeName?: string };
+    const path =
+      info.subresource === "portforward"
+        ? portForwardPath(exchange)
+        : commandPath(exchange, containerOf(pod, info.query.get("container")));
+    const input = {
+      operation: "CONNECT" as const,
+      dryRun: false,
+      options: undefined,
+      object: undefined,
+      oldObject: undefined,
+    };
+    await parts.admission.admit(exchange, input);
+    await parts.admission.validate(exchange, input);
+    if (!nodeName) throw badRequest(`pod ${info.name} does not have a host assigned`);
+    const to = kubeletOf(parts.store, nodeName);
+    if (!request.canUpgrade)
+      throw failure({ code: 400, reason: "BadRequest", message: "Upgrade request required" });
+    const outgoing: ProxyRequest = {
+      method: request.method,
+      path,
+      headers: forwardedHeaders(request.headers, true),
+    };
+    return { status: 101, headers: {}, body: joined(parts.transport, to, outgoing) };
+  };
+}
+
+function commandPath({ info }: Exchange, container: string): string {
+  const query = new URLSearchParams();
+  const flags = { input: "stdin", output: "stdout", error: "stderr", tty: "tty" } as const;
+  for (const [name, asked] of Object.entries(flags)) if (isTrue(info.query.get(asked))) query.set(name, "1");
+  if (![...query.keys()].some((name) => name !== "tty"))
+    throw badRequest("you must specify at least 1 of stdin, stdout, stderr");
+  for (const command of info.query.getAll("command")) query.append("command", command);
+  if (info.subresource === "exec" && !query.has("command"))
+    throw badRequest("you must specify at least 1 command");
+  return `/${info.subresource}/${info.namespace}/${info.name}/${container}?${query}`;
+}
+
+function portForwardPath({ info }: Exchange): string {
+  const query = new URLSearchParams();
+  for (const ports of info.query.getAll("ports"))
+    for (const port of ports.split(",")) {
+      if (!/^\d+$/.test(port)) throw badRequest(`cannot parse port ${JSON.stringify(port)}`);
+      query.append("port", port);
+    }
+  const text = query.toString();
+  return `/portForward/${info.namespace}/${info.name}${text ? `?${text}` : ""}`;
+}
+
+/** Connects both sides when the client's is free. Bytes pass both ways until either side ends. */
+export function joined(transport: ProxyTransport, to: Destination, request: ProxyRequest): Hijack {
+  return {
+    async hijack(client) {
+      let upgraded: ProxyUpgrade;
+      try {
+        upgraded = await transport.upgrade(to, request);
+      } catch (error) {
+        throw internalError(
+          `error dialing backend: ${error instanceof Error ? error.message : String(error)}`,
+          error,
+        );
+      }
+      if (!upgraded.accepted) {
+        await refuse(client, upgraded.response);
+        return;
+      }
+      const stream = client.accept(101, upgraded.headers);
+      const far = upgraded.stream;
+      if (upgraded.head.length > 0) stream.write(upgraded.head);
+      const end = () => {
+        stream.destroy();
+        far.destroy();
+      };
+      for (const side of [stream, far]) side.on("error", end).once("close", end);
+      stream.pipe(far);
+      far.pipe(stream);
+    },
+  };
+}
+
+async function refuse(client: HijackedClient, response: { status: number; body: AsyncIterable<Uint8Array> }) {
+  const chunks: Uint8Array[] = [];
+  for await (const chunk of response.body) chunks.push(chunk);
+  client.refuse(response.status, Buffer.concat(chunks));
+}
