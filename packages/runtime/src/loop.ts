@@ -26,6 +26,8 @@ export interface Verdict {
   readonly recheckMs?: number;
   /** The run failed and said so itself: come again after the key's backoff. */
   readonly failed?: { readonly error: unknown };
+  /** There is no object of this key any more. */
+  readonly gone?: boolean;
   /** For metrics: `success` unless told. */
   readonly result?: "success" | "error" | "requeue_after";
 }
@@ -36,6 +38,8 @@ export interface LoopDefinition {
   readonly concurrency: number;
   /** Looks at everything this often; never when absent. */
   readonly resyncMs?: number;
+  /** Slows a key down that comes again and again, as one does whose every run changes what it watches. */
+  readonly calms?: boolean;
   /** Every key there is. */
   keys(): Iterable<string>;
   process(item: WorkItem<Cause>, signal: AbortSignal): Promise<Verdict>;
@@ -53,6 +57,10 @@ export interface LoopServices {
   readonly observer?: LoopObserver;
 }
 
+/** A key may run this often at once, and then once per `calmMs`. */
+const rushRuns = 100;
+const calmMs = 1_000;
+
 export class Loop {
   readonly queue: WorkQueue<Cause>;
   readonly #definition: LoopDefinition;
@@ -60,6 +68,8 @@ export class Loop {
   readonly #stop = new AbortController();
   readonly #unsubscribe: (() => void)[] = [];
   #workers: Promise<void>[] = [];
+  /** Runs that each key may still make at once. */
+  readonly #credit = new Map<string, { runs: number; atMs: number }>();
   #resync: Cancel | undefined;
 
   constructor(definition: LoopDefinition, services: LoopServices) {
@@ -145,11 +155,29 @@ export class Loop {
       const item = await this.queue.take();
       if (!item) return;
       try {
+        if (this.#definition.calms) this.#calm(item.key);
         await this.#process(item);
       } finally {
         this.queue.finish(item.key);
       }
     }
+  }
+
+  /** Without this a controller that changes what it watches in every run would run as fast as the server answers. */
+  #calm(key: string): void {
+    const now = this.#services.clock.monotonic();
+    const before = this.#credit.get(key);
+    const earned = before ? (now - before.atMs) / calmMs : 0;
+    const runs = Math.min(rushRuns, (before?.runs ?? rushRuns) + earned) - 1;
+    this.#credit.set(key, { runs, atMs: now });
+    if (runs >= 1) return;
+    if (before && before.runs >= 1) {
+      this.#services.log.warn(
+        `ran ${rushRuns} times in a row and is slowed down: what it writes seems to call it again`,
+        { key },
+      );
+    }
+    this.queue.hold(key, (1 - runs) * calmMs);
   }
 
   async #process(item: WorkItem<Cause>): Promise<void> {
@@ -164,6 +192,7 @@ export class Loop {
         return;
       }
       this.queue.forget(item.key);
+      if (verdict.gone) this.#credit.delete(item.key);
       if (verdict.recheckMs !== undefined) {
         this.queue.schedule(item.key, verdict.recheckMs, { type: "timer" });
       }

@@ -32,6 +32,7 @@ const nameIndex = "keelson/name";
 const statusTimeoutMs = 30_000;
 
 export class Reconciler implements LoopDefinition {
+  readonly calms = true;
   readonly #controller: Controller;
   readonly #services: Services;
   readonly #primary: Informer;
@@ -103,7 +104,7 @@ export class Reconciler implements LoopDefinition {
     const object = this.#primary.cache.get(item.key);
     if (!object) {
       this.#memory.forget(item.key);
-      return {};
+      return { gone: true };
     }
     const deleted = object.metadata.deletionTimestamp !== undefined;
     if (deleted && !(this.#controller.finalize && hasFinalizer(object, this.name))) return {};

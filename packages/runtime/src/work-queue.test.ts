@@ -154,6 +154,36 @@ describe("the work queue", () => {
     expect((await queue.take())?.causes).toContain("spec");
   });
 
+  test("a key that is held gathers its causes and comes when the hold is over", async () => {
+    const { clock, queue } = setup();
+    queue.add("a");
+    await queue.take();
+    queue.hold("a", 1_000);
+    queue.add("a", { cause: "during" });
+    queue.finish("a");
+    queue.add("a", { cause: "after" });
+    queue.add("b");
+    expect(await takeAll(queue)).toEqual(["b"]);
+    await clock.advance(999);
+    expect(queue.depth).toBe(0);
+    await clock.advance(1);
+    expect((await queue.take())?.causes).toEqual(["during", "after"]);
+    queue.finish("a");
+    queue.add("a");
+    expect(queue.depth).toBe(1);
+  });
+
+  test("a retry that is due within a hold waits for its end", async () => {
+    const { clock, queue } = setup({ firstRetryMs: 100 });
+    queue.hold("a", 1_000);
+    queue.retry("a", "retry");
+    queue.add("a", { cause: "change" });
+    await clock.advance(200);
+    expect(queue.depth).toBe(0);
+    await clock.advance(800);
+    expect((await queue.take())?.causes).toEqual(["retry", "change"]);
+  });
+
   test("lets waiting workers go when it closes, and drains what is under way", async () => {
     const { queue } = setup();
     queue.add("a");

@@ -91,6 +91,8 @@ export class WorkQueue<C = unknown> {
     (a, b) => a.dueAt < b.dueAt || (a.dueAt === b.dueAt && a.sequence < b.sequence),
   );
   readonly #failures = new Map<string, number>();
+  /** Keys that came too often, until when. */
+  readonly #held = new Map<string, number>();
   readonly #takers = new Fifo<(item: WorkItem<C> | undefined) => void>();
   #drained: (() => void)[] = [];
   #timer: { cancel: Cancel; dueAt: number } | undefined;
@@ -164,6 +166,11 @@ export class WorkQueue<C = unknown> {
     return delay;
   }
 
+  /** Nothing brings the key back before this long has passed: changes meanwhile are gathered for then. */
+  hold(key: string, forMs: number): void {
+    this.#held.set(key, this.#clock.monotonic() + forMs);
+  }
+
   /** The key is well again: its next failure waits shortly. */
   forget(key: string): void {
     this.#failures.delete(key);
@@ -193,6 +200,8 @@ export class WorkQueue<C = unknown> {
       const appointment = this.#delayed.get(key);
       if (again.patient && appointment?.retry) {
         for (const cause of again.causes.values()) this.#merge(appointment.causes, cause);
+      } else if (this.#isHeld(key)) {
+        this.#postpone(key, again.causes);
       } else if (!this.#closed) {
         this.#enqueue(again);
       }
@@ -228,6 +237,10 @@ export class WorkQueue<C = unknown> {
   /** Takes a key in with all its causes at once: each on its own could start a run before the next is known. */
   #admit(key: string, causes: Map<string, C>, priority: Priority, patient: boolean): void {
     const waiting = this.#queued.get(key);
+    if (!waiting && this.#isHeld(key)) {
+      this.#postpone(key, causes);
+      return;
+    }
     if (!waiting) {
       this.#options.observer?.added?.();
       this.#enqueue({ key, causes, priority, patient, addedAt: this.#clock.monotonic() });
@@ -239,6 +252,30 @@ export class WorkQueue<C = unknown> {
       waiting.priority = "live";
       if (!this.#processing.has(key)) this.#order.live.push(waiting);
     }
+  }
+
+  #isHeld(key: string): boolean {
+    const until = this.#held.get(key);
+    if (until === undefined) return false;
+    if (until > this.#clock.monotonic()) return true;
+    this.#held.delete(key);
+    return false;
+  }
+
+  /** Gathers causes for the end of the hold, or for an appointment that comes before it. */
+  #postpone(key: string, causes: Map<string, C>): void {
+    if (this.#processing.has(key)) {
+      this.#enqueue({ key, causes, priority: "live", patient: false, addedAt: this.#clock.monotonic() });
+      return;
+    }
+    const until = this.#held.get(key) ?? 0;
+    const appointment = this.#delayed.get(key);
+    if (appointment && appointment.dueAt <= until) {
+      for (const cause of causes.values()) this.#merge(appointment.causes, cause);
+      return;
+    }
+    for (const cause of appointment?.causes.values() ?? []) this.#merge(causes, cause);
+    this.#appointAt(key, until, false, causes);
   }
 
   #enqueue(pending: Pending<C>): void {
@@ -291,7 +328,10 @@ export class WorkQueue<C = unknown> {
     if (this.#closed) return;
     const causes = new Map<string, C>();
     this.#merge(causes, cause);
-    const dueAt = this.#clock.monotonic() + Math.max(0, afterMs);
+    this.#appointAt(key, this.#clock.monotonic() + Math.max(0, afterMs), retry, causes);
+  }
+
+  #appointAt(key: string, dueAt: number, retry: boolean, causes: Map<string, C>): void {
     const appointment = { key, dueAt, sequence: this.#sequence++, retry, causes };
     this.#delayed.set(key, appointment);
     this.#appointments.push(appointment);

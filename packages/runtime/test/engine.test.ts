@@ -402,6 +402,24 @@ describe("a reconcile", () => {
     expect(seen.at(-1)).toBe("05:00 2");
   });
 
+  test("that calls itself by what it writes is slowed down", async () => {
+    let runs = 0;
+    const restless = controller(ConfigMap, {
+      labels,
+      owns: { secret: Secret },
+      async reconcile(_object, ctx) {
+        await ctx.own.secret.apply({ stringData: { run: String(++runs) } });
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [restless] });
+    await parent(c.client);
+    await c.advance(60_000);
+    expect(runs).toBeGreaterThan(100);
+    expect(runs).toBeLessThan(165);
+    await expect(c.converges({ withinMs: 300_000 })).rejects.toThrow(/nothing came to rest.*last writes/s);
+  });
+
   test("tells why it runs: all causes since the last time", async () => {
     const causes: string[][] = [];
     const curious = controller(ConfigMap, {
