@@ -183,6 +183,18 @@ export const objectMetaType: TypeRef = structType({
 
 const zeros = new WeakMap<TypeRef, JsonObject>();
 
+/** Required fields that are absent rather than null before the first write, against the rule. */
+const requiredButOmitted: Readonly<Record<string, readonly string[]>> = {
+  "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec": [
+    "policyName",
+    "validationActions",
+  ],
+  "io.k8s.api.coordination.v1alpha2.LeaseCandidateSpec": ["strategy"],
+  "io.k8s.api.coordination.v1beta1.LeaseCandidateSpec": ["strategy"],
+  "io.k8s.api.networking.v1.IPAddressSpec": ["parentRef"],
+  "io.k8s.api.networking.v1beta1.IPAddressSpec": ["parentRef"],
+};
+
 /**
  * What an object of this type looks like before anyone wrote to it, in the API server's memory: nested
  * objects that are always there are empty rather than absent, required lists and references are null.
@@ -199,8 +211,10 @@ export function zeroObject(type: TypeRef): JsonObject {
 
 function makeZero(type: TypeRef): JsonObject {
   const out: JsonObject = {};
+  const omitted = requiredButOmitted[type.name ?? ""] ?? [];
   for (const [name, field] of type.atom.map?.fields ?? []) {
     const { default: value, required } = field;
+    if (omitted.includes(name)) continue;
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       out[name] = makeZero(field.type);
     else if (value === 0 || value === "" || value === false) out[name] = value;
