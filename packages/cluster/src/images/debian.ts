@@ -118,7 +118,12 @@ export async function ensurePackageLists(options: DebianOptions = {}): Promise<v
 /** Unpacks packages into `root`, following the root's own directory symlinks (`/bin` → `usr/bin`). */
 export async function unpackPackages(packages: readonly DebianPackage[], root: string): Promise<void> {
   const skipped = ["doc", "man", "info", "locale", "lintian", "bash-completion", "doc-base", "bug"];
-  const exclude = skipped.map((name) => `--exclude=./usr/share/${name}/*`);
+  // `/var/run` and `/var/lock` are absolute links in Debian, and tar would follow them to the machine's own.
+  const exclude = [
+    "--exclude=./var/run",
+    "--exclude=./var/lock",
+    ...skipped.map((name) => `--exclude=./usr/share/${name}/*`),
+  ];
   for (const { file } of packages) {
     await pipeCommands(
       ["dpkg-deb", "--fsys-tarfile", file],

@@ -19,7 +19,7 @@ import { ImageError } from "./errors.ts";
 import type { ImageOrigin, ResolvedImage } from "./image.ts";
 import { copyProgram } from "./machine-program.ts";
 import { makeOnce } from "./once.ts";
-import { basePackages, configOf, type Recipe, recipes, scriptDependencies } from "./recipes.ts";
+import { basePackages, baseRevision, configOf, type Recipe, recipes, scriptDependencies } from "./recipes.ts";
 import {
   formatImageReference,
   type ImageReference,
@@ -264,7 +264,10 @@ export class MadeImages {
   }
 
   async #base(): Promise<string> {
-    const key = createHash("sha256").update(basePackages.join(" ")).digest("hex").slice(0, 12);
+    const key = createHash("sha256")
+      .update([baseRevision, ...basePackages].join(" "))
+      .digest("hex")
+      .slice(0, 12);
     const home = join(this.#home(), "base", key);
     await makeOnce(home, async (directory) => {
       await mkdir(join(directory, "rootfs"));
@@ -321,11 +324,18 @@ const machineCommands = [
 
 /** Changes whenever the recipe does, so that an old result is not taken for a new one. */
 function fingerprint(recipe: Recipe): string {
+  const { revision, packages, programs, accounts, base } = recipe;
   const content = [
-    ...[recipe.packages, recipe.programs, recipe.accounts, recipe.base].map((part) => JSON.stringify(part)),
-    ...[JSON.stringify(recipe.config("0")), String(recipe.finish), basePackages.join(" ")],
+    revision,
+    packages,
+    programs,
+    accounts,
+    base,
+    recipe.config("0"),
+    baseRevision,
+    basePackages,
   ];
-  return createHash("sha256").update(content.join("\n")).digest("hex").slice(0, 8);
+  return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 8);
 }
 
 function fits(recipe: Recipe, reference: ImageReference, { version }: Candidate): boolean {

@@ -23,6 +23,8 @@ export interface MachineProgram {
 
 export interface Recipe {
   readonly name: string;
+  /** Raised whenever `finish` makes something else of the same packages: results of older ones are not reused. */
+  readonly revision: number;
   /** Repositories in full form, as `docker.io/library/redis`. */
   readonly repositories: readonly string[];
   readonly packages: readonly string[];
@@ -74,6 +76,7 @@ const node: Account = { name: "node", uid: 1000, gid: 1000, home: "/home/node" }
 export const recipes: readonly Recipe[] = [
   {
     name: "etcd",
+    revision: 1,
     repositories: [
       "gcr.io/etcd-development/etcd",
       "quay.io/coreos/etcd",
@@ -100,6 +103,7 @@ export const recipes: readonly Recipe[] = [
   },
   {
     name: "redis",
+    revision: 1,
     repositories: library("redis"),
     packages: ["redis-server", "redis-tools", "redis-sentinel"],
     versionPackage: "redis-server",
@@ -128,6 +132,7 @@ export const recipes: readonly Recipe[] = [
   },
   {
     name: "memcached",
+    revision: 1,
     repositories: library("memcached"),
     packages: ["memcached"],
     versionPackage: "memcached",
@@ -148,6 +153,7 @@ export const recipes: readonly Recipe[] = [
   },
   {
     name: "postgres",
+    revision: 1,
     repositories: library("postgres"),
     packages: ["postgresql", "postgresql-client"],
     versionPackage: /^postgresql-\d+$/,
@@ -178,7 +184,7 @@ export const recipes: readonly Recipe[] = [
     async finish(root) {
       await root.directory("var/lib/postgresql", 0o777, postgres);
       await root.directory("var/lib/postgresql/data", 0o777, postgres);
-      await root.directory("var/run/postgresql", 0o3777, postgres);
+      await root.directory("run/postgresql", 0o3777, postgres);
       await root.directory("docker-entrypoint-initdb.d");
       // Compiling queries needs a hundred megabytes of LLVM that we leave out; without this file it stays off.
       await root.remove(/^usr\/lib\/postgresql\/\d+\/lib\/llvmjit/);
@@ -187,6 +193,7 @@ export const recipes: readonly Recipe[] = [
   },
   {
     name: "nginx",
+    revision: 1,
     repositories: library("nginx"),
     packages: ["nginx"],
     versionPackage: "nginx",
@@ -214,6 +221,7 @@ export const recipes: readonly Recipe[] = [
   },
   {
     name: "node",
+    revision: 1,
     repositories: library("node"),
     packages: ["libstdc++6", "libatomic1"],
     versionPackage: "",
@@ -232,6 +240,7 @@ export const recipes: readonly Recipe[] = [
   },
   {
     name: "busybox",
+    revision: 1,
     repositories: library("busybox"),
     packages: ["busybox-static"],
     versionPackage: "busybox-static",
@@ -242,6 +251,7 @@ export const recipes: readonly Recipe[] = [
   },
   {
     name: "debian",
+    revision: 1,
     repositories: [...library("debian"), ...library("ubuntu")],
     packages: [],
     versionPackage: "base-files",
@@ -251,6 +261,7 @@ export const recipes: readonly Recipe[] = [
   },
   {
     name: "pause",
+    revision: 1,
     repositories: [
       "registry.k8s.io/pause",
       "k8s.gcr.io/pause",
@@ -268,6 +279,9 @@ export const recipes: readonly Recipe[] = [
     },
   },
 ];
+
+/** Raised whenever the base system is put together differently. */
+export const baseRevision = 1;
 
 /** The packages under every Debian-made image but the smallest. */
 export const basePackages: readonly string[] = [

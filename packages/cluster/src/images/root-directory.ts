@@ -1,7 +1,9 @@
 /** Small edits of a root file system that is being made. */
 import { existsSync } from "node:fs";
 import { chmod, chown, lstat, mkdir, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join, posix } from "node:path";
+import { ImageError } from "./errors.ts";
+import { locate } from "./root-path.ts";
 
 export interface Account {
   readonly name: string;
@@ -10,6 +12,7 @@ export interface Account {
   readonly home?: string;
 }
 
+/** Links inside the root are followed as a container would: an absolute one never leads to the machine's files. */
 export class RootDirectory {
   readonly path: string;
 
@@ -18,7 +21,7 @@ export class RootDirectory {
   }
 
   async write(path: string, content: string, mode = 0o644): Promise<void> {
-    const target = join(this.path, path);
+    const target = await this.#entry(path);
     await mkdir(dirname(target), { recursive: true });
     // A hard link into another image must not be written through.
     await rm(target, { force: true });
@@ -27,7 +30,7 @@ export class RootDirectory {
   }
 
   async directory(path: string, mode = 0o755, owner?: Account): Promise<void> {
-    const target = join(this.path, path);
+    const target = await this.#follow(path);
     await mkdir(target, { recursive: true });
     await chmod(target, mode);
     if (owner !== undefined && process.getuid?.() === 0) await chown(target, owner.uid, owner.gid);
@@ -35,7 +38,7 @@ export class RootDirectory {
 
   /** Makes `path` a symbolic link, replacing a file but never a directory. */
   async link(path: string, to: string): Promise<void> {
-    const target = join(this.path, path);
+    const target = await this.#entry(path);
     const present = await lstat(target).catch(() => undefined);
     if (present?.isDirectory()) return;
     await mkdir(dirname(target), { recursive: true });
@@ -72,5 +75,17 @@ export class RootDirectory {
       "etc/group",
       accounts.map(({ name, gid }) => `${name}:x:${gid}:`),
     );
+  }
+
+  /** Where a path really is, its last part followed too. */
+  async #follow(path: string): Promise<string> {
+    const found = await locate({ rootfs: this.path, mounts: [] }, posix.join("/", path));
+    if (found === undefined) throw new ImageError("BadArchive", `${path} leads in circles`);
+    return found;
+  }
+
+  /** The same, but the last part stays what it is: it is about to be replaced. */
+  async #entry(path: string): Promise<string> {
+    return join(await this.#follow(posix.dirname(posix.join("/", path))), basename(path));
   }
 }

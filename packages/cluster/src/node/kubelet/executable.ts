@@ -1,7 +1,7 @@
 /** Looks for a command inside a container's future root, to say early and clearly when there is none. */
 import { stat } from "node:fs/promises";
 import { posix } from "node:path";
-import { locate, type RootView } from "../runtime/root-path.ts";
+import { locate, type RootView } from "../../images/root-path.ts";
 
 export type ExecutableProblem = "not found" | "is a directory" | "permission denied";
 

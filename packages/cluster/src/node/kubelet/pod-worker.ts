@@ -4,7 +4,7 @@
  * States: `living` (containers are started and restarted) → `stopping` (deleted, over, or past its deadline:
  * containers are being stopped) → `stopped` (no process is left; the object may still exist) → `forgotten`.
  */
-import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Cancel, formatDuration, parseTime } from "@keelson/core";
 import type { Container, PodStatus } from "@keelson/core/kinds";
@@ -558,19 +558,22 @@ export class PodWorker {
     }
     await this.#takeDown();
     this.#state = "stopped";
+    this.#save();
     this.wake();
   }
 
+  /** Nothing runs any more. What cannot be removed is reported and left to the next start of the node. */
   async #takeDown(): Promise<void> {
-    const sandbox = this.#sandbox;
-    if (sandbox === undefined) return;
-    await sandbox.remove();
-    await this.#volumes.teardown();
-    if (this.#address !== undefined && !this.#pod.spec.hostNetwork)
+    try {
+      await this.#sandbox?.remove();
+      await this.#volumes.teardown();
+    } catch (error) {
+      this.#services.log(`pod ${this.#name()}: cannot clean up: ${messageOf(error)}`);
+    }
+    if (this.#sandbox !== undefined && this.#address !== undefined && !this.#pod.spec.hostNetwork) {
       this.#services.addresses.release(this.#address);
+    }
     this.#sandbox = undefined;
-    await mkdir(this.#directory, { recursive: true });
-    this.#save();
   }
 
   /** No process is left: the last status first, then, if the pod is being deleted, the object. */

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
+import { resolveInside } from "../../images/root-path.ts";
 import { NodeError } from "../errors.ts";
 import type { IdMode } from "../namespace/id-map.ts";
 import type { UserSwitcher } from "./bubblewrap.ts";
@@ -22,7 +23,6 @@ import {
   prepareNodeNetwork,
   removePodNamespace,
 } from "./pod-namespace.ts";
-import { resolveInside } from "./root-path.ts";
 import { type ContainerTools, startContainer } from "./sandbox-container.ts";
 import { quote, runScript } from "./shell.ts";
 import { syscallFilter } from "./syscall-filter.ts";

@@ -96,7 +96,7 @@ export class PodVolumes {
         { code: "MountFailed", doing: "unmount a pod's volumes" },
       );
     }
-    await rm(this.#options.directory, { recursive: true, force: true });
+    await rm(join(this.#options.directory, "volumes"), { recursive: true, force: true });
   }
 
   async #prepareOne(volume: Volume, pod: StoredPod): Promise<string> {

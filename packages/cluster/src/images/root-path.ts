@@ -1,11 +1,11 @@
-/** Paths as a container sees them: links are followed within its root, never out of it. */
+/** Paths as a container sees them: links are followed within its root, never out of it into the machine's. */
 import { lstat, readlink } from "node:fs/promises";
 import { join, posix } from "node:path";
-import type { ContainerMount } from "./container-runtime.ts";
 
 export interface RootView {
   readonly rootfs: string;
-  readonly mounts: readonly ContainerMount[];
+  /** What hides parts of the root; targets are absolute paths without links. */
+  readonly mounts: readonly { readonly source: string; readonly target: string }[];
 }
 
 const maxLinks = 40;
