@@ -4,17 +4,12 @@
  * One function a grammar rule. A syntax error ends the parse; what the user is told about it is worked out
  * by syntax-errors.ts, which reads the tokens again the way the API server's own parser does.
  */
-import {
-  accumulatorName,
-  type ComprehensionExpr,
-  type Expr,
-  type MapEntry,
-  type StructField,
-} from "./ast.ts";
+import type { Expr, MapEntry, StructField } from "./ast.ts";
 import { CelError, CelIssues } from "./errors.ts";
 import { lex, type Token, type TokenKind } from "./lexer.ts";
 import { parseBytesText, parseIntText, parseStringText, parseUintText } from "./literals.ts";
-import { type Macro, type MacroBuilder, macroKey } from "./macro.ts";
+import { type Macro, macroKey } from "./macro.ts";
+import { callNode, MacroFailure, NodeFactory } from "./node-factory.ts";
 import { type Location, noLocation, Source } from "./source.ts";
 import { explainSyntaxErrors } from "./syntax-errors.ts";
 import { type CelValue, Double, Uint } from "./values.ts";
@@ -101,15 +96,6 @@ class DepthExceeded extends CelError {
   }
 }
 
-class MacroFailure extends CelError {
-  readonly id: number;
-
-  constructor(id: number, message: string) {
-    super("syntax", message);
-    this.id = id;
-  }
-}
-
 class Parser {
   readonly #source: Source;
   readonly #tokens: readonly Token[];
@@ -117,8 +103,7 @@ class Parser {
   readonly #macros: ReadonlyMap<string, Macro>;
   readonly #options: ParseOptions;
   readonly #maxDepth: number;
-  /** The offset of each node, by id. */
-  readonly #offsets: number[] = [0];
+  readonly #nodes = new NodeFactory();
   /** How deep each grammar rule is nested right now. */
   readonly #ruleDepth = { expr: 0, relation: 0, calc: 0 };
   /** How deep the tree below a node is, counting what the language counts. Only kept for long expressions. */
@@ -142,9 +127,9 @@ class Parser {
   }
 
   result(expr: Expr): ParsedExpr {
-    const offsets = this.#offsets;
+    const nodes = this.#nodes;
     const source = this.#source;
-    return { source, expr, location: (id) => source.location(offsets[id] ?? 0) };
+    return { source, expr, location: (id) => source.location(nodes.offset(id)) };
   }
 
   #expr(): Expr {
@@ -472,92 +457,18 @@ class Parser {
   #expand(id: number, fn: string, target: Expr | undefined, args: readonly Expr[]): Expr | undefined {
     const macro = this.#macros.get(macroKey(fn, args.length, target !== undefined));
     if (macro === undefined) return undefined;
-    const offset = this.#offsets[id] ?? 0;
+    const offset = this.#nodes.offset(id);
     const missing: Expr = target ?? { kind: "missing", id };
     try {
-      return macro.expand(this.#builder(offset), missing, args);
+      return macro.expand(this.#nodes.macroBuilder(offset), missing, args);
     } catch (error) {
       if (!(error instanceof MacroFailure)) throw error;
-      return this.#reject(this.#offsets[error.id] ?? offset, error.message);
-    }
-  }
-
-  #builder(offset: number): MacroBuilder {
-    const id = () => this.#id(offset);
-    return {
-      literal: (value) => ({ kind: "literal", id: id(), value }),
-      ident: (name) => ({ kind: "ident", id: id(), name }),
-      accumulator: () => ({ kind: "ident", id: id(), name: accumulatorName }),
-      call: (fn, ...args) => this.#call(id(), fn, args),
-      memberCall: (fn, target, ...args) => ({ kind: "call", id: id(), fn, target, args }),
-      presence: (operand, field) => ({ kind: "select", id: id(), operand, field, testOnly: true }),
-      list: (...elements) => ({ kind: "list", id: id(), elements, optional: [] }),
-      map: (...entries) => ({ kind: "map", id: id(), entries }),
-      comprehension: (parts: Omit<ComprehensionExpr, "id" | "kind">) => ({
-        kind: "comprehension",
-        id: id(),
-        ...parts,
-      }),
-      copy: (expr) => this.#copy(expr),
-      fail: (at, message) => {
-        throw new MacroFailure(at.id, message);
-      },
-    };
-  }
-
-  #copy(expr: Expr): Expr {
-    const id = this.#id(this.#offsets[expr.id] ?? 0);
-    const again = (child: Expr): Expr => this.#copy(child);
-    switch (expr.kind) {
-      case "select":
-        return { ...expr, id, operand: again(expr.operand) };
-      case "call":
-        return {
-          ...expr,
-          id,
-          target: expr.target === undefined ? undefined : again(expr.target),
-          args: expr.args.map(again),
-        };
-      case "list":
-        return { ...expr, id, elements: expr.elements.map(again) };
-      case "map":
-        return {
-          ...expr,
-          id,
-          entries: expr.entries.map((entry) => ({
-            ...entry,
-            id: this.#id(this.#offsets[entry.id] ?? 0),
-            key: again(entry.key),
-            value: again(entry.value),
-          })),
-        };
-      case "struct":
-        return {
-          ...expr,
-          id,
-          fields: expr.fields.map((field) => ({
-            ...field,
-            id: this.#id(this.#offsets[field.id] ?? 0),
-            value: again(field.value),
-          })),
-        };
-      case "comprehension":
-        return {
-          ...expr,
-          id,
-          range: again(expr.range),
-          accuInit: again(expr.accuInit),
-          condition: again(expr.condition),
-          step: again(expr.step),
-          result: again(expr.result),
-        };
-      default:
-        return { ...expr, id };
+      return this.#reject(this.#nodes.offset(error.id), error.message);
     }
   }
 
   #call(id: number, fn: string, args: readonly Expr[]): Expr {
-    return { kind: "call", id, fn, target: undefined, args };
+    return callNode(id, fn, args);
   }
 
   #literal(start: number, value: CelValue): Expr {
@@ -596,7 +507,7 @@ class Parser {
   }
 
   #id(offset: number): number {
-    return this.#offsets.push(offset) - 1;
+    return this.#nodes.id(offset);
   }
 
   #peek(): Token {

@@ -1,4 +1,5 @@
 /** An expression's text: offsets count code points, as the language does, not UTF-16 units. */
+import { byteLength } from "../names.ts";
 
 /** Lines count from 1, columns from 0; line -1 stands for no place at all. */
 export interface Location {
@@ -73,6 +74,6 @@ export class Source {
     if (start === undefined || this.points.length === 0) return undefined;
     const next = this.#lineStarts[line];
     const text = this.slice(start, next === undefined ? this.points.length : next - 1);
-    return Buffer.byteLength(text) > maxSnippetBytes ? undefined : text.replaceAll("\t", " ");
+    return byteLength(text) > maxSnippetBytes ? undefined : text.replaceAll("\t", " ");
   }
 }

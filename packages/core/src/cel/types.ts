@@ -26,8 +26,6 @@ export interface CelType {
   /** The name at run time: `google.protobuf.Timestamp`, `list`, an object's name, a parameter's letter. */
   readonly name: string;
   readonly params: readonly CelType[];
-  /** A nullable primitive, as protobuf's wrappers are. */
-  readonly nullable?: boolean;
   /** What `==` may cost, from the right side's size, for types that are not compared by reading them through. */
   readonly equalityCost?: (right: SizeRange | undefined) => CostRange;
 }
@@ -92,11 +90,6 @@ export function paramType(name: string): CelType {
   return { kind: "param", name, params: [] };
 }
 
-/** A primitive that may also be null. */
-export function wrapperType(of: CelType): CelType {
-  return { ...of, nullable: true };
-}
-
 export function isOptionalType(type: CelType): boolean {
   return type.kind === "opaque" && type.name === "optional_type";
 }
@@ -109,7 +102,6 @@ export function isDynOrError(type: CelType): boolean {
 export function sameType(a: CelType, b: CelType): boolean {
   if (a === b) return true;
   if (a.kind !== b.kind || a.name !== b.name || a.params.length !== b.params.length) return false;
-  if ((a.nullable ?? false) !== (b.nullable ?? false)) return false;
   return a.params.every((param, i) => sameType(param, b.params[i] as CelType));
 }
 
@@ -125,7 +117,6 @@ const spelled: Partial<Record<TypeKind, string>> = {
 export function formatType(type: CelType): string {
   const short = spelled[type.kind];
   if (short !== undefined) return short;
-  if (type.nullable) return `wrapper(${type.name})`;
   if (type.params.length === 0) return type.name;
   return `${type.name}(${type.params.map(formatType).join(", ")})`;
 }

@@ -120,7 +120,7 @@ function isNullable(type: CelType): boolean {
     case "timestamp":
       return true;
     default:
-      return type.nullable ?? false;
+      return false;
   }
 }
 

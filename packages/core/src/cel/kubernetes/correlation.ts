@@ -1,5 +1,5 @@
 /** Pairs every value of an update with the value it replaces, as far as that can be told. */
-import { isDeepStrictEqual } from "node:util";
+import { deepEqual } from "../../json.ts";
 import type { RuleSchema } from "./types.ts";
 
 type JsonRecord = Readonly<Record<string, unknown>>;
@@ -66,7 +66,7 @@ export class Correlation {
   }
 
   get unchanged(): boolean {
-    this.#equal ??= isDeepStrictEqual(this.#value, this.#old);
+    this.#equal ??= deepEqual(this.#value, this.#old);
     return this.#equal;
   }
 

@@ -1,4 +1,5 @@
 /** What a structural schema means to an expression: types of fields, and bounds on their sizes. */
+import { byteLength } from "../../names.ts";
 import type { CostNode, SizeRange } from "../cost.ts";
 import type { ObjectDecl } from "../environment.ts";
 import { type CelType, listType, mapType, objectType, types } from "../types.ts";
@@ -95,7 +96,7 @@ function objectDecl(schema: RuleSchema, name: string): DeclType {
     if (field === undefined) continue;
     if (escaped !== undefined) fields.set(escaped, field);
     if (required.has(property) && value.default === undefined) {
-      minBytes += Buffer.byteLength(property) + field.minBytes + 4;
+      minBytes += byteLength(property) + field.minBytes + 4;
     }
   }
   return { ...simple(objectType(name), minBytes), fields };
@@ -125,10 +126,7 @@ function stringDecl(schema: RuleSchema): DeclType {
 function maxStringLength(schema: RuleSchema, longest: number): number {
   if (schema.maxLength !== undefined) return Math.max(0, schema.maxLength) * 4;
   if (schema.enum === undefined || schema.enum.length === 0) return longest;
-  return Math.max(
-    0,
-    ...schema.enum.map((value) => (typeof value === "string" ? Buffer.byteLength(value) : 0)),
-  );
+  return Math.max(0, ...schema.enum.map((value) => (typeof value === "string" ? byteLength(value) : 0)));
 }
 
 const string: RuleSchema = { type: "string" };

@@ -1,6 +1,5 @@
 /** JSON data as an expression sees it through its schema. Nothing is copied: values are read when asked for. */
-import { isDeepStrictEqual } from "node:util";
-import { isRawNumber } from "../../json.ts";
+import { deepEqual, isRawNumber } from "../../json.ts";
 import { equal, noSuchOverload } from "../compare.ts";
 import { effort } from "../effort.ts";
 import { intFromBigInt, isInt64 } from "../numbers.ts";
@@ -137,7 +136,7 @@ class Preserved extends Opaque {
   }
 
   equals(other: CelValue): boolean {
-    return other instanceof Preserved && isDeepStrictEqual(this.#json, other.#json);
+    return other instanceof Preserved && deepEqual(this.#json, other.#json);
   }
 }
 
@@ -258,7 +257,7 @@ export class JsonMap extends CelMap {
   /** Compares what the schema does not describe. */
   #sameRaw(other: CelMap, name: string): boolean | Fault {
     if (!(other instanceof JsonMap)) return noSuchOverload;
-    return !Object.hasOwn(other.json, name) || isDeepStrictEqual(this.json[name], other.json[name]);
+    return !Object.hasOwn(other.json, name) || deepEqual(this.json[name], other.json[name]);
   }
 }
 

@@ -1,5 +1,7 @@
 /** Runs the rules of a schema on an object, in the order and with the words of the API server. */
+
 import { goQuote } from "../../go-quote.ts";
+import { byteLength } from "../../names.ts";
 import type { JsonValue } from "../../object.ts";
 import type { Program } from "../program.ts";
 import { type CelValue, Fault, Optional } from "../values.ts";
@@ -44,6 +46,26 @@ function hasRules(schema: RuleSchema): boolean {
   if (schema.items !== undefined && hasRules(schema.items)) return true;
   if (typeof schema.additionalProperties === "object" && hasRules(schema.additionalProperties)) return true;
   return Object.values(schema.properties ?? {}).some(hasRules);
+}
+
+const known = new WeakMap<RuleSchema, boolean>();
+
+/** Whether building a node can find rules; most of a large schema has none and is not looked at further. */
+function mayHaveRules(schema: RuleSchema): boolean {
+  let answer = known.get(schema);
+  if (answer === undefined) {
+    answer = hasRules(schema) || partsOf(schema).some(mayHaveRules);
+    known.set(schema, answer);
+  }
+  return answer;
+}
+
+function partsOf(schema: RuleSchema): RuleSchema[] {
+  const { items, additionalProperties, properties = {}, allOf = [] } = schema;
+  const parts = [...Object.values(properties), ...allOf];
+  if (items !== undefined) parts.push(items);
+  if (typeof additionalProperties === "object") parts.push(additionalProperties);
+  return parts;
 }
 
 /** `rules` holds the rules, `schema` the types: inside `allOf` they are not the same. */
@@ -107,7 +129,7 @@ function buildProperties(
   const nodes = new Map<string, RuleNode>();
   for (const [name, property] of Object.entries(rules.properties ?? {})) {
     const target = schema.properties?.[name];
-    if (target === undefined) continue;
+    if (target === undefined || !mayHaveRules(property)) continue;
     const escaped = escapeName(name);
     // A field that expressions cannot see has no rules; one they cannot name may still have its own.
     if (escaped !== undefined && !decl?.fields?.has(escaped)) continue;
@@ -294,7 +316,7 @@ class Run {
     this.budget -= cost;
     if (typeof value !== "string") return {};
     const text = value.trim();
-    const usable = text !== "" && !text.includes("\n") && Buffer.byteLength(text) <= maxMessageBytes;
+    const usable = text !== "" && !text.includes("\n") && byteLength(text) <= maxMessageBytes;
     return usable ? { text } : {};
   }
 

@@ -1,4 +1,5 @@
 /** Cost rules that several list functions share. */
+import { byteLength } from "../../names.ts";
 import { type CostNode, fixed, plus, scale, stringTraversalFactor, times } from "../cost.ts";
 import { effort } from "../effort.ts";
 import type { CostModel } from "../functions.ts";
@@ -18,7 +19,7 @@ export function elementOf(list: CostNode): CostNode | undefined {
 
 /** Reading a whole tree of values once. */
 export function treeCost(value: CelValue): number {
-  if (typeof value === "string") return Math.trunc(Buffer.byteLength(value) * stringTraversalFactor);
+  if (typeof value === "string") return Math.trunc(byteLength(value) * stringTraversalFactor);
   if (value instanceof Uint8Array) return Math.trunc(value.length * stringTraversalFactor);
   let cost = 0;
   if (value instanceof CelList) {

@@ -1,4 +1,5 @@
 /** The string functions beyond the standard ones: charAt, split, join, format and the rest. */
+import { byteLength } from "../../names.ts";
 import { codePointLength, codePoints, joinPoints } from "../code-points.ts";
 import { noSuchOverload } from "../compare.ts";
 import {
@@ -59,7 +60,7 @@ function lastIndexOf([text, part, from]: Args): CelValue {
   if (typeof text !== "string" || typeof part !== "string") return noSuchOverload;
   const [haystack, needle] = [codePoints(text), codePoints(part)];
   if (part === "") return from ?? haystack.length;
-  if (from === undefined && Buffer.byteLength(text) < Buffer.byteLength(part)) return -1;
+  if (from === undefined && byteLength(text) < byteLength(part)) return -1;
   const start = from === undefined ? haystack.length - 1 : Number(from);
   if (start < 0) return outOfRange(from ?? start);
   if (start >= haystack.length) return -1;
