@@ -1,4 +1,5 @@
 /** The engine under every controller: changes become keys, keys become runs, failed runs come again. */
+import { isConflict } from "@keelson/client";
 import type { Cancel, Clock, Random, Stored } from "@keelson/core";
 import type { Cause, Logger } from "./context.ts";
 import { RuntimeError } from "./errors.ts";
@@ -207,7 +208,9 @@ export class Loop {
   #retry(item: WorkItem<Cause>, error: unknown): void {
     if (this.#stop.signal.aborted) return;
     const delay = this.queue.retry(item.key, { type: "retry" }, retryAfterOf(error));
-    this.#services.log.warn("the reconcile failed and will be tried again", {
+    // Losing a race to another writer is part of the game; losing it twice in a row is worth a line.
+    const level = isConflict(error) && item.failures === 0 ? "debug" : "warn";
+    this.#services.log[level]("the reconcile failed and will be tried again", {
       key: item.key,
       failures: item.failures + 1,
       retryInMs: Math.round(delay),

@@ -1,4 +1,8 @@
 /** The lease in its own thread, against a server of its own process: nothing here can run under virtual time. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { ConfigMap } from "@keelson/core/kinds";
 import { locateKubernetes } from "@keelson/reference/locate";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { leaseTimings } from "../src/lease.ts";
@@ -20,17 +24,16 @@ function block(ms: number): void {
   while (performance.now() < until);
 }
 
-describe.skipIf("missing" in reference)("a lease in its own thread", () => {
-  let server: ApiServerUnderTest;
-  beforeAll(async () => {
-    server = await (
-      servers.find(({ name }) => name === "kube-apiserver") as (typeof servers)[number]
-    ).start();
-  });
-  afterAll(async () => {
-    await server?.[Symbol.asyncDispose]();
-  });
+let server: ApiServerUnderTest;
+beforeAll(async () => {
+  if ("missing" in reference) return;
+  server = await (servers.find(({ name }) => name === "kube-apiserver") as (typeof servers)[number]).start();
+});
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+});
 
+describe.skipIf("missing" in reference)("a lease in its own thread", () => {
   const thread = (name: string, identity: string, hangMs = 60_000) =>
     new LeaseThread(
       {
@@ -70,5 +73,44 @@ describe.skipIf("missing" in reference)("a lease in its own thread", () => {
     expect((await a.lost).code).toBe("LeaseLost");
     await a.stop();
     await b.stop();
+  });
+});
+
+describe.skipIf("missing" in reference)("operators in processes of their own", () => {
+  const script = fileURLToPath(new URL("./operator-process.ts", import.meta.url));
+  const start = (identity: string) =>
+    spawn(
+      process.execPath,
+      ["--conditions=keelson-source", script, "elected", server.kubeconfig as string, identity],
+      {
+        stdio: "ignore",
+      },
+    );
+  let counter = 0;
+  const signed = async () => {
+    const ref = { namespace: "default", name: `sign-${++counter}` };
+    await server.client.kind(ConfigMap).create({ metadata: { ...ref, labels: { sign: "please" } } });
+    return await eventually(async () => {
+      const { data } = await server.client.kind(ConfigMap).get(ref);
+      expect(data?.["signed"]).toBeDefined();
+      return data?.["signed"];
+    }, 20_000);
+  };
+
+  test("hand over at once on SIGTERM, and within the lease after SIGKILL", async () => {
+    await using processes = new AsyncDisposableStack();
+    const operators = new Map(["a", "b", "c"].map((identity) => [identity, start(identity)]));
+    processes.defer(() => {
+      for (const child of operators.values()) child.kill("SIGKILL");
+    });
+    const first = (await signed()) as string;
+    const leaving = operators.get(first);
+    leaving?.kill("SIGTERM");
+    expect(await once(leaving as ChildProcess, "exit")).toEqual([0, null]);
+    const second = (await signed()) as string;
+    expect(second).not.toBe(first);
+    operators.get(second)?.kill("SIGKILL");
+    const third = (await signed()) as string;
+    expect([first, second]).not.toContain(third);
   });
 });

@@ -1,9 +1,11 @@
-/** An operator in a process of its own, for tests of its end. */
+/** An operator in a process of its own, for tests of its life and its end. */
 import { createClient } from "@keelson/client";
 import { apiServer } from "@keelson/cluster/apiserver";
 import { dynamicKind } from "@keelson/core";
 import { ConfigMap } from "@keelson/core/kinds";
-import { operator, rawController, watch } from "@keelson/runtime";
+import { allow, operator, rawController, watch } from "@keelson/runtime";
+
+const [mode = "runs", kubeconfig = "", identity = ""] = process.argv.slice(2);
 
 const missing = dynamicKind({
   group: "nowhere.io",
@@ -12,10 +14,38 @@ const missing = dynamicKind({
   resource: "missings",
   scope: "Namespaced",
 });
-const server = await apiServer();
-const controller = rawController({
-  name: "test",
-  watches: { objects: watch(process.argv[2] === "missing-kind" ? missing : ConfigMap) },
-  reconcile: async () => {},
-});
-await operator({ controllers: [controller], client: createClient({ http: server.http }) }).run();
+
+if (mode === "elected") {
+  // Writes its name on every ConfigMap that asks for it.
+  const signer = rawController({
+    name: "signer",
+    watches: { configs: watch(ConfigMap, { labels: "sign=please" }) },
+    writes: [allow(ConfigMap, ["patch"])],
+    async reconcile(key, ctx) {
+      const config = ctx.caches.configs.get(key);
+      if (!config || config.data?.["signed"]) return;
+      await ctx
+        .kind(ConfigMap)
+        .patch(config.metadata, { type: "merge", body: { data: { signed: identity } } });
+    },
+  });
+  await operator({
+    controllers: [signer],
+    client: { kubeconfig },
+    leaderElection: {
+      identity,
+      leaseMs: 3_000,
+      renewDeadlineMs: 1_800,
+      renewEveryMs: 400,
+      writeTimeoutMs: 1_000,
+    },
+  }).run();
+} else {
+  const server = await apiServer();
+  const controller = rawController({
+    name: "test",
+    watches: { objects: watch(mode === "missing-kind" ? missing : ConfigMap) },
+    reconcile: async () => {},
+  });
+  await operator({ controllers: [controller], client: createClient({ http: server.http }) }).run();
+}
