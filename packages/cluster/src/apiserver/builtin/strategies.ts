@@ -15,7 +15,8 @@ const namespaces: Strategy = {
   },
   prepareForCreate(draft) {
     // A generated name is known only now.
-    draft.metadata.labels = { ...draft.metadata.labels, [namespaceLabel]: draft.metadata.name };
+    const { name, labels } = draft.metadata;
+    if (name) draft.metadata.labels = { ...labels, [namespaceLabel]: name };
     const spec = (draft.spec ?? {}) as JsonObject;
     const finalizers = (spec.finalizers as string[] | undefined) ?? [];
     if (!finalizers.includes("kubernetes"))
