@@ -7,6 +7,7 @@ import {
   groupKind,
   type JsonObject,
   type JsonValue,
+  type ObjectRef,
   type OwnerReference,
   objectKey,
   parseApiVersion,
@@ -82,7 +83,7 @@ export class Applier {
     check();
     const slot = controller.owns[id.slot] as Owned;
     const body = childBody(controller, owner, id, desired as never);
-    const seen = children.named(id.slot, body.metadata.name);
+    const seen = children.at(id.slot, objectKey(body));
     if (seen) {
       // It is on its way out: no state can be applied to it. The next one is made when it has gone.
       if (seen.metadata.deletionTimestamp !== undefined) return seen;
@@ -110,12 +111,12 @@ export class Applier {
     }
   }
 
-  async find(id: ChildId, name: string): Promise<Stored | undefined> {
-    const { controller, owner, client, signal, check } = this.#options;
+  /** Asks the server for a child; undefined when there is none, or when what is there is not ours. */
+  async find(id: ChildId, ref: ObjectRef): Promise<Stored | undefined> {
+    const { controller, client, signal, check } = this.#options;
     check();
     const slot = controller.owns[id.slot] as Owned;
-    const namespace = slot.kind.scope === "Cluster" ? undefined : owner.metadata.namespace;
-    const object = (await client.kind(slot.kind).find({ namespace, name }, { signal })) as Stored | undefined;
+    const object = (await client.kind(slot.kind).find(ref, { signal })) as Stored | undefined;
     return object && this.#standing(slot, id, object) === "ours" ? object : undefined;
   }
 
@@ -161,7 +162,7 @@ export class Applier {
       if (!isAlreadyExists(error)) throw error;
     }
     await this.delete(slot, seen);
-    const left = children.named(slotOf(body), body.metadata.name);
+    const left = children.at(slotOf(body), objectKey(body));
     if (left) return left;
     const live = await this.#find(slot, body);
     if (live) throw new RuntimeError("NotOurs", `${refusal.message}; and another took its place meanwhile`);

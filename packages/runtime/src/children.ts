@@ -6,6 +6,7 @@ import {
   apiVersionOf,
   groupKind,
   type JsonObject,
+  keyOf,
   type ObjectMeta,
   type OwnerReference,
   type Stored,
@@ -42,6 +43,18 @@ export function defaultName(owner: Stored, id: ChildId): string {
 /** The name under which a desired child is found. */
 export function childName(owner: Stored, id: ChildId, desired: { metadata?: ObjectMeta }): string {
   return desired.metadata?.name ?? defaultName(owner, id);
+}
+
+/** `namespace/name` under which a desired child is found. */
+export function childKey(
+  kind: AnyKind,
+  owner: Stored,
+  id: ChildId,
+  desired: { metadata?: ObjectMeta },
+): string {
+  const namespace =
+    kind.scope === "Cluster" ? undefined : (desired.metadata?.namespace ?? owner.metadata.namespace);
+  return keyOf({ namespace, name: childName(owner, id, desired) });
 }
 
 export function childBody(

@@ -1,8 +1,8 @@
 /** Makes a composition true: applies what should be, in order, and prunes what should not. */
-import { type AnyKind, groupKind, type Stored } from "@keelson/core";
+import { type AnyKind, groupKind, objectKey, type Stored } from "@keelson/core";
 import type { InventoryEntry } from "@keelson/schema";
 import type { Applier } from "./applier.ts";
-import { type ChildId, childName } from "./children.ts";
+import { type ChildId, childKey } from "./children.ts";
 import { type Composition, type Controller, keep, predecessors, slotOrder } from "./controller.ts";
 import type { Owned, Owns } from "./declaration.ts";
 import { RuntimeError } from "./errors.ts";
@@ -44,7 +44,7 @@ export async function realise(
     );
     for (const { id, desired } of wishes.get(slot) ?? []) {
       if (!desired) continue;
-      if (blockers.length > 0 && !children.named(slot, childName(owner, id, desired))) {
+      if (blockers.length > 0 && !children.at(slot, childKey(declared.kind, owner, id, desired))) {
         held.push(...blockers);
         continue;
       }
@@ -113,10 +113,10 @@ function refuseSameNames(
 ): void {
   const taken = new Map<string, string>();
   for (const [slot, list] of wishes) {
-    const kind = groupKind((controller.owns[slot] as Owned).kind);
+    const { kind } = controller.owns[slot] as Owned;
     for (const { id, desired } of list) {
       if (!desired) continue;
-      const name = `${kind} ${childName(owner, id, desired)}`;
+      const name = `${groupKind(kind)} ${childKey(kind, owner, id, desired)}`;
       const other = taken.get(name);
       if (other !== undefined) {
         throw new RuntimeError(
@@ -168,12 +168,12 @@ async function prune(
     if (declared.retired || absenceOf(declared) === "keep") continue;
     const wanted = wishes.get(slot) ?? [];
     if (wanted.some(({ id }) => id.key === keepAll)) continue;
-    const names = new Set(
-      wanted.flatMap(({ id, desired }) => (desired ? [childName(owner, id, desired)] : [])),
+    const keys = new Set(
+      wanted.flatMap(({ id, desired }) => (desired ? [childKey(declared.kind, owner, id, desired)] : [])),
     );
     const kept = new Set(wanted.filter(({ desired }) => !desired).map(({ id }) => id.key));
     for (const child of children.inSlot(slot)) {
-      if (names.has(child.metadata.name) || kept.has(keyOfChild(child))) continue;
+      if (keys.has(objectKey(child)) || kept.has(keyOfChild(child))) continue;
       if (child.metadata.deletionTimestamp === undefined) await applier.delete(declared, child);
     }
   }

@@ -1,7 +1,16 @@
 /** Builds what a reconcile is handed. */
-import type { AnyKind, Clock, JsonObject, JsonValue, Random, Stored } from "@keelson/core";
+import {
+  type AnyKind,
+  type Clock,
+  type JsonObject,
+  type JsonValue,
+  objectKey,
+  parseKey,
+  type Random,
+  type Stored,
+} from "@keelson/core";
 import type { Applier } from "./applier.ts";
-import { type ChildId, childName } from "./children.ts";
+import { type ChildId, childKey } from "./children.ts";
 import type { Connector } from "./connect.ts";
 import type { Cause, Context, Logger, ManyHandle, OneHandle } from "./context.ts";
 import type { Controller } from "./controller.ts";
@@ -120,8 +129,9 @@ function childVerbs({ object, children, applier, controller }: ReconcileContextO
   return {
     get: (id: ChildId) => children.get(id) as never,
     live: async (id: ChildId) => {
-      const name = children.get(id)?.metadata.name ?? childName(object, id, {});
-      return (await applier.find(id, name)) as never;
+      const seen = children.get(id);
+      const key = seen ? objectKey(seen) : childKey(declared.kind, object, id, {});
+      return (await applier.find(id, parseKey(key))) as never;
     },
     apply: async (id: ChildId, desired: object, request?: { force?: boolean }) => {
       if (declared.retired) {

@@ -1,6 +1,6 @@
 /** Runs one controller: from a key to an outcome, and from the outcome to the status. */
 import { deepEqual, groupKind, objectKey, type Random, type Stored } from "@keelson/core";
-import type { RuntimeStatus } from "@keelson/schema";
+import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
 import { AppliedRecords, Applier } from "./applier.ts";
 import { ownerLabelValue } from "./children.ts";
 import { inventoryOf, isOutcome, pruneRetired, realise } from "./composition.ts";
@@ -45,6 +45,8 @@ export class Reconciler implements LoopDefinition {
   readonly #memory = new StatusMemory();
   readonly #log: Logger;
   readonly #random: Random;
+  /** Children of unknown slots that were spoken of already. */
+  readonly #reported = new Set<string>();
 
   constructor(controller: Controller, services: Services) {
     this.#controller = controller;
@@ -228,7 +230,20 @@ export class Reconciler implements LoopDefinition {
   #inventory(object: Stored, children: OwnedChildren) {
     const recorded = (object as { status?: RuntimeStatus }).status?.inventory ?? [];
     const left = recorded.filter((entry) => !(entry.slot in this.#controller.owns));
+    for (const entry of left) this.#reportLeft(object, entry);
     return [...inventoryOf(this.#controller, children), ...left];
+  }
+
+  #reportLeft(object: Stored, { slot, kind, name, uid }: InventoryEntry): void {
+    if (this.#reported.has(uid)) return;
+    this.#reported.add(uid);
+    this.#event(
+      object,
+      "Warning",
+      "LeftBehind",
+      `${kind} ${name} was made by a release that had the slot "${slot}"; declare ${slot}: retired(${kind}) to have ` +
+        "it deleted, or delete it yourself",
+    );
   }
 
   // ------------------------------------------------------------------------------------ its status

@@ -1,6 +1,15 @@
 /** The engines under virtual time, on the embedded API server, with kinds that need no schema of their own. */
 import { type Client, isNotFound } from "@keelson/client";
-import { ConfigMap, Event, Job, PersistentVolumeClaim, Secret, Service } from "@keelson/core/kinds";
+import {
+  ConfigMap,
+  Event,
+  Job,
+  Namespace,
+  PersistentVolumeClaim,
+  PriorityClass,
+  Secret,
+  Service,
+} from "@keelson/core/kinds";
 import {
   all,
   allow,
@@ -191,6 +200,40 @@ describe("a composition", () => {
     expect((await c.client.kind(Service).get(ref)).spec?.ports?.[0]?.port).toBe(81);
   });
 
+  test("of a cluster-scoped owner may reach into many namespaces", async () => {
+    const everywhere = controller(PriorityClass, {
+      labels,
+      owns: { secrets: many(Secret), kept: own(ConfigMap, { outlives: true }) },
+      compose: (object) => ({
+        children: {
+          secrets: Object.fromEntries(
+            (object.description ?? "")
+              .split(",")
+              .map((namespace) => [namespace, { metadata: { namespace, name: "same" } }]),
+          ),
+          kept: { metadata: { namespace: "default" } },
+        },
+      }),
+    });
+    await using c = await cluster({ controllers: [everywhere] });
+    for (const name of ["one", "two"]) await c.client.kind(Namespace).create({ metadata: { name } });
+    const name = { name: "wide" };
+    await c.client
+      .kind(PriorityClass)
+      .create({ metadata: { ...name, labels: { parent: "yes" } }, value: 1, description: "one,two" });
+    await c.converges();
+    const places = async () =>
+      (await c.client.kind(Secret).list({ labels: "keelson.dev/controller" })).items.map(
+        ({ metadata }) => metadata.namespace,
+      );
+    expect(await places()).toEqual(["one", "two"]);
+    await c.client.kind(PriorityClass).patch(name, { type: "merge", body: { description: "two" } });
+    await c.client.kind(ConfigMap).delete({ namespace: "default", name: "wide" });
+    await c.converges();
+    expect(await places()).toEqual(["two"]);
+    expect(await c.client.kind(ConfigMap).find({ namespace: "default", name: "wide" })).toBeDefined();
+  });
+
   test("of two slots that make the same object is refused", async () => {
     const clash = controller(ConfigMap, {
       labels,
@@ -209,7 +252,7 @@ describe("a composition", () => {
     await parent(c.client);
     await c.advance(1_000);
     expect(messages[0]).toContain(
-      'slots "one" and "two" both make Secret a; give one of them a metadata.name of its own',
+      'slots "one" and "two" both make Secret default/a; give one of them a metadata.name of its own',
     );
     expect(c.writes).toEqual([]);
   });

@@ -1,6 +1,6 @@
 /** Status and steps under virtual time, with crashes. */
 import { findCondition } from "@keelson/core";
-import { Event } from "@keelson/core/kinds";
+import { ConfigMap, Event, Secret } from "@keelson/core/kinds";
 import { controller, done, fail, waiting } from "@keelson/runtime";
 import { resource } from "@keelson/schema";
 import { type Cluster, cluster, everyCrash, serverError } from "@keelson/testing";
@@ -191,6 +191,36 @@ describe("the status", () => {
     c.faults.clear();
     await c.converges();
     expect((await get(c)).status?.seen).toBe(second.metadata.uid);
+  });
+});
+
+describe("the inventory", () => {
+  test("keeps and reports children of a slot that this release does not know", async () => {
+    const old = controller(Thing, { owns: { gone: ConfigMap }, compose: () => ({ children: { gone: {} } }) });
+    const current = controller(Thing, {
+      owns: { secret: Secret },
+      compose: () => ({ children: { secret: {} } }),
+    });
+    await using c = await cluster({ controllers: [old] });
+    await create(c);
+    await c.converges();
+    const { status } = await get(c);
+    await using next = await cluster({ controllers: [current] });
+    await create(next);
+    await next.client
+      .kind(Thing)
+      .subresource("status")
+      .patch(ref, {
+        type: "merge",
+        body: { status: { inventory: status?.inventory as never } },
+      });
+    next.crash();
+    await next.converges();
+    expect((await get(next)).status?.inventory?.map(({ slot }) => slot)).toEqual(["secret", "gone"]);
+    const { items } = await next.client.kind(Event).list({ namespace: "default" });
+    expect(items.filter(({ reason }) => reason === "LeftBehind").map(({ message }) => message)).toEqual([
+      'ConfigMap a was made by a release that had the slot "gone"; declare gone: retired(ConfigMap) to have it deleted, or delete it yourself',
+    ]);
   });
 });
 
