@@ -92,10 +92,22 @@ class Decoder {
         }
         return out;
       }
+      case "schema-or":
+        return this.#schemaOr(shape, value, place);
       case "struct":
         if (!isObject(value)) throw mismatch(value, place, shape.name);
         return this.struct(shape, value, place.path, place.shown);
     }
+  }
+
+  #schemaOr(shape: Extract<Shape, { type: "schema-or" }>, value: JsonValue, place: Place): JsonValue {
+    const schema = shapeOf(shape.schema);
+    if (shape.other === "bool" && typeof value === "boolean") return value;
+    if (shape.other === "schemas" && Array.isArray(value))
+      return this.value({ type: "list", items: schema }, value, place);
+    if (shape.other === "strings" && Array.isArray(value))
+      return this.value({ type: "list", items: { type: "scalar", scalar: "string" } }, value, place);
+    return this.value(schema, value, place);
   }
 
   #absent(field: Field): JsonValue | undefined {

@@ -20,6 +20,8 @@ export type Shape =
   | { readonly type: "any" }
   | { readonly type: "list"; readonly items: Shape }
   | { readonly type: "map"; readonly values: Shape }
+  /** A schema of a custom resource, or the other form that JSON schema allows in its place. */
+  | { readonly type: "schema-or"; readonly schema: string; readonly other: "bool" | "schemas" | "strings" }
   | StructShape;
 
 export interface StructShape {
@@ -52,7 +54,9 @@ export function shapeOf(name: string): Shape {
   }
   const schema = definition(name);
   if (!schema) throw new Error(`the tables have no definition ${name}`);
-  if (!schema.properties) {
+  // An object without fields of its own is an empty structure, not free content.
+  const { properties = schema.type === "object" && !schema.additionalProperties ? {} : undefined } = schema;
+  if (!properties) {
     const shape = compile(schema);
     structs.set(name, shape);
     return shape;
@@ -63,10 +67,10 @@ export function shapeOf(name: string): Shape {
     type: "struct",
     name: name.slice(name.lastIndexOf(".") + 1),
     fields,
-    names: new Set(Object.keys(schema.properties)),
+    names: new Set(Object.keys(properties)),
   };
   structs.set(name, struct);
-  for (const [field, fieldSchema] of Object.entries(schema.properties))
+  for (const [field, fieldSchema] of Object.entries(properties))
     fields.push(compileField(name, field, fieldSchema, schema.required?.includes(field) ?? false));
   return struct;
 }
@@ -83,6 +87,12 @@ function specialShape(name: string): Shape | undefined {
       return { type: "scalar", scalar: "quantity" };
     case "IntOrString":
       return { type: "scalar", scalar: "int-or-string" };
+    case "JSONSchemaPropsOrBool":
+      return { type: "schema-or", schema: sibling(name), other: "bool" };
+    case "JSONSchemaPropsOrArray":
+      return { type: "schema-or", schema: sibling(name), other: "schemas" };
+    case "JSONSchemaPropsOrStringArray":
+      return { type: "schema-or", schema: sibling(name), other: "strings" };
     case "RawExtension":
     case "FieldsV1":
     case "JSON":
@@ -90,6 +100,10 @@ function specialShape(name: string): Shape | undefined {
     default:
       return undefined;
   }
+}
+
+function sibling(name: string): string {
+  return `${name.slice(0, name.lastIndexOf("."))}.JSONSchemaProps`;
 }
 
 function compile(schema: Schema): Shape {

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { KeyPair } from "../../pki/index.ts";
 import { type Listening, listenOnSocket, listenSecurely } from "../http/listener.ts";
 import { type ApiServer, apiServer } from "../server.ts";
 import { StorageError } from "../storage/errors.ts";
@@ -35,6 +36,8 @@ export interface RunningApiServer extends AsyncDisposable {
   readonly token: string;
   readonly kubeconfig: string;
   readonly socketPath: string;
+  /** The cluster's certificate authority. */
+  readonly authority: KeyPair;
 }
 
 /** Starts the server on loopback and on a Unix socket; nothing is reachable from other machines. */
@@ -84,6 +87,7 @@ async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promis
     token,
     kubeconfig,
     socketPath,
+    authority,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }

@@ -25,7 +25,15 @@ export function coerceMetadata(value: JsonValue, path: string, dropped: string[]
 export function coerceEmbedded(value: JsonValue, schema: JsonSchema, path: string, dropped: string[]): void {
   each(value, schema, path, (item, sub, at) => {
     if (!sub["x-kubernetes-embedded-resource"] || !isObject(item)) return;
-    if (isObject(item.metadata)) item.metadata = coerceMetadata(item.metadata, `${at}.metadata`, dropped);
+    for (const key of ["apiVersion", "kind"])
+      if (item[key] !== undefined && typeof item[key] !== "string")
+        throw new DecodeError(`${at}.${key}: Invalid value: ${JSON.stringify(item[key])}: must be string`);
+    if (item.metadata === undefined) return;
+    if (!isObject(item.metadata))
+      throw new DecodeError(
+        `${at}.metadata: Invalid value: ${JSON.stringify(item.metadata)}: must be an object`,
+      );
+    item.metadata = coerceMetadata(item.metadata, `${at}.metadata`, dropped);
   });
 }
 
