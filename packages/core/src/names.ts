@@ -7,7 +7,7 @@ const label1035 = "[a-z]([-a-z0-9]*[a-z0-9])?";
 const labelKey = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const labelValue = `(${labelKey})?`;
 
-const exactly = (pattern: string): RegExp => new RegExp(`^${pattern}$(?![\\s\\S])`);
+const exactly = (pattern: string): RegExp => new RegExp(`^${pattern}$`);
 const label1123Pattern = exactly(label1123);
 const subdomain1123Pattern = exactly(subdomain1123);
 const label1035Pattern = exactly(label1035);

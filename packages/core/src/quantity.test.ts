@@ -92,6 +92,15 @@ describe("arithmetic", () => {
     expect(() => huge.add(Quantity.parse("1"))).toThrow("too large");
   });
 
+  test("the format is that of the suffix, but a binary fraction of one counts as decimal", () => {
+    expect(["1", "1Ki", "1e3", "0.0001Ki"].map((given) => Quantity.parse(given).format)).toEqual([
+      "DecimalSI",
+      "BinarySI",
+      "DecimalExponent",
+      "DecimalSI",
+    ]);
+  });
+
   test("a quantity is text in JSON", () => {
     expect(JSON.stringify({ cpu: Quantity.of(1500, -3) })).toBe('{"cpu":"1500m"}');
     expect(Quantity.from(2).toString()).toBe("2");

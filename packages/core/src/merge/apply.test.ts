@@ -238,6 +238,17 @@ describe("applying", () => {
     expect(store.spec).toEqual({ size: 1, labels: { a: "2" } });
   });
 
+  test("what nobody owns stays in an item that stays, and goes with a field that goes", () => {
+    const store = new Store();
+    store.apply("m1", { child: { a: "1" }, byKey: [{ key: "a", value: "1" }] });
+    store.live = {
+      ...store.live,
+      spec: { child: { a: "1", b: "filled in" }, byKey: [{ key: "a", port: 80, value: "1" }] },
+    };
+    store.apply("m1", { size: 1, byKey: [{ key: "a" }] });
+    expect(store.spec).toEqual({ size: 1, byKey: [{ key: "a", port: 80 }] });
+  });
+
   test("null is owned, and is what is sent on", () => {
     const store = new Store();
     store.apply("m1", { size: 1 });

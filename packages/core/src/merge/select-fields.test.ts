@@ -48,6 +48,15 @@ describe("an object seen through fields", () => {
     });
   });
 
+  test("a container that is owned itself stays when nothing in it is left", () => {
+    const fields = FieldSet.fromJson({
+      "f:metadata": { "f:labels": { ".": {}, "f:gone": {} }, "f:annotations": { "f:gone": {} } },
+    });
+    expect(selectFields({ metadata: { labels: { a: "1" }, annotations: { a: "1" } } }, fields)).toEqual({
+      metadata: { labels: {} },
+    });
+  });
+
   test("nothing is left of what is not there", () => {
     expect(selectFields(object, FieldSet.of(["f:status", "f:ready"]))).toBeUndefined();
     expect(selectFields(object, FieldSet.empty)).toBeUndefined();

@@ -145,6 +145,14 @@ describe("lists of objects", () => {
       },
     );
     expect(names(result)).toEqual(["a", "b"]);
+    const moved = patched(
+      { items: [{ name: "a" }, { name: "b" }, { name: "c" }, { name: "d" }] },
+      {
+        "$setElementOrder/items": [{ name: "x" }, { name: "y" }],
+        items: [{ name: "b", $patch: "delete" }, { name: "x" }, { name: "y" }],
+      },
+    );
+    expect(names(moved)).toEqual(["a", "c", "d", "x", "y"]);
   });
 
   test("a patch list that contradicts its order is refused", () => {
