@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { type Client, createClient } from "@keelson/client";
 import { Node } from "@keelson/core/kinds";
-import { type Logger, operator, silentLogger } from "@keelson/runtime";
+import { type Logger, silentLogger } from "@keelson/runtime";
 import { type ApiServerFlags, type RunningApiServer, startApiServer } from "./apiserver/index.ts";
-import { builtinControllers } from "./controllers/index.ts";
+import { startControllers } from "./controllers/index.ts";
 import type { NodeHost } from "./node/index.ts";
 
 export interface ClusterOptions {
@@ -71,8 +71,7 @@ async function start(options: ClusterOptions, stack: AsyncDisposableStack): Prom
   );
   const client = createClient({ http: api.api.http });
   if (options.controllers !== false) {
-    const controllers = builtinControllers();
-    stack.use(await operator({ name: "kube-controller-manager", controllers, client, log }).start());
+    stack.use(await startControllers({ client, authority: api.authority, log }));
   }
   const host = await startNodes(options, api, stateDir, stack);
   let stopped: Promise<void> | undefined;
