@@ -1,0 +1,153 @@
+/** A node that runs nothing and says that it does: pods start, become ready, finish and stop in virtual time. */
+import type { Client } from "@keelson/client";
+import { formatTime, type ObjectOf } from "@keelson/core";
+import { Node, Pod } from "@keelson/core/kinds";
+import {
+  allow,
+  allowSubresource,
+  type RawContext,
+  type RawController,
+  rawController,
+  watch,
+} from "@keelson/runtime";
+
+export interface SimulatedNodeOptions {
+  /** `node-1` unless given. */
+  readonly name?: string;
+  /** From being scheduled to being ready; 1 s unless told. */
+  readonly startMs?: number;
+  /** How long a pod that is not restarted runs before it succeeds; 5 s unless told. */
+  readonly runMs?: number;
+  /** From being deleted to being gone, at most its grace period; 1 s unless told. */
+  readonly stopMs?: number;
+  /** Pods for which this says so never become ready. */
+  readonly broken?: (pod: PodObject) => boolean;
+}
+
+type PodObject = ObjectOf<typeof Pod>;
+
+const capacity = { cpu: "64", memory: "256Gi", pods: "1000", "ephemeral-storage": "1Ti" };
+
+/** Registers the node, ready and with room for a thousand pods. */
+export async function registerNode(client: Client, name: string, nowMs: number): Promise<void> {
+  const now = formatTime(nowMs);
+  const node = await client
+    .kind(Node)
+    .create({ metadata: { name, labels: { "kubernetes.io/hostname": name } } });
+  await client
+    .kind(Node)
+    .subresource("status")
+    .update({
+      ...node,
+      status: {
+        capacity,
+        allocatable: capacity,
+        conditions: [
+          {
+            type: "Ready",
+            status: "True",
+            reason: "KubeletReady",
+            message: "simulated",
+            lastHeartbeatTime: now,
+            lastTransitionTime: now,
+          },
+        ],
+      },
+    });
+}
+
+/** The kubelet of such a node. */
+export function simulatedKubelet(options: SimulatedNodeOptions = {}): RawController {
+  const { name = "node-1", startMs = 1_000, runMs = 5_000, stopMs = 1_000, broken = () => false } = options;
+  let addresses = 0;
+  return rawController({
+    name: `kubelet-${name}`,
+    watches: { pods: watch(Pod, { fields: `spec.nodeName=${name}` }) },
+    writes: [allow(Pod, ["delete"]), allowSubresource(Pod, "status", ["update"])],
+    async reconcile(key, ctx) {
+      const pod = ctx.caches.pods.get(key);
+      if (!pod) return;
+      const nowMs = ctx.clock.now();
+      const { deletionTimestamp, deletionGracePeriodSeconds = 30, uid } = pod.metadata;
+      if (deletionTimestamp !== undefined) {
+        const begunMs = Date.parse(deletionTimestamp) - deletionGracePeriodSeconds * 1_000;
+        const leftMs = begunMs + Math.min(stopMs, deletionGracePeriodSeconds * 1_000) - nowMs;
+        if (leftMs > 0) return ctx.recheck(leftMs);
+        await ctx.kind(Pod).delete(pod.metadata, { uid, gracePeriodSeconds: 0 });
+        return;
+      }
+      const { phase = "Pending", startTime } = pod.status ?? {};
+      if (phase === "Succeeded" || phase === "Failed") return;
+      if (startTime === undefined) {
+        await report(ctx, pod, { phase: "Pending", startTime: formatTime(nowMs), ready: false, address: "" });
+        return ctx.recheck(startMs);
+      }
+      const ageMs = nowMs - Date.parse(startTime);
+      if (ageMs < startMs) return ctx.recheck(startMs - ageMs);
+      const address = pod.status?.podIP ?? `10.244.0.${++addresses}`;
+      const finishes = pod.spec.restartPolicy === "Never" || pod.spec.restartPolicy === "OnFailure";
+      if (finishes && ageMs >= startMs + runMs && !broken(pod)) {
+        await report(ctx, pod, { phase: "Succeeded", startTime, ready: false, address });
+        return;
+      }
+      const ready = !broken(pod);
+      const isReady = pod.status?.conditions?.find(({ type }) => type === "Ready")?.status === "True";
+      if (phase !== "Running" || isReady !== ready) {
+        await report(ctx, pod, { phase: "Running", startTime, ready, address });
+      }
+      if (finishes) ctx.recheck(startMs + runMs - ageMs);
+    },
+  });
+}
+
+interface Report {
+  readonly phase: "Pending" | "Running" | "Succeeded";
+  readonly startTime: string;
+  readonly ready: boolean;
+  readonly address: string;
+}
+
+async function report(
+  ctx: Pick<RawContext, "kind" | "clock">,
+  pod: PodObject,
+  { phase, startTime, ready, address }: Report,
+): Promise<void> {
+  const now = formatTime(ctx.clock.now());
+  const condition = (type: string, holds: boolean) => {
+    const before = pod.status?.conditions?.find((each) => each.type === type);
+    const status = holds ? ("True" as const) : ("False" as const);
+    return { type, status, lastTransitionTime: before?.status === status ? before.lastTransitionTime : now };
+  };
+  await ctx
+    .kind(Pod)
+    .subresource("status")
+    .update({
+      ...pod,
+      status: {
+        ...pod.status,
+        phase,
+        startTime,
+        ...(address === "" ? {} : { podIP: address, podIPs: [{ ip: address }], hostIP: "10.0.0.1" }),
+        conditions: [
+          ...(pod.status?.conditions ?? []).filter(({ type }) => type === "PodScheduled"),
+          condition("Initialized", phase !== "Pending"),
+          condition("ContainersReady", ready),
+          condition("Ready", ready),
+        ],
+        containerStatuses: pod.spec.containers.map(({ name, image = "" }) => ({
+          name,
+          image,
+          imageID: image,
+          ready,
+          started: phase === "Running",
+          restartCount: 0,
+          state:
+            phase === "Running"
+              ? { running: { startedAt: startTime } }
+              : phase === "Succeeded"
+                ? { terminated: { exitCode: 0, reason: "Completed", startedAt: startTime, finishedAt: now } }
+                : { waiting: { reason: "ContainerCreating" } },
+        })),
+      },
+    });
+}
