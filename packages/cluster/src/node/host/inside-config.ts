@@ -23,9 +23,9 @@ export interface InsideConfig {
   readonly runDirectory: string;
   readonly tools: SandboxTools & { readonly nft?: string };
   readonly ids: IdMode;
-  readonly apiAddress: string;
-  readonly dnsAddress: string;
-  readonly serviceCidr: string;
+  /** Where the cluster's own word is not enough. */
+  readonly dnsAddress?: string;
+  readonly serviceCidr?: string;
   readonly clusterDomain: string;
   readonly maxPods?: number;
   readonly labels?: Readonly<Record<string, string>>;

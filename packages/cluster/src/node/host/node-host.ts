@@ -8,6 +8,7 @@ import { loadKubeconfig } from "@keelson/client";
 import { Images, locateProgram, type ProgramName } from "../../images/index.ts";
 import { NodeError } from "../errors.ts";
 import { launchInNamespace, type NamespaceProcess } from "../namespace/launch.ts";
+import type { Exposure } from "../network/exposures.ts";
 import { Channel } from "./channel.ts";
 import { type InsideConfig, type InsideNode, insideApiPort } from "./inside-config.ts";
 import { insideKubeconfig } from "./inside-kubeconfig.ts";
@@ -21,6 +22,7 @@ export interface NodeHostOptions {
   readonly dataDirectory?: string;
   /** A /24 of it goes to each node. */
   readonly podCidr?: string;
+  /** Found out from the cluster unless told, as is the name server's address. */
   readonly serviceCidr?: string;
   readonly dnsAddress?: string;
   readonly clusterDomain?: string;
@@ -63,7 +65,22 @@ export async function startNodes(options: NodeHostOptions): Promise<NodeHost> {
       await inside.exited;
     });
     const images = new Images({ onProgress: options.onProgress });
+    const exposed = new Map<number, Relay>();
+    closing.push(() => Promise.all([...exposed.values()].map((relay) => relay.close())));
+    const dialSocket = join(sockets, "dial");
     const channel = new Channel(inside.child, {
+      expose: async ({ port, host, targetPort }: Exposure) => {
+        const relay = await startRelay({
+          listen: { host: "127.0.0.1", port },
+          target: () => ({ path: dialSocket }),
+          preamble: `${host} ${targetPort}\n`,
+        });
+        exposed.set(port, relay);
+      },
+      unexpose: async (port: number) => {
+        await exposed.get(port)?.close();
+        exposed.delete(port);
+      },
       findImage: (image: string) => images.find(image),
       pullImage: ({ image, secrets }: { image: string; secrets: [] }) => images.pull(image, secrets),
       listImages: async () => (await images.list()).map(({ names, sizeBytes }) => ({ names, sizeBytes })),
@@ -108,7 +125,6 @@ async function insideConfig(
       dataDirectory: join(data, "nodes", name),
     });
   }
-  const serviceCidr = options.serviceCidr ?? "10.96.0.0/16";
   return {
     nodes,
     kubeconfig: document,
@@ -117,9 +133,8 @@ async function insideConfig(
     runDirectory: join(data, "run"),
     tools: await tools(options.onProgress),
     ids: inside.ids.mode,
-    apiAddress: hostIn(serviceCidr, 1),
-    dnsAddress: options.dnsAddress ?? hostIn(serviceCidr, 10),
-    serviceCidr,
+    dnsAddress: options.dnsAddress,
+    serviceCidr: options.serviceCidr,
     clusterDomain: options.clusterDomain ?? "cluster.local",
     maxPods: options.maxPods,
     labels: options.labels,
@@ -165,13 +180,6 @@ function nodeRange(cidr: string, index: number): string {
   const [a, b, c] = cidr.split(".").map(Number);
   const third = (c ?? 0) + index;
   return `${a}.${(b ?? 0) + Math.floor(third / 256)}.${third % 256}.0/24`;
-}
-
-/** The n-th address of a range. */
-function hostIn(cidr: string, n: number): string {
-  const [address = ""] = cidr.split("/");
-  const parts = address.split(".").map(Number);
-  return [...parts.slice(0, 3), (parts[3] ?? 0) + n].join(".");
 }
 
 /** Beside this file, in the form this file has: source in development, compiled when installed. */

@@ -9,12 +9,16 @@ export class PodManager {
   readonly #writer: StatusWriter;
   readonly #workers = new Map<string, PodWorker>();
   readonly #leaving = new Set<Promise<void>>();
-  readonly #onSynced: () => void;
+  readonly #listeners = new Set<() => void>();
 
-  constructor(services: KubeletServices, onSynced: () => void = () => undefined) {
+  constructor(services: KubeletServices) {
     this.#services = services;
-    this.#onSynced = onSynced;
     this.#writer = new StatusWriter(services);
+  }
+
+  /** Called whenever a pod comes, changes its state, or goes. */
+  onChange(listener: () => void): void {
+    this.#listeners.add(listener);
   }
 
   /** Follows the API until `signal` aborts. */
@@ -34,7 +38,6 @@ export class PodManager {
           for (const uid of this.#workers.keys())
             if (listed !== undefined && !listed.has(uid)) this.#lose(uid);
           listed = undefined;
-          this.#onSynced();
           break;
         case "added":
         case "modified":
@@ -85,7 +88,7 @@ export class PodManager {
       known.update(pod);
       return;
     }
-    const worker = new PodWorker(this.#services, this.#writer, pod);
+    const worker = new PodWorker(this.#services, this.#writer, pod, () => this.#changed());
     this.#workers.set(uid, worker);
     worker.wake();
   }
@@ -94,6 +97,7 @@ export class PodManager {
     const worker = this.#workers.get(uid);
     if (worker === undefined) return;
     this.#workers.delete(uid);
+    this.#changed();
     const leaving = worker
       .remove()
       .catch((error: unknown) => this.#services.log(`cannot remove pod ${uid}: ${String(error)}`))
@@ -102,5 +106,9 @@ export class PodManager {
         this.#leaving.delete(leaving);
       });
     this.#leaving.add(leaving);
+  }
+
+  #changed(): void {
+    for (const listener of this.#listeners) listener();
   }
 }

@@ -49,6 +49,7 @@ export interface RunningContainer extends StartedContainer {
 export class PodWorker {
   readonly #services: KubeletServices;
   readonly #writer: StatusWriter;
+  readonly #onChange: () => void;
   readonly #records: ContainerRecord[];
   readonly #running = new Map<string, RunningContainer>();
   readonly #volumes: PodVolumes;
@@ -70,8 +71,15 @@ export class PodWorker {
   #saving: Promise<void> = Promise.resolve();
   #sandboxes = 0;
 
-  constructor(services: KubeletServices, writer: StatusWriter, pod: StoredPod) {
+  /** `onChange` is told when the sandbox comes or goes. */
+  constructor(
+    services: KubeletServices,
+    writer: StatusWriter,
+    pod: StoredPod,
+    onChange: () => void = () => undefined,
+  ) {
     this.#services = services;
+    this.#onChange = onChange;
     this.#writer = writer;
     this.#pod = pod;
     this.#records = recordsFor(pod.spec);
@@ -267,6 +275,7 @@ export class PodWorker {
       // Fields of the pod's own status (its address) are known only now.
       if (!simulated) await this.#volumes.refresh(pod);
       this.#keepFresh();
+      this.#onChange();
       return true;
     } catch (error) {
       if (!hostNetwork) addresses.release(address);
@@ -574,6 +583,7 @@ export class PodWorker {
       this.#services.addresses.release(this.#address);
     }
     this.#sandbox = undefined;
+    this.#onChange();
   }
 
   /** No process is left: the last status first, then, if the pod is being deleted, the object. */
