@@ -1,0 +1,64 @@
+/** All controllers that a cluster needs to be one, and their life in one process. */
+import type { Client } from "@keelson/client";
+import { type OperatorOptions, operator, type RawController, type RunningOperator } from "@keelson/runtime";
+import type { KeyPair } from "../pki/index.ts";
+import { deploymentController } from "./deployment/deployment-controller.ts";
+import { endpointsController } from "./endpoints/endpoints-controller.ts";
+import { endpointSliceController } from "./endpoints/slice-controller.ts";
+import { garbageCollector } from "./garbage-collector/garbage-collector-controller.ts";
+import { namespaceController } from "./namespace/namespace-controller.ts";
+import { nodeLifecycleController } from "./nodes/node-lifecycle-controller.ts";
+import { taintEvictionController } from "./nodes/taint-eviction-controller.ts";
+import { replicaSetController, replicationController } from "./replicas/replica-controller.ts";
+import { scheduler } from "./scheduler/scheduler.ts";
+import { rootCaPublisher, serviceAccountController } from "./service-account/service-account-controller.ts";
+
+export interface BuiltinControllersOptions {
+  /** An administrator's, for the controllers that deal with kinds of which they learn only at run time. */
+  readonly client: Client;
+  /** Ends the watches of such kinds: abort it when the operator has stopped. */
+  readonly signal: AbortSignal;
+  /** The cluster's authority: its certificate is published in every namespace. */
+  readonly authority?: KeyPair;
+}
+
+export function builtinControllers(options: BuiltinControllersOptions): RawController[] {
+  const { client, signal, authority } = options;
+  return [
+    replicaSetController(),
+    replicationController(),
+    deploymentController(),
+    scheduler(),
+    endpointsController(),
+    endpointSliceController(),
+    namespaceController({ client }),
+    garbageCollector({ client, signal }),
+    serviceAccountController(),
+    nodeLifecycleController(),
+    taintEvictionController(),
+    ...(authority ? [rootCaPublisher(authority)] : []),
+  ];
+}
+
+export type StartControllersOptions = Omit<BuiltinControllersOptions, "signal"> &
+  Pick<OperatorOptions, "log" | "world">;
+
+/** Runs all controllers in this process. Resolves when their caches are complete; `stop` ends every watch. */
+export async function startControllers(options: StartControllersOptions): Promise<RunningOperator> {
+  const { log, world, ...rest } = options;
+  const end = new AbortController();
+  const running = await operator({
+    name: "kube-controller-manager",
+    controllers: builtinControllers({ ...rest, signal: end.signal }),
+    client: options.client,
+    leaderElection: false,
+    endpoints: false,
+    ...(log ? { log } : {}),
+    ...(world ? { world } : {}),
+  }).start();
+  const stop = async () => {
+    end.abort();
+    await running.stop();
+  };
+  return Object.assign(Object.create(running) as RunningOperator, { stop, [Symbol.asyncDispose]: stop });
+}

@@ -1,0 +1,17 @@
+/** The controllers and the scheduler of the embedded cluster. */
+export {
+  type BuiltinControllersOptions,
+  builtinControllers,
+  type StartControllersOptions,
+  startControllers,
+} from "./builtin-controllers.ts";
+export { deploymentController } from "./deployment/deployment-controller.ts";
+export { endpointsController } from "./endpoints/endpoints-controller.ts";
+export { endpointSliceController } from "./endpoints/slice-controller.ts";
+export { garbageCollector } from "./garbage-collector/garbage-collector-controller.ts";
+export { namespaceController } from "./namespace/namespace-controller.ts";
+export { nodeLifecycleController } from "./nodes/node-lifecycle-controller.ts";
+export { taintEvictionController } from "./nodes/taint-eviction-controller.ts";
+export { replicaSetController, replicationController } from "./replicas/replica-controller.ts";
+export { scheduler } from "./scheduler/scheduler.ts";
+export { rootCaPublisher, serviceAccountController } from "./service-account/service-account-controller.ts";

@@ -1,0 +1,49 @@
+/** Taints keep pods away from nodes; tolerations let them on. */
+import type { Taint, Toleration } from "@keelson/core/kinds";
+
+export type TaintEffect = "NoSchedule" | "PreferNoSchedule" | "NoExecute";
+
+export function tolerates(toleration: Toleration, taint: Taint): boolean {
+  if (toleration.effect && toleration.effect !== taint.effect) return false;
+  if (toleration.key && toleration.key !== taint.key) return false;
+  switch (toleration.operator || "Equal") {
+    case "Equal":
+      return toleration.key !== undefined && toleration.key !== ""
+        ? (toleration.value ?? "") === (taint.value ?? "")
+        : false;
+    case "Exists":
+      return true;
+    case "Lt":
+      return compares(toleration, taint, (value, limit) => value < limit);
+    case "Gt":
+      return compares(toleration, taint, (value, limit) => value > limit);
+    default:
+      return false;
+  }
+}
+
+function compares(
+  toleration: Toleration,
+  taint: Taint,
+  holds: (value: bigint, limit: bigint) => boolean,
+): boolean {
+  const integer = /^-?(0|[1-9]\d*)$/;
+  const { value: limit = "" } = toleration;
+  const { value = "" } = taint;
+  return integer.test(limit) && integer.test(value) && holds(BigInt(value), BigInt(limit));
+}
+
+export function isTolerated(taint: Taint, tolerations: readonly Toleration[] | undefined): boolean {
+  return (tolerations ?? []).some((toleration) => tolerates(toleration, taint));
+}
+
+/** The first taint with one of the effects that nothing tolerates. */
+export function untolerated(
+  taints: readonly Taint[] | undefined,
+  tolerations: readonly Toleration[] | undefined,
+  effects: readonly TaintEffect[],
+): Taint | undefined {
+  return taints?.find(
+    (taint) => effects.includes(taint.effect as TaintEffect) && !isTolerated(taint, tolerations),
+  );
+}

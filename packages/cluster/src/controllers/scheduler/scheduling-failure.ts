@@ -1,0 +1,41 @@
+/** Tells on a pod why it has no node. */
+import { isNotFound } from "@keelson/client";
+import { formatTime, type JsonObject } from "@keelson/core";
+import { Pod } from "@keelson/core/kinds";
+import type { Acting } from "../acting.ts";
+import { type PodObject, podCondition } from "../pods/pod-state.ts";
+
+const longestMessage = 1024;
+
+export async function markUnschedulable(
+  acting: Acting,
+  pod: PodObject,
+  message: string,
+  reason = "Unschedulable",
+): Promise<void> {
+  const told = message.length > longestMessage ? `${message.slice(0, longestMessage - 4)} ...` : message;
+  acting.event(pod, "Warning", "FailedScheduling", told);
+  const current = podCondition(pod, "PodScheduled");
+  if (current?.status === "False" && current.reason === reason && current.message === message) return;
+  const condition: JsonObject = {
+    type: "PodScheduled",
+    status: "False",
+    reason,
+    message,
+    lastProbeTime: null,
+    lastTransitionTime:
+      current?.status === "False" && current.lastTransitionTime
+        ? current.lastTransitionTime
+        : formatTime(acting.clock.now()),
+    ...(pod.metadata.generation === undefined ? {} : { observedGeneration: pod.metadata.generation }),
+  };
+  const { name, namespace } = pod.metadata;
+  try {
+    await acting
+      .kind(Pod)
+      .subresource("status")
+      .patch({ name, namespace }, { type: "strategic", body: { status: { conditions: [condition] } } });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+}

@@ -1,0 +1,54 @@
+/** The cluster at one moment, as one scheduling decision sees it. */
+import { compareBytes, type ObjectOf } from "@keelson/core";
+import type { Namespace, PersistentVolume, PersistentVolumeClaim, StorageClass } from "@keelson/core/kinds";
+import type { NodeObject } from "../nodes/node-selector.ts";
+import type { PodObject } from "../pods/pod-state.ts";
+import { NodeInfo, podInfo } from "./node-info.ts";
+
+export type ClaimObject = ObjectOf<typeof PersistentVolumeClaim>;
+export type VolumeObject = ObjectOf<typeof PersistentVolume>;
+export type ClassObject = ObjectOf<typeof StorageClass>;
+
+/** Storage as the scheduler reads it. */
+export interface StorageView {
+  claim(namespace: string, name: string): ClaimObject | undefined;
+  volume(name: string): VolumeObject | undefined;
+  volumesOfClass(name: string): readonly VolumeObject[];
+  storageClass(name: string): ClassObject | undefined;
+}
+
+export interface SnapshotInput {
+  readonly nodes: readonly NodeObject[];
+  /** Pods with a node, also those whose binding is under way. */
+  readonly assigned: readonly { readonly pod: PodObject; readonly node: string }[];
+  readonly namespaces: readonly ObjectOf<typeof Namespace>[];
+  readonly storage: StorageView;
+}
+
+export class Snapshot {
+  readonly nodes: readonly NodeInfo[];
+  readonly storage: StorageView;
+  readonly #byName: ReadonlyMap<string, NodeInfo>;
+  readonly #namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
+
+  constructor({ nodes, assigned, namespaces, storage }: SnapshotInput) {
+    this.nodes = nodes.map((node) => new NodeInfo(node)).toSorted((a, b) => compareBytes(a.name, b.name));
+    this.storage = storage;
+    this.#byName = new Map(this.nodes.map((info) => [info.name, info]));
+    this.#namespaceLabels = new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
+    for (const { pod, node } of assigned) this.assign(pod, node);
+  }
+
+  node(name: string): NodeInfo | undefined {
+    return this.#byName.get(name);
+  }
+
+  namespaceLabels(name: string): Readonly<Record<string, string>> {
+    return this.#namespaceLabels.get(name) ?? {};
+  }
+
+  /** From here on the pod counts on the node. */
+  assign(pod: PodObject, node: string): void {
+    this.#byName.get(node)?.add(podInfo(pod));
+  }
+}
