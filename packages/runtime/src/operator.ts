@@ -90,7 +90,24 @@ export function operator(options: OperatorOptions): Operator {
   };
 }
 
+/** Events are told to people; they do not hold up the end. */
+const eventPatienceMs = 2_000;
+
 async function start(options: OperatorOptions): Promise<RunningOperator> {
+  const { running, synced } = await launch(options);
+  try {
+    await synced;
+  } catch (error) {
+    await running.stop();
+    throw error;
+  }
+  return running;
+}
+
+/** Everything is under way, and can be stopped, before the caches are complete: that may take for ever. */
+async function launch(
+  options: OperatorOptions,
+): Promise<{ running: RunningOperator; synced: Promise<void> }> {
   const world = options.world ?? systemWorld;
   const { clock, random } = world;
   const inCluster = world.process.env.KUBERNETES_SERVICE_HOST !== undefined;
@@ -190,16 +207,12 @@ async function start(options: OperatorOptions): Promise<RunningOperator> {
     },
     [Symbol.asyncDispose]: () => running.stop(),
   };
-  try {
-    await informers.whenSynced();
-  } catch (error) {
-    await running.stop();
-    throw error;
-  }
-  log.info("caches are complete", {
-    objects: informers.all().reduce((sum, { cache }) => sum + cache.size, 0),
+  const synced = informers.whenSynced().then(() => {
+    const objects = informers.all().reduce((sum, { cache }) => sum + cache.size, 0);
+    log.info("caches are complete", { objects });
   });
-  return running;
+  synced.catch(() => {});
+  return { running, synced };
 
   async function stop(): Promise<void> {
     const patience = clock.timer(options.shutdownMs ?? 20_000, () => {
@@ -208,7 +221,10 @@ async function start(options: OperatorOptions): Promise<RunningOperator> {
     });
     await Promise.all(loops.map((loop) => loop.drain()));
     patience();
-    await events.flush();
+    await Promise.race([
+      events.flush(),
+      new Promise<void>((resolve) => clock.timer(eventPatienceMs, resolve)),
+    ]);
     await election?.stop();
     await informers.stop();
     await endpoints?.[Symbol.asyncDispose]();
@@ -234,15 +250,17 @@ async function run(options: OperatorOptions): Promise<number> {
   const alive = setInterval(() => {}, 2 ** 30);
   let code = 0;
   try {
-    const running = await Promise.race([start({ ...options, log }), signalled.promise]);
-    if (running !== "signal") {
-      const end = await Promise.race([running.failed, signalled.promise]);
-      if (end !== "signal") {
-        log.error("the operator cannot go on", { error: end });
-        code = 1;
-      }
-      await running.stop();
+    const { running, synced } = await launch({ ...options, log });
+    const broken = synced.then(
+      () => running.failed,
+      (error: Error) => error,
+    );
+    const end = await Promise.race([broken, running.failed, signalled.promise]);
+    if (end !== "signal") {
+      log.error("the operator cannot go on", { error: end });
+      code = 1;
     }
+    await running.stop();
   } catch (error) {
     log.error("the operator could not start", { error });
     code = 1;
