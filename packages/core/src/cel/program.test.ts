@@ -91,6 +91,8 @@ describe("presence and optionals", () => {
   test("chain through what may be missing", () => {
     expect(evaluate("{'a': {'b': 1}}.?a.?b.orValue(2)")).toBe(1);
     expect(evaluate("{'a': {'b': 1}}.?c.?b.orValue(2)")).toBe(2);
+    expect(evaluate("{'a': {'b': {'c': 1}}}.?a.b.c.orValue(2)")).toBe(1);
+    expect(evaluate("{'a': {'b': {'c': 1}}}.?z.b.c.orValue(2)")).toBe(2);
     expect(evaluate("[1, 2][?5].hasValue()")).toBe(false);
     expect(evaluate("{'a': 1}.?a.optMap(v, v + 1) == optional.of(2)")).toBe(true);
   });
