@@ -13,15 +13,15 @@ import { definitionsFor, Recorder, recordedKinds, recordingFile } from "./record
 
 const found = locateKubernetes();
 const why = "missing" in found ? found.missing : undefined;
-if (why !== undefined) console.warn(`skipped: ${why}`);
 const seed = Number(process.env.KEELSON_SEED ?? 1);
 const rounds = Number(process.env.KEELSON_ROUNDS ?? 12);
 
-describe.skipIf(why !== undefined)("against the real API server", () => {
+describe("against the real API server", () => {
   let server: RealServer;
   const definitions: Record<string, OpenApiSchema> = {};
 
   beforeAll(async () => {
+    if (why !== undefined) return;
     server = await startRealServer();
     for (const path of ["/openapi/v3/api/v1", "/openapi/v3/apis/apps/v1"]) {
       Object.assign(definitions, definitionsOf((await server.send("GET", path)).body));
@@ -31,12 +31,14 @@ describe.skipIf(why !== undefined)("against the real API server", () => {
   afterAll(async () => server?.[Symbol.asyncDispose]());
 
   for (const kind of Object.keys(subjects)) {
-    test(`${kind}: ownership after random writes is the same`, { timeout: 600_000 }, async () => {
+    test(`${kind}: ownership after random writes is the same`, { timeout: 600_000 }, async ({ skip }) => {
+      if (why !== undefined) skip(why);
       await play(server, kind, typesFromOpenApi(definitions), seed, rounds);
     });
   }
 
-  test.skipIf(!process.env.KEELSON_RECORD)("the answers are written down", async () => {
+  if (!process.env.KEELSON_RECORD) return;
+  test("the answers are written down", async () => {
     const recorder = new Recorder(server);
     for (const kind of recordedKinds) await play(recorder, kind, typesFromOpenApi(definitions), 0, 6);
     const recording = {

@@ -2,14 +2,19 @@
 import { expect } from "vitest";
 import { deepEqual, type JsonObject, type JsonValue, type ManagedFieldsEntry } from "../src/index.ts";
 import {
+  applyJsonPatch,
   applyMergePatch,
   applyPatch,
   applyStrategicPatch,
   applyUpdateOrClear,
   FieldSet,
+  type JsonPatchOperation,
   type ManagedResource,
   MergeError,
+  parentEntries,
+  scaleEntries,
   type TypeCatalog,
+  type TypeRef,
   typeFromStructuralSchema,
   zeroObject,
 } from "../src/merge/index.ts";
@@ -34,6 +39,10 @@ export interface Subject {
   readonly strategic: boolean;
   /** Fields the server fills in after it has recorded ownership. */
   readonly late: readonly (readonly string[])[];
+  /** The `/status` path, where the test plays on it. */
+  readonly status?: ManagedResource;
+  /** The type of the Scale object, where the resource has one. */
+  readonly scale?: TypeRef | undefined;
 }
 
 export const subjects: Record<string, (types: TypeCatalog) => Subject> = {
@@ -59,6 +68,7 @@ export const subjects: Record<string, (types: TypeCatalog) => Subject> = {
     make: (maker) => maker.deployment(),
     plain: false,
     late: [],
+    scale: types.type("io.k8s.api.autoscaling.v1.Scale"),
   }),
   Widget: () => ({
     resource: {
@@ -66,6 +76,13 @@ export const subjects: Record<string, (types: TypeCatalog) => Subject> = {
       kind: "Widget",
       type: typeFromStructuralSchema(customSchema),
       resetFields: new Map([["merge.example.com/v1", FieldSet.of(["f:status"])]]),
+    },
+    status: {
+      apiVersion: "merge.example.com/v1",
+      kind: "Widget",
+      type: typeFromStructuralSchema(customSchema),
+      subresource: "status",
+      resetFields: new Map([["merge.example.com/v1", FieldSet.of(["f:spec"], ["f:metadata"])]]),
     },
     collection: "/apis/merge.example.com/v1/namespaces/default/widgets",
     make: (maker) => maker.widget(),
@@ -101,10 +118,7 @@ async function playOne(server: Server, subject: Subject, maker: Maker, name: str
   let live: JsonObject | undefined;
   for (let step = 0; step < 10; step++) {
     const manager = maker.pick(["m1", "m2", "m3", "kubectl"]);
-    const how =
-      live === undefined
-        ? maker.pick(["apply", "create"])
-        : maker.pick(["apply", "apply", "put", "merge", "strategic"]);
+    const how = live === undefined ? maker.pick<Way>(["apply", "create"]) : maker.pick(waysToWrite(subject));
     const { apiVersion, kind } = subject.resource;
     const made = subject.make(maker);
     const config: JsonObject = {
@@ -114,31 +128,53 @@ async function playOne(server: Server, subject: Subject, maker: Maker, name: str
       metadata: { ...(made.metadata as JsonObject), name },
     };
     const context = `${name} step ${step}: ${how} by ${manager}`;
+    const force = maker.chance(0.4);
+    const move: Move = { server, subject, path, live, config, manager, force, how, context };
     const next =
-      how === "apply"
-        ? await apply(server, subject, path, live, config, manager, maker.chance(0.4), context)
-        : await write(server, subject, path, live, config, manager, how, context);
+      how === "apply" || how === "status"
+        ? await apply(move)
+        : how === "scale"
+          ? await scale(move, maker.int(4))
+          : await write(move);
     live = next ?? live;
   }
   await server.send("DELETE", path);
 }
 
-async function apply(
-  server: Server,
-  subject: Subject,
-  path: string,
-  live: JsonObject | undefined,
-  config: JsonObject,
-  manager: string,
-  force: boolean,
-  context: string,
-): Promise<JsonObject | undefined> {
-  const query = `?fieldManager=${manager}&force=${force}`;
-  const { status, body } = await server.send("PATCH", path + query, config, "application/apply-patch+yaml");
+type Way = "apply" | "create" | "put" | "merge" | "strategic" | "json" | "status" | "scale";
+
+function waysToWrite(subject: Subject): Way[] {
+  const ways: Way[] = ["apply", "apply", "apply", "put", "merge", "json"];
+  if (subject.strategic) ways.push("strategic");
+  if (subject.status !== undefined) ways.push("status");
+  if (subject.scale !== undefined) ways.push("scale");
+  return ways;
+}
+
+interface Move {
+  readonly server: Server;
+  readonly subject: Subject;
+  readonly path: string;
+  readonly live: JsonObject | undefined;
+  readonly config: JsonObject;
+  readonly manager: string;
+  readonly force: boolean;
+  readonly how: Way;
+  readonly context: string;
+}
+
+/** Each returns the object as the server has it now, or nothing when the server refused. */
+async function apply(move: Move): Promise<JsonObject | undefined> {
+  const { server, subject, live, manager, force, how, context } = move;
+  const onStatus = how === "status";
+  const resource = onStatus ? (subject.status as ManagedResource) : subject.resource;
+  const config = onStatus ? { ...move.config, status: { ready: manager.length } } : move.config;
+  const path = `${move.path}${onStatus ? "/status" : ""}?fieldManager=${manager}&force=${force}`;
+  const { status, body } = await server.send("PATCH", path, config, "application/apply-patch+yaml");
   let ours: ReturnType<typeof applyPatch> | MergeError;
   try {
     ours = applyPatch({
-      resource: subject.resource,
+      resource,
       ...(live === undefined ? {} : { live }),
       config,
       manager,
@@ -168,20 +204,49 @@ async function apply(
     return undefined;
   }
   compareEntries(ours.object, body, context);
-  compareObjects(ours.object, body, subject.plain, context);
+  if (!onStatus) compareObjects(ours.object, body, subject.plain, context);
   return body;
 }
 
-async function write(
-  server: Server,
-  subject: Subject,
-  path: string,
-  live: JsonObject | undefined,
-  config: JsonObject,
-  manager: string,
-  how: string,
-  context: string,
-): Promise<JsonObject | undefined> {
+/** Writes the replicas through the Scale object, and looks at the resource afterwards. */
+async function scale(move: Move, replicas: number): Promise<JsonObject | undefined> {
+  const { server, subject, path, manager, context } = move;
+  const live = move.live as JsonObject;
+  const { body: before } = await server.send("GET", `${path}/scale`);
+  const { status, body: after } = await server.send(
+    "PATCH",
+    `${path}/scale?fieldManager=${manager}`,
+    { spec: { replicas } },
+    "application/merge-patch+json",
+  );
+  expect(status, context).toBe(200);
+  const { body } = await server.send("GET", path);
+  const { apiVersion } = subject.resource;
+  const paths = new Map([[apiVersion, ["f:spec", "f:replicas"]]]);
+  const entries = (live.metadata as { managedFields?: ManagedFieldsEntry[] }).managedFields;
+  const shown = scaleEntries(entries, paths) as unknown as JsonValue;
+  const type = subject.scale as TypeRef;
+  const written = applyUpdateOrClear({
+    resource: {
+      apiVersion: "autoscaling/v1",
+      kind: "Scale",
+      type,
+      zero: zeroObject(type),
+      subresource: "scale",
+    },
+    live: withEntries(before, shown),
+    updated: withEntries(after, shown),
+    manager,
+    now,
+  });
+  const scaled = (written.metadata as { managedFields?: ManagedFieldsEntry[] }).managedFields;
+  const ours = parentEntries(entries, scaled, paths, apiVersion) as unknown as JsonValue;
+  compareEntries(withEntries(body, ours), body, context);
+  return body;
+}
+
+async function write(move: Move): Promise<JsonObject | undefined> {
+  const { server, subject, path, live, config, manager, how, context } = move;
   const query = `?fieldManager=${manager}`;
   const { apiVersion: _a, kind: _k, ...patch } = config;
   let answer: { status: number; body: JsonObject };
@@ -192,7 +257,11 @@ async function write(
     const metadata = { ...(config.metadata as JsonObject) };
     metadata.resourceVersion = (live as { metadata: JsonObject }).metadata.resourceVersion as string;
     answer = await server.send("PUT", path + query, { ...config, metadata });
-  } else if (how === "merge" || !subject.strategic) {
+  } else if (how === "json") {
+    const operations = jsonOperations(live as JsonObject, config);
+    answer = await server.send("PATCH", path + query, operations, "application/json-patch+json");
+    expected = applyJsonPatch(live as JsonObject, operations);
+  } else if (how === "merge") {
     answer = await server.send("PATCH", path + query, patch, "application/merge-patch+json");
     expected = applyMergePatch(live as JsonObject, patch);
   } else {
@@ -218,6 +287,21 @@ async function write(
   });
   compareEntries(ours, body, context);
   return body;
+}
+
+/** Takes over what the configuration has, field by field, and drops the labels it does not have. */
+function jsonOperations(live: JsonObject, config: JsonObject): JsonPatchOperation[] {
+  const operations: JsonPatchOperation[] = [];
+  const metadata = config.metadata as JsonObject;
+  if (metadata.labels !== undefined)
+    operations.push({ op: "add", path: "/metadata/labels", value: metadata.labels });
+  else if ((live.metadata as JsonObject).labels !== undefined)
+    operations.push({ op: "remove", path: "/metadata/labels" });
+  for (const [key, value] of Object.entries((config.spec ?? {}) as JsonObject)) {
+    if (live.spec !== undefined) operations.push({ op: "add", path: `/spec/${key}`, value });
+  }
+  if (config.data !== undefined) operations.push({ op: "replace", path: "/data", value: config.data });
+  return operations;
 }
 
 function without(object: JsonObject, paths: readonly (readonly string[])[]): JsonObject {
