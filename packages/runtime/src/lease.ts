@@ -139,13 +139,25 @@ export class LeaseElector {
     await this.#watching;
     if (!held) return;
     try {
-      await this.#verbs().update(
-        this.#body({ ...held.spec, holderIdentity: "", leaseDurationSeconds: 1 }, held),
-        { timeoutMs: this.#options.timings.renewDeadlineMs / 2 },
-      );
+      await this.#release(held);
     } catch (error) {
       // It runs out by itself; the next leader only waits longer.
       this.#options.log.warn("the lease could not be given back", { error });
+    }
+  }
+
+  async #release(held: LeaseObject): Promise<void> {
+    const { identity, timings } = this.#options;
+    const request = { timeoutMs: timings.renewDeadlineMs / 2 };
+    const free = (lease: LeaseObject) =>
+      this.#body({ ...lease.spec, holderIdentity: "", leaseDurationSeconds: 1 }, lease);
+    try {
+      await this.#verbs().update(free(held), request);
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      // A renewal was under way, or someone has edited it.
+      const live = (await this.#verbs().find(this.#ref(), request)) as LeaseObject | undefined;
+      if (live?.spec?.holderIdentity === identity) await this.#verbs().update(free(live), request);
     }
   }
 
@@ -179,7 +191,7 @@ export class LeaseElector {
   }
 
   #observe(lease: LeaseObject | undefined): void {
-    const { clock, identity, timings } = this.#options;
+    const { identity, timings } = this.#options;
     if (this.#state === "over") return;
     if (this.#state === "leading") {
       const newer =
@@ -191,19 +203,26 @@ export class LeaseElector {
       }
       return;
     }
-    const before = this.#observed;
-    const renewed = !before || recordOf(before.lease) !== recordOf(lease);
-    this.#observed = { lease, atMs: renewed ? clock.monotonic() : before.atMs };
     const { random } = this.#options;
+    const leftMs = this.#leftMs(lease);
     // A lease that is free is taken at once; a little chance keeps many followers from all trying in one instant.
-    const wait = this.#isFree(lease)
-      ? random.next() * Math.min(200, timings.renewEveryMs / 10)
-      : this.#observed.atMs + durationOf(lease) - clock.monotonic();
-    this.#try(Math.max(0, wait));
+    this.#try(leftMs > 0 ? leftMs : random.next() * Math.min(200, timings.renewEveryMs / 10));
   }
 
+  /** How long the holder may still believe that it leads, as far as we can tell; nothing when there is none. */
+  #leftMs(lease: LeaseObject | undefined): number {
+    const { clock } = this.#options;
+    const before = this.#observed;
+    const renewed = !before || recordOf(before.lease) !== recordOf(lease);
+    const observed = { lease, atMs: renewed ? clock.monotonic() : before.atMs };
+    this.#observed = observed;
+    return this.#isFree(lease) ? 0 : Math.max(0, observed.atMs + durationOf(lease) - clock.monotonic());
+  }
+
+  /** Nobody holds it, or we do without knowing: our own answer was lost. No other process has our identity. */
   #isFree(lease: LeaseObject | undefined): boolean {
-    return !lease?.spec?.holderIdentity;
+    const holder = lease?.spec?.holderIdentity;
+    return !holder || holder === this.#options.identity;
   }
 
   #try(afterMs: number): void {
@@ -219,9 +238,9 @@ export class LeaseElector {
       const live = (await this.#verbs().find(this.#ref(), { timeoutMs: timings.renewDeadlineMs })) as
         | LeaseObject
         | undefined;
-      const before = this.#observed?.lease;
-      if (!this.#isFree(live) && recordOf(live) !== recordOf(before)) {
-        // Renewed unseen, as when our watch is cut off: the holder's time begins anew.
+      // The answer may be older than what the watch told meanwhile, or newer: either way the holder's time counts
+      // from when we first saw its last renewal, and has to be over.
+      if (this.#leftMs(live) > 0) {
         this.#observe(live);
         return;
       }

@@ -9,21 +9,31 @@ import { silentLogger } from "../src/log.ts";
 
 const ref = { namespace: "default", name: "election" };
 
-async function setup() {
+/** What happens to a request: it is late by some milliseconds, or its connection breaks before or after the commit. */
+type Disturbance = undefined | number | "reset" | "lose-answer";
+
+async function setup(seed = 1) {
   let inFlight = 0;
   const clock = new VirtualClock({ busy: () => inFlight > 0 });
-  const random = new SeededRandom(1);
+  const random = new SeededRandom(seed);
   const server = await apiServer({ clock, random });
   const timings = leaseTimings();
   const candidate = (identity: string) => {
-    const wire = { up: true, frozen: false };
+    const wire = { up: true, frozen: false, disturb: (): Disturbance => undefined };
     const http: HttpPort = {
       request: async (request) => {
         if (wire.frozen) return await new Promise(() => {});
         if (!wire.up) throw new Error("the network is down");
+        const disturbance = request.streaming ? undefined : wire.disturb();
+        if (typeof disturbance === "number") {
+          await new Promise<void>((resolve) => clock.timer(disturbance, resolve));
+        }
+        if (disturbance === "reset") throw new Error("reset before");
         inFlight++;
         try {
-          return await server.http.request(request);
+          const response = await server.http.request(request);
+          if (disturbance === "lose-answer") throw new Error("reset after");
+          return response;
         } finally {
           inFlight--;
         }
@@ -45,7 +55,7 @@ async function setup() {
   };
   const admin = createClient({ http: server.http, clock, random });
   const lease = async () => (await admin.kind(Lease).get(ref)) as { spec?: Record<string, unknown> };
-  return { clock, candidate, admin, lease, timings };
+  return { clock, random, candidate, admin, lease, timings };
 }
 
 describe("leader election", () => {
@@ -155,6 +165,74 @@ describe("leader election", () => {
     expect(a.elector.leading).toBe(true);
     expect((await lease()).spec?.holderIdentity).toBe("a");
   });
+
+  test("a follower whose look at the lease came late does not take it from one who was faster", async () => {
+    const { clock, candidate } = await setup();
+    const a = candidate("a");
+    const b = candidate("b");
+    b.wire.disturb = () => 500;
+    b.elector.run();
+    a.elector.run();
+    await clock.advance(2_000);
+    expect(a.elector.leading).toBe(true);
+    expect(b.elector.leading).toBe(false);
+  });
+
+  test("a leader whose own answer was lost notices and leads", async () => {
+    const { clock, candidate } = await setup();
+    const a = candidate("a");
+    let lost = 0;
+    a.wire.disturb = () => (++lost === 3 ? "lose-answer" : undefined);
+    a.elector.run();
+    await clock.advance(10_000);
+    expect(a.elector.leading).toBe(true);
+  });
+
+  test.each(Array.from({ length: 40 }, (_, i) => i + 1))(
+    "whatever the network does, at most one may write at any time, and in the end one does (seed %i)",
+    async (seed) => {
+      const { clock, random, candidate } = await setup(seed);
+      const chance = random.fork("chaos");
+      const disturb = (): Disturbance => {
+        const roll = chance.next();
+        if (clock.monotonic() > 240_000 || roll > 0.5) return undefined;
+        return roll < 0.15 ? "reset" : roll < 0.3 ? "lose-answer" : chance.next() * 8_000;
+      };
+      const alive: ReturnType<typeof candidate>[] = [];
+      const all: ReturnType<typeof candidate>[] = [];
+      const join = () => {
+        const one = candidate(`c${all.length}`);
+        one.wire.disturb = disturb;
+        one.elector.run();
+        alive.push(one);
+        all.push(one);
+        void one.elector.lost.then(() => leave(one));
+      };
+      const leave = (one: ReturnType<typeof candidate>) => {
+        if (alive.includes(one)) alive.splice(alive.indexOf(one), 1);
+      };
+      for (let i = 0; i < 3; i++) join();
+      let writableFor = 0;
+      for (let i = 0; i < 3_600; i++) {
+        await clock.advance(100);
+        const writers = all.filter(({ fence }) => fence.mayWrite());
+        expect(writers.length).toBeLessThanOrEqual(1);
+        if (writers.length === 1) writableFor++;
+        if (clock.monotonic() < 240_000) {
+          const roll = chance.next();
+          const victim = alive[Math.floor(chance.next() * alive.length)];
+          if (roll < 0.004 && victim) {
+            leave(victim);
+            if (roll < 0.002) victim.wire.frozen = true;
+            else void victim.elector.stop();
+          } else if (roll < 0.012 && victim) victim.wire.up = !victim.wire.up;
+          if (alive.length < 3 || roll > 0.997) join();
+        } else for (const one of all) one.wire.up = true;
+      }
+      expect(all.filter(({ fence }) => fence.mayWrite())).toHaveLength(1);
+      expect(writableFor).toBeGreaterThan(600);
+    },
+  );
 
   test("the fence falls by the clock alone, for a process that is too busy to notice", async () => {
     const { clock, candidate, timings } = await setup();

@@ -1,6 +1,8 @@
-import { ConfigMap, Deployment, Service } from "@keelson/core/kinds";
+import { ConfigMap, Deployment, Pod, Service } from "@keelson/core/kinds";
+import { controller } from "@keelson/runtime";
 import { describe, expect, test } from "vitest";
 import { cluster } from "./cluster.ts";
+import { conflict, serverError } from "./faults.ts";
 import { change, create, Memcached, memcached } from "./memcached.fixture.ts";
 
 const ref = { namespace: "default", name: "a" };
@@ -14,14 +16,25 @@ describe("a cluster for a test", () => {
     expect((await c.client.kind(Memcached).get(ref)).status?.configs).toBe(2);
   });
 
-  test("tells the same story twice for the same seed", async () => {
+  test("tells the same story twice for the same seed, and another for another", async () => {
     const story = async (seed: number) => {
-      await using c = await cluster({ controllers: [memcached], seed });
+      await using c = await cluster({ controllers: [memcached], seed, workloads: true, managers: 2 });
+      c.faults.swarm({
+        random: c.random.fork("swarm"),
+        chance: 0.2,
+        faults: [conflict(), serverError(), { type: "lose-answer" }],
+        until: () => c.clock.monotonic() > 60_000,
+      });
+      c.crashAt(5, "after");
       await create(c.client, "a", { extra: ["x", "y"] });
       await c.converges();
-      return c.requests.map(({ method, path, atMs }) => `${atMs} ${method} ${path}`);
+      return c.requests.map(({ manager, method, path, atMs, body }) =>
+        [atMs, manager, method, path, body].join(" "),
+      );
     };
-    expect(await story(3)).toEqual(await story(3));
+    const once = await story(3);
+    expect(await story(3)).toEqual(once);
+    expect(await story(4)).not.toEqual(once);
   });
 
   test("drift is repaired", async () => {
@@ -44,5 +57,46 @@ describe("a cluster for a test", () => {
     await c.converges();
     const { items } = await c.client.kind(ConfigMap).list({ labels: "keelson.dev/controller" });
     expect(items.map(({ metadata }) => metadata.name)).toEqual(["a-y"]);
+  });
+});
+
+describe("a cluster with workloads", () => {
+  test("runs pods: a Deployment becomes available, scales, and goes with its owner", async () => {
+    await using c = await cluster({ controllers: [memcached], workloads: true });
+    await create(c.client, "a", { size: 2 });
+    await c.converges();
+    const deployment = await c.client.kind(Deployment).get(ref);
+    expect(deployment.status).toMatchObject({ replicas: 2, readyReplicas: 2, availableReplicas: 2 });
+    await change(c.client, "a", { size: 4 });
+    await c.converges();
+    expect((await c.client.kind(Pod).list({ namespace: "default" })).items).toHaveLength(4);
+    await c.client.kind(Memcached).delete(ref);
+    await c.until(async () => (await c.client.kind(Pod).list({ namespace: "default" })).items.length === 0);
+    expect(await c.client.kind(Deployment).find(ref)).toBeUndefined();
+  });
+
+  test("says when a pod never becomes ready", async () => {
+    const shy = controller(Memcached, {
+      name: "shy",
+      owns: { deployment: Deployment },
+      compose: (object) => {
+        const labels = { app: object.metadata.name };
+        return {
+          children: {
+            deployment: {
+              spec: {
+                selector: { matchLabels: labels },
+                template: { metadata: { labels }, spec: { containers: [{ name: "main", image: "main" }] } },
+              },
+            },
+          },
+        };
+      },
+    });
+    await using c = await cluster({ controllers: [shy], workloads: { broken: () => true } });
+    await create(c.client, "a");
+    await expect(c.converges()).rejects.toThrow(
+      "Memcached.cache.example.com default/a came to rest and is not ready: ChildrenNotReady: Deployment.apps a 0 of 1 replicas are available",
+    );
   });
 });

@@ -19,7 +19,9 @@ import { Manager } from "./manager.ts";
 import { type Crash, ManagerPort, type ObservedRequest } from "./manager-port.ts";
 import { RoleGate } from "./permissions.ts";
 import { SeededRandom } from "./seeded-random.ts";
+import type { SimulatedNodeOptions } from "./simulated-node.ts";
 import { VirtualClock } from "./virtual-clock.ts";
+import { startWorkloads } from "./workloads.ts";
 
 export interface ClusterOptions {
   readonly controllers?: readonly AnyController[];
@@ -29,6 +31,11 @@ export interface ClusterOptions {
   readonly seed?: number;
   /** Custom resources to install beside those that the controllers name. */
   readonly resources?: readonly { crd(): CustomResourceDefinitionObject }[];
+  /**
+   * Runs the cluster's own controllers (Deployments make ReplicaSets, those make Pods, …), its scheduler and a
+   * simulated node on which pods start, become ready, finish and stop. Off unless told.
+   */
+  readonly workloads?: boolean | SimulatedNodeOptions;
   /** Managers that run the controllers; 1 unless told. */
   readonly managers?: number;
   /** On with more than one manager, unless told. */
@@ -113,6 +120,14 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   let down = false;
 
   await install(client, options, controllers);
+  const workloads = options.workloads
+    ? await startWorkloads(options.workloads === true ? {} : options.workloads, {
+        client,
+        clock,
+        random,
+        log,
+      })
+    : undefined;
 
   const startManager = (): Manager => {
     const name = `manager-${++started}`;
@@ -145,6 +160,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
       port,
       log: log.child({ manager: name }),
       leaderElection: election,
+      onExit: replace,
     });
     managers.push(manager);
     manager.start();
@@ -153,7 +169,10 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   const crash = (victim: Manager | undefined = managers[0]): void => {
     if (!victim?.alive) return;
     victim.kill();
-    managers.splice(managers.indexOf(victim), 1);
+    replace(victim);
+  };
+  const replace = (gone: Manager): void => {
+    managers.splice(managers.indexOf(gone), 1);
     clock.timer(options.restartMs ?? 1_000, () => {
       if (!closed) startManager();
     });
@@ -220,6 +239,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
       faults.clear();
       down = false;
       for (const manager of [...managers]) manager.kill();
+      await workloads?.[Symbol.asyncDispose]();
       await server.close();
     },
   };

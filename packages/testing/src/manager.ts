@@ -19,6 +19,8 @@ export interface ManagerOptions {
   readonly port: ManagerPort;
   readonly log: Logger;
   readonly leaderElection: boolean | LeaderElectionOptions;
+  /** It cannot go on and ends its process, as `run()` does. */
+  readonly onExit: (manager: Manager) => void;
 }
 
 export class Manager {
@@ -82,8 +84,10 @@ export class Manager {
       .then(
         (running) => {
           this.#running = running;
-          void running.failed.then((error) => {
+          void running.failed.then(async (error) => {
             this.#failure = error;
+            await this.stop();
+            this.#options.onExit(this);
           });
         },
         (error: Error) => {
