@@ -12,7 +12,9 @@ import type { Exposure } from "../network/exposures.ts";
 import { Channel } from "./channel.ts";
 import { type InsideConfig, type InsideNode, insideApiPort } from "./inside-config.ts";
 import { insideKubeconfig } from "./inside-kubeconfig.ts";
+import { nodeRange } from "./node-range.ts";
 import { type Relay, startRelay } from "./relay.ts";
+import { startSimulatedNodes } from "./simulated-host.ts";
 
 export interface NodeHostOptions {
   readonly kubeconfig: string | Readonly<Record<string, unknown>>;
@@ -28,6 +30,11 @@ export interface NodeHostOptions {
   readonly clusterDomain?: string;
   readonly maxPods?: number;
   readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * `auto` simulates pods only where this machine cannot run them, and says why; `always` and `never` decide.
+   * `auto` unless told.
+   */
+  readonly simulate?: "auto" | "always" | "never";
   readonly onProgress?: (sentence: string) => void;
   readonly log?: (line: string) => void;
 }
@@ -44,10 +51,35 @@ export interface NodeHost extends AsyncDisposable {
 const longestSocketDirectory = 70;
 
 export async function startNodes(options: NodeHostOptions): Promise<NodeHost> {
-  const log = options.log ?? (() => undefined);
   const own = options.dataDirectory === undefined;
   const data = own ? await mkdtemp(join(tmpdir(), "keelson-node-")) : resolve(options.dataDirectory ?? "");
   await mkdir(data, { recursive: true });
+  const simulate = (reason: string) => startSimulatedNodes({ ...options, dataDirectory: data, reason });
+  const start = async () => {
+    if (options.simulate === "always") return await simulate("simulation was asked for");
+    try {
+      return await startSandboxedNodes(options, data);
+    } catch (error) {
+      const impossible = error instanceof NodeError && error.code === "SandboxUnsupported";
+      if (!impossible || options.simulate === "never") throw error;
+      return await simulate(error.message);
+    }
+  };
+  const dispose = async () => {
+    if (own) await rm(data, { recursive: true, force: true });
+  };
+  try {
+    const host = await start();
+    const stop = () => host.stop().finally(dispose);
+    return { ...host, stop, [Symbol.asyncDispose]: stop };
+  } catch (error) {
+    await dispose();
+    throw error;
+  }
+}
+
+async function startSandboxedNodes(options: NodeHostOptions, data: string): Promise<NodeHost> {
+  const log = options.log ?? (() => undefined);
   const sockets =
     data.length <= longestSocketDirectory ? join(data, "sockets") : await mkdtemp(join(tmpdir(), "kn-"));
   await rm(sockets, { recursive: true, force: true });
@@ -56,7 +88,6 @@ export async function startNodes(options: NodeHostOptions): Promise<NodeHost> {
   const release = async () => {
     for (const close of closing.reverse()) await close();
     await rm(sockets, { recursive: true, force: true });
-    if (own) await rm(data, { recursive: true, force: true });
   };
   try {
     const inside = await launchInNamespace({ module: insideModule(), onOutput: log });
@@ -119,7 +150,7 @@ async function insideConfig(
     relays.push(relay);
     nodes.push({
       name,
-      podCidr: nodeRange(options.podCidr ?? "10.244.0.0/16", index),
+      podCidr: nodeRange(options.podCidr, index),
       kubeletPort: relay.port,
       kubeletSocket,
       dataDirectory: join(data, "nodes", name),
@@ -161,8 +192,16 @@ function hostOf(inside: NamespaceProcess, channel: Channel, release: () => Promi
   return { mode: "sandbox", failure, stop, [Symbol.asyncDispose]: stop };
 }
 
+/** A machine without the programs that sandboxes are made with cannot have sandboxes: that is what is wrong then. */
 async function tools(onProgress: ((sentence: string) => void) | undefined): Promise<InsideConfig["tools"]> {
-  const path = async (name: ProgramName) => (await locateProgram(name, { onProgress })).path;
+  const path = async (name: ProgramName) => {
+    try {
+      return (await locateProgram(name, { onProgress })).path;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new NodeError("SandboxUnsupported", reason, { cause: error });
+    }
+  };
   const nft = await path("nft").catch(() => undefined);
   return {
     bwrap: await path("bwrap"),
@@ -173,13 +212,6 @@ async function tools(onProgress: ((sentence: string) => void) | undefined): Prom
     script: await path("script"),
     ...(nft === undefined ? {} : { nft }),
   };
-}
-
-/** The index-th /24 of a range. */
-function nodeRange(cidr: string, index: number): string {
-  const [a, b, c] = cidr.split(".").map(Number);
-  const third = (c ?? 0) + index;
-  return `${a}.${(b ?? 0) + Math.floor(third / 256)}.${third % 256}.0/24`;
 }
 
 /** Beside this file, in the form this file has: source in development, compiled when installed. */

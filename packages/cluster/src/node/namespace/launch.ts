@@ -30,6 +30,12 @@ export interface NamespaceProcess {
 const gate = 'echo ready >&4; read -r _ || exit 1; exec 4>&-; "$@" </dev/null; exit $?';
 
 export async function launchInNamespace(options: LaunchOptions): Promise<NamespaceProcess> {
+  if (process.platform !== "linux") {
+    throw new NodeError(
+      "SandboxUnsupported",
+      `pods run as processes on Linux only, and this is ${process.platform}`,
+    );
+  }
   const ids = chooseIdMap();
   const unshare = required("unshare");
   const flags = [

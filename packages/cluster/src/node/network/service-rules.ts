@@ -107,7 +107,12 @@ export function serviceRules(input: RulesInput): string {
           : []),
       "    meta l4proto tcp ip daddr . meta l4proto . th dport @refused reject with tcp reset",
       "    ip daddr . meta l4proto . th dport @refused reject with icmp port-unreachable",
-      ...(hook === "forward" ? [`    ip daddr ${input.serviceCidr} reject with icmp port-unreachable`] : []),
+      ...(hook === "forward"
+        ? [
+            `    ip daddr ${input.serviceCidr} meta l4proto tcp reject with tcp reset`,
+            `    ip daddr ${input.serviceCidr} reject with icmp port-unreachable`,
+          ]
+        : []),
       "  }",
     ]),
     "}",

@@ -37,7 +37,7 @@ export async function prepareNodeNetwork(tools: NamespaceTools, gateway: string)
       // Pods are moved and recreated under the same address within milliseconds: forget old neighbours at once.
       "echo 0 > /proc/sys/net/ipv4/conf/all/rp_filter",
     ],
-    { code: "SandboxFailed", doing: "set up the node's network" },
+    { code: "SandboxUnsupported", doing: "set up the node's network" },
   );
 }
 

@@ -21,7 +21,7 @@ export interface KubeletServerOptions {
   readonly api: NodeApi;
   readonly clock: Clock;
   readonly nodeName: string;
-  readonly pods: PodManager;
+  readonly pods: Pick<PodManager, "workers" | "find">;
   /** PEM: certificates signed by it are believed. */
   readonly clientCa?: string;
   readonly log: (message: string) => void;
@@ -65,6 +65,12 @@ export class KubeletServer {
       socket.once("close", () => this.#open.delete(socket));
     });
     this.#server.on("tlsClientError", () => undefined);
+  }
+
+  /** 0 on a Unix socket. */
+  get port(): number {
+    const address = this.#server.address();
+    return typeof address === "object" && address !== null ? address.port : 0;
   }
 
   async listen(endpoint: Endpoint): Promise<void> {
