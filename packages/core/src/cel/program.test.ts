@@ -93,6 +93,8 @@ describe("presence and optionals", () => {
     expect(evaluate("{'a': {'b': 1}}.?c.?b.orValue(2)")).toBe(2);
     expect(evaluate("{'a': {'b': {'c': 1}}}.?a.b.c.orValue(2)")).toBe(1);
     expect(evaluate("{'a': {'b': {'c': 1}}}.?z.b.c.orValue(2)")).toBe(2);
+    const x = evaluate("{'a': {'b': 1}}");
+    expect(evaluate("x.?a.b == optional.of(1) && x.?a.z == optional.none()", { x })).toBe(true);
     expect(evaluate("[1, 2][?5].hasValue()")).toBe(false);
     expect(evaluate("{'a': 1}.?a.optMap(v, v + 1) == optional.of(2)")).toBe(true);
   });

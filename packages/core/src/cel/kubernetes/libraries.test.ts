@@ -23,6 +23,7 @@ describe("strings", () => {
       "'abc'.charAt(3) == ''",
       "'tacocat'.indexOf('ac') == 1 && 'tacocat'.indexOf('none') == -1 && 'tacocat'.indexOf('a', 3) == 5",
       "'tacocat'.lastIndexOf('at') == 5 && 'tacocat'.lastIndexOf('') == 7 && 'tacocat'.lastIndexOf('a', 3) == 1",
+      "'abc'.lastIndexOf('c', 2) == 2 && 'abc'.lastIndexOf('c', 3) == -1 && 'abc'.indexOf('a', 9) == -1",
       "'\u{1f431}bc'.substring(1) == 'bc' && 'abc'.substring(1, 2) == 'b'",
     );
     expect(evaluate("'abc'.charAt(4)")).toBe("index out of range: 4");

@@ -51,7 +51,6 @@ function indexOf([text, part, from]: Args): CelValue {
   const [haystack, needle] = [codePoints(text), codePoints(part)];
   const start = Number(offset);
   if (start < 0) return outOfRange(offset);
-  if (start >= haystack.length) return -1;
   for (let i = start; i <= haystack.length - needle.length; i++) if (startsAt(haystack, needle, i)) return i;
   return -1;
 }
