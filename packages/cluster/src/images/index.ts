@@ -2,7 +2,9 @@
 export { cacheDirectory, type Environment } from "./cache-directory.ts";
 export { ImageError, type ImageErrorCode } from "./errors.ts";
 export type { ImageConfig, ImageOrigin, ResolvedImage } from "./image.ts";
-export { Images, type ImagesOptions, type RegistryCredential } from "./images.ts";
+export { ImageStore, type ImageStoreOptions, type StoredImage } from "./image-store.ts";
+export { Images, type ImagesOptions } from "./images.ts";
+export { type LoadedImage, type LoadOptions, loadImages } from "./load.ts";
 export { MadeImages, recipeFor } from "./made-images.ts";
 export { type LocateOptions, locateProgram, type Program, type ProgramName } from "./programs.ts";
 export {
@@ -11,3 +13,4 @@ export {
   parseImageReference,
   repositoryName,
 } from "./reference.ts";
+export { type PullOptions, pullImage, type RegistryCredential } from "./registry.ts";
