@@ -1,0 +1,48 @@
+/** Builds an operator's image without a daemon: a base with Node, and the operator with what it needs. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { Images } from "@keelson/cluster/images";
+import { CliError } from "../errors.ts";
+import type { Project } from "../project.ts";
+import { appFiles } from "./app-files.ts";
+import { layerOf } from "./base-layer.ts";
+import { ociArchive } from "./oci.ts";
+import { tar } from "./tar.ts";
+
+export interface BuildOptions {
+  readonly image: string;
+  /** An image with Node 22.19 or newer. */
+  readonly base: string;
+  readonly onProgress?: (sentence: string) => void;
+}
+
+export async function buildImage(project: Project, options: BuildOptions) {
+  if (!existsSync(join(project.directory, project.main))) {
+    throw new CliError(
+      "NoOperator",
+      `${join(project.directory, project.main)} does not exist; it is what the image runs`,
+    );
+  }
+  const { base, image, onProgress = () => {} } = options;
+  onProgress(`taking ${base} as the base`);
+  const images = new Images({ onProgress });
+  const { rootfs, config } = (await images.find(base)) ?? (await images.pull(base));
+  onProgress("packing the operator and its packages");
+  const app = tar(appFiles(project));
+  onProgress("writing the image");
+  return ociArchive({
+    name: image,
+    layers: [layerOf(rootfs), app],
+    architecture: process.arch === "x64" ? "amd64" : process.arch,
+    config: {
+      Entrypoint: ["node", project.main],
+      Env: [...config.env, "NODE_ENV=production"],
+      WorkingDir: "/app",
+      User: "65532:65532",
+      Labels: {
+        "org.opencontainers.image.title": project.name,
+        "org.opencontainers.image.version": project.version,
+      },
+    },
+  });
+}

@@ -1,0 +1,91 @@
+/** An OCI image layout in one tar file, which every container tool reads. */
+import { createHash } from "node:crypto";
+import { gzipSync } from "node:zlib";
+import { type TarEntry, tar } from "./tar.ts";
+
+export interface ImageSpec {
+  readonly name: string;
+  /** Uncompressed layers, from the bottom. */
+  readonly layers: readonly Buffer[];
+  readonly architecture: string;
+  readonly config: {
+    readonly Entrypoint: readonly string[];
+    readonly Cmd?: readonly string[];
+    readonly Env: readonly string[];
+    readonly WorkingDir: string;
+    readonly User: string;
+    readonly Labels?: Readonly<Record<string, string>>;
+  };
+}
+
+interface Blob {
+  readonly digest: string;
+  readonly size: number;
+  readonly bytes: Buffer;
+}
+
+/** Equal inputs give equal bytes: no times, no host names. */
+export function ociArchive(image: ImageSpec): { readonly archive: Buffer; readonly digest: string } {
+  const layers = image.layers.map((layer) => ({
+    diffId: sha256(layer),
+    blob: blobOf(gzipSync(layer, { level: 6 })),
+  }));
+  const config = blobOf(
+    json({
+      architecture: image.architecture,
+      os: "linux",
+      config: image.config,
+      rootfs: { type: "layers", diff_ids: layers.map(({ diffId }) => diffId) },
+    }),
+  );
+  const manifest = blobOf(
+    json({
+      schemaVersion: 2,
+      mediaType: "application/vnd.oci.image.manifest.v1+json",
+      config: descriptor("application/vnd.oci.image.config.v1+json", config),
+      layers: layers.map(({ blob }) => descriptor("application/vnd.oci.image.layer.v1.tar+gzip", blob)),
+    }),
+  );
+  const index = json({
+    schemaVersion: 2,
+    mediaType: "application/vnd.oci.image.index.v1+json",
+    manifests: [
+      {
+        ...descriptor("application/vnd.oci.image.manifest.v1+json", manifest),
+        annotations: {
+          "io.containerd.image.name": image.name,
+          "org.opencontainers.image.ref.name": image.name,
+        },
+      },
+    ],
+  });
+  const blobs = [...layers.map(({ blob }) => blob), config, manifest];
+  const entries: TarEntry[] = [
+    file("oci-layout", json({ imageLayoutVersion: "1.0.0" })),
+    file("index.json", index),
+    { path: "blobs", type: "directory", mode: 0o755 },
+    { path: "blobs/sha256", type: "directory", mode: 0o755 },
+    ...blobs.map((blob) => file(`blobs/sha256/${blob.digest.slice("sha256:".length)}`, blob.bytes)),
+  ];
+  return { archive: tar(entries), digest: manifest.digest };
+}
+
+function file(path: string, content: Buffer): TarEntry {
+  return { path, type: "file", mode: 0o644, content };
+}
+
+function blobOf(bytes: Buffer): Blob {
+  return { bytes, size: bytes.length, digest: sha256(bytes) };
+}
+
+function descriptor(mediaType: string, { digest, size }: Blob) {
+  return { mediaType, digest, size };
+}
+
+function sha256(bytes: Buffer): string {
+  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+}
+
+function json(value: unknown): Buffer {
+  return Buffer.from(JSON.stringify(value));
+}

@@ -1,0 +1,60 @@
+/** `keelson generate`: the manifests that install an operator, from its code. */
+import { buildCommand, numberParser } from "@stricli/core";
+
+interface GenerateFlags {
+  readonly directory: string;
+  readonly namespace?: string;
+  readonly image?: string;
+  readonly replicas: number;
+  readonly output?: string;
+}
+
+export const generate = buildCommand<GenerateFlags>({
+  docs: { brief: "Write CRDs, the exact role and the Deployment of an operator" },
+  parameters: {
+    flags: {
+      directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
+      namespace: {
+        kind: "parsed",
+        parse: String,
+        brief: "Where it will run; its name unless given",
+        optional: true,
+      },
+      image: { kind: "parsed", parse: String, brief: "Its image; name:version unless given", optional: true },
+      replicas: {
+        kind: "parsed",
+        parse: numberParser,
+        brief: "One leads, the others stand by",
+        default: "1",
+      },
+      output: {
+        kind: "parsed",
+        parse: String,
+        brief: "A file; standard output unless given",
+        optional: true,
+      },
+    },
+  },
+  async func({ directory, image, namespace, output, replicas }) {
+    const [{ readProject, loadOperator }, { manifestsFor }, { stringify }] = await Promise.all([
+      import("../project.ts"),
+      import("../generate/manifests.ts"),
+      import("yaml"),
+    ]);
+    const project = readProject(directory);
+    const parts = await loadOperator(project);
+    const manifests = manifestsFor(project, parts, {
+      namespace: namespace ?? project.name,
+      image: image ?? `${project.name}:${project.version}`,
+      replicas,
+    });
+    const text = manifests
+      .map((manifest) => stringify(manifest, { aliasDuplicateObjects: false }))
+      .join("---\n");
+    if (output === undefined) this.process.stdout.write(text);
+    else {
+      const { writeFile } = await import("node:fs/promises");
+      await writeFile(output, text);
+    }
+  },
+});

@@ -1,0 +1,13 @@
+/** What the command says when it cannot do what it was asked. */
+
+export type CliErrorCode = "NoPackage" | "NoOperator" | "NotBuilt" | "NoBase";
+
+export class CliError extends Error {
+  override readonly name = "CliError";
+  readonly code: CliErrorCode;
+
+  constructor(code: CliErrorCode, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,76 @@
+/** An operator's package: its manifest, and the resources and controllers that its entry exports. */
+import { existsSync, readFileSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Controller } from "@keelson/runtime";
+import type { Resource } from "@keelson/schema";
+import { CliError } from "./errors.ts";
+
+export interface Project {
+  readonly directory: string;
+  /** The package's name without its scope: `etcd-operator`. */
+  readonly name: string;
+  readonly version: string;
+  readonly dependencies: Readonly<Record<string, string>>;
+  /** The module that exports resources and controllers, relative to the directory. */
+  readonly entry: string;
+  /** The module that runs the operator, relative to the directory. */
+  readonly main: string;
+}
+
+interface Manifest {
+  name?: string;
+  version?: string;
+  dependencies?: Record<string, string>;
+  keelson?: { entry?: string; main?: string };
+}
+
+/** Reads the package in a directory. `keelson: { entry, main }` in package.json overrides the usual places. */
+export function readProject(directory: string): Project {
+  const path = join(resolve(directory), "package.json");
+  if (!existsSync(path)) {
+    throw new CliError("NoPackage", `${directory} has no package.json; run this in an operator's folder`);
+  }
+  const manifest = JSON.parse(readFileSync(path, "utf8")) as Manifest;
+  return {
+    directory: resolve(directory),
+    name: (manifest.name ?? "operator").replace(/^@[^/]+\//, ""),
+    version: manifest.version ?? "0.0.0",
+    dependencies: manifest.dependencies ?? {},
+    entry: manifest.keelson?.entry ?? "src/index.ts",
+    main: manifest.keelson?.main ?? "src/main.ts",
+  };
+}
+
+export interface OperatorParts {
+  readonly resources: readonly Resource[];
+  readonly controllers: readonly Controller[];
+}
+
+/** Imports the entry and sorts what it exports. Importing must start nothing: running is `main`'s business. */
+export async function loadOperator(project: Project): Promise<OperatorParts> {
+  const path = join(project.directory, project.entry);
+  if (!existsSync(path)) {
+    throw new CliError("NoOperator", `${path} does not exist; export your resources and controllers there`);
+  }
+  const exported = Object.values((await import(pathToFileURL(path).href)) as Record<string, unknown>);
+  const parts = { resources: exported.filter(isResource), controllers: exported.filter(isController) };
+  if (parts.controllers.length === 0) {
+    throw new CliError("NoOperator", `${path} exports no controller; export what controller() returned`);
+  }
+  return parts;
+}
+
+function isResource(value: unknown): value is Resource {
+  return isRecord(value) && typeof value["crd"] === "function" && typeof value["kind"] === "string";
+}
+
+function isController(value: unknown): value is Controller {
+  return (
+    isRecord(value) && isRecord(value["owns"]) && isRecord(value["kind"]) && typeof value["name"] === "string"
+  );
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}
