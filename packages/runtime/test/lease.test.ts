@@ -1,6 +1,6 @@
 import { createClient } from "@keelson/client";
 import { apiServer } from "@keelson/cluster/apiserver";
-import type { HttpPort } from "@keelson/core";
+import type { HttpPort, HttpRequest } from "@keelson/core";
 import { SeededRandom, VirtualClock } from "@keelson/testing/clock";
 import { describe, expect, test } from "vitest";
 import { fenced, SharedFence } from "../src/fence.ts";
@@ -19,12 +19,18 @@ async function setup(seed = 1) {
   const server = await apiServer({ clock, random });
   const timings = leaseTimings();
   const candidate = (identity: string) => {
-    const wire = { up: true, frozen: false, disturb: (): Disturbance => undefined };
+    const wire = {
+      up: true,
+      frozen: false,
+      disturb: (_request: HttpRequest): Disturbance => undefined,
+      /** How late the watch is with each event. */
+      lagMs: () => 0,
+    };
     const http: HttpPort = {
       request: async (request) => {
         if (wire.frozen) return await new Promise(() => {});
         if (!wire.up) throw new Error("the network is down");
-        const disturbance = request.streaming ? undefined : wire.disturb();
+        const disturbance = request.streaming ? undefined : wire.disturb(request);
         if (typeof disturbance === "number") {
           await new Promise<void>((resolve) => clock.timer(disturbance, resolve));
         }
@@ -33,12 +39,19 @@ async function setup(seed = 1) {
         try {
           const response = await server.http.request(request);
           if (disturbance === "lose-answer") throw new Error("reset after");
-          return response;
+          return request.streaming ? { ...response, body: lagging(response.body, wire.lagMs) } : response;
         } finally {
           inFlight--;
         }
       },
     };
+    async function* lagging(body: AsyncIterable<Uint8Array>, lagMs: () => number) {
+      for await (const chunk of body) {
+        const ms = lagMs();
+        if (ms > 0) await new Promise<void>((resolve) => clock.timer(ms, resolve));
+        yield chunk;
+      }
+    }
     const client = createClient({ http, clock, random: random.fork(identity) });
     const fence = new SharedFence(clock);
     const elector = new LeaseElector({
@@ -170,10 +183,13 @@ describe("leader election", () => {
     const { clock, candidate } = await setup();
     const a = candidate("a");
     const b = candidate("b");
-    b.wire.disturb = () => 500;
+    b.wire.disturb = ({ method, path }) => (method === "GET" && path.includes("/leases/") ? 500 : undefined);
+    a.wire.lagMs = () => 5_000;
     b.elector.run();
+    await clock.advance(200);
     a.elector.run();
     await clock.advance(2_000);
+    expect([a, b].filter(({ fence }) => fence.mayWrite())).toHaveLength(1);
     expect(a.elector.leading).toBe(true);
     expect(b.elector.leading).toBe(false);
   });
@@ -203,6 +219,7 @@ describe("leader election", () => {
       const join = () => {
         const one = candidate(`c${all.length}`);
         one.wire.disturb = disturb;
+        one.wire.lagMs = () => (clock.monotonic() > 240_000 ? 0 : chance.next() * 6_000);
         one.elector.run();
         alive.push(one);
         all.push(one);
