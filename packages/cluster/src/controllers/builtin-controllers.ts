@@ -12,6 +12,7 @@ import { taintEvictionController } from "./nodes/taint-eviction-controller.ts";
 import { replicaSetController, replicationController } from "./replicas/replica-controller.ts";
 import { scheduler } from "./scheduler/scheduler.ts";
 import { rootCaPublisher, serviceAccountController } from "./service-account/service-account-controller.ts";
+import { statefulSetController } from "./statefulset/stateful-set-controller.ts";
 
 export interface BuiltinControllersOptions {
   /** An administrator's, for the controllers that deal with kinds of which they learn only at run time. */
@@ -28,6 +29,7 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
     replicaSetController(),
     replicationController(),
     deploymentController(),
+    statefulSetController(),
     scheduler(),
     endpointsController(),
     endpointSliceController(),

@@ -15,3 +15,4 @@ export { taintEvictionController } from "./nodes/taint-eviction-controller.ts";
 export { replicaSetController, replicationController } from "./replicas/replica-controller.ts";
 export { scheduler } from "./scheduler/scheduler.ts";
 export { rootCaPublisher, serviceAccountController } from "./service-account/service-account-controller.ts";
+export { statefulSetController } from "./statefulset/stateful-set-controller.ts";
