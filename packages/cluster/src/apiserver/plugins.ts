@@ -2,14 +2,12 @@
 import { admission } from "./admission/index.ts";
 import { authentication } from "./authentication/index.ts";
 import { authorization } from "./authorization/index.ts";
-import { defaulterOf } from "./defaulting/index.ts";
 import type { HookFactory } from "./hooks.ts";
+import { builtinKinds } from "./validation/index.ts";
 
-const kinds: HookFactory = () => ({
-  strategies: (group, resource) => {
-    const defaulter = defaulterOf(group, resource);
-    return defaulter && { default: defaulter };
-  },
-});
-
-export const defaultPlugins: readonly HookFactory[] = [authentication, admission, authorization, kinds];
+export const defaultPlugins: readonly HookFactory[] = [
+  authentication,
+  admission,
+  authorization,
+  builtinKinds,
+];

@@ -38,6 +38,11 @@ export function defaultDaemonSet(set: DaemonSet): void {
   }
   spec.revisionHistoryLimit ??= 10;
   template(spec);
+  // Older versions had a field for it.
+  const generation = "deprecated.daemonset.template.generation";
+  set.metadata ??= {};
+  if (set.metadata.annotations?.[generation] === undefined)
+    set.metadata.annotations = { ...set.metadata.annotations, [generation]: "0" };
 }
 
 export function defaultStatefulSet(set: StatefulSet): void {

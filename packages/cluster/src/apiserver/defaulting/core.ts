@@ -9,6 +9,7 @@ import type {
   PersistentVolumeClaim,
   Pod,
   PodSpec,
+  PodStatus,
   PodTemplate,
   ReplicationController,
   ResourceQuota,
@@ -32,6 +33,14 @@ export function defaultPod(pod: Pod): void {
     for (const container of spec.initContainers ?? []) hostPortsFromContainerPorts(container);
   }
   defaultPodSpec(spec);
+  if (pod.status) syncAddresses(pod.status);
+}
+
+/** The singular field wins where it differs from the first of the plural. */
+function syncAddresses(status: PodStatus): void {
+  if (status.podIP && status.podIP !== status.podIPs?.[0]?.ip) status.podIPs = [{ ip: status.podIP }];
+  const first = status.podIPs?.[0]?.ip;
+  if (first) status.podIP = first;
 }
 
 function requestsFromLimits(container: Container): void {

@@ -38,7 +38,16 @@ export function roundResources(resources: ResourceRequirements | undefined): voi
   roundToMilli(resources.requests);
 }
 
+/** The account has two names, of which one is old. */
+function syncAccount(spec: PodSpec): void {
+  const name = spec.serviceAccountName || spec.serviceAccount;
+  if (!name) return;
+  spec.serviceAccountName = name;
+  spec.serviceAccount = name;
+}
+
 export function defaultPodSpec(spec: PodSpec): void {
+  syncAccount(spec);
   spec.dnsPolicy ??= "ClusterFirst";
   spec.restartPolicy ??= "Always";
   spec.securityContext ??= {};

@@ -1,0 +1,117 @@
+/** Config maps and secrets. */
+import { byteLength, deepEqual } from "@keelson/core";
+import type { ConfigMap, Secret } from "@keelson/core/kinds";
+import type { Strategy } from "../../hooks.ts";
+import type { Errors } from "../errors.ts";
+import { configKey } from "../formats.ts";
+import { checkImmutable, checking, checkingUpdate } from "../strategies.ts";
+
+const maxBytes = 1024 * 1024;
+const frozen = "field is immutable when `immutable` is set";
+
+/** Bytes of a value in base64, without decoding it. */
+function decodedLength(base64: string): number {
+  const padding = base64.endsWith("==") ? 2 : base64.endsWith("=") ? 1 : 0;
+  return Math.floor((base64.length * 3) / 4) - padding;
+}
+
+function checkConfigMap(map: ConfigMap, errors: Errors): void {
+  let total = 0;
+  for (const key in map.data) {
+    errors.messages(`data[${key}]`, key, configKey(key));
+    if (map.binaryData?.[key] !== undefined)
+      errors.invalid(`data[${key}]`, key, "duplicate of key present in binaryData");
+    total += byteLength(map.data[key] as string);
+  }
+  for (const key in map.binaryData) {
+    errors.messages(`binaryData[${key}]`, key, configKey(key));
+    total += decodedLength(map.binaryData[key] as string);
+  }
+  if (total > maxBytes) errors.tooLong("", maxBytes);
+}
+
+export const configMaps: Strategy = {
+  validate: checking(checkConfigMap),
+  validateUpdate: checkingUpdate<ConfigMap>((map, old, errors) => {
+    if (old.immutable) {
+      if (!map.immutable) errors.forbidden("immutable", frozen);
+      if (!deepEqual(map.data, old.data)) errors.forbidden("data", frozen);
+      if (!deepEqual(map.binaryData, old.binaryData)) errors.forbidden("binaryData", frozen);
+    }
+    checkConfigMap(map, errors);
+  }),
+};
+
+function checkSecret(secret: Secret, errors: Errors): void {
+  const data = secret.data ?? {};
+  let total = 0;
+  for (const key in data) {
+    errors.messages(`data[${key}]`, key, configKey(key));
+    total += decodedLength(data[key] as string);
+  }
+  if (total > maxBytes) errors.tooLong("data", maxBytes);
+  const needs = (key: string) => {
+    if (data[key] === undefined) errors.required(`data[${key}]`);
+  };
+  switch (secret.type) {
+    case "kubernetes.io/service-account-token": {
+      const annotation = "kubernetes.io/service-account.name";
+      if (!secret.metadata?.annotations?.[annotation]) errors.required(`metadata.annotations[${annotation}]`);
+      break;
+    }
+    case "kubernetes.io/dockercfg":
+      checkJson(".dockercfg", data, errors);
+      break;
+    case "kubernetes.io/dockerconfigjson":
+      checkJson(".dockerconfigjson", data, errors);
+      break;
+    case "kubernetes.io/basic-auth":
+      if (data.username === undefined && data.password === undefined) {
+        errors.required("data[username]");
+        errors.required("data[password]");
+      }
+      break;
+    case "kubernetes.io/ssh-auth":
+      if (!data["ssh-privatekey"]) errors.required("data[ssh-privatekey]");
+      break;
+    case "kubernetes.io/tls":
+      needs("tls.crt");
+      needs("tls.key");
+      break;
+    default:
+  }
+}
+
+function checkJson(key: string, data: Readonly<Record<string, string>>, errors: Errors): void {
+  const value = data[key];
+  if (value === undefined) {
+    errors.required(`data[${key}]`);
+    return;
+  }
+  const refuse = (message: string) => errors.invalid(`data[${key}]`, "<secret contents redacted>", message);
+  const text = Buffer.from(value, "base64").toString();
+  try {
+    const parsed: unknown = JSON.parse(text);
+    if (parsed !== null && (typeof parsed !== "object" || Array.isArray(parsed)))
+      refuse(`json: cannot unmarshal ${goType(parsed)} into Go value of type map[string]interface {}`);
+  } catch {
+    refuse(text.trim() === "" ? "unexpected end of JSON input" : "invalid character in JSON");
+  }
+}
+
+function goType(value: unknown): string {
+  if (Array.isArray(value)) return "array";
+  return typeof value === "boolean" ? "bool" : typeof value;
+}
+
+export const secrets: Strategy = {
+  validate: checking(checkSecret),
+  validateUpdate: checkingUpdate<Secret>((secret, old, errors) => {
+    checkImmutable("type", secret.type, old.type, errors);
+    if (old.immutable) {
+      if (!secret.immutable) errors.forbidden("immutable", frozen);
+      if (!deepEqual(secret.data, old.data)) errors.forbidden("data", frozen);
+    }
+    checkSecret(secret, errors);
+  }),
+};

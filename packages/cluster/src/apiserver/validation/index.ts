@@ -1,0 +1,58 @@
+/** The rules of built-in kinds, by resource. */
+import { defaulterOf } from "../defaulting/index.ts";
+import type { HookContext, HookFactory, Strategy } from "../hooks.ts";
+import { controllerRevisions, statefulSets } from "./apps/stateful-sets.ts";
+import { daemonSets, deployments, replicaSets } from "./apps/workloads.ts";
+import { cronJobs, jobs } from "./batch/jobs.ts";
+import { endpoints, namespaces, nodes, serviceAccounts } from "./core/cluster.ts";
+import { configMaps, secrets } from "./core/config.ts";
+import { events } from "./core/events.ts";
+import { limitRanges, resourceQuotas } from "./core/limits.ts";
+import { pods } from "./core/pods.ts";
+import { podTemplates, replicationControllers } from "./core/replication-controllers.ts";
+import { services } from "./core/services.ts";
+import { persistentVolumeClaims, persistentVolumes } from "./core/storage.ts";
+
+const strategies: Readonly<Record<string, Strategy | ((context: HookContext) => Strategy)>> = {
+  "/configmaps": configMaps,
+  "/secrets": secrets,
+  "/pods": pods,
+  "/podtemplates": podTemplates,
+  "/replicationcontrollers": replicationControllers,
+  "/services": services,
+  "/persistentvolumes": persistentVolumes,
+  "/persistentvolumeclaims": persistentVolumeClaims,
+  "/nodes": nodes,
+  "/namespaces": namespaces,
+  "/serviceaccounts": serviceAccounts,
+  "/endpoints": endpoints,
+  "/limitranges": limitRanges,
+  "/resourcequotas": resourceQuotas,
+  "/events": events(""),
+  "events.k8s.io/events": events("events.k8s.io"),
+  "apps/deployments": deployments,
+  "apps/replicasets": replicaSets,
+  "apps/daemonsets": daemonSets,
+  "apps/statefulsets": statefulSets,
+  "apps/controllerrevisions": controllerRevisions,
+  "batch/jobs": jobs,
+  "batch/cronjobs": cronJobs,
+};
+
+/** Defaults and rules together, as the server asks for them. */
+export const builtinKinds: HookFactory = (context) => ({
+  strategies(group, resource) {
+    const rules = strategies[`${group}/${resource}`];
+    const strategy = typeof rules === "function" ? rules(context) : rules;
+    const defaulter = defaulterOf(group, resource);
+    if (!defaulter) return strategy;
+    const own = strategy?.default;
+    return {
+      ...strategy,
+      default(draft, version) {
+        defaulter(draft, version);
+        own?.(draft, version);
+      },
+    };
+  },
+});
