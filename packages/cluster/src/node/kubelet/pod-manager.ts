@@ -67,11 +67,8 @@ export class PodManager {
   refresh(uids: readonly string[]): void {
     for (const uid of uids) {
       const worker = this.#workers.get(uid);
-      if (worker === undefined) continue;
-      void worker.refreshVolumes();
-      // A container may be waiting for exactly this object.
-      for (const record of worker.records()) record.heldUntil = undefined;
-      worker.wake();
+      void worker?.refreshVolumes();
+      worker?.retry();
     }
   }
 

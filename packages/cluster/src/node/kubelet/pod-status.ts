@@ -10,8 +10,9 @@ import { qosClassOf } from "./qos.ts";
 export interface PodStatusInput {
   readonly pod: Pod;
   readonly records: readonly ContainerRecord[];
-  /** The pod's address once it has a sandbox. */
+  /** The pod's address, once it had one; it outlives the sandbox. */
   readonly address: string | undefined;
+  readonly hasSandbox: boolean;
   readonly hostAddress: string;
   readonly startedAt: number;
   /** Nothing will be started any more; once `stopped`, nothing runs either. */
@@ -47,7 +48,7 @@ export function makePodStatus(input: PodStatusInput): PodStatus {
       pod,
       phase,
       statuses: all,
-      hasSandbox: address !== undefined,
+      hasSandbox: input.hasSandbox,
       now: formatTime(input.now),
     }),
     ...(said.message ? { message: said.message } : {}),

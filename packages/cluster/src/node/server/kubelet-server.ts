@@ -141,7 +141,7 @@ export class KubeletServer {
     response: ServerResponse,
   ): Promise<void> {
     const worker = this.#pod(namespace, name);
-    if (worker.record(container) === undefined) {
+    if (worker.containers.record(container) === undefined) {
       throw new NodeError(
         "NotFound",
         `container ${JSON.stringify(container)} not found in pod ${JSON.stringify(name)}`,

@@ -1,7 +1,7 @@
 /** exec and attach: a client's streams joined to a process in a container. */
 import type { Readable, Writable } from "node:stream";
 import { NodeError } from "../errors.ts";
-import type { RunningContainer } from "../kubelet/pod-worker.ts";
+import type { RunningContainer } from "../kubelet/pod-containers.ts";
 import type { CommandStreams, StreamRequest } from "./command-streams.ts";
 
 export async function runExec(

@@ -10,7 +10,7 @@ interface Usage {
 }
 
 async function usageOf(workers: readonly PodWorker[]): Promise<Usage[]> {
-  const running = workers.flatMap((worker) => worker.allRunning().map((one) => ({ worker, one })));
+  const running = workers.flatMap((worker) => worker.containers.allRunning().map((one) => ({ worker, one })));
   return await Promise.all(
     running.map(async ({ worker, one }) => ({
       worker,
