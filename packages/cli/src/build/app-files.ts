@@ -38,10 +38,10 @@ function closure(project: Project): Map<string, string> {
     found.set(name, directory);
     const manifest = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as {
       dependencies?: Record<string, string>;
-      exports?: { "."?: { default?: string } };
+      exports?: { "."?: { default?: unknown } };
     };
     const entry = manifest.exports?.["."]?.default;
-    if (entry?.startsWith("./dist/") && !existsSync(join(directory, entry))) {
+    if (typeof entry === "string" && entry.startsWith("./dist/") && !existsSync(join(directory, entry))) {
       throw new CliError("NotBuilt", `${name} is not built (${entry} is missing); run: npm run build`);
     }
     queue.push(...Object.keys(manifest.dependencies ?? {}).map((each) => [each, directory] as const));

@@ -12,12 +12,11 @@ const load = buildCommand<Record<never, never>, [string]>({
     },
   },
   async func(_, path) {
-    const { Images } = await import("@keelson/cluster/images");
+    const { loadImages } = await import("@keelson/cluster/images");
     const line = progress(this.process);
-    const images = new Images({ onProgress: line.show });
-    const loaded = await images.load(path);
+    const loaded = await loadImages(path, { onProgress: line.show });
     line.end();
-    for (const name of loaded) this.process.stdout.write(`Loaded ${name}\n`);
+    for (const { name } of loaded) this.process.stdout.write(`Loaded ${name}\n`);
   },
 });
 
