@@ -204,7 +204,7 @@ export class Applier {
     const by = controllerOf(object);
     if (standing === "earlier") {
       throw new RuntimeError(
-        "NotOurs",
+        "StillThere",
         `cannot apply ${what} yet: the one of an earlier ${by?.kind} ${by?.name} is still there`,
       );
     }

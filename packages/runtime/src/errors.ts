@@ -8,6 +8,7 @@
  * - `Ended`: a reconcile used its context after its end.
  * - `OutcomeUnknown`: an object is not served because the last write to it may or may not have happened.
  * - `NotOurs`: an object of a child's name exists and belongs to someone else.
+ * - `StillThere`: a child of an earlier owner of the same name has not gone yet.
  * - `InvalidChild`: a desired child that cannot be made as asked.
  * - `StepTooLarge`: a step returned more than a status can hold.
  * - `Unreachable`: no way to an application's port.
@@ -24,6 +25,7 @@ export type RuntimeErrorCode =
   | "Ended"
   | "OutcomeUnknown"
   | "NotOurs"
+  | "StillThere"
   | "InvalidChild"
   | "StepTooLarge"
   | "Unreachable"

@@ -1,5 +1,5 @@
 /** Runs one controller: from a key to an outcome, and from the outcome to the status. */
-import { deepEqual, groupKind, objectKey, type Random, type Stored } from "@keelson/core";
+import { deepEqual, groupKind, keyOf, objectKey, type Random, type Stored } from "@keelson/core";
 import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
 import { AppliedRecords, Applier } from "./applier.ts";
 import { ownerLabelValue } from "./children.ts";
@@ -328,6 +328,13 @@ export class Reconciler implements LoopDefinition {
       if (!child) continue;
       for (const uid of controllerUid(child)) {
         for (const key of this.#primary.cache.keysByIndex(uidIndex, uid)) keys.add(key);
+      }
+      // An owner that was made anew waits for the children of the earlier one to go.
+      const owner = child.metadata.ownerReferences?.find(({ controller }) => controller);
+      if (owner?.kind === this.#controller.kind.kind) {
+        const namespace = this.#controller.kind.scope === "Cluster" ? undefined : child.metadata.namespace;
+        const key = keyOf({ namespace, name: owner.name });
+        if (this.#primary.cache.uidOf(key) !== undefined) keys.add(key);
       }
       const name = child.metadata.labels?.[ownerLabel];
       if (name === undefined) continue;

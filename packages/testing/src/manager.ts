@@ -7,6 +7,7 @@ import {
   type Logger,
   operator,
   type RunningOperator,
+  RuntimeError,
 } from "@keelson/runtime";
 import type { ManagerPort } from "./manager-port.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
@@ -92,6 +93,8 @@ export class Manager {
         },
         (error: Error) => {
           this.#failure = error;
+          // What a person must mend stays; what may pass ends the process, and another is started.
+          if (!(error instanceof RuntimeError)) this.#options.onExit(this);
         },
       );
   }
