@@ -3,6 +3,7 @@ import { admission } from "./admission/index.ts";
 import { authentication } from "./authentication/index.ts";
 import { authorization } from "./authorization/index.ts";
 import type { HookFactory } from "./hooks.ts";
+import { printers } from "./printers/index.ts";
 import { builtinKinds } from "./validation/index.ts";
 
 export const defaultPlugins: readonly HookFactory[] = [
@@ -10,4 +11,5 @@ export const defaultPlugins: readonly HookFactory[] = [
   admission,
   authorization,
   builtinKinds,
+  printers,
 ];
