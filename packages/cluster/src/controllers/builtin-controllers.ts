@@ -6,6 +6,8 @@ import { deploymentController } from "./deployment/deployment-controller.ts";
 import { endpointsController } from "./endpoints/endpoints-controller.ts";
 import { endpointSliceController } from "./endpoints/slice-controller.ts";
 import { garbageCollector } from "./garbage-collector/garbage-collector-controller.ts";
+import { jobController } from "./job/job-controller.ts";
+import { ttlAfterFinishedController } from "./job/ttl-controller.ts";
 import { namespaceController } from "./namespace/namespace-controller.ts";
 import { nodeLifecycleController } from "./nodes/node-lifecycle-controller.ts";
 import { taintEvictionController } from "./nodes/taint-eviction-controller.ts";
@@ -30,6 +32,8 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
     replicationController(),
     deploymentController(),
     statefulSetController(),
+    jobController(),
+    ttlAfterFinishedController(),
     scheduler(),
     endpointsController(),
     endpointSliceController(),

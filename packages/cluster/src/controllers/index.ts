@@ -9,6 +9,8 @@ export { deploymentController } from "./deployment/deployment-controller.ts";
 export { endpointsController } from "./endpoints/endpoints-controller.ts";
 export { endpointSliceController } from "./endpoints/slice-controller.ts";
 export { garbageCollector } from "./garbage-collector/garbage-collector-controller.ts";
+export { jobController } from "./job/job-controller.ts";
+export { ttlAfterFinishedController } from "./job/ttl-controller.ts";
 export { namespaceController } from "./namespace/namespace-controller.ts";
 export { nodeLifecycleController } from "./nodes/node-lifecycle-controller.ts";
 export { taintEvictionController } from "./nodes/taint-eviction-controller.ts";

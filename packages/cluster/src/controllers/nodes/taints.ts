@@ -13,24 +13,9 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
         : false;
     case "Exists":
       return true;
-    case "Lt":
-      return compares(toleration, taint, (value, limit) => value < limit);
-    case "Gt":
-      return compares(toleration, taint, (value, limit) => value > limit);
     default:
       return false;
   }
-}
-
-function compares(
-  toleration: Toleration,
-  taint: Taint,
-  holds: (value: bigint, limit: bigint) => boolean,
-): boolean {
-  const integer = /^-?(0|[1-9]\d*)$/;
-  const { value: limit = "" } = toleration;
-  const { value = "" } = taint;
-  return integer.test(limit) && integer.test(value) && holds(BigInt(value), BigInt(limit));
 }
 
 export function isTolerated(taint: Taint, tolerations: readonly Toleration[] | undefined): boolean {

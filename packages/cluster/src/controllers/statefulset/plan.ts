@@ -2,7 +2,6 @@
 
 import type { NewPod } from "../pods/pod-from-template.ts";
 import { isPodAvailable, isPodFinished, isPodReady, type PodObject } from "../pods/pod-state.ts";
-import { scaledValue } from "../scaled-value.ts";
 import {
   hasIdentity,
   hasStorage,
@@ -149,16 +148,15 @@ function planCondemned(
   return true;
 }
 
-/** From the last to the first, as many at a time as may be unavailable. */
+/** From the last to the first, each when those behind it are available again. */
 function planUpdate(input: PlanInput, replicas: readonly Replica[], actions: Action[]): void {
-  const { set, update } = input;
-  const { partition = 0, maxUnavailable } = set.spec.updateStrategy?.rollingUpdate ?? {};
-  const most = Math.max(1, scaledValue(maxUnavailable ?? 1, replicasOf(set), "down"));
-  let left = most - replicas.filter((replica) => isUnavailable(input, replica)).length;
-  for (let target = replicas.length - 1; target >= partition && left > 0; target--) {
-    const pod = replicas[target]?.made;
-    if (!pod || revisionOf(pod) === update.name || pod.metadata.deletionTimestamp !== undefined) continue;
-    actions.push({ type: "delete", pod });
-    left--;
+  const { partition = 0 } = input.set.spec.updateStrategy?.rollingUpdate ?? {};
+  for (const replica of replicas.slice(partition).toReversed()) {
+    const pod = replica.made;
+    if (pod && revisionOf(pod) !== input.update.name && pod.metadata.deletionTimestamp === undefined) {
+      actions.push({ type: "delete", pod });
+      return;
+    }
+    if (isUnavailable(input, replica)) return;
   }
 }
