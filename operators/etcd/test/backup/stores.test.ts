@@ -1,0 +1,194 @@
+/** One contract for every store, and what is special about each. */
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { DirectoryStore } from "../../src/backup/store/directory-store.ts";
+import { S3Store } from "../../src/backup/store/s3-store.ts";
+import { readAll, type Store } from "../../src/backup/store/store.ts";
+import { MemoryStore } from "./memory-store.ts";
+import { type S3Server, s3Server } from "./s3-server.ts";
+
+const partBytes = 1_000;
+
+async function* chunks(bytes: Uint8Array, size = 333): AsyncIterable<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+async function* failing(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  yield* chunks(bytes);
+  throw new Error("the source broke off");
+}
+
+function sample(length: number): Buffer {
+  return Buffer.from(Array.from({ length }, (_, i) => (i * 7 + (i >> 8)) & 0xff));
+}
+
+function bucketOf(server: S3Server, prefix = "etcd"): S3Store {
+  const { endpoint, bucket, credentials } = server;
+  return new S3Store({
+    endpoint,
+    bucket,
+    credentials,
+    region: "us-east-1",
+    prefix,
+    partBytes,
+    backoffMs: 1,
+    idleMs: 2_000,
+  });
+}
+
+type Fixture = AsyncDisposable & { readonly store: Store };
+
+const stores: Readonly<Record<string, () => Promise<Fixture>>> = {
+  bucket: async () => {
+    const server = await s3Server();
+    return { store: bucketOf(server), [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
+  },
+  directory: async () => {
+    const path = await mkdtemp(join(tmpdir(), "keelson-store-"));
+    return {
+      store: new DirectoryStore(path),
+      [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }),
+    };
+  },
+  memory: async () => ({ store: new MemoryStore(), [Symbol.asyncDispose]: async () => {} }),
+};
+
+describe.each(Object.entries(stores))("a %s as a store", (_, open) => {
+  it.each([0, 1, 999, 1_000, 1_001, 2_000, 12_345])(
+    "gives back %i bytes as they were put",
+    async (length) => {
+      await using fixture = await open();
+      const { store } = fixture;
+      await store.put("default/prod/one.db", chunks(sample(length)));
+      expect(await readAll(store.get("default/prod/one.db"))).toEqual(sample(length));
+      expect(await store.head("default/prod/one.db")).toEqual({
+        key: "default/prod/one.db",
+        sizeBytes: length,
+      });
+    },
+  );
+
+  it.each([100, 5_000])("shows nothing of %i bytes whose source broke off", async (length) => {
+    await using fixture = await open();
+    const { store } = fixture;
+    await expect(store.put("a/b.db", failing(sample(length)))).rejects.toThrow("broke off");
+    expect(await store.head("a/b.db")).toBeUndefined();
+    expect(await Array.fromAsync(store.list(""))).toEqual([]);
+  });
+
+  it("replaces an object, unless told to write only what is absent", async () => {
+    await using fixture = await open();
+    const { store } = fixture;
+    await store.put("k", chunks(sample(10)));
+    await store.put("k", chunks(sample(20)));
+    await expect(store.put("k", chunks(sample(30)), { ifAbsent: true })).rejects.toMatchObject({
+      code: "NotOurs",
+    });
+    await expect(store.put("k", chunks(sample(3_000)), { ifAbsent: true })).rejects.toMatchObject({
+      code: "NotOurs",
+    });
+    expect(await readAll(store.get("k"))).toEqual(sample(20));
+    await store.put("other", chunks(sample(30)), { ifAbsent: true });
+    expect(await store.head("other")).toMatchObject({ sizeBytes: 30 });
+  });
+
+  it("lists by prefix over several pages, and forgets what was deleted", async () => {
+    await using fixture = await open();
+    const { store } = fixture;
+    const keys = ["a/1.db", "a/2&3.db", "a/4.db", "a/5.db", "a/6.db", "b/1.db"];
+    for (const key of keys) await store.put(key, chunks(sample(5)));
+    await store.delete("a/4.db");
+    await store.delete("a/absent.db");
+    const found = (await Array.fromAsync(store.list("a/"))).map(({ key }) => key);
+    expect(found).toEqual(["a/1.db", "a/2&3.db", "a/5.db", "a/6.db"]);
+  });
+
+  it("says that an object is not there", async () => {
+    await using fixture = await open();
+    await expect(readAll(fixture.store.get("absent"))).rejects.toMatchObject({ code: "NotFound" });
+    expect(await fixture.store.head("absent")).toBeUndefined();
+  });
+});
+
+describe("a bucket", () => {
+  it("is written to in spite of refused, cut and lost answers, and holds the object once", async () => {
+    await using server = await s3Server();
+    const seen = new Set<string>();
+    const kinds = ["refuse", "cut", "lose"] as const;
+    // Every request fails three times, each time in another way.
+    server.misbehave = (request) => {
+      const stripped = request.replace(/upload-\d+/, "");
+      const kind = kinds.find((each) => !seen.has(`${each} ${stripped}`));
+      if (kind !== undefined) seen.add(`${kind} ${stripped}`);
+      return kind;
+    };
+    const store = bucketOf(server);
+    await store.put("k.db", chunks(sample(4_500)));
+    server.misbehave = () => undefined;
+    expect(await readAll(store.get("k.db"))).toEqual(sample(4_500));
+    expect([...server.objects.keys()]).toEqual(["etcd/k.db"]);
+  });
+
+  it("goes on reading where the connection broke", async () => {
+    await using server = await s3Server();
+    const store = bucketOf(server);
+    await store.put("k.db", chunks(sample(200_000)));
+    let left = 3;
+    server.misbehave = () => (left-- > 0 ? "truncate" : undefined);
+    expect(await readAll(store.get("k.db"))).toEqual(sample(200_000));
+  });
+
+  it("does not mix two objects when one replaces the other while it is read", async () => {
+    await using server = await s3Server();
+    const store = bucketOf(server);
+    await store.put("k.db", chunks(sample(200_000)));
+    let first = true;
+    server.misbehave = () => {
+      if (!first) server.objects.set("etcd/k.db", Buffer.alloc(200_000, 1));
+      const fault = first ? ("truncate" as const) : undefined;
+      first = false;
+      return fault;
+    };
+    await expect(readAll(store.get("k.db"))).rejects.toMatchObject({ code: "StoredDamaged" });
+  });
+
+  it("keeps no parts of an upload that failed, nor of one whose writer died", async () => {
+    await using server = await s3Server();
+    const store = bucketOf(server);
+    await expect(store.put("k.db", failing(sample(5_000)))).rejects.toThrow("broke off");
+    expect(server.uploads.size).toBe(0);
+    server.uploads.set("left-behind", { key: "etcd/k.db", parts: new Map() });
+    server.uploads.set("of-another", { key: "etcd/k.db.json", parts: new Map() });
+    await store.delete("k.db");
+    expect([...server.uploads.keys()]).toEqual(["of-another"]);
+  });
+
+  it("gives up with the service's own words when the credentials are wrong", async () => {
+    await using server = await s3Server();
+    const { endpoint, bucket } = server;
+    const credentials = { accessKeyId: "test-key", secretAccessKey: "wrong" };
+    const store = new S3Store({ endpoint, bucket, credentials, region: "us-east-1", backoffMs: 1 });
+    await expect(store.put("k", chunks(sample(1)))).rejects.toMatchObject({
+      code: "StoreRefused",
+      message: expect.stringContaining("SignatureDoesNotMatch"),
+    });
+    expect(server.requests).toHaveLength(1);
+  });
+});
+
+describe("a directory", () => {
+  it("refuses keys that lead out of it", async () => {
+    await expect(new DirectoryStore("/srv/store").head("../passwd")).rejects.toMatchObject({
+      code: "BadConfiguration",
+    });
+  });
+
+  it("has no half-written file after a failure", async () => {
+    const path = await mkdtemp(join(tmpdir(), "keelson-store-"));
+    await expect(new DirectoryStore(path).put("k.db", failing(sample(100)))).rejects.toThrow("broke off");
+    expect(await readdir(path)).toEqual([]);
+    await rm(path, { recursive: true });
+  });
+});
