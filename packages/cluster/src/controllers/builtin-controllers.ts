@@ -2,6 +2,7 @@
 import type { Client } from "@keelson/client";
 import { type OperatorOptions, operator, type RawController, type RunningOperator } from "@keelson/runtime";
 import type { KeyPair } from "../pki/index.ts";
+import { daemonSetController } from "./daemonset/daemon-set-controller.ts";
 import { deploymentController } from "./deployment/deployment-controller.ts";
 import { endpointsController } from "./endpoints/endpoints-controller.ts";
 import { endpointSliceController } from "./endpoints/slice-controller.ts";
@@ -15,6 +16,7 @@ import { replicaSetController, replicationController } from "./replicas/replica-
 import { scheduler } from "./scheduler/scheduler.ts";
 import { rootCaPublisher, serviceAccountController } from "./service-account/service-account-controller.ts";
 import { statefulSetController } from "./statefulset/stateful-set-controller.ts";
+import { volumeControllers } from "./volumes/volume-controllers.ts";
 
 export interface BuiltinControllersOptions {
   /** An administrator's, for the controllers that deal with kinds of which they learn only at run time. */
@@ -23,15 +25,18 @@ export interface BuiltinControllersOptions {
   readonly signal: AbortSignal;
   /** The cluster's authority: its certificate is published in every namespace. */
   readonly authority?: KeyPair;
+  /** Where the volumes of the class `standard` are made; in the system's temporary directory unless given. */
+  readonly volumesDirectory?: string;
 }
 
 export function builtinControllers(options: BuiltinControllersOptions): RawController[] {
-  const { client, signal, authority } = options;
+  const { client, signal, authority, volumesDirectory: directory } = options;
   return [
     replicaSetController(),
     replicationController(),
     deploymentController(),
     statefulSetController(),
+    daemonSetController(),
     jobController(),
     ttlAfterFinishedController(),
     scheduler(),
@@ -42,6 +47,7 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
     serviceAccountController(),
     nodeLifecycleController(),
     taintEvictionController(),
+    ...volumeControllers(directory === undefined ? {} : { directory }),
     ...(authority ? [rootCaPublisher(authority)] : []),
   ];
 }

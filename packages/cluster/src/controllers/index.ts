@@ -5,6 +5,7 @@ export {
   type StartControllersOptions,
   startControllers,
 } from "./builtin-controllers.ts";
+export { daemonSetController } from "./daemonset/daemon-set-controller.ts";
 export { deploymentController } from "./deployment/deployment-controller.ts";
 export { endpointsController } from "./endpoints/endpoints-controller.ts";
 export { endpointSliceController } from "./endpoints/slice-controller.ts";
@@ -18,3 +19,5 @@ export { replicaSetController, replicationController } from "./replicas/replica-
 export { scheduler } from "./scheduler/scheduler.ts";
 export { rootCaPublisher, serviceAccountController } from "./service-account/service-account-controller.ts";
 export { statefulSetController } from "./statefulset/stateful-set-controller.ts";
+export { localVolumeProvisioner } from "./volumes/local-provisioner.ts";
+export { type VolumeControllersOptions, volumeControllers } from "./volumes/volume-controllers.ts";

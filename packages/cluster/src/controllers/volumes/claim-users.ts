@@ -1,6 +1,6 @@
 /** Which pods use which claims. */
 import { objectKey } from "@keelson/core";
-import { isPodFinished, type PodObject } from "../pods/pod-state.ts";
+import type { PodObject } from "../pods/pod-state.ts";
 import type { ClaimObject, VolumeObject } from "./matching.ts";
 
 /** The name of the claim of a generic ephemeral volume. */
@@ -47,9 +47,7 @@ export function keepsClaim(pod: PodObject, claim: ClaimObject): boolean {
   });
 }
 
-/** Finished or gone from its node: only then may the claims that belong to the pod itself go. */
-function isShutDown(pod: PodObject): boolean {
-  const isEnding =
-    pod.metadata.deletionTimestamp !== undefined && pod.metadata.deletionGracePeriodSeconds === 0;
-  return isEnding && isPodFinished(pod);
+/** Left by its node, or forced away. Its finalizers may wait for its own claims, so those must not wait for it. */
+function isShutDown({ metadata }: PodObject): boolean {
+  return metadata.deletionTimestamp !== undefined && metadata.deletionGracePeriodSeconds === 0;
 }
