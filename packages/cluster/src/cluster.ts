@@ -70,10 +70,18 @@ async function start(options: ClusterOptions, stack: AsyncDisposableStack): Prom
     }),
   );
   const client = createClient({ http: api.api.http });
+  const nodeDir = options.dataDir ? join(resolve(options.dataDir), "node") : join(stateDir, "node");
   if (options.controllers !== false) {
-    stack.use(await startControllers({ client, authority: api.authority, log }));
+    stack.use(
+      await startControllers({
+        client,
+        authority: api.authority,
+        volumesDirectory: join(nodeDir, "volumes"),
+        log,
+      }),
+    );
   }
-  const host = await startNodes(options, api, stateDir, stack);
+  const host = await startNodes(options, api, nodeDir, stack);
   let stopped: Promise<void> | undefined;
   const cluster: Cluster = {
     server: api.address,
@@ -104,7 +112,7 @@ async function directory(given: string | undefined, stack: AsyncDisposableStack)
 async function startNodes(
   options: ClusterOptions,
   api: RunningApiServer,
-  stateDir: string,
+  dataDirectory: string,
   stack: AsyncDisposableStack,
 ): Promise<NodeHost | undefined> {
   const count = options.nodes ?? 1;
@@ -114,7 +122,7 @@ async function startNodes(
     await startNodes({
       kubeconfig: api.kubeconfig,
       names: Array.from({ length: count }, (_, index) => `node-${index + 1}`),
-      dataDirectory: options.dataDir ? join(resolve(options.dataDir), "node") : join(stateDir, "node"),
+      dataDirectory,
       ...(options.onProgress && { onProgress: options.onProgress }),
       log: (line) => options.log?.info(line),
     }),
