@@ -54,6 +54,9 @@ describe.each(servers)("a Greeting on $name", ({ missing, start }) => {
     await client.kind(Greeting).patch(here, { type: "merge", body: { spec: { message: "farewell" } } });
     const pod = await until(client, Pod, here, says("farewell"));
     expect(pod?.metadata.uid).not.toBe(before.metadata.uid);
+    const changed = await until(client, Greeting, here, (each) => each?.status?.observedGeneration === 2);
+    // The new pod has no status yet, so the old one's readiness must not be reported for the new generation.
+    expect(isReady("True")(changed)).toBe(false);
     await until(client, Greeting, here, isReady("False"));
     await play(pod, "10.0.0.8");
     await until(client, Greeting, here, isReady("True"));

@@ -65,6 +65,14 @@ export class OwnedChildren {
     return this.#bonds(slot).some((bond) => values.includes(`${bond}|${slot}`)) ? object : undefined;
   }
 
+  /** Names what is seen of all children: two equal answers mean that nothing has changed between them. */
+  versions(): string {
+    return Object.keys(this.#controller.owns)
+      .flatMap((slot) => this.inSlot(slot))
+      .map(({ metadata }) => `${metadata.uid}@${metadata.resourceVersion}`)
+      .join();
+  }
+
   /** By key, in the order of keys. */
   entries(slot: string): ReadonlyMap<string, Stored> {
     const byKey = Map.groupBy(this.#find(slot, slot), keyOfChild);

@@ -173,13 +173,25 @@ export class Reconciler implements LoopDefinition {
     const { compose } = this.#controller;
     let outcome: Outcome;
     if (compose && !deleted) {
-      const observed = { ...this.#observed(children), ...reads };
-      const result = compose(object as never, observed as never, { now: new Date(clock.now()) });
-      if (!result || typeof result !== "object") throw this.#nothing("compose", result);
-      if (isOutcome(result)) outcome = result;
-      else {
+      const run = () => {
+        const observed = { ...this.#observed(children), ...reads };
+        const result = compose(object as never, observed as never, { now: new Date(clock.now()) });
+        if (!result || typeof result !== "object") throw this.#nothing("compose", result);
+        return result;
+      };
+      let result = run();
+      for (let pass = 1; ; pass++) {
+        if (isOutcome(result)) {
+          outcome = result;
+          break;
+        }
         if (result.status) draft?.setAuthor(result.status as never);
+        const before = children.versions();
         outcome = await realise(this.#controller, object, children, applier, result);
+        // Status must speak of what we have just made, not of what stood there before: a child that was replaced
+        // is not ready because its predecessor was.
+        if (pass === 2 || children.versions() === before) break;
+        result = run();
       }
     } else {
       const work = deleted ? this.#controller.finalize : this.#controller.reconcile;
