@@ -49,7 +49,11 @@ export async function realise(
         continue;
       }
       try {
-        await applier.apply(id, desired);
+        const child = await applier.apply(id, desired);
+        // Whatever it still says of itself, it is not the child that should be: that one comes after it.
+        if (child.metadata.deletionTimestamp !== undefined) {
+          held.push(`${groupKind(declared.kind)} ${child.metadata.name} is being deleted`);
+        }
       } catch (error) {
         errors.push(error);
       }
