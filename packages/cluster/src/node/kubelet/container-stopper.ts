@@ -21,7 +21,10 @@ const minimumGraceMs = 2_000;
 
 export async function stopContainer(input: StopInput): Promise<void> {
   const { handle, container, clock, deadline } = input;
-  const gone = handle.exited.then(() => undefined);
+  let isGone = false;
+  const gone = handle.exited.then(() => {
+    isGone = true;
+  });
   const preStop = container.lifecycle?.preStop;
   if (preStop !== undefined && deadline.remainingMs > 0) {
     const hook = runHook(preStop, { ...input, timeoutMs: deadline.remainingMs }).catch((error: unknown) =>
@@ -35,6 +38,6 @@ export async function stopContainer(input: StopInput): Promise<void> {
     ? new Promise<void>((resolve) => clock.timer(minimumGraceMs, resolve))
     : deadline.passed;
   await Promise.race([gone, patience]);
-  handle.signal("SIGKILL");
+  if (!isGone) handle.signal("SIGKILL");
   await gone;
 }

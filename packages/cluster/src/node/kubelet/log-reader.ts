@@ -41,7 +41,7 @@ export async function* readLog(source: LogSource, query: LogQuery): AsyncGenerat
 async function* rawLines(source: LogSource, query: LogQuery): AsyncGenerator<Buffer> {
   if (query.tailLines === 0 && !query.follow) return;
   let rotations = source.live?.rotations ?? 0;
-  let file = await open(source.path, "r");
+  let file = await openLog(source);
   try {
     let position = query.tailLines === undefined ? 0 : await tailOffset(file, query.tailLines);
     let rest = Buffer.alloc(0);
@@ -64,7 +64,7 @@ async function* rawLines(source: LogSource, query: LogQuery): AsyncGenerator<Buf
         rotations = source.live.rotations;
         changed.cancel();
         await file.close();
-        file = await open(source.path, "r");
+        file = await openLog(source);
         position = 0;
         continue;
       }
@@ -73,6 +73,17 @@ async function* rawLines(source: LogSource, query: LogQuery): AsyncGenerator<Buf
     }
   } finally {
     await file.close();
+  }
+}
+
+/** While a file is put aside there is a moment without one. */
+async function openLog({ path, live }: LogSource): Promise<FileHandle> {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await open(path, "r");
+    } catch (error) {
+      if (live === undefined || tries === 10) throw error;
+    }
   }
 }
 

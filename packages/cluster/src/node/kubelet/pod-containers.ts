@@ -32,6 +32,8 @@ export interface RunningContainer extends StartedContainer {
   readonly stopSignal: NodeJS.Signals;
   /** Told of all output, for `attach`. */
   readonly listeners: Set<(stream: "stdout" | "stderr", chunk: Buffer) => void>;
+  /** Resolves when its end is in the record. */
+  ended?: Promise<void>;
   probes?: ContainerProbes;
   stopping?: Promise<void>;
 }
@@ -62,6 +64,7 @@ export class PodContainers {
   readonly #puller: ImagePuller;
   readonly #backoff: RestartBackoff;
   #saving: Promise<void> = Promise.resolve();
+  #closed = false;
 
   constructor(context: PodContext) {
     this.#context = context;
@@ -104,7 +107,7 @@ export class PodContainers {
   /** Writes the records down, one after the other. */
   save(): Promise<void> {
     const { services } = this.#context;
-    if (services.runtime.kind === "simulated") return this.#saving;
+    if (services.runtime.kind === "simulated" || this.#closed) return this.#saving;
     this.#saving = this.#saving
       .then(() => saveRecords(this.#file(), this.#records))
       .catch((error: unknown) => services.log(`cannot save a pod's records: ${messageOf(error)}`));
@@ -147,15 +150,17 @@ export class PodContainers {
   /** Regular containers together, then sidecars, the last one first. */
   async stopAll(deadline: Deadline): Promise<void> {
     const stop = async (running: RunningContainer) => {
-      if (running.stopping === undefined) {
-        this.#context.event("Normal", "Killing", `Stopping container ${running.record.name}`, running.record);
-      }
+      const { record, handle } = running;
       running.probes?.stop();
-      running.stopping ??= this.#stopWith(running, deadline);
-      // One that is being stopped already has a deadline of its own, which may be later than ours.
-      await Promise.race([running.stopping, deadline.passed]);
-      running.handle.signal("SIGKILL");
+      if (running.stopping === undefined) {
+        this.#context.event("Normal", "Killing", `Stopping container ${record.name}`, record);
+        running.stopping = this.#stopWith(running, deadline);
+      } else {
+        // It is being stopped already, with a deadline of its own that may be later than ours.
+        void deadline.passed.then(() => handle.signal("SIGKILL"));
+      }
       await running.stopping;
+      await running.ended;
     };
     const isSidecar = ({ record }: RunningContainer) => record.kind === "sidecar";
     await Promise.all(
@@ -168,8 +173,11 @@ export class PodContainers {
     await Promise.all(this.allRunning().map(stop));
   }
 
-  stopProbes(): void {
+  /** Leaves the records as they are, whatever happens to the containers from now on. */
+  async close(): Promise<void> {
     for (const { probes } of this.#running.values()) probes?.stop();
+    await this.save();
+    this.#closed = true;
   }
 
   async #pull(record: ContainerRecord): Promise<ResolvedImage | undefined> {
@@ -220,7 +228,7 @@ export class PodContainers {
     record.attempts++;
     if (ended !== undefined) record.previous = ended;
     this.#running.set(record.name, running);
-    void this.#whenEnded(running);
+    running.ended = this.#whenEnded(running);
     const hook = record.spec.lifecycle?.postStart;
     if (hook !== undefined && !(await this.#postStart(running, hook))) return;
     if (this.#running.get(record.name) !== running) return;
@@ -280,6 +288,7 @@ export class PodContainers {
     const { code, oomKilled } = await handle.exited;
     running.probes?.stop();
     log.close();
+    if (this.#closed) return;
     const finishedAt = this.#context.services.clock.now();
     const message = await this.#terminationMessage(running, code);
     // All at once: whoever looks in between must not take this end for the one before.

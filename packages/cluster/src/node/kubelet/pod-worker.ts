@@ -123,16 +123,15 @@ export class PodWorker {
     await this.#syncing;
     this.#forget();
     this.#services.references.release(this.#pod.metadata.uid);
-    await this.containers.save();
+    await this.containers.close();
     await rm(logDirectory(this.#services, this.#pod), { recursive: true, force: true });
     await rm(this.#directory, { recursive: true, force: true });
   }
 
   /** Kills everything as a power cut would. The records on disk let the next life of the node go on. */
   async powerOff(): Promise<void> {
-    await this.containers.save();
     this.#forget();
-    this.containers.stopProbes();
+    await this.containers.close();
     await this.#sandbox?.remove();
   }
 
@@ -146,9 +145,7 @@ export class PodWorker {
   /** Looks at the pod again, soon. */
   wake(): void {
     this.#again = true;
-    this.#syncing ??= this.#loop().finally(() => {
-      this.#syncing = undefined;
-    });
+    this.#syncing ??= this.#loop();
   }
 
   /** Something outside changed that a container may have been waiting for. */
@@ -192,6 +189,8 @@ export class PodWorker {
         this.#after("retry", sandboxRetryMs, () => this.wake());
       }
     }
+    // In the same breath as the look above: a call to wake in between would be lost.
+    this.#syncing = undefined;
   }
 
   async #sync(): Promise<void> {

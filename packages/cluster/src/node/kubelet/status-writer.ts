@@ -9,7 +9,9 @@ interface Entry {
   pod: StoredPod;
   /** What the server last confirmed. */
   sent: PodStatus | undefined;
-  busy: Promise<void> | undefined;
+  sending: boolean;
+  /** Of the last round of sending. */
+  done: Promise<void>;
   failures: number;
 }
 
@@ -34,24 +36,21 @@ export class StatusWriter {
 
   write(pod: StoredPod, status: PodStatus): void {
     const uid = pod.metadata.uid;
-    const entry = this.#entries.get(uid) ?? {
-      wanted: status,
-      pod,
-      sent: undefined,
-      busy: undefined,
-      failures: 0,
+    const entry: Entry = this.#entries.get(uid) ?? {
+      ...{ wanted: status, pod, sent: undefined, sending: false, failures: 0 },
+      done: Promise.resolve(),
     };
     entry.wanted = status;
     entry.pod = pod;
     this.#entries.set(uid, entry);
-    entry.busy ??= this.#send(uid, entry).finally(() => {
-      entry.busy = undefined;
-    });
+    if (entry.sending) return;
+    entry.sending = true;
+    entry.done = this.#send(uid, entry);
   }
 
   /** Resolves when the newest status has been sent or its pod is gone. */
   async flush(uid: string): Promise<void> {
-    await this.#entries.get(uid)?.busy;
+    await this.#entries.get(uid)?.done;
   }
 
   forget(uid: string): void {
@@ -59,14 +58,14 @@ export class StatusWriter {
   }
 
   async #send(uid: string, entry: Entry): Promise<void> {
-    while (this.#entries.get(uid) === entry) {
+    for (;;) {
       const status = entry.wanted;
       const patch = statusPatch(entry.sent ?? entry.pod.status ?? {}, status);
-      if (patch === undefined) return;
+      if (patch === undefined || this.#entries.get(uid) !== entry) break;
       try {
         const answer = await this.#api.patchPodStatus(entry.pod, patch);
         entry.failures = 0;
-        if (answer === undefined) return;
+        if (answer === undefined) break;
         entry.sent = status;
       } catch (error) {
         const { namespace, name } = entry.pod.metadata;
@@ -76,6 +75,8 @@ export class StatusWriter {
         await new Promise<void>((resolve) => this.#clock.timer(delay, resolve));
       }
     }
+    // In the same breath as the look above: a status written in between would be lost.
+    entry.sending = false;
   }
 }
 

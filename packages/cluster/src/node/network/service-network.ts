@@ -49,9 +49,7 @@ export class ServiceNetwork {
 
   #soon(): void {
     this.#again = true;
-    this.#pending ??= this.#loop().finally(() => {
-      this.#pending = undefined;
-    });
+    this.#pending ??= this.#loop();
   }
 
   async #loop(): Promise<void> {
@@ -60,5 +58,6 @@ export class ServiceNetwork {
       this.#again = false;
       await this.apply().catch((error: unknown) => this.#options.log(String(error)));
     }
+    this.#pending = undefined;
   }
 }
