@@ -6,6 +6,7 @@ import type { AnyKind, HttpPort } from "@keelson/core";
 import { CustomResourceDefinition } from "@keelson/core/kinds";
 import {
   type AnyController,
+  type Connector,
   type LeaderElectionOptions,
   type Logger,
   permissionsOf,
@@ -43,6 +44,8 @@ export interface ClusterOptions {
   /** How long a crashed manager takes to come back; 1 s unless told. */
   readonly restartMs?: number;
   readonly log?: Logger;
+  /** How `ctx.connect` reaches applications; through the API server unless told. */
+  readonly connect?: Connector;
 }
 
 export interface Cluster extends AsyncDisposable {
@@ -160,6 +163,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
       port,
       log: log.child({ manager: name }),
       leaderElection: election,
+      ...(options.connect && { connect: options.connect }),
       onExit: replace,
     });
     managers.push(manager);

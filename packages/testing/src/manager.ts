@@ -3,6 +3,7 @@ import { type Client, createClient } from "@keelson/client";
 import type { Clock, HttpPort, Random, World } from "@keelson/core";
 import {
   type AnyController,
+  type Connector,
   type LeaderElectionOptions,
   type Logger,
   operator,
@@ -20,6 +21,7 @@ export interface ManagerOptions {
   readonly port: ManagerPort;
   readonly log: Logger;
   readonly leaderElection: boolean | LeaderElectionOptions;
+  readonly connect?: Connector;
   /** It cannot go on and ends its process, as `run()` does. */
   readonly onExit: (manager: Manager) => void;
 }
@@ -70,7 +72,7 @@ export class Manager {
   }
 
   start(): void {
-    const { controllers, log, leaderElection } = this.#options;
+    const { controllers, log, leaderElection, connect } = this.#options;
     operator({
       controllers,
       name: "test",
@@ -80,6 +82,7 @@ export class Manager {
       leaderElection,
       endpoints: false,
       metrics: false,
+      ...(connect && { connect }),
     })
       .start()
       .then(
