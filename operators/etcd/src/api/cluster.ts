@@ -8,18 +8,29 @@ const member = z.object({
   phase: z
     .enum(["Seed", "Joining", "Learner", "Voter", "Leaving"])
     .describe("Where the member stands in its life."),
+  role: z.enum(["Leader", "Follower", "Learner", "Unknown"]).optional().describe("What it says of itself."),
   version: z.string().optional().describe("The version it runs, as it says itself."),
-  ready: z.boolean().optional(),
-  leader: z.boolean().optional(),
-  revision: z.string().optional().describe("The newest revision it has applied."),
+  ready: z.boolean().optional().describe("It serves: its pod is ready, and it answers and knows a leader."),
   lag: z.int().optional().describe("How many raft entries it is behind the leader."),
-  dbSizeBytes: z.string().optional(),
+  template: z.string().optional().describe("Digest of the template that its pod is meant to be made from."),
   claimUid: z
     .string()
     .optional()
     .describe("The volume that holds its data; another one means that the data is gone."),
-  message: z.string().optional(),
+  message: z.string().optional().describe("Why it leaves, or what ails it."),
 });
+
+/** What pods are made from: the part of the spec that rolls through the members when it changes. */
+const recipe = z.object({
+  version: z.string(),
+  image: z.string(),
+  quotaBytes: z.int().optional(),
+  resources: preserveUnknown().optional(),
+  pod: preserveUnknown().optional(),
+  settings: preserveUnknown().optional(),
+});
+
+const template = z.object({ hash: z.string(), recipe });
 
 const tls = z.object({
   mode: z
@@ -72,7 +83,7 @@ export const EtcdCluster = resource({
     storage: z
       .object({
         size: quantity().default("1Gi").describe("Grows when raised; cannot shrink."),
-        className: z.string().optional().check(immutable("the storage class cannot be changed")),
+        className: z.string().optional().describe("Holds for volumes to come; those that exist keep theirs."),
         quotaBytes: z.int().min(0).optional().describe("etcd's quota-backend-bytes."),
       })
       .default({ size: "1Gi" }),
@@ -147,7 +158,7 @@ export const EtcdCluster = resource({
     clusterId: z
       .string()
       .optional()
-      .describe("Set once, when the first member answers; compared ever after."),
+      .describe("In hexadecimal. Set once, when the first member answers; compared ever after."),
     members: z.array(member).optional(),
     readyMembers: z.int().optional(),
     nextMember: z.int().optional().describe("The number of the next member's name; it only grows."),
@@ -155,12 +166,46 @@ export const EtcdCluster = resource({
     targetVersion: z.string().optional().describe("The version being rolled out now."),
     leader: z.string().optional(),
     selector: z.string().optional(),
-    lastDefragmentation: z.string().optional(),
-    lastKnownRevision: z.string().optional(),
-    recovery: z
-      .object({ survivor: z.string(), revision: z.string(), lost: z.string() })
+    template: template.optional().describe("What members are made from, proven by running."),
+    rollout: template
+      .extend({
+        index: z.string().optional().describe("The leader's raft index when the last member was restarted."),
+        rollback: z.string().optional().describe("Why the members return to what they were."),
+      })
       .optional()
-      .describe("What a recovery from quorum loss would start from, and what it would lose."),
+      .describe("What is being rolled out now, one member after the other."),
+    failedRollout: z
+      .object({ hash: z.string(), version: z.string(), message: z.string() })
+      .optional()
+      .describe("What was rolled back; it is not tried again until the spec asks for something else."),
+    comparison: z
+      .object({
+        purpose: z.string(),
+        revision: z.string(),
+        odd: z.array(z.string()).describe("Members whose hash is not that of the majority."),
+        agreed: z.boolean().describe("A majority of the voters has one hash."),
+      })
+      .optional()
+      .describe("The last comparison of the members' hashes at one revision."),
+    defragmentation: z
+      .object({ due: z.string(), members: z.array(z.string()) })
+      .optional()
+      .describe("The defragmentation under way: when it was due and who has had it."),
+    lastDefragmentation: z.string().optional(),
+    lastKnownRevision: z
+      .string()
+      .optional()
+      .describe("The newest revision seen, looked at once a minute while it changes."),
+    lastKnownAt: z.string().optional(),
+    recovery: z
+      .object({
+        survivor: z.string().describe("Approve with etcd.keelson.dev/approve-recovery: <this name>."),
+        revision: z.string(),
+        lost: z.string(),
+        phase: z.enum(["Proposed", "Stopping", "Forcing", "Restarting"]),
+      })
+      .optional()
+      .describe("What a recovery from quorum loss starts from, and what it loses."),
   }),
   scale: {
     specReplicasPath: ".spec.size",
@@ -177,4 +222,12 @@ export const EtcdCluster = resource({
 });
 
 export type EtcdClusterObject = ObjectOf<typeof EtcdCluster>;
+export type Spec = EtcdClusterObject["spec"];
 export type Member = z.output<typeof member>;
+export type Recipe = z.output<typeof recipe>;
+export type Template = z.output<typeof template>;
+/** The operator's own part of the status. */
+export type Status = Omit<
+  NonNullable<EtcdClusterObject["status"]>,
+  "conditions" | "observedGeneration" | "inventory" | "steps"
+>;

@@ -51,10 +51,17 @@ export interface CallOptions {
   readonly timeoutMs?: number;
 }
 
+export interface Versions {
+  readonly server: string;
+  /** What all members have agreed on: the lowest minor among them, and it never falls. */
+  readonly cluster: string;
+}
+
 /** The calls to one member. Each rejects with an `EtcdError`. */
 export interface Etcd {
   status(options?: CallOptions): Promise<MemberStatus>;
-  /** Linearizable where the version can (3.5 and later): answered only with a quorum. */
+  versions(options?: CallOptions): Promise<Versions>;
+  /** Linearizable: answered only with a quorum, and never older than any change that was answered. */
   members(options?: CallOptions): Promise<MemberList>;
   /** Adds a learner that has not started yet. Not idempotent: look for the peer URL first after a lost answer. */
   addLearner(

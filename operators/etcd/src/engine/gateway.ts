@@ -14,6 +14,7 @@ import type {
   MemberId,
   MemberList,
   MemberStatus,
+  Versions,
 } from "./etcd.ts";
 
 /** Numbers of 64 bits arrive as strings, and zero does not arrive at all. */
@@ -22,6 +23,7 @@ type Json = { readonly [key: string]: unknown };
 export class EtcdGateway implements Etcd {
   readonly #address: EtcdAddress;
   #token: string | undefined;
+  #version: string | undefined;
 
   constructor(address: EtcdAddress) {
     this.#address = address;
@@ -31,6 +33,7 @@ export class EtcdGateway implements Etcd {
     const body = await this.#call("/v3/maintenance/status", {}, options);
     const header = object(body["header"]);
     const leader = text(body["leader"]);
+    this.#version = text(body["version"]);
     return {
       clusterId: text(header["cluster_id"]),
       memberId: text(header["member_id"]),
@@ -47,7 +50,14 @@ export class EtcdGateway implements Etcd {
     };
   }
 
+  async versions(options?: CallOptions): Promise<Versions> {
+    const body = await this.#call("/version", undefined, options);
+    return { server: text(body["etcdserver"]), cluster: text(body["etcdcluster"]) };
+  }
+
   async members(options?: CallOptions): Promise<MemberList> {
+    // 3.4 answers from what it has; a linearizable read first brings it up to date.
+    if (await this.#is34(options)) await this.get("keelson.dev/read", options);
     return memberList(await this.#call("/v3/cluster/member/list", { linearizable: true }, options));
   }
 
@@ -102,8 +112,7 @@ export class EtcdGateway implements Etcd {
 
   async hashKv(revision: bigint, options?: CallOptions): Promise<KeyHash> {
     // 3.4 serves HashKV where later versions serve the hash of the whole file.
-    const { version } = await this.status(options);
-    const path = version.startsWith("3.4.") ? "/v3/maintenance/hash" : "/v3/maintenance/hashkv";
+    const path = (await this.#is34(options)) ? "/v3/maintenance/hash" : "/v3/maintenance/hashkv";
     const body = await this.#call(path, { revision: String(revision) }, options);
     return {
       hash: text(body["hash"]),
@@ -143,7 +152,13 @@ export class EtcdGateway implements Etcd {
     }
   }
 
-  async #call(path: string, body: Json, options: CallOptions = {}): Promise<Json> {
+  async #is34(options?: CallOptions): Promise<boolean> {
+    const version = this.#version ?? (await this.status(options)).version;
+    return version.startsWith("3.4.");
+  }
+
+  /** POST with a body, GET without. */
+  async #call(path: string, body: Json | undefined, options: CallOptions = {}): Promise<Json> {
     const response = await this.#send(path, body, { timeoutMs: 5_000, ...options });
     let received = "";
     for await (const chunk of response.setEncoding("utf8")) received += chunk;
@@ -151,7 +166,7 @@ export class EtcdGateway implements Etcd {
   }
 
   /** Sends and checks the status. A token that has run out is fetched anew, once. */
-  async #send(path: string, body: Json, options: CallOptions): Promise<IncomingMessage> {
+  async #send(path: string, body: Json | undefined, options: CallOptions): Promise<IncomingMessage> {
     const { credentials } = this.#address;
     if (credentials && this.#token === undefined) await this.#authenticate(options);
     const response = await this.#exchange(path, body, options);
@@ -176,19 +191,20 @@ export class EtcdGateway implements Etcd {
     if (response.statusCode === 200) this.#token = received;
   }
 
-  #exchange(path: string, body: Json, options: CallOptions): Promise<IncomingMessage> {
+  #exchange(path: string, body: Json | undefined, options: CallOptions): Promise<IncomingMessage> {
     const { host, port, tls } = this.#address;
-    const payload = JSON.stringify(body);
+    const payload = body === undefined ? "" : JSON.stringify(body);
     const headers = {
-      "content-type": "application/json",
-      "content-length": Buffer.byteLength(payload),
+      ...(body === undefined
+        ? {}
+        : { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
       ...(this.#token ? { authorization: this.#token } : {}),
     };
     const common = {
       host,
       port,
       path,
-      method: "POST",
+      method: body === undefined ? "GET" : "POST",
       headers,
       agent: false,
       ...(options.signal ? { signal: options.signal } : {}),

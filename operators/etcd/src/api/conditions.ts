@@ -1,0 +1,42 @@
+/** Conditions and reasons: public API. Ready, Reconciling and Stalled follow from the outcome of a reconcile. */
+
+export const conditions = {
+  /** A linearizable request was answered: a majority of the voters can talk to each other. */
+  available: "Available",
+  /** The operator is bringing the cluster closer to its spec. */
+  progressing: "Progressing",
+  /** Something is not as it should be, though the cluster may serve. */
+  degraded: "Degraded",
+} as const;
+
+/** Why a cluster is where it is. */
+export const reasons = {
+  bootstrapping: "Bootstrapping",
+  growing: "Growing",
+  shrinking: "Shrinking",
+  healing: "Healing",
+  rolling: "RollingOut",
+  rollingBack: "RollingBack",
+  rolloutFailed: "RolloutFailed",
+  versionRefused: "VersionRefused",
+  specRefused: "SpecRefused",
+  clusterIdMismatch: "ClusterIdMismatch",
+  noQuorum: "NoQuorum",
+  quorumLost: "QuorumLost",
+  allDataLost: "AllDataLost",
+  recovering: "Recovering",
+  unreachable: "MembersUnreachable",
+  unhealthy: "MembersUnhealthy",
+  noSpace: "NoSpace",
+  corrupt: "Corrupt",
+  defragmenting: "Defragmenting",
+  resizing: "Resizing",
+  hibernating: "Hibernating",
+  hibernated: "Hibernated",
+  paused: "Paused",
+  deleting: "Deleting",
+  healthy: "Healthy",
+  quorum: "Quorum",
+} as const;
+
+export type Reason = (typeof reasons)[keyof typeof reasons];

@@ -1,0 +1,25 @@
+/** Labels and annotations that the operator writes and reads: public names. */
+
+export const annotations = {
+  /** On a pod: digest of the template that it was made from. */
+  template: "etcd.keelson.dev/template",
+  /** On a pod, read by its container at every start: see `StartMode`. */
+  initialCluster: "etcd.keelson.dev/initial-cluster",
+  initialClusterState: "etcd.keelson.dev/initial-cluster-state",
+  forceNewCluster: "etcd.keelson.dev/force-new-cluster",
+  /** On a claim: whose data it holds. They outlive the cluster's status, and the cluster itself. */
+  clusterUid: "etcd.keelson.dev/cluster-uid",
+  clusterId: "etcd.keelson.dev/cluster-id",
+  memberId: "etcd.keelson.dev/member-id",
+  /** On a claim: its member was left behind by a recovery; kept for a person to look at, never used again. */
+  fenced: "etcd.keelson.dev/fenced",
+  /** On a cluster: the name of the survivor that a person agrees to recover from. */
+  approveRecovery: "etcd.keelson.dev/approve-recovery",
+} as const;
+
+export const labels = {
+  name: "app.kubernetes.io/name",
+  instance: "app.kubernetes.io/instance",
+  /** On a pod: `voter` once its member votes; services and the disruption budget count only those. */
+  role: "etcd.keelson.dev/role",
+} as const;

@@ -1,0 +1,127 @@
+/** What to do next: the first policy that has something to say. Their order is the order of what matters. */
+import { reasons } from "../api/conditions.ts";
+import type { Observed } from "../observe/observed.ts";
+import { hex } from "../observe/records.ts";
+import { recipeOf, templateOf } from "../resources/recipe.ts";
+import { bootstrap, specProblem } from "./bootstrap.ts";
+import type { Decision, Policy } from "./decision.ts";
+import { namesOf } from "./facts.ts";
+import { lostMember, unhealthyVoters } from "./heal.ts";
+import { joining } from "./join.ts";
+import { leaving } from "./leaving.ts";
+import {
+  endedPods,
+  misinformedLearner,
+  missingPods,
+  outdatedPod,
+  unmarkedVoter,
+  unsignedClaim,
+} from "./pods.ts";
+import { quorumLoss, recovering } from "./quorum-loss.ts";
+import { rollback } from "./rollback.ts";
+import { rollout, wanted } from "./rollout.ts";
+import { scale } from "./scale.ts";
+import { corruption, defragmentation, noSpace, volumes } from "./upkeep.ts";
+
+const policies: readonly Policy[] = [
+  // Hands off.
+  paused,
+  foreignCluster,
+  // The beginning, and the worst case.
+  bootstrap,
+  untemplated,
+  hibernation,
+  recovering,
+  // Everyone who can run, runs, and begins the right way. Nothing here changes who is a member.
+  unsignedClaim,
+  unmarkedVoter,
+  endedPods,
+  missingPods,
+  quorumLoss,
+  misinformedLearner,
+  // One change at a time, each to its end before the next: what was begun, what is broken, what is asked for.
+  leaving,
+  lostMember,
+  rollback,
+  outdatedPod,
+  corruption,
+  unhealthyVoters,
+  noSpace,
+  joining,
+  rollout,
+  scale,
+  volumes,
+  defragmentation,
+];
+
+export function decide(observed: Observed): Decision {
+  for (const policy of policies) {
+    const decision = policy(observed);
+    if (decision) return decision;
+  }
+  return atRest(observed);
+}
+
+function paused(o: Observed): Decision | undefined {
+  if (!o.spec.paused) return undefined;
+  return {
+    do: "wait",
+    reason: reasons.paused,
+    message: "paused: the operator reports and does nothing",
+    recheckMs: 10_000,
+  };
+}
+
+/** An answer of another cluster under a name of ours: whatever we did could be done to the wrong one. */
+function foreignCluster(o: Observed): Decision | undefined {
+  const { clusterId } = o.status;
+  const foreign = o.members.filter(
+    ({ status }) => status && clusterId !== undefined && hex(status.clusterId) !== clusterId,
+  );
+  if (foreign.length === 0) return undefined;
+  const message = `${namesOf(foreign)} belongs to cluster ${hex(foreign[0]?.status?.clusterId ?? "0")}, not to ${clusterId}; nothing is touched`;
+  return { do: "wait", reason: reasons.clusterIdMismatch, message, recheckMs: 10_000 };
+}
+
+/** Members that were found again by their volumes need something to be made from. */
+function untemplated(o: Observed): Decision | undefined {
+  if (o.status.template) return undefined;
+  const problem = specProblem(o);
+  if (problem !== undefined) return { do: "refuse", reason: reasons.specRefused, message: problem };
+  const template = templateOf(recipeOf(o.spec, o.spec.version));
+  return {
+    do: "record",
+    status: { template, members: o.members.map(({ record }) => ({ ...record, template: template.hash })) },
+    event: `cluster ${o.status.clusterId} goes on from the volumes of ${namesOf(o.members)}`,
+    reason: reasons.healing,
+    message: "the cluster goes on from the volumes that were kept",
+  };
+}
+
+function hibernation(o: Observed): Decision | undefined {
+  if (!o.spec.hibernate) return undefined;
+  const running = o.members.filter(({ pod }) => pod && !pod.deleting);
+  const reason = reasons.hibernating;
+  if (running.length > 0) {
+    const members = running.map(({ record }) => record.name);
+    return { do: "deletePods", members, reason, message: `${namesOf(running)}: stopped, its data is kept` };
+  }
+  if (o.members.some(({ pod }) => pod)) return { do: "wait", reason, message: "the members are stopping" };
+  return {
+    do: "nothing",
+    reason: reasons.hibernated,
+    message: "hibernated: no member runs, all data is kept",
+  };
+}
+
+/** Nothing to do; but what the spec asks for may be impossible. */
+function atRest(o: Observed): Decision {
+  const next = wanted(o);
+  if ("refused" in next) return { do: "refuse", reason: reasons.versionRefused, message: next.refused };
+  const { failedRollout } = o.status;
+  if (failedRollout?.hash === next.template.hash) {
+    const message = `etcd ${failedRollout.version} was rolled back: ${failedRollout.message}; it is tried again when the spec changes`;
+    return { do: "refuse", reason: reasons.rolloutFailed, message };
+  }
+  return { do: "nothing", reason: reasons.healthy, message: `${o.members.length} members serve` };
+}

@@ -1,0 +1,52 @@
+/** One thing to do next. Everything that is to be remembered first is a `record`. */
+
+import type { Status, Template } from "../api/cluster.ts";
+import type { Reason } from "../api/conditions.ts";
+import type { Alarm, MemberId } from "../engine/etcd.ts";
+import type { Observed } from "../observe/observed.ts";
+import type { StartMode } from "../resources/flags.ts";
+
+export type Action =
+  /** Stores an intent or a fact; nothing else happens in this pass. */
+  | { readonly do: "record"; readonly status: Partial<Status>; readonly event?: string }
+  | { readonly do: "createClaim"; readonly member: string }
+  /** Writes onto the claim whose data it holds. */
+  | { readonly do: "signClaim"; readonly member: string }
+  | { readonly do: "createPods"; readonly pods: readonly PodPlan[] }
+  | {
+      readonly do: "deletePods";
+      readonly members: readonly string[];
+      /** Its node is lost and will not confirm the end. */
+      readonly now?: boolean;
+    }
+  /** Tells a running pod's container how to begin next time, and whether its member votes. */
+  | { readonly do: "markVoter"; readonly member: string }
+  | { readonly do: "deleteClaim"; readonly member: string }
+  | { readonly do: "fenceClaim"; readonly member: string }
+  | { readonly do: "growClaim"; readonly member: string }
+  | { readonly do: "addLearner"; readonly member: string; readonly via: string }
+  | { readonly do: "promote"; readonly member: string; readonly id: MemberId; readonly via: string }
+  | { readonly do: "removeMember"; readonly member: string; readonly id: MemberId; readonly via: string }
+  | { readonly do: "moveLeader"; readonly from: string; readonly to: string; readonly toId: MemberId }
+  /** Asks the API server whether it would take such a pod, before any is given up for it. */
+  | { readonly do: "beginRollout"; readonly template: Template }
+  | { readonly do: "compareHashes"; readonly purpose: string; readonly members: readonly string[] }
+  | { readonly do: "makeSpace"; readonly members: readonly string[]; readonly alarms: readonly Alarm[] }
+  | { readonly do: "disarm"; readonly alarms: readonly Alarm[]; readonly via: string }
+  | { readonly do: "defragment"; readonly member: string; readonly due: string }
+  | { readonly do: "wait"; readonly recheckMs?: number }
+  /** Waiting mends nothing: a person must change something. */
+  | { readonly do: "refuse" }
+  | { readonly do: "nothing" };
+
+export interface PodPlan {
+  readonly member: string;
+  readonly template: Template;
+  readonly start: StartMode;
+  readonly role: "voter" | "learner";
+}
+
+export type Decision = Action & { readonly reason: Reason; readonly message: string };
+
+/** Answers when it is its turn; otherwise the next one is asked. */
+export type Policy = (observed: Observed) => Decision | undefined;

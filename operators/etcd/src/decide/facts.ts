@@ -1,0 +1,119 @@
+/** What follows from an observation, in the words that policies use. */
+import type { Member, Template } from "../api/cluster.ts";
+import { type Diagnosis, diagnose } from "../engine/last-words.ts";
+import { majority } from "../engine/quorum.ts";
+import type { Observed, ObservedMember } from "../observe/observed.ts";
+
+/** etcd's own interval: a peer counts as connected after this long, so a restarted member is given as much. */
+export const settleMs = 5_000;
+
+export function voters(o: Observed): readonly ObservedMember[] {
+  return o.members.filter(({ entry }) => entry !== undefined && !entry.learner);
+}
+
+/** All that vote, strangers included. */
+export function voterCount(o: Observed): number {
+  return o.list?.members.filter(({ learner }) => !learner).length ?? 0;
+}
+
+/** It serves: ready for Kubernetes, and it answers us and knows a leader. */
+export function isHealthy({ pod, status }: ObservedMember): boolean {
+  return pod?.ready === true && !pod.deleting && status?.leader !== undefined;
+}
+
+/** Healthy for long enough that its peers count on it. */
+export function isSettled(o: Observed, member: ObservedMember): boolean {
+  return isHealthy(member) && o.nowMs - (member.pod?.readyChangedMs ?? o.nowMs) >= settleMs;
+}
+
+export function leaderOf(o: Observed): ObservedMember | undefined {
+  return o.members.find(({ status }) => status !== undefined && status.leader === status.memberId);
+}
+
+/** Every voter serves and nobody is being changed: the only state in which we may begin to disturb someone. */
+export function isCalm(o: Observed): boolean {
+  return (
+    o.list !== undefined &&
+    o.strangers.every(({ learner }) => learner) &&
+    o.members.every((member) => member.record.phase === "Voter" && isHealthy(member)) &&
+    leaderOf(o) !== undefined
+  );
+}
+
+/** Those that vote and serve, without this one. */
+export function othersHealthy(o: Observed, member: ObservedMember): number {
+  return voters(o).filter((other) => other !== member && isHealthy(other)).length;
+}
+
+/** Whether the rest keeps its majority when this voter is removed from the cluster. */
+export function canRemove(o: Observed, member: ObservedMember): boolean {
+  if (member.entry?.learner) return true;
+  const left = voterCount(o) - 1;
+  return left >= 1 && othersHealthy(o, member) >= majority(left);
+}
+
+/**
+ * Whether a member may be restarted: every other voter serves, so that at most one is down by our hand. A member that
+ * does not serve anyway costs nothing.
+ */
+export function canRestart(o: Observed, member: ObservedMember): boolean {
+  if (!isHealthy(member)) return true;
+  return othersHealthy(o, member) === voterCount(o) - 1;
+}
+
+/** How many entries it is behind the leader; undefined when either does not say. */
+export function lagOf(o: Observed, member: ObservedMember): number | undefined {
+  const leader = leaderOf(o)?.status;
+  if (!leader || !member.status) return undefined;
+  const lag = leader.raftIndex - member.status.appliedIndex;
+  return lag < 0n ? 0 : Number(lag);
+}
+
+/** What its container said when it gave up, as long as it has not come back since. */
+export function diagnosisOf({ pod, status }: ObservedMember): Diagnosis | undefined {
+  return pod === undefined || pod.ready || status !== undefined ? undefined : diagnose(pod.lastWords);
+}
+
+/** Why the member's data must be taken for gone, as a sentence; undefined while there is hope. */
+export function dataLoss(o: Observed, member: ObservedMember): string | undefined {
+  const { record, claim, pod } = member;
+  if (record.id === undefined) return undefined;
+  if (!claim) return "its volume is gone";
+  if (record.claimUid !== undefined && claim.uid !== record.claimUid)
+    return "its volume was replaced by another";
+  if (claim.lost) return "its volume is lost";
+  if (claim.deleting) return "its volume is being deleted";
+  // What a pod of an unproven template says may be the template's fault.
+  if (pod?.template !== o.status.template?.hash) return undefined;
+  switch (diagnosisOf(member)) {
+    case "empty":
+      return startedBefore(member) ? "its volume is empty" : undefined;
+    case "corrupt":
+      return "its data is corrupt";
+    default:
+      return undefined;
+  }
+}
+
+/** It has run as a member at least once: etcd learns the name at the first start. */
+export function startedBefore({ record, entry }: ObservedMember): boolean {
+  return record.phase === "Voter" || (entry !== undefined && entry.name !== "");
+}
+
+export function withMember(o: Observed, name: string, change: Partial<Member>): Member[] {
+  return o.members.map(({ record }) => (record.name === name ? { ...record, ...change } : record));
+}
+
+export function withoutMember(o: Observed, name: string): Member[] {
+  return o.members.flatMap(({ record }) => (record.name === name ? [] : [record]));
+}
+
+/** The template that a record asks for. */
+export function templateFor(o: Observed, record: Member): Template | undefined {
+  const { template, rollout } = o.status;
+  return record.template !== undefined && record.template === rollout?.hash ? rollout : template;
+}
+
+export function namesOf(members: readonly ObservedMember[]): string {
+  return members.map(({ record }) => record.name).join(", ");
+}

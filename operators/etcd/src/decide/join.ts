@@ -1,0 +1,78 @@
+/** A member that joins: recorded, added as a learner, started, caught up, promoted. */
+import { reasons } from "../api/conditions.ts";
+import type { Observed, ObservedMember } from "../observe/observed.ts";
+import type { Decision } from "./decision.ts";
+import { isHealthy, lagOf, leaderOf, voters } from "./facts.ts";
+import { leave } from "./leaving.ts";
+
+const reason = reasons.growing;
+
+/** etcd itself promotes at nine tenths of the leader's log, which alone may be a million entries behind. */
+const promotableLag = 500;
+/** A learner that has never answered by then starts over under another name. */
+const firstAnswerMs = 300_000;
+
+export function joining(o: Observed): Decision | undefined {
+  if (!o.list) return undefined;
+  const member = o.members.find(({ record }) => record.phase === "Joining" || record.phase === "Learner");
+  if (!member) return undefined;
+  return member.record.phase === "Joining" ? beforeEtcd(o, member) : asLearner(o, member);
+}
+
+function beforeEtcd(o: Observed, member: ObservedMember): Decision {
+  const { record, claim } = member;
+  const { name } = record;
+  const wait = (message: string): Decision => ({ do: "wait", reason, message });
+  if (claim?.deleting) return wait(`the volume of ${name} is being deleted`);
+  if (!claim) return { do: "createClaim", member: name, reason, message: `${name} gets its volume` };
+  const leader = leaderOf(o);
+  if (!leader) return wait(`${name} waits for a leader`);
+  if (!voters(o).every(isHealthy)) return wait(`${name} waits until every voter serves`);
+  if (o.alarms.some(({ type }) => type === "CORRUPT"))
+    return wait(`${name} waits: a member's data is in doubt`);
+  return {
+    do: "addLearner",
+    member: name,
+    via: leader.record.name,
+    reason,
+    message: `${name} joins as a learner`,
+  };
+}
+
+function asLearner(o: Observed, member: ObservedMember): Decision {
+  const { record, pod, entry, status } = member;
+  const { name } = record;
+  const leader = leaderOf(o);
+  const lag = lagOf(o, member);
+  if (!pod || pod.deleting) return { do: "wait", reason, message: `${name} is starting`, recheckMs: 500 };
+  if (!status && o.nowMs - pod.createdMs >= firstAnswerMs) {
+    return leave(
+      o,
+      member,
+      `it has not answered for ${firstAnswerMs / 1_000} s${pod.obstacle ? ` (${pod.obstacle})` : ""}`,
+      reason,
+    );
+  }
+  const near = lag !== undefined && lag <= promotableLag && isInSync(leader, member);
+  // Two looks, one after the other: a snapshot that is just being applied makes the first one meaningless.
+  const nearBefore = record.lag !== undefined && record.lag <= promotableLag;
+  if (near && nearBefore && leader && entry && voters(o).every(isHealthy)) {
+    return {
+      do: "promote",
+      member: name,
+      id: entry.id,
+      via: leader.record.name,
+      reason,
+      message: `${name} has caught up and becomes a voter`,
+    };
+  }
+  const distance = lag === undefined ? "" : ` (${lag} entries behind)`;
+  const why = pod.obstacle === undefined ? "is catching up" : `cannot start: ${pod.obstacle}`;
+  return { do: "wait", reason, message: `${name} ${why}${near ? "" : distance}`, recheckMs: 500 };
+}
+
+/** etcd's own condition; asking before it holds would only be refused. */
+function isInSync(leader: ObservedMember | undefined, { status }: ObservedMember): boolean {
+  if (!leader?.status || !status) return false;
+  return status.appliedIndex * 10n >= leader.status.raftIndex * 9n;
+}

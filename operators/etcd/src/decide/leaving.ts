@@ -1,0 +1,77 @@
+/** A member that leaves: first from etcd, then its pod, last its volume. */
+import { reasons } from "../api/conditions.ts";
+import type { Observed, ObservedMember } from "../observe/observed.ts";
+import type { Decision } from "./decision.ts";
+import { canRemove, isHealthy, leaderOf, withMember, withoutMember } from "./facts.ts";
+import { passLeadership } from "./pods.ts";
+
+const reason = reasons.shrinking;
+
+export function leaving(o: Observed): Decision | undefined {
+  const member = o.members.find(({ record }) => record.phase === "Leaving");
+  if (!member || !o.list) return undefined;
+  return member.entry ? fromEtcd(o, member) : fromKubernetes(o, member);
+}
+
+function fromEtcd(o: Observed, member: ObservedMember): Decision {
+  const { name, message: because = "" } = member.record;
+  const via = speaker(o, member);
+  if (!canRemove(o, member) || via === undefined || !member.entry) {
+    return {
+      do: "wait",
+      reason,
+      message: `${name} stays for now: without it the others would have no majority`,
+    };
+  }
+  const handover = isHealthy(member) ? passLeadership(o, member, reason) : undefined;
+  if (handover) return handover;
+  const id = member.entry.id;
+  return { do: "removeMember", member: name, id, via, reason, message: `${name} leaves etcd: ${because}` };
+}
+
+function fromKubernetes(o: Observed, member: ObservedMember): Decision {
+  const { pod, claim, record } = member;
+  const { name } = record;
+  const nodeLost = member.nodeLostSinceMs !== undefined;
+  if (pod && (!pod.deleting || nodeLost)) {
+    // Removed from etcd the member can never come back: its node need not confirm that it is gone.
+    const now = nodeLost ? { now: true } : {};
+    return {
+      do: "deletePods",
+      members: [name],
+      ...now,
+      reason,
+      message: `${name} has left etcd; its pod ends`,
+    };
+  }
+  if (pod) return { do: "wait", reason, message: `${name} is stopping` };
+  if (claim && !claim.deleting) {
+    return { do: "deleteClaim", member: name, reason, message: `${name} has left; its volume is deleted` };
+  }
+  const members = withoutMember(o, name);
+  return { do: "record", status: { members }, reason, message: `${name} has left` };
+}
+
+/** Whom to ask for a change of membership: the leader, unless it is the one that goes; then it has passed that on. */
+export function speaker(o: Observed, member?: ObservedMember): string | undefined {
+  const leader = leaderOf(o);
+  if (leader && leader !== member) return leader.record.name;
+  return o.members.find((other) => other !== member && isHealthy(other))?.record.name;
+}
+
+/** Stores that a member is to leave, and why. */
+export function leave(
+  o: Observed,
+  member: ObservedMember,
+  because: string,
+  why: Decision["reason"],
+): Decision {
+  const { name } = member.record;
+  return {
+    do: "record",
+    status: { members: withMember(o, name, { phase: "Leaving", message: because }) },
+    event: `${name} is to leave: ${because}`,
+    reason: why,
+    message: `${name} is to leave: ${because}`,
+  };
+}

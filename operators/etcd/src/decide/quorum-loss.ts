@@ -1,0 +1,215 @@
+/** No quorum: waiting while a majority has its data, otherwise a recovery that a person agrees to. */
+import { reasons } from "../api/conditions.ts";
+import { majority } from "../engine/quorum.ts";
+import type { Observed, ObservedMember } from "../observe/observed.ts";
+import type { Decision } from "./decision.ts";
+import { dataLoss, namesOf } from "./facts.ts";
+
+/** Long enough for an election and a restart to be something else than a loss. */
+const graceMs = 30_000;
+/** Survivors that do not answer by then have no say. */
+const answersMs = 120_000;
+
+export function quorumLoss(o: Observed): Decision | undefined {
+  if (o.list || o.status.clusterId === undefined) return undefined;
+  const counted = o.members.filter(({ record }) => record.phase === "Voter" || record.phase === "Leaving");
+  const lost = counted.filter((member) => dataLoss(o, member) !== undefined);
+  const survivors = counted.filter((member) => !lost.includes(member));
+  if (survivors.length >= majority(counted.length)) return transient(o, survivors);
+  const losses = lost.map((member) => `${member.record.name}: ${dataLoss(o, member)}`).join("; ");
+  if (survivors.length === 0) {
+    const message = `no data is left (${losses}); make a new cluster with spec.restoreFrom`;
+    return { do: "refuse", reason: reasons.allDataLost, message };
+  }
+  return permanent(o, survivors, losses);
+}
+
+/** A majority still has its data: it will find itself again. Membership is not touched. */
+function transient(_o: Observed, survivors: readonly ObservedMember[]): Decision {
+  const ready = survivors.filter(({ pod }) => pod?.ready && !pod.deleting);
+  if (ready.length >= majority(survivors.length) && survivors.every(({ status }) => status === undefined)) {
+    return {
+      do: "wait",
+      reason: reasons.unreachable,
+      message: "Kubernetes calls the members ready, but none answers the operator",
+      recheckMs: 1_000,
+    };
+  }
+  const silent = survivors.filter(({ status }) => status === undefined);
+  const who = silent.length > 0 ? `${namesOf(silent)} to answer` : "the members to elect a leader";
+  return { do: "wait", reason: reasons.noQuorum, message: `waiting for ${who}`, recheckMs: 500 };
+}
+
+function permanent(o: Observed, survivors: readonly ObservedMember[], losses: string): Decision {
+  const reason = reasons.quorumLost;
+  const sinceMs = o.nowMs - (o.unavailableSinceMs ?? o.nowMs);
+  const everyone = survivors.every(({ status }) => status !== undefined);
+  if (sinceMs < graceMs || (!everyone && sinceMs < answersMs)) {
+    return {
+      do: "wait",
+      reason,
+      message: `a majority has lost its data (${losses}); the survivors are asked`,
+      recheckMs: 1_000,
+    };
+  }
+  const best = bestOf(survivors);
+  if (!best)
+    return {
+      do: "wait",
+      reason,
+      message: `a majority has lost its data (${losses}) and no survivor answers`,
+    };
+  const proposal = proposalFor(o, best, losses);
+  const { recovery } = o.status;
+  const known = recovery?.survivor === proposal.survivor && recovery.revision === proposal.revision;
+  if (!known) {
+    return {
+      do: "record",
+      status: { recovery: { ...proposal, phase: "Proposed" } },
+      event: `quorum is lost; ${proposal.survivor} could be recovered from: ${proposal.lost}`,
+      reason,
+      message: `${proposal.survivor} is the best survivor`,
+    };
+  }
+  if (o.spec.recovery.quorumLoss === "Automatic" || o.approved === recovery.survivor) {
+    return {
+      do: "record",
+      status: { recovery: { ...recovery, phase: "Stopping" } },
+      event: `recovery from ${recovery.survivor} begins: ${recovery.lost}`,
+      reason: reasons.recovering,
+      message: `recovery from ${recovery.survivor} begins`,
+    };
+  }
+  const message =
+    `${losses}. ${recovery.lost}. To recover from ${recovery.survivor}, annotate the cluster with ` +
+    `etcd.keelson.dev/approve-recovery=${recovery.survivor}`;
+  return { do: "wait", reason, message, recheckMs: 10_000 };
+}
+
+/** The highest term, then the longest log: no other can know more of what was acknowledged. */
+function bestOf(survivors: readonly ObservedMember[]): ObservedMember | undefined {
+  const able = survivors.flatMap((member) =>
+    member.status && !member.status.learner ? [{ member, status: member.status }] : [],
+  );
+  able.sort(
+    (a, b) =>
+      Number(b.status.raftTerm - a.status.raftTerm) || Number(b.status.raftIndex - a.status.raftIndex),
+  );
+  return able[0]?.member;
+}
+
+function proposalFor(o: Observed, { record, status }: ObservedMember, losses: string) {
+  const revision = status?.revision ?? 0n;
+  const last = BigInt(o.status.lastKnownRevision ?? 0);
+  const behind =
+    last > revision
+      ? `at least ${last - revision} revisions that were seen before`
+      : "nothing that was seen before";
+  const at = o.status.lastKnownAt === undefined ? "" : ` (revision ${last} at ${o.status.lastKnownAt})`;
+  return {
+    survivor: record.name,
+    revision: revision.toString(),
+    lost: `it has revision ${revision}: ${behind}${at} would be lost, and what was acknowledged since by ${losses.replaceAll(/: [^;]*/g, "")}`,
+  };
+}
+
+/** The recovery itself: everyone stops, the survivor drops the others, starts once more as usual, and the cluster grows. */
+export function recovering(o: Observed): Decision | undefined {
+  const { recovery } = o.status;
+  if (!recovery || recovery.phase === "Proposed") return undefined;
+  const survivor = o.members.find(({ record }) => record.name === recovery.survivor);
+  if (!survivor) {
+    return {
+      do: "refuse",
+      reason: reasons.allDataLost,
+      message: `the survivor ${recovery.survivor} is gone`,
+    };
+  }
+  switch (recovery.phase) {
+    case "Stopping":
+      return stopEveryone(o, survivor, recovery);
+    case "Forcing":
+      return force(o, survivor, recovery);
+    case "Restarting":
+      return restartAsUsual(o, survivor, recovery);
+  }
+}
+
+type Recovery = NonNullable<Observed["status"]["recovery"]>;
+const reason = reasons.recovering;
+
+function stopEveryone(o: Observed, survivor: ObservedMember, recovery: Recovery): Decision {
+  const running = o.members.filter(
+    ({ pod, nodeLostSinceMs }) => pod && (!pod.deleting || nodeLostSinceMs !== undefined),
+  );
+  if (running.length > 0) {
+    const members = running.map(({ record }) => record.name);
+    const now = running.every(({ nodeLostSinceMs }) => nodeLostSinceMs !== undefined) ? { now: true } : {};
+    return {
+      do: "deletePods",
+      members,
+      ...now,
+      reason,
+      message: `${namesOf(running)}: stopped for the recovery`,
+    };
+  }
+  if (o.members.some(({ pod }) => pod)) return { do: "wait", reason, message: "the members are stopping" };
+  const open = o.members.find(
+    (member) => member !== survivor && member.claim && !member.claim.fenced && !member.claim.deleting,
+  );
+  if (open) {
+    const { name } = open.record;
+    return { do: "fenceClaim", member: name, reason, message: `the volume of ${name} is kept aside` };
+  }
+  return {
+    do: "record",
+    status: {
+      members: [{ ...survivor.record, phase: "Voter" }],
+      recovery: { ...recovery, phase: "Forcing" },
+      rollout: undefined,
+    },
+    reason,
+    message: `${survivor.record.name} is to go on alone`,
+  };
+}
+
+function force(o: Observed, survivor: ObservedMember, recovery: Recovery): Decision {
+  const { name } = survivor.record;
+  if (!survivor.pod)
+    return podFor(o, survivor, "force", `${name} starts and drops the members that are lost`);
+  const alone = o.list?.members.length === 1 && survivor.status?.leader === survivor.status?.memberId;
+  if (alone && survivor.pod.forceNewCluster) {
+    return {
+      do: "record",
+      status: { recovery: { ...recovery, phase: "Restarting" } },
+      reason,
+      message: `${name} leads a cluster of its own`,
+    };
+  }
+  return { do: "wait", reason, message: `${name} is starting`, recheckMs: 500 };
+}
+
+function restartAsUsual(o: Observed, survivor: ObservedMember, recovery: Recovery): Decision {
+  const { name } = survivor.record;
+  const { pod } = survivor;
+  if (pod?.forceNewCluster && !pod.deleting) {
+    return { do: "deletePods", members: [name], reason, message: `${name} starts once more, as usual` };
+  }
+  if (!pod) return podFor(o, survivor, "again", `${name} starts as usual`);
+  if (pod.forceNewCluster || !o.list)
+    return { do: "wait", reason, message: `${name} is starting`, recheckMs: 500 };
+  return {
+    do: "record",
+    status: { recovery: undefined },
+    event: `recovered from ${name}: ${recovery.lost}`,
+    reason,
+    message: `recovered from ${name}`,
+  };
+}
+
+function podFor(o: Observed, survivor: ObservedMember, mode: "force" | "again", message: string): Decision {
+  const { template } = o.status;
+  if (!template) return { do: "wait", reason, message };
+  const pods = [{ member: survivor.record.name, template, start: { mode }, role: "voter" as const }];
+  return { do: "createPods", pods, reason, message };
+}

@@ -1,0 +1,180 @@
+/** What the status says after a pass: pure, and the same as long as nothing changes. */
+import type { Member, Status } from "../api/cluster.ts";
+import { conditions, type Reason, reasons } from "../api/conditions.ts";
+import { compareVersions } from "../engine/version.ts";
+import type { Observed, ObservedMember } from "../observe/observed.ts";
+import { selectorLabels } from "../resources/names.ts";
+import type { Decision } from "./decision.ts";
+import { isHealthy, lagOf, leaderOf, voters } from "./facts.ts";
+
+/** How often the newest revision is noted while it changes. */
+const noteEveryMs = 60_000;
+/** A voter this close to the leader counts as level with it: under load the numbers never stand still. */
+const levelLag = 500;
+
+export interface ConditionReport {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+}
+
+export function statusOf(o: Observed, decision: Decision): Status {
+  const ready = voters(o).filter(isHealthy);
+  const versions = voters(o).flatMap(({ status }) => (status ? [status.version] : []));
+  const lowest = versions.sort(compareVersions)[0] ?? o.status.version;
+  const leader = leaderOf(o)?.record.name;
+  const base: Status = {
+    ...o.status,
+    phase: phaseOf(o, decision),
+    members: o.members.map((member) => memberReport(o, member)),
+    readyMembers: ready.length,
+    selector: Object.entries(selectorLabels(o.cluster))
+      .map(([key, value]) => `${key}=${value}`)
+      .join(","),
+    version: lowest,
+    targetVersion: o.status.rollout?.recipe.version,
+    leader,
+    ...newestRevision(o),
+  };
+  const changed = decision.do === "record" ? { ...base, ...decision.status } : base;
+  return defined(changed);
+}
+
+function memberReport(o: Observed, member: ObservedMember): Member {
+  const { record, status } = member;
+  const role = !status
+    ? "Unknown"
+    : status.learner
+      ? "Learner"
+      : status.leader === status.memberId
+        ? "Leader"
+        : "Follower";
+  const lag = lagOf(o, member);
+  const shown = lag === undefined ? undefined : record.phase === "Voter" && lag <= levelLag ? 0 : lag;
+  return defined({
+    ...record,
+    role,
+    version: status?.version ?? record.version,
+    ready: isHealthy(member),
+    lag: shown,
+  });
+}
+
+/** Noted rarely, so that a busy database does not keep the API server busy. */
+function newestRevision(o: Observed): Pick<Status, "lastKnownRevision" | "lastKnownAt"> {
+  const newest = o.members.reduce(
+    (max, { status }) => (status && status.revision > max ? status.revision : max),
+    0n,
+  );
+  const { lastKnownRevision, lastKnownAt } = o.status;
+  const known = BigInt(lastKnownRevision ?? 0);
+  const age = lastKnownAt === undefined ? Number.POSITIVE_INFINITY : o.nowMs - Date.parse(lastKnownAt);
+  if (!o.list || newest <= known || age < noteEveryMs) return {};
+  return { lastKnownRevision: newest.toString(), lastKnownAt: new Date(o.nowMs).toISOString() };
+}
+
+export function conditionsOf(o: Observed, decision: Decision): ConditionReport[] {
+  return [available(o, decision), progressing(decision), degraded(o, decision)];
+}
+
+function available(o: Observed, decision: Decision): ConditionReport {
+  const type = conditions.available;
+  if (o.list) {
+    return { type, status: "True", reason: reasons.quorum, message: "a majority of the voters answers" };
+  }
+  const blind = decision.reason === reasons.unreachable;
+  const message = blind ? decision.message : "no majority of the voters answers";
+  const reason = blind
+    ? reasons.unreachable
+    : decision.reason === reasons.hibernated
+      ? reasons.hibernated
+      : reasons.noQuorum;
+  return { type, status: blind ? "Unknown" : "False", reason, message };
+}
+
+/** Reasons for which the operator is not on its way anywhere. */
+const still: ReadonlySet<Reason> = new Set([
+  reasons.paused,
+  reasons.quorumLost,
+  reasons.clusterIdMismatch,
+  reasons.unreachable,
+]);
+
+function progressing(decision: Decision): ConditionReport {
+  const { reason, message } = decision;
+  const resting = decision.do === "nothing" || decision.do === "refuse" || still.has(reason);
+  return { type: conditions.progressing, status: resting ? "False" : "True", reason, message };
+}
+
+/** Reasons that are trouble in themselves. */
+const trouble: ReadonlySet<Reason> = new Set([
+  reasons.versionRefused,
+  reasons.specRefused,
+  reasons.rolloutFailed,
+  reasons.rollingBack,
+  reasons.clusterIdMismatch,
+  reasons.noQuorum,
+  reasons.quorumLost,
+  reasons.allDataLost,
+  reasons.recovering,
+  reasons.unreachable,
+  reasons.unhealthy,
+  reasons.healing,
+  reasons.noSpace,
+  reasons.corrupt,
+]);
+
+function degraded(o: Observed, decision: Decision): ConditionReport {
+  const type = conditions.degraded;
+  const { reason, message } = decision;
+  if (trouble.has(reason)) return { type, status: "True", reason, message };
+  const asleep =
+    reason === reasons.hibernated || reason === reasons.hibernating || reason === reasons.bootstrapping;
+  const sick = asleep
+    ? []
+    : o.members.filter((member) => member.record.phase === "Voter" && !isHealthy(member));
+  if (sick.length > 0) {
+    const names = sick.map(({ record }) => record.name).join(", ");
+    return { type, status: "True", reason: reasons.unhealthy, message: `${names} does not serve` };
+  }
+  return { type, status: "False", reason: reasons.healthy, message: "" };
+}
+
+const phases: Partial<Record<Reason, string>> = {
+  [reasons.bootstrapping]: "Creating",
+  [reasons.growing]: "Growing",
+  [reasons.shrinking]: "Shrinking",
+  [reasons.healing]: "Healing",
+  [reasons.unhealthy]: "Healing",
+  [reasons.rolling]: "Rolling",
+  [reasons.rollingBack]: "RollingBack",
+  [reasons.quorumLost]: "QuorumLost",
+  [reasons.allDataLost]: "Lost",
+  [reasons.noQuorum]: "NoQuorum",
+  [reasons.unreachable]: "Unknown",
+  [reasons.recovering]: "Recovering",
+  [reasons.hibernating]: "Hibernating",
+  [reasons.hibernated]: "Hibernated",
+  [reasons.paused]: "Paused",
+  [reasons.clusterIdMismatch]: "Mismatch",
+  [reasons.corrupt]: "Corrupt",
+  [reasons.noSpace]: "NoSpace",
+  [reasons.defragmenting]: "Running",
+  [reasons.resizing]: "Running",
+  [reasons.healthy]: "Running",
+  [reasons.rolloutFailed]: "Running",
+  [reasons.versionRefused]: "Running",
+  [reasons.specRefused]: "Refused",
+};
+
+function phaseOf(o: Observed, decision: Decision): string {
+  // Until it has its first full size a cluster is being created, however many members that takes.
+  if (decision.reason === reasons.growing && o.status.phase === "Creating") return "Creating";
+  return phases[decision.reason] ?? "Running";
+}
+
+/** Without what is undefined: absent and undefined are the same to JSON. */
+function defined<T extends object>(value: T): T {
+  return Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined)) as T;
+}

@@ -1,0 +1,104 @@
+/** A rollout that does not work is taken back, as long as there is a way back. */
+import type { Template } from "../api/cluster.ts";
+import { reasons } from "../api/conditions.ts";
+import { minorOf } from "../engine/version.ts";
+import type { Observed, ObservedMember } from "../observe/observed.ts";
+import type { Decision } from "./decision.ts";
+import { canRestart, isHealthy, withMember } from "./facts.ts";
+import { wanted } from "./rollout.ts";
+
+const reason = reasons.rollingBack;
+
+/** What Kubernetes calls impossible is given this long to turn out otherwise. */
+const obstacleMs = 20_000;
+/** A member that merely does not get ready may have much to load. */
+const slowMs = 300_000;
+
+type Rollout = NonNullable<Observed["status"]["rollout"]>;
+
+export function rollback(o: Observed): Decision | undefined {
+  const { rollout, template } = o.status;
+  if (!rollout || !template) return undefined;
+  if (rollout.rollback !== undefined) return takeBack(o, rollout, template);
+  const why = withdrawn(o) ?? o.members.map((member) => failure(o, member, rollout)).find((each) => each);
+  if (why === undefined) return undefined;
+  return {
+    do: "record",
+    status: { rollout: { ...rollout, rollback: why } },
+    event: `the rollout is taken back: ${why}`,
+    reason,
+    message: `the rollout is taken back: ${why}`,
+  };
+}
+
+/** The spec asks for what was there before. */
+function withdrawn(o: Observed): string | undefined {
+  const next = wanted(o);
+  return "template" in next && next.template.hash === o.status.template?.hash
+    ? "the spec no longer asks for it"
+    : undefined;
+}
+
+/** Why a member that was restarted for the rollout will not do, as a sentence. */
+function failure(o: Observed, member: ObservedMember, rollout: Rollout): string | undefined {
+  const { record, pod, status } = member;
+  if (record.template !== rollout.hash || pod?.template !== rollout.hash) return undefined;
+  const ageMs = o.nowMs - pod.createdMs;
+  if (status && status.version !== rollout.recipe.version) {
+    return `${record.name} runs etcd ${status.version} where ${rollout.recipe.version} was asked for`;
+  }
+  if (isHealthy(member)) return undefined;
+  if (pod.obstacle !== undefined && ageMs >= obstacleMs) return `${record.name} cannot run: ${pod.obstacle}`;
+  return ageMs >= slowMs ? `${record.name} was not ready after ${slowMs / 1_000} s` : undefined;
+}
+
+/**
+ * One member after the other, those that do not serve first. The version that the members agreed on rises only when
+ * all of them run the new minor; from then on the old one refuses the data.
+ */
+function takeBack(o: Observed, rollout: Rollout, template: Template): Decision {
+  const agreed = o.clusterVersion;
+  if (
+    agreed !== undefined &&
+    minorOf(agreed) !== minorOf(template.recipe.version) &&
+    minorOf(agreed) === minorOf(rollout.recipe.version)
+  ) {
+    return {
+      do: "record",
+      status: { rollout: withoutRollback(rollout) },
+      event: `there is no way back to etcd ${template.recipe.version}: the members have agreed on ${minorOf(agreed)}`,
+      reason,
+      message: `there is no way back to etcd ${template.recipe.version}`,
+    };
+  }
+  const changed = o.members.filter(({ record }) => record.template === rollout.hash);
+  const next = changed.find((member) => !isHealthy(member)) ?? changed[0];
+  if (next && !canRestart(o, next)) {
+    return {
+      do: "wait",
+      reason,
+      message: `${next.record.name} waits for its turn: another voter does not serve`,
+    };
+  }
+  if (next) {
+    return {
+      do: "record",
+      status: { members: withMember(o, next.record.name, { template: template.hash }) },
+      reason,
+      message: `${next.record.name} returns to etcd ${template.recipe.version}`,
+    };
+  }
+  const { hash, recipe, rollback: message = "" } = rollout;
+  const failed = message === withdrawn(o) ? undefined : { hash, version: recipe.version, message };
+  return {
+    do: "record",
+    status: { rollout: undefined, comparison: undefined, failedRollout: failed },
+    event: `every member is back at etcd ${template.recipe.version}`,
+    reason,
+    message: `every member is back at etcd ${template.recipe.version}`,
+  };
+}
+
+function withoutRollback({ rollback: _, ...rest }: Rollout): Rollout {
+  return rest;
+}

@@ -1,0 +1,145 @@
+/** A change that rolls through the members: a version, a setting, resources. One restart at a time, leader last. */
+import type { Template } from "../api/cluster.ts";
+import { reasons } from "../api/conditions.ts";
+import { minorOf, nextVersion } from "../engine/version.ts";
+import type { Observed, ObservedMember } from "../observe/observed.ts";
+import { recipeOf, templateOf } from "../resources/recipe.ts";
+import type { Decision } from "./decision.ts";
+import { isCalm, isSettled, leaderOf, withMember } from "./facts.ts";
+
+const reason = reasons.rolling;
+
+/** Before the last member takes a new minor there is a way back; after it there is none. Look twice. */
+const soakMs = 15_000;
+
+/** The next template on the way to the spec, or why there is no way. */
+export function wanted(o: Observed): { readonly template: Template } | { readonly refused: string } {
+  const from = o.status.template?.recipe.version ?? o.spec.version;
+  const hop = nextVersion(from, o.spec.version);
+  return "refused" in hop ? hop : { template: templateOf(recipeOf(o.spec, hop.to)) };
+}
+
+export function rollout(o: Observed): Decision | undefined {
+  if (!o.list) return undefined;
+  return o.status.rollout ? proceed(o, o.status.rollout) : begin(o);
+}
+
+function begin(o: Observed): Decision | undefined {
+  const next = wanted(o);
+  if ("refused" in next) return undefined;
+  const { template } = next;
+  const failed = o.status.failedRollout?.hash === template.hash;
+  if (failed || template.hash === o.status.template?.hash) return undefined;
+  if (!isCalm(o) || !o.members.every((member) => isSettled(o, member))) {
+    return {
+      do: "wait",
+      reason,
+      message: "a rollout waits until every member has served for a while",
+      recheckMs: 1_000,
+    };
+  }
+  const { version } = template.recipe;
+  const message = `${version === o.status.template?.recipe.version ? "a new configuration" : `etcd ${version}`} is rolled out`;
+  return { do: "beginRollout", template, reason, message };
+}
+
+function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]>): Decision {
+  const { hash, recipe } = rolling;
+  const updated = o.members.filter(({ record }) => record.template === hash);
+  const outdated = o.members.filter(({ record }) => record.template !== hash);
+  const unfit = updated.map((member) => unfitness(o, member, rolling)).find((why) => why !== undefined);
+  if (!isCalm(o) || unfit !== undefined) {
+    return {
+      do: "wait",
+      reason,
+      message: unfit ?? "a rollout waits until every member serves",
+      recheckMs: 1_000,
+    };
+  }
+  const cordoned = o.members.find((member) => member.nodeCordoned && member !== outdated[0]);
+  if (cordoned && outdated.length > 0) {
+    return {
+      do: "wait",
+      reason,
+      message: `a rollout waits: the node of ${cordoned.record.name} is about to be emptied`,
+    };
+  }
+  const purpose = `rollout/${hash}/${updated.length}`;
+  const comparison = comparisonFor(o, purpose);
+  if (updated.length > 0 && o.members.length > 1 && comparison !== "equal") {
+    if (comparison === "different") {
+      return {
+        do: "wait",
+        reason: reasons.corrupt,
+        message: "a rollout stands still: the members' hashes differ",
+      };
+    }
+    const members = o.members.map(({ record }) => record.name);
+    return { do: "compareHashes", purpose, members, reason, message: "the members' hashes are compared" };
+  }
+  const next = nextOf(o, outdated);
+  if (!next) {
+    return {
+      do: "record",
+      status: {
+        template: { hash, recipe },
+        rollout: undefined,
+        failedRollout: undefined,
+        comparison: undefined,
+      },
+      event: `every member runs etcd ${recipe.version} with the settings of the spec`,
+      reason,
+      message: `etcd ${recipe.version} runs everywhere`,
+    };
+  }
+  const raised = minorOf(recipe.version) !== minorOf(o.status.template?.recipe.version ?? recipe.version);
+  const fresh = updated.find(({ pod }) => o.nowMs - (pod?.readyChangedMs ?? 0) < soakMs);
+  if (raised && outdated.length === 1 && o.members.length > 1 && fresh) {
+    return {
+      do: "wait",
+      reason,
+      message: `${next.record.name} is the last: the others are watched for a while`,
+      recheckMs: 1_000,
+    };
+  }
+  const index = leaderOf(o)?.status?.raftIndex.toString();
+  return {
+    do: "record",
+    status: {
+      members: withMember(o, next.record.name, { template: hash }),
+      rollout: { ...rolling, ...(index === undefined ? {} : { index }) },
+    },
+    event: `${next.record.name} takes etcd ${recipe.version}`,
+    reason,
+    message: `${next.record.name} is next (${updated.length} of ${o.members.length} done)`,
+  };
+}
+
+/** What keeps an updated member from being trusted, as a sentence. */
+function unfitness(
+  o: Observed,
+  member: ObservedMember,
+  rolling: NonNullable<Observed["status"]["rollout"]>,
+): string | undefined {
+  const { record, pod, status, readThrough } = member;
+  const { name } = record;
+  if (pod?.template !== rolling.hash || !status) return `${name} is starting anew`;
+  if (status.version !== rolling.recipe.version) return `${name} runs etcd ${status.version}`;
+  if (status.appliedIndex < BigInt(rolling.index ?? 0)) return `${name} is catching up`;
+  if (readThrough !== true) return `${name} does not answer a linearizable read`;
+  if (!isSettled(o, member)) return `${name} has not served for long enough`;
+  return undefined;
+}
+
+function comparisonFor(o: Observed, purpose: string): "equal" | "different" | "none" {
+  const { comparison } = o.status;
+  if (comparison?.purpose !== purpose) return "none";
+  return comparison.agreed && comparison.odd.length === 0 ? "equal" : "different";
+}
+
+/** Followers first, those on nodes about to be emptied before the others; the leader last. */
+function nextOf(o: Observed, outdated: readonly ObservedMember[]): ObservedMember | undefined {
+  const leader = leaderOf(o);
+  const rank = (member: ObservedMember) => (member === leader ? 2 : member.nodeCordoned ? 0 : 1);
+  return [...outdated].sort((a, b) => rank(a) - rank(b))[0];
+}

@@ -1,0 +1,62 @@
+/** As many voters as the spec asks for, one more or one less at a time. */
+import { reasons } from "../api/conditions.ts";
+import type { Observed, ObservedMember } from "../observe/observed.ts";
+import { memberName, ordinalOf } from "../resources/names.ts";
+import type { Decision } from "./decision.ts";
+import { canRemove, isHealthy, leaderOf } from "./facts.ts";
+import { leave } from "./leaving.ts";
+
+export function scale(o: Observed): Decision | undefined {
+  if (!o.list || o.status.rollout) return undefined;
+  const here = o.members.length;
+  const { size } = o.spec;
+  if (here < size) return grow(o);
+  if (here > size) return shrink(o);
+  return undefined;
+}
+
+function grow(o: Observed): Decision {
+  const ordinal = o.status.nextMember ?? 0;
+  const name = memberName(o.cluster, ordinal);
+  const template = o.status.template?.hash;
+  const record = { name, phase: "Joining" as const, ...(template === undefined ? {} : { template }) };
+  return {
+    do: "record",
+    status: { members: [...o.members.map((member) => member.record), record], nextMember: ordinal + 1 },
+    reason: reasons.growing,
+    message: `${name} is to join: ${o.members.length} of ${o.spec.size} members`,
+  };
+}
+
+function shrink(o: Observed): Decision {
+  const victim = victimOf(o);
+  if (!victim || !canRemove(o, victim)) {
+    return {
+      do: "wait",
+      reason: reasons.shrinking,
+      message: "no member can leave without costing the others their majority",
+    };
+  }
+  return leave(o, victim, `the cluster shrinks to ${o.spec.size}`, reasons.shrinking);
+}
+
+/** Who goes first: one that does not vote, one that does not serve, the newest; the leader last. */
+function victimOf(o: Observed): ObservedMember | undefined {
+  const leader = leaderOf(o);
+  const rank = (member: ObservedMember) => [
+    member.record.phase === "Voter" ? 1 : 0,
+    isHealthy(member) ? 1 : 0,
+    member === leader ? 1 : 0,
+    member.nodeCordoned ? 0 : 1,
+    -(ordinalOf(o.cluster, member.record.name) ?? 0),
+  ];
+  return [...o.members].sort((a, b) => compare(rank(a), rank(b)))[0];
+}
+
+function compare(a: readonly number[], b: readonly number[]): number {
+  for (const [index, value] of a.entries()) {
+    const difference = value - (b[index] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return 0;
+}

@@ -1,0 +1,131 @@
+/** What a healthy cluster needs from time to time: space, larger volumes, a look at alarms. */
+import { Quantity } from "keelson";
+import { reasons } from "../api/conditions.ts";
+import type { Observed, ObservedMember } from "../observe/observed.ts";
+import { hex } from "../observe/records.ts";
+import type { Decision } from "./decision.ts";
+import { isCalm, leaderOf } from "./facts.ts";
+import { leave, speaker } from "./leaving.ts";
+import { passLeadership, restart } from "./pods.ts";
+
+/** etcd's own quota when none is set. */
+const defaultQuota = 2_147_483_648n;
+
+/** A member whose data contradicts the majority's is replaced; without a majority a person must look. */
+export function corruption(o: Observed): Decision | undefined {
+  const raised = o.alarms.filter(({ type }) => type === "CORRUPT");
+  if (raised.length === 0 || !o.list) return undefined;
+  const reason = reasons.corrupt;
+  const purpose = `corrupt/${raised
+    .map(({ memberId }) => hex(memberId))
+    .sort()
+    .join(",")}`;
+  const { comparison } = o.status;
+  if (comparison?.purpose !== purpose) {
+    const members = o.members
+      .filter(({ status }) => status && !status.learner)
+      .map(({ record }) => record.name);
+    return {
+      do: "compareHashes",
+      purpose,
+      members,
+      reason,
+      message: "etcd reports corrupt data; hashes are compared",
+    };
+  }
+  if (!comparison.agreed) {
+    const message =
+      "etcd reports corrupt data and no majority of the members has the same; a person must look";
+    return { do: "refuse", reason, message };
+  }
+  const odd = o.members.find(({ record }) => comparison.odd.includes(record.name));
+  if (odd) return leave(o, odd, "its data is not that of the majority", reason);
+  const via = speaker(o);
+  if (via === undefined) return { do: "wait", reason, message: "the alarm is lifted when a leader is known" };
+  return {
+    do: "disarm",
+    alarms: raised,
+    via,
+    reason,
+    message: "the members' data is the same again; the alarm is lifted",
+  };
+}
+
+/** Without space etcd takes no writes, and nothing of that mends itself: compact, defragment, lift the alarm. */
+export function noSpace(o: Observed): Decision | undefined {
+  const raised = o.alarms.filter(({ type }) => type === "NOSPACE");
+  if (raised.length === 0 || !o.list) return undefined;
+  const reason = reasons.noSpace;
+  const quota = BigInt(o.status.template?.recipe.quotaBytes ?? defaultQuota);
+  const full = o.members.find(({ status }) => status && status.dbSizeInUseBytes * 10n >= quota * 9n);
+  if (full) {
+    const message = `the data itself fills the quota of ${quota} bytes; raise spec.storage.quotaBytes or delete keys`;
+    return { do: "wait", reason, message, recheckMs: 10_000 };
+  }
+  const members = followersFirst(o).map(({ record }) => record.name);
+  return {
+    do: "makeSpace",
+    members,
+    alarms: raised,
+    reason,
+    message: "etcd is out of space; old revisions are dropped",
+  };
+}
+
+/** Volumes grow where they are; they never shrink. */
+export function volumes(o: Observed): Decision | undefined {
+  const reason = reasons.resizing;
+  const waiting = o.members.find(({ claim }) => claim?.needsRestart);
+  if (waiting && isCalm(o))
+    return restart(o, waiting, reason, `${waiting.record.name} starts anew to use its larger volume`);
+  const size = Quantity.from(o.spec.storage.size);
+  const small = o.members.find(
+    ({ claim }) => claim && !claim.deleting && Quantity.from(claim.requested).compare(size) < 0,
+  );
+  if (!small) return undefined;
+  const { name } = small.record;
+  return {
+    do: "growClaim",
+    member: name,
+    reason,
+    message: `the volume of ${name} grows to ${o.spec.storage.size}`,
+  };
+}
+
+/** One member at a time, and only when everyone serves: a member does not answer while it is defragmented. */
+export function defragmentation(o: Observed): Decision | undefined {
+  const { spec, status } = o;
+  const reason = reasons.defragmenting;
+  const under = status.defragmentation;
+  const due = under?.due ?? o.defragmentationDue;
+  if (!spec.defragmentation || due === undefined || !o.list) return undefined;
+  if (!isCalm(o)) return undefined;
+  const least = BigInt(spec.defragmentation.minReclaimableBytes);
+  const next = followersFirst(o).find(
+    ({ record, status: said }) =>
+      !under?.members.includes(record.name) && said && said.dbSizeBytes - said.dbSizeInUseBytes >= least,
+  );
+  if (!next) {
+    return {
+      do: "record",
+      status: { defragmentation: undefined, lastDefragmentation: due },
+      reason,
+      message: `defragmentation is over: ${under?.members.length ?? 0} members needed it`,
+    };
+  }
+  const { name } = next.record;
+  return (
+    passLeadership(o, next, reason) ?? {
+      do: "defragment",
+      member: name,
+      due,
+      reason,
+      message: `${name} is defragmented`,
+    }
+  );
+}
+
+function followersFirst(o: Observed): ObservedMember[] {
+  const leader = leaderOf(o);
+  return [...o.members].sort((a, b) => Number(a === leader) - Number(b === leader));
+}

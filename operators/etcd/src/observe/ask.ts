@@ -1,0 +1,107 @@
+/** Asks every member what it knows, each directly and all at once; silence is an answer too. */
+import type { Connection } from "keelson";
+import type { Alarm, CallOptions, Etcd, EtcdAddress, MemberList, MemberStatus } from "../engine/etcd.ts";
+
+/** How members are spoken to. */
+export type Dial = (address: EtcdAddress) => Etcd;
+
+/** A member that can be connected to. */
+export interface Reachable {
+  readonly name: string;
+  readonly connect: () => Promise<Connection>;
+}
+
+/** What the members said. Holds connections: dispose of it when the pass is over. */
+export interface Answers extends AsyncDisposable {
+  readonly statuses: ReadonlyMap<string, MemberStatus>;
+  /** Whether a linearizable read went through, by member; only those that were asked. */
+  readonly reads: ReadonlyMap<string, boolean>;
+  readonly list: MemberList | undefined;
+  readonly alarms: readonly Alarm[];
+  readonly clusterVersion: string | undefined;
+  /** The client of a member that answered. */
+  etcd(name: string): Etcd | undefined;
+}
+
+const patience = 2_000;
+
+export async function ask(
+  members: readonly Reachable[],
+  options: {
+    readonly dial: Dial;
+    readonly signal: AbortSignal;
+    /** Also reads through every voter, as gates demand. */
+    readonly readThrough: boolean;
+  },
+): Promise<Answers> {
+  const call: CallOptions = { signal: options.signal, timeoutMs: patience };
+  const connections = new AsyncDisposableStack();
+  const clients = new Map<string, Etcd>();
+  const statuses = new Map<string, MemberStatus>();
+  await Promise.all(
+    members.map(async ({ name, connect }) => {
+      const status = await quietly(options.signal, async () => {
+        const { host, port } = connections.use(await connect());
+        const etcd = options.dial({ host, port });
+        const answer = await etcd.status(call);
+        clients.set(name, etcd);
+        return answer;
+      });
+      if (status) statuses.set(name, status);
+    }),
+  );
+  const reads = new Map<string, boolean>();
+  if (options.readThrough) {
+    await Promise.all(
+      [...clients].map(async ([name, etcd]) => {
+        if (statuses.get(name)?.learner) return;
+        const read = await quietly(options.signal, async () => await etcd.get("keelson.dev/read", call));
+        reads.set(name, read !== undefined);
+      }),
+    );
+  }
+  const speaker = speakers(statuses)
+    .map((name) => clients.get(name))
+    .filter((etcd) => etcd !== undefined);
+  const list = await first(speaker, options.signal, async (etcd) => await etcd.members(call));
+  const alarms = list && (await first(speaker, options.signal, async (etcd) => await etcd.alarms(call)));
+  const versions = list && (await first(speaker, options.signal, async (etcd) => await etcd.versions(call)));
+  return {
+    statuses,
+    reads,
+    list,
+    alarms: alarms ?? [],
+    clusterVersion: versions?.cluster,
+    etcd: (name) => clients.get(name),
+    [Symbol.asyncDispose]: async () => await connections.disposeAsync(),
+  };
+}
+
+/** Voters that know a leader, the leader itself first: it answers without asking anyone. */
+function speakers(statuses: ReadonlyMap<string, MemberStatus>): string[] {
+  const voters = [...statuses].filter(([, { learner, leader }]) => !learner && leader !== undefined);
+  const isLeader = ([, { leader, memberId }]: (typeof voters)[number]) => (leader === memberId ? 0 : 1);
+  return voters.sort((a, b) => isLeader(a) - isLeader(b)).map(([name]) => name);
+}
+
+async function first<T>(
+  clients: readonly Etcd[],
+  signal: AbortSignal,
+  call: (etcd: Etcd) => Promise<T>,
+): Promise<T | undefined> {
+  for (const etcd of clients) {
+    const answer = await quietly(signal, async () => await call(etcd));
+    if (answer !== undefined) return answer;
+  }
+  return undefined;
+}
+
+/** A member that does not answer is a fact to decide upon, not an error; the end of the reconcile is one. */
+async function quietly<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await work();
+  } catch (error) {
+    if (signal.aborted) throw error;
+    return undefined;
+  }
+}

@@ -1,0 +1,124 @@
+/** Gathers: objects from the cache, answers from the members, and the records brought up to both. */
+import type { EtcdClusterObject, Member, Status } from "../api/cluster.ts";
+import { conditions } from "../api/conditions.ts";
+import { annotations } from "../api/names.ts";
+import type { EtcdContext } from "../declaration.ts";
+import { clientPort, clusterName, memberName } from "../resources/names.ts";
+import { type Answers, ask, type Dial } from "./ask.ts";
+import { claimView } from "./claim-view.ts";
+import { type NodeView, nodeViews } from "./nodes.ts";
+import type { ClaimView, Observed, ObservedMember, PodView } from "./observed.ts";
+import { podView } from "./pod-view.ts";
+import { entryOf, nextOrdinal, refreshRecords, rememberedClusterId } from "./records.ts";
+import { parseTime } from "./time.ts";
+
+export interface Gathered extends AsyncDisposable {
+  readonly observed: Observed;
+  readonly answers: Answers;
+}
+
+export async function observe(object: EtcdClusterObject, ctx: EtcdContext, dial: Dial): Promise<Gathered> {
+  const cluster = clusterName(object);
+  const nameOf = (key: string) => memberName(cluster, Number(key));
+  const pods = new Map([...ctx.own.pods.entries()].map(([key, pod]) => [nameOf(key), podView(pod)]));
+  const claims = new Map(
+    [...ctx.own.claims.entries()].map(([key, claim]) => [nameOf(key), claimView(claim)]),
+  );
+  const before: Status = object.status ?? {};
+  const answers = await ask(
+    [...pods]
+      .filter(([, pod]) => !pod.ended)
+      .map(([name]) => ({
+        name,
+        connect: async () => await ctx.connect({ pod: { namespace: cluster.namespace, name } }, clientPort),
+      })),
+    { dial, signal: ctx.signal, readThrough: before.rollout !== undefined },
+  );
+  const clusterId = before.clusterId ?? rememberedClusterId(claims);
+  // A list of another cluster says nothing of this one.
+  const list =
+    answers.list && (clusterId === undefined || sameId(answers.list.clusterId, clusterId))
+      ? answers.list
+      : undefined;
+  const records = refreshRecords({
+    cluster,
+    records: before.members ?? [],
+    claims,
+    list: clusterId === undefined ? undefined : list,
+    templates: [before.template, before.rollout].flatMap((each) => (each ? [each.hash] : [])),
+  });
+  const {
+    conditions: _,
+    observedGeneration: __,
+    inventory: ___,
+    steps: ____,
+    ...own
+  } = (object.status ?? {}) as Status & Record<string, unknown>;
+  const names = [...records.map(({ name }) => name), ...pods.keys(), ...claims.keys()];
+  const status: Status = {
+    ...own,
+    ...(clusterId === undefined ? {} : { clusterId }),
+    members: records,
+    nextMember: nextOrdinal(cluster, before.nextMember, names),
+  };
+  const nodes = nodeViews(ctx.read.nodes);
+  const observed: Observed = {
+    nowMs: ctx.clock.now(),
+    cluster,
+    spec: object.spec,
+    status,
+    members: records.map((record) => memberOf(record, { pods, claims, nodes, answers, list, cluster })),
+    strangers: (list?.members ?? []).filter(
+      ({ id }) => !records.some((record) => record.id === BigInt(id).toString(16)),
+    ),
+    list,
+    alarms: answers.alarms,
+    clusterVersion: answers.clusterVersion,
+    unavailableSinceMs: unavailableSince(object),
+    approved: object.metadata.annotations?.[annotations.approveRecovery],
+    defragmentationDue: defragmentationDue(object, ctx),
+  };
+  return { observed, answers, [Symbol.asyncDispose]: async () => await answers[Symbol.asyncDispose]() };
+}
+
+function memberOf(
+  record: Member,
+  from: {
+    readonly pods: ReadonlyMap<string, PodView>;
+    readonly claims: ReadonlyMap<string, ClaimView>;
+    readonly nodes: ReadonlyMap<string, NodeView>;
+    readonly answers: Answers;
+    readonly list: Observed["list"];
+    readonly cluster: Observed["cluster"];
+  },
+): ObservedMember {
+  const pod = from.pods.get(record.name);
+  const node = pod?.node === undefined ? undefined : (from.nodes.get(pod.node) ?? "gone");
+  return {
+    record,
+    pod,
+    claim: from.claims.get(record.name),
+    entry: entryOf(from.cluster, record, from.list),
+    status: from.answers.statuses.get(record.name),
+    readThrough: from.answers.reads.get(record.name),
+    nodeLostSinceMs: node === "gone" ? pod?.readyChangedMs : node?.lostSinceMs,
+    nodeCordoned: node !== "gone" && node?.cordoned === true,
+  };
+}
+
+function sameId(decimal: string, hexadecimal: string): boolean {
+  return BigInt(decimal).toString(16) === hexadecimal;
+}
+
+function unavailableSince(object: EtcdClusterObject): number | undefined {
+  const available = object.status?.conditions?.find(({ type }) => type === conditions.available);
+  return available && available.status !== "True" ? parseTime(available.lastTransitionTime) : undefined;
+}
+
+function defragmentationDue(object: EtcdClusterObject, ctx: EtcdContext): string | undefined {
+  const { defragmentation } = object.spec;
+  if (!defragmentation) return undefined;
+  const since = new Date(object.status?.lastDefragmentation ?? object.metadata.creationTimestamp);
+  const { schedule, timeZone } = defragmentation;
+  return ctx.cron(schedule, { since, timeZone }).due?.toISOString();
+}

@@ -1,0 +1,80 @@
+/** What one pass sees, as plain data: objects from the cache, and what each member said when it was asked directly. */
+import type { Member, Spec, Status } from "../api/cluster.ts";
+import type { Alarm, EtcdMember, MemberList, MemberStatus } from "../engine/etcd.ts";
+import type { ClusterName } from "../resources/names.ts";
+
+/** A pod, as far as decisions care. */
+export interface PodView {
+  readonly uid: string;
+  /** Digest of the template it was made from. */
+  readonly template: string;
+  readonly role: string;
+  readonly initialCluster: string;
+  readonly initialClusterState: string;
+  readonly forceNewCluster: boolean;
+  readonly createdMs: number;
+  readonly deleting: boolean;
+  /** It has ended and will not start again by itself (evicted, or its node gave up on it). */
+  readonly ended: boolean;
+  readonly ready: boolean;
+  /** Since when it has been ready, or not. */
+  readonly readyChangedMs: number;
+  readonly node: string | undefined;
+  /** Why it cannot run, when Kubernetes says so: `ImagePullBackOff: …`, `Unschedulable: …`. */
+  readonly obstacle: string | undefined;
+  /** The container's last words, unless it was killed for memory. */
+  readonly lastWords: string;
+  readonly restarts: number;
+}
+
+export interface ClaimView {
+  readonly uid: string;
+  readonly deleting: boolean;
+  readonly lost: boolean;
+  readonly bound: boolean;
+  readonly className: string | undefined;
+  readonly requested: string | number;
+  readonly clusterUid: string | undefined;
+  readonly clusterId: string | undefined;
+  readonly memberId: string | undefined;
+  readonly fenced: boolean;
+  /** The volume has grown and its file system waits for the pod to start anew. */
+  readonly needsRestart: boolean;
+}
+
+/** One member: the record, the objects, etcd's entry, and its own answer. */
+export interface ObservedMember {
+  readonly record: Member;
+  readonly pod: PodView | undefined;
+  readonly claim: ClaimView | undefined;
+  readonly entry: EtcdMember | undefined;
+  readonly status: MemberStatus | undefined;
+  /** Whether a linearizable read went through it; undefined when it was not asked. */
+  readonly readThrough: boolean | undefined;
+  /** Its node is unreachable or gone since then. */
+  readonly nodeLostSinceMs: number | undefined;
+  /** Its node is about to be emptied. */
+  readonly nodeCordoned: boolean;
+}
+
+export interface Observed {
+  readonly nowMs: number;
+  readonly cluster: ClusterName;
+  readonly spec: Spec;
+  readonly status: Status;
+  /** In the order of their records. */
+  readonly members: readonly ObservedMember[];
+  /** Members of etcd that no record speaks of and that this operator cannot have made. */
+  readonly strangers: readonly EtcdMember[];
+  /** etcd's own list, answered by a quorum; undefined without one. */
+  readonly list: MemberList | undefined;
+  readonly alarms: readonly Alarm[];
+  /** The version that all members have agreed on; it only rises, and only when every member can follow. */
+  readonly clusterVersion: string | undefined;
+  /** Since when there has been no quorum, as far as the status remembers. */
+  readonly unavailableSinceMs: number | undefined;
+  /** The survivor that a person has approved to recover from. */
+  readonly approved: string | undefined;
+  /** The time at which a defragmentation came due, if one is. */
+  readonly defragmentationDue: string | undefined;
+}

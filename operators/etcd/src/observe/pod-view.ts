@@ -1,0 +1,57 @@
+/** From a Pod to what decisions care about. */
+
+import type { ObjectOf } from "keelson";
+import type { Pod } from "keelson/kinds";
+import { annotations, labels } from "../api/names.ts";
+import type { PodView } from "./observed.ts";
+import { parseTime } from "./time.ts";
+
+/** Reasons for which a container waits that no waiting mends. */
+const obstacles = new Set([
+  "ErrImagePull",
+  "ImagePullBackOff",
+  "InvalidImageName",
+  "ErrImageNeverPull",
+  "CreateContainerConfigError",
+  "CreateContainerError",
+  "RunContainerError",
+  "CrashLoopBackOff",
+]);
+
+export function podView(pod: ObjectOf<typeof Pod>): PodView {
+  const { metadata, spec, status } = pod;
+  const notes = metadata.annotations ?? {};
+  const container = status?.containerStatuses?.find(({ name }) => name === "etcd");
+  const ready = status?.conditions?.find(({ type }) => type === "Ready");
+  const created = parseTime(metadata.creationTimestamp) ?? 0;
+  const ended = container?.state?.terminated ?? container?.lastState?.terminated;
+  return {
+    uid: metadata.uid,
+    template: notes[annotations.template] ?? "",
+    role: metadata.labels?.[labels.role] ?? "",
+    initialCluster: notes[annotations.initialCluster] ?? "",
+    initialClusterState: notes[annotations.initialClusterState] ?? "",
+    forceNewCluster: notes[annotations.forceNewCluster] === "true",
+    createdMs: created,
+    deleting: metadata.deletionTimestamp !== undefined,
+    ended: status?.phase === "Failed" || status?.phase === "Succeeded",
+    ready: ready?.status === "True",
+    readyChangedMs: parseTime(ready?.lastTransitionTime) ?? created,
+    node: spec?.nodeName,
+    obstacle: obstacleOf(pod),
+    lastWords: ended?.reason === "OOMKilled" ? "" : (ended?.message ?? ""),
+    restarts: container?.restartCount ?? 0,
+  };
+}
+
+function obstacleOf({ status }: ObjectOf<typeof Pod>): string | undefined {
+  const container = status?.containerStatuses?.find(({ name }) => name === "etcd");
+  const waiting = container?.state?.waiting;
+  if (waiting?.reason && obstacles.has(waiting.reason)) {
+    return [waiting.reason, waiting.message].filter(Boolean).join(": ");
+  }
+  const scheduled = status?.conditions?.find(({ type }) => type === "PodScheduled");
+  if (scheduled?.status === "False")
+    return `${scheduled.reason ?? "Unschedulable"}: ${scheduled.message ?? ""}`;
+  return undefined;
+}

@@ -1,0 +1,63 @@
+/** How things are called: members, ports, addresses. */
+import type { EtcdClusterObject } from "../api/cluster.ts";
+import { labels } from "../api/names.ts";
+
+export const clientPort = 2379;
+export const peerPort = 2380;
+export const metricsPort = 2381;
+
+/** What names are made from. */
+export interface ClusterName {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+}
+
+export function clusterName(cluster: EtcdClusterObject): ClusterName {
+  const { name, namespace = "default", uid } = cluster.metadata;
+  return { name, namespace, uid };
+}
+
+/** Members are numbered, and no number is used twice. */
+export function memberName(cluster: ClusterName, ordinal: number): string {
+  return `${cluster.name}-${ordinal}`;
+}
+
+/** The key of a member's pod and claim in their slots. */
+export function memberKey(cluster: ClusterName, member: string): string {
+  return member.slice(cluster.name.length + 1);
+}
+
+export function ordinalOf(cluster: ClusterName, member: string): number | undefined {
+  const key = member.startsWith(`${cluster.name}-`) ? memberKey(cluster, member) : "";
+  return /^(0|[1-9][0-9]*)$/.test(key) ? Number(key) : undefined;
+}
+
+/** The name that a member's pod has in the cluster's DNS, through the headless service. */
+export function memberHost(cluster: ClusterName, member: string): string {
+  return `${member}.${cluster.name}.${cluster.namespace}.svc`;
+}
+
+export function peerUrl(cluster: ClusterName, member: string): string {
+  return `http://${memberHost(cluster, member)}:${peerPort}`;
+}
+
+export function clientUrl(cluster: ClusterName, member: string): string {
+  return `http://${memberHost(cluster, member)}:${clientPort}`;
+}
+
+/** The member that a peer URL belongs to, when it is one that this cluster could have made. */
+export function memberOfPeerUrl(cluster: ClusterName, url: string): string | undefined {
+  const host = /^https?:\/\/([^:/]+)/.exec(url)?.[1] ?? "";
+  const [member = ""] = host.split(".");
+  const ours = ordinalOf(cluster, member) !== undefined && host === memberHost(cluster, member);
+  return ours ? member : undefined;
+}
+
+export function selectorLabels(cluster: ClusterName): Record<string, string> {
+  return { [labels.name]: "etcd", [labels.instance]: cluster.name };
+}
+
+export function voterLabels(cluster: ClusterName): Record<string, string> {
+  return { ...selectorLabels(cluster), [labels.role]: "voter" };
+}

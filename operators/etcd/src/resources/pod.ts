@@ -1,0 +1,159 @@
+/** The pod of one member. */
+import type { Desired } from "keelson";
+import type { Pod } from "keelson/kinds";
+import type { Recipe, Spec, Template } from "../api/cluster.ts";
+import { annotations, labels } from "../api/names.ts";
+import { hasHealthEndpoints } from "../engine/version.ts";
+import { dataVolumePath, etcdCommand, type StartMode, type StartSettings, startSettings } from "./flags.ts";
+import { type ClusterName, clientPort, metricsPort, peerPort, selectorLabels } from "./names.ts";
+
+type PodSpec = NonNullable<Desired<typeof Pod>["spec"]>;
+type Container = PodSpec["containers"][number];
+
+/** The user of the restricted pod security profile; the same as in distroless images. */
+const nonRoot = 65532;
+
+export interface PodOptions {
+  readonly cluster: ClusterName;
+  readonly member: string;
+  readonly template: Template;
+  readonly start: StartMode;
+  /** `voter` is in the client service and the disruption budget. */
+  readonly role: "voter" | "learner";
+}
+
+export function podFor(options: PodOptions): Desired<typeof Pod> {
+  const { cluster, member, template, start, role } = options;
+  const { recipe } = template;
+  const pod = podPart(recipe);
+  return {
+    metadata: {
+      name: member,
+      labels: { ...pod.labels, ...selectorLabels(cluster), [labels.role]: role },
+      annotations: {
+        ...pod.annotations,
+        [annotations.template]: template.hash,
+        ...startAnnotations(startSettings(cluster, member, start)),
+      },
+    },
+    spec: {
+      hostname: member,
+      subdomain: cluster.name,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      restartPolicy: "Always",
+      terminationGracePeriodSeconds: 30,
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: nonRoot,
+        runAsGroup: nonRoot,
+        fsGroup: nonRoot,
+        fsGroupChangePolicy: "OnRootMismatch",
+        seccompProfile: { type: "RuntimeDefault" },
+      },
+      ...scheduling(cluster, recipe),
+      containers: [container(cluster, member, recipe)],
+      volumes: [{ name: "data", persistentVolumeClaim: { claimName: member } }],
+    },
+  };
+}
+
+/** What the container reads at its next start, on a pod that already runs. */
+export function startAnnotations(settings: StartSettings): Record<string, string> {
+  return {
+    [annotations.initialCluster]: settings.initialCluster,
+    [annotations.initialClusterState]: settings.initialClusterState,
+    [annotations.forceNewCluster]: settings.forceNewCluster,
+  };
+}
+
+function container(cluster: ClusterName, member: string, recipe: Recipe): Container {
+  const { resources } = recipe;
+  return {
+    name: "etcd",
+    image: `${recipe.image}:v${recipe.version}`,
+    command: etcdCommand(cluster, member, recipe),
+    env: [
+      fromAnnotation("ETCD_INITIAL_CLUSTER", annotations.initialCluster),
+      fromAnnotation("ETCD_INITIAL_CLUSTER_STATE", annotations.initialClusterState),
+      fromAnnotation("ETCD_FORCE_NEW_CLUSTER", annotations.forceNewCluster),
+    ],
+    ports: [
+      { name: "client", containerPort: clientPort },
+      { name: "peer", containerPort: peerPort },
+      { name: "metrics", containerPort: metricsPort },
+    ],
+    ...(resources === undefined ? {} : { resources: resources as Container["resources"] }),
+    ...probes(recipe.version),
+    // Why etcd gave up stands in the pod's status: healing reads it there and needs no permission for logs.
+    terminationMessagePolicy: "FallbackToLogsOnError",
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      capabilities: { drop: ["ALL"] },
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: true,
+    },
+    volumeMounts: [{ name: "data", mountPath: dataVolumePath }],
+  };
+}
+
+function fromAnnotation(name: string, annotation: string) {
+  return { name, valueFrom: { fieldRef: { fieldPath: `metadata.annotations['${annotation}']` } } };
+}
+
+/**
+ * Liveness asks only whether the process can answer: a member without a leader, without space or still a learner must
+ * not be killed for it. A frozen process is ended within seconds, since it cannot end itself.
+ */
+function probes(version: string): Pick<Container, "startupProbe" | "livenessProbe" | "readinessProbe"> {
+  const on = (path: string) => ({ httpGet: { path, port: metricsPort } });
+  const own = hasHealthEndpoints(version);
+  const alive = own ? on("/livez") : { tcpSocket: { port: metricsPort } };
+  const hung = own ? alive : { httpGet: { path: "/version", port: clientPort } };
+  return {
+    startupProbe: { ...alive, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 1_800 },
+    livenessProbe: {
+      ...hung,
+      periodSeconds: 4,
+      timeoutSeconds: 4,
+      failureThreshold: 3,
+      terminationGracePeriodSeconds: 5,
+    },
+    readinessProbe: {
+      ...on(own ? "/readyz" : "/health"),
+      periodSeconds: 1,
+      timeoutSeconds: 3,
+      failureThreshold: 3,
+    },
+  };
+}
+
+function podPart(recipe: Recipe): NonNullable<Spec["pod"]> {
+  return (recipe.pod ?? {}) as NonNullable<Spec["pod"]>;
+}
+
+/** Members keep away from each other unless the spec says where they go. */
+function scheduling(cluster: ClusterName, recipe: Recipe): Partial<PodSpec> {
+  const pod = podPart(recipe) as Partial<PodSpec>;
+  const { nodeSelector, tolerations, topologySpreadConstraints, priorityClassName } = pod;
+  const affinity = pod.affinity ?? {
+    podAntiAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        {
+          weight: 100,
+          podAffinityTerm: {
+            topologyKey: "kubernetes.io/hostname",
+            labelSelector: { matchLabels: selectorLabels(cluster) },
+          },
+        },
+      ],
+    },
+  };
+  return {
+    affinity,
+    ...(nodeSelector === undefined ? {} : { nodeSelector }),
+    ...(tolerations === undefined ? {} : { tolerations }),
+    ...(topologySpreadConstraints === undefined ? {} : { topologySpreadConstraints }),
+    ...(priorityClassName === undefined ? {} : { priorityClassName }),
+  };
+}

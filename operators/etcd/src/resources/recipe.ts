@@ -1,0 +1,32 @@
+/** The recipe of a pod: what of the spec rolls through the members when it changes, and its digest. */
+import { hash } from "node:crypto";
+import type { Recipe, Spec, Template } from "../api/cluster.ts";
+
+export function recipeOf(spec: Spec, version: string): Recipe {
+  const { image, resources, pod, settings, storage } = spec;
+  return {
+    version,
+    image,
+    ...(storage.quotaBytes === undefined ? {} : { quotaBytes: storage.quotaBytes }),
+    ...(resources === undefined ? {} : { resources }),
+    ...(pod === undefined ? {} : { pod }),
+    ...(Object.keys(settings).length === 0 ? {} : { settings }),
+  };
+}
+
+/**
+ * The digest speaks of the recipe alone, never of what is made from it: a new release of the operator, or a webhook that
+ * rewrites images, restarts nobody.
+ */
+export function templateOf(recipe: Recipe): Template {
+  return { hash: hash("sha256", canonical(recipe)).slice(0, 12), recipe };
+}
+
+/** JSON with keys in order, so that equal recipes have equal text. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`;
+}

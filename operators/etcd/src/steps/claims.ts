@@ -1,0 +1,64 @@
+/** Volumes: made, signed, grown, set aside, deleted. */
+import type { ObjectOf } from "keelson";
+import { PersistentVolumeClaim } from "keelson/kinds";
+import { annotations } from "../api/names.ts";
+import { claimFor } from "../resources/claim.ts";
+import { clusterName, memberKey } from "../resources/names.ts";
+import type { Doing, Scene } from "./act.ts";
+
+export async function createClaim({ cluster, ctx }: Scene, { member }: Doing<"createClaim">): Promise<void> {
+  const name = clusterName(cluster);
+  const claim = claimFor({ cluster: name, member, storage: cluster.spec.storage });
+  await ctx.own.claims.apply(memberKey(name, member), claim);
+}
+
+export async function signClaim(scene: Scene, { member }: Doing<"signClaim">): Promise<void> {
+  await patch(scene, member, { annotations: identityOf(scene, member) });
+}
+
+export async function fenceClaim(scene: Scene, { member, message }: Doing<"fenceClaim">): Promise<void> {
+  await patch(scene, member, { annotations: { [annotations.fenced]: "true" } });
+  scene.ctx.event("Warning", "VolumeFenced", message);
+}
+
+export async function growClaim(scene: Scene, { member, message }: Doing<"growClaim">): Promise<void> {
+  const { size } = scene.cluster.spec.storage;
+  await patch(scene, member, {}, { resources: { requests: { storage: size } } });
+  scene.ctx.event("Normal", "VolumeGrows", message);
+}
+
+/** Only the volume that the record speaks of, as the server has it now. */
+export async function deleteClaim(scene: Scene, { member, message }: Doing<"deleteClaim">): Promise<void> {
+  const { ctx, cluster } = scene;
+  const key = memberKey(clusterName(cluster), member);
+  const live = await ctx.own.claims.live(key);
+  if (!live) return;
+  await ctx.own.claims.delete(key, { resourceVersion: live.metadata.resourceVersion });
+  ctx.event("Normal", "VolumeDeleted", message);
+}
+
+function identityOf({ gathered, cluster }: Scene, member: string): Record<string, string> {
+  const { status } = gathered.observed;
+  const id = status.members?.find(({ name }) => name === member)?.id;
+  return {
+    [annotations.clusterUid]: cluster.metadata.uid,
+    ...(status.clusterId === undefined ? {} : { [annotations.clusterId]: status.clusterId }),
+    ...(id === undefined ? {} : { [annotations.memberId]: id }),
+  };
+}
+
+/** Changes the very claim that was seen; another under its name is a conflict. */
+async function patch(
+  { ctx, cluster }: Scene,
+  member: string,
+  metadata: { annotations?: Record<string, string> },
+  spec?: NonNullable<ObjectOf<typeof PersistentVolumeClaim>["spec"]>,
+): Promise<void> {
+  const seen = ctx.own.claims.get(memberKey(clusterName(cluster), member));
+  if (!seen) return;
+  const { name, namespace, uid } = seen.metadata;
+  const body = { metadata: { uid, ...metadata }, ...(spec && { spec }) };
+  await ctx.client
+    .kind(PersistentVolumeClaim)
+    .patch({ namespace, name }, { type: "merge", body: body as never });
+}

@@ -1,0 +1,21 @@
+/** What every cluster has from the first moment: names, a door for clients, a limit for drains. */
+import type { EtcdClusterObject } from "../api/cluster.ts";
+import { voterCount } from "../decide/facts.ts";
+import type { EtcdContext } from "../declaration.ts";
+import type { Observed } from "../observe/observed.ts";
+import { budgetFor } from "../resources/budget.ts";
+import { clusterName } from "../resources/names.ts";
+import { clientService, peerService } from "../resources/services.ts";
+
+export async function applyServices(cluster: EtcdClusterObject, ctx: EtcdContext): Promise<void> {
+  const name = clusterName(cluster);
+  await ctx.own.peers.apply(peerService(name));
+  await ctx.own.clients.apply(clientService(name));
+}
+
+/** Without a list the budget stays as it is: a cluster in trouble is no time to allow more drains. */
+export async function applyBudget(observed: Observed, ctx: EtcdContext): Promise<void> {
+  if (!observed.list && ctx.own.budget.get()) return;
+  const options = { size: observed.spec.size, voters: voterCount(observed) };
+  await ctx.own.budget.apply(budgetFor(observed.cluster, options));
+}

@@ -1,0 +1,308 @@
+/** A kubelet, a scheduler and a volume binder in a few lines: pods become simulated members, claims become volumes. */
+import type { Client } from "@keelson/client";
+import type { Clock, ObjectOf } from "keelson";
+import { Node, PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { annotations } from "../../src/api/names.ts";
+import type { SimEtcd, SimProcess, Volume } from "./etcd.ts";
+
+type PodObject = ObjectOf<typeof Pod>;
+type ClaimObject = ObjectOf<typeof PersistentVolumeClaim>;
+
+interface PodRun {
+  pod: PodObject;
+  readonly ip: string;
+  process: SimProcess | undefined;
+  restarts: number;
+  ready: boolean;
+  lastWords: string | undefined;
+  ending: boolean;
+}
+
+export interface KubeletOptions {
+  readonly client: Client;
+  readonly clock: Clock & { touch(): void };
+  readonly etcd: SimEtcd;
+}
+
+const startMs = 500;
+const stopMs = 300;
+const probeMs = 500;
+
+export class SimKubelet {
+  readonly #options: KubeletOptions;
+  readonly #runs = new Map<string, PodRun>();
+  readonly #claims = new Map<string, ClaimObject>();
+  readonly #volumes = new Map<string, Volume>();
+  readonly #stop = new AbortController();
+  /** Image tags that no registry has. */
+  readonly missingTags = new Set<string>();
+  /** Told of every pod that is asked to end, while its member still runs. */
+  onDelete: (pod: PodObject) => void = () => {};
+  #addresses = 0;
+
+  constructor(options: KubeletOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const { client } = this.#options;
+    await client.kind(Node).create({ metadata: { name: "node-1" } });
+    const now = new Date(this.#options.clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+    await client
+      .kind(Node)
+      .subresource("status")
+      .patch(
+        { name: "node-1" },
+        {
+          type: "merge",
+          body: {
+            status: {
+              conditions: [
+                {
+                  type: "Ready",
+                  status: "True",
+                  reason: "Up",
+                  message: "",
+                  lastTransitionTime: now,
+                  lastHeartbeatTime: now,
+                },
+              ],
+            },
+          },
+        },
+      );
+    void this.#follow(Pod, (type, pod) => this.#onPod(type, pod as PodObject));
+    void this.#follow(PersistentVolumeClaim, (type, claim) => this.#onClaim(type, claim as ClaimObject));
+  }
+
+  stop(): void {
+    this.#stop.abort();
+  }
+
+  /** The volume behind a member's claim. */
+  volumeOf(member: string): Volume {
+    const claim = [...this.#claims.values()].find(({ metadata }) => metadata.name === member);
+    const volume = claim && this.#volumes.get(claim.metadata.uid);
+    if (!volume) throw new Error(`${member} has no volume`);
+    return volume;
+  }
+
+  processOf(member: string): SimProcess | undefined {
+    return [...this.#runs.values()].find(({ pod }) => pod.metadata.name === member)?.process;
+  }
+
+  /** The process dies as if killed, and its container is started again. */
+  crash(member: string): void {
+    this.processOf(member)?.kill();
+  }
+
+  async #follow<K extends typeof Pod | typeof PersistentVolumeClaim>(
+    kind: K,
+    handle: (type: "added" | "modified" | "deleted", object: object) => void,
+  ): Promise<void> {
+    try {
+      const events = this.#options.client
+        .kind(kind)
+        .watch({ initialEvents: true, bookmarks: true, signal: this.#stop.signal });
+      for await (const event of events) {
+        this.#options.clock.touch();
+        if (event.type === "added" || event.type === "modified" || event.type === "deleted") {
+          handle(event.type, event.object);
+        }
+      }
+    } catch (error) {
+      if (!this.#stop.signal.aborted) throw error;
+    }
+  }
+
+  // ------------------------------------------------------------------------------------ claims
+
+  #onClaim(type: string, claim: ClaimObject): void {
+    const { uid, name, namespace } = claim.metadata;
+    if (type === "deleted") {
+      this.#claims.delete(uid);
+      this.#volumes.delete(uid);
+      return;
+    }
+    this.#claims.set(uid, claim);
+    if (this.#volumes.has(uid)) return;
+    this.#volumes.set(uid, {});
+    this.#later(100, async () => {
+      if (!this.#claims.has(uid)) return;
+      await this.#options.client
+        .kind(PersistentVolumeClaim)
+        .subresource("status")
+        .patch(
+          { namespace, name },
+          { type: "merge", body: { metadata: { uid }, status: { phase: "Bound" } } },
+        );
+    });
+  }
+
+  // ------------------------------------------------------------------------------------ pods
+
+  #onPod(type: string, pod: PodObject): void {
+    const { uid } = pod.metadata;
+    const run = this.#runs.get(uid);
+    if (type === "deleted") {
+      run?.process?.kill();
+      this.#runs.delete(uid);
+      return;
+    }
+    if (!run) {
+      const fresh: PodRun = {
+        pod,
+        ip: `10.0.0.${++this.#addresses}`,
+        process: undefined,
+        restarts: 0,
+        ready: false,
+        lastWords: undefined,
+        ending: false,
+      };
+      this.#runs.set(uid, fresh);
+      this.#later(startMs, async () => await this.#begin(fresh));
+      return;
+    }
+    run.pod = pod;
+    if (pod.metadata.deletionTimestamp !== undefined && !run.ending) {
+      run.ending = true;
+      this.onDelete(pod);
+      this.#later(stopMs, async () => {
+        run.process?.stop();
+        const { namespace, name } = pod.metadata;
+        await this.#options.client
+          .kind(Pod)
+          .delete({ namespace, name }, { uid, gracePeriodSeconds: 0 })
+          .catch(() => {});
+      });
+    }
+  }
+
+  async #begin(run: PodRun): Promise<void> {
+    const { namespace, name, uid } = run.pod.metadata;
+    if (!this.#runs.has(uid) || run.ending) return;
+    if (run.pod.spec?.nodeName === undefined) {
+      await this.#options.client
+        .kind(Pod)
+        .subresource("binding")
+        .create({ namespace, name }, {
+          apiVersion: "v1",
+          kind: "Binding",
+          metadata: { name, namespace },
+          target: { kind: "Node", name: "node-1" },
+        } as never)
+        .catch(() => {});
+    }
+    this.#startContainer(run);
+    await this.#report(run);
+    this.#probe(run);
+  }
+
+  #startContainer(run: PodRun): void {
+    if (run.ending || !this.#runs.has(run.pod.metadata.uid)) return;
+    const container = run.pod.spec?.containers[0];
+    const tag = container?.image?.split(":").pop() ?? "";
+    if (this.missingTags.has(tag)) return;
+    const flag = (name: string) =>
+      container?.command?.find((each) => each.startsWith(`--${name}=`))?.slice(name.length + 3) ?? "";
+    // The environment is resolved at every start of the container, from the pod as it is then.
+    const notes = run.pod.metadata.annotations ?? {};
+    const claimName = run.pod.spec?.volumes?.[0]?.persistentVolumeClaim?.claimName;
+    const claim = [...this.#claims.values()].find(({ metadata }) => metadata.name === claimName);
+    const volume = claim && this.#volumes.get(claim.metadata.uid);
+    if (!volume) return;
+    const result = this.#options.etcd.start(
+      {
+        member: flag("name"),
+        host: run.ip,
+        peerUrl: flag("initial-advertise-peer-urls"),
+        version: tag.replace(/^v/, ""),
+        token: flag("initial-cluster-token"),
+        initialCluster: notes[annotations.initialCluster] ?? "",
+        state: notes[annotations.initialClusterState] ?? "",
+        force: notes[annotations.forceNewCluster] === "true",
+      },
+      volume,
+    );
+    if ("process" in result) run.process = result.process;
+    else run.lastWords = result.lastWords;
+  }
+
+  /** Looks at the container twice a second, as probes do. */
+  #probe(run: PodRun): void {
+    this.#later(probeMs, async () => {
+      if (run.ending || !this.#runs.has(run.pod.metadata.uid)) return;
+      const { process } = run;
+      if (process?.removed && process.running()) {
+        run.lastWords = "the member has been permanently removed from the cluster";
+        process.kill();
+      }
+      let changed = false;
+      if (!process || process.stopped) {
+        run.restarts++;
+        run.process = undefined;
+        this.#startContainer(run);
+        changed = true;
+      }
+      run.process?.publish();
+      this.#options.etcd.tick();
+      const ready = run.process?.ready ?? false;
+      if (ready !== run.ready || changed) {
+        run.ready = ready;
+        await this.#report(run);
+      }
+      this.#probe(run);
+    });
+  }
+
+  async #report(run: PodRun): Promise<void> {
+    const { namespace, name, uid } = run.pod.metadata;
+    const at = new Date(this.#options.clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+    const tag = run.pod.spec?.containers[0]?.image?.split(":").pop() ?? "";
+    const missing = this.missingTags.has(tag);
+    const state = run.process
+      ? { running: { startedAt: at } }
+      : missing
+        ? { waiting: { reason: "ImagePullBackOff", message: `${tag} was not found` } }
+        : { waiting: { reason: "CrashLoopBackOff", message: "back-off" } };
+    const terminated =
+      run.lastWords === undefined
+        ? {}
+        : { lastState: { terminated: { exitCode: 1, reason: "Error", message: run.lastWords } } };
+    const condition = run.ready ? "True" : "False";
+    const before = run.pod.status?.conditions?.find(({ type }) => type === "Ready");
+    const since = before?.status === condition ? before.lastTransitionTime : at;
+    const status = {
+      phase: "Running",
+      podIP: run.ip,
+      podIPs: [{ ip: run.ip }],
+      conditions: [{ type: "Ready", status: condition, lastTransitionTime: since }],
+      containerStatuses: [
+        {
+          name: "etcd",
+          image: run.pod.spec?.containers[0]?.image ?? "",
+          imageID: "",
+          ready: run.ready,
+          restartCount: run.process || missing ? 0 : Math.min(run.restarts, 5),
+          state,
+          ...terminated,
+        },
+      ],
+    };
+    const same =
+      JSON.stringify(status.containerStatuses) === JSON.stringify(run.pod.status?.containerStatuses);
+    if (same && before?.status === condition) return;
+    await this.#options.client
+      .kind(Pod)
+      .subresource("status")
+      .patch({ namespace, name }, { type: "merge", body: { metadata: { uid }, status } as never })
+      .catch(() => {});
+  }
+
+  #later(ms: number, work: () => Promise<void>): void {
+    this.#options.clock.timer(ms, () => {
+      if (this.#stop.signal.aborted) return;
+      void work();
+    });
+  }
+}
