@@ -191,6 +191,16 @@ export function notAcceptable(supported: readonly string[]): StatusError {
   });
 }
 
+/** A route's refusal, when the client accepts nothing of what it produces. */
+export function noRepresentation(supported: readonly string[]): StatusError {
+  return failure({
+    code: 406,
+    reason: "NotAcceptable",
+    message: `406: Not Acceptable\n\nAvailable representations: ${supported.join(", ")}`,
+    details: {},
+  });
+}
+
 export function unsupportedMediaType(supported: readonly string[]): StatusError {
   return failure({
     code: 415,

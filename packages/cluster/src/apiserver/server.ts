@@ -44,6 +44,7 @@ import { Writes } from "./rest/writes.ts";
 import type { Journal } from "./storage/journal.ts";
 import { Store } from "./storage/store.ts";
 import { bindingHandler } from "./subresources/binding.ts";
+import { componentStatuses } from "./subresources/component-statuses.ts";
 import { evictionHandler } from "./subresources/eviction.ts";
 import { scaleHandler } from "./subresources/scale.ts";
 import { type SubresourceHandler, Subresources } from "./subresources/subresources.ts";
@@ -158,6 +159,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     ["*/scale", scaleHandler({ reads, objects, admission, fields, world })],
     ["/pods/binding", binding],
     ["/bindings", binding],
+    ["/componentstatuses", componentStatuses],
     ["/pods/log", podLogHandler(hookStore, transport)],
     ["/pods/exec", connect],
     ["/pods/attach", connect],

@@ -1,6 +1,7 @@
 /** The built-in kinds that are served in more than one version: events and autoscalers. */
 import type { JsonObject, JsonValue } from "@keelson/core";
 import type { ApiObject } from "../hooks.ts";
+import { currentToV1, currentToV2, metricToV1, metricToV2 } from "./autoscaler-metrics.ts";
 import { decodeBuiltin } from "./decode.ts";
 
 type Converter = (object: ApiObject) => ApiObject;
@@ -38,10 +39,11 @@ const autoscalerToV1: Converter = (object) => {
   const others = list.filter((metric) => metric !== cpu);
   const current = (currentMetrics as JsonObject[] | null | undefined) ?? [];
   const currentCpu = current.find((metric) => (metric.resource as JsonObject | undefined)?.name === "cpu");
-  if (others.length > 0) annotations[`${annotationPrefix}metrics`] = JSON.stringify(others);
+  if (others.length > 0) annotations[`${annotationPrefix}metrics`] = JSON.stringify(others.map(metricToV1));
   if (behavior) annotations[`${annotationPrefix}behavior`] = JSON.stringify(behavior);
   if (conditions) annotations[`${annotationPrefix}conditions`] = JSON.stringify(conditions);
-  if (current.length > 0) annotations[`${annotationPrefix}current-metrics`] = JSON.stringify(current);
+  if (current.length > 0)
+    annotations[`${annotationPrefix}current-metrics`] = JSON.stringify(current.map(currentToV1));
   const target = cpu && ((cpu.resource as JsonObject).target as JsonObject).averageUtilization;
   const utilization = ((currentCpu?.resource as JsonObject | undefined)?.current as JsonObject | undefined)
     ?.averageUtilization;
@@ -75,7 +77,7 @@ const autoscalerToV2: Converter = (object) => {
       return undefined;
     }
   };
-  const metrics = (take("metrics") as JsonObject[] | undefined) ?? [];
+  const metrics = ((take("metrics") as JsonObject[] | undefined) ?? []).map(metricToV2);
   if (target !== undefined)
     metrics.unshift({
       type: "Resource",
@@ -83,7 +85,9 @@ const autoscalerToV2: Converter = (object) => {
     });
   const behavior = take("behavior");
   const conditions = take("conditions");
-  let current = take("current-metrics");
+  let current: JsonValue | undefined = (take("current-metrics") as JsonObject[] | undefined)?.map(
+    currentToV2,
+  );
   if (current === undefined && utilization !== undefined)
     current = [{ type: "Resource", resource: { name: "cpu", current: { averageUtilization: utilization } } }];
   return {

@@ -1,5 +1,5 @@
 /** Brings the JSON of a built-in kind to the form in which the real server would print it again. */
-import { CoreError, type JsonObject, type JsonValue, parseTime, Quantity } from "@keelson/core";
+import { CoreError, isRawNumber, type JsonObject, type JsonValue, parseTime, Quantity } from "@keelson/core";
 import { type Field, type Scalar, type Shape, type StructShape, shapeOf } from "./shape.ts";
 
 /** A body that does not fit its kind; the caller says which kind. */
@@ -59,7 +59,8 @@ class Decoder {
         shown: shown ? `${shown}.${field.name}` : field.name,
       };
       const value = this.value(field.shape, raw, place);
-      if (!(field.omitEmpty && isEmpty(value))) out[field.name] = value;
+      if (field.omitEmpty && isEmpty(value)) continue;
+      out[field.name] = field.emptyIsNull && isEmptyCollection(field.shape, value) ? null : value;
     }
     if (this.#unknown) {
       for (const key of Object.keys(input))
@@ -259,14 +260,20 @@ function jsonType(value: JsonValue): string {
   return typeof value === "boolean" ? "bool" : typeof value;
 }
 
+function isEmptyCollection(shape: Shape, value: JsonValue): boolean {
+  return (shape.type === "list" || shape.type === "map") && isEmpty(value);
+}
+
 function isEmpty(value: JsonValue): boolean {
   if (value === "" || value === 0 || value === false || value === null) return true;
   if (typeof value !== "object") return false;
   return Array.isArray(value) ? value.length === 0 : Object.keys(value).length === 0;
 }
 
-export function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
+/** An integer beyond 2^53 is held in an object too, one without a prototype, and is none. */
+export function isObject(value: unknown): value is JsonObject {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.getPrototypeOf(value) !== null || !isRawNumber(value);
 }
 
 function copy(value: JsonValue): JsonValue {

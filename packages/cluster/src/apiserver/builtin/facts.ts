@@ -1,7 +1,7 @@
 /** How built-in resources differ from the common rules, where a plug-in's strategy does not say otherwise. */
 import type { JsonObject } from "@keelson/core";
 import type { ApiObject, Strategy } from "../hooks.ts";
-import { pathSegmentName } from "../rest/metadata.ts";
+import { type MetadataChecks, pathSegmentName } from "../rest/metadata.ts";
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 
@@ -46,6 +46,23 @@ const returned = names(`resourceclaimtemplates.resource.k8s.io resourceslices.re
   csinodes.storage.k8s.io volumeattributesclasses.storage.k8s.io resourcequotas persistentvolumes
   serviceaccounts persistentvolumeclaims namespaces pods services podtemplates`);
 
+/** Those whose update runs the metadata checks of a create once more, and reports them again. */
+const revalidated =
+  names(`certificatesigningrequests.certificates.k8s.io clustertrustbundles.certificates.k8s.io
+  ingresses.networking.k8s.io ingressclasses.networking.k8s.io ipaddresses.networking.k8s.io
+  storageversionmigrations.storagemigration.k8s.io resourceclaims.resource.k8s.io
+  resourceclaimtemplates.resource.k8s.io deviceclasses.resource.k8s.io volumeattributesclasses.storage.k8s.io
+  csistoragecapacities.storage.k8s.io storageclasses.storage.k8s.io roles.rbac.authorization.k8s.io
+  clusterroles.rbac.authorization.k8s.io rolebindings.rbac.authorization.k8s.io
+  clusterrolebindings.rbac.authorization.k8s.io statefulsets.apps controllerrevisions.apps
+  persistentvolumeclaims persistentvolumes pods services nodes serviceaccounts secrets configmaps endpoints
+  runtimeclasses.node.k8s.io jobs.batch namespaces limitranges
+  prioritylevelconfigurations.flowcontrol.apiserver.k8s.io`);
+
+/** Those whose update leaves the comparison with the old metadata to the common rules. */
+const comparedOnce = names(`poddisruptionbudgets.policy limitranges
+  prioritylevelconfigurations.flowcontrol.apiserver.k8s.io`);
+
 /** Those that orphan their dependents unless told otherwise. */
 const orphaning = names("jobs.batch replicationcontrollers");
 
@@ -53,6 +70,18 @@ const orphaning = names("jobs.batch replicationcontrollers");
 const pathNamed = names(`roles.rbac.authorization.k8s.io clusterroles.rbac.authorization.k8s.io
   rolebindings.rbac.authorization.k8s.io clusterrolebindings.rbac.authorization.k8s.io
   certificatesigningrequests.certificates.k8s.io`);
+
+/** Those whose `/status` takes nothing of the metadata. */
+export const statusResetsMetadata = new Set([
+  "servicecidrs.networking.k8s.io",
+  "storageversionmigrations.storagemigration.k8s.io",
+  "resourceclaims.resource.k8s.io",
+  "devicetaintrules.resource.k8s.io",
+  "volumeattachments.storage.k8s.io",
+  "flowschemas.flowcontrol.apiserver.k8s.io",
+  "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
+  "validatingadmissionpolicies.admissionregistration.k8s.io",
+]);
 
 function at(object: ApiObject, ...path: string[]): string {
   let value: unknown = object;
@@ -88,7 +117,6 @@ const selectors: Readonly<Record<string, Selectors>> = {
   },
   nodes: { "spec.unschedulable": (node) => at(node, "spec", "unschedulable") || "false" },
   replicationcontrollers: { "status.replicas": (rc) => at(rc, "status", "replicas") || "0" },
-  "replicasets.apps": { "status.replicas": (rs) => at(rs, "status", "replicas") || "0" },
   "jobs.batch": { "status.successful": (job) => at(job, "status", "succeeded") || "0" },
   namespaces: { "status.phase": (namespace) => at(namespace, "status", "phase") },
   secrets: { type: (secret) => at(secret, "type") },
@@ -113,6 +141,8 @@ export interface BuiltinFacts extends Strategy {
   readonly returnsDeleted: boolean;
   /** Dependents cannot be orphaned or waited for. */
   readonly ungoverned: boolean;
+  /** How often an update reports what is wrong with metadata, beside the common rules. */
+  readonly metadataChecks: MetadataChecks;
 }
 
 export function builtinFacts(group: string, resource: string): BuiltinFacts {
@@ -124,6 +154,7 @@ export function builtinFacts(group: string, resource: string): BuiltinFacts {
     allowCreateOnUpdate: createdByReplace.has(name),
     returnsDeleted: returned.has(name),
     ungoverned: resource === "events",
+    metadataChecks: { full: revalidated.has(name) ? 1 : 0, update: comparedOnce.has(name) ? 0 : 1 },
     ...(orphaning.has(name) && { defaultPropagation: "Orphan" as const }),
     ...(fields && { selectableFields: fields }),
     ...(pathNamed.has(name) && { validateName: pathSegmentName }),

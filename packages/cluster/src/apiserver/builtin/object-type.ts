@@ -8,10 +8,13 @@ import type { ObjectType, ScaleAccess, StrictErrors } from "../registry/api-reso
 import { definition, definitionName } from "../tables/index.ts";
 import { convertBuiltin } from "./conversion.ts";
 import { DecodeError, decodeBuiltin } from "./decode.ts";
+import { statusResetsMetadata } from "./facts.ts";
 import { scaleAccess } from "./scale.ts";
 import { shapeOf } from "./shape.ts";
 
 export interface BuiltinKind {
+  /** `deployments.apps`. */
+  readonly resource: string;
   readonly group: string;
   readonly kind: string;
   /** Definition by served version. */
@@ -93,6 +96,11 @@ export function builtinType(kind: BuiltinKind): ObjectType {
         if (key !== "metadata" && key !== "status" && !(key in old)) delete draft[key];
       for (const [key, value] of Object.entries(old))
         if (key !== "metadata" && key !== "status") draft[key] = value;
+      if (!statusResetsMetadata.has(kind.resource)) return;
+      const { managedFields, resourceVersion } = draft.metadata;
+      draft.metadata = { ...old.metadata, ...(resourceVersion && { resourceVersion }) };
+      if (managedFields === undefined) delete draft.metadata.managedFields;
+      else draft.metadata.managedFields = managedFields;
     },
     mergeType: (version) => builtinMergeType(definitionOf(version)),
     scale: (): ScaleAccess | undefined => scaleAccess(kind.group, kind.kind),

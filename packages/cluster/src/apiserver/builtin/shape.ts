@@ -39,7 +39,12 @@ export interface Field {
   readonly absent: "null" | "zero" | undefined;
   /** Whether a zero value is left out. */
   readonly omitEmpty: boolean;
+  /** Whether an empty list or map is printed as null: what is stored as protobuf does not tell the two apart. */
+  readonly emptyIsNull: boolean;
 }
+
+/** Packages whose kinds are stored as JSON. */
+const storedAsJson = /\.(apiextensions-apiserver|kube-aggregator)\./;
 
 const structs = new Map<string, Shape>();
 
@@ -71,7 +76,10 @@ export function shapeOf(name: string): Shape {
   };
   structs.set(name, struct);
   for (const [field, fieldSchema] of Object.entries(properties))
-    fields.push(compileField(name, field, fieldSchema, schema.required?.includes(field) ?? false));
+    fields.push({
+      ...compileField(name, field, fieldSchema, schema.required?.includes(field) ?? false),
+      emptyIsNull: !storedAsJson.test(name) && field !== "managedFields",
+    });
   return struct;
 }
 
@@ -127,9 +135,16 @@ function compile(schema: Schema): Shape {
   }
 }
 
-function compileField(owner: string, name: string, schema: Schema, required: boolean): Field {
+function compileField(
+  owner: string,
+  name: string,
+  schema: Schema,
+  required: boolean,
+): Omit<Field, "emptyIsNull"> {
   const shape = compile(schema);
   const path = `${owner}.${name}`;
+  // An empty list of owners asks to forget them all; the field manager must get to see it.
+  if (path.endsWith(".ObjectMeta.managedFields")) return { name, shape, absent: undefined, omitEmpty: false };
   if (exceptions(printedNulls, "printedNulls").has(path))
     return { name, shape, absent: "null", omitEmpty: false };
   if (exceptions(omittedEmpties, "omittedEmpties").has(path))

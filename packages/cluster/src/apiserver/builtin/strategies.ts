@@ -47,6 +47,14 @@ const pods: Strategy = {
     return period < 0 ? 1 : period;
   },
   subresources: {
+    status: {
+      prepareForUpdate(draft, old) {
+        const { ownerReferences } = old.metadata;
+        if (ownerReferences === undefined) delete draft.metadata.ownerReferences;
+        else draft.metadata.ownerReferences = ownerReferences;
+        delete draft.metadata.deletionTimestamp;
+      },
+    },
     ephemeralcontainers: {
       prepareForUpdate(draft, old) {
         const { ephemeralContainers } = (draft.spec ?? {}) as JsonObject;
@@ -97,6 +105,17 @@ function resized(before: JsonObject, after: JsonObject, field: string): JsonObje
   };
 }
 
+const deployments: Strategy = {
+  subresources: {
+    status: {
+      prepareForUpdate(draft, old) {
+        if (old.metadata.labels === undefined) delete draft.metadata.labels;
+        else draft.metadata.labels = old.metadata.labels;
+      },
+    },
+  },
+};
+
 const certificateRequests: Strategy = {
   subresources: {
     approval: {
@@ -115,6 +134,7 @@ const certificateRequests: Strategy = {
 const builtin: Readonly<Record<string, Strategy>> = {
   "/namespaces": namespaces,
   "/pods": pods,
+  "apps/deployments": deployments,
   "certificates.k8s.io/certificatesigningrequests": certificateRequests,
 };
 

@@ -49,11 +49,13 @@ export function encodeList(
   items: readonly ApiObject[],
 ): Buffer {
   const apiVersion = apiVersionText(resource, version);
+  // Lists of custom resources always say whether more follows.
+  const shown = resource.custom ? { continue: "", ...metadata } : metadata;
   const head = resource.custom
     ? `{"apiVersion":${JSON.stringify(apiVersion)},"items":[`
-    : `{"kind":${JSON.stringify(resource.listKind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(metadata)},"items":[`;
+    : `{"kind":${JSON.stringify(resource.listKind)},"apiVersion":${JSON.stringify(apiVersion)},"metadata":${JSON.stringify(shown)},"items":[`;
   const tail = resource.custom
-    ? `],"kind":${JSON.stringify(resource.listKind)},"metadata":${JSON.stringify(metadata)}}\n`
+    ? `],"kind":${JSON.stringify(resource.listKind)},"metadata":${JSON.stringify(shown)}}\n`
     : "]}\n";
   const parts: Buffer[] = [Buffer.from(head)];
   const comma = Buffer.from(",");

@@ -182,6 +182,7 @@ export class DefinitionController {
             if (table.size === 0) queueMicrotask(() => this.#settle(name));
           }),
         );
+        this.#progress(object);
         this.#deleteInstances(table);
       }
       if (table.size > 0) return;
@@ -190,6 +191,23 @@ export class DefinitionController {
     this.#emptying.delete(name);
     const current = this.#table.get(name);
     if (current) this.#finish(current);
+  }
+
+  #progress(object: ApiObject): void {
+    const status = withCondition(object, {
+      type: "Terminating",
+      status: "True",
+      lastTransitionTime: formatTime(this.#clock.now()),
+      reason: "InstanceDeletionInProgress",
+      message: "CustomResource deletion is in progress",
+    });
+    const { name } = object.metadata;
+    this.#store.update(
+      this.#table,
+      name,
+      { ...object, metadata: { ...object.metadata }, status: deepCopy(status) },
+      object,
+    );
   }
 
   #deleteInstances(table: Table): void {

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { deepEqual, validateQualifiedName } from "@keelson/core";
 import { compareVersions } from "../discovery/version-order.ts";
-import { methodNotSupported } from "../errors.ts";
+import { forbidden } from "../errors.ts";
 import type { ApiObject, Strategy } from "../hooks.ts";
 import {
   type ApiResource,
@@ -10,7 +10,7 @@ import {
   apiVersionText,
   type Subresource,
 } from "../registry/api-resource.ts";
-import { pathSegmentName } from "../rest/metadata.ts";
+import { subdomainName } from "../rest/metadata.ts";
 import type { Store } from "../storage/store.ts";
 import { customPrinter } from "./columns.ts";
 import type { Converter } from "./conversion.ts";
@@ -45,6 +45,7 @@ export function customResource(
     custom: true,
     returnsDeleted: false,
     ungoverned: false,
+    metadataChecks: { full: 0, update: 1 },
     strategy: customStrategy(definition, terminating),
     type: customType(definition, converter),
   };
@@ -92,10 +93,14 @@ function customStrategy(definition: Definition, terminating: boolean): Strategy 
   return {
     statusField: hasStatus ? "status" : null,
     allowUnconditionalUpdate: false,
-    validateName: pathSegmentName,
+    validateName: subdomainName,
     prepareForCreate(draft) {
       if (terminating)
-        throw methodNotSupported({ group: definition.group, resource: definition.names.plural }, "create");
+        throw forbidden(
+          { group: definition.group, resource: definition.names.plural },
+          draft.metadata.name,
+          "create not allowed while custom resource definition is terminating",
+        );
       draft.metadata.generation = 1;
     },
     generation: (object, old) => !deepEqual(withoutMetadata(object), withoutMetadata(old)),

@@ -1,5 +1,6 @@
 /** Replica counts of custom resources, at the paths their definition names. */
 import { deepCopy, type JsonObject, type JsonValue } from "@keelson/core";
+import { internalError } from "../errors.ts";
 import { type FieldError, invalidField } from "../field-error.ts";
 import type { ApiObject } from "../hooks.ts";
 import type { ScaleAccess } from "../registry/api-resource.ts";
@@ -16,6 +17,12 @@ export function customScale(scale: DefinitionScale): ScaleAccess {
       statusReplicas: count(fieldAt(object, scale.statusReplicasPath)),
       selector: scale.labelSelectorPath ? text(fieldAt(object, scale.labelSelectorPath)) : "",
     }),
+    assertReadable(object) {
+      if (fieldAt(object, scale.specReplicasPath) === undefined)
+        throw internalError(
+          `the spec replicas field ${JSON.stringify(scale.specReplicasPath)} does not exist`,
+        );
+    },
     write(draft, replicas) {
       const top = path[0] as string;
       const copy = { [top]: deepCopy(draft[top] ?? {}) } as JsonObject;

@@ -47,6 +47,7 @@ export const definitionStrategy: Strategy = {
 function storageVersions(object: ApiObject): string[] {
   return readDefinition(object)
     .versions.filter(({ storage }) => storage)
+    .slice(0, 1)
     .map(({ name }) => name);
 }
 

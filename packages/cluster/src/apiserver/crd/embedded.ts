@@ -46,7 +46,12 @@ export function validateEmbedded(value: JsonValue, schema: JsonSchema): FieldErr
     const meta = item.metadata as ApiMeta;
     const found = validateMetadata(
       { ...meta, name: meta.name || "unset" },
-      { namespaced: Boolean(meta.namespace), validateName: pathSegmentName, builtin: false },
+      {
+        namespaced: Boolean(meta.namespace),
+        validateName: pathSegmentName,
+        builtin: false,
+        checks: { full: 0, update: 0 },
+      },
     );
     errors.push(...found.map((error) => ({ ...error, field: `${at}.${error.field}` })));
   });

@@ -1,5 +1,5 @@
 /** The schema of a custom resource as its definition carries it. */
-import type { JsonObject, JsonValue } from "@keelson/core";
+import type { JsonValue } from "@keelson/core";
 
 /** JSONSchemaProps; only what the server reads is named. */
 export interface JsonSchema {
@@ -49,9 +49,7 @@ export interface ValidationRule {
   readonly optionalOldSelf?: boolean;
 }
 
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
+export { isObject } from "../builtin/decode.ts";
 
 /** The one schema of a list's items; a tuple has none, and is refused in definitions. */
 export function itemsOf(schema: JsonSchema): JsonSchema | undefined {

@@ -42,7 +42,12 @@ export function definitionNameErrors(name: string, object: ApiObject): string[] 
 
 export function validateDefinition(object: ApiObject): FieldError[] {
   const definition = readDefinition(object);
-  return [...nameErrors(object), ...specErrors(definition), ...statusErrors(object, definition)];
+  return [
+    ...nameErrors(object),
+    ...specErrors(definition),
+    ...statusErrors(object, definition),
+    ...approvalErrors(object, definition),
+  ];
 }
 
 function nameErrors(object: ApiObject): FieldError[] {
@@ -66,7 +71,29 @@ export function validateDefinitionUpdate(object: ApiObject, oldObject: ApiObject
   }
   immutable("group", definition.group, old.group);
   immutable("names.plural", definition.names.plural, old.names.plural);
-  return [...errors, ...statusErrors(object, definition)];
+  errors.push(...statusErrors(object, definition));
+  // What was accepted before the rule, or with another opinion of it, may stay as it is.
+  if (approvalErrors(oldObject, old).length === 0) errors.push(...approvalErrors(object, definition));
+  return errors;
+}
+
+const approvalAnnotation = "api-approved.kubernetes.io";
+
+/** Groups of the project itself take definitions only with a word on who approved them. */
+function approvalErrors(object: ApiObject, { group }: Definition): FieldError[] {
+  if (!/\.(k8s|kubernetes)\.io$/.test(group)) return [];
+  const field = `metadata.annotations[${approvalAnnotation}]`;
+  const value = object.metadata.annotations?.[approvalAnnotation];
+  const hint = `protected groups must have approval annotation "${approvalAnnotation}", see https://github.com/kubernetes/enhancements/pull/1111`;
+  if (!value) return [requiredField(field, hint)];
+  if (value.startsWith("unapproved") || /^https?:\/\/[^/]+/.test(value)) return [];
+  return [
+    invalidField(
+      field,
+      value,
+      `protected groups must have approval annotation "${approvalAnnotation}" with either a URL or a reason starting with "unapproved", see https://github.com/kubernetes/enhancements/pull/1111`,
+    ),
+  ];
 }
 
 function scopeOf({ namespaced, object }: Definition): string {
@@ -105,6 +132,10 @@ function specErrors(definition: Definition, old?: Definition): FieldError[] {
       ),
     );
   errors.push(...versionErrors(definition));
+  const [first] = versions;
+  const firstFaults = first ? validateDns1035Label(first.name) : [];
+  if (first && firstFaults.length > 0)
+    errors.push(invalidField("spec.version", first.name, firstFaults.join(",")));
   for (const field of ["plural", "singular", "kind", "listKind"] as const)
     if (!names[field]) errors.push(requiredField(`spec.names.${field}`));
   errors.push(...namesErrors(names, "spec.names"));
@@ -307,13 +338,10 @@ function conversionErrors({ object }: Definition): FieldError[] {
   else if (strategy !== "None" && strategy !== "Webhook")
     errors.push(notSupportedField(`${path}.strategy`, strategy, ["None", "Webhook"]));
   if (strategy !== "Webhook") {
-    if (webhook)
-      errors.push(
-        forbiddenField(
-          `${path}.webhookClientConfig`,
-          "should not be set when strategy is not set to Webhook",
-        ),
-      );
+    const message = "should not be set when strategy is not set to Webhook";
+    if (webhook?.clientConfig) errors.push(forbiddenField(`${path}.webhookClientConfig`, message));
+    if ((webhook?.conversionReviewVersions as string[] | undefined)?.length)
+      errors.push(forbiddenField(`${path}.conversionReviewVersions`, message));
     return errors;
   }
   const client = webhook?.clientConfig as JsonObject | undefined;

@@ -85,7 +85,12 @@ class Validator {
     if (schema.format && !expected.some((type) => type === "number" || type === "integer")) {
       if (typeof value === "string" || Array.isArray(value)) return;
     }
-    result.errors.push(this.#typeError(path, expected.join(","), actual));
+    const isFormatted = actual === "number" && expected[0] === "integer" && schema.format !== undefined;
+    result.errors.push(
+      isFormatted
+        ? this.#typeError(path, schema.format as string, "float64")
+        : this.#typeError(path, expected.join(","), actual),
+    );
   }
 
   #string(schema: JsonSchema, value: string, path: string, result: Result): void {
@@ -277,16 +282,23 @@ function numberOf(value: JsonValue): number {
 function typeOf(value: JsonValue): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
-  if (typeof value === "number") return Number.isInteger(value) ? "integer" : "number";
-  if (isRawNumber(value)) return "integer";
+  // Beyond 64 bits there are no integers, only floating points.
+  if (typeof value === "number") return isInt64(value) ? "integer" : "number";
+  if (isRawNumber(value)) return isInt64(value.rawJSON) ? "integer" : "number";
   return typeof value;
+}
+
+function isInt64(value: number | string): boolean {
+  if (typeof value === "number") return Number.isInteger(value) && Math.abs(value) < 2 ** 63;
+  const big = BigInt(value);
+  return BigInt.asIntN(64, big) === big;
 }
 
 function outOfRange(schema: JsonSchema, value: JsonValue): string | undefined {
   const number = numberOf(value);
   if (schema["x-kubernetes-int-or-string"]) return undefined;
   if (schema.type === "integer") {
-    if (!Number.isInteger(number)) {
+    if (typeOf(value) !== "integer") {
       const known = schema.format === "int32" || schema.format === "int64";
       return known ? `integer with format ${schema.format}` : "integer (default format)";
     }
@@ -300,8 +312,10 @@ function outOfRange(schema: JsonSchema, value: JsonValue): string | undefined {
 
 function isMultiple(value: number, factor: number): boolean {
   if (Number.isInteger(value) && Number.isInteger(factor)) return value % factor === 0;
-  const ratio = value / factor;
-  return Number.isInteger(ratio);
+  const ratio = factor < 1 ? (1 / factor) * value : value / factor;
+  const nearest = Math.round(ratio);
+  // Floating points are whole within a billionth.
+  return ratio === nearest || Math.abs(ratio - nearest) / (Math.abs(ratio) + Math.abs(nearest)) < 1e-9;
 }
 
 function hasDuplicates(items: readonly JsonValue[]): boolean {

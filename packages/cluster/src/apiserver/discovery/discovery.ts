@@ -1,5 +1,6 @@
 /** What the server serves, told in the two forms that clients ask for. */
 import { canonicalJson, type JsonObject } from "@keelson/core";
+import { noSuchResource } from "../errors.ts";
 import { header, type ServerRequest, type ServerResponse } from "../http/message.ts";
 import { type Negotiated, negotiate, type Transform } from "../http/negotiation.ts";
 import { jsonResponse, textResponse } from "../http/response.ts";
@@ -101,7 +102,10 @@ export class Discovery {
     const entry = this.#groups()
       .find(({ name }) => name === group)
       ?.versions.find(({ name }) => name === version);
-    if (!entry) return textResponse(404, "404 page not found\n");
+    if (!entry) {
+      if (this.#registry.isBuiltinGroup(group)) throw noSuchResource();
+      return textResponse(404, "404 page not found\n");
+    }
     const document = this.#document(`resources ${group}/${version}`, () => resourceList(group, entry));
     return jsonResponse(200, document, negotiate(header(request.headers, "accept")));
   }

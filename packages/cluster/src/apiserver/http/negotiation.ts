@@ -1,5 +1,5 @@
 /** Chooses the form of an answer from the Accept header. */
-import { notAcceptable } from "../errors.ts";
+import { noRepresentation, notAcceptable } from "../errors.ts";
 
 export type MediaType = "application/json" | "application/yaml";
 
@@ -22,7 +22,8 @@ export const jsonOnly: Negotiated = Object.freeze({
   pretty: false,
 });
 
-const supported = ["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"];
+const protobuf = "application/vnd.kubernetes.protobuf";
+const supported = ["application/json", "application/yaml", protobuf];
 
 interface Clause {
   readonly type: string;
@@ -50,6 +51,8 @@ export function parseAccept(accept: string): Clause[] {
 export interface NegotiationOptions {
   /** Whether the endpoint can show the transform; the default allows none. */
   readonly allows?: (transform: Transform) => boolean;
+  /** Whether the route itself refuses what it does not produce, in its own words. */
+  readonly routed?: boolean;
   readonly query?: URLSearchParams;
   readonly userAgent?: string;
 }
@@ -58,8 +61,10 @@ export interface NegotiationOptions {
 export function negotiate(accept: string | undefined, options: NegotiationOptions = {}): Negotiated {
   const pretty = isPretty(options);
   if (!accept) return { ...jsonOnly, pretty };
+  let known = false;
   for (const clause of parseAccept(accept)) {
     const mediaType = mediaTypeOf(clause.type);
+    known ||= mediaType !== undefined || clause.type === protobuf;
     if (!mediaType) continue;
     const as = clause.parameters.get("as");
     if (as === undefined)
@@ -71,7 +76,7 @@ export function negotiate(accept: string | undefined, options: NegotiationOption
     };
     if (options.allows?.(transform)) return { mediaType, transform, pretty };
   }
-  throw notAcceptable(supported);
+  throw known || !options.routed ? notAcceptable(supported) : noRepresentation(supported);
 }
 
 /** Like `negotiate`, for errors: whatever the client accepts, it gets to read what went wrong. */

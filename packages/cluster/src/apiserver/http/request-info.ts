@@ -83,9 +83,6 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   let finalName = name;
   if (name === "" && verb === "get") {
     verb = isTrue(query.get("watch")) ? "watch" : "list";
-  } else if (verb === "get" && isTrue(query.get("watch"))) {
-    // Watching one object by its path is the old form of a field selector.
-    verb = subresource === "" ? "watch" : verb;
   }
   if (name === "" && verb === "delete") verb = "deletecollection";
   if (name === "" && (verb === "list" || verb === "watch" || verb === "deletecollection"))

@@ -157,6 +157,8 @@ function contents(entries: readonly Entry[], version: Version) {
   const paths: Record<string, JsonObject> = {};
   const dialect = dialectOf(version, definitions);
   for (const { resource, version: at } of entries) {
+    const root = `/${resource.group ? "apis" : "api"}/${apiVersionText(resource, at.name)}/`;
+    if (!resource.custom) paths[root] ??= discoveryPath(dialect);
     if (resource.custom)
       collectCustom(
         {
@@ -177,6 +179,19 @@ function contents(entries: readonly Entry[], version: Version) {
     Object.assign(paths, resourcePaths({ resource, version: at, definitionOf }, dialect));
   }
   return { paths: sorted(paths), definitions: sorted(definitions) };
+}
+
+function discoveryPath(dialect: Dialect): JsonObject {
+  const list = dialect.ref("io.k8s.apimachinery.pkg.apis.meta.v1.APIResourceList");
+  return {
+    get: {
+      operationId: "getAPIResources",
+      responses: {
+        "200": dialect.response(list, ["application/json"]),
+        "401": { description: "Unauthorized" },
+      },
+    },
+  };
 }
 
 function sorted(object: Record<string, JsonObject>): JsonObject {

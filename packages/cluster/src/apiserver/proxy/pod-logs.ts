@@ -30,7 +30,7 @@ export function podLogHandler(store: StoreReader, transport: ProxyTransport): Su
     const { nodeName } = (pod.spec ?? {}) as { nodeName?: string };
     const headers = { "content-type": "text/plain" };
     // A pod that no node has cannot have written anything yet.
-    if (!nodeName) return { status: 200, headers, body: "" };
+    if (!nodeName) return { status: 204, headers: {}, body: "" };
     const query = new URLSearchParams();
     for (const name of passedOn) {
       const value = info.query.get(name);

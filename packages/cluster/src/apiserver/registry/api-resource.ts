@@ -4,6 +4,7 @@ import type { TypeRef } from "@keelson/core/merge";
 import type { FieldError } from "../field-error.ts";
 import type { ApiObject, Printer, Strategy, StrategyContext } from "../hooks.ts";
 import type { Deletion } from "../rest/deletion.ts";
+import type { MetadataChecks } from "../rest/metadata.ts";
 import type { DeleteOptions } from "../rest/options.ts";
 import type { Table } from "../storage/table.ts";
 
@@ -28,6 +29,7 @@ export interface ApiResource {
   readonly returnsDeleted: boolean;
   /** Dependents cannot be orphaned or waited for. */
   readonly ungoverned: boolean;
+  readonly metadataChecks: MetadataChecks;
   readonly strategy: Strategy;
   readonly type: ObjectType;
   /** Where the end of an object has rules of its own: namespaces, definitions. */
@@ -103,6 +105,8 @@ export interface ObjectType {
 /** Reads and writes `autoscaling/v1 Scale` of an object. */
 export interface ScaleAccess {
   read(object: ApiObject): { replicas: number; statusReplicas: number; selector: string };
+  /** Throws when the object has no replica count to show. */
+  assertReadable?(object: ApiObject): void;
   /** Sets spec replicas in a draft. */
   write(draft: ApiObject, replicas: number): void;
   /** Path of spec replicas for messages and ownership: `["spec", "replicas"]`. */

@@ -10,6 +10,12 @@ import type { Store } from "../storage/store.ts";
 import { groupVersions, type Resource } from "../tables/index.ts";
 import type { ApiResource, ApiVersion, Subresource } from "./api-resource.ts";
 
+const deprecations: Readonly<Record<string, string>> = {
+  "io.k8s.api.core.v1.ComponentStatus": "v1 ComponentStatus is deprecated in v1.19+",
+  "io.k8s.api.core.v1.Endpoints":
+    "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
+};
+
 /** All resources with all their served versions, in the order of discovery. */
 export function builtinResources(store: Store, hooks: Hooks): ApiResource[] {
   const byName = new Map<string, Resource[]>();
@@ -57,9 +63,11 @@ function builtinResource(entries: readonly Resource[], store: Store, hooks: Hook
     custom: false,
     returnsDeleted: facts.returnsDeleted,
     ungoverned: facts.ungoverned,
+    metadataChecks: facts.metadataChecks,
     strategy,
     ...lifeCycleOf(group, name),
     type: builtinType({
+      resource: group ? `${name}.${group}` : name,
       group,
       kind,
       definitions: new Map(entries.map((entry) => [entry.version, entry.definition])),
@@ -83,6 +91,7 @@ function toVersion(entry: Resource, hooks: Hooks): ApiVersion {
     verbs: entry.verbs,
     subresources: new Map(entry.subresources.map((sub): [string, Subresource] => [sub.name, sub])),
     storageVersionHash: entry.storageVersionHash,
+    ...(deprecations[entry.definition] && { deprecation: deprecations[entry.definition] }),
     printer: () => {
       printer ??= hooks.printers?.(entry.group, entry.kind);
       return printer;

@@ -21,7 +21,7 @@ export class Registry {
     for (const resource of builtin) {
       this.#resources.set(keyOf(resource), resource);
       this.#kinds.set(`${resource.group}/${resource.kind}`, resource);
-      this.#builtin.add(keyOf(resource));
+      this.#builtin.add(resource.group);
     }
   }
 
@@ -48,8 +48,9 @@ export class Registry {
     return this.#kinds.get(`${group}/${kind}`);
   }
 
-  isBuiltin(group: string, resource: string): boolean {
-    return this.#builtin.has(`${group}/${resource}`);
+  /** Whether the group is the server's own, whatever custom resources join it. */
+  isBuiltinGroup(group: string): boolean {
+    return this.#builtin.has(group);
   }
 
   /** Adds or replaces a custom resource. Watches of versions it no longer serves end. */

@@ -1,5 +1,5 @@
 /** Runs the admission plug-ins around a write. */
-import { deepCopy, type JsonObject } from "@keelson/core";
+import { canonicalJson, deepCopy, type JsonObject } from "@keelson/core";
 import type { AdmissionPlugin, AdmissionRequest, ApiObject, Operation } from "../hooks.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -59,19 +59,19 @@ function admissionRequest(exchange: Exchange, input: AdmissionInput): AdmissionR
   };
 }
 
-/** Owner references with one uid are one reference; the client is told. */
+/** Equal owner references are one reference; the client is told. */
 export function dedupeOwners(exchange: Exchange, draft: ApiObject, afterAdmission: boolean): void {
   const owners = draft.metadata.ownerReferences as JsonObject[] | undefined;
   if (!owners || owners.length < 2) return;
   const seen = new Set<string>();
   const twice = new Set<string>();
-  const kept = owners.filter(({ uid }) => {
-    const id = String(uid);
-    if (seen.has(id)) {
-      twice.add(id);
+  const kept = owners.filter((owner) => {
+    const text = canonicalJson(owner);
+    if (seen.has(text)) {
+      twice.add(String(owner.uid));
       return false;
     }
-    seen.add(id);
+    seen.add(text);
     return true;
   });
   if (twice.size === 0) return;

@@ -28,6 +28,7 @@ export class Deletes {
   async delete(exchange: Exchange): Promise<DeleteResult> {
     const { resource, version, info } = exchange;
     const options = await readDeleteOptions(exchange);
+    warnOfOrphans(exchange, options);
     const { object, gone } = await this.remove(exchange, info.name, options);
     if (gone && !resource.returnsDeleted) return { status: successOf(exchange, object) };
     return { object: await resource.type.convert(object, version.name) };
@@ -40,6 +41,7 @@ export class Deletes {
   ): Promise<{ items: ApiObject[]; metadata: JsonObject }> {
     const { resource, version } = exchange;
     const options = await readDeleteOptions(exchange);
+    warnOfOrphans(exchange, options);
     const { items, metadata } = reads.select(exchange);
     const shown: ApiObject[] = [];
     for (const item of items) {
@@ -81,6 +83,15 @@ export class Deletes {
       },
     });
   }
+}
+
+/** Jobs alone leave their pods behind by default, which surprises people. */
+function warnOfOrphans({ resource, warnings }: Exchange, options: DeleteOptions): void {
+  if (resource.group !== "batch" || resource.resource !== "jobs") return;
+  if (options.propagationPolicy || options.orphanDependents !== undefined) return;
+  warnings.add(
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning",
+  );
 }
 
 async function readDeleteOptions(exchange: Exchange): Promise<DeleteOptions> {

@@ -1,8 +1,9 @@
 /** One request to one resource: what every verb is handed. */
-import type { Clock, JsonObject, JsonValue, Random } from "@keelson/core";
+import { type Clock, type JsonObject, type JsonValue, parseApiVersion, type Random } from "@keelson/core";
+import { isObject } from "../builtin/decode.ts";
 import { type DecodedBody, decodeBody } from "../codec/body.ts";
-import { badRequest } from "../errors.ts";
-import { goQuote } from "../field-error.ts";
+import { badRequest, invalid } from "../errors.ts";
+import { goQuote, invalidField } from "../field-error.ts";
 import type { ApiObject, StoreReader, StrategyContext, UserInfo } from "../hooks.ts";
 import { header, type ServerRequest } from "../http/message.ts";
 import type { RequestInfo } from "../http/request-info.ts";
@@ -67,7 +68,7 @@ export function draftFrom(exchange: Exchange, body: DecodedBody, validation: Fie
 }
 
 export function decodeObject(exchange: Exchange, value: JsonValue, strict: string[]): ApiObject {
-  return exchange.resource.type.decode(value, exchange.version.name, strict);
+  return exchange.resource.type.decode(value ?? {}, exchange.version.name, strict);
 }
 
 export function reportStrict(
@@ -84,43 +85,96 @@ export function reportStrict(
   for (const problem of problems) warnings.add(problem);
 }
 
-/** Throws 400 when the body says it is of another kind than the path. */
+/** Throws 400, or 422 for custom resources, when the body says it is of another kind than the path. */
 export function checkKind(exchange: Exchange, value: JsonValue): void {
   const { resource, version } = exchange;
-  if (typeof value !== "object" || value === null || Array.isArray(value)) {
-    const what = value === null ? "" : ` (got ${Array.isArray(value) ? "array" : typeof value})`;
+  if (value === null && !resource.custom) return;
+  if (!isObject(value)) {
+    const type = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
     throw badRequest(
-      `the object provided is unrecognized (must be of type ${resource.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal${what} into Go value of type struct`,
+      `the object provided is unrecognized (must be of type ${resource.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal ${type} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" } (${Buffer.from(JSON.stringify(value)).toString("hex").slice(0, 200)})`,
     );
   }
-  const body = value as JsonObject;
-  const apiVersion = typeof body.apiVersion === "string" ? body.apiVersion : "";
-  const kind = typeof body.kind === "string" ? body.kind : "";
-  const expected = apiVersionText(resource, version.name);
-  if ((apiVersion === "" || apiVersion === expected) && (kind === "" || kind === resource.kind)) return;
-  const given = kind || resource.kind;
-  const givenVersion = apiVersion || expected;
-  const shortVersion = givenVersion.slice(givenVersion.indexOf("/") + 1);
-  if (kind === "" || kind === resource.kind) {
-    const [group] = givenVersion.includes("/") ? givenVersion.split("/") : [""];
-    if (group === resource.group && resource.versions.has(shortVersion))
+  const apiVersion = typeof value.apiVersion === "string" ? value.apiVersion : "";
+  const kind = typeof value.kind === "string" ? value.kind : "";
+  if (resource.custom) checkCustomKind(exchange, value, apiVersion, kind);
+  else {
+    const wrong = builtinKindError(exchange, apiVersion, kind);
+    if (wrong)
       throw badRequest(
-        `the API version in the data (${givenVersion}) does not match the expected API version (${expected})`,
+        `${kind || resource.kind} in version ${goQuote(versionPart(apiVersion || version.name))} cannot be handled as a ${resource.kind}: ${wrong}`,
       );
-    throw badRequest(
-      `${given} in version ${goQuote(shortVersion)} cannot be handled as a ${resource.kind}: no kind ${goQuote(given)} is registered for version ${goQuote(givenVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`,
-    );
   }
-  throw badRequest(
-    `${given} in version ${goQuote(shortVersion)} cannot be handled as a ${resource.kind}: converting (${shortVersion}.${given}) to (${resource.group || "core"}.${resource.kind}): unknown conversion`,
-  );
 }
 
-/** The name in the body must be the path's, or absent. */
+function versionPart(apiVersion: string): string {
+  return apiVersion.slice(apiVersion.indexOf("/") + 1);
+}
+
+/** Why an object of that kind cannot be the resource's; `undefined` when it can. */
+export function builtinKindError(
+  { resource, version }: Exchange,
+  apiVersion: string,
+  kind: string,
+): string | undefined {
+  const expected = apiVersionText(resource, version.name);
+  if ((apiVersion === "" || apiVersion === expected) && (kind === "" || kind === resource.kind))
+    return undefined;
+  const given = kind || resource.kind;
+  const givenVersion = apiVersion || expected;
+  if (given !== resource.kind)
+    return `converting (${versionPart(givenVersion)}.${given}) to (${resource.group || "core"}.${resource.kind}): unknown conversion`;
+  const { group, version: short } = parseApiVersion(givenVersion);
+  if (group === resource.group && resource.versions.has(short))
+    throw badRequest(
+      `the API version in the data (${givenVersion}) does not match the expected API version (${expected})`,
+    );
+  return `no kind ${goQuote(given)} is registered for version ${goQuote(givenVersion)} in scheme "pkg/api/legacyscheme/scheme.go:30"`;
+}
+
+function checkCustomKind(
+  { resource, version }: Exchange,
+  body: JsonObject,
+  apiVersion: string,
+  kind: string,
+): void {
+  const missing = kind === "" ? "Kind" : apiVersion === "" ? "apiVersion" : undefined;
+  if (missing) {
+    const text = JSON.stringify(body);
+    throw badRequest(
+      `the object provided is unrecognized (must be of type ${resource.kind}): Object '${missing}' is missing in '${text}' (${text})`,
+    );
+  }
+  const expected = apiVersionText(resource, version.name);
+  if (apiVersion !== expected)
+    throw badRequest(
+      `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
+    );
+  refuseOtherKind(resource, body, apiVersion, kind);
+}
+
+/** Throws 422 when an object is not of the custom resource's kind. */
+export function refuseOtherKind(
+  resource: ApiResource,
+  body: JsonObject,
+  apiVersion: string,
+  kind: string,
+): void {
+  if (kind === resource.kind) return;
+  const name = isObject(body.metadata) ? String(body.metadata.name ?? "") : "";
+  throw invalid({ group: parseApiVersion(apiVersion).group, kind }, name, [
+    invalidField("kind", kind, `must be ${resource.kind}`),
+  ]);
+}
+
+/** The name in the body must be the path's. */
 export function checkName(exchange: Exchange, draft: ApiObject): void {
   const { name } = exchange.info;
   const meta = draft.metadata;
-  if (!meta.name) meta.name = name;
-  else if (meta.name !== name)
+  if (!meta.name)
+    throw badRequest(
+      `the name of the object (${name} based on URL) was undeterminable: name must be provided`,
+    );
+  if (meta.name !== name)
     throw badRequest(`the name of the object (${meta.name}) does not match the name on the URL (${name})`);
 }

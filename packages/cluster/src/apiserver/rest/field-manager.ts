@@ -9,21 +9,10 @@ import {
   type Versioned,
   zeroObject,
 } from "@keelson/core/merge";
+import { statusResetsMetadata } from "../builtin/facts.ts";
 import { applyConflict, badRequest, failure } from "../errors.ts";
 import type { ApiObject } from "../hooks.ts";
 import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
-
-/** Paths whose `/status` takes nothing of the metadata. */
-const statusResetsMetadata = new Set([
-  "servicecidrs.networking.k8s.io",
-  "storageversionmigrations.storagemigration.k8s.io",
-  "resourceclaims.resource.k8s.io",
-  "devicetaintrules.resource.k8s.io",
-  "volumeattachments.storage.k8s.io",
-  "flowschemas.flowcontrol.apiserver.k8s.io",
-  "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
-  "validatingadmissionpolicies.admissionregistration.k8s.io",
-]);
 
 const statusSet = FieldSet.of(["f:status"]);
 const specSet = FieldSet.of(["f:spec"]);

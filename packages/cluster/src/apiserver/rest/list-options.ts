@@ -1,5 +1,5 @@
 /** The query of lists and watches. */
-import { badRequest, invalid } from "../errors.ts";
+import { badRequest, failure, invalid } from "../errors.ts";
 import { type FieldError, forbiddenField, goQuote, notSupportedField } from "../field-error.ts";
 import { isTrue } from "../http/request-info.ts";
 
@@ -16,13 +16,15 @@ export interface ListOptions {
 
 /** Throws 422 for combinations that mean nothing. */
 export function parseListOptions(query: URLSearchParams, watch: boolean): ListOptions {
+  const resourceVersion = query.get("resourceVersion") ?? "";
   const options: ListOptions = {
     watch,
     bookmarks: isTrue(query.get("allowWatchBookmarks")),
-    resourceVersion: query.get("resourceVersion") ?? "",
+    resourceVersion,
     resourceVersionMatch: query.get("resourceVersionMatch") ?? "",
     timeoutSeconds: integer(query, "timeoutSeconds"),
-    limit: integer(query, "limit") ?? 0,
+    // Any state will do for version 0, and the cache that has it knows no pages.
+    limit: resourceVersion === "0" ? 0 : (integer(query, "limit") ?? 0),
     continue: query.get("continue") ?? "",
     sendInitialEvents: query.has("sendInitialEvents") ? isTrue(query.get("sendInitialEvents")) : undefined,
   };
@@ -83,12 +85,25 @@ function integer(query: URLSearchParams, name: string): number | undefined {
   return Number(text);
 }
 
-/** A revision from a resourceVersion; `undefined` when it is empty. Throws 400 for anything but a number. */
+/** A revision from a list's resourceVersion; `undefined` when it is empty. Throws 400 for anything but a number. */
 export function parseRevision(text: string): number | undefined {
   if (text === "") return undefined;
-  if (!/^\d+$/.test(text))
-    throw badRequest(
-      `invalid resource version: resourceVersion: Invalid value: ${goQuote(text)}: strconv.ParseUint: parsing ${goQuote(text)}: invalid syntax`,
-    );
+  const wrong = revisionError(text);
+  if (wrong) throw badRequest(`invalid resource version: ${wrong}`);
   return Number(text);
+}
+
+/** As `parseRevision`, for gets and watches, where a bad version is an error of the server's own. */
+export function parseRevisionOrFail(text: string): number | undefined {
+  if (text === "") return undefined;
+  const wrong = revisionError(text);
+  if (wrong) throw failure({ code: 500, reason: "", message: wrong });
+  return Number(text);
+}
+
+function revisionError(text: string): string | undefined {
+  const digits = /^\d+$/.test(text);
+  if (digits && BigInt(text) < 2n ** 64n) return undefined;
+  const why = digits ? "value out of range" : "invalid syntax";
+  return `resourceVersion: Invalid value: ${goQuote(text)}: strconv.ParseUint: parsing ${goQuote(text)}: ${why}`;
 }

@@ -39,11 +39,18 @@ export const pathSegmentName: NameValidator = (name, prefix) => {
   return ["/", "%"].filter((part) => name.includes(part)).map((part) => `may not contain '${part}'`);
 };
 
+/** How often a kind's own update repeats the checks that all kinds share: each repetition reports again. */
+export interface MetadataChecks {
+  readonly full: number;
+  readonly update: number;
+}
+
 export interface MetadataRules {
   readonly namespaced: boolean;
   readonly validateName: NameValidator;
   /** Built-in kinds know their own finalizers and refuse others without a domain. */
   readonly builtin: boolean;
+  readonly checks: MetadataChecks;
 }
 
 export function validateMetadata(meta: ApiMeta, rules: MetadataRules): FieldError[] {
@@ -105,7 +112,8 @@ function validateOwners(owners: readonly JsonObject[]): FieldError[] {
   let controller = "";
   for (const owner of owners) {
     const apiVersion = String(owner.apiVersion ?? "");
-    const version = apiVersion.slice(apiVersion.lastIndexOf("/") + 1);
+    const parts = apiVersion.split("/");
+    const version = parts.length > 2 ? "" : parts.at(-1);
     if (!version) errors.push(invalidField(`${path}.apiVersion`, apiVersion, "version must not be empty"));
     for (const part of ["kind", "name", "uid"] as const)
       if (!owner[part]) errors.push(invalidField(`${path}.${part}`, "", "must not be empty"));
@@ -208,11 +216,14 @@ export function validateFieldManager(manager: string, field: string): FieldError
 }
 
 export function validateMetadataUpdate(meta: ApiMeta, old: ApiMeta, rules: MetadataRules): FieldError[] {
-  const once = updateErrors(meta, old);
-  // Both the common rules and the kind's own check what may not change, and each reports it.
-  const errors = [...validateMetadata(meta, { ...rules, validateName: pathSegmentName, builtin: false })];
-  errors.push(...once, ...once);
-  if (rules.builtin) errors.push(...validateKubeFinalizers(meta.finalizers ?? []));
+  const compared = updateErrors(meta, old);
+  const errors = validateMetadata(meta, { ...rules, validateName: pathSegmentName, builtin: false });
+  errors.push(...compared);
+  for (let i = 0; i < rules.checks.update; i++) {
+    errors.push(...compared);
+    if (rules.builtin) errors.push(...validateKubeFinalizers(meta.finalizers ?? []));
+  }
+  for (let i = 0; i < rules.checks.full; i++) errors.push(...validateMetadata(meta, rules));
   return errors;
 }
 
@@ -245,6 +256,9 @@ function updateErrors(meta: ApiMeta, old: ApiMeta): FieldError[] {
   ] as const)
     if (!deepEqual(meta[field], old[field]))
       errors.push(invalidField(`metadata.${field}`, shown(meta[field]), "field is immutable"));
+  errors.push(...validateLabels(meta.labels ?? {}, "metadata.labels"));
+  errors.push(...validateAnnotations(meta.annotations ?? {}, "metadata.annotations"));
+  errors.push(...validateOwners((meta.ownerReferences as JsonObject[] | undefined) ?? []));
   errors.push(...validateManagedFields((meta.managedFields as JsonObject[] | undefined) ?? []));
   return errors;
 }

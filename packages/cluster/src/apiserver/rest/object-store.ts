@@ -55,6 +55,8 @@ export interface UpdateRequest {
   readonly subresource: string;
   /** Whether an absent object is created. */
   readonly create: boolean;
+  /** Whether the object's uid says which object is meant, rather than what it should become. */
+  readonly uidPrecondition: boolean;
   /** Whether an object without resourceVersion replaces whatever is there. */
   readonly unconditional: boolean;
   readonly validate: Validate;
@@ -198,7 +200,7 @@ export class ObjectStore {
   #checkPreconditions(request: UpdateRequest, draft: ApiObject, existing: ApiObject): void {
     const { resource, name } = request;
     const { uid, resourceVersion } = draft.metadata;
-    if (uid && uid !== existing.metadata.uid)
+    if (request.uidPrecondition && uid && uid !== existing.metadata.uid)
       throw conflict(
         resource,
         name,
@@ -211,9 +213,11 @@ export class ObjectStore {
         ]);
       draft.metadata.resourceVersion = existing.metadata.resourceVersion as string;
     } else if (!/^\d+$/.test(resourceVersion)) {
-      throw badRequest(
-        `invalid resource version: metadata.resourceVersion: Invalid value: ${goQuote(resourceVersion)}: strconv.ParseUint: parsing ${goQuote(resourceVersion)}: invalid syntax`,
-      );
+      throw failure({
+        code: 500,
+        reason: "",
+        message: `strconv.ParseUint: parsing ${goQuote(resourceVersion)}: invalid syntax`,
+      });
     } else if (BigInt(resourceVersion) !== BigInt(existing.metadata.resourceVersion as string)) {
       throw conflict(resource, name, modifiedMessage);
     }
@@ -341,6 +345,7 @@ export function metadataRules(resource: ApiResource) {
     namespaced: resource.namespaced,
     validateName: resource.strategy.validateName ?? (resource.custom ? pathSegmentName : subdomainName),
     builtin: !resource.custom,
+    checks: resource.metadataChecks,
   };
 }
 

@@ -1,5 +1,5 @@
 /** The four kinds of patch, each from its body to a new draft. */
-import { deepCopy, type JsonObject, type JsonValue } from "@keelson/core";
+import { deepCopy, type JsonObject, type JsonValue, parseApiVersion } from "@keelson/core";
 import {
   applyJsonPatch,
   applyMergePatch,
@@ -22,7 +22,8 @@ import {
 import { goQuote, invalidField } from "../field-error.ts";
 import type { ApiObject } from "../hooks.ts";
 import { header } from "../http/message.ts";
-import { decodeObject, type Exchange } from "./exchange.ts";
+import { apiVersionText } from "../registry/api-resource.ts";
+import { builtinKindError, decodeObject, type Exchange, refuseOtherKind } from "./exchange.ts";
 import type { FieldValidation } from "./options.ts";
 
 export type PatchKind = "json" | "merge" | "strategic" | "apply";
@@ -122,7 +123,7 @@ function objectPatch(kind: Exclude<PatchKind, "apply">, text: string): Patch {
     applyTo(exchange, live, validation) {
       const patched = applyObjectPatch(exchange, kind, live, value);
       const strict: string[] = [];
-      const draft = decodePatched(exchange, patched, strict);
+      const draft = decodePatched(exchange, live, patched, strict);
       const all = [...problems, ...strict.map((path) => `unknown field ${goQuote(path)}`)];
       if (all.length > 0 && validation === "Strict")
         throw unfit(patched, `strict decoding error: ${all.join(", ")}`);
@@ -148,15 +149,17 @@ function applyObjectPatch(
         );
       return applyJsonPatch(live, operations);
     }
+    if (!isObject(patch)) {
+      const type = Array.isArray(patch) ? "array" : typeof patch;
+      const what = `json: cannot unmarshal ${type} into Go value of type map[string]interface {}`;
+      throw badRequest(kind === "merge" ? `error decoding patch: ${what}` : what);
+    }
     if (kind === "merge") return applyMergePatch(live, patch);
-    if (!isObject(patch))
-      throw badRequest(
-        `json: cannot unmarshal ${Array.isArray(patch) ? "array" : typeof patch} into Go value of type map[string]interface {}`,
-      );
     return applyStrategicPatch(live, patch, exchange.resource.type.mergeType(exchange.version.name));
   } catch (error) {
     if (!(error instanceof MergeError)) throw error;
     if (error.code === "BadPatch") throw badRequest(error.message);
+    if (kind === "strategic") throw failure({ code: 500, reason: "", message: error.message, cause: error });
     throw failure({
       code: 422,
       reason: "Invalid",
@@ -167,7 +170,26 @@ function applyObjectPatch(
   }
 }
 
-function decodePatched(exchange: Exchange, patched: JsonObject, strict: string[]): ApiObject {
+function decodePatched(
+  exchange: Exchange,
+  live: ApiObject,
+  patched: JsonObject,
+  strict: string[],
+): ApiObject {
+  const { resource, version } = exchange;
+  const apiVersion = typeof patched.apiVersion === "string" ? patched.apiVersion : "";
+  const kind = typeof patched.kind === "string" ? patched.kind : "";
+  if (resource.custom) {
+    refuseOtherKind(resource, patched, apiVersion, kind);
+    const expected = apiVersionText(resource, version.name);
+    if (apiVersion !== expected)
+      throw invalid({ group: parseApiVersion(apiVersion).group, kind }, String(live.metadata.name), [
+        invalidField("apiVersion", apiVersion, `must be ${expected}`),
+      ]);
+  } else {
+    const wrong = builtinKindError(exchange, apiVersion, kind);
+    if (wrong) throw unfit(patched, wrong);
+  }
   try {
     return decodeObject(exchange, deepCopy(patched), strict);
   } catch (error) {

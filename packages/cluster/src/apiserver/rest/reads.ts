@@ -9,7 +9,7 @@ import { type ApiResource, apiVersionText, keyFor } from "../registry/api-resour
 import type { Store } from "../storage/store.ts";
 import { type Exchange, namespaceOf, type World } from "./exchange.ts";
 import { listObjects, tooLarge } from "./list.ts";
-import { parseListOptions, parseRevision } from "./list-options.ts";
+import { parseListOptions, parseRevisionOrFail } from "./list-options.ts";
 import { tableOf as storageOf } from "./object-store.ts";
 import { parseSelection } from "./selection.ts";
 import {
@@ -39,7 +39,7 @@ export class Reads {
   /** The stored object in the request's version. */
   async get(exchange: Exchange): Promise<ApiObject> {
     const { resource, info, version } = exchange;
-    const requested = parseRevision(info.query.get("resourceVersion") ?? "") ?? 0;
+    const requested = parseRevisionOrFail(info.query.get("resourceVersion") ?? "") ?? 0;
     if (requested > this.#store.revision) throw tooLarge(requested, this.#store.revision);
     const object = storageOf(resource).get(keyFor(resource, namespaceOf(exchange), info.name));
     if (!object) throw notFound(resource, info.name);

@@ -54,6 +54,7 @@ export class ResourceApi {
       ? jsonOnly
       : negotiate(header(request.headers, "accept"), {
           allows: isMetaTransform,
+          routed: !resource.custom,
           query: info.query,
           ...(header(request.headers, "user-agent") && {
             userAgent: header(request.headers, "user-agent") as string,
@@ -72,6 +73,7 @@ export class ResourceApi {
     const { reads, writes, deletes, subresources } = this.#verbs;
     const answer = (status: number, object: ApiObject) =>
       bytesResponse(status, withNewline(reads.encode(exchange, negotiated, object)), negotiated);
+    if (!exchange.resource.table) return subresources.virtual(exchange, negotiated);
     switch (exchange.info.verb) {
       case "get":
         return answer(200, await reads.get(exchange));
@@ -80,7 +82,6 @@ export class ResourceApi {
       case "watch":
         return streamResponse(reads.watch(exchange, negotiated), "application/json");
       case "create":
-        if (!exchange.resource.table) return subresources.virtual(exchange, negotiated);
         return answer(201, await writes.create(exchange));
       case "update": {
         const { object, created } = await writes.replace(exchange);
@@ -106,10 +107,7 @@ export class ResourceApi {
 
   /** A group that is served answers with a Status; anything else is no API at all. */
   #unknown(info: RequestInfo): ServerResponse {
-    const builtin = [...this.#registry.all()].some(
-      (resource) => !resource.custom && resource.group === info.group && resource.versions.has(info.version),
-    );
-    if (builtin) throw noSuchResource();
+    if (this.#registry.isBuiltinGroup(info.group)) throw noSuchResource();
     return textResponse(404, "404 page not found\n");
   }
 }
@@ -133,6 +131,7 @@ function checkPath({ info, resource, version }: Exchange): void {
   }
   if (resource.namespaced && !info.namespaced && verb !== "list" && verb !== "watch")
     throw methodNotAllowed();
+  if (!resource.table && info.name !== "" && !version.verbs.includes("get")) throw noSuchResource();
   if (verb === "create" && info.name !== "") throw methodNotAllowed();
   if ((verb === "update" || verb === "patch") && info.name === "") throw methodNotAllowed();
   if (!version.verbs.includes(verb)) throw methodNotAllowed();

@@ -7,7 +7,7 @@ import type { BodyStream, Sink } from "../http/message.ts";
 import type { Store } from "../storage/store.ts";
 import type { EventType, StoreEvent, Table } from "../storage/table.ts";
 import { tooLarge } from "./list.ts";
-import { type ListOptions, parseRevision } from "./list-options.ts";
+import { type ListOptions, parseRevisionOrFail } from "./list-options.ts";
 import type { Selection } from "./selection.ts";
 
 /** A watcher that falls this far behind is cut off; its client starts again from what it has seen. */
@@ -48,7 +48,7 @@ interface Start {
 /** Throws what must be answered before the stream begins; what comes later is an ERROR event. */
 export function watchObjects(request: WatchRequest): BodyStream {
   const { store, options } = request;
-  const requested = parseRevision(options.resourceVersion) ?? 0;
+  const requested = parseRevisionOrFail(options.resourceVersion) ?? 0;
   if (options.sendInitialEvents === true && requested > store.revision)
     throw tooLarge(requested, store.revision);
   return { open: (sink) => new Watcher(request, sink).run(requested) };

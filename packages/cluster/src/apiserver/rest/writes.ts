@@ -126,6 +126,7 @@ export class Writes {
       name: info.name,
       context,
       create,
+      uidPrecondition: options.kind === "UpdateOptions",
       unconditional: resource.strategy.allowUnconditionalUpdate ?? !resource.custom,
       subresource: info.subresource,
       warn: (text) => exchange.warnings.add(text),

@@ -1,7 +1,7 @@
 /** `/binding`: the scheduler's decision, written into the pod. */
 import { formatTime, type JsonObject } from "@keelson/core";
-import { badRequest, conflict, invalid } from "../errors.ts";
-import { notSupportedField, requiredField } from "../field-error.ts";
+import { badRequest, conflict, failure } from "../errors.ts";
+import { aggregateText, notSupportedField, requiredField } from "../field-error.ts";
 import type { ApiObject } from "../hooks.ts";
 import { jsonResponse } from "../http/response.ts";
 import type { Registry } from "../registry/registry.ts";
@@ -40,7 +40,7 @@ export function bindingHandler(parts: BindingParts): SubresourceHandler {
       kind,
       name,
     })) as ApiObject;
-    checkTarget(admitted, name);
+    checkTarget(admitted);
     const pods = parts.registry.get("", "pods");
     if (!pods) throw new Error("pods are not served");
     await parts.objects.update({
@@ -48,6 +48,7 @@ export function bindingHandler(parts: BindingParts): SubresourceHandler {
       name,
       context: strategyContext({ ...exchange, resource: pods }, parts.world, options.dryRun),
       create: false,
+      uidPrecondition: false,
       unconditional: true,
       subresource: "binding",
       warn: (text) => exchange.warnings.add(text),
@@ -58,13 +59,13 @@ export function bindingHandler(parts: BindingParts): SubresourceHandler {
   };
 }
 
-function checkTarget(binding: ApiObject, name: string): void {
+function checkTarget(binding: ApiObject): void {
   const target = (binding.target ?? {}) as JsonObject;
   const errors = [];
   if (target.kind && target.kind !== "Node")
     errors.push(notSupportedField("target.kind", target.kind, ["Node", "<empty>"]));
   if (!target.name) errors.push(requiredField("target.name"));
-  if (errors.length > 0) throw invalid({ group: "", kind: "Binding" }, name, errors);
+  if (errors.length > 0) throw failure({ code: 500, reason: "", message: aggregateText(errors) });
 }
 
 function assign(pod: ApiObject, binding: ApiObject, nowMs: number): ApiObject {

@@ -19,7 +19,7 @@ export function decodeKind(kind: KindName, value: JsonValue, strict?: string[]):
   const given = value as JsonObject | null;
   if (given && typeof given === "object" && given.kind && given.kind !== kind.kind)
     throw badRequest(
-      `${String(given.kind)} in version "${kind.version}" cannot be handled as a ${kind.kind}: converting: unknown conversion`,
+      `${String(given.kind)} in version "${kind.version}" cannot be handled as a ${kind.kind}: converting (${kind.version}.${String(given.kind)}) to (${kind.group || "core"}.${kind.kind}): unknown conversion`,
     );
   try {
     const object = decodeBuiltin(definition, value, strict);

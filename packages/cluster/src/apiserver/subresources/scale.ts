@@ -1,7 +1,6 @@
 /** `/scale`: replica counts as `autoscaling/v1 Scale`, read from and written to the object itself. */
 import type { JsonObject, JsonValue, ManagedFieldsEntry } from "@keelson/core";
 import { decodeManagedFields, encodeManagedFields, FieldSet, type Owners } from "@keelson/core/merge";
-import { DecodeError, decodeBuiltin } from "../builtin/decode.ts";
 import { builtinMergeType } from "../builtin/object-type.ts";
 import { badRequest, invalid, methodNotAllowed } from "../errors.ts";
 import { invalidField } from "../field-error.ts";
@@ -22,6 +21,7 @@ import { type WriteOptions, writeOptions } from "../rest/options.ts";
 import { readPatch } from "../rest/patch.ts";
 import type { Reads } from "../rest/reads.ts";
 import { admissionOptions } from "../rest/writes.ts";
+import { decodeKind } from "./kinds.ts";
 import type { SubresourceHandler } from "./subresources.ts";
 
 const definition = "io.k8s.api.autoscaling.v1.Scale";
@@ -43,6 +43,7 @@ export function scaleHandler(parts: ScaleParts): SubresourceHandler {
     const { verb } = exchange.info;
     if (verb === "get") {
       const object = await parts.reads.get(exchange);
+      access.assertReadable?.(object);
       return jsonResponse(200, scaleOf(object, access), negotiated);
     }
     const object =
@@ -105,6 +106,7 @@ async function write(
     name: info.name,
     context: strategyContext(exchange, parts.world, options.dryRun),
     create: false,
+    uidPrecondition: true,
     unconditional: true,
     subresource: "scale",
     warn: (text) => exchange.warnings.add(text),
@@ -161,15 +163,7 @@ function checkScale({ info, resource }: Exchange, scale: ApiObject): void {
 }
 
 function decodeScale(value: JsonValue): ApiObject {
-  try {
-    const scale = decodeBuiltin(definition, value);
-    scale.apiVersion = "autoscaling/v1";
-    scale.kind = "Scale";
-    return scale as ApiObject;
-  } catch (error) {
-    if (!(error instanceof DecodeError)) throw error;
-    throw badRequest(`Scale in version "v1" cannot be handled as a Scale: ${error.message}`);
-  }
+  return decodeKind(kind, value);
 }
 
 function managed(exchange: Exchange, options: WriteOptions) {
