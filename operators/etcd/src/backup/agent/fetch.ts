@@ -1,0 +1,60 @@
+/** Brings a snapshot from the store to a local file, and a restored data directory to its place. */
+import { access, mkdir, open, rename, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { BackupError } from "../errors.ts";
+import { type Manifest, readManifest, snapshotKey } from "../manifest.ts";
+import type { Store } from "../store/store.ts";
+import { checkedDigest } from "./checked-snapshot.ts";
+
+export interface FetchOptions {
+  readonly store: Store;
+  readonly name: string;
+  readonly file: string;
+  /** Directories that an earlier attempt may have left and the restore must not find. */
+  readonly clear?: readonly string[];
+}
+
+/** Every byte is checked against the manifest before the file counts. */
+export async function fetchSnapshot({ store, name, file, clear = [] }: FetchOptions): Promise<Manifest> {
+  for (const directory of clear) await rm(directory, { recursive: true, force: true });
+  const manifest = await readManifest(store, name);
+  await mkdir(dirname(file), { recursive: true });
+  await using target = await open(file, "w", 0o600);
+  for await (const chunk of checkedDigest(store.get(snapshotKey(name)), manifest, snapshotKey(name))) {
+    for (let at = 0; at < chunk.length; ) at += (await target.write(chunk, at)).bytesWritten;
+  }
+  await target.sync();
+  return manifest;
+}
+
+export interface AdoptOptions {
+  readonly from: string;
+  readonly to: string;
+  /** The snapshot that is needed no more. */
+  readonly file: string;
+}
+
+/** Moves the restored directory to where etcd looks for it, at once or not at all; data that is there already wins. */
+export async function adoptData({ from, to, file }: AdoptOptions): Promise<"adopted" | "kept"> {
+  const kept = await exists(join(to, "member"));
+  if (kept) await rm(from, { recursive: true, force: true });
+  else {
+    if (!(await exists(join(from, "member")))) {
+      throw new BackupError("RestoreFailed", `${from} holds no restored member`);
+    }
+    // Without a member in it, it is what an etcd left that never began.
+    await rm(to, { recursive: true, force: true });
+    await rename(from, to);
+  }
+  await using parent = await open(dirname(to));
+  await parent.sync();
+  await rm(file, { force: true });
+  return kept ? "kept" : "adopted";
+}
+
+async function exists(path: string): Promise<boolean> {
+  return await access(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,45 @@
+/** Which member a snapshot is taken from. */
+import type { Etcd, MemberStatus } from "../../engine/etcd.ts";
+import { BackupError } from "../errors.ts";
+
+export interface Source {
+  readonly etcd: Etcd;
+  readonly status: MemberStatus;
+  /** Of a linearizable read through it: it is connected, and has all that was acknowledged before. */
+  readonly revision: bigint;
+}
+
+/**
+ * The follower that is furthest along, so that the leader is left alone; the leader only when it is all there is. A
+ * member that cannot read linearizably is cut off, and what it has may be old.
+ */
+export async function chooseSource(members: readonly Etcd[]): Promise<Source> {
+  const asked = await Promise.allSettled(
+    members.map(async (etcd): Promise<Source> => {
+      const status = await etcd.status();
+      if (status.learner) throw new BackupError("NoMember", "it is a learner");
+      const { revision } = await etcd.get("keelson.dev/read");
+      return { etcd, status, revision };
+    }),
+  );
+  const able = asked.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  const [best] = able.sort(
+    (a, b) => Number(leads(a)) - Number(leads(b)) || compare(b.status.appliedIndex, a.status.appliedIndex),
+  );
+  if (best) return best;
+  const reasons = asked.flatMap((answer) =>
+    answer.status === "rejected" ? [(answer.reason as Error).message] : [],
+  );
+  throw new BackupError(
+    "NoMember",
+    `no member can be asked for a snapshot: ${[...new Set(reasons)].join("; ")}`,
+  );
+}
+
+function leads({ status }: Source): boolean {
+  return status.leader === status.memberId;
+}
+
+function compare(a: bigint, b: bigint): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

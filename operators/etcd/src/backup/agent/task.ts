@@ -1,0 +1,58 @@
+/** What an agent is told to do: the contract between the operator, which makes pods, and the process in them. */
+
+export type StorePlace =
+  | {
+      readonly s3: {
+        readonly endpoint: string;
+        readonly region: string;
+        readonly bucket: string;
+        readonly prefix: string;
+        /** Where its credentials are mounted. */
+        readonly credentials: string;
+      };
+    }
+  | { readonly directory: string };
+
+/** How to speak to the cluster's members. */
+export interface MemberAccess {
+  readonly hosts: readonly string[];
+  readonly port: number;
+  /** Where the client certificates are mounted. */
+  readonly tls?: string;
+  /** Where root's password is mounted. */
+  readonly password?: string;
+}
+
+export type AgentTask =
+  | {
+      readonly do: "copy";
+      readonly store: StorePlace;
+      readonly name: string;
+      readonly backupUid: string;
+      readonly cluster: string;
+      readonly members: MemberAccess;
+    }
+  | {
+      readonly do: "fetch";
+      readonly store: StorePlace;
+      readonly name: string;
+      readonly file: string;
+      readonly clear?: readonly string[];
+    }
+  | {
+      readonly do: "verify";
+      readonly store: StorePlace;
+      readonly name: string;
+      readonly scratch: MemberAccess;
+      readonly members: MemberAccess;
+    }
+  | { readonly do: "adopt"; readonly from: string; readonly to: string; readonly file: string }
+  | { readonly do: "remove"; readonly store: StorePlace; readonly name: string; readonly backupUid: string };
+
+/** The variable that carries the task, in JSON. */
+export const taskVariable = "KEELSON_BACKUP_TASK";
+
+/** What the agent leaves as the container's termination message, in JSON; at most 4096 bytes. */
+export type AgentReport =
+  | { readonly ok: true; readonly manifest?: import("../manifest.ts").Manifest }
+  | { readonly ok: false; readonly code: string; readonly message: string };
