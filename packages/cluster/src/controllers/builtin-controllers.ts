@@ -4,6 +4,7 @@ import { type OperatorOptions, operator, type RawController, type RunningOperato
 import type { KeyPair } from "../pki/index.ts";
 import { daemonSetController } from "./daemonset/daemon-set-controller.ts";
 import { deploymentController } from "./deployment/deployment-controller.ts";
+import { disruptionController } from "./disruption/disruption-controller.ts";
 import { endpointsController } from "./endpoints/endpoints-controller.ts";
 import { endpointSliceController } from "./endpoints/slice-controller.ts";
 import { garbageCollector } from "./garbage-collector/garbage-collector-controller.ts";
@@ -47,6 +48,7 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
     serviceAccountController(),
     nodeLifecycleController(),
     taintEvictionController(),
+    disruptionController({ client }),
     ...volumeControllers(directory === undefined ? {} : { directory }),
     ...(authority ? [rootCaPublisher(authority)] : []),
   ];

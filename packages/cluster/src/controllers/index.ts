@@ -7,6 +7,7 @@ export {
 } from "./builtin-controllers.ts";
 export { daemonSetController } from "./daemonset/daemon-set-controller.ts";
 export { deploymentController } from "./deployment/deployment-controller.ts";
+export { disruptionController } from "./disruption/disruption-controller.ts";
 export { endpointsController } from "./endpoints/endpoints-controller.ts";
 export { endpointSliceController } from "./endpoints/slice-controller.ts";
 export { garbageCollector } from "./garbage-collector/garbage-collector-controller.ts";
