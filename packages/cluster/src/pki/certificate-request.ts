@@ -16,14 +16,33 @@ export function readCertificateRequest(pem: string): CertificateRequest {
   if (!pem.includes("CERTIFICATE REQUEST"))
     throw new PkiError("BadRequest", "PEM block type must be CERTIFICATE REQUEST");
   const { node } = readDer(pemBytes(pem));
-  const [body, , signature] = children(node);
-  if (!body || !signature) throw new PkiError("BadRequest", "the request lacks a part");
+  const [body, algorithm, signature] = children(node);
+  if (!body || !algorithm || !signature) throw new PkiError("BadRequest", "the request lacks a part");
   const [, subject, key, attributes] = children(body);
   if (!subject || !key) throw new PkiError("BadRequest", "the request lacks a subject or a key");
   const publicKey = createPublicKey({ key: Buffer.from(key.whole), format: "der", type: "spki" });
-  if (!verify("sha256", body.whole, publicKey, signature.content.subarray(1)))
+  if (!verify(digestOf(algorithm), body.whole, publicKey, signature.content.subarray(1)))
     throw new PkiError("BadSignature", "the request is not signed with its own key");
   return { subject: readSubject(subject), names: attributes ? readNames(attributes) : [], publicKey };
+}
+
+/** Digests by signature algorithm: RSA and ECDSA with SHA-2; Ed25519 has none. */
+const digests: Readonly<Record<string, string | null>> = {
+  "1.2.840.113549.1.1.11": "sha256",
+  "1.2.840.113549.1.1.12": "sha384",
+  "1.2.840.113549.1.1.13": "sha512",
+  "1.2.840.10045.4.3.2": "sha256",
+  "1.2.840.10045.4.3.3": "sha384",
+  "1.2.840.10045.4.3.4": "sha512",
+  "1.3.101.112": null,
+};
+
+function digestOf(algorithm: DerNode): string | null {
+  const [id] = children(algorithm);
+  const digest = id && digests[objectIdText(id)];
+  if (digest === undefined)
+    throw new PkiError("BadSignature", "x509: cannot verify signature: algorithm unimplemented");
+  return digest;
 }
 
 function readSubject(node: DerNode): Subject {

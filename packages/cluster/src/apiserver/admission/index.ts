@@ -1,5 +1,56 @@
-/** The admission plug-ins, in the order in which they run. */
-import { namespaceLifecycle } from "../builtin/namespace-lifecycle.ts";
-import type { HookFactory } from "../hooks.ts";
+/** The admission plug-ins, in the order in which they run, and which of them are on. */
+import type { AdmissionPlugin, HookContext, HookFactory } from "../hooks.ts";
+import { certificateApproval, certificateSigning, certificateSubjectRestriction } from "./certificates.ts";
+import { limitRanger } from "./limit-ranger.ts";
+import { namespaceLifecycle } from "./namespace-lifecycle.ts";
+import { ownerReferencesPermissionEnforcement } from "./owner-references.ts";
+import {
+  defaultTolerationSeconds,
+  podTopologyLabels,
+  runtimeClass,
+  taintNodesByCondition,
+} from "./pod-defaults.ts";
+import { priority } from "./priority.ts";
+import { resourceQuota } from "./resource-quota.ts";
+import { serviceAccount } from "./service-account.ts";
+import {
+  defaultIngressClass,
+  defaultStorageClass,
+  persistentVolumeClaimResize,
+  storageObjectInUseProtection,
+} from "./storage.ts";
 
-export const admission: HookFactory = ({ store }) => ({ admission: [namespaceLifecycle(store)] });
+const plugins: readonly ((context: HookContext) => AdmissionPlugin)[] = [
+  ({ store }) => namespaceLifecycle(store),
+  ({ store }) => limitRanger(store),
+  serviceAccount,
+  () => taintNodesByCondition,
+  ({ store }) => priority(store),
+  ({ flag }) => defaultTolerationSeconds(flag),
+  ({ store }) => defaultStorageClass(store),
+  () => storageObjectInUseProtection,
+  ownerReferencesPermissionEnforcement,
+  ({ store }) => persistentVolumeClaimResize(store),
+  ({ store }) => runtimeClass(store),
+  ({ authorizer }) => certificateApproval(authorizer),
+  ({ authorizer }) => certificateSigning(authorizer),
+  () => certificateSubjectRestriction,
+  ({ store }) => defaultIngressClass(store),
+  ({ store }) => podTopologyLabels(store),
+  resourceQuota,
+];
+
+const offByDefault: ReadonlySet<string> = new Set(["OwnerReferencesPermissionEnforcement"]);
+
+const named = (flag: string | undefined): ReadonlySet<string> =>
+  new Set((flag ?? "").split(",").filter((name) => name !== ""));
+
+export const admission: HookFactory = (context) => {
+  const on = named(context.flag("enable-admission-plugins"));
+  const off = named(context.flag("disable-admission-plugins"));
+  return {
+    admission: plugins
+      .map((make) => make(context))
+      .filter(({ name }) => !off.has(name) && (on.has(name) || !offByDefault.has(name))),
+  };
+};

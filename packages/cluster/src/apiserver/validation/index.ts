@@ -4,6 +4,7 @@ import type { HookContext, HookFactory, Strategy } from "../hooks.ts";
 import { controllerRevisions, statefulSets } from "./apps/stateful-sets.ts";
 import { daemonSets, deployments, replicaSets } from "./apps/workloads.ts";
 import { cronJobs, jobs } from "./batch/jobs.ts";
+import { certificateSigningRequests } from "./certificates/signing-requests.ts";
 import { endpoints, namespaces, nodes, serviceAccounts } from "./core/cluster.ts";
 import { configMaps, secrets } from "./core/config.ts";
 import { events } from "./core/events.ts";
@@ -37,6 +38,7 @@ const strategies: Readonly<Record<string, Strategy | ((context: HookContext) => 
   "apps/controllerrevisions": controllerRevisions,
   "batch/jobs": jobs,
   "batch/cronjobs": cronJobs,
+  "certificates.k8s.io/certificatesigningrequests": certificateSigningRequests,
 };
 
 /** Defaults and rules together, as the server asks for them. */

@@ -1,0 +1,95 @@
+/** Admission of certificate signing requests: who approves, who signs, and what is never signed. */
+import { deepEqual } from "@keelson/core";
+import type { CertificateSigningRequest } from "@keelson/core/kinds";
+import type { AdmissionPlugin, AdmissionRequest, Authorizer } from "../hooks.ts";
+import { parseSigningRequest } from "../validation/certificates/signing-request.ts";
+import { isFor, refused } from "./refusals.ts";
+
+const group = "certificates.k8s.io";
+const resource = "certificatesigningrequests";
+
+function isAbout(request: AdmissionRequest, subresource: string): boolean {
+  return (
+    request.resource.resource === resource &&
+    request.resource.group === group &&
+    request.subresource === subresource &&
+    request.operation === "UPDATE"
+  );
+}
+
+/** Allowed for the signer by name, or for all signers of its domain. */
+async function mayFor(
+  authorizer: Authorizer,
+  request: AdmissionRequest,
+  verb: string,
+  signer: string,
+): Promise<boolean> {
+  for (const name of [signer, `${signer.split("/")[0]}/*`]) {
+    const { decision } = await authorizer.authorize({
+      user: request.user,
+      verb,
+      resourceRequest: true,
+      group,
+      version: "*",
+      resource: "signers",
+      subresource: "",
+      namespace: "",
+      name,
+      path: "",
+    });
+    if (decision === "allow") return true;
+  }
+  return false;
+}
+
+export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
+  return {
+    name: "CertificateApproval",
+    async validate(request) {
+      if (!isAbout(request, "approval")) return;
+      const signer = (request.oldObject as unknown as CertificateSigningRequest).spec?.signerName ?? "";
+      if (!(await mayFor(authorizer, request, "approve", signer)))
+        throw refused(
+          request,
+          `user not permitted to approve requests with signerName ${JSON.stringify(signer)}`,
+        );
+    },
+  };
+}
+
+export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
+  return {
+    name: "CertificateSigning",
+    async validate(request) {
+      if (!isAbout(request, "status")) return;
+      const old = request.oldObject as unknown as CertificateSigningRequest;
+      const now = request.object as unknown as CertificateSigningRequest;
+      if (
+        old.status?.certificate === now.status?.certificate &&
+        deepEqual(old.status?.conditions ?? [], now.status?.conditions ?? [])
+      )
+        return;
+      const signer = old.spec?.signerName ?? "";
+      if (!(await mayFor(authorizer, request, "sign", signer)))
+        throw refused(
+          request,
+          `user not permitted to sign requests with signerName ${JSON.stringify(signer)}`,
+        );
+    },
+  };
+}
+
+const clientSigner = "kubernetes.io/kube-apiserver-client";
+
+export const certificateSubjectRestriction: AdmissionPlugin = {
+  name: "CertificateSubjectRestriction",
+  validate(request) {
+    if (!isFor(request, group, resource) || request.operation !== "CREATE") return;
+    const { spec } = request.object as unknown as CertificateSigningRequest;
+    if (spec?.signerName !== clientSigner) return;
+    const parsed = parseSigningRequest(spec.request);
+    if ("problem" in parsed) throw refused(request, `failed to parse CSR: ${parsed.problem}`);
+    if (parsed.organizations.includes("system:masters"))
+      throw refused(request, `use of ${clientSigner} signer with system:masters group is not allowed`);
+  },
+};
