@@ -68,6 +68,8 @@ export interface ApiServerOptions {
   /** Where clients inside the cluster reach the server. */
   readonly advertise?: { readonly address: string; readonly port: number };
   readonly caCertificate?: string;
+  /** Told of every fault of the server's own, which clients see as a 500. */
+  readonly onInternalError?: (error: unknown, request: ServerRequest) => void;
   /** The certificate by which kubelets know the server, for logs, exec and the like. */
   readonly kubeletClient?: KubeletIdentity;
   /** How kubelets, pods and services are reached. Default: by their addresses. */
@@ -200,6 +202,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     impersonate: merged.impersonate,
     handle,
     random,
+    onInternalError: options.onInternalError,
   });
   const dispatchers = new WeakMap<UserInfo, Dispatcher>();
   const dispatch = (request: ServerRequest, user?: UserInfo): Promise<ServerResponse> => {
@@ -212,6 +215,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
         impersonate: merged.impersonate,
         handle,
         random,
+        onInternalError: options.onInternalError,
       });
       dispatchers.set(user, own);
     }

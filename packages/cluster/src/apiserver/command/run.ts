@@ -68,6 +68,10 @@ async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promis
     flags: serverFlags(flags),
     caCertificate: authority.certificate,
     kubeletClient,
+    onInternalError: (error, request) => {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      process.stderr.write(`${request.method} ${request.target}: ${text}\n`);
+    },
     advertise: { address: "127.0.0.1", port },
     ...(flags.dataDir && { dataDir: join(directory, "objects") }),
   });

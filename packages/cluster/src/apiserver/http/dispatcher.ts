@@ -1,6 +1,6 @@
 /** Every request's way through the server: who, may they, what, and an answer whatever happens. */
 import type { Random } from "@keelson/core";
-import { failure, forbidden, statusOf, unauthorized } from "../errors.ts";
+import { failure, forbidden, StatusError, statusOf, unauthorized } from "../errors.ts";
 import type { Attributes, Authenticator, Authorizer, Hooks, UserInfo } from "../hooks.ts";
 import { header, type ServerRequest, type ServerResponse } from "./message.ts";
 import { negotiateError } from "./negotiation.ts";
@@ -24,6 +24,7 @@ export class Dispatcher {
   readonly #impersonate: Hooks["impersonate"];
   readonly #handle: Handler;
   readonly #random: Random;
+  readonly #onInternalError: ((error: unknown, request: ServerRequest) => void) | undefined;
 
   constructor(parts: {
     authenticators: readonly Authenticator[];
@@ -31,12 +32,14 @@ export class Dispatcher {
     impersonate: Hooks["impersonate"];
     handle: Handler;
     random: Random;
+    onInternalError?: ((error: unknown, request: ServerRequest) => void) | undefined;
   }) {
     this.#authenticators = parts.authenticators;
     this.#authorizer = parts.authorizer;
     this.#impersonate = parts.impersonate;
     this.#handle = parts.handle;
     this.#random = parts.random;
+    this.#onInternalError = parts.onInternalError;
   }
 
   /** Never rejects: what goes wrong is a Status. */
@@ -45,9 +48,11 @@ export class Dispatcher {
     let response: ServerResponse;
     try {
       response = await this.#serve(request, warnings);
-    } catch (error) {
+    } catch (thrown) {
+      const error = tame(thrown);
+      if (!(error instanceof StatusError)) this.#onInternalError?.(error, request);
       response = await statusResponse(
-        statusOf(tame(error)),
+        statusOf(error),
         negotiateError(header(request.headers, "accept"), {
           query: queryOf(request.target),
           ...userAgent(request),

@@ -89,7 +89,7 @@ export function validateLabels(labels: Readonly<Record<string, string>>, field: 
   const errors: FieldError[] = [];
   for (const [key, value] of Object.entries(labels)) {
     for (const message of validateQualifiedName(key)) errors.push(invalidField(field, key, message));
-    for (const message of validateLabelValue(value)) errors.push(invalidField(field, value, message));
+    for (const message of validateLabelValue(value ?? "")) errors.push(invalidField(field, value, message));
   }
   return errors;
 }
