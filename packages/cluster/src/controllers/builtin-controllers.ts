@@ -13,6 +13,7 @@ import { ttlAfterFinishedController } from "./job/ttl-controller.ts";
 import { namespaceController } from "./namespace/namespace-controller.ts";
 import { nodeLifecycleController } from "./nodes/node-lifecycle-controller.ts";
 import { taintEvictionController } from "./nodes/taint-eviction-controller.ts";
+import { quotaController } from "./quota/quota-controller.ts";
 import { replicaSetController, replicationController } from "./replicas/replica-controller.ts";
 import { scheduler } from "./scheduler/scheduler.ts";
 import { rootCaPublisher, serviceAccountController } from "./service-account/service-account-controller.ts";
@@ -49,6 +50,7 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
     nodeLifecycleController(),
     taintEvictionController(),
     disruptionController({ client }),
+    quotaController({ client }),
     ...volumeControllers(directory === undefined ? {} : { directory }),
     ...(authority ? [rootCaPublisher(authority)] : []),
   ];

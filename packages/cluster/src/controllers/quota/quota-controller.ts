@@ -1,0 +1,142 @@
+/** Counts what a namespace uses of its quotas. The API server adds what it admits; what goes is found here. */
+import { type Client, isNotFound } from "@keelson/client";
+import { type AnyKind, objectKey, type Stored } from "@keelson/core";
+import {
+  ConfigMap,
+  CronJob,
+  DaemonSet,
+  Deployment,
+  Ingress,
+  Job,
+  PersistentVolumeClaim,
+  Pod,
+  ReplicaSet,
+  ReplicationController,
+  ResourceQuota,
+  Secret,
+  Service,
+  ServiceAccount,
+  StatefulSet,
+} from "@keelson/core/kinds";
+import {
+  allowSubresource,
+  type CacheReader,
+  type Change,
+  type RawContext,
+  type RawController,
+  type RawWatch,
+  rawController,
+  watch,
+} from "@keelson/runtime";
+import { cacheNamed, controllerManager, yieldingToOthers } from "../acting.ts";
+import { discoverAll } from "../everything/discovery.ts";
+import {
+  type Countable,
+  type Counted,
+  countablesOf,
+  counts,
+  type QuotaObject,
+  quotaStatus,
+} from "./quota-usage.ts";
+
+/** Kinds of which only the number matters and nobody else here has a whole copy. */
+const metadataOnly: readonly AnyKind[] = [ConfigMap, Secret, Ingress];
+const whole: readonly AnyKind[] = [
+  Pod,
+  Service,
+  PersistentVolumeClaim,
+  ServiceAccount,
+  ReplicationController,
+  Deployment,
+  ReplicaSet,
+  StatefulSet,
+  DaemonSet,
+  Job,
+  CronJob,
+];
+
+/** Counted kinds without a watch are listed this often. */
+const listMs = 10_000;
+const resyncMs = 300_000;
+
+function quotasOf(kind: AnyKind) {
+  return function* (
+    { type, object }: Change<Stored>,
+    caches: Readonly<Record<string, CacheReader<never>>>,
+  ): Iterable<string> {
+    // Only of these does more than the number count.
+    const isMeasured = kind === Pod || kind === Service || kind === PersistentVolumeClaim;
+    if (type === "modified" && !isMeasured) return;
+    for (const quota of cacheNamed<QuotaObject>(caches, "quotas").list(object.metadata.namespace)) {
+      if (counts(quota, kind)) yield objectKey(quota);
+    }
+  };
+}
+
+const watches: { readonly quotas: RawWatch<typeof ResourceQuota> } & Record<string, RawWatch> = {
+  quotas: watch(ResourceQuota, {
+    keys: function* (change, caches) {
+      yield objectKey(change.object);
+      yield* quotasOf(ResourceQuota)(change, caches);
+    },
+  }),
+  ...Object.fromEntries([
+    ...whole.map((kind) => [nameOf(kind), watch(kind, { keys: quotasOf(kind) })]),
+    ...metadataOnly.map((kind) => [nameOf(kind), watch(kind, { metadataOnly: true, keys: quotasOf(kind) })]),
+  ]),
+};
+
+function nameOf({ group, resource }: Countable): string {
+  return group === "" && resource === "resourcequotas" ? "quotas" : `${group}/${resource}`;
+}
+
+type Context = RawContext<typeof watches>;
+
+export interface QuotaControllerOptions {
+  /** Lists objects of kinds of which we learn only from quotas. */
+  readonly client: Client;
+}
+
+export function quotaController({ client }: QuotaControllerOptions): RawController {
+  return rawController({
+    name: "resourcequota-controller",
+    fieldManager: controllerManager,
+    watches,
+    writes: [allowSubresource(ResourceQuota, "status", ["update"])],
+    resyncMs,
+    reconcile: yieldingToOthers(async (key, ctx: Context) => {
+      const quota = ctx.caches.quotas.get(key) as QuotaObject | undefined;
+      if (!quota) return;
+      const counted = await Promise.all(countablesOf(quota).map((each) => count(ctx, client, quota, each)));
+      const known = counted.filter((each) => each !== undefined);
+      const status = quotaStatus(quota, known, ctx.clock.now());
+      if (!status) return;
+      await ctx
+        .kind(ResourceQuota)
+        .subresource("status")
+        .update({ ...quota, status });
+    }),
+  });
+}
+
+/** The objects that count; undefined for a resource that the server does not have. */
+async function count(
+  ctx: Context,
+  client: Client,
+  { metadata }: QuotaObject,
+  { group, resource }: Countable,
+): Promise<Counted | undefined> {
+  const cache = ctx.caches[nameOf({ group, resource })];
+  if (cache) return { group, resource, objects: cache.list(metadata.namespace) };
+  ctx.recheck(listMs);
+  const { kinds } = await discoverAll(client, ctx.signal);
+  const served = kinds.find(({ kind }) => kind.group === group && kind.resource === resource);
+  if (served?.kind.scope !== "Namespaced" || !served.verbs.includes("list")) return undefined;
+  try {
+    const { items } = await client.kind(served.kind).list({ namespace: metadata.namespace });
+    return { group, resource, objects: items };
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
