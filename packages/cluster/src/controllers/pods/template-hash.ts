@@ -1,12 +1,12 @@
 /** The label that tells one pod template from another. */
-import { canonicalJson, type JsonValue } from "@keelson/core";
 import type { PodTemplateSpec } from "@keelson/core/kinds";
+import { printedTemplate } from "./printed-template.ts";
 
 const alphabet = "bcdfghjklmnpqrstvwxz2456789";
 
 /** A short name for a template; `collisions` makes another one when two templates share a name. */
 export function templateHash(template: PodTemplateSpec, collisions: number | undefined): string {
-  const bytes = [...Buffer.from(canonicalJson(template as JsonValue))];
+  const bytes = [...Buffer.from(printedTemplate(template))];
   if (collisions !== undefined) {
     bytes.push(
       collisions & 255,
