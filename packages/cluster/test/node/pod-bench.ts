@@ -166,7 +166,7 @@ export class PodBench implements Disposable {
 
   /** The node loses power and comes back. */
   async powerCycle(): Promise<void> {
-    await this.worker.powerOff();
+    await this.worker.powerOff(0);
     await this.clock.settle();
     this.worker = this.#makeWorker();
     await this.begin();

@@ -6,7 +6,8 @@ import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadKubeconfig } from "@keelson/client";
 import { Images, locateProgram, type ProgramName } from "../../images/index.ts";
-import { NodeError } from "../errors.ts";
+import { NodeError, type NodeErrorCode } from "../errors.ts";
+import type { Fault } from "../faults/fault.ts";
 import { launchInNamespace, type NamespaceProcess } from "../namespace/launch.ts";
 import type { Exposure } from "../network/exposures.ts";
 import { Channel } from "./channel.ts";
@@ -35,6 +36,8 @@ export interface NodeHostOptions {
    * `auto` unless told.
    */
   readonly simulate?: "auto" | "always" | "never";
+  /** How long containers may take to end by themselves when the nodes are stopped; 0 unless told. */
+  readonly stopGraceMs?: number;
   readonly onProgress?: (sentence: string) => void;
   readonly log?: (line: string) => void;
 }
@@ -43,6 +46,8 @@ export interface NodeHost extends AsyncDisposable {
   readonly mode: "sandbox" | "simulated";
   /** Settles when the nodes end although nobody stopped them. */
   readonly failure: Promise<Error>;
+  /** Makes something go wrong; throws `NotFound` or `Unsupported` in words. */
+  inject(fault: Fault): Promise<void>;
   /** Ends every process of the nodes. */
   stop(): Promise<void>;
 }
@@ -119,7 +124,7 @@ async function startSandboxedNodes(options: NodeHostOptions, data: string): Prom
     void inside.exited.then(() => channel.close("the node's namespace is gone"));
     const config = await insideConfig(options, inside, data, sockets, closing);
     await channel.ask("start", config);
-    return hostOf(inside, channel, release);
+    return hostOf(inside, channel, release, options.stopGraceMs ?? 0);
   } catch (error) {
     await release();
     throw error;
@@ -173,7 +178,12 @@ async function insideConfig(
   };
 }
 
-function hostOf(inside: NamespaceProcess, channel: Channel, release: () => Promise<void>): NodeHost {
+function hostOf(
+  inside: NamespaceProcess,
+  channel: Channel,
+  release: () => Promise<void>,
+  graceMs: number,
+): NodeHost {
   let stopping: Promise<void> | undefined;
   const failure = inside.exited.then(({ code, signal }) => {
     if (stopping !== undefined) return new Promise<Error>(() => undefined);
@@ -184,12 +194,20 @@ function hostOf(inside: NamespaceProcess, channel: Channel, release: () => Promi
   });
   const stop = () => {
     stopping ??= (async () => {
-      await Promise.race([channel.ask("stop").catch(() => undefined), inside.exited]);
+      await Promise.race([channel.ask("stop", graceMs).catch(() => undefined), inside.exited]);
       await release();
     })();
     return stopping;
   };
-  return { mode: "sandbox", failure, stop, [Symbol.asyncDispose]: stop };
+  const inject = async (fault: Fault) => {
+    try {
+      await channel.ask("inject", fault);
+    } catch (error) {
+      const { message, code } = error as Error & { code?: string };
+      throw new NodeError((code ?? "SandboxFailed") as NodeErrorCode, message, { cause: error });
+    }
+  };
+  return { mode: "sandbox", failure, inject, stop, [Symbol.asyncDispose]: stop };
 }
 
 /** A machine without the programs that sandboxes are made with cannot have sandboxes: that is what is wrong then. */

@@ -5,6 +5,8 @@ import { connect, systemClock, systemRandom } from "@keelson/client";
 import { emptyConfig } from "../../images/image.ts";
 import type { ResolvedImage } from "../../images/index.ts";
 import { formatImageReference, parseImageReference } from "../../images/index.ts";
+import { NodeError } from "../errors.ts";
+import type { Fault } from "../faults/fault.ts";
 import { firstAddress } from "../kubelet/address-pool.ts";
 import { clientApi } from "../kubelet/client-api.ts";
 import { Kubelet } from "../kubelet/kubelet.ts";
@@ -73,13 +75,23 @@ export async function startSimulatedNodes(options: SimulatedHostOptions): Promis
   const stop = () => {
     stopping ??= (async () => {
       abort.abort();
-      await Promise.all(kubelets.map((kubelet) => kubelet.powerOff()));
+      await Promise.all(kubelets.map((kubelet) => kubelet.powerOff(0)));
       await Promise.all(servers.map((server) => server.close()));
       await client.close();
     })();
     return stopping;
   };
-  return { mode: "simulated", failure: new Promise(() => undefined), stop, [Symbol.asyncDispose]: stop };
+  const inject = (fault: Fault) =>
+    Promise.reject(
+      new NodeError("Unsupported", `pods are simulated here: ${fault.kind} has nothing to act on`),
+    );
+  return {
+    mode: "simulated",
+    failure: new Promise(() => undefined),
+    inject,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
 }
 
 /** Any image will do when nothing of it is run; a malformed name is still refused. */

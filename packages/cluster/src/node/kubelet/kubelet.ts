@@ -104,11 +104,11 @@ export class Kubelet {
     );
   }
 
-  /** Kills everything at once; the API is not told. */
-  async powerOff(): Promise<void> {
+  /** Ends everything within `graceMs`; the API is not told. */
+  async powerOff(graceMs: number): Promise<void> {
     this.#abort.abort();
     this.registration.stop();
-    await this.pods.powerOff();
+    await this.pods.powerOff(graceMs);
     await this.#following;
   }
 }

@@ -180,6 +180,14 @@ export class PodContainers {
     this.#closed = true;
   }
 
+  /** Sends every container its stop signal and waits until all have ended, or for `graceMs`. */
+  async ask(graceMs: number): Promise<void> {
+    const running = this.allRunning();
+    for (const { handle, stopSignal } of running) handle.signal(stopSignal);
+    const patience = new Promise<void>((resolve) => this.#context.services.clock.timer(graceMs, resolve));
+    await Promise.race([Promise.all(running.map(({ handle }) => handle.exited)), patience]);
+  }
+
   async #pull(record: ContainerRecord): Promise<ResolvedImage | undefined> {
     const { event, pod } = this.#context;
     const result = await this.#puller.pull(pod(), record.spec, {

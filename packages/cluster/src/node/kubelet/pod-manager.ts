@@ -72,9 +72,9 @@ export class PodManager {
     }
   }
 
-  /** Kills every process at once, as a power cut would; the API is told nothing. */
-  async powerOff(): Promise<void> {
-    await Promise.all(this.workers().map((worker) => worker.powerOff()));
+  /** Ends every process, by force after `graceMs`; the API is told nothing. */
+  async powerOff(graceMs: number): Promise<void> {
+    await Promise.all(this.workers().map((worker) => worker.powerOff(graceMs)));
     await Promise.all(this.#leaving);
   }
 

@@ -107,6 +107,11 @@ export class PodWorker {
     return this.containers.running(container);
   }
 
+  /** Where a volume is on this machine. */
+  volumePath(name: string): string | undefined {
+    return this.#volumes.path(name);
+  }
+
   /** A newer version of the object. */
   update(pod: StoredPod): void {
     const marks = ({ metadata }: StoredPod) => JSON.stringify([metadata.labels, metadata.annotations]);
@@ -128,10 +133,14 @@ export class PodWorker {
     await rm(this.#directory, { recursive: true, force: true });
   }
 
-  /** Kills everything as a power cut would. The records on disk let the next life of the node go on. */
-  async powerOff(): Promise<void> {
+  /**
+   * Ends everything as a shutdown of the machine would: asked to first, when there is time. The records on disk
+   * let the next life of the node go on.
+   */
+  async powerOff(graceMs: number): Promise<void> {
     this.#forget();
     await this.containers.close();
+    if (graceMs > 0) await this.containers.ask(graceMs);
     await this.#sandbox?.remove();
   }
 

@@ -2,6 +2,7 @@
 import type { Clock } from "@keelson/core";
 import { runCommand } from "../../images/command.ts";
 import { NodeError } from "../errors.ts";
+import type { DelayedPort } from "./delays.ts";
 import type { ServiceRegistry } from "./service-registry.ts";
 import { type Cut, type RulesInput, serviceRules } from "./service-rules.ts";
 
@@ -21,6 +22,7 @@ const gatherMs = 10;
 export class ServiceNetwork {
   readonly #options: ServiceNetworkOptions;
   #cuts: readonly Cut[] = [];
+  #delays: readonly DelayedPort[] = [];
   #applied = "";
   #pending: Promise<void> | undefined;
   #again = false;
@@ -33,7 +35,14 @@ export class ServiceNetwork {
   /** Applies everything now; throws when the machine refuses. */
   async apply(): Promise<void> {
     const { registry, nodeAddresses, serviceCidr, localAddresses, nft } = this.#options;
-    const input: RulesInput = { registry, nodeAddresses, serviceCidr, localAddresses, cuts: this.#cuts };
+    const input: RulesInput = {
+      registry,
+      nodeAddresses,
+      serviceCidr,
+      localAddresses,
+      cuts: this.#cuts,
+      delays: this.#delays,
+    };
     const rules = serviceRules(input);
     if (rules === this.#applied) return;
     const done = await runCommand(nft, ["-f", "-"], { input: rules });
@@ -44,6 +53,11 @@ export class ServiceNetwork {
 
   async setCuts(cuts: readonly Cut[]): Promise<void> {
     this.#cuts = cuts;
+    await this.apply();
+  }
+
+  async setDelays(delays: readonly DelayedPort[]): Promise<void> {
+    this.#delays = delays;
     await this.apply();
   }
 

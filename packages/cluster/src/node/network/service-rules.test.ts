@@ -31,6 +31,7 @@ function rules(
     serviceCidr: "10.96.0.0/16",
     localAddresses: ["10.96.0.1"],
     cuts: [],
+    delays: [],
     ...over,
   });
 }
@@ -57,6 +58,12 @@ describe("service rules", () => {
   test("headless services and what the node serves itself have no rules", () => {
     expect(rules({ ...spec, clusterIP: "None" }, [true])).not.toContain("goto");
     expect(rules({ ...spec, clusterIP: "10.96.0.1" }, [true])).not.toContain("goto");
+  });
+  test("a delayed port is reached through its relay, directly and through services", () => {
+    const delay = { address: "10.244.0.2", port: 8080, relayAddress: "10.244.0.1", relayPort: 9 };
+    const text = rules(spec, [true], { delays: [delay] });
+    expect(text).toContain("ip daddr 10.244.0.2 tcp dport 8080 dnat to 10.244.0.1:9");
+    expect(text).toContain("map { 0 : 10.244.0.1 . 9 }");
   });
   test("a cut drops what it names", () => {
     const text = rules(spec, [true], {

@@ -1,4 +1,5 @@
 /** The packet filter's rules for service addresses, node ports and cuts: pure text for nft. */
+import type { DelayedPort } from "./delays.ts";
 import type { Backend, ServiceRegistry, StoredService } from "./service-registry.ts";
 
 export interface RulesInput {
@@ -9,6 +10,7 @@ export interface RulesInput {
   /** Served by the node itself: the API server's and the name server's. */
   readonly localAddresses: readonly string[];
   readonly cuts: readonly Cut[];
+  readonly delays: readonly DelayedPort[];
 }
 
 /** Traffic that is dropped: everything from an address, to it, or between two. */
@@ -38,7 +40,7 @@ export function serviceRules(input: RulesInput): string {
       const targets = ready.flatMap((backend) =>
         backend.ports
           .filter((one) => one.name === (port.name ?? "") && one.protocol === (port.protocol ?? "TCP"))
-          .map((one) => ({ address: backend.address, port: one.port })),
+          .map((one) => delayed(input.delays, backend.address, one.port)),
       );
       const places = [
         ...addressesOf(service).map((address) => ({ address, protocol, port: port.port })),
@@ -80,6 +82,13 @@ export function serviceRules(input: RulesInput): string {
     ...["prerouting", "output"].flatMap((hook) => [
       `  chain nat-${hook} {`,
       `    type nat hook ${hook} priority -100;`,
+      // Only what comes from pods: the relay itself, and probes, go straight to the pod.
+      ...(hook === "prerouting"
+        ? input.delays.map(
+            ({ address, port, relayAddress, relayPort }) =>
+              `    ip daddr ${address} tcp dport ${port} dnat to ${relayAddress}:${relayPort}`,
+          )
+        : []),
       "    ip daddr . meta l4proto . th dport vmap @services",
       "  }",
     ]),
@@ -118,6 +127,15 @@ export function serviceRules(input: RulesInput): string {
     "}",
     "",
   ].join("\n");
+}
+
+function delayed(
+  delays: readonly DelayedPort[],
+  address: string,
+  port: number,
+): { address: string; port: number } {
+  const found = delays.find((one) => one.address === address && one.port === port);
+  return found === undefined ? { address, port } : { address: found.relayAddress, port: found.relayPort };
 }
 
 function isBalanced(service: StoredService): boolean {

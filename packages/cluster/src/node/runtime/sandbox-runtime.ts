@@ -1,12 +1,13 @@
 /** The runtime that makes real processes: pod namespaces, overlay roots, bubblewrap. Runs inside the node's namespace. */
+import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
-import { connect as connectTcp } from "node:net";
 import { join } from "node:path";
 import { resolveInside } from "../../images/root-path.ts";
 import { NodeError } from "../errors.ts";
 import type { IdMode } from "../namespace/id-map.ts";
 import type { UserSwitcher } from "./bubblewrap.ts";
+import { type Cgroups, type ContainerGroup, openCgroups } from "./cgroups.ts";
 import type {
   ContainerHandle,
   ContainerRuntime,
@@ -16,6 +17,7 @@ import type {
   PodSandboxSpec,
 } from "./container-runtime.ts";
 import { FifoPool } from "./fifo-pool.ts";
+import { connectInside, connectTo } from "./pod-connection.ts";
 import {
   createPodNamespace,
   enterOptions,
@@ -39,6 +41,7 @@ export interface SandboxRuntimeOptions {
   readonly ids: IdMode;
   /** The node's address as pods see it. */
   readonly gateway: string;
+  readonly log?: (message: string) => void;
 }
 
 export class SandboxRuntime implements ContainerRuntime {
@@ -47,13 +50,20 @@ export class SandboxRuntime implements ContainerRuntime {
   readonly #fifos: FifoPool;
   readonly #switcher: UserSwitcher;
   readonly #filters: Filters;
+  readonly #cgroups: Cgroups | undefined;
   #links = 0;
 
-  private constructor(options: SandboxRuntimeOptions, switcher: UserSwitcher, filters: Filters) {
+  private constructor(
+    options: SandboxRuntimeOptions,
+    switcher: UserSwitcher,
+    filters: Filters,
+    cgroups: Cgroups | undefined,
+  ) {
     this.#options = options;
     this.#fifos = new FifoPool(join(options.directory, "pipes"));
     this.#switcher = switcher;
     this.#filters = filters;
+    this.#cgroups = cgroups;
   }
 
   static async start(options: SandboxRuntimeOptions): Promise<SandboxRuntime> {
@@ -68,7 +78,18 @@ export class SandboxRuntime implements ContainerRuntime {
       plain: await writeFilter(join(directory, "filter.bpf"), { pretendIds: false }),
       pretending: await writeFilter(join(directory, "filter-ids.bpf"), { pretendIds: true }),
     };
-    return new SandboxRuntime(options, switcher, filters);
+    const cgroups = options.ids === "all" ? await openCgroups(groupName(directory)) : undefined;
+    if (cgroups === undefined) {
+      options.log?.(
+        "memory and CPU limits are not enforced: control groups cannot be made here; root usually can",
+      );
+    }
+    return new SandboxRuntime(options, switcher, filters, cgroups);
+  }
+
+  /** Gives back what is not bound to a pod. */
+  async close(): Promise<void> {
+    await this.#cgroups?.remove();
   }
 
   async createPodSandbox(spec: PodSandboxSpec): Promise<PodSandbox> {
@@ -91,6 +112,7 @@ export class SandboxRuntime implements ContainerRuntime {
       fifos: this.#fifos,
       switcher: this.#switcher,
       filters: this.#filters,
+      cgroups: this.#cgroups,
     });
   }
 }
@@ -119,6 +141,7 @@ interface RealPodOptions {
   readonly fifos: FifoPool;
   readonly switcher: UserSwitcher;
   readonly filters: Filters;
+  readonly cgroups: Cgroups | undefined;
 }
 
 class RealPodSandbox implements PodSandbox {
@@ -145,12 +168,17 @@ class RealPodSandbox implements PodSandbox {
     await this.#mountRoot(spec, home);
     const { plain, pretending } = this.#options.filters;
     const seccomp = ids === "single" && spec.user.uid === 0 ? pretending : plain;
+    const limited = Object.keys(spec.limits ?? {}).length > 0;
+    const group = limited
+      ? await this.#options.cgroups?.create(`${this.id}-${spec.id}`, spec.limits ?? {})
+      : undefined;
     const handle = await startContainer(await withoutLinks(spec), {
       tools,
       fifos,
       view: { ids, switcher, root: join(home, "root"), sharedMemory: join(this.directory, "shm") },
       enter: enterOptions(this.directory, this.#options.hostNetwork),
       ...(seccomp === undefined ? {} : { seccomp }),
+      ...(group === undefined ? {} : { wrap: group.enter, onGone: () => conclude(group) }),
     });
     this.#running.add(handle);
     void handle.exited.then(async () => {
@@ -160,16 +188,14 @@ class RealPodSandbox implements PodSandbox {
     return handle;
   }
 
-  connect(port: number): Promise<DuplexPipe> {
-    const { promise, resolve, reject } = Promise.withResolvers<DuplexPipe>();
-    const socket = connectTcp({ host: this.address, port, allowHalfOpen: true });
-    socket.once("error", reject);
-    socket.once("connect", () => {
-      socket.off("error", reject);
-      socket.on("error", () => undefined);
-      resolve({ readable: socket, writable: socket, close: () => socket.destroy() });
-    });
-    return promise;
+  /** By the pod's address when something listens there, else by its own loopback. */
+  async connect(port: number): Promise<DuplexPipe> {
+    try {
+      return await connectTo(this.address, port);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ECONNREFUSED" || this.#options.hostNetwork) throw error;
+      return await connectInside(this.#options.tools.nsenter, join(this.directory, "net"), port);
+    }
   }
 
   remove(): Promise<void> {
@@ -207,6 +233,17 @@ class RealPodSandbox implements PodSandbox {
       { code: "ContainerCannotRun", doing: `mount the root of container ${spec.id}` },
     );
   }
+}
+
+/** The same for every life of a node, so that the next one finds what a killed one left. */
+function groupName(directory: string): string {
+  return `keelson-${createHash("sha256").update(directory).digest("hex").slice(0, 12)}`;
+}
+
+async function conclude(group: ContainerGroup): Promise<{ oomKilled: boolean }> {
+  const oomKilled = await group.wasOomKilled();
+  await group.remove();
+  return { oomKilled };
 }
 
 /** bubblewrap would follow absolute links (`/var/run` → `/run`) out of the container while it mounts. */

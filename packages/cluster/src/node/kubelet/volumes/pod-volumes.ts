@@ -71,6 +71,10 @@ export class PodVolumes {
     }
   }
 
+  path(volume: string): string | undefined {
+    return this.#paths.get(volume);
+  }
+
   /** What a container mounts, with `subPath` resolved. */
   async mounts(container: Container, env: Readonly<Record<string, string>>): Promise<ContainerMount[]> {
     const mounts: ContainerMount[] = [];

@@ -1,0 +1,222 @@
+/** The inside of the namespace: its nodes, their shared network, and what can be done to them. */
+import { type Client, connect as connectApi, systemClock, systemRandom } from "@keelson/client";
+import { NodeError } from "../errors.ts";
+import type { Fault } from "../faults/fault.ts";
+import { PodFaults } from "../faults/pod-faults.ts";
+import { firstAddress } from "../kubelet/address-pool.ts";
+import type { NodeApi } from "../kubelet/api.ts";
+import { clientApi } from "../kubelet/client-api.ts";
+import { Kubelet } from "../kubelet/kubelet.ts";
+import type { NodeImages } from "../kubelet/services.ts";
+import { Delays } from "../network/delays.ts";
+import { startDialServer } from "../network/dial-server.ts";
+import { DnsServer } from "../network/dns-server.ts";
+import { type Exposure, Exposures } from "../network/exposures.ts";
+import { ServiceNetwork } from "../network/service-network.ts";
+import { ServiceRegistry } from "../network/service-registry.ts";
+import { SandboxRuntime } from "../runtime/sandbox-runtime.ts";
+import { quote, runScript } from "../runtime/shell.ts";
+import { KubeletServer } from "../server/kubelet-server.ts";
+import { type ClusterAddresses, clusterAddresses } from "./cluster-addresses.ts";
+import { type InsideConfig, type InsideNode, insideApiPort } from "./inside-config.ts";
+import { startRelay } from "./relay.ts";
+import type { ListedImage } from "./remote-images.ts";
+
+/** What the process outside does for us. */
+export interface Outside {
+  readonly images: NodeImages & { list(): Promise<readonly ListedImage[]> };
+  expose(exposure: Exposure): Promise<void>;
+  unexpose(port: number): Promise<void>;
+  log(message: string): void;
+}
+
+interface RunningNode {
+  readonly kubelet: Kubelet;
+  readonly server: KubeletServer;
+}
+
+/** A cluster whose services cannot be read still gets its pods. */
+const servicePatienceMs = 5_000;
+
+export class InsideHost {
+  readonly #config: InsideConfig;
+  readonly #outside: Outside;
+  readonly #runtime: SandboxRuntime;
+  readonly #client: Client;
+  readonly #api: NodeApi;
+  readonly #registry = new ServiceRegistry();
+  readonly #nodes = new Map<string, RunningNode>();
+  readonly #abort = new AbortController();
+  readonly #exposures: Exposures;
+  #addresses: ClusterAddresses = { api: "", dns: "", serviceCidr: "" };
+  #faults: PodFaults | undefined;
+
+  private constructor(config: InsideConfig, outside: Outside, runtime: SandboxRuntime, client: Client) {
+    this.#config = config;
+    this.#outside = outside;
+    this.#runtime = runtime;
+    this.#client = client;
+    this.#api = clientApi(client);
+    this.#exposures = new Exposures({
+      registry: this.#registry,
+      pods: () => this.#workers(),
+      nodeAddress: this.#nodeAddresses()[0] ?? "",
+      open: (exposure) => outside.expose(exposure),
+      close: (port) => outside.unexpose(port),
+      log: outside.log,
+    });
+  }
+
+  static async start(config: InsideConfig, outside: Outside): Promise<InsideHost> {
+    const [runtime, client] = await Promise.all([
+      SandboxRuntime.start({
+        directory: config.runDirectory,
+        tools: config.tools,
+        ids: config.ids,
+        gateway: firstAddress(config.nodes[0]?.podCidr ?? ""),
+        log: outside.log,
+      }),
+      connectApi({ kubeconfig: config.kubeconfig, userAgent: "kubelet/v1.36.4 keelson" }),
+    ]);
+    const host = new InsideHost(config, outside, runtime, client);
+    await host.#start();
+    return host;
+  }
+
+  async inject(fault: Fault): Promise<void> {
+    if (fault.kind === "nodeDown") return await this.#down(fault.node);
+    if (fault.kind === "nodeUp") return await this.#up(this.#known(fault.node));
+    await this.#faults?.inject(fault);
+  }
+
+  /** Ends everything; containers get `graceMs` to end by themselves. */
+  async stop(graceMs: number): Promise<void> {
+    this.#abort.abort();
+    await Promise.all([...this.#nodes.values()].map(({ kubelet }) => kubelet.powerOff(graceMs)));
+    await this.#runtime.close();
+    await this.#client.close();
+  }
+
+  async #start(): Promise<void> {
+    const { apiSocket, dialSocket, nodes } = this.#config;
+    const toApi = () => ({ path: apiSocket });
+    await Promise.all([
+      startRelay({ listen: { host: "127.0.0.1", port: insideApiPort }, target: toApi }),
+      startDialServer(dialSocket),
+    ]);
+    this.#registry
+      .run(this.#api, this.#abort.signal)
+      .catch((error: unknown) => this.#outside.log(`the services cannot be followed: ${String(error)}`));
+    await Promise.race([
+      this.#registry.synced(),
+      new Promise((resolve) => setTimeout(resolve, servicePatienceMs)),
+    ]);
+    this.#addresses = clusterAddresses(this.#registry, this.#config);
+    const network = await this.#startNetwork();
+    this.#faults = new PodFaults({
+      api: this.#api,
+      find: (pod) =>
+        this.#workers().find(
+          ({ pod: { metadata } }) => metadata.namespace === pod.namespace && metadata.name === pod.name,
+        ),
+      network,
+      delays: new Delays(systemClock, this.#nodeAddresses()[0] ?? ""),
+    });
+    await Promise.all(nodes.map((node) => this.#up(node)));
+    this.#exposures.update();
+  }
+
+  /** The cluster's addresses here: its other nodes', the API server's, the name server's; and the services'. */
+  async #startNetwork(): Promise<ServiceNetwork | undefined> {
+    const { tools, clusterDomain, apiSocket } = this.#config;
+    const { api, dns, serviceCidr } = this.#addresses;
+    const ip = quote(tools.ip);
+    const nodeAddresses = this.#nodeAddresses();
+    await runScript(
+      [
+        ...[...nodeAddresses.slice(1), api, dns].map((address) => `${ip} addr add ${address}/32 dev lo`),
+        `${ip} route add ${serviceCidr} dev lo`,
+      ],
+      { code: "SandboxFailed", doing: "add the cluster's addresses" },
+    );
+    await Promise.all([
+      startRelay({ listen: { host: api, port: 443 }, target: () => ({ path: apiSocket }) }),
+      DnsServer.start({
+        registry: this.#registry,
+        domain: clusterDomain,
+        address: dns,
+        random: systemRandom,
+      }),
+    ]);
+    if (tools.nft === undefined) {
+      this.#outside.log("nft is missing: service addresses do not answer; install nftables");
+      return undefined;
+    }
+    const network = new ServiceNetwork({
+      ...{ registry: this.#registry, serviceCidr, nodeAddresses, nft: tools.nft },
+      clock: systemClock,
+      localAddresses: [api, dns],
+      log: this.#outside.log,
+    });
+    await network.apply();
+    return network;
+  }
+
+  async #up(node: InsideNode): Promise<void> {
+    if (this.#nodes.has(node.name)) return;
+    const { ids, clusterDomain, maxPods, labels, clientCa } = this.#config;
+    const { log } = this.#outside;
+    const kubelet = new Kubelet({
+      ...{
+        api: this.#api,
+        runtime: this.#runtime,
+        name: node.name,
+        podCidr: node.podCidr,
+        ids,
+        maxPods,
+        labels,
+        log,
+      },
+      clock: systemClock,
+      random: systemRandom,
+      images: this.#outside.images,
+      hostAddress: firstAddress(node.podCidr),
+      reachableAddress: "127.0.0.1",
+      kubeletPort: node.kubeletPort,
+      dns: { address: this.#addresses.dns, domain: clusterDomain },
+      dataDirectory: node.dataDirectory,
+      services: () => this.#registry.services(),
+    });
+    const server = new KubeletServer({
+      ...{ api: this.#api, nodeName: node.name, pods: kubelet.pods, clientCa, log },
+      clock: systemClock,
+    });
+    this.#nodes.set(node.name, { kubelet, server });
+    kubelet.pods.onChange(() => this.#exposures.update());
+    await server.listen({ path: node.kubeletSocket });
+    await kubelet.start();
+  }
+
+  async #down(name: string): Promise<void> {
+    const node = this.#nodes.get(this.#known(name).name);
+    if (node === undefined) return;
+    this.#nodes.delete(name);
+    await node.server.close();
+    await node.kubelet.powerOff(0);
+    this.#exposures.update();
+  }
+
+  #known(name: string): InsideNode {
+    const found = this.#config.nodes.find((node) => node.name === name);
+    if (found === undefined) throw new NodeError("NotFound", `there is no node ${name} here`);
+    return found;
+  }
+
+  #workers() {
+    return [...this.#nodes.values()].flatMap(({ kubelet }) => kubelet.pods.workers());
+  }
+
+  #nodeAddresses(): string[] {
+    return this.#config.nodes.map(({ podCidr }) => firstAddress(podCidr));
+  }
+}
