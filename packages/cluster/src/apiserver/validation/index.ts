@@ -5,6 +5,7 @@ import { controllerRevisions, statefulSets } from "./apps/stateful-sets.ts";
 import { daemonSets, deployments, replicaSets } from "./apps/workloads.ts";
 import { cronJobs, jobs } from "./batch/jobs.ts";
 import { certificateSigningRequests } from "./certificates/signing-requests.ts";
+import { leases } from "./coordination.ts";
 import { endpoints, namespaces, nodes, serviceAccounts } from "./core/cluster.ts";
 import { configMaps, secrets } from "./core/config.ts";
 import { events } from "./core/events.ts";
@@ -13,6 +14,11 @@ import { pods } from "./core/pods.ts";
 import { podTemplates, replicationControllers } from "./core/replication-controllers.ts";
 import { services } from "./core/services.ts";
 import { persistentVolumeClaims, persistentVolumes } from "./core/storage.ts";
+import { endpointSlices } from "./discovery.ts";
+import { runtimeClasses } from "./node.ts";
+import { podDisruptionBudgets } from "./policy.ts";
+import { clusterRoleBindings, clusterRoles, roleBindings, roles } from "./rbac.ts";
+import { priorityClasses } from "./scheduling.ts";
 
 const strategies: Readonly<Record<string, Strategy | ((context: HookContext) => Strategy)>> = {
   "/configmaps": configMaps,
@@ -38,6 +44,15 @@ const strategies: Readonly<Record<string, Strategy | ((context: HookContext) => 
   "apps/controllerrevisions": controllerRevisions,
   "batch/jobs": jobs,
   "batch/cronjobs": cronJobs,
+  "policy/poddisruptionbudgets": podDisruptionBudgets,
+  "coordination.k8s.io/leases": leases,
+  "discovery.k8s.io/endpointslices": endpointSlices,
+  "node.k8s.io/runtimeclasses": runtimeClasses,
+  "scheduling.k8s.io/priorityclasses": priorityClasses,
+  "rbac.authorization.k8s.io/roles": roles,
+  "rbac.authorization.k8s.io/clusterroles": clusterRoles,
+  "rbac.authorization.k8s.io/rolebindings": roleBindings,
+  "rbac.authorization.k8s.io/clusterrolebindings": clusterRoleBindings,
   "certificates.k8s.io/certificatesigningrequests": certificateSigningRequests,
 };
 
