@@ -12,10 +12,18 @@ export const EtcdBackup = resource({
       cluster: z.string().min(1).describe("The EtcdCluster in this namespace."),
       store: storeSchema,
       verify: z.boolean().default(true).describe("Restores the copy into a scratch member before it counts."),
+      timeoutSeconds: z
+        .int()
+        .min(60)
+        .default(7_200)
+        .describe("A backup that is not done by then, all attempts together, has failed."),
     })
     .check(immutable("a backup is taken once; make another")),
   status: z.object({
-    phase: z.enum(["Pending", "Copying", "Verifying", "Done", "Failed"]).optional(),
+    phase: z
+      .enum(["Pending", "Copying", "Verifying", "Done", "Failed", "Removed"])
+      .optional()
+      .describe("Removed: the data was taken out of the store, see etcd.keelson.dev/remove-data."),
     name: z.string().optional().describe("The object's name in the store."),
     revision: z.string().optional(),
     sizeBytes: z.string().optional(),
@@ -25,6 +33,15 @@ export const EtcdBackup = resource({
     takenAt: z.string().optional(),
     verifiedAt: z.string().optional(),
     keys: z.int().optional(),
+    compared: z
+      .boolean()
+      .optional()
+      .describe(
+        "The restored member's hash was equal to the cluster's; false when it could not be asked for.",
+      ),
+    attempt: z.int().optional().describe("Which attempt this is; an attempt is one pod."),
+    retryAfter: z.string().optional(),
+    failure: z.object({ reason: z.string(), message: z.string() }).optional(),
   }),
   columns: {
     Cluster: ".spec.cluster",

@@ -15,6 +15,8 @@ export const annotations = {
   fenced: "etcd.keelson.dev/fenced",
   /** On a cluster: the name of the survivor that a person agrees to recover from. */
   approveRecovery: "etcd.keelson.dev/approve-recovery",
+  /** On an EtcdBackup: `true` takes its data out of the store. Deleting the EtcdBackup alone leaves the data. */
+  removeData: "etcd.keelson.dev/remove-data",
 } as const;
 
 export const labels = {

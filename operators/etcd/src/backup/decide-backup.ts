@@ -1,0 +1,206 @@
+/** What comes next for a backup: pure, from what its pods say. */
+import type { StatusOf } from "keelson";
+import type { EtcdBackup, EtcdBackupObject } from "../api/backup.ts";
+import type { EtcdClusterObject } from "../api/cluster.ts";
+import { isTerminal } from "./errors.ts";
+import type { Manifest } from "./manifest.ts";
+import { nameInStore } from "./worker-pod.ts";
+import type { WorkerView } from "./worker-view.ts";
+
+export type BackupStatus = StatusOf<typeof EtcdBackup>;
+
+export interface ObservedBackup {
+  readonly backup: EtcdBackupObject;
+  readonly cluster: EtcdClusterObject | undefined;
+  /** The pod of the attempt that the status speaks of. */
+  readonly worker: WorkerView | undefined;
+  /** Pods of earlier attempts that are still there. */
+  readonly leftovers: number;
+  readonly agentImage: string | undefined;
+  readonly nowMs: number;
+}
+
+/**
+ * - `rest`: it has ended; only leftovers go.
+ * - `start`: makes the attempt's pod.
+ * - `wait`: something else must happen first.
+ * - `record`: the status changes; what follows from it follows in the next run.
+ */
+export type BackupDecision =
+  | { readonly do: "rest" }
+  | { readonly do: "start"; readonly attempt: number; readonly status: BackupStatus }
+  | {
+      readonly do: "wait";
+      readonly reason: string;
+      readonly message: string;
+      readonly status: BackupStatus;
+      readonly recheckMs?: number;
+    }
+  | {
+      readonly do: "record";
+      readonly status: BackupStatus;
+      readonly event: {
+        readonly type: "Normal" | "Warning";
+        readonly reason: string;
+        readonly message: string;
+      };
+    }
+  | { readonly do: "refuse"; readonly reason: string; readonly message: string };
+
+const attempts = 3;
+const backoffMs = 10_000;
+
+export function hasEnded(phase: string | undefined): boolean {
+  return phase === "Done" || phase === "Failed" || phase === "Removed";
+}
+
+export function decideBackup(o: ObservedBackup): BackupDecision {
+  const { backup, worker, nowMs } = o;
+  const status = ownStatus(backup);
+  if (hasEnded(status.phase)) return { do: "rest" };
+  const attempt = status.attempt ?? 1;
+  if (worker?.state === "done") return finished(backup, status, worker.manifest);
+  const endMs = Date.parse(backup.metadata.creationTimestamp) + backup.spec.timeoutSeconds * 1_000;
+  if (nowMs >= endMs) {
+    return failed(
+      status,
+      "TimedOut",
+      `it was not done within ${backup.spec.timeoutSeconds} s: ${lastWords(status, worker)}`,
+    );
+  }
+  if (worker?.state === "failed") return afterFailure(status, attempt, worker, nowMs);
+  if (worker) {
+    const phase = worker.copied ? "Verifying" : "Copying";
+    return {
+      do: "wait",
+      reason: phase,
+      message: worker.message,
+      status: { ...status, phase },
+      recheckMs: endMs - nowMs,
+    };
+  }
+  return beforeStart(o, status, attempt, endMs);
+}
+
+function beforeStart(
+  o: ObservedBackup,
+  status: BackupStatus,
+  attempt: number,
+  endMs: number,
+): BackupDecision {
+  const { backup, cluster, agentImage, nowMs } = o;
+  const wait = (reason: string, message: string, recheckMs = endMs - nowMs): BackupDecision => ({
+    do: "wait",
+    reason,
+    message,
+    status: { ...status, phase: "Pending" },
+    recheckMs,
+  });
+  const { cluster: name } = backup.spec;
+  if (agentImage === undefined) {
+    return {
+      do: "refuse",
+      reason: "OperatorImageUnknown",
+      message:
+        "the operator does not know its own image, whose agent takes backups; set OPERATOR_IMAGE in its Deployment",
+    };
+  }
+  if (!cluster) return wait("ClusterMissing", `there is no EtcdCluster ${name} in this namespace`);
+  const voters = (cluster.status?.members ?? []).filter(({ phase }) => phase === "Voter");
+  if (voters.length === 0) return wait("ClusterNotReady", `EtcdCluster ${name} has no voting member yet`);
+  const waitMs = Date.parse(status.retryAfter ?? "") - nowMs;
+  if (waitMs > 0) return wait("Retrying", `attempt ${attempt} follows: ${status.failure?.message}`, waitMs);
+  if (o.leftovers > 0) return wait("Retrying", "the last attempt's pod is stopping");
+  return {
+    do: "start",
+    attempt,
+    status: { ...status, phase: "Copying", attempt, name: nameInStore(backup) },
+  };
+}
+
+function finished(
+  backup: EtcdBackupObject,
+  status: BackupStatus,
+  manifest: Manifest | undefined,
+): BackupDecision {
+  const problem = manifestProblem(backup, manifest);
+  if (!manifest || problem !== undefined)
+    return failed(status, "NoReport", problem ?? "the report has no manifest");
+  const { verified } = manifest;
+  const { attempt, name } = status;
+  const { clusterId, etcdVersion, sha256, sizeBytes, takenAt } = manifest;
+  return {
+    do: "record",
+    status: {
+      phase: "Done",
+      ...(attempt === undefined ? {} : { attempt }),
+      name: name ?? nameInStore(backup),
+      clusterId,
+      etcdVersion,
+      sha256,
+      sizeBytes: String(sizeBytes),
+      takenAt,
+      revision: verified?.revision ?? manifest.revisionAtLeast,
+      ...(verified ? { verifiedAt: verified.at, keys: verified.keys, compared: verified.compared } : {}),
+    },
+    event: {
+      type: "Normal",
+      reason: "BackupDone",
+      message: verified
+        ? `revision ${verified.revision} with ${verified.keys} keys, restored and compared`
+        : `revision ${manifest.revisionAtLeast} or later, not verified`,
+    },
+  };
+}
+
+function manifestProblem(backup: EtcdBackupObject, manifest: Manifest | undefined): string | undefined {
+  if (!manifest) return undefined;
+  if (manifest.backupUid !== backup.metadata.uid) return `the report speaks of backup ${manifest.backupUid}`;
+  return backup.spec.verify && !manifest.verified
+    ? "the report does not say that it was verified"
+    : undefined;
+}
+
+function afterFailure(
+  status: BackupStatus,
+  attempt: number,
+  { reason, message }: { readonly reason: string; readonly message: string },
+  nowMs: number,
+): BackupDecision {
+  if (isTerminal(reason) || attempt >= attempts) return failed(status, reason, message);
+  const retryAfter = new Date(nowMs + backoffMs * 2 ** (attempt - 1)).toISOString();
+  return {
+    do: "record",
+    status: { ...status, phase: "Pending", attempt: attempt + 1, retryAfter, failure: { reason, message } },
+    event: {
+      type: "Warning",
+      reason: "AttemptFailed",
+      message: `attempt ${attempt} of ${attempts}: ${message}`,
+    },
+  };
+}
+
+function failed(status: BackupStatus, reason: string, message: string): BackupDecision {
+  const { retryAfter: _, ...rest } = status;
+  return {
+    do: "record",
+    status: { ...rest, phase: "Failed", failure: { reason, message } },
+    event: { type: "Warning", reason: "BackupFailed", message },
+  };
+}
+
+function lastWords(status: BackupStatus, worker: WorkerView | undefined): string {
+  if (worker?.state === "working" || worker?.state === "failed") return worker.message;
+  return status.failure?.message ?? "no attempt could begin";
+}
+
+export function ownStatus({ status = {} }: EtcdBackupObject): BackupStatus {
+  const {
+    conditions: _,
+    observedGeneration: __,
+    inventory: ___,
+    steps: ____,
+    ...own
+  } = status as Record<string, unknown>;
+  return own as BackupStatus;
+}
