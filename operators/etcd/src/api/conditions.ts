@@ -14,6 +14,8 @@ export const reasons = {
   bootstrapping: "Bootstrapping",
   growing: "Growing",
   shrinking: "Shrinking",
+  /** A member serves as etcd sees it; Kubernetes has yet to call it ready. */
+  settling: "Settling",
   healing: "Healing",
   rolling: "RollingOut",
   rollingBack: "RollingBack",

@@ -55,5 +55,7 @@ export function unhealthyVoters(o: Observed): Decision | undefined {
           (status ? (status.leader ? "is not ready" : "knows no leader") : "does not answer"));
     return `${record.name} ${state}`;
   });
-  return { do: "wait", reason, message: told.join("; "), recheckMs: 1_000 };
+  const settling = sick.every(({ pod, status }) => pod && !pod.deleting && status?.leader !== undefined);
+  const why = settling ? reasons.settling : reason;
+  return { do: "wait", reason: why, message: told.join("; "), recheckMs: 1_000 };
 }

@@ -32,7 +32,7 @@ export function missingPods(o: Observed): Decision | undefined {
   return {
     do: "createPods",
     pods: plans,
-    reason,
+    reason: plans.every(({ role }) => role === "learner") ? reasons.growing : reason,
     message: `${plans.map(({ member }) => member).join(", ")}: its pod starts`,
   };
 }
@@ -104,7 +104,7 @@ export function unsignedClaim(o: Observed): Decision | undefined {
   return {
     do: "signClaim",
     member: name,
-    reason: reasons.healing,
+    reason: reasons.growing,
     message: `the volume of ${name} is marked as its own`,
   };
 }

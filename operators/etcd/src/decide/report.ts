@@ -169,9 +169,12 @@ const phases: Partial<Record<Reason, string>> = {
 };
 
 function phaseOf(o: Observed, decision: Decision): string {
+  const { reason } = decision;
   // Until it has its first full size a cluster is being created, however many members that takes.
-  if (decision.reason === reasons.growing && o.status.phase === "Creating") return "Creating";
-  return phases[decision.reason] ?? "Running";
+  if (o.status.phase === "Creating" && (reason === reasons.growing || reason === reasons.settling))
+    return "Creating";
+  if (reason === reasons.settling) return o.status.phase ?? "Running";
+  return phases[reason] ?? "Running";
 }
 
 /** Without what is undefined: absent and undefined are the same to JSON. */

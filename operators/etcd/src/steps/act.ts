@@ -19,7 +19,11 @@ export interface Scene {
 
 /** How soon to look again after something was done; at rest members are asked this often though nothing changed. */
 const soonMs = 200;
+const refusedMs = 500;
 const restMs = 10_000;
+
+/** A step that etcd refused for now is met again by the next pass. */
+export type StepResult = "done" | "refused";
 
 export async function act(scene: Scene, decision: Decision): Promise<Outcome> {
   const { reason, message } = decision;
@@ -35,29 +39,38 @@ export async function act(scene: Scene, decision: Decision): Promise<Outcome> {
       if (decision.event !== undefined) scene.ctx.event("Normal", reason, decision.event);
       return waiting(reason, message, { recheckMs: 0 });
     default:
-      await perform(scene, decision);
-      return waiting(reason, message, { recheckMs: soonMs });
+      return waiting(reason, message, {
+        recheckMs: (await perform(scene, decision)) === "refused" ? refusedMs : soonMs,
+      });
   }
 }
 
-async function perform(scene: Scene, decision: Decision): Promise<void> {
+async function perform(scene: Scene, decision: Decision): Promise<StepResult> {
   switch (decision.do) {
     case "createClaim":
-      return await createClaim(scene, decision);
+      await createClaim(scene, decision);
+      break;
     case "signClaim":
-      return await signClaim(scene, decision);
+      await signClaim(scene, decision);
+      break;
     case "growClaim":
-      return await growClaim(scene, decision);
+      await growClaim(scene, decision);
+      break;
     case "fenceClaim":
-      return await fenceClaim(scene, decision);
+      await fenceClaim(scene, decision);
+      break;
     case "deleteClaim":
-      return await deleteClaim(scene, decision);
+      await deleteClaim(scene, decision);
+      break;
     case "createPods":
-      return await createPods(scene, decision);
+      await createPods(scene, decision);
+      break;
     case "deletePods":
-      return await deletePods(scene, decision);
+      await deletePods(scene, decision);
+      break;
     case "markVoter":
-      return await markVoter(scene, decision);
+      await markVoter(scene, decision);
+      break;
     case "addLearner":
       return await addLearner(scene, decision);
     case "promote":
@@ -67,16 +80,22 @@ async function perform(scene: Scene, decision: Decision): Promise<void> {
     case "moveLeader":
       return await moveLeader(scene, decision);
     case "beginRollout":
-      return await beginRollout(scene, decision);
+      await beginRollout(scene, decision);
+      break;
     case "compareHashes":
-      return await compareHashes(scene, decision);
+      await compareHashes(scene, decision);
+      break;
     case "makeSpace":
-      return await makeSpace(scene, decision);
+      await makeSpace(scene, decision);
+      break;
     case "disarm":
-      return await disarm(scene, decision);
+      await disarm(scene, decision);
+      break;
     case "defragment":
-      return await defragment(scene, decision);
+      await defragment(scene, decision);
+      break;
   }
+  return "done";
 }
 
 /** The decision to do one particular thing. */

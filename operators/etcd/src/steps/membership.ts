@@ -1,56 +1,54 @@
 /** Changes to who is a member. Each can be asked for twice without harm: the answer may have been lost. */
-
-import { EtcdError, isEtcdError } from "../engine/errors.ts";
+import { EtcdError, type EtcdErrorCode, isEtcdError } from "../engine/errors.ts";
 import type { Etcd, MemberId } from "../engine/etcd.ts";
 import { clusterName, peerUrl } from "../resources/names.ts";
-import type { Doing, Scene } from "./act.ts";
+import type { Doing, Scene, StepResult } from "./act.ts";
+
+/** What passes by itself. The next pass looks at the state and not at the answer. */
+const passing: readonly EtcdErrorCode[] = [
+  "LearnerNotReady",
+  "MemberNotFound",
+  "NoLeader",
+  "NotLeader",
+  "TooManyLearners",
+  "UnhealthyCluster",
+  "Unreachable",
+];
 
 /** A learner's peer URL is its alone, so etcd itself refuses to add it twice. */
-export async function addLearner(scene: Scene, { member, via }: Doing<"addLearner">): Promise<void> {
+export async function addLearner(scene: Scene, { member, via }: Doing<"addLearner">): Promise<StepResult> {
   const url = peerUrl(clusterName(scene.cluster), member);
-  try {
-    const { added } = await etcdOf(scene, via).addLearner([url], { signal: scene.ctx.signal });
-    scene.ctx.event("Normal", "MemberAdded", `${member} is a learner (${hexOf(added.id)})`);
-  } catch (error) {
-    if (isEtcdError(error, "PeerUrlExists")) return;
-    passing(scene, error, "UnhealthyCluster", "TooManyLearners", "Unreachable", "NoLeader");
-  }
+  return await attempt(scene, async (signal) => {
+    try {
+      const { added } = await etcdOf(scene, via).addLearner([url], { signal });
+      scene.ctx.event("Normal", "MemberAdded", `${member} is a learner (${hexOf(added.id)})`);
+    } catch (error) {
+      if (!isEtcdError(error, "PeerUrlExists")) throw error;
+    }
+  });
 }
 
-export async function promote(scene: Scene, { member, id, via }: Doing<"promote">): Promise<void> {
-  try {
-    await etcdOf(scene, via).promote(id, { signal: scene.ctx.signal });
+export async function promote(scene: Scene, { member, id, via }: Doing<"promote">): Promise<StepResult> {
+  return await attempt(scene, async (signal) => {
+    await etcdOf(scene, via).promote(id, { signal });
     scene.ctx.event("Normal", "MemberPromoted", `${member} votes`);
-  } catch (error) {
-    passing(
-      scene,
-      error,
-      "LearnerNotReady",
-      "UnhealthyCluster",
-      "Unreachable",
-      "NoLeader",
-      "MemberNotFound",
-      "NotLeader",
-    );
-  }
+  });
 }
 
-export async function removeMember(scene: Scene, { id, via, message }: Doing<"removeMember">): Promise<void> {
-  try {
-    await etcdOf(scene, via).remove(id, { signal: scene.ctx.signal });
+export async function removeMember(scene: Scene, decision: Doing<"removeMember">): Promise<StepResult> {
+  const { id, via, message } = decision;
+  return await attempt(scene, async (signal) => {
+    await etcdOf(scene, via).remove(id, { signal });
     scene.ctx.event("Normal", "MemberRemoved", message);
-  } catch (error) {
-    passing(scene, error, "UnhealthyCluster", "Unreachable", "NoLeader");
-  }
+  });
 }
 
-export async function moveLeader(scene: Scene, { from, toId, message }: Doing<"moveLeader">): Promise<void> {
-  try {
-    await etcdOf(scene, from).moveLeader(toId, { signal: scene.ctx.signal });
+export async function moveLeader(scene: Scene, decision: Doing<"moveLeader">): Promise<StepResult> {
+  const { from, toId, message } = decision;
+  return await attempt(scene, async (signal) => {
+    await etcdOf(scene, from).moveLeader(toId, { signal });
     scene.ctx.event("Normal", "LeaderMoved", message);
-  } catch (error) {
-    passing(scene, error, "NotLeader", "NoLeader", "Unreachable", "Refused");
-  }
+  });
 }
 
 /** The client of a member that answered in this pass. */
@@ -60,10 +58,15 @@ export function etcdOf({ gathered }: Scene, member: string): Etcd {
   throw new EtcdError("Unreachable", `${member} did not answer in this pass`);
 }
 
-/** What passes by itself is met again by the next pass, which looks at the state and not at the answer. */
-function passing(scene: Scene, error: unknown, ...codes: Parameters<typeof isEtcdError>[1][]): void {
-  if (!isEtcdError(error, ...codes)) throw error;
-  scene.ctx.log.info("etcd does not do it now", { code: error.code, message: error.message });
+async function attempt(scene: Scene, work: (signal: AbortSignal) => Promise<void>): Promise<StepResult> {
+  try {
+    await work(scene.ctx.signal);
+    return "done";
+  } catch (error) {
+    if (!isEtcdError(error, ...passing)) throw error;
+    scene.ctx.log.debug("etcd does not do it now", { code: error.code, message: error.message });
+    return "refused";
+  }
 }
 
 function hexOf(id: MemberId): string {

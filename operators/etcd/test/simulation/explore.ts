@@ -15,20 +15,40 @@ export interface Explored {
   readonly runs: number;
 }
 
-export async function everyCrash(scenario: Scenario, options: WorldOptions = {}): Promise<Explored> {
+export interface ExploreOptions extends WorldOptions {
+  /** At most so many crashes, spread evenly over the scenario; all of them unless told. */
+  readonly atMost?: number;
+}
+
+export async function everyCrash(scenario: Scenario, options: ExploreOptions = {}): Promise<Explored> {
   const calm = await run(scenario, options, () => {});
+  const points = crashPoints(calm);
+  const stride = Math.max(1, points.length / (options.atMost ?? points.length));
   let runs = 1;
-  for (const when of ["before", "after"] as const) {
-    for (let index = 1; index <= calm.writes; index++) {
-      await run(scenario, options, (world) => world.cluster.crashAt(index, when), `${when} write ${index}`);
-      runs++;
-    }
-    for (let index = 1; index <= calm.calls; index++) {
-      await run(scenario, options, (world) => world.dieAt(index, when), `${when} call ${index}`);
-      runs++;
-    }
+  for (let at = 0; Math.floor(at) < points.length; at += stride) {
+    const point = points[Math.floor(at)] as CrashPoint;
+    await run(scenario, options, point.plan, point.label);
+    runs++;
   }
   return { ...calm, runs };
+}
+
+interface CrashPoint {
+  readonly label: string;
+  readonly plan: (world: World) => void;
+}
+
+function crashPoints({ writes, calls }: { writes: number; calls: number }): CrashPoint[] {
+  return (["before", "after"] as const).flatMap((when) => [
+    ...Array.from({ length: writes }, (_, n) => ({
+      label: `the operator died ${when} write ${n + 1} of ${writes}`,
+      plan: (world: World) => world.cluster.crashAt(n + 1, when),
+    })),
+    ...Array.from({ length: calls }, (_, n) => ({
+      label: `the operator died ${when} call ${n + 1} of ${calls} to etcd`,
+      plan: (world: World) => world.dieAt(n + 1, when),
+    })),
+  ]);
 }
 
 async function run(

@@ -125,8 +125,37 @@ export class World implements AsyncDisposable {
     return await this.cluster.client.kind(EtcdCluster).get(ref);
   }
 
+  async leader(): Promise<string> {
+    const { status } = await this.get();
+    if (status?.leader === undefined) throw new Error("there is no leader");
+    return status.leader;
+  }
+
+  async follower(): Promise<string> {
+    const { status } = await this.get();
+    const [follower] = (status?.members ?? []).filter(({ role }) => role === "Follower");
+    if (!follower) throw new Error("there is no follower");
+    return follower.name;
+  }
+
+  /** Lets time pass until the status says that all is well with so many members. */
+  async settles(size: number): Promise<void> {
+    for (let waited = 0; waited < 900; waited += 2) {
+      await this.cluster.advance(2_000);
+      const { status, metadata } = await this.get();
+      const ready = status?.conditions?.find(({ type }) => type === "Ready");
+      const current = status?.observedGeneration === metadata.generation && ready?.status === "True";
+      if (current && status?.readyMembers === size) return;
+    }
+    const { status } = await this.get();
+    throw new Error(
+      `nothing settled: ${status?.conditions?.map((each) => `${each.type} ${each.status} ${each.message}`).join("; ")}`,
+    );
+  }
+
   /** Writes a key five times a second, and remembers what was acknowledged. */
   load(): void {
+    if (this.#writing) return;
     this.#writing = true;
     const write = () => {
       if (!this.#writing) return;

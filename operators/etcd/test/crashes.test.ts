@@ -1,0 +1,18 @@
+/**
+ * The operator is killed before and after what it does, in every scenario: each write to the API server, each call that
+ * changes etcd. `KEELSON_EXPLORE=all` tries all of them; otherwise a few of each scenario.
+ */
+import { describe, expect, test } from "vitest";
+import * as scenarios from "./scenarios.ts";
+import { everyCrash } from "./simulation/explore.ts";
+
+const all = process.env["KEELSON_EXPLORE"] === "all";
+const options = all ? {} : { atMost: 12 };
+
+describe("the same end comes of it, whenever the operator dies", () => {
+  test.each(Object.entries(scenarios))("%s", { timeout: 1_800_000 }, async (name, scenario) => {
+    const { writes, calls, runs } = await everyCrash(scenario, options);
+    expect(runs).toBeGreaterThan(all ? 2 * (writes + calls) : 12);
+    if (all) console.info(`${name}: ${writes} writes, ${calls} calls to etcd, ${runs} runs`);
+  });
+});
