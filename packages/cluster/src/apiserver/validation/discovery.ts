@@ -158,7 +158,10 @@ function badAddresses(object: ApiObject): string[] {
 export const endpointSlices: Strategy = {
   generation: (object, old) =>
     anyChange(object, old) || !deepEqual(object.metadata.labels, old.metadata.labels),
-  prepareForCreate: (draft) => dropTopology(draft, undefined),
+  prepareForCreate(draft) {
+    draft.metadata.generation = 1;
+    dropTopology(draft, undefined);
+  },
   prepareForUpdate: dropTopology,
   validate: checking<EndpointSlice>((slice, errors) => check(slice, undefined, errors)),
   validateUpdate: checkingUpdate<EndpointSlice>((slice, old, errors) => {

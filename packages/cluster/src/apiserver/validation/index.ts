@@ -3,6 +3,7 @@ import { defaulterOf } from "../defaulting/index.ts";
 import type { HookContext, HookFactory, Strategy } from "../hooks.ts";
 import { controllerRevisions, statefulSets } from "./apps/stateful-sets.ts";
 import { daemonSets, deployments, replicaSets } from "./apps/workloads.ts";
+import { horizontalPodAutoscalers } from "./autoscaling.ts";
 import { cronJobs, jobs } from "./batch/jobs.ts";
 import { certificateSigningRequests } from "./certificates/signing-requests.ts";
 import { leases } from "./coordination.ts";
@@ -15,10 +16,21 @@ import { podTemplates, replicationControllers } from "./core/replication-control
 import { services } from "./core/services.ts";
 import { persistentVolumeClaims, persistentVolumes } from "./core/storage.ts";
 import { endpointSlices } from "./discovery.ts";
+import { ipAddresses, serviceCidrs } from "./networking/addresses.ts";
+import { ingressClasses, ingresses } from "./networking/ingresses.ts";
+import { networkPolicies } from "./networking/network-policies.ts";
 import { runtimeClasses } from "./node.ts";
 import { podDisruptionBudgets } from "./policy.ts";
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from "./rbac.ts";
 import { priorityClasses } from "./scheduling.ts";
+import {
+  csiDrivers,
+  csiNodes,
+  csiStorageCapacities,
+  storageClasses,
+  volumeAttachments,
+  volumeAttributesClasses,
+} from "./storage.ts";
 
 const strategies: Readonly<Record<string, Strategy | ((context: HookContext) => Strategy)>> = {
   "/configmaps": configMaps,
@@ -53,6 +65,18 @@ const strategies: Readonly<Record<string, Strategy | ((context: HookContext) => 
   "rbac.authorization.k8s.io/clusterroles": clusterRoles,
   "rbac.authorization.k8s.io/rolebindings": roleBindings,
   "rbac.authorization.k8s.io/clusterrolebindings": clusterRoleBindings,
+  "autoscaling/horizontalpodautoscalers": horizontalPodAutoscalers,
+  "networking.k8s.io/ingresses": ingresses,
+  "networking.k8s.io/ingressclasses": ingressClasses,
+  "networking.k8s.io/networkpolicies": networkPolicies,
+  "networking.k8s.io/servicecidrs": serviceCidrs,
+  "networking.k8s.io/ipaddresses": ipAddresses,
+  "storage.k8s.io/storageclasses": storageClasses,
+  "storage.k8s.io/volumeattributesclasses": volumeAttributesClasses,
+  "storage.k8s.io/volumeattachments": volumeAttachments,
+  "storage.k8s.io/csidrivers": csiDrivers,
+  "storage.k8s.io/csinodes": csiNodes,
+  "storage.k8s.io/csistoragecapacities": csiStorageCapacities,
   "certificates.k8s.io/certificatesigningrequests": certificateSigningRequests,
 };
 

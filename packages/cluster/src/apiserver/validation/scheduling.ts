@@ -19,7 +19,6 @@ function systemProblem(name: string, value: number, globalDefault: boolean): str
 }
 
 export const priorityClasses: Strategy = {
-  generation: "none",
   validate: checking<PriorityClass>(
     ({ metadata, value = 0, globalDefault = false, preemptionPolicy }, errors) => {
       const name = metadata?.name ?? "";
