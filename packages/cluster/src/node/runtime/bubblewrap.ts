@@ -39,6 +39,8 @@ export function bubblewrapArguments(spec: ContainerSpec, view: ContainerView): s
     ...(plays ? [] : ["--mqueue", "/dev/mqueue"]),
     ...["--ro-bind", view.switcher.directory, switcherTarget],
     ...inOrder(spec.mounts).flatMap(({ source, target, readOnly }) => [
+      // Bubblewrap would make missing parents for their owner alone, and the container may be another user.
+      ...parentsOf(target).flatMap((parent) => ["--dir", parent]),
       readOnly ? "--ro-bind" : "--bind",
       source,
       target,
@@ -103,6 +105,15 @@ function bubblewrapCapabilities(spec: ContainerSpec): string[] {
 function capabilitySet(capabilities: readonly string[]): string {
   const dropped = allCapabilities.filter((name) => !capabilities.includes(name));
   return dropped.length === 0 ? "+all" : dropped.map((name) => `-${name.toLowerCase()}`).join(",");
+}
+
+/** Every directory above a path, outermost first, without the root. */
+function parentsOf(path: string): string[] {
+  const names = path
+    .split("/")
+    .filter((name) => name !== "")
+    .slice(0, -1);
+  return names.map((_, index) => `/${names.slice(0, index + 1).join("/")}`);
 }
 
 /** Outer mount points before those inside them. */
