@@ -2,10 +2,16 @@
 import type { Client } from "@keelson/client";
 import { type OperatorOptions, operator, type RawController, type RunningOperator } from "@keelson/runtime";
 import type { KeyPair } from "../pki/index.ts";
+import {
+  certificateApprover,
+  certificateCleaner,
+  certificateSigner,
+} from "./certificates/certificate-controllers.ts";
 import { daemonSetController } from "./daemonset/daemon-set-controller.ts";
 import { deploymentController } from "./deployment/deployment-controller.ts";
 import { disruptionController } from "./disruption/disruption-controller.ts";
 import { endpointsController } from "./endpoints/endpoints-controller.ts";
+import { endpointSliceMirroringController } from "./endpoints/mirroring-controller.ts";
 import { endpointSliceController } from "./endpoints/slice-controller.ts";
 import { garbageCollector } from "./garbage-collector/garbage-collector-controller.ts";
 import { jobController } from "./job/job-controller.ts";
@@ -13,10 +19,15 @@ import { ttlAfterFinishedController } from "./job/ttl-controller.ts";
 import { namespaceController } from "./namespace/namespace-controller.ts";
 import { nodeLifecycleController } from "./nodes/node-lifecycle-controller.ts";
 import { taintEvictionController } from "./nodes/taint-eviction-controller.ts";
+import { podGarbageCollector } from "./pods/pod-gc-controller.ts";
 import { quotaController } from "./quota/quota-controller.ts";
 import { replicaSetController, replicationController } from "./replicas/replica-controller.ts";
 import { scheduler } from "./scheduler/scheduler.ts";
 import { rootCaPublisher, serviceAccountController } from "./service-account/service-account-controller.ts";
+import {
+  type TokenSecretsOptions,
+  tokenSecretsController,
+} from "./service-account/token-secrets-controller.ts";
 import { statefulSetController } from "./statefulset/stateful-set-controller.ts";
 import { volumeControllers } from "./volumes/volume-controllers.ts";
 
@@ -25,14 +36,16 @@ export interface BuiltinControllersOptions {
   readonly client: Client;
   /** Ends the watches of such kinds: abort it when the operator has stopped. */
   readonly signal: AbortSignal;
-  /** The cluster's authority: its certificate is published in every namespace. */
+  /** The cluster's authority: published in every namespace, and signs certificates that were approved. */
   readonly authority?: KeyPair;
+  /** Signs the tokens of service account secrets; the API server's TokenRequest does unless given. */
+  readonly issueToken?: TokenSecretsOptions["issue"];
   /** Where the volumes of the class `standard` are made; in the system's temporary directory unless given. */
   readonly volumesDirectory?: string;
 }
 
 export function builtinControllers(options: BuiltinControllersOptions): RawController[] {
-  const { client, signal, authority, volumesDirectory: directory } = options;
+  const { client, signal, authority, issueToken, volumesDirectory: directory } = options;
   return [
     replicaSetController(),
     replicationController(),
@@ -44,15 +57,23 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
     scheduler(),
     endpointsController(),
     endpointSliceController(),
+    endpointSliceMirroringController(),
     namespaceController({ client }),
     garbageCollector({ client, signal }),
     serviceAccountController(),
+    tokenSecretsController({
+      ...(authority ? { certificate: authority.certificate } : {}),
+      ...(issueToken ? { issue: issueToken } : {}),
+    }),
     nodeLifecycleController(),
     taintEvictionController(),
+    podGarbageCollector(),
     disruptionController({ client }),
     quotaController({ client }),
     ...volumeControllers(directory === undefined ? {} : { directory }),
-    ...(authority ? [rootCaPublisher(authority)] : []),
+    certificateApprover(),
+    certificateCleaner(),
+    ...(authority ? [rootCaPublisher(authority), certificateSigner({ authority })] : []),
   ];
 }
 

@@ -1,7 +1,7 @@
 /** Runs the collector over every kind there is, and keeps the list of kinds up to date. */
 import type { Client } from "@keelson/client";
 import { dynamicKind } from "@keelson/core";
-import { CustomResourceDefinition } from "@keelson/core/kinds";
+import { CustomResourceDefinition, Namespace } from "@keelson/core/kinds";
 import { type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
 import { EveryKind } from "../everything/every-kind.ts";
 import { Collector } from "./collector.ts";
@@ -28,6 +28,8 @@ const APIService = dynamicKind({
 });
 
 const watches = {
+  // Every cluster has it: there may be nothing else to begin with.
+  namespaces: watch(Namespace, { fields: "metadata.name=default", keys: () => [key] }),
   definitions: watch(CustomResourceDefinition, { keys: () => [key] }),
   services: watch(APIService, { keys: () => [key] }),
 };

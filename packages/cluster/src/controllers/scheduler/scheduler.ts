@@ -18,7 +18,7 @@ import {
   rawController,
   watch,
 } from "@keelson/runtime";
-import { serverMessage } from "../acting.ts";
+import { isNamespaceTerminating, serverMessage } from "../acting.ts";
 import { isPodFinished, type PodObject } from "../pods/pod-state.ts";
 import { classOfVolume, isBound } from "../volumes/matching.ts";
 import { decide } from "./decide.ts";
@@ -224,7 +224,7 @@ async function bind(ctx: SchedulerContext, room: WaitingRoom, { pod, node }: Ass
   } catch (error) {
     room.forget(uid);
     // Gone, or bound by another: there is nothing left to do.
-    if (isNotFound(error) || isConflict(error)) return;
+    if (isNotFound(error) || isConflict(error) || isNamespaceTerminating(error)) return;
     await markUnschedulable(ctx, pod, `binding rejected: ${serverMessage(error)}`, "SchedulerError");
     throw error;
   }
