@@ -128,8 +128,9 @@ const suffix = fc.constantFrom(
 );
 const quantity = fc
   .tuple(fc.integer({ min: -100_000, max: 100_000 }), fc.option(fc.nat(9999)), suffix)
+  // From 10^21 on the API server writes a decimal amount without its suffix, and so do we: it does not read back.
   .map(([whole, fraction, unit]) =>
-    Quantity.parse(`${whole}${fraction === null ? "" : `.${fraction}`}${unit}`),
+    Quantity.parse(`${unit === "E" ? whole % 1000 : whole}${fraction === null ? "" : `.${fraction}`}${unit}`),
   );
 
 describe("algebra", () => {
