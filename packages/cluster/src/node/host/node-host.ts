@@ -93,6 +93,7 @@ async function startSandboxedNodes(options: NodeHostOptions, data: string): Prom
   const release = async () => {
     for (const close of closing.reverse()) await close();
     await rm(sockets, { recursive: true, force: true });
+    await rm(join(data, "run"), { recursive: true, force: true });
   };
   try {
     const inside = await launchInNamespace({ module: insideModule(), onOutput: log });

@@ -1,5 +1,5 @@
 /** Turns a container of a pod into a running one: image, environment, user, mounts, command. */
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Quantity } from "@keelson/core";
 import type { Container } from "@keelson/core/kinds";
@@ -151,7 +151,9 @@ async function allMounts(
   const { container, sandbox, directory, volumes } = input;
   const own = await volumes.mounts(container, env);
   await mkdir(join(directory, "containers", container.name), { recursive: true });
-  await writeFile(messageFile, "", { mode: 0o666 });
+  await writeFile(messageFile, "");
+  // Not at creation: the process's mask would bite, and the container may run as anybody.
+  await chmod(messageFile, 0o666);
   const taken = new Set(own.map(({ target }) => target));
   const given: ContainerMount[] = [
     { source: join(sandbox.directory, "hosts"), target: "/etc/hosts", readOnly: false },

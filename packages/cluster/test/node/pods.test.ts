@@ -1,0 +1,281 @@
+/** Pods with processes, on the embedded control plane. */
+
+import { ConfigMap, PersistentVolume, PersistentVolumeClaim, Secret, Service } from "@keelson/core/kinds";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { whyNoSandbox } from "./node-machine.ts";
+import { isGone, isOver, isReady, namespace, type RealPods, realPods } from "./real-pods.ts";
+
+const reason = await whyNoSandbox();
+if (reason !== undefined) console.warn(`tests of real pods are skipped: ${reason}`);
+
+const sh = (script: string) => ({ name: "c", image: "busybox", command: ["sh", "-c", script] });
+/** Ready once it listens to its signal: one that came earlier would be lost on a first process. */
+const sleeper = {
+  ...sh("trap 'exit 0' TERM; touch /listening; while :; do sleep 0.1; done"),
+  readinessProbe: { exec: { command: ["test", "-e", "/listening"] }, periodSeconds: 1 },
+};
+
+describe.skipIf(reason !== undefined)("real pods", { timeout: 120_000 }, () => {
+  let pods: RealPods;
+  beforeAll(async () => {
+    pods = await realPods(["one", "two"]);
+  }, 300_000);
+  afterAll(async () => await pods?.[Symbol.asyncDispose]());
+
+  const run = async (name: string, spec: Parameters<RealPods["create"]>[1]) => {
+    await pods.create(name, { restartPolicy: "Never", ...spec });
+    const pod = await pods.until(name, isOver);
+    const log = await pods.log(name);
+    await pods.remove(name);
+    return { pod, log };
+  };
+
+  test("a pod sees its environment, its volumes, its names and its token", async () => {
+    await pods.client
+      .kind(ConfigMap)
+      .create({ metadata: { name: "settings", namespace }, data: { "app.conf": "a=1", extra: "no" } });
+    await pods.client
+      .kind(Secret)
+      .create({ metadata: { name: "keys", namespace }, stringData: { token: "hidden" } });
+    const script = [
+      'echo "$WHO on $NODE as $(id -u):$(id -g)"',
+      "cat /conf/app.conf /keys/token /info/labels; echo",
+      "ls /conf",
+      "stat -Lc %a /keys/token",
+      "echo kept > /scratch/f && cat /scratch/f",
+      "df -k /mem | tail -1 | awk '{print $2}'",
+      "hostname",
+      "cat /var/run/secrets/kubernetes.io/serviceaccount/namespace; echo",
+      "wc -c < /var/run/secrets/kubernetes.io/serviceaccount/token | awk '{print ($1 > 100)}'",
+      "echo done > /dev/termination-log",
+      "exit 3",
+    ].join("; ");
+    const { pod, log } = await run("everything", {
+      hostname: "named",
+      securityContext: { runAsUser: 1000, runAsGroup: 1001, fsGroup: 1002 },
+      containers: [
+        {
+          ...sh(script),
+          env: [
+            { name: "WHO", valueFrom: { fieldRef: { fieldPath: "metadata.name" } } },
+            { name: "NODE", valueFrom: { fieldRef: { fieldPath: "spec.nodeName" } } },
+          ],
+          volumeMounts: [
+            { name: "conf", mountPath: "/conf" },
+            { name: "keys", mountPath: "/keys", readOnly: true },
+            { name: "info", mountPath: "/info" },
+            { name: "scratch", mountPath: "/scratch" },
+            { name: "mem", mountPath: "/mem" },
+          ],
+        },
+      ],
+      volumes: [
+        { name: "conf", configMap: { name: "settings", items: [{ key: "app.conf", path: "app.conf" }] } },
+        { name: "keys", secret: { secretName: "keys", defaultMode: 0o440 } },
+        {
+          name: "info",
+          downwardAPI: { items: [{ path: "labels", fieldRef: { fieldPath: "metadata.name" } }] },
+        },
+        { name: "scratch", emptyDir: {} },
+        { name: "mem", emptyDir: { medium: "Memory", sizeLimit: "4Mi" } },
+      ],
+    });
+    expect(log.split("\n")).toEqual([
+      expect.stringMatching(/^everything on (one|two) as 1000:1001$/),
+      "a=1hiddeneverything",
+      "app.conf",
+      "440",
+      "kept",
+      "4096",
+      "named",
+      namespace,
+      "1",
+      "",
+    ]);
+    expect(pod?.status?.containerStatuses?.[0]?.state?.terminated).toMatchObject({
+      exitCode: 3,
+      reason: "Error",
+      message: "done\n",
+    });
+  });
+
+  test("a config map that changes changes in the volume, all at once", async () => {
+    await pods.client
+      .kind(ConfigMap)
+      .create({ metadata: { name: "live", namespace }, data: { a: "1", b: "1" } });
+    await pods.create("watcher", {
+      restartPolicy: "Never",
+      containers: [
+        {
+          ...sh('while [ "$(cat /c/a)" = 1 ]; do sleep 0.05; done; cat /c/a /c/b'),
+          volumeMounts: [{ name: "c", mountPath: "/c" }],
+        },
+      ],
+      volumes: [{ name: "c", configMap: { name: "live" } }],
+    });
+    await pods.until("watcher", isReady);
+    await pods.client
+      .kind(ConfigMap)
+      .patch({ namespace, name: "live" }, { type: "merge", body: { data: { a: "2", b: "2" } } });
+    await pods.until("watcher", isOver);
+    expect(await pods.log("watcher")).toBe("22");
+  });
+
+  test("services are found by name, answer on their address and on the machine's loopback", async () => {
+    const web = {
+      name: "c",
+      image: "nginx:1.22",
+      readinessProbe: { httpGet: { port: 80 }, periodSeconds: 1 },
+    };
+    await pods.create("web-a", { nodeName: "one", containers: [web] }, { app: "web" });
+    await pods.create("web-b", { nodeName: "two", containers: [web] }, { app: "web" });
+    const service = await pods.client.kind(Service).create({
+      metadata: { name: "web", namespace },
+      spec: { type: "NodePort", selector: { app: "web" }, ports: [{ port: 8080, targetPort: 80 }] },
+    });
+    await Promise.all(["web-a", "web-b"].map((name) => pods.until(name, isReady)));
+    const loop =
+      "for i in 1 2 3 4 5 6 7 8; do wget -qO- http://web:8080/ | grep -c Welcome || sleep 0.2; done";
+    const { log } = await run("client", {
+      containers: [sh(`until wget -qO- http://web:8080 >/dev/null 2>&1; do sleep 0.05; done; ${loop}`)],
+    });
+    expect(log.trim().split("\n")).toHaveLength(8);
+    const nodePort = service.spec?.ports?.[0]?.nodePort;
+    expect(await (await fetch(`http://127.0.0.1:${nodePort}/`)).text()).toContain("Welcome to nginx!");
+  });
+
+  test("a pod that is deleted ends by its own signal handler and leaves", async () => {
+    await pods.create("polite", { containers: [sleeper], terminationGracePeriodSeconds: 30 });
+    await pods.until("polite", isReady);
+    await pods.remove("polite");
+    expect(await pods.until("polite", isGone)).toBeUndefined();
+  });
+
+  test.skipIf(process.getuid?.() !== 0)("a container beyond its memory is killed for it", async () => {
+    const { pod } = await run("hungry", {
+      containers: [
+        { ...sh("head -c 100000000 /dev/zero | tail"), resources: { limits: { memory: "16Mi" } } },
+      ],
+    });
+    const end = pod?.status?.containerStatuses?.[0]?.state?.terminated;
+    // The shell's child is what grew: the shell may report it, or be the one that is killed.
+    expect(end?.exitCode).not.toBe(0);
+    expect(end?.reason).toBe("OOMKilled");
+  });
+
+  test("a claim keeps its data when its pod is replaced", async () => {
+    await pods.client.kind(PersistentVolume).create({
+      metadata: { name: "disk" },
+      spec: {
+        capacity: { storage: "1Gi" },
+        accessModes: ["ReadWriteOnce"],
+        storageClassName: "manual",
+        hostPath: { path: `${pods.home}/disk` },
+      },
+    });
+    await pods.client.kind(PersistentVolumeClaim).create({
+      metadata: { name: "data", namespace },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        storageClassName: "manual",
+        resources: { requests: { storage: "1Gi" } },
+      },
+    });
+    const spec = (script: string) => ({
+      containers: [{ ...sh(script), volumeMounts: [{ name: "d", mountPath: "/d" }] }],
+      volumes: [{ name: "d", persistentVolumeClaim: { claimName: "data" } }],
+    });
+    await run("writer", spec("echo precious > /d/f"));
+    expect((await run("reader", spec("cat /d/f"))).log).toBe("precious\n");
+    await pods.nodes.inject({ kind: "loseVolume", volume: "disk" });
+    expect((await run("loser", spec("ls /d | wc -l"))).log.trim()).toBe("0");
+  });
+});
+
+describe.skipIf(reason !== undefined)("faults", { timeout: 120_000 }, () => {
+  let pods: RealPods;
+  const ref = (name: string) => ({ namespace, name });
+  beforeAll(async () => {
+    pods = await realPods(["one"]);
+    const probe = { httpGet: { port: 80 }, periodSeconds: 1, failureThreshold: 1 };
+    await pods.create("web", {
+      containers: [{ name: "c", image: "nginx:1.22", ports: [{ containerPort: 80 }], readinessProbe: probe }],
+    });
+    await pods.create("box", {
+      containers: [{ ...sleeper, volumeMounts: [{ name: "m", mountPath: "/m" }] }],
+      volumes: [{ name: "m", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } }],
+    });
+    await Promise.all(["web", "box"].map((name) => pods.until(name, isReady)));
+  }, 300_000);
+  afterAll(async () => await pods?.[Symbol.asyncDispose]());
+
+  const address = async () => (await pods.until("web", isReady))?.status?.podIP ?? "";
+  /** Asks web from a pod of its own; "down" when it cannot be reached. */
+  let asked = 0;
+  const ask = async (then = "") => {
+    const name = `ask-${asked++}`;
+    const script = `timeout 2 wget -qO- http://${await address()}/ >/dev/null 2>&1 && echo up || echo down; ${then}`;
+    await pods.create(name, { restartPolicy: "Never", containers: [sh(script)] });
+    await pods.until(name, isOver);
+    return (await pods.log(name)).trim();
+  };
+
+  test("killed processes come back as a restart", async () => {
+    await pods.nodes.inject({ kind: "kill", pod: ref("box") });
+    const pod = await pods.until(
+      "box",
+      (seen) => isReady(seen) && seen?.status?.containerStatuses?.[0]?.restartCount === 1,
+    );
+    expect(pod?.status?.containerStatuses?.[0]?.lastState?.terminated?.exitCode).toBe(137);
+  });
+
+  test("frozen processes fail their probes and recover when they thaw", async () => {
+    await pods.nodes.inject({ kind: "freeze", pod: ref("web"), frozen: true });
+    await pods.until("web", (seen) => !isReady(seen));
+    await pods.nodes.inject({ kind: "freeze", pod: ref("web"), frozen: false });
+    const pod = await pods.until("web", isReady);
+    expect(pod?.status?.containerStatuses?.[0]?.restartCount).toBe(0);
+  });
+
+  test("a cut keeps others away until it is mended, and probes do not notice", async () => {
+    expect(await ask()).toBe("up");
+    await pods.nodes.inject({ kind: "cut", pod: ref("web"), direction: "in" });
+    expect(await ask()).toBe("down");
+    expect(isReady(await pods.until("web", () => true))).toBe(true);
+    await pods.nodes.inject({ kind: "mend" });
+    expect(await ask()).toBe("up");
+  });
+
+  test("a delay makes answers late", async () => {
+    await pods.nodes.inject({ kind: "delay", pod: ref("web"), delayMs: 1_500 });
+    expect(await ask()).toBe("down");
+    await pods.nodes.inject({ kind: "delay", pod: ref("web"), delayMs: 0 });
+    expect(await ask()).toBe("up");
+  });
+
+  test("a capped volume can be filled and freed, another one is refused", async () => {
+    await pods.nodes.inject({ kind: "fillDisk", pod: ref("box"), volume: "m" });
+    await pods.nodes.inject({ kind: "freeDisk", pod: ref("box"), volume: "m" });
+    const wrong = pods.nodes.inject({ kind: "fillDisk", pod: ref("web"), volume: "m" });
+    await expect(wrong).rejects.toThrow("has no volume m");
+  });
+
+  test("a node that loses power takes its pods with it, and brings them back", async () => {
+    await pods.nodes.inject({ kind: "nodeDown", node: "one" });
+    await pods.nodes.inject({ kind: "nodeUp", node: "one" });
+    const pod = await pods.until(
+      "web",
+      (seen) => isReady(seen) && (seen?.status?.containerStatuses?.[0]?.restartCount ?? 0) > 0,
+    );
+    expect(pod?.status?.containerStatuses?.[0]?.lastState?.terminated).toMatchObject({
+      exitCode: 255,
+      reason: "Unknown",
+    });
+  });
+
+  test("what is not there is named", async () => {
+    await expect(pods.nodes.inject({ kind: "kill", pod: ref("ghost") })).rejects.toThrow(
+      "pod default/ghost is not on this node",
+    );
+  });
+});
