@@ -1,6 +1,15 @@
 /** The rules of built-in kinds, by resource. */
 import { defaulterOf } from "../defaulting/index.ts";
 import type { HookContext, HookFactory, Strategy } from "../hooks.ts";
+import { mutatingAdmissionPolicies, validatingAdmissionPolicies } from "./admissionregistration/policies.ts";
+import {
+  mutatingAdmissionPolicyBindings,
+  validatingAdmissionPolicyBindings,
+} from "./admissionregistration/policy-bindings.ts";
+import {
+  mutatingWebhookConfigurations,
+  validatingWebhookConfigurations,
+} from "./admissionregistration/webhooks.ts";
 import { controllerRevisions, statefulSets } from "./apps/stateful-sets.ts";
 import { daemonSets, deployments, replicaSets } from "./apps/workloads.ts";
 import { horizontalPodAutoscalers } from "./autoscaling.ts";
@@ -16,6 +25,7 @@ import { podTemplates, replicationControllers } from "./core/replication-control
 import { services } from "./core/services.ts";
 import { persistentVolumeClaims, persistentVolumes } from "./core/storage.ts";
 import { endpointSlices } from "./discovery.ts";
+import { flowSchemas, priorityLevelConfigurations } from "./flowcontrol.ts";
 import { ipAddresses, serviceCidrs } from "./networking/addresses.ts";
 import { ingressClasses, ingresses } from "./networking/ingresses.ts";
 import { networkPolicies } from "./networking/network-policies.ts";
@@ -77,6 +87,14 @@ const strategies: Readonly<Record<string, Strategy | ((context: HookContext) => 
   "storage.k8s.io/csidrivers": csiDrivers,
   "storage.k8s.io/csinodes": csiNodes,
   "storage.k8s.io/csistoragecapacities": csiStorageCapacities,
+  "flowcontrol.apiserver.k8s.io/flowschemas": flowSchemas,
+  "flowcontrol.apiserver.k8s.io/prioritylevelconfigurations": priorityLevelConfigurations,
+  "admissionregistration.k8s.io/mutatingwebhookconfigurations": mutatingWebhookConfigurations,
+  "admissionregistration.k8s.io/validatingwebhookconfigurations": validatingWebhookConfigurations,
+  "admissionregistration.k8s.io/validatingadmissionpolicies": validatingAdmissionPolicies,
+  "admissionregistration.k8s.io/validatingadmissionpolicybindings": validatingAdmissionPolicyBindings,
+  "admissionregistration.k8s.io/mutatingadmissionpolicies": mutatingAdmissionPolicies,
+  "admissionregistration.k8s.io/mutatingadmissionpolicybindings": mutatingAdmissionPolicyBindings,
   "certificates.k8s.io/certificatesigningrequests": certificateSigningRequests,
 };
 
