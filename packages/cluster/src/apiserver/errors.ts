@@ -159,8 +159,8 @@ export function invalid(kind: GroupKind, name: string, errors: readonly FieldErr
   });
 }
 
-export function badRequest(message: string): StatusError {
-  return failure({ code: 400, reason: "BadRequest", message });
+export function badRequest(message: string, cause?: unknown): StatusError {
+  return failure({ code: 400, reason: "BadRequest", message, cause });
 }
 
 /** `action` is the storage verb: `create`, `update`, `delete`, … */

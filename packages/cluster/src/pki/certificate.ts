@@ -216,8 +216,12 @@ export function pem(label: string, der: Uint8Array): string {
   return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
 }
 
+const pemBlock = /-----BEGIN [^-]+-----([^-]*)-----END [^-]+-----/;
+
+/** The content of the first block; what stands before it is commentary. */
 export function pemBytes(text: string): Uint8Array {
-  return Buffer.from(text.replace(/-----[^-]+-----/g, "").replace(/\s+/g, ""), "base64");
+  const content = pemBlock.exec(text)?.[1] ?? text;
+  return Buffer.from(content.replace(/\s+/g, ""), "base64");
 }
 
 function subjectBytes(certificate: Uint8Array): Uint8Array {

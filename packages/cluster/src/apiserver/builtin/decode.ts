@@ -4,9 +4,12 @@ import { type Field, type Scalar, type Shape, type StructShape, shapeOf } from "
 
 /** A body that does not fit its kind; the caller says which kind. */
 export class DecodeError extends Error {
-  constructor(message: string) {
+  /** What a strategic merge patch says of the same fault: it reads values, not text. */
+  readonly asValue: string;
+  constructor(message: string, asValue = message) {
     super(message);
     this.name = "DecodeError";
+    this.asValue = asValue;
   }
 }
 
@@ -236,7 +239,18 @@ function bytes(value: JsonValue, place: Place): JsonValue {
 
 function mismatch(value: JsonValue, place: Place, type: string): DecodeError {
   const where = place.owner ? `Go struct field ${place.owner}.${place.path}` : "Go value";
-  return new DecodeError(`json: cannot unmarshal ${jsonType(value)} into ${where} of type ${type}`);
+  const text = `json: cannot unmarshal ${jsonType(value)} into ${where} of type ${type}`;
+  return new DecodeError(text, restoreText(value, type));
+}
+
+const goKinds: Readonly<Record<string, string>> = { object: "map", array: "slice", number: "int64" };
+
+function restoreText(value: JsonValue, type: string): string {
+  const actual = goKinds[jsonType(value)] ?? jsonType(value);
+  if (type.startsWith("map[")) return `cannot restore map from ${actual}`;
+  if (type.startsWith("[]")) return `cannot restore slice from ${actual}`;
+  if (/^[A-Z]/.test(type)) return `cannot restore struct from: ${actual}`;
+  return `unrecognized type: ${type}`;
 }
 
 function typeName(shape: Shape): string {

@@ -67,6 +67,7 @@ export function builtinType(kind: BuiltinKind): ObjectType {
         if (!(error instanceof DecodeError)) throw error;
         throw badRequest(
           `${kind.kind} in version ${goQuote(version)} cannot be handled as a ${kind.kind}: ${error.message}`,
+          error,
         );
       }
       object.apiVersion = kind.apiVersions.get(version) as string;

@@ -78,19 +78,12 @@ export interface CustomKind {
 export function collectCustom(custom: CustomKind, version: Version, into: Record<string, JsonObject>): void {
   const { group, version: at, kind, listKind, schema } = custom;
   const name = customDefinitionName(group, at, kind);
-  const body = customSchema(schema, version);
-  const open = body["x-kubernetes-preserve-unknown-fields"] === true && !body.properties;
-  const meta = refTo(objectMeta, version);
-  into[name] = {
-    ...(open ? { type: "object", ...body } : body),
-    properties: {
-      apiVersion: { type: "string" },
-      kind: { type: "string" },
-      ...((body.properties as JsonObject | undefined) ?? {}),
-      metadata: version === 3 ? { allOf: [meta] } : meta,
-    },
-    "x-kubernetes-group-version-kind": [{ group, kind, version: at }],
-  };
+  const extension = { "x-kubernetes-group-version-kind": [{ group, kind, version: at }] };
+  // Without properties old clients allow anything; with any, they allow nothing else.
+  const open = !schema || (version === 2 && schema["x-kubernetes-preserve-unknown-fields"] === true);
+  into[name] = open
+    ? { type: "object", ...extension }
+    : { ...withResourceFields(customSchema(schema, version), version), ...extension };
   into[customDefinitionName(group, at, listKind)] = {
     type: "object",
     required: ["items"],
@@ -106,9 +99,22 @@ export function collectCustom(custom: CustomKind, version: Version, into: Record
   collect(listMeta, version, into);
 }
 
-function customSchema(schema: JsonSchema | undefined, version: Version): JsonObject {
-  if (!schema) return { type: "object" };
-  const { ...copy } = schema as unknown as JsonObject;
+/** What every resource has, embedded ones too. */
+function withResourceFields(schema: JsonObject, version: Version): JsonObject {
+  const meta = refTo(objectMeta, version);
+  return {
+    ...schema,
+    properties: {
+      ...((schema.properties as JsonObject | undefined) ?? {}),
+      apiVersion: { type: "string" },
+      kind: { type: "string" },
+      metadata: version === 3 ? { allOf: [meta] } : meta,
+    },
+  };
+}
+
+function customSchema(schema: JsonSchema, version: Version): JsonObject {
+  const copy = { ...(schema as unknown as JsonObject) };
   return version === 3 ? copy : forVersion2(copy);
 }
 

@@ -123,7 +123,7 @@ function objectPatch(kind: Exclude<PatchKind, "apply">, text: string): Patch {
     applyTo(exchange, live, validation) {
       const patched = applyObjectPatch(exchange, kind, live, value);
       const strict: string[] = [];
-      const draft = decodePatched(exchange, live, patched, strict);
+      const draft = decodePatched(exchange, kind, live, patched, strict);
       const all = [...problems, ...strict.map((path) => `unknown field ${goQuote(path)}`)];
       if (all.length > 0 && validation === "Strict")
         throw unfit(patched, `strict decoding error: ${all.join(", ")}`);
@@ -172,6 +172,7 @@ function applyObjectPatch(
 
 function decodePatched(
   exchange: Exchange,
+  patchKind: PatchKind,
   live: ApiObject,
   patched: JsonObject,
   strict: string[],
@@ -193,9 +194,12 @@ function decodePatched(
   try {
     return decodeObject(exchange, deepCopy(patched), strict);
   } catch (error) {
+    const cause = error instanceof StatusError ? error.cause : error;
     const message =
-      error instanceof DecodeError
-        ? error.message
+      cause instanceof DecodeError
+        ? patchKind === "strategic"
+          ? cause.asValue
+          : cause.message
         : error instanceof StatusError && error.status.code === 400
           ? (error.status.message ?? "")
           : undefined;
