@@ -1,0 +1,144 @@
+/** A client of etcd as careful applications have one: several members, short patience, retries that cannot harm. */
+import { Agent, request } from "node:http";
+import { connect, type Socket } from "node:net";
+
+const attemptMs = 800;
+
+/** A member that serves: the name and address of its pod. */
+export interface Endpoint {
+  readonly pod: string;
+  readonly ip: string;
+}
+
+/**
+ * Ways into the members' client ports from inside the cluster's network, past the API server: clients of a database do
+ * not go through it either.
+ */
+export class Doors {
+  readonly #socket: string;
+  readonly #agents = new Map<string, Agent>();
+
+  /** `socket` leads into the cluster's network: a line names host and port, and all after it is theirs. */
+  constructor(socket: string) {
+    this.#socket = socket;
+  }
+
+  agent({ ip }: Endpoint): Agent {
+    let agent = this.#agents.get(ip);
+    if (!agent) {
+      agent = new Agent({ keepAlive: true, maxSockets: 64 });
+      agent.createConnection = () => this.#dial(ip);
+      this.#agents.set(ip, agent);
+    }
+    return agent;
+  }
+
+  #dial(ip: string): Socket {
+    const socket = connect(this.#socket);
+    socket.write(`${ip} 2379\n`);
+    return socket;
+  }
+
+  close(): void {
+    for (const agent of this.#agents.values()) agent.destroy();
+  }
+}
+
+export interface Answer {
+  readonly revision: bigint;
+  readonly value: number;
+}
+
+type Json = { readonly [key: string]: unknown };
+
+/**
+ * Writes `value` unless the key is there already: an attempt that was answered by nobody may be repeated, since it can
+ * neither happen twice nor undo what came after it.
+ */
+export async function raise(doors: Doors, to: Endpoint, key: string, value: number): Promise<Answer> {
+  const text = padded(value);
+  const body = {
+    compare: [{ key: base64(key), target: "VALUE", result: "LESS", value: base64(text) }],
+    success: [{ requestPut: { key: base64(key), value: base64(text) } }],
+    failure: [{ requestRange: { key: base64(key) } }],
+  };
+  const answer = await call(doors, to, "/v3/kv/txn", body);
+  const revision = BigInt(String((answer["header"] as Json)["revision"]));
+  if (answer["succeeded"] === true) return { revision, value };
+  const [response] = (answer["responses"] ?? []) as Json[];
+  const range = (response?.["response_range"] ?? {}) as Json;
+  const [found] = (range["kvs"] ?? []) as Json[];
+  // The first value of a key has nothing to compare with.
+  if (!found) return await create(doors, to, key, text);
+  const there = numberOf(found["value"]);
+  if (there !== value) throw new Error(`${key} is ${there} where ${value} was to be written`);
+  return { revision: BigInt(String(found["mod_revision"])), value };
+}
+
+async function create(doors: Doors, to: Endpoint, key: string, text: string): Promise<Answer> {
+  const body = {
+    compare: [{ key: base64(key), target: "CREATE", createRevision: "0", result: "EQUAL" }],
+    success: [{ requestPut: { key: base64(key), value: base64(text) } }],
+  };
+  const answer = await call(doors, to, "/v3/kv/txn", body);
+  if (answer["succeeded"] !== true) throw new Error(`${key} came to be in between`);
+  return { revision: BigInt(String((answer["header"] as Json)["revision"])), value: Number(text) };
+}
+
+export async function read(
+  doors: Doors,
+  to: Endpoint,
+  key: string,
+  options: { readonly serializable?: boolean } = {},
+): Promise<Answer> {
+  const answer = await call(doors, to, "/v3/kv/range", { key: base64(key), ...options });
+  const [found] = (answer["kvs"] ?? []) as Json[];
+  const revision = BigInt(String((answer["header"] as Json)["revision"]));
+  return { revision, value: found ? numberOf(found["value"]) : 0 };
+}
+
+async function call(doors: Doors, to: Endpoint, path: string, body: Json): Promise<Json> {
+  const { pod, ip } = to;
+  const payload = JSON.stringify(body);
+  return await new Promise<Json>((resolve, reject) => {
+    const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(payload) };
+    const sent = request(
+      { host: ip, port: 2379, path, method: "POST", headers, agent: doors.agent(to) },
+      (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (chunk: string) => {
+          text += chunk;
+        });
+        response.on("error", reject);
+        response.on("end", () => {
+          if (response.statusCode !== 200)
+            return reject(new Error(`${pod} answered ${response.statusCode}: ${text.trim()}`));
+          try {
+            resolve(JSON.parse(text) as Json);
+          } catch (error) {
+            reject(error);
+          }
+        });
+      },
+    );
+    const patience = setTimeout(
+      () => sent.destroy(new Error(`${pod} did not answer in ${attemptMs} ms`)),
+      attemptMs,
+    );
+    sent.on("error", reject);
+    sent.on("close", () => clearTimeout(patience));
+    sent.end(payload);
+  });
+}
+
+function padded(value: number): string {
+  return String(value).padStart(12, "0");
+}
+
+function numberOf(encoded: unknown): number {
+  return Number(Buffer.from(String(encoded), "base64").toString());
+}
+
+function base64(text: string): string {
+  return Buffer.from(text).toString("base64");
+}

@@ -1,0 +1,122 @@
+/** What clients did and saw, and whether a single etcd that never failed could have answered so. */
+
+/** One operation on one key. Times are in milliseconds of one clock. */
+export interface Operation {
+  readonly key: string;
+  readonly type: "write" | "read";
+  /** What was written, or what was read; 0 stands for no value. */
+  readonly value: number;
+  readonly startMs: number;
+  /** Undefined when no answer came: it may have taken effect at any time since, or never. */
+  readonly endMs: number | undefined;
+  /** etcd's revision in the answer. */
+  readonly revision: bigint | undefined;
+}
+
+export interface Verdict {
+  readonly operations: number;
+  readonly acknowledged: number;
+  /** Sentences about what cannot be; empty when all is well. */
+  readonly violations: readonly string[];
+}
+
+/** Checks every key as a register of its own, and the order of revisions over all keys. */
+export function check(history: readonly Operation[], final: ReadonlyMap<string, number>): Verdict {
+  const byKey = Map.groupBy(history, ({ key }) => key);
+  const violations = [...byKey].flatMap(([key, operations]) => [
+    ...(isLinearizable(operations) ? [] : [`the history of ${key} is not linearizable`]),
+    ...lostWrites(key, operations, final.get(key) ?? 0),
+  ]);
+  const acknowledged = history.filter(({ type, endMs }) => type === "write" && endMs !== undefined).length;
+  return { operations: history.length, acknowledged, violations: [...violations, ...revisionOrder(history)] };
+}
+
+/** Values of a key only rise, so the last acknowledged one, or one above it, must be there at the end. */
+function lostWrites(key: string, operations: readonly Operation[], final: number): string[] {
+  const writes = operations.filter(({ type }) => type === "write");
+  const acknowledged = Math.max(
+    0,
+    ...writes.filter(({ endMs }) => endMs !== undefined).map(({ value }) => value),
+  );
+  const attempted = Math.max(0, ...writes.map(({ value }) => value));
+  if (final >= acknowledged && final <= attempted) return [];
+  return [`${key} was acknowledged up to ${acknowledged}, attempted up to ${attempted}, and is ${final}`];
+}
+
+/** Whoever began after another had ended must have the later revision: etcd promises strict serializability. */
+function revisionOrder(history: readonly Operation[]): string[] {
+  const answered = history.filter((each) => each.endMs !== undefined && each.revision !== undefined);
+  const byEnd = answered
+    .filter(({ type }) => type === "write")
+    .sort((a, b) => (a.endMs ?? 0) - (b.endMs ?? 0));
+  const byStart = [...answered].sort((a, b) => a.startMs - b.startMs);
+  const violations: string[] = [];
+  let newest = 0n;
+  let next = 0;
+  for (const operation of byStart) {
+    for (; (byEnd[next]?.endMs ?? Number.POSITIVE_INFINITY) < operation.startMs; next++) {
+      const { revision = 0n } = byEnd[next] as Operation;
+      if (revision > newest) newest = revision;
+    }
+    const { revision = 0n, type, key, value } = operation;
+    const behind = type === "write" ? revision <= newest : revision < newest;
+    if (behind)
+      violations.push(
+        `${type} of ${key}=${value} has revision ${revision}, though ${newest} had been answered before`,
+      );
+  }
+  return violations;
+}
+
+/**
+ * Whether some order of the operations, each at one moment between its start and its end, explains every read. The
+ * search of Wing and Gong: take any operation that no other had to precede, undo on failure, and never look twice at
+ * the same set of operations with the same value.
+ */
+export function isLinearizable(operations: readonly Operation[]): boolean {
+  const pending = operations
+    .filter(({ type, endMs }) => type === "write" || endMs !== undefined)
+    .sort((a, b) => a.startMs - b.startMs);
+  const taken = new Array<boolean>(pending.length).fill(false);
+  const seen = new Set<string>();
+  let obligations = pending.filter(({ endMs }) => endMs !== undefined).length;
+
+  const search = (first: number, value: number): boolean => {
+    if (obligations === 0) return true;
+    while (taken[first]) first++;
+    const state = `${first}|${value}|${ahead(first)}`;
+    if (seen.has(state)) return false;
+    seen.add(state);
+    const deadline = earliestEnd(first);
+    for (let at = first; at < pending.length; at++) {
+      const operation = pending[at] as Operation;
+      if (operation.startMs > deadline) break;
+      if (taken[at] || (operation.type === "read" && operation.value !== value)) continue;
+      taken[at] = true;
+      if (operation.endMs !== undefined) obligations--;
+      if (search(first, operation.type === "write" ? operation.value : value)) return true;
+      taken[at] = false;
+      if (operation.endMs !== undefined) obligations++;
+    }
+    return false;
+  };
+  /** Which operations behind the first open one are taken: few, since few run at once. */
+  const ahead = (first: number): string => {
+    const indices: number[] = [];
+    const deadline = earliestEnd(first);
+    for (let at = first; at < pending.length && (pending[at] as Operation).startMs <= deadline; at++) {
+      if (taken[at]) indices.push(at);
+    }
+    return indices.join(",");
+  };
+  const earliestEnd = (first: number): number => {
+    let earliest = Number.POSITIVE_INFINITY;
+    for (let at = first; at < pending.length; at++) {
+      const { startMs, endMs } = pending[at] as Operation;
+      if (startMs > earliest) break;
+      if (!taken[at] && endMs !== undefined && endMs < earliest) earliest = endMs;
+    }
+    return earliest;
+  };
+  return search(0, 0);
+}

@@ -1,0 +1,157 @@
+/** Clients that write and read through all members, at a steady rate, and remember everything. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Answer, Doors, type Endpoint, raise, read } from "./client.ts";
+import { check, type Operation, type Verdict } from "./history.ts";
+
+export interface LoadOptions {
+  /** The way into the cluster's network. */
+  readonly socket: string;
+  /** Members that serve now. */
+  readonly endpoints: () => readonly Endpoint[];
+  /** Writers, each with a key of its own. */
+  readonly writers?: number;
+  readonly readers?: number;
+  /** Writes per second of all writers together. */
+  readonly writesPerSecond?: number;
+}
+
+/** How long a client tries before it gives a write up. */
+const giveUpMs = 5_000;
+
+/** A stretch of a load's life, as clients felt it. */
+export interface Felt {
+  readonly acknowledged: number;
+  readonly perSecond: number;
+  /** Writes that no retry within five seconds brought through. */
+  readonly failed: number;
+  /** The longest time of one write, retries included. */
+  readonly slowestMs: number;
+  /** The longest time in which no write at all was acknowledged. */
+  readonly longestGapMs: number;
+}
+
+export class Load {
+  readonly #options: LoadOptions;
+  readonly #doors: Doors;
+  readonly #history: Operation[] = [];
+  readonly #running: Promise<void>[] = [];
+  #stopped = false;
+
+  constructor(options: LoadOptions) {
+    this.#options = options;
+    this.#doors = new Doors(options.socket);
+    const { writers = 16, readers = 4, writesPerSecond = 320 } = options;
+    const pauseMs = (1_000 * writers) / writesPerSecond;
+    for (let index = 0; index < writers; index++)
+      this.#running.push(this.#write(`load/${index}`, index, pauseMs));
+    for (let index = 0; index < readers; index++) this.#running.push(this.#read(index, writers));
+  }
+
+  get now(): number {
+    return performance.now();
+  }
+
+  /** What clients felt since then. */
+  felt(sinceMs: number, untilMs = this.now): Felt {
+    const writes = this.#history.filter(
+      ({ type, startMs, endMs }) =>
+        type === "write" && (endMs ?? startMs + giveUpMs) >= sinceMs && startMs <= untilMs,
+    );
+    const ends = writes
+      .flatMap(({ endMs }) => (endMs === undefined || endMs < sinceMs || endMs > untilMs ? [] : [endMs]))
+      .sort((a, b) => a - b);
+    const moments = [sinceMs, ...ends, untilMs];
+    const gaps = moments.slice(1).map((moment, index) => moment - (moments[index] ?? moment));
+    const times = writes.flatMap(({ startMs, endMs }) => (endMs === undefined ? [] : [endMs - startMs]));
+    return {
+      acknowledged: ends.length,
+      perSecond: ends.length / ((untilMs - sinceMs) / 1_000),
+      failed: writes.filter(({ endMs }) => endMs === undefined).length,
+      slowestMs: Math.max(0, ...times),
+      longestGapMs: Math.max(0, ...gaps),
+    };
+  }
+
+  /** Resolves when a write has been acknowledged after this moment. */
+  async acknowledgedSince(sinceMs: number): Promise<void> {
+    while (
+      !this.#history.some(
+        ({ type, endMs, startMs }) => type === "write" && startMs >= sinceMs && endMs !== undefined,
+      )
+    ) {
+      await sleep(20);
+    }
+  }
+
+  /** Ends the load and judges all that was seen. */
+  async finish(): Promise<Verdict> {
+    this.#stopped = true;
+    await Promise.all(this.#running);
+    const final = new Map<string, number>();
+    for (const key of new Set(this.#history.map((operation) => operation.key))) {
+      final.set(key, (await this.#persistently((to) => read(this.#doors, to, key), 0, 30_000)).value);
+    }
+    this.#doors.close();
+    return check(this.#history, final);
+  }
+
+  async #write(key: string, offset: number, pauseMs: number): Promise<void> {
+    let due = this.now + (offset / 16) * pauseMs;
+    for (let value = 1; !this.#stopped; value++) {
+      await sleep(Math.max(0, due - this.now));
+      due = Math.max(due + pauseMs, this.now);
+      const startMs = this.now;
+      try {
+        const { revision } = await this.#persistently(
+          (to) => raise(this.#doors, to, key, value),
+          offset,
+          giveUpMs,
+        );
+        this.#history.push({ key, type: "write", value, startMs, endMs: this.now, revision });
+      } catch {
+        this.#history.push({ key, type: "write", value, startMs, endMs: undefined, revision: undefined });
+      }
+    }
+  }
+
+  async #read(offset: number, keys: number): Promise<void> {
+    for (let round = offset; !this.#stopped; round++) {
+      await sleep(40);
+      const key = `load/${round % keys}`;
+      const startMs = this.now;
+      try {
+        const { value, revision } = await this.#persistently(
+          (to) => read(this.#doors, to, key),
+          offset,
+          giveUpMs,
+        );
+        this.#history.push({ key, type: "read", value, startMs, endMs: this.now, revision });
+      } catch {
+        // A read without an answer says nothing.
+      }
+    }
+  }
+
+  /** Stays with one member while it answers, and goes to the next when it does not. */
+  readonly #favourite = new Map<number, number>();
+  async #persistently(
+    attempt: (to: Endpoint) => Promise<Answer>,
+    who: number,
+    forMs: number,
+  ): Promise<Answer> {
+    const until = this.now + forMs;
+    for (;;) {
+      const endpoints = this.#options.endpoints();
+      const favourite = this.#favourite.get(who) ?? who;
+      const to = endpoints[favourite % Math.max(1, endpoints.length)];
+      try {
+        if (to === undefined) throw new Error("no member serves");
+        return await attempt(to);
+      } catch (error) {
+        this.#favourite.set(who, favourite + 1);
+        if (this.now >= until) throw error;
+        await sleep(20);
+      }
+    }
+  }
+}
