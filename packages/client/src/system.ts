@@ -9,7 +9,6 @@ export const systemClock: Clock = {
   monotonic: () => performance.now(),
   timer(delayMs, run) {
     const timer = setTimeout(run, Math.min(Math.max(0, delayMs), longestTimerMs));
-    timer.unref();
     return () => clearTimeout(timer);
   },
 };

@@ -12,7 +12,7 @@ export interface Clock {
   now(): number;
   /** Milliseconds from an arbitrary start. */
   monotonic(): number;
-  /** Calls `run` once after `delayMs`; cancelling twice is harmless. Never keeps a process alive by itself. */
+  /** Calls `run` once after `delayMs`; cancelling twice is harmless. A real one keeps the process alive. */
   timer(delayMs: number, run: () => void): Cancel;
 }
 
