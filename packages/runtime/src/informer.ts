@@ -191,9 +191,9 @@ export class Informer<K extends AnyKind = AnyKind> {
       case "item":
       case "added":
       case "modified": {
-        const { previous, changed } = this.cache.observe(event.object);
-        // Between two reads of the whole state, what did not change is no news.
-        if (event.type === "item" && !changed && previous) return;
+        const { previous, news } = this.cache.observe(event.object);
+        // A new read of the whole state repeats what the watch has told before.
+        if (event.type === "item" && !news) return;
         this.#tell(previous ? "modified" : "added", event.object, previous);
         return;
       }

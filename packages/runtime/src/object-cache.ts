@@ -26,7 +26,7 @@ interface Entry<T> {
   /** The version of our write. Older events from the watch are history and leave the entry as it is. */
   ahead: string | undefined;
   /** In a tombstone, the object that is gone; another one under the same name is news. */
-  goneUid: string | undefined;
+  buried: T | undefined;
   /** The last read of the whole state that held the object. */
   epoch: number;
   /** What the field manager of interest owns, as JSON. */
@@ -146,8 +146,11 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     }
   }
 
-  /** Takes in an object from the watch. Returns what was seen before, and whether the view changed. */
-  observe(object: T): { previous: T | undefined; changed: boolean } {
+  /**
+   * Takes in an object from the watch. Returns what was seen before, and whether the watch said something new: that
+   * is so also when it tells of our own write, which we saw before it did.
+   */
+  observe(object: T): { previous: T | undefined; news: boolean } {
     const key = objectKey(object);
     const version = object.metadata.resourceVersion;
     if (!this.#reading) this.#advance(version);
@@ -155,32 +158,33 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     const previous = this.#serve(entry);
     if (!entry) {
       this.#insert(key, object);
-      return { previous, changed: true };
+      return { previous, news: true };
     }
     entry.epoch = this.#epoch;
-    if (entry.goneUid !== undefined && entry.goneUid === object.metadata.uid)
-      return { previous, changed: false };
-    if (entry.ahead !== undefined && isNewer(entry.ahead, version)) return { previous, changed: false };
+    const ahead = entry.ahead !== undefined;
+    if (entry.buried !== undefined && entry.buried.metadata.uid === object.metadata.uid) {
+      return { previous, news: ahead };
+    }
+    if (entry.ahead !== undefined && isNewer(entry.ahead, version)) return { previous, news: ahead };
     const same = previous !== undefined && previous.metadata.resourceVersion === version;
     this.#clearAhead(entry);
-    if (same) return { previous, changed: false };
-    this.#replace(entry, object);
-    return { previous, changed: true };
+    if (!same) this.#replace(entry, object);
+    return { previous, news: ahead || !same };
   }
 
   /** Takes in a deletion from the watch. */
-  observeDeleted(object: T): { previous: T | undefined; changed: boolean } {
+  observeDeleted(object: T): { previous: T | undefined } {
     const key = objectKey(object);
     if (!this.#reading) this.#advance(object.metadata.resourceVersion);
     const entry = this.#entries.get(key);
     const previous = this.#serve(entry);
-    if (!entry) return { previous, changed: false };
-    const ours = entry.goneUid !== undefined && entry.goneUid === object.metadata.uid;
+    if (!entry) return { previous };
+    const ours = entry.buried !== undefined && entry.buried.metadata.uid === object.metadata.uid;
     if (!ours && entry.ahead !== undefined && isNewer(entry.ahead, object.metadata.resourceVersion)) {
-      return { previous, changed: false };
+      return { previous };
     }
     this.#remove(entry);
-    return { previous, changed: previous !== undefined };
+    return { previous };
   }
 
   /** The whole state has been read: what it did not hold is gone. Returns what went. */
@@ -190,7 +194,8 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
       if (entry.epoch === this.#epoch) continue;
       // Written by us after the state was read: its event is still to come.
       if (entry.object && entry.ahead !== undefined && isNewer(entry.ahead, version)) continue;
-      const object = this.#serve(entry);
+      // What we deleted ourselves is told as well: nobody has heard of it from the watch yet.
+      const object = this.#serve(entry) ?? entry.buried;
       this.#remove(entry);
       if (object) gone.push(object);
     }
@@ -218,7 +223,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     this.#uncertain.delete(key);
     const entry = this.#entries.get(key);
     if (!this.#accepts(object)) {
-      if (entry?.object) this.#bury(entry, entry.object.metadata.uid, version);
+      if (entry?.object) this.#bury(entry, version);
       return deepFreeze(withoutManagedFields(object));
     }
     if (entry?.object) {
@@ -230,7 +235,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
       return this.#serve(entry) as T;
     }
     if (entry) {
-      if (entry.goneUid === object.metadata.uid) return deepFreeze(withoutManagedFields(object));
+      if (entry.buried?.metadata.uid === object.metadata.uid) return deepFreeze(withoutManagedFields(object));
       if (entry.ahead !== undefined && !isNewer(version, entry.ahead)) {
         return deepFreeze(withoutManagedFields(object));
       }
@@ -255,7 +260,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     this.#uncertain.delete(key);
     const entry = this.#entries.get(key);
     if (!entry?.object || entry.object.metadata.uid !== uid) return;
-    this.#bury(entry, entry.object.metadata.uid, entry.object.metadata.resourceVersion);
+    this.#bury(entry, entry.object.metadata.resourceVersion);
   }
 
   /** The UID of what is seen under a key, also while it is in doubt. */
@@ -330,7 +335,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
       object: undefined,
       frozen: false,
       ahead: undefined,
-      goneUid: undefined,
+      buried: undefined,
       epoch: this.#epoch,
       ownedFields: undefined,
     };
@@ -342,7 +347,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
   #replace(entry: Entry<T>, object: T): void {
     if (entry.object) this.#unindex(entry);
     else this.#tombstones--;
-    entry.goneUid = undefined;
+    entry.buried = undefined;
     this.#set(entry, object);
   }
 
@@ -356,11 +361,11 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     for (const [name, index] of this.#indexes) this.#indexIn(name, index, entry);
   }
 
-  #bury(entry: Entry<T>, uid: string, version: string): void {
+  #bury(entry: Entry<T>, version: string): void {
     this.#unindex(entry);
+    entry.buried = entry.object;
     entry.object = undefined;
     entry.ownedFields = undefined;
-    entry.goneUid = uid;
     this.#tombstones++;
     this.#setAhead(entry, version);
   }

@@ -463,6 +463,33 @@ describe("a reconcile", () => {
     await expect(c.converges({ withinMs: 300_000 })).rejects.toThrow(/nothing came to rest.*last writes/s);
   });
 
+  test("comes back for its own writes and deletes even when their events were lost with the history", async () => {
+    const seen: boolean[] = [];
+    const self = controller(ConfigMap, {
+      labels,
+      owns: { secret: Secret },
+      async reconcile(object, ctx) {
+        seen.push(ctx.own.secret.get() !== undefined);
+        if (object.data?.["secret"] === "no") await ctx.own.secret.delete();
+        else await ctx.own.secret.apply({});
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [self] });
+    const lose = async (change: () => Promise<unknown>) => {
+      c.faults.hold("secrets");
+      await change();
+      await c.advance(1_000);
+      c.loseHistory();
+      c.faults.release("secrets");
+      await c.advance(60_000);
+    };
+    await lose(() => parent(c.client));
+    expect(seen).toEqual([false, true]);
+    await lose(() => edit(c.client, { secret: "no" }));
+    expect(seen).toEqual([false, true, true, false]);
+  });
+
   test("tells why it runs: all causes since the last time", async () => {
     const causes: string[][] = [];
     const curious = controller(ConfigMap, {
