@@ -7,6 +7,7 @@ import {
   certificateCleaner,
   certificateSigner,
 } from "./certificates/certificate-controllers.ts";
+import { cronJobController } from "./cronjob/cron-job-controller.ts";
 import { daemonSetController } from "./daemonset/daemon-set-controller.ts";
 import { deploymentController } from "./deployment/deployment-controller.ts";
 import { disruptionController } from "./disruption/disruption-controller.ts";
@@ -53,6 +54,7 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
     statefulSetController(),
     daemonSetController(),
     jobController(),
+    cronJobController(),
     ttlAfterFinishedController(),
     scheduler(),
     endpointsController(),

@@ -10,6 +10,7 @@ export {
   certificateCleaner,
   certificateSigner,
 } from "./certificates/certificate-controllers.ts";
+export { cronJobController } from "./cronjob/cron-job-controller.ts";
 export { daemonSetController } from "./daemonset/daemon-set-controller.ts";
 export { deploymentController } from "./deployment/deployment-controller.ts";
 export { disruptionController } from "./disruption/disruption-controller.ts";
