@@ -22,7 +22,12 @@ export class RangePool implements AddressPool {
     this.#size = size;
   }
 
-  allocate(): string {
+  allocate(preferred?: string): string {
+    const wished = preferred === undefined ? -1 : parse(preferred) - this.#base;
+    if (wished >= 2 && wished <= this.#size - 2 && !this.#taken.has(wished)) {
+      this.#taken.add(wished);
+      return format(this.#base + wished);
+    }
     for (let tried = 0; tried < this.#size - 3; tried++) {
       const offset = this.#next;
       this.#next = this.#next >= this.#size - 2 ? 2 : this.#next + 1;

@@ -255,7 +255,9 @@ export class PodWorker {
       return undefined;
     }
     const { addresses, node } = this.#services;
-    const address = this.#pod.spec.hostNetwork ? node.hostAddress : addresses.allocate();
+    const address = this.#pod.spec.hostNetwork
+      ? node.hostAddress
+      : addresses.allocate(this.#pod.status?.podIP);
     try {
       const sandbox = await this.#makeSandbox(address);
       this.#sandbox = sandbox;

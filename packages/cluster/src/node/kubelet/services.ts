@@ -25,7 +25,8 @@ export interface PullSecret {
 
 /** Addresses for pods. */
 export interface AddressPool {
-  allocate(): string;
+  /** `preferred` if it is free: a pod that comes back keeps its address where it can. */
+  allocate(preferred?: string): string;
   release(address: string): void;
 }
 

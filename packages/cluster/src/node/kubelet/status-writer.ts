@@ -88,21 +88,36 @@ export function statusPatch(before: PodStatus, after: PodStatus): JsonObject | u
   for (const key of new Set([...Object.keys(ours(old)), ...Object.keys(next)])) {
     const value = next[key];
     if (deepEqual(old[key] ?? null, value ?? null)) continue;
-    patch[key] = key === "conditions" ? mergedConditions(old[key], value) : (value ?? null);
+    const merged = merges[key];
+    patch[key] = merged === undefined ? (value ?? null) : merged(asList(old[key]), asList(value));
   }
   return Object.keys(patch).length === 0 ? undefined : patch;
 }
 
-/** A merge keeps what a patch does not mention: a reason that no longer holds must be taken away by name. */
-function mergedConditions(before: JsonValue | undefined, after: JsonValue | undefined): JsonValue {
-  const old = (before ?? []) as JsonObject[];
-  return ((after ?? []) as JsonObject[]).map((condition) => {
-    const known = old.find(({ type }) => type === condition.type) ?? {};
-    const gone = ["reason", "message"].filter(
-      (key) => known[key] !== undefined && condition[key] === undefined,
-    );
-    return { ...condition, ...Object.fromEntries(gone.map((key) => [key, null])) };
-  });
+type Item = JsonObject;
+
+/** Lists that the server merges by a key instead of replacing them: what a patch does not mention stays. */
+const merges: Readonly<Record<string, (before: readonly Item[], after: readonly Item[]) => JsonValue>> = {
+  /** A reason that no longer holds must be taken away by name. */
+  conditions: (before, after) =>
+    after.map((condition) => {
+      const known = before.find(({ type }) => type === condition.type) ?? {};
+      const gone = ["reason", "message"].filter(
+        (key) => known[key] !== undefined && condition[key] === undefined,
+      );
+      return { ...condition, ...Object.fromEntries(gone.map((key) => [key, null])) };
+    }),
+  /** So must an address that the pod no longer has. */
+  podIPs: (before, after) => [
+    ...after,
+    ...before
+      .filter(({ ip }) => !after.some((one) => one.ip === ip))
+      .map(({ ip }) => ({ $patch: "delete", ip: ip ?? "" })),
+  ],
+};
+
+function asList(value: JsonValue | undefined): Item[] {
+  return (value ?? []) as Item[];
 }
 
 /** Fields that the kubelet owns and may take away. */

@@ -10,6 +10,8 @@ export interface ProbeOutcome {
   readonly message: string;
 }
 
+const firstEagerMs = 100;
+
 export interface ProbeWorkerOptions {
   readonly probe: Probe;
   readonly kind: ProbeKind;
@@ -26,6 +28,10 @@ export interface ProbeWorkerOptions {
  * Begins after the initial delay and repeats every period. A verdict needs `successThreshold` or
  * `failureThreshold` attempts in a row. A startup or liveness probe ends with its first failed verdict, and a
  * startup probe with its first good one: what follows is another container or another probe.
+ *
+ * Until its first success, a startup or readiness probe is also tried between the periods, a tenth of a second
+ * after the last try and then ever more seldom. Those tries count only when they succeed: a server that needs a
+ * moment is ready when it is, not up to ten seconds later.
  */
 export class ProbeWorker {
   readonly #options: ProbeWorkerOptions;
@@ -34,6 +40,10 @@ export class ProbeWorker {
   #run = 0;
   #cancel: Cancel | undefined;
   #stopped = false;
+  #succeeded = false;
+  /** When the next regular attempt is due, on the monotonic clock. */
+  #dueAt = 0;
+  #eagerMs = firstEagerMs;
 
   constructor(options: ProbeWorkerOptions) {
     this.#options = options;
@@ -49,22 +59,55 @@ export class ProbeWorker {
 
   #schedule(delayMs: number): void {
     if (this.#stopped) return;
-    this.#cancel = this.#options.clock.timer(delayMs, () => void this.#tick());
+    const { clock, kind } = this.#options;
+    this.#dueAt = clock.monotonic() + delayMs;
+    this.#eagerMs = firstEagerMs;
+    this.#wait(kind !== "liveness" && !this.#succeeded && this.#last !== undefined);
+  }
+
+  /** Waits for the next regular attempt, or for an eager one that comes before it. */
+  #wait(eager: boolean): void {
+    if (this.#stopped) return;
+    const { clock } = this.#options;
+    const leftMs = Math.max(0, this.#dueAt - clock.monotonic());
+    const early = eager && this.#eagerMs < leftMs;
+    this.#cancel = clock.timer(
+      early ? this.#eagerMs : leftMs,
+      () => void (early ? this.#tryEarly() : this.#tick()),
+    );
+    this.#eagerMs *= 2;
+  }
+
+  async #tryEarly(): Promise<void> {
+    const { probe } = this.#options;
+    const { ok, message } = await this.#options.attempt((probe.timeoutSeconds ?? 1) * 1000);
+    if (this.#stopped) return;
+    if (ok) this.#conclude(ok, message, this.#options.clock.monotonic());
+    else this.#wait(true);
   }
 
   async #tick(): Promise<void> {
-    const { probe, kind, clock } = this.#options;
+    const { probe, clock } = this.#options;
     const begun = clock.monotonic();
     const { ok, message } = await this.#options.attempt((probe.timeoutSeconds ?? 1) * 1000);
     if (this.#stopped) return;
     if (!ok) this.#options.onFailure(message);
+    this.#conclude(ok, message, begun);
+  }
+
+  #conclude(ok: boolean, message: string, begun: number): void {
+    const { probe, kind, clock } = this.#options;
+    this.#succeeded ||= ok;
     this.#run = ok === this.#last ? this.#run + 1 : 1;
     this.#last = ok;
     const needed = ok ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? 3);
     if (this.#run >= needed && ok !== this.#verdict) {
       this.#verdict = ok;
       this.#options.onVerdict(ok, message);
-      if (kind === "startup" || (kind === "liveness" && !ok)) return this.stop();
+      if (kind === "startup" || (kind === "liveness" && !ok)) {
+        this.stop();
+        return;
+      }
     }
     const periodMs = (probe.periodSeconds ?? 10) * 1000;
     this.#schedule(Math.max(0, periodMs - (clock.monotonic() - begun)));
