@@ -108,7 +108,7 @@ function missingReference(): string | undefined {
 
 async function startEmbedded(stack: AsyncDisposableStack): Promise<Client> {
   const { apiServer } = await import("@keelson/cluster/apiserver");
-  const api = stack.use(await apiServer({ flags: { "disable-admission-plugins": "ServiceAccount" } }));
+  const api = stack.use(await apiServer());
   return createClient({ http: api.http });
 }
 

@@ -55,7 +55,10 @@ export interface ApiServerOptions {
   readonly random?: Random;
   /** Bearer token of a member of system:masters. In process no token is needed. */
   readonly token?: string;
-  /** Command line flags as kube-apiserver names them, without dashes, for plug-ins. */
+  /**
+   * Command line flags as kube-apiserver names them, without dashes, for plug-ins. Unless given, the ServiceAccount
+   * plug-in is off: a server alone has no controller that makes accounts, and every pod would wait for one.
+   */
   readonly flags?: Readonly<Record<string, string>>;
   /** What plugs in, asked in order. Default: {@link defaultPlugins}. */
   readonly plugins?: readonly HookFactory[];
@@ -87,6 +90,8 @@ export interface ApiServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+const withoutAccounts: Readonly<Record<string, string>> = { "disable-admission-plugins": "ServiceAccount" };
+
 export const administrator: UserInfo = { name: "admin", groups: ["system:masters"] };
 
 export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
@@ -110,7 +115,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   const authenticators: Authenticator[] = [];
   const flags: Record<string, string | undefined> = {
     ...(options.authorizationMode && { "authorization-mode": options.authorizationMode }),
-    ...options.flags,
+    ...(options.flags ?? withoutAccounts),
   };
   const authorizers: Authorizer[] = [];
   const authorizer = unionAuthorizer(authorizers);

@@ -98,9 +98,7 @@ export class Server implements AsyncDisposable {
 
   static async start(options: ApiServerOptions = {}): Promise<Server> {
     const clock = new ManualClock();
-    // No controller makes service accounts here, and pods would wait for theirs on a clock that nobody steps.
-    const flags = { "disable-admission-plugins": "ServiceAccount", ...options.flags };
-    return new Server(await apiServer({ clock, random: new CountingRandom(), ...options, flags }), clock);
+    return new Server(await apiServer({ clock, random: new CountingRandom(), ...options }), clock);
   }
 
   [Symbol.asyncDispose](): Promise<void> {
