@@ -1,6 +1,6 @@
 /** An operator: controllers, what they share, and their life from start to stop. */
 import { type Client, ClientError, type ConnectOptions, connect, systemWorld } from "@keelson/client";
-import { type AnyKind, apiVersionOf, groupKind, type World } from "@keelson/core";
+import { type AnyKind, apiVersionOf, type Clock, groupKind, type World } from "@keelson/core";
 import { type Connector, directConnector, forwardConnector } from "./connect.ts";
 import type { Logger } from "./context.ts";
 import type { Controller } from "./controller.ts";
@@ -221,15 +221,20 @@ async function launch(
     });
     await Promise.all(loops.map((loop) => loop.drain()));
     patience();
-    await Promise.race([
-      events.flush(),
-      new Promise<void>((resolve) => clock.timer(eventPatienceMs, resolve)),
-    ]);
+    await patiently(clock, events.flush(), eventPatienceMs);
     await election?.stop();
     await informers.stop();
     await endpoints?.[Symbol.asyncDispose]();
     if (!given) await plain.close();
   }
+}
+
+/** Waits for the work, but not for long. */
+async function patiently(clock: Clock, work: Promise<void>, ms: number): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const cancel = clock.timer(ms, late.resolve);
+  await Promise.race([work, late.promise]);
+  cancel();
 }
 
 async function run(options: OperatorOptions): Promise<number> {
@@ -246,7 +251,7 @@ async function run(options: OperatorOptions): Promise<number> {
   };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
-  // Timers of the runtime do not keep the process alive; running does.
+  // Nothing else may be under way while we wait; the process lives on all the same.
   const alive = setInterval(() => {}, 2 ** 30);
   let code = 0;
   try {

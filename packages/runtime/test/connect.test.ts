@@ -10,7 +10,7 @@ import { describe, expect, test } from "vitest";
 const scope = { namespace: "default", signal: new AbortController().signal };
 
 async function setup() {
-  const server = await apiServer();
+  const server = await apiServer({ flags: { "disable-admission-plugins": "ServiceAccount" } });
   const upgrades: string[] = [];
   const http = {
     request: (request: HttpRequest) => server.http.request(request),

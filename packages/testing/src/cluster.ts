@@ -97,7 +97,12 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   const clock = new VirtualClock({
     busy: () => adminInFlight > 0 || [...ports].some((port) => port.inFlight > 0),
   });
-  const server = await apiServer({ clock, random: random.fork("server") });
+  const server = await apiServer({
+    clock,
+    random: random.fork("server"),
+    // Without the cluster's controllers nobody makes the accounts that pods would be refused without.
+    ...(options.workloads ? {} : { flags: { "disable-admission-plugins": "ServiceAccount" } }),
+  });
   const admin: HttpPort = {
     request: async (request) => {
       adminInFlight++;
