@@ -11,6 +11,7 @@ import {
 import { omitEmpty } from "../omit-empty.ts";
 import { controllerReference } from "../ownership/owner-reference.ts";
 import { podNamePrefix } from "../pods/pod-from-template.ts";
+import { inOrder } from "./port-order.ts";
 import { lastChangeAnnotation } from "./service-pods.ts";
 import { managedByLabel, type SliceObject, serviceNameLabel } from "./slices.ts";
 
@@ -105,12 +106,14 @@ function slicesOf(
       {
         metadata: sliceMetadata(endpoints),
         addressType: `IPv${family}`,
-        ports: ports.map(({ name = "", port, protocol = "TCP", appProtocol }) => ({
-          name,
-          port,
-          protocol,
-          ...(appProtocol === undefined ? {} : { appProtocol }),
-        })),
+        ports: inOrder(
+          ports.map(({ name = "", port, protocol = "TCP", appProtocol }) => ({
+            name,
+            port,
+            protocol,
+            ...(appProtocol === undefined ? {} : { appProtocol }),
+          })),
+        ),
         endpoints: mine.map(({ address, ready }) => endpointOf(address, ready)),
       },
     ];

@@ -5,6 +5,7 @@ import { omitEmpty } from "../omit-empty.ts";
 import { controllerReference, isControlledBy } from "../ownership/owner-reference.ts";
 import { podNamePrefix } from "../pods/pod-from-template.ts";
 import { isPodReady, type PodObject } from "../pods/pod-state.ts";
+import { inOrder } from "./port-order.ts";
 import {
   belongsInEndpoints,
   headlessLabel,
@@ -233,16 +234,13 @@ export function sliceLabels(service: ServiceObject): Record<string, string> {
 }
 
 function slicePorts(service: ServiceObject, pod: PodObject): Port[] {
-  return (service.spec.ports ?? []).flatMap((port) => {
+  const ports = (service.spec.ports ?? []).flatMap((port): Port[] => {
     const number = targetPort(pod, port);
     if (number === undefined) return [];
-    return {
-      name: port.name ?? "",
-      port: number,
-      protocol: port.protocol ?? "TCP",
-      ...(port.appProtocol === undefined ? {} : { appProtocol: port.appProtocol }),
-    };
+    const { name = "", protocol = "TCP", appProtocol } = port;
+    return [{ name, port: number, protocol, ...(appProtocol === undefined ? {} : { appProtocol }) }];
   });
+  return inOrder(ports);
 }
 
 function portKey(ports: readonly Port[]): string {

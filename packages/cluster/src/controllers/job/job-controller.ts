@@ -46,8 +46,26 @@ const watches = {
 
 type Context = RawContext<typeof watches>;
 
+/** Pods end in waves: what they change is looked at together, a moment after the first of them. */
+const batchMs = 200;
+
+/** Whether to wait for more changes of pods; when not, the wait is over. */
+function isGathering(ctx: Context, key: string, due: Map<string, number>): boolean {
+  const nowMs = ctx.clock.now();
+  const isPodsOnly = ctx.causes.every(({ type, kind }) => kind === "Pod" || type === "timer");
+  const end = due.get(key) ?? (ctx.causes.some(({ kind }) => kind === "Pod") ? nowMs + batchMs : nowMs);
+  if (!isPodsOnly || ctx.causes.length === 0 || end <= nowMs) {
+    due.delete(key);
+    return false;
+  }
+  due.set(key, end);
+  ctx.recheck(end - nowMs);
+  return true;
+}
+
 export function jobController(): RawController {
   const backoffs = new Map<string, Backoff>();
+  const due = new Map<string, number>();
   return rawController({
     name: "job-controller",
     fieldManager: controllerManager,
@@ -61,6 +79,7 @@ export function jobController(): RawController {
       if (!job) return await releaseAll(ctx, key);
       if (job.spec.managedBy !== undefined && job.spec.managedBy !== "kubernetes.io/job-controller") return;
       if (isFinished(job)) return await releaseLeftovers(ctx, job);
+      if (isGathering(ctx, key, due)) return;
       await reconcile(ctx, key, job, backoffs);
     }),
   });
