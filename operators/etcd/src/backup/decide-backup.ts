@@ -56,9 +56,9 @@ export function hasEnded(phase: string | undefined): boolean {
 
 export function decideBackup(o: ObservedBackup): BackupDecision {
   const { backup, worker, nowMs } = o;
-  const status = ownStatus(backup);
-  if (hasEnded(status.phase)) return { do: "rest" };
-  const attempt = status.attempt ?? 1;
+  if (hasEnded(backup.status?.phase)) return { do: "rest" };
+  const attempt = backup.status?.attempt ?? 1;
+  const status = { ...ownStatus(backup), attempt, name: nameInStore(backup) };
   if (worker?.state === "done") return finished(backup, status, worker.manifest);
   const endMs = Date.parse(backup.metadata.creationTimestamp) + backup.spec.timeoutSeconds * 1_000;
   if (nowMs >= endMs) {
@@ -120,21 +120,20 @@ function beforeStart(
 
 function finished(
   backup: EtcdBackupObject,
-  status: BackupStatus,
+  status: BackupStatus & { readonly attempt: number; readonly name: string },
   manifest: Manifest | undefined,
 ): BackupDecision {
   const problem = manifestProblem(backup, manifest);
   if (!manifest || problem !== undefined)
     return failed(status, "NoReport", problem ?? "the report has no manifest");
   const { verified } = manifest;
-  const { attempt, name } = status;
   const { clusterId, etcdVersion, sha256, sizeBytes, takenAt } = manifest;
   return {
     do: "record",
     status: {
       phase: "Done",
-      ...(attempt === undefined ? {} : { attempt }),
-      name: name ?? nameInStore(backup),
+      attempt: status.attempt,
+      name: status.name,
       clusterId,
       etcdVersion,
       sha256,

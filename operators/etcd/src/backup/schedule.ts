@@ -94,7 +94,11 @@ async function prune(schedule: EtcdBackupScheduleObject, ctx: ScheduleContext): 
     });
     ctx.event("Normal", "BackupOutlived", `${name} is removed`);
   }
-  for (const [key, { status }] of backups) if (status?.phase === "Removed") await ctx.own.backups.delete(key);
+  for (const [key, { status }] of backups) {
+    // Ready: its own controller has cleaned up after itself.
+    const ready = status?.conditions?.some((each) => each.type === "Ready" && each.status === "True");
+    if (status?.phase === "Removed" && ready) await ctx.own.backups.delete(key);
+  }
 }
 
 function report(
