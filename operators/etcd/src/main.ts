@@ -1,5 +1,5 @@
 /** Runs the etcd operator. */
 import { operator } from "keelson";
-import { etcdCluster } from "./reconcile.ts";
+import { controllers } from "./controllers.ts";
 
-await operator({ name: "etcd-operator", controllers: [etcdCluster()] }).run();
+await operator({ name: "etcd-operator", controllers }).run();

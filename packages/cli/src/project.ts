@@ -53,7 +53,8 @@ export async function loadOperator(project: Project): Promise<OperatorParts> {
   if (!existsSync(path)) {
     throw new CliError("NoOperator", `${path} does not exist; export your resources and controllers there`);
   }
-  const exported = Object.values((await import(pathToFileURL(path).href)) as Record<string, unknown>);
+  // An export may be one of them or a list of them.
+  const exported = Object.values((await import(pathToFileURL(path).href)) as Record<string, unknown>).flat();
   const parts = { resources: exported.filter(isResource), controllers: exported.filter(isController) };
   if (parts.controllers.length === 0) {
     throw new CliError("NoOperator", `${path} exports no controller; export what controller() returned`);
