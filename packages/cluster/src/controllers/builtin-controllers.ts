@@ -11,6 +11,7 @@ import { cronJobController } from "./cronjob/cron-job-controller.ts";
 import { daemonSetController } from "./daemonset/daemon-set-controller.ts";
 import { deploymentController } from "./deployment/deployment-controller.ts";
 import { disruptionController } from "./disruption/disruption-controller.ts";
+import { staleDisruptionController } from "./disruption/stale-target-controller.ts";
 import { endpointsController } from "./endpoints/endpoints-controller.ts";
 import { endpointSliceMirroringController } from "./endpoints/mirroring-controller.ts";
 import { endpointSliceController } from "./endpoints/slice-controller.ts";
@@ -71,6 +72,7 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
     taintEvictionController(),
     podGarbageCollector(),
     disruptionController({ client }),
+    staleDisruptionController(),
     quotaController({ client }),
     ...volumeControllers(directory === undefined ? {} : { directory }),
     certificateApprover(),

@@ -2,8 +2,8 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type Client, connect, createClient } from "@keelson/client";
-import { type AnyKind, type ObjectOf, type ObjectRef, objectKey } from "@keelson/core";
+import { type Client, connect, createClient, systemClock, systemWorld } from "@keelson/client";
+import { type AnyKind, type Clock, type ObjectOf, type ObjectRef, objectKey } from "@keelson/core";
 import { Event } from "@keelson/core/kinds";
 import { locateKubernetes } from "@keelson/reference/locate";
 import { silentLogger } from "@keelson/runtime";
@@ -22,7 +22,7 @@ export function onEveryControlPlane(
   subject: string,
   suite: (start: () => Promise<ControlPlane>, plane: "embedded" | "real") => void,
 ): void {
-  describe(`${subject} on the embedded control plane`, () => suite(embedded, "embedded"));
+  describe(`${subject} on the embedded control plane`, () => suite(() => embedded(), "embedded"));
   const found = locateKubernetes();
   const missing = "missing" in found ? found.missing : undefined;
   const hasControllers = !("missing" in found) && found.controllerManager !== undefined;
@@ -32,7 +32,8 @@ export function onEveryControlPlane(
   });
 }
 
-async function embedded(): Promise<ControlPlane> {
+/** The embedded control plane alone; `clock` is what its controllers go by, the system's unless given. */
+export async function embedded(clock: Clock = systemClock): Promise<ControlPlane> {
   await using stack = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), "keelson-controllers-"));
   stack.defer(() => rm(directory, { recursive: true, force: true }));
@@ -40,7 +41,10 @@ async function embedded(): Promise<ControlPlane> {
   const server = stack.use(await startApiServer({ port: 0, kubeconfig: join(directory, "kubeconfig") }));
   const client = createClient({ http: server.api.http });
   const { authority } = server;
-  stack.use(await startControllers({ client, authority, volumesDirectory: volumes, log: silentLogger }));
+  const world = { ...systemWorld, clock };
+  stack.use(
+    await startControllers({ client, authority, volumesDirectory: volumes, world, log: silentLogger }),
+  );
   const moved = stack.move();
   return { client, volumes, [Symbol.asyncDispose]: () => moved.disposeAsync() };
 }

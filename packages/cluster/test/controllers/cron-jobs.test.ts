@@ -1,9 +1,9 @@
 /** Cron jobs: what they start, what they remember and what they clear away. */
-import type { Client } from "@keelson/client";
-import type { InputOf } from "@keelson/core";
+import { type Client, systemClock } from "@keelson/client";
+import type { Clock, InputOf } from "@keelson/core";
 import { CronJob, Job, Pod } from "@keelson/core/kinds";
-import { afterAll, beforeAll, expect, it } from "vitest";
-import { type ControlPlane, onEveryControlPlane, until, untilEvent } from "./control-planes.ts";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { type ControlPlane, embedded, onEveryControlPlane, until, untilEvent } from "./control-planes.ts";
 
 const namespace = "default";
 
@@ -143,5 +143,41 @@ onEveryControlPlane("cron jobs", (start) => {
     expect(await untilEvent(client, made, "MissingJob")).toBe(
       `Active job went missing: ${job.metadata.name}`,
     );
+  });
+});
+
+/** A minute passes in a second. */
+function hastyClock(): Clock {
+  const startMs = Date.now();
+  return {
+    now: () => startMs + (Date.now() - startMs) * 60,
+    monotonic: () => systemClock.monotonic() * 60,
+    timer: (delayMs, run) => systemClock.timer(delayMs / 60, run),
+  };
+}
+
+describe("a cron job whose job still runs when the next is due", () => {
+  it("replaces it, or lets it be, as its policy says", async () => {
+    await using plane = await embedded(hastyClock());
+    const { client } = plane;
+    const replacing = cronJobOf("replacing", { schedule: "* * * * *", concurrencyPolicy: "Replace" });
+    const forbidding = cronJobOf("forbidding", { schedule: "* * * * *", concurrencyPolicy: "Forbid" });
+    const replaced = await client.kind(CronJob).create(replacing);
+    const forbidden = await client.kind(CronJob).create(forbidding);
+    const activeOf = async (name: string, accept: (job: string | undefined) => boolean) => {
+      const found = await until(client, CronJob, { name, namespace }, (each) => {
+        const active = each?.status?.active ?? [];
+        return active.length > 0 && accept(active[0]?.name);
+      });
+      return found.status?.active?.map((each) => each.name) ?? [];
+    };
+    const [first] = await activeOf("replacing", () => true);
+    const later = await activeOf("replacing", (job) => job !== first);
+    expect(later).toHaveLength(1);
+    expect(await untilEvent(client, replaced, "SuccessfulDelete")).toBe(`Deleted job ${first}`);
+    expect(await untilEvent(client, forbidden, "JobAlreadyActive")).toBe(
+      "Not starting job because prior execution is running and concurrency policy is Forbid",
+    );
+    expect((await client.kind(Job).list({ namespace, labels: "from=forbidding" })).items).toHaveLength(1);
   });
 });

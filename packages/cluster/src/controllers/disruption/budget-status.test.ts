@@ -51,6 +51,14 @@ describe("a disruption budget", () => {
     });
   });
 
+  it("allows nothing where nobody says how many pods there should be", () => {
+    const shared = budget({ maxUnavailable: 1 });
+    const lone = [pod("a")];
+    const disrupted = disruptedPods(shared, lone, nowMs);
+    const status = budgetStatus(shared, { pods: lone, disrupted, ...expectedOf(shared, 0) }, nowMs);
+    expect(status).toMatchObject({ currentHealthy: 1, expectedPods: 0, disruptionsAllowed: 0 });
+  });
+
   it("counts a pod that was promised to an eviction as gone, until the promise runs out", () => {
     const promised = budget({ minAvailable: 1 }, { disruptedPods: { a: "2026-01-01T11:59:00Z" } });
     expect(statusOf(promised, [pod("a"), pod("b")])).toMatchObject({ currentHealthy: 1 });
