@@ -26,6 +26,8 @@ const channel = new Channel(process, {
 
 // The starter is gone: so are we, and with us everything inside.
 process.on("disconnect", () => process.exit(0));
+// Our end would be every pod's end: a stray error of one connection is not worth that.
+process.on("uncaughtException", (error) => log(`unexpected: ${error.stack ?? String(error)}`));
 process.on("unhandledRejection", (error) =>
   log(`unexpected: ${error instanceof Error ? error.stack : String(error)}`),
 );

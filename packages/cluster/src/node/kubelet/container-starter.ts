@@ -29,6 +29,8 @@ export interface StartInput {
   readonly sandbox: PodSandbox;
   readonly volumes: PodVolumes;
   readonly container: Container;
+  /** It is meant to end by itself. */
+  readonly oneShot: boolean;
   readonly image: ResolvedImage;
   /** Counted from 0; names the log file. */
   readonly attempt: number;
@@ -103,6 +105,7 @@ export async function startPodContainer(input: StartInput): Promise<StartedConta
       tty: container.tty,
       stdin: container.stdin,
       limits: limitsOf(container),
+      oneShot: input.oneShot,
       onOutput: (stream, chunk) => {
         log.write(stream, chunk);
         input.onOutput?.(stream, chunk);

@@ -54,7 +54,8 @@ export class Kubelet {
     const { api, clock, random, name, log } = options;
     this.name = name;
     this.#options = options;
-    mkdirSync(options.dataDirectory, { recursive: true });
+    // Secrets of pods lie below it.
+    mkdirSync(options.dataDirectory, { recursive: true, mode: 0o700 });
     this.recorder = new ApiEventRecorder({ api, clock, random, host: name });
     const maxPods = options.maxPods ?? 110;
     this.registration = new NodeRegistration({

@@ -7,7 +7,7 @@ import type { ResolvedImage } from "../../images/index.ts";
 import { NodeError } from "../errors.ts";
 import type { PodSandbox } from "../runtime/container-runtime.ts";
 import type { StoredPod } from "./api.ts";
-import { type ContainerRecord, recordsFor } from "./container-record.ts";
+import { type ContainerRecord, recordsFor, shouldRestart } from "./container-record.ts";
 import { type StartedContainer, startPodContainer } from "./container-starter.ts";
 import { stopContainer } from "./container-stopper.ts";
 import { Deadline } from "./deadline.ts";
@@ -214,6 +214,7 @@ export class PodContainers {
       ...{ services, sandbox, volumes, image, directory, container: record.spec },
       pod: this.#context.pod(),
       attempt: record.attempts,
+      oneShot: !shouldRestart(record, this.#context.pod().spec, 0),
       id: `${record.name}-${record.attempts}`,
       onOutput: (stream, chunk) => {
         for (const listener of listeners) listener(stream, chunk);

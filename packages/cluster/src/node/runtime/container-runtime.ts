@@ -8,7 +8,7 @@ export interface PodSandboxSpec {
   /** Unique among the living and the dead; safe as a file name. */
   readonly id: string;
   readonly hostname: string;
-  /** IPv4; ignored with `hostNetwork`. */
+  /** IPv4; with `hostNetwork`, the node's own. */
   readonly address: string;
   /** Shares the node's network namespace instead of having its own. */
   readonly hostNetwork?: boolean;
@@ -64,6 +64,8 @@ export interface ContainerSpec {
   /** Keeps standard input open for `attach`. */
   readonly stdin?: boolean;
   readonly limits?: ContainerLimits;
+  /** Expected to end by itself, as an init container or a job's; only a simulation needs to be told. */
+  readonly oneShot?: boolean;
   /** Receives standard output and error, chunk by chunk. */
   onOutput(stream: "stdout" | "stderr", chunk: Buffer): void;
 }

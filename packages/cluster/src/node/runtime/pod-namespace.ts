@@ -49,21 +49,22 @@ export async function createPodNamespace(
 ): Promise<void> {
   const files = namespaceFiles(directory, spec.hostNetwork);
   const ip = quote(tools.ip);
+  // Shell builtins wherever they do: every process started here is paid for by every pod.
   const inside = [
-    `hostname ${quote(spec.hostname)}`,
-    ...(spec.hostNetwork
-      ? []
-      : ["echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start", `${ip} link set lo up`]),
+    `echo ${quote(spec.hostname)} > /proc/sys/kernel/hostname`,
+    ...(spec.hostNetwork ? [] : ["echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start"]),
   ].join("; ");
   const flags = files.map(({ kind, path }) => `--${kind}=${quote(path)}`).join(" ");
+  const network = quote(join(directory, "net"));
   const cable = [
-    `${ip} link add ${spec.link} type veth peer name eth0 netns ${quote(join(directory, "net"))}`,
     `${ip} -batch - <<'END'`,
+    `link add ${spec.link} type veth peer name eth0 netns ${join(directory, "net")}`,
     `addr add ${spec.gateway}/32 dev ${spec.link}`,
     `link set ${spec.link} up`,
     `route add ${spec.address}/32 dev ${spec.link} src ${spec.gateway}`,
     "END",
-    `${quote(tools.nsenter)} --net=${quote(join(directory, "net"))} ${ip} -batch - <<'END'`,
+    `${quote(tools.nsenter)} --net=${network} ${ip} -batch - <<'END'`,
+    "link set lo up",
     `addr add ${spec.address}/32 dev eth0`,
     "link set eth0 up",
     `route add ${spec.gateway} dev eth0`,
@@ -75,7 +76,6 @@ export async function createPodNamespace(
       `: > ${files.map(({ path }) => quote(path)).join("; : > ")}`,
       `${quote(tools.unshare)} ${flags} sh -ec ${quote(inside)}`,
       ...(spec.hostNetwork ? [] : cable),
-      `mkdir ${quote(join(directory, "shm"))}`,
       `mount -t tmpfs -o size=64m,mode=1777 shm ${quote(join(directory, "shm"))}`,
     ],
     { code: "SandboxFailed", doing: `create the sandbox of pod ${spec.id}` },

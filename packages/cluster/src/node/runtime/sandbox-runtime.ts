@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { runCommand } from "../../images/command.ts";
 import { resolveInside } from "../../images/root-path.ts";
 import { NodeError } from "../errors.ts";
 import type { IdMode } from "../namespace/id-map.ts";
@@ -69,7 +70,7 @@ export class SandboxRuntime implements ContainerRuntime {
   static async start(options: SandboxRuntimeOptions): Promise<SandboxRuntime> {
     const { directory, tools } = options;
     await rm(directory, { recursive: true, force: true });
-    await mkdir(join(directory, "pods"), { recursive: true, mode: 0o711 });
+    await mkdir(join(directory, "pods"), { recursive: true, mode: 0o700 });
     const [switcher] = await Promise.all([
       prepareUserSwitcher(tools.setpriv, join(directory, "tools")),
       prepareNodeNetwork(tools, options.gateway),
@@ -97,7 +98,8 @@ export class SandboxRuntime implements ContainerRuntime {
     const link = `kl${(this.#links++).toString(36)}`;
     const hostNetwork = spec.hostNetwork ?? false;
     await mkdir(join(directory, "containers"), { recursive: true });
-    const address = hostNetwork ? this.#options.gateway : spec.address;
+    await mkdir(join(directory, "shm"));
+    const { address } = spec;
     const { tools, gateway } = this.#options;
     try {
       await createPodNamespace(tools, { ...spec, address, gateway, link, hostNetwork }, directory);
@@ -225,13 +227,11 @@ class RealPodSandbox implements PodSandbox {
     if (!existsSync(spec.rootfs)) {
       throw new NodeError("ContainerCannotRun", `the image's root file system ${spec.rootfs} is gone`);
     }
-    await runScript(
-      [
-        `mkdir -p ${[upper, work, root].map(quote).join(" ")}`,
-        `mount -t overlay overlay -o ${quote(options)} ${quote(root)}`,
-      ],
-      { code: "ContainerCannotRun", doing: `mount the root of container ${spec.id}` },
-    );
+    for (const path of [upper, work, root]) await mkdir(path, { recursive: true });
+    const mounted = await runCommand("mount", ["-t", "overlay", "overlay", "-o", options, root]);
+    if (mounted.code === 0) return;
+    const said = mounted.stderr.trim();
+    throw new NodeError("ContainerCannotRun", `cannot mount the root of container ${spec.id}: ${said}`);
   }
 }
 

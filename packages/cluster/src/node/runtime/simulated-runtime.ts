@@ -12,7 +12,7 @@ import type {
 } from "./container-runtime.ts";
 
 export interface SimulationOptions {
-  /** Decides how a container behaves; one that runs until it is told to stop unless told. */
+  /** Decides how a container behaves. Unless told, one-shots end well at once and others run until stopped. */
   readonly behave?: (spec: ContainerSpec) => "run" | { readonly exitCode: number };
 }
 
@@ -21,7 +21,7 @@ export class SimulatedRuntime implements ContainerRuntime {
   readonly #behave: NonNullable<SimulationOptions["behave"]>;
 
   constructor(options: SimulationOptions = {}) {
-    this.#behave = options.behave ?? (() => "run");
+    this.#behave = options.behave ?? (({ oneShot }) => (oneShot ? { exitCode: 0 } : "run"));
   }
 
   createPodSandbox(spec: PodSandboxSpec): Promise<PodSandbox> {
