@@ -28,6 +28,7 @@ export {
   type Reconcile,
 } from "./controller.ts";
 export {
+  type AllRead,
   all,
   allow,
   allowSubresource,
@@ -39,9 +40,11 @@ export {
   own,
   type Read,
   type Reads,
+  type RefRead,
   ref,
   retired,
   type Selection,
+  type SelectRead,
   select,
   type Verb,
   type Writes,
