@@ -1,7 +1,8 @@
-/** What the operator touches: its children, the nodes they run on, and nothing else. */
-import { all, type Context, many } from "keelson";
+/** What the operator touches: its children, the nodes they run on, the backup they begin from, and nothing else. */
+import { all, type Context, many, ref } from "keelson";
 import { Node, PersistentVolumeClaim, Pod, PodDisruptionBudget, Service } from "keelson/kinds";
-import type { EtcdCluster } from "./api/cluster.ts";
+import { EtcdBackup } from "./api/backup.ts";
+import type { EtcdCluster, EtcdClusterObject } from "./api/cluster.ts";
 
 export const owns = {
   /** Names every member, ready or not. */
@@ -13,6 +14,13 @@ export const owns = {
   pods: many(Pod),
 };
 
-export const reads = { nodes: all(Node) };
+export const reads = {
+  nodes: all(Node),
+  restoreFrom: ref(EtcdBackup, ({ spec, metadata }: EtcdClusterObject) =>
+    spec.restoreFrom?.backup === undefined
+      ? undefined
+      : { name: spec.restoreFrom.backup, namespace: metadata.namespace ?? "default" },
+  ),
+};
 
 export type EtcdContext = Context<typeof EtcdCluster, typeof owns, typeof reads, []>;

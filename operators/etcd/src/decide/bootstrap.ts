@@ -80,9 +80,14 @@ function seedStep(o: Observed, seed: ObservedMember, template: ReturnType<typeof
     return step({ do: "deleteClaim", member: name }, `${name} needs another storage class`);
   if (!claim) return step({ do: "createClaim", member: name }, `${name} gets its volume`);
   if (claim.deleting) return step({ do: "wait" }, `the volume of ${name} is being deleted`);
+  const { restore } = o;
+  if (restore?.state === "waiting") return step({ do: "wait" }, restore.message);
+  if (restore?.state === "refused")
+    return { do: "refuse", reason: reasons.specRefused, message: restore.message };
+  const plan = { member: name, template, start: { mode: "seed" }, role: "learner" } as const;
   return step(
-    { do: "createPods", pods: [{ member: name, template, start: { mode: "seed" }, role: "learner" }] },
-    `the first member ${name} starts`,
+    { do: "createPods", pods: [restore ? { ...plan, restore: restore.source } : plan] },
+    `the first member ${name} starts${restore ? ` from ${restore.source.name}` : ""}`,
   );
 }
 

@@ -2,6 +2,7 @@
 
 import type { Status, Template } from "../api/cluster.ts";
 import type { Reason } from "../api/conditions.ts";
+import type { RestoreSource } from "../backup/restore.ts";
 import type { Alarm, MemberId } from "../engine/etcd.ts";
 import type { Observed } from "../observe/observed.ts";
 import type { StartMode } from "../resources/flags.ts";
@@ -44,6 +45,8 @@ export interface PodPlan {
   readonly template: Template;
   readonly start: StartMode;
   readonly role: "voter" | "learner";
+  /** Fills the volume from a backup before etcd starts. */
+  readonly restore?: RestoreSource;
 }
 
 export type Decision = Action & { readonly reason: Reason; readonly message: string };

@@ -2,6 +2,8 @@
 import type { EtcdClusterObject, Member, Status } from "../api/cluster.ts";
 import { conditions } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
+import { operatorImage } from "../backup/agent-image.ts";
+import { restorePlan } from "../backup/restore.ts";
 import type { EtcdContext } from "../declaration.ts";
 import { clientPort, clusterName, memberName } from "../resources/names.ts";
 import { type Answers, ask, type Dial } from "./ask.ts";
@@ -75,6 +77,8 @@ export async function observe(object: EtcdClusterObject, ctx: EtcdContext, dial:
     alarms: answers.alarms,
     clusterVersion: answers.clusterVersion,
     unavailableSinceMs: unavailableSince(object),
+    restore:
+      clusterId === undefined ? restorePlan(object.spec, ctx.read.restoreFrom, operatorImage()) : undefined,
     approved: object.metadata.annotations?.[annotations.approveRecovery],
     defragmentationDue: defragmentationDue(object, ctx),
   };

@@ -1,5 +1,6 @@
 /** What one pass sees, as plain data: objects from the cache, and what each member said when it was asked directly. */
 import type { Member, Spec, Status } from "../api/cluster.ts";
+import type { RestorePlan } from "../backup/restore.ts";
 import type { Alarm, EtcdMember, MemberList, MemberStatus } from "../engine/etcd.ts";
 import type { ClusterName } from "../resources/names.ts";
 
@@ -73,6 +74,8 @@ export interface Observed {
   readonly clusterVersion: string | undefined;
   /** Since when there has been no quorum, as far as the status remembers. */
   readonly unavailableSinceMs: number | undefined;
+  /** What the cluster begins from, while it has not begun; undefined when it begins empty. */
+  readonly restore: RestorePlan | undefined;
   /** The survivor that a person has approved to recover from. */
   readonly approved: string | undefined;
   /** The time at which a defragmentation came due, if one is. */

@@ -3,6 +3,7 @@ import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { Recipe, Spec, Template } from "../api/cluster.ts";
 import { annotations, labels } from "../api/names.ts";
+import { type RestoreSource, restoreContainers } from "../backup/restore.ts";
 import { hasHealthEndpoints } from "../engine/version.ts";
 import { dataVolumePath, etcdCommand, type StartMode, type StartSettings, startSettings } from "./flags.ts";
 import { type ClusterName, clientPort, metricsPort, peerPort, selectorLabels } from "./names.ts";
@@ -20,12 +21,17 @@ export interface PodOptions {
   readonly start: StartMode;
   /** `voter` is in the client service and the disruption budget. */
   readonly role: "voter" | "learner";
+  /** Fills the volume from a backup before etcd starts. */
+  readonly restore?: RestoreSource;
 }
 
 export function podFor(options: PodOptions): Desired<typeof Pod> {
-  const { cluster, member, template, start, role } = options;
+  const { cluster, member, template, start, role, restore } = options;
   const { recipe } = template;
   const pod = podPart(recipe);
+  const { version } = recipe;
+  const restoring =
+    restore && restoreContainers(cluster, member, { source: restore, version, image: imageOf(recipe) });
   return {
     metadata: {
       name: member,
@@ -52,8 +58,12 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
         seccompProfile: { type: "RuntimeDefault" },
       },
       ...scheduling(cluster, recipe),
+      ...(restoring && { initContainers: restoring.initContainers }),
       containers: [container(cluster, member, recipe)],
-      volumes: [{ name: "data", persistentVolumeClaim: { claimName: member } }],
+      volumes: [
+        { name: "data", persistentVolumeClaim: { claimName: member } },
+        ...(restoring?.volumes ?? []),
+      ],
     },
   };
 }
@@ -67,11 +77,15 @@ export function startAnnotations(settings: StartSettings): Record<string, string
   };
 }
 
+function imageOf({ image, version }: Recipe): string {
+  return `${image}:v${version}`;
+}
+
 function container(cluster: ClusterName, member: string, recipe: Recipe): Container {
   const { resources } = recipe;
   return {
     name: "etcd",
-    image: `${recipe.image}:v${recipe.version}`,
+    image: imageOf(recipe),
     command: etcdCommand(cluster, member, recipe),
     env: [
       fromAnnotation("ETCD_INITIAL_CLUSTER", annotations.initialCluster),
