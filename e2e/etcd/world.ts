@@ -9,7 +9,13 @@ import { fileURLToPath } from "node:url";
 import { type Client, connect } from "@keelson/client";
 import { clusterDown, clusterUp } from "@keelson/cluster";
 import { type Fault, type NodeHost, startNodes } from "@keelson/cluster/node";
-import { EtcdCluster, type EtcdClusterObject, etcdCluster } from "@keelson/etcd-operator";
+import {
+  EtcdBackup,
+  EtcdBackupSchedule,
+  EtcdCluster,
+  type EtcdClusterObject,
+  etcdCluster,
+} from "@keelson/etcd-operator";
 import {
   type Connector,
   forwardConnector,
@@ -94,10 +100,10 @@ export class World implements AsyncDisposable {
 
   async #install(): Promise<void> {
     const crds = this.client.kind(CustomResourceDefinition);
-    await crds.create(EtcdCluster.crd() as never);
-    await eventually("the custom resource is served", 20_000, async () => {
+    for (const each of [EtcdCluster, EtcdBackup, EtcdBackupSchedule]) await crds.create(each.crd() as never);
+    await eventually("the custom resources are served", 20_000, async () => {
       const { items } = await crds.list();
-      return items.some(({ status }) =>
+      return items.every(({ status }) =>
         status?.conditions?.some(({ type, status: is }) => type === "Established" && is === "True"),
       );
     });
