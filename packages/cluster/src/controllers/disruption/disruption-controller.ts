@@ -95,6 +95,7 @@ async function reconcile(ctx: Context, client: Client, budget: BudgetObject): Pr
     .list(budget.metadata.namespace)
     .filter((pod) => matchesLabels(selector, pod.metadata.labels));
   if (pods.length === 0) ctx.event(budget, "Normal", "NoPods", "No matching pods found");
+  tellAmbiguous(ctx);
   const count = needsScale(budget) ? await countWanted(ctx, client, budget, pods) : pods.length;
   const nowMs = clock.now();
   const disrupted = disruptedPods(budget, pods, nowMs);
@@ -111,6 +112,23 @@ async function reconcile(ctx: Context, client: Client, budget: BudgetObject): Pr
       .update({ ...budget, status });
   }
   if (disrupted.recheckMs !== undefined) ctx.recheck(disrupted.recheckMs + 1);
+}
+
+/** Eviction refuses pods of several budgets: that is told on those that changed. */
+function tellAmbiguous(ctx: Context): void {
+  for (const { kind, key } of ctx.causes) {
+    const pod = kind === "Pod" && key !== undefined ? ctx.caches.pods.get(key) : undefined;
+    if (!pod) continue;
+    const { name, namespace, labels } = pod.metadata;
+    const [chosen, ...others] = ctx.caches.budgets
+      .list(namespace)
+      .filter(({ spec }) => matchesLabels(labelSelectorFrom(spec.selector), labels));
+    if (!chosen || others.length === 0) continue;
+    const message =
+      `Pod "${namespace}"/"${name}" matches multiple PodDisruptionBudgets.  ` +
+      `Chose "${chosen.metadata.name}" arbitrarily.`;
+    ctx.event(pod, "Warning", "MultiplePodDisruptionBudgets", message);
+  }
 }
 
 async function countWanted(

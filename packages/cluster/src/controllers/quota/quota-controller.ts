@@ -1,6 +1,6 @@
 /** Counts what a namespace uses of its quotas. The API server adds what it admits; what goes is found here. */
 import { type Client, isNotFound } from "@keelson/client";
-import { type AnyKind, objectKey, type Stored } from "@keelson/core";
+import { type AnyKind, deepEqual, objectKey, type Stored } from "@keelson/core";
 import {
   ConfigMap,
   CronJob,
@@ -30,6 +30,7 @@ import {
 } from "@keelson/runtime";
 import { cacheNamed, controllerManager, yieldingToOthers } from "../acting.ts";
 import { discoverAll } from "../everything/discovery.ts";
+import { isPodFinished, type PodObject } from "../pods/pod-state.ts";
 import {
   type Countable,
   type Counted,
@@ -59,14 +60,20 @@ const whole: readonly AnyKind[] = [
 const listMs = 10_000;
 const resyncMs = 300_000;
 
+/** Of some kinds more than the number counts, and that may become less. */
+function mayUseLess(kind: AnyKind, object: Stored): boolean {
+  if (kind === Pod)
+    return isPodFinished(object as PodObject) || object.metadata.deletionTimestamp !== undefined;
+  return kind === Service || kind === PersistentVolumeClaim;
+}
+
 function quotasOf(kind: AnyKind) {
   return function* (
     { type, object }: Change<Stored>,
     caches: Readonly<Record<string, CacheReader<never>>>,
   ): Iterable<string> {
-    // Only of these does more than the number count.
-    const isMeasured = kind === Pod || kind === Service || kind === PersistentVolumeClaim;
-    if (type === "modified" && !isMeasured) return;
+    // What comes was counted when it was admitted, before we could see it: counting again now would lose it.
+    if (type === "added" || (type === "modified" && !mayUseLess(kind, object))) return;
     for (const quota of cacheNamed<QuotaObject>(caches, "quotas").list(object.metadata.namespace)) {
       if (counts(quota, kind)) yield objectKey(quota);
     }
@@ -76,7 +83,10 @@ function quotasOf(kind: AnyKind) {
 const watches: { readonly quotas: RawWatch<typeof ResourceQuota> } & Record<string, RawWatch> = {
   quotas: watch(ResourceQuota, {
     keys: function* (change, caches) {
-      yield objectKey(change.object);
+      const { spec, status } = change.object;
+      // Status is written by who admits, ahead of what we see: only what is asked for is news.
+      if (change.type === "added" || !deepEqual(spec.hard ?? {}, status?.hard ?? {}))
+        yield objectKey(change.object);
       yield* quotasOf(ResourceQuota)(change, caches);
     },
   }),

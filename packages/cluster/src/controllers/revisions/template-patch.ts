@@ -1,19 +1,14 @@
 /** What a controller revision holds: a patch that brings a template back. */
-import {
-  canonicalJson,
-  compareBytes,
-  deepCopy,
-  type JsonObject,
-  type JsonValue,
-  type ObjectOf,
-} from "@keelson/core";
+import { canonicalJson, compareBytes, type JsonObject, type JsonValue, type ObjectOf } from "@keelson/core";
 import type { ControllerRevision, PodTemplateSpec } from "@keelson/core/kinds";
 import { fnv1, safeEncode } from "../pods/template-hash.ts";
 
 export type RevisionObject = ObjectOf<typeof ControllerRevision>;
 
+/** With its keys in order: the server compares bytes, and may have put them in order itself. */
 export function templatePatch(template: PodTemplateSpec): JsonObject {
-  return { spec: { template: { ...(deepCopy(template) as JsonObject), $patch: "replace" } } };
+  const patch = { spec: { template: { ...(template as JsonObject), $patch: "replace" } } };
+  return JSON.parse(canonicalJson(patch)) as JsonObject;
 }
 
 export function patchedTemplate({ data }: Pick<RevisionObject, "data">): PodTemplateSpec {
