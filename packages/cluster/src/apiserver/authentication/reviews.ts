@@ -16,7 +16,7 @@ export function tokenReviews(context: HookContext, tokens: ServiceAccountTokens)
           audiences: [...verified.audiences],
         };
       const user = await context.authenticate({ headers: { authorization: `Bearer ${token}` } });
-      if (!user) return { user: {}, error: "[invalid bearer token]" };
+      if (!user) return { user: {}, error: "invalid bearer token" };
       return {
         authenticated: true,
         user: userJson(withAuthenticated(user)),

@@ -31,22 +31,26 @@ export function accessReviews(authorizer: Authorizer): Record<string, VirtualRes
     [`${group}/subjectaccessreviews`]: {
       create(object) {
         const spec = specOf(object);
-        refuse(object, [...validateSubject(spec), ...validateEmptyMetadata(object, "must be empty")]);
+        refuse([...validateSubject(spec), ...validateEmptyMetadata(object, "must be empty")]);
         return answer(object, subjectOf(spec));
       },
     },
     [`${group}/selfsubjectaccessreviews`]: {
       create(object, { user }) {
-        refuse(object, [...validateSpec(specOf(object)), ...validateEmptyMetadata(object, "must be empty")]);
+        refuse([...validateSpec(specOf(object)), ...validateEmptyMetadata(object, "must be empty")]);
         return answer(object, user);
       },
     },
     [`${group}/localsubjectaccessreviews`]: {
       create(object, { namespace }) {
         const spec = specOf(object);
-        refuse(object, validateLocal(object, spec));
-        if (object.metadata.namespace !== namespace)
-          throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
+        const { namespace: own } = object.metadata;
+        if (own && own !== namespace)
+          throw badRequest(
+            "the namespace of the provided object does not match the namespace sent on the request",
+          );
+        object.metadata.namespace = namespace;
+        refuse(validateLocal(object, spec));
         return answer(object, subjectOf(spec));
       },
     },
@@ -111,8 +115,8 @@ function attributesFrom(
   };
 }
 
-function refuse(object: ApiObject, errors: FieldError[]): void {
-  if (errors.length > 0) throw invalid({ group, kind: String(object.kind ?? "") }, "", errors);
+function refuse(errors: FieldError[]): void {
+  if (errors.length > 0) throw invalid({ group, kind: "" }, "", errors);
 }
 
 function validateSpec(spec: ReviewSpec): FieldError[] {

@@ -15,7 +15,8 @@ export function defaultJob(job: Job): void {
   spec.backoffLimit ??= spec.backoffLimitPerIndex === undefined ? 6 : maxInt32;
   const labels = spec.template?.metadata?.labels;
   const meta = job.metadata;
-  if (labels && meta && Object.keys(meta.labels ?? {}).length === 0) meta.labels = { ...labels };
+  // Shared on purpose: labels that the template gets later are the job's as well.
+  if (labels && meta && Object.keys(meta.labels ?? {}).length === 0) meta.labels = labels;
   spec.completionMode ??= "NonIndexed";
   spec.suspend ??= false;
   spec.podReplacementPolicy ??= spec.podFailurePolicy ? "Failed" : "TerminatingOrFailed";

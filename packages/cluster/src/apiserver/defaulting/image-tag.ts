@@ -9,11 +9,17 @@ const reference = new RegExp(
 );
 const identifier = /^[a-f0-9]{64}$/;
 
+const longest = 255;
+
+function repositoryOf(image: string): string {
+  return image.replace(/@.*$/, "").replace(/:[^/:]*$/, "");
+}
+
 /** Empty for a name that cannot be read, and for one that names a digest alone. */
 function tagOf(image: string): string {
   if (identifier.test(image)) return "";
   const match = reference.exec(image);
-  if (!match) return "";
+  if (!match || repositoryOf(image).length > longest) return "";
   return match[1] ?? (match[2] ? "" : "latest");
 }
 

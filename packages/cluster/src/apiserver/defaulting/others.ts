@@ -106,7 +106,13 @@ export function defaultAutoscaler(autoscaler: HorizontalPodAutoscaler, version: 
   const spec = autoscaler.spec;
   if (!spec) return;
   spec.minReplicas ??= 1;
-  if (version === "v1") return;
+  if (version === "v1") {
+    const older = spec as { targetCPUUtilizationPercentage?: number };
+    const { annotations } = autoscaler.metadata ?? {};
+    if (annotations?.["autoscaling.alpha.kubernetes.io/metrics"] === undefined)
+      older.targetCPUUtilizationPercentage ??= 80;
+    return;
+  }
   if (!spec.metrics?.length)
     spec.metrics = [
       {

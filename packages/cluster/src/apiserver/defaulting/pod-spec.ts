@@ -3,6 +3,7 @@ import { Quantity } from "@keelson/core";
 import type {
   Container,
   ContainerPort,
+  DownwardAPIVolumeFile,
   EnvVar,
   EphemeralContainer,
   HTTPGetAction,
@@ -52,6 +53,7 @@ export function defaultPodSpec(spec: PodSpec): void {
   spec.restartPolicy ??= "Always";
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= 30;
+  if (spec.terminationGracePeriodSeconds < 0) spec.terminationGracePeriodSeconds = 1;
   spec.schedulerName ??= "default-scheduler";
   for (const volume of spec.volumes ?? []) defaultVolume(volume);
   for (const container of spec.initContainers ?? []) defaultContainer(container);
@@ -70,6 +72,7 @@ function defaultContainer(container: Container | EphemeralContainer): void {
     const source = variable.valueFrom;
     if (!source) continue;
     defaultFieldRef(source.fieldRef);
+    if (source.resourceFieldRef) source.resourceFieldRef.divisor ??= "0";
     if (source.fileKeyRef) source.fileKeyRef.optional ??= false;
   }
   roundResources(container.resources);
@@ -125,7 +128,7 @@ function defaultVolume(volume: Volume): void {
   }
   if (volume.downwardAPI) {
     volume.downwardAPI.defaultMode ??= defaultMode;
-    for (const item of volume.downwardAPI.items ?? []) defaultFieldRef(item.fieldRef);
+    for (const item of volume.downwardAPI.items ?? []) defaultFile(item);
   }
   if (volume.azureDisk) {
     volume.azureDisk.cachingMode ??= "ReadWrite";
@@ -142,10 +145,15 @@ function defaultVolume(volume: Volume): void {
   if (claim) defaultClaimSpec(claim);
 }
 
+function defaultFile(file: DownwardAPIVolumeFile): void {
+  defaultFieldRef(file.fieldRef);
+  if (file.resourceFieldRef) file.resourceFieldRef.divisor ??= "0";
+}
+
 function defaultProjected(projected: ProjectedVolumeSource): void {
   projected.defaultMode ??= defaultMode;
   for (const source of projected.sources ?? []) {
-    for (const item of source.downwardAPI?.items ?? []) defaultFieldRef(item.fieldRef);
+    for (const item of source.downwardAPI?.items ?? []) defaultFile(item);
     if (source.serviceAccountToken) source.serviceAccountToken.expirationSeconds ??= 3600;
   }
 }

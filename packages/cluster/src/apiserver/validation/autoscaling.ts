@@ -11,7 +11,7 @@ import type {
 import type { Strategy } from "../hooks.ts";
 import { checkContainerResource } from "./core/resources.ts";
 import type { Errors } from "./errors.ts";
-import { notNegative, positive } from "./formats.ts";
+import { notNegative } from "./formats.ts";
 import { checkSegment } from "./references.ts";
 import { checking, checkingUpdate, checkNotNegative } from "./strategies.ts";
 
@@ -191,7 +191,7 @@ function checkTarget(path: string, target: MetricTarget | undefined, errors: Err
     if (amount !== undefined && Quantity.from(amount).sign() <= 0)
       errors.invalid(`${path}.${field}`, String(amount), "must be positive");
   if (averageUtilization !== undefined && averageUtilization < 1)
-    errors.invalid(`${path}.averageUtilization`, averageUtilization, positive);
+    errors.invalid(`${path}.averageUtilization`, averageUtilization, "must be greater than 0");
 }
 
 type EitherSpec = HorizontalPodAutoscalerSpec & { targetCPUUtilizationPercentage?: number };

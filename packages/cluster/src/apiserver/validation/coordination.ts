@@ -3,7 +3,7 @@ import { validateQualifiedName } from "@keelson/core";
 import type { Lease } from "@keelson/core/kinds";
 import type { Strategy } from "../hooks.ts";
 import type { Errors } from "./errors.ts";
-import { notNegative, positive } from "./formats.ts";
+import { notNegative } from "./formats.ts";
 import { checkedAlike } from "./strategies.ts";
 
 const strategies = ["OldestEmulationVersion"];
@@ -29,7 +29,7 @@ export const leases: Strategy = {
   ...checkedAlike<Lease>(({ spec = {} }, errors) => {
     const { leaseDurationSeconds, leaseTransitions, strategy, preferredHolder } = spec;
     if (leaseDurationSeconds !== undefined && leaseDurationSeconds <= 0)
-      errors.invalid("spec.leaseDurationSeconds", leaseDurationSeconds, positive);
+      errors.invalid("spec.leaseDurationSeconds", leaseDurationSeconds, "must be greater than 0");
     if (leaseTransitions !== undefined && leaseTransitions < 0)
       errors.invalid("spec.leaseTransitions", leaseTransitions, notNegative);
     if (strategy !== undefined) checkStrategy("spec.strategy", strategy, errors);

@@ -15,6 +15,15 @@ import {
 
 type Value = JsonValue | object | undefined;
 
+/** A value as the server's own types would print it: Go's field names, in their order, absent ones as null. */
+export function inGo(value: object | undefined, ...fields: readonly string[]): JsonValue {
+  if (!value) return null;
+  const source = value as Readonly<Record<string, JsonValue | undefined>>;
+  return Object.fromEntries(
+    fields.map((field) => [field.slice(0, 1).toUpperCase() + field.slice(1), source[field] ?? null]),
+  );
+}
+
 export class Errors {
   readonly list: FieldError[] = [];
 

@@ -28,7 +28,7 @@ function checkSchema({ metadata, spec, status }: FlowSchema, errors: Errors): vo
   if (precedence === 1 && metadata?.name !== "exempt")
     errors.invalid(at, precedence, "only the schema named 'exempt' may have matchingPrecedence 1");
   if (distinguisherMethod && !methods.includes(distinguisherMethod.type))
-    errors.notSupported("spec.distinguisherMethod.type", distinguisherMethod, methods);
+    errors.notSupported("spec.distinguisherMethod.type", { Type: distinguisherMethod.type }, methods);
   const level = spec?.priorityLevelConfiguration?.name;
   const path = "spec.priorityLevelConfiguration.name";
   if (level) errors.messages(path, level, validateDns1123Subdomain(level));
@@ -38,7 +38,9 @@ function checkSchema({ metadata, spec, status }: FlowSchema, errors: Errors): vo
 }
 
 function checkRules(path: string, rule: PolicyRulesWithSubjects, errors: Errors): void {
-  const { subjects = [], resourceRules = [], nonResourceRules = [] } = rule;
+  const { resourceRules = [], nonResourceRules = [] } = rule;
+  // Lists without items are read as null.
+  const subjects = rule.subjects ?? [];
   for (const [i, subject] of subjects.entries()) checkSubject(`${path}.subjects[${i}]`, subject, errors);
   if (subjects.length === 0) errors.required(`${path}.subjects`, "subjects must contain at least one value");
   if (resourceRules.length === 0 && nonResourceRules.length === 0)
@@ -122,7 +124,7 @@ function checkResourceRule(path: string, rule: ResourcePolicyRule, errors: Error
     else if (list.length > 1 && list.includes("*"))
       errors.invalid(`${path}.${field}`, list, `if '*' is present, must not specify other ${many}`);
   }
-  const { namespaces = [] } = rule;
+  const namespaces = rule.namespaces ?? [];
   const at = `${path}.namespaces`;
   if (namespaces.length === 0 && !rule.clusterScope)
     errors.required(at, "resource rules that are not cluster scoped must supply at least one namespace");

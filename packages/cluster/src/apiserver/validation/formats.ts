@@ -20,7 +20,7 @@ export function rangeError(low: number, high: number): string {
 }
 
 export const notNegative = "must be greater than or equal to 0";
-export const positive = "must be greater than 0";
+export const positive = "must be greater than zero";
 export const immutable = "field is immutable";
 export const fileMode = "must be a number between 0 and 0777 (octal), both inclusive";
 

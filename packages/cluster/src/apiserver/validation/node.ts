@@ -19,9 +19,12 @@ function check({ handler = "", overhead, scheduling }: RuntimeClass, errors: Err
   const tolerations = scheduling.tolerations ?? [];
   checkTolerations(path, tolerations, errors);
   const seen = new Set<string>();
-  for (const [i, { tolerationSeconds: _, ...toleration }] of tolerations.entries()) {
+  for (const [i, { tolerationSeconds: seconds, ...toleration }] of tolerations.entries()) {
     const key = canonicalJson(toleration as JsonValue);
-    if (seen.has(key)) errors.duplicate(`${path}[${i}]`, tolerations[i]);
+    if (seen.has(key)) {
+      const { key: Key = "", operator: Operator = "", value: Value = "", effect: Effect = "" } = toleration;
+      errors.duplicate(`${path}[${i}]`, { Key, Operator, Value, Effect, TolerationSeconds: seconds ?? null });
+    }
     seen.add(key);
   }
 }

@@ -26,6 +26,7 @@ function check({ spec = {} }: PodDisruptionBudget, errors: Errors): void {
 const counts = ["disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods"] as const;
 
 export const podDisruptionBudgets: Strategy = {
+  validateName: () => [],
   ...checkedAlike(check),
   subresources: {
     status: {

@@ -11,6 +11,7 @@ import type {
 } from "@keelson/core/kinds";
 import type { Strategy } from "../hooks.ts";
 import { pathSegmentName } from "../rest/metadata.ts";
+import { compileSelector } from "./core/templates.ts";
 import type { Errors } from "./errors.ts";
 import { checkSelector } from "./selectors.ts";
 import { checkedAlike, checking, checkingUpdate } from "./strategies.ts";
@@ -50,7 +51,10 @@ export const clusterRoles: Strategy = checkedAlike<ClusterRole>((role, errors) =
   const selectors = role.aggregationRule.clusterRoleSelectors ?? [];
   if (selectors.length === 0)
     errors.required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil");
-  for (const [i, selector] of selectors.entries()) checkSelector(`${path}[${i}]`, selector, errors);
+  for (const [i, selector] of selectors.entries()) {
+    checkSelector(`${path}[${i}]`, selector, errors);
+    if (!compileSelector(selector)) errors.invalid(`${path}[${i}]`, null, "invalid label selector.");
+  }
 });
 
 interface Binding {

@@ -1,5 +1,5 @@
 /** Label selectors inside objects. */
-import { validateLabelValue, validateQualifiedName } from "@keelson/core";
+import { type JsonValue, validateLabelValue, validateQualifiedName } from "@keelson/core";
 import { validateLabels } from "../rest/metadata.ts";
 import type { Errors } from "./errors.ts";
 
@@ -47,6 +47,22 @@ function checkRequirement(path: string, { key, operator, values = [] }: Requirem
   checkLabelKey(`${path}.key`, key, errors);
   for (const [i, value] of values.entries())
     errors.messages(`${path}.values[${i}]`, value, validateLabelValue(value));
+}
+
+/** As it is printed in a message. */
+export function shownSelector(selector: Selector | undefined | null): JsonValue {
+  if (!selector) return null;
+  const { matchLabels, matchExpressions } = selector;
+  return {
+    ...(matchLabels && { matchLabels }),
+    ...(matchExpressions && {
+      matchExpressions: matchExpressions.map(({ key, operator, values }) => ({
+        key,
+        operator,
+        ...(values?.length && { values: [...values] }),
+      })),
+    }),
+  };
 }
 
 /** Whether nothing is asked for: such a selector matches everything. */

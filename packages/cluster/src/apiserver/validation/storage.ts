@@ -57,11 +57,13 @@ function checkParameters(parameters: Record<string, string>, mayBeEmpty: boolean
 }
 
 function checkTopologies(path: string, terms: readonly TopologySelectorTerm[], errors: Errors): void {
-  const seen = new Set<string>();
+  // The real server compares with as many empty terms as there are terms, so an empty one repeats them all.
+  const seen: string[] = terms.map(() => "{}");
   for (const [i, { matchLabelExpressions = [] }] of terms.entries()) {
     const at = `${path}[${i}].matchLabelExpressions`;
     const keys: Record<string, string[]> = {};
-    for (const [j, { key, values = [] }] of matchLabelExpressions.entries()) {
+    for (const [j, { key, values: given }] of matchLabelExpressions.entries()) {
+      const values = given ?? [];
       if (values.length === 0) errors.required(`${at}[${j}].values`);
       for (const [k, value] of values.entries())
         if (values.indexOf(value) < k) errors.duplicate(`${at}[${j}].values[${k}]`, value);
@@ -70,8 +72,8 @@ function checkTopologies(path: string, terms: readonly TopologySelectorTerm[], e
       keys[key] = [...new Set(values)].sort();
     }
     const text = canonicalJson(keys);
-    if (seen.has(text)) errors.duplicate(at, "");
-    seen.add(text);
+    for (const other of seen) if (other === text) errors.duplicate(at, "");
+    seen.push(text);
   }
 }
 

@@ -41,7 +41,7 @@ function checkWebhook(path: string, hook: Webhook, mutating: boolean, rules: Rul
   if (matchPolicy !== undefined && !matchPolicies.includes(matchPolicy))
     errors.notSupported(`${path}.matchPolicy`, matchPolicy, matchPolicies);
   const allowed = rules.sideEffects ? allSideEffects : noSideEffects;
-  if (sideEffects === undefined)
+  if (!sideEffects && sideEffects !== "")
     errors.required(`${path}.sideEffects`, `must specify one of ${allowed.join(", ")}`);
   else if (!allowed.includes(sideEffects)) errors.notSupported(`${path}.sideEffects`, sideEffects, allowed);
   if (timeoutSeconds !== undefined && (timeoutSeconds > 30 || timeoutSeconds < 1))

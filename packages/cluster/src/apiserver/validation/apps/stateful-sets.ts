@@ -14,7 +14,7 @@ import { checkPodAnnotations } from "../core/annotations.ts";
 import { checkClaimSpec } from "../core/claim-spec.ts";
 import { checkTemplate, templateWarnings } from "../core/templates.ts";
 import { claimSpecWarnings } from "../core/warnings.ts";
-import { Errors } from "../errors.ts";
+import { Errors, inGo } from "../errors.ts";
 import { amountOf, checkAtMostAll, checkIntOrPercent } from "../percentages.ts";
 import { checkLabels } from "../selectors.ts";
 import { checkImmutable, checking, checkingUpdate, checkNotNegative, labelNames } from "../strategies.ts";
@@ -94,7 +94,12 @@ function checkStrategy(spec: StatefulSetSpec, errors: Errors): void {
     if (amountOf(maxUnavailable) === 0)
       errors.invalid(`${path}.maxUnavailable`, maxUnavailable, "cannot be 0");
     checkAtMostAll(`${path}.maxUnavailable`, maxUnavailable, errors);
-  } else errors.invalid("spec.updateStrategy", spec.updateStrategy, "must be 'RollingUpdate' or 'OnDelete'");
+  } else
+    errors.invalid(
+      "spec.updateStrategy",
+      { Type: type, RollingUpdate: inGo(rollingUpdate, "partition", "maxUnavailable") },
+      "must be 'RollingUpdate' or 'OnDelete'",
+    );
 }
 
 const mutable = [

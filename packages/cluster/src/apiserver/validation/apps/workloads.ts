@@ -1,5 +1,5 @@
 /** Deployments, replica sets and daemon sets. */
-import { deepEqual } from "@keelson/core";
+import { deepEqual, type JsonValue } from "@keelson/core";
 import type {
   DaemonSet,
   DaemonSetSpec,
@@ -19,9 +19,9 @@ import {
   compileSelector,
   templateWarnings,
 } from "../core/templates.ts";
-import type { Errors } from "../errors.ts";
+import { type Errors, inGo } from "../errors.ts";
 import { amountOf, checkAtMostAll, checkIntOrPercent } from "../percentages.ts";
-import { checkSelector, isEmptySelector, type Selector } from "../selectors.ts";
+import { checkSelector, isEmptySelector, type Selector, shownSelector } from "../selectors.ts";
 import { checkImmutable, checking, checkingUpdate, checkNotNegative } from "../strategies.ts";
 
 /** The selector, and the template as far as it must fit the selector. */
@@ -37,16 +37,23 @@ export function checkSelection(
   else {
     checkSelector("spec.selector", selector, errors);
     if (isEmptySelector(selector))
-      errors.invalid("spec.selector", selector, `empty selector is invalid for ${kind}`);
+      errors.invalid("spec.selector", shownSelector(selector), `empty selector is invalid for ${kind}`);
   }
   const compiled = compileSelector(selector);
   if (!compiled) {
-    errors.invalid("spec.selector", selector, invalidMessage);
+    errors.invalid("spec.selector", shownSelector(selector), invalidMessage);
     return;
   }
   const template = spec.template as PodTemplateSpec;
-  if (!isEmptySelector(selector)) checkSelects("spec.template", compiled, template, errors);
+  if (!selector || !isEmptySelector(selector)) checkSelects("spec.template", compiled, template, errors);
   checkRest(template);
+}
+
+function shownStrategy(strategy: { type?: string; rollingUpdate?: object } | undefined): JsonValue {
+  return {
+    Type: strategy?.type ?? "",
+    RollingUpdate: inGo(strategy?.rollingUpdate, "maxUnavailable", "maxSurge"),
+  };
 }
 
 export function templateChanges(
@@ -106,7 +113,7 @@ function checkDeploymentStrategy(spec: DeploymentSpec, errors: Errors): void {
     if (amountOf(maxUnavailable) === 0 && amountOf(maxSurge) === 0)
       errors.invalid(`${path}.maxUnavailable`, maxUnavailable, "may not be 0 when `maxSurge` is 0");
     checkAtMostAll(`${path}.maxUnavailable`, maxUnavailable, errors);
-  } else errors.notSupported("spec.strategy", spec.strategy, ["Recreate", "RollingUpdate"]);
+  } else errors.notSupported("spec.strategy", shownStrategy(spec.strategy), ["Recreate", "RollingUpdate"]);
 }
 
 const deploymentCounts = [
@@ -222,7 +229,10 @@ function checkDaemonSetStrategy(spec: DaemonSetSpec, errors: Errors): void {
   const { type, rollingUpdate } = spec.updateStrategy ?? {};
   if (type === "OnDelete") return;
   if (type !== "RollingUpdate") {
-    errors.notSupported("spec.updateStrategy", spec.updateStrategy, ["RollingUpdate", "OnDelete"]);
+    errors.notSupported("spec.updateStrategy", shownStrategy(spec.updateStrategy), [
+      "RollingUpdate",
+      "OnDelete",
+    ]);
     return;
   }
   const path = "spec.updateStrategy.rollingUpdate";

@@ -1,11 +1,5 @@
 /** Jobs and cron jobs. */
-import {
-  deepEqual,
-  matchesLabels,
-  validateDns1123Label,
-  validateDns1123Subdomain,
-  validateQualifiedName,
-} from "@keelson/core";
+import { deepEqual, matchesLabels, validateDns1123Label, validateQualifiedName } from "@keelson/core";
 import type {
   CronJob,
   CronJobSpec,
@@ -19,8 +13,8 @@ import type {
 import type { ApiObject, Strategy } from "../../hooks.ts";
 import { hostNameWarning } from "../core/replication-controllers.ts";
 import { checkTemplate, compileSelector, templateWarnings } from "../core/templates.ts";
-import type { Errors } from "../errors.ts";
-import { patternMismatch } from "../formats.ts";
+import { type Errors, inGo } from "../errors.ts";
+import { checkDomainPath } from "../references.ts";
 import { checkSelector, type Selector } from "../selectors.ts";
 import { checkImmutable, checking, checkingUpdate, checkNotNegative } from "../strategies.ts";
 import { countIndexes } from "./indexes.ts";
@@ -36,10 +30,13 @@ function generateSelector(object: ApiObject): void {
   const spec = (object as unknown as Job).spec as JobSpec;
   if (spec.manualSelector) return;
   const template = spec.template as PodTemplateSpec;
+  const shared =
+    template.metadata?.labels !== undefined && template.metadata.labels === object.metadata.labels;
   const labels = { ...template.metadata?.labels };
-  for (const name of nameLabels) labels[name] ??= object.metadata.name;
+  for (const name of nameLabels) labels[name] ??= object.metadata.name ?? "";
   for (const name of uidLabels) labels[name] ??= object.metadata.uid ?? "";
   template.metadata = { ...template.metadata, labels };
+  if (shared) object.metadata.labels = { ...labels };
   spec.selector ??= {};
   spec.selector.matchLabels = { [uidLabel]: object.metadata.uid ?? "", ...spec.selector.matchLabels };
 }
@@ -117,7 +114,15 @@ function checkSpec(path: string, spec: JobSpec, old: JobSpec | undefined, errors
   if (spec.podFailurePolicy) checkFailurePolicy(`${path}.podFailurePolicy`, spec, errors);
   if (spec.successPolicy) {
     if (spec.completionMode !== "Indexed")
-      errors.invalid(`${path}.successPolicy`, spec.successPolicy, "requires indexed completion mode");
+      errors.invalid(
+        `${path}.successPolicy`,
+        {
+          Rules: (spec.successPolicy.rules ?? []).map((rule) =>
+            inGo(rule, "succeededIndexes", "succeededCount"),
+          ),
+        },
+        "requires indexed completion mode",
+      );
     else checkSuccessPolicy(`${path}.successPolicy`, spec, errors);
   }
   const replacement = spec.podReplacementPolicy;
@@ -135,25 +140,6 @@ function checkSpec(path: string, spec: JobSpec, old: JobSpec | undefined, errors
     errors.notSupported(at, restart, ["OnFailure", "Never"]);
   else if (spec.podFailurePolicy && restart !== "Never")
     errors.invalid(at, restart, 'only "Never" is supported when podFailurePolicy is specified');
-}
-
-const pathPattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
-const pathExpression = new RegExp(`^${pathPattern}$`);
-
-function checkDomainPath(path: string, value: string, errors: Errors): void {
-  if (!value) {
-    errors.required(path);
-    return;
-  }
-  const slash = value.indexOf("/");
-  if (slash <= 0 || slash === value.length - 1) {
-    errors.invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")');
-    return;
-  }
-  const host = value.slice(0, slash);
-  const rest = value.slice(slash + 1);
-  errors.messages(path, host, validateDns1123Subdomain(host));
-  if (!pathExpression.test(rest)) errors.invalid(path, rest, patternMismatch("Invalid path", pathPattern));
 }
 
 function checkCompletionMode(path: string, spec: JobSpec, errors: Errors): void {
@@ -258,7 +244,8 @@ function checkExitCodes(
   containers: ReadonlySet<string>,
   errors: Errors,
 ): void {
-  const { operator, containerName, values = [] } = codes;
+  const { operator, containerName } = codes;
+  const values = codes.values ?? [];
   if (!operator) errors.required(`${path}.operator`, `valid values: ${quoted(operators)}`);
   else if (!operators.includes(operator)) errors.notSupported(`${path}.operator`, operator, operators);
   if (containerName !== undefined && !containers.has(containerName))

@@ -129,6 +129,8 @@ function isKnownZone(name: string): boolean {
 
 function locationProblem(name: string): string | undefined {
   if (name === "" || name === "UTC" || name === "Local" || isKnownZone(name)) return undefined;
+  if (name.includes("..") || name.startsWith("/") || name.includes("\\"))
+    return "time: invalid location name";
   return `unknown time zone ${name}`;
 }
 

@@ -73,10 +73,9 @@ export function checkClaimSpec(
   if (dataSource) checkDataSource(`${path}.dataSource`, dataSource, allowDataSourceGroup, errors);
   if (dataSourceRef) checkDataSource(`${path}.dataSourceRef`, dataSourceRef, allowDataSourceGroup, errors);
   if (dataSource && dataSourceRef) {
-    const shown = `${path}.dataSource`;
     if (dataSourceRef.namespace)
-      errors.invalid(path, shown, "may not be specified when dataSourceRef.namespace is specified");
-    else if (!deepEqual(dataSource, dataSourceRef)) errors.invalid(path, shown, "must match dataSourceRef");
+      errors.invalid(path, {}, "may not be specified when dataSourceRef.namespace is specified");
+    else if (!deepEqual(dataSource, dataSourceRef)) errors.invalid(path, {}, "must match dataSourceRef");
   }
   if (spec.volumeAttributesClassName)
     errors.messages(

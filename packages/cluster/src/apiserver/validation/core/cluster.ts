@@ -2,7 +2,6 @@
 import {
   compareBytes,
   deepEqual,
-  type JsonObject,
   Quantity,
   validateDns1123Label,
   validateDns1123Subdomain,
@@ -36,7 +35,12 @@ function checkTaints(path: string, taints: readonly Taint[], errors: Errors): vo
       errors.list.push({
         type: "FieldValueDuplicate",
         field: at,
-        value: taint as unknown as JsonObject,
+        value: {
+          Key: taint.key,
+          Value: taint.value ?? "",
+          Effect: taint.effect,
+          TimeAdded: taint.timeAdded ?? null,
+        },
         detail: "taints must be unique by key and effect pair",
       });
     seen.add(key);

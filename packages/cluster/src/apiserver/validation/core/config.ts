@@ -1,7 +1,9 @@
 /** Config maps and secrets. */
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { byteLength, deepEqual } from "@keelson/core";
 import type { ConfigMap, Secret } from "@keelson/core/kinds";
-import type { Strategy } from "../../hooks.ts";
+import { JsonSyntaxError, parseJsonBody } from "../../codec/json-body.ts";
+import type { ApiObject, Strategy } from "../../hooks.ts";
 import type { Errors } from "../errors.ts";
 import { configKey } from "../formats.ts";
 import { checkImmutable, checking, checkingUpdate } from "../strategies.ts";
@@ -91,11 +93,12 @@ function checkJson(key: string, data: Readonly<Record<string, string>>, errors: 
   const refuse = (message: string) => errors.invalid(`data[${key}]`, "<secret contents redacted>", message);
   const text = Buffer.from(value, "base64").toString();
   try {
-    const parsed: unknown = JSON.parse(text);
+    const parsed: unknown = parseJsonBody(text).value;
     if (parsed !== null && (typeof parsed !== "object" || Array.isArray(parsed)))
       refuse(`json: cannot unmarshal ${goType(parsed)} into Go value of type map[string]interface {}`);
-  } catch {
-    refuse(text.trim() === "" ? "unexpected end of JSON input" : "invalid character in JSON");
+  } catch (error) {
+    if (!(error instanceof JsonSyntaxError)) throw error;
+    refuse(error.message);
   }
 }
 
@@ -114,4 +117,43 @@ export const secrets: Strategy = {
     }
     checkSecret(secret, errors);
   }),
+  warningsOnCreate: keyPairWarnings,
+  warningsOnUpdate: keyPairWarnings,
 };
+
+/** A certificate that does not fit its key is stored, but told. */
+function keyPairWarnings(object: ApiObject): string[] {
+  const { type, data = {} } = object as unknown as Secret;
+  if (type !== "kubernetes.io/tls") return [];
+  const problem = keyPairProblem(decoded(data["tls.crt"]), decoded(data["tls.key"]));
+  return problem ? [`tls: ${problem}`] : [];
+}
+
+function keyPairProblem(certificate: string, key: string): string | undefined {
+  const found = (text: string, what: RegExp) => what.exec(text)?.[0];
+  const cert = found(certificate, /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/);
+  if (!cert) return missingPem(certificate, "certificate");
+  const secret = found(
+    key,
+    /-----BEGIN ([A-Z]+ )?PRIVATE KEY-----[\s\S]*?-----END ([A-Z]+ )?PRIVATE KEY-----/,
+  );
+  if (!secret) return missingPem(key, "key");
+  try {
+    const parsed = new X509Certificate(cert);
+    return parsed.checkPrivateKey(createPrivateKey(secret))
+      ? undefined
+      : "private key does not match public key";
+  } catch {
+    return "failed to parse private key";
+  }
+}
+
+function missingPem(text: string, what: string): string {
+  return text.includes("-----BEGIN ")
+    ? `failed to find "${what === "key" ? "PRIVATE KEY" : "CERTIFICATE"}" PEM block in ${what} input after skipping PEM blocks of the following types: []`
+    : `failed to find any PEM data in ${what} input`;
+}
+
+function decoded(base64: string | undefined): string {
+  return Buffer.from(base64 ?? "", "base64").toString("latin1");
+}

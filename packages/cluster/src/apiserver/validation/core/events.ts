@@ -69,6 +69,7 @@ const fixed = [
 /** Stored as core/v1 in both groups, so the fields have that group's names. */
 export function events(group: string): Strategy {
   return {
+    ...(group === "" && { validateName: () => [] }),
     validate: checking<StoredEvent>((event, errors) => {
       checkBoth(event, group, errors);
       if (group !== "") checkNewStyle(event, errors);

@@ -116,7 +116,7 @@ function checkBounds(
     );
 }
 
-export const limitRanges: Strategy = checkedAlike<LimitRange>((range, errors) => {
+const limitRangeRules = checkedAlike<LimitRange>((range, errors) => {
   const types = new Set<string>();
   for (const [i, item] of (range.spec?.limits ?? []).entries()) {
     const at = `spec.limits[${i}]`;
@@ -126,6 +126,13 @@ export const limitRanges: Strategy = checkedAlike<LimitRange>((range, errors) =>
     checkItem(at, item, errors);
   }
 });
+
+export const limitRanges: Strategy = {
+  ...limitRangeRules,
+  prepareForCreate(draft, { random }) {
+    if (!draft.metadata.name) draft.metadata.name = random.uuid();
+  },
+};
 
 const podScopes = new Set([
   "Terminating",

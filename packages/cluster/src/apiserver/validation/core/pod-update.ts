@@ -15,7 +15,7 @@ const updatable = [
 ].join(",");
 
 export function checkPodUpdate(spec: PodSpec, old: PodSpec, errors: Errors): void {
-  if (!checkSameContainers("spec.containers", spec.containers, old.containers, errors)) return;
+  if (!checkSameContainers("spec.containers", spec.containers ?? [], old.containers, errors)) return;
   if (!checkSameContainers("spec.initContainers", spec.initContainers, old.initContainers, errors)) return;
   if (!checkDeadline(spec, old, errors)) return;
   checkAddedTolerations("spec.tolerations", spec.tolerations ?? [], old.tolerations ?? [], errors);

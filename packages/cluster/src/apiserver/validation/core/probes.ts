@@ -3,7 +3,8 @@ import type { Container, HTTPGetAction, Lifecycle, PodOS, Probe } from "@keelson
 import type { Errors } from "../errors.ts";
 import { headerName, notNegative, portName, portNumber } from "../formats.ts";
 
-export function checkPortNumberOrName(path: string, port: number | string, errors: Errors): void {
+export function checkPortNumberOrName(path: string, port: number | string | null, errors: Errors): void {
+  port ??= 0;
   errors.messages(path, port, typeof port === "number" ? portNumber(port) : portName(port));
 }
 

@@ -1,5 +1,11 @@
 /** Replication controllers and pod templates. */
-import { labelSelectorFromLabels, validateDns1123Label } from "@keelson/core";
+import {
+  deepEqual,
+  labelSelectorFromLabels,
+  validateDns1123Label,
+  validateDns1123Subdomain,
+  validateGenerateName,
+} from "@keelson/core";
 import type { PodTemplate, PodTemplateSpec, ReplicationController } from "@keelson/core/kinds";
 import type { Strategy } from "../../hooks.ts";
 import type { Errors } from "../errors.ts";
@@ -65,6 +71,14 @@ export function hostNameWarning(name: string): string[] {
 }
 
 export const replicationControllers: Strategy = {
+  validateName: (name, prefix) => {
+    const problems = prefix
+      ? validateGenerateName(name, validateDns1123Subdomain)
+      : validateDns1123Subdomain(name);
+    return problems.map((problem) =>
+      problem.replace("no more than 253 characters", "no more than 253 bytes"),
+    );
+  },
   validate: checking<ReplicationController>((controller, errors) =>
     checkController(controller, undefined, errors),
   ),
@@ -99,7 +113,7 @@ export const podTemplates: Strategy = {
   validateUpdate: checkingUpdate<PodTemplate>((object, old, errors) =>
     checkTemplate("template", object.template as PodTemplateSpec, old.template, errors),
   ),
-  generation: (object, old) => JSON.stringify(object.template) !== JSON.stringify(old.template),
+  generation: (object, old) => !deepEqual(object.template, old.template),
   prepareForCreate(draft) {
     draft.metadata.generation = 1;
   },

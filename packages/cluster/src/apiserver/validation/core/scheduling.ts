@@ -12,6 +12,7 @@ import type {
   WeightedPodAffinityTerm,
 } from "@keelson/core/kinds";
 import type { Errors } from "../errors.ts";
+import { positive } from "../formats.ts";
 import { checkLabelKey, checkSelector, type Selector } from "../selectors.ts";
 
 const notAnOperator = "not a valid selector operator";
@@ -273,7 +274,7 @@ export function checkTopologySpread(
   for (const [i, constraint] of constraints.entries()) {
     const at = `${path}[${i}]`;
     const { maxSkew, topologyKey, whenUnsatisfiable: action, minDomains } = constraint;
-    if (maxSkew <= 0) errors.invalid(`${at}.maxSkew`, maxSkew, "must be greater than 0");
+    if (maxSkew <= 0) errors.invalid(`${at}.maxSkew`, maxSkew, positive);
     if (!topologyKey) errors.required(`${at}.topologyKey`, "can not be empty");
     if (!unsatisfiable.includes(action))
       errors.notSupported(`${at}.whenUnsatisfiable`, action, unsatisfiable);
@@ -282,7 +283,7 @@ export function checkTopologySpread(
       .some((other) => other.topologyKey === topologyKey && other.whenUnsatisfiable === action);
     if (repeated) errors.duplicate(`${at}.{topologyKey, whenUnsatisfiable}`, `{${topologyKey}, ${action}}`);
     if (minDomains !== undefined) {
-      if (minDomains <= 0) errors.invalid(`${at}.minDomains`, minDomains, "must be greater than 0");
+      if (minDomains <= 0) errors.invalid(`${at}.minDomains`, minDomains, positive);
       if (action !== "DoNotSchedule")
         errors.invalid(
           `${at}.minDomains`,

@@ -24,7 +24,11 @@ function checkSeccomp(path: string, profile: SeccompProfile | undefined, errors:
       errors.required(`${path}.localhostProfile`, "must be set when seccomp type is Localhost");
     else checkDescending(`${path}.localhostProfile`, file, errors);
   } else if (file !== undefined)
-    errors.invalid(`${path}.localhostProfile`, profile, "can only be set when seccomp type is Localhost");
+    errors.invalid(
+      `${path}.localhostProfile`,
+      { Type: profile.type ?? "", LocalhostProfile: file },
+      "can only be set when seccomp type is Localhost",
+    );
 }
 
 export function checkAppArmor(path: string, profile: AppArmorProfile | undefined, errors: Errors): void {

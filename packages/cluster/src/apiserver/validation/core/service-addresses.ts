@@ -155,7 +155,7 @@ export class ServiceAddresses {
     const range = this.#ranges.get(family);
     if (!address || !range?.contains(address)) return `the provided network does not match the current range`;
     if (!range.isUsable(address))
-      return `provided IP is not in the valid range. The range of valid IPs is ${range.text}`;
+      return `the provided IP (${text}) is not in the valid range. The range of valid IPs is ${range.text}`;
     return this.#addresses.isFree(formatAddress(address), service)
       ? undefined
       : "provided IP is already allocated";

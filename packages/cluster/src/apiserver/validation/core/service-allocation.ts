@@ -14,7 +14,12 @@ import {
 } from "./service-rules.ts";
 
 /** Throws what the client reads when something cannot be given. */
-export function allocate(addresses: ServiceAddresses, service: Service, old: Service | undefined): void {
+export function allocate(
+  addresses: ServiceAddresses,
+  service: Service,
+  old: Service | undefined,
+  dryRun: boolean,
+): void {
   const spec = service.spec as ServiceSpec;
   const before = old?.spec;
   if (before) carryOver(spec, before);
@@ -29,7 +34,7 @@ export function allocate(addresses: ServiceAddresses, service: Service, old: Ser
     initFamilies(addresses, service, old);
     allocateAddresses(addresses, service, old);
   }
-  allocatePorts(addresses, service, old);
+  allocatePorts(addresses, service, old, dryRun);
 }
 
 /** What the client leaves out of an update stays as it is. */
@@ -194,7 +199,12 @@ function giveAddress(addresses: ServiceAddresses, service: Service, family: Fami
   return wanted;
 }
 
-function allocatePorts(addresses: ServiceAddresses, service: Service, old: Service | undefined): void {
+function allocatePorts(
+  addresses: ServiceAddresses,
+  service: Service,
+  old: Service | undefined,
+  dryRun: boolean,
+): void {
   const spec = service.spec as ServiceSpec;
   const key = keyOfService(service);
   const taken = new Set<number>();
@@ -210,7 +220,8 @@ function allocatePorts(addresses: ServiceAddresses, service: Service, old: Servi
     for (const [i, port] of (spec.ports ?? []).entries()) {
       if (!port.nodePort && !all) continue;
       if (!port.nodePort) port.nodePort = sharedPort(spec.ports ?? [], port, old) ?? next();
-      else checkPort(addresses, service, `spec.ports[${i}].nodePort`, port.nodePort);
+      // A trial run does not ask whether the port is within the range.
+      else if (!dryRun) checkPort(addresses, service, `spec.ports[${i}].nodePort`, port.nodePort);
     }
   }
   if (!needsHealthCheck(spec)) return;

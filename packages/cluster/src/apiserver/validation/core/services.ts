@@ -65,13 +65,13 @@ export function services(context: HookContext): Strategy {
   return {
     validateName: (name, prefix) =>
       prefix ? validateGenerateName(name, validateDns1123Label) : validateDns1123Label(name),
-    prepareForCreate(draft) {
+    prepareForCreate(draft, { dryRun }) {
       const { clusterIPs, clusterIP } = of(draft).spec ?? {};
       asked.set(draft, { clusterIPs: clusterIPs ?? (clusterIP ? [clusterIP] : []) });
-      allocate(addresses, of(draft), undefined);
+      allocate(addresses, of(draft), undefined, dryRun);
     },
-    prepareForUpdate(draft, old) {
-      allocate(addresses, of(draft), of(old));
+    prepareForUpdate(draft, old, { dryRun }) {
+      allocate(addresses, of(draft), of(old), dryRun);
       dropTypeDependent(of(draft), of(old));
     },
     validate(object) {
@@ -86,8 +86,8 @@ export function services(context: HookContext): Strategy {
     },
     warningsOnCreate: (object) => serviceWarnings(of(object)),
     warningsOnUpdate: (object) => serviceWarnings(of(object)),
-    beforeCommit(draft, old) {
-      settle(addresses, of(draft), old ? of(old).spec : asked.get(draft));
+    beforeCommit(draft, old, { dryRun }) {
+      if (!dryRun) settle(addresses, of(draft), old ? of(old).spec : asked.get(draft));
     },
     subresources: {
       status: {

@@ -365,8 +365,18 @@ function normalizeDataSource(spec: PersistentVolumeClaimSpec): void {
   }
 }
 
-function dropCrossNamespace(spec: PersistentVolumeClaimSpec): void {
-  if (spec.dataSourceRef?.namespace !== undefined) delete spec.dataSourceRef.namespace;
+/** Other namespaces are out of reach; of the older field only what it was made for is kept. */
+function dropDataSource(
+  spec: PersistentVolumeClaimSpec,
+  before: PersistentVolumeClaimSpec | undefined,
+): void {
+  if (spec.dataSourceRef?.namespace && !before?.dataSourceRef) delete spec.dataSourceRef;
+  if (before?.dataSource || before?.dataSourceRef || spec.dataSourceRef || !spec.dataSource) return;
+  const { kind, apiGroup } = spec.dataSource;
+  const known =
+    (kind === "PersistentVolumeClaim" && !apiGroup) ||
+    (kind === "VolumeSnapshot" && apiGroup === "snapshot.storage.k8s.io");
+  if (!known) delete spec.dataSource;
 }
 
 function checkClaimUpdate(claim: PersistentVolumeClaim, old: PersistentVolumeClaim, errors: Errors): void {
@@ -512,12 +522,12 @@ export const persistentVolumeClaims: Strategy = {
     const claim = claimOf(draft);
     claim.status = { phase: "Pending" };
     const spec = claim.spec as PersistentVolumeClaimSpec;
-    dropCrossNamespace(spec);
+    dropDataSource(spec, undefined);
     normalizeDataSource(spec);
   },
-  prepareForUpdate(draft) {
+  prepareForUpdate(draft, old) {
     const spec = claimOf(draft).spec as PersistentVolumeClaimSpec;
-    dropCrossNamespace(spec);
+    dropDataSource(spec, claimOf(old).spec);
     normalizeDataSource(spec);
   },
   validate: checking<PersistentVolumeClaim>((claim, errors) =>

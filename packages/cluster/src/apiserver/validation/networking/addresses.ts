@@ -44,7 +44,7 @@ function checkRanges(spec: ServiceCIDRSpec, errors: Errors): void {
     return;
   }
   if (cidrs.length > 2) {
-    errors.invalid(path, spec, "may only hold up to 2 values");
+    errors.invalid(path, { CIDRs: cidrs }, "may only hold up to 2 values");
     return;
   }
   for (const [i, range] of cidrs.entries()) checkCanonicalRange(`${path}[${i}]`, range, errors);

@@ -12,8 +12,8 @@ import type {
 import type { Strategy } from "../../hooks.ts";
 import { addressWarnings, checkAddress, parseAddress } from "../addresses.ts";
 import { Errors } from "../errors.ts";
-import { patternMismatch, portName, portNumber, wildcardDomain } from "../formats.ts";
-import { checkTypedReference } from "../references.ts";
+import { portName, portNumber, wildcardDomain } from "../formats.ts";
+import { checkDomainPath, checkTypedReference } from "../references.ts";
 import { checkImmutable, checking, checkingUpdate } from "../strategies.ts";
 
 const classAnnotation = "kubernetes.io/ingress.class";
@@ -57,7 +57,7 @@ function checkRule(path: string, { host = "", http }: IngressRule, rules: Rules,
 }
 
 function checkPath(at: string, { path = "", pathType, backend }: HTTPIngressPath, errors: Errors): void {
-  if (pathType === undefined) {
+  if (!pathType && pathType !== "") {
     errors.required(`${at}.pathType`, "pathType must be specified");
     return;
   }
@@ -145,29 +145,10 @@ export const ingresses: Strategy = {
 };
 
 const scopes = ["Cluster", "Namespace"];
-const pathPattern = "[A-Za-z0-9/\\-._~%!$&'()*+,;=:]+";
-const controllerPath = new RegExp(`^${pathPattern}$`);
-
-function checkDomainPath(path: string, value: string, errors: Errors): void {
-  if (value === "") {
-    errors.required(path);
-    return;
-  }
-  const slash = value.indexOf("/");
-  const host = value.slice(0, slash);
-  const rest = value.slice(slash + 1);
-  if (slash < 1 || rest === "") {
-    errors.invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")');
-    return;
-  }
-  errors.messages(path, host, validateDns1123Subdomain(host));
-  if (!controllerPath.test(rest)) errors.invalid(path, rest, patternMismatch("Invalid path", pathPattern));
-}
-
 function checkParameters(path: string, parameters: IngressClassParametersReference, errors: Errors): void {
   checkTypedReference(path, parameters, errors);
   const { scope, namespace } = parameters;
-  if (scope === undefined) errors.required(`${path}.scope`);
+  if (!scope && scope !== "") errors.required(`${path}.scope`);
   else if (!scopes.includes(scope)) errors.notSupported(`${path}.scope`, scope, scopes);
   else if (scope === "Cluster") {
     if (namespace !== undefined)
@@ -187,7 +168,7 @@ function checkClass({ spec = {} }: IngressClass, errors: Errors): void {
 export const ingressClasses: Strategy = {
   validate: checking(checkClass),
   validateUpdate: checkingUpdate<IngressClass>((now, old, errors) => {
-    checkImmutable("spec.controller", now.spec?.controller, old.spec?.controller, errors);
+    checkImmutable("spec.controller", now.spec?.controller ?? "", old.spec?.controller ?? "", errors);
     checkClass(now, errors);
   }),
 };
