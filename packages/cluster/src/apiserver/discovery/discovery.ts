@@ -28,7 +28,7 @@ interface Snapshot {
   readonly documents: Map<string, JsonObject>;
 }
 
-const aggregatedType = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
+const aggregatedType = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
 export class Discovery {
   readonly #registry: Registry;
@@ -85,7 +85,12 @@ export class Discovery {
         .map(aggregatedGroup),
     }));
     const tag = `"${digest(canonicalJson(document))}"`;
-    const headers = { "content-type": aggregatedType, etag: tag, vary: "Accept", "cache-control": "public" };
+    const headers = {
+      "content-type": negotiated.mediaType + aggregatedType,
+      etag: tag,
+      vary: "Accept",
+      "cache-control": "public",
+    };
     if (header(request.headers, "if-none-match") === tag) return { status: 304, headers, body: "" };
     const response = await jsonResponse(200, document, { ...negotiated, transform: undefined });
     return { ...response, headers };

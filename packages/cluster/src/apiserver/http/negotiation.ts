@@ -1,7 +1,7 @@
 /** Chooses the form of an answer from the Accept header. */
 import { noRepresentation, notAcceptable } from "../errors.ts";
 
-export type MediaType = "application/json" | "application/yaml";
+export type MediaType = "application/json" | "application/yaml" | "application/vnd.kubernetes.protobuf";
 
 /** What the client asked to be shown instead of the object. */
 export interface Transform {
@@ -24,6 +24,7 @@ export const jsonOnly: Negotiated = Object.freeze({
 
 const protobuf = "application/vnd.kubernetes.protobuf";
 const supported = ["application/json", "application/yaml", protobuf];
+const streamed = ["application/json;stream=watch", `${protobuf};stream=watch`];
 
 interface Clause {
   readonly type: string;
@@ -51,6 +52,10 @@ export function parseAccept(accept: string): Clause[] {
 export interface NegotiationOptions {
   /** Whether the endpoint can show the transform; the default allows none. */
   readonly allows?: (transform: Transform) => boolean;
+  /** What has a form in protobuf: whole objects, or nothing but bare metadata. The default is whole objects. */
+  readonly protobuf?: "objects" | "metadata";
+  /** The answer is a stream of events. */
+  readonly stream?: boolean;
   /** Whether the route itself refuses what it does not produce, in its own words. */
   readonly routed?: boolean;
   readonly query?: URLSearchParams;
@@ -64,17 +69,14 @@ export function negotiate(accept: string | undefined, options: NegotiationOption
   let known = false;
   for (const clause of parseAccept(accept)) {
     const mediaType = mediaTypeOf(clause.type);
-    known ||= mediaType !== undefined || clause.type === protobuf;
     if (!mediaType) continue;
-    const as = clause.parameters.get("as");
-    if (as === undefined)
-      return { mediaType, transform: undefined, pretty: pretty || clause.parameters.get("pretty") === "1" };
-    const transform = {
-      kind: as,
-      group: clause.parameters.get("g") ?? "",
-      version: clause.parameters.get("v") ?? "",
-    };
-    if (options.allows?.(transform)) return { mediaType, transform, pretty };
+    known = true;
+    const transform = transformOf(clause);
+    if (transform ? !options.allows?.(transform) : mediaType === protobuf && options.protobuf === "metadata")
+      continue;
+    if (transform?.kind === "Table" && mediaType === protobuf) continue;
+    if (options.stream && mediaType === "application/yaml") throw notAcceptable(streamed);
+    return { mediaType, transform, pretty: pretty || clause.parameters.get("pretty") === "1" };
   }
   throw known || !options.routed ? notAcceptable(supported) : noRepresentation(supported);
 }
@@ -82,15 +84,21 @@ export function negotiate(accept: string | undefined, options: NegotiationOption
 /** Like `negotiate`, for errors: whatever the client accepts, it gets to read what went wrong. */
 export function negotiateError(accept: string | undefined, options: NegotiationOptions = {}): Negotiated {
   try {
-    return { ...negotiate(accept, { ...options, allows: () => true }), transform: undefined };
+    return negotiate(accept, options);
   } catch {
-    return { ...jsonOnly, pretty: isPretty(options) };
+    return { ...jsonOnly, pretty: true };
   }
+}
+
+function transformOf({ parameters }: Clause): Transform | undefined {
+  const kind = parameters.get("as");
+  if (kind === undefined) return undefined;
+  return { kind, group: parameters.get("g") ?? "", version: parameters.get("v") ?? "" };
 }
 
 function mediaTypeOf(type: string): MediaType | undefined {
   if (type === "*/*" || type === "application/*" || type === "application/json") return "application/json";
-  if (type === "application/yaml") return "application/yaml";
+  if (type === "application/yaml" || type === protobuf) return type;
   return undefined;
 }
 

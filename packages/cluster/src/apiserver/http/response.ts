@@ -3,15 +3,25 @@ import type { JsonObject, Status } from "@keelson/core";
 import type { BodyStream, ServerResponse } from "./message.ts";
 import type { Negotiated } from "./negotiation.ts";
 
-export function jsonResponse(
+const protobuf = "application/vnd.kubernetes.protobuf";
+
+/** A value that names its own kind; what has no form in protobuf comes as JSON all the same. */
+export async function jsonResponse(
   status: number,
   value: unknown,
   negotiated: Negotiated,
 ): Promise<ServerResponse> {
+  if (negotiated.mediaType === protobuf) {
+    const { encodeValue } = await import("../codec/protobuf-form.ts");
+    const bytes = encodeValue(value as JsonObject);
+    return bytes
+      ? bytesResponse(status, bytes, negotiated)
+      : jsonResponse(status, value, { ...negotiated, mediaType: "application/json" });
+  }
   return bytesResponse(status, Buffer.from(`${JSON.stringify(value)}\n`), negotiated);
 }
 
-/** `bytes` is JSON; it is sent as it is unless the client wants YAML or to read it. */
+/** `bytes` is protobuf or else JSON, which is sent as it is unless the client wants YAML or to read it. */
 export async function bytesResponse(
   status: number,
   bytes: Uint8Array,
@@ -22,7 +32,8 @@ export async function bytesResponse(
     const value = JSON.parse(Buffer.from(bytes).toString()) as JsonObject;
     return { status, headers: { "content-type": "application/yaml" }, body: stringify(value) };
   }
-  const headers = { "content-type": "application/json" };
+  const headers = { "content-type": negotiated.mediaType };
+  if (negotiated.mediaType === protobuf) return { status, headers, body: bytes };
   if (!negotiated.pretty) return { status, headers, body: bytes };
   const value = JSON.parse(Buffer.from(bytes).toString()) as JsonObject;
   return { status, headers, body: JSON.stringify(value, null, 2) };

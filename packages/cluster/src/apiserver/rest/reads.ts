@@ -1,10 +1,11 @@
 /** Get, list and watch, in the form the client asked for. */
 import type { JsonObject } from "@keelson/core";
-import { encodeEvent, encodeFrame, encodeList, encodeObject } from "../codec/encode.ts";
+import { encodeEvent, type Form, formOf } from "../codec/form.ts";
 import { notFound } from "../errors.ts";
 import type { ApiObject } from "../hooks.ts";
-import type { BodyStream } from "../http/message.ts";
+import type { BodyStream, ServerResponse } from "../http/message.ts";
 import type { Negotiated } from "../http/negotiation.ts";
+import { streamResponse } from "../http/response.ts";
 import { type ApiResource, apiVersionText, keyFor } from "../registry/api-resource.ts";
 import type { Store } from "../storage/store.ts";
 import { type Exchange, namespaceOf, type World } from "./exchange.ts";
@@ -60,9 +61,18 @@ export class Reads {
       const shown = resource.type.convert(item, version.name);
       items.push(shown instanceof Promise ? await shown : shown);
     }
-    const { transform } = negotiated;
-    if (!transform) return encodeList(resource, version.name, result.metadata, items);
-    return Buffer.from(JSON.stringify(this.#transformList(exchange, negotiated, items, result.metadata)));
+    return this.encodeList(exchange, negotiated, items, result.metadata);
+  }
+
+  async encodeList(
+    exchange: Exchange,
+    negotiated: Negotiated,
+    items: readonly ApiObject[],
+    metadata: JsonObject,
+  ): Promise<Uint8Array> {
+    const form = await formOf(negotiated.mediaType);
+    if (!negotiated.transform) return form.list(exchange.resource, exchange.version.name, metadata, items);
+    return form.value(this.#transformList(exchange, negotiated, items, metadata));
   }
 
   /** The objects of a list, for deletecollection. */
@@ -73,7 +83,12 @@ export class Reads {
     return listObjects(this.#store, storageOf(resource), prefixOf(exchange), selection, options);
   }
 
-  watch(exchange: Exchange, negotiated: Negotiated): BodyStream {
+  async watch(exchange: Exchange, negotiated: Negotiated): Promise<ServerResponse> {
+    const form = await formOf(negotiated.mediaType);
+    return streamResponse(this.#watch(exchange, negotiated, form), form.streamType);
+  }
+
+  #watch(exchange: Exchange, negotiated: Negotiated, form: Form): BodyStream {
     const { resource, version, info } = exchange;
     const options = parseListOptions(info.query, true);
     const selection = parseSelection(resource, version.name, info.query, info.name);
@@ -85,22 +100,22 @@ export class Reads {
       prefix: prefixOf(exchange),
       selection,
       options,
+      form,
       clock: this.#world.clock,
       random: this.#world.random,
       onGone: (end) => this.#onGone(resource, version.name, end),
       bookmark: (metadata) => {
         const empty = { apiVersion: apiVersionText(resource, version.name), kind: resource.kind, metadata };
-        const object = transform
+        return transform
           ? this.#transformOne(exchange, negotiated, empty as unknown as ApiObject, false)
           : empty;
-        return Buffer.from(JSON.stringify(object));
       },
       encode: (event, type, object) => {
         const show = (shown: ApiObject) => {
-          if (!transform) return encodeEvent(event, type, resource, version.name, shown);
+          if (!transform) return encodeEvent(form, event, type, resource, version.name, shown);
           const body = this.#transformOne(exchange, negotiated, shown, headers);
           headers = false;
-          return encodeFrame(type, Buffer.from(JSON.stringify(body)));
+          return form.frame(type, form.value(body));
         };
         const converted = resource.type.convert(object, version.name);
         return converted instanceof Promise ? converted.then(show) : show(converted);
@@ -109,9 +124,10 @@ export class Reads {
   }
 
   /** One object as bytes. */
-  encode(exchange: Exchange, negotiated: Negotiated, object: ApiObject): Uint8Array {
-    if (!negotiated.transform) return encodeObject(exchange.resource, exchange.version.name, object);
-    return Buffer.from(JSON.stringify(this.#transformOne(exchange, negotiated, object, true)));
+  async encode(exchange: Exchange, negotiated: Negotiated, object: ApiObject): Promise<Uint8Array> {
+    const form = await formOf(negotiated.mediaType);
+    if (!negotiated.transform) return form.object(exchange.resource, exchange.version.name, object);
+    return form.value(this.#transformOne(exchange, negotiated, object, true));
   }
 
   #transformOne(exchange: Exchange, negotiated: Negotiated, object: ApiObject, headers: boolean): JsonObject {

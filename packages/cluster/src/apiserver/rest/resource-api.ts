@@ -1,11 +1,10 @@
 /** Requests to resources: finds the resource, checks that the path takes the method, runs the verb. */
-import { encodeList } from "../codec/encode.ts";
 import { methodNotAllowed, noSuchResource, notFound } from "../errors.ts";
 import type { ApiObject, UserInfo } from "../hooks.ts";
 import { header, type ServerRequest, type ServerResponse } from "../http/message.ts";
 import { isMetaTransform, jsonOnly, type Negotiated, negotiate } from "../http/negotiation.ts";
 import type { RequestInfo } from "../http/request-info.ts";
-import { bytesResponse, jsonResponse, streamResponse, textResponse } from "../http/response.ts";
+import { bytesResponse, jsonResponse, textResponse } from "../http/response.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../storage/store.ts";
 import type { Subresources } from "../subresources/subresources.ts";
@@ -54,6 +53,8 @@ export class ResourceApi {
       ? jsonOnly
       : negotiate(header(request.headers, "accept"), {
           allows: isMetaTransform,
+          protobuf: resource.custom ? "metadata" : "objects",
+          stream: info.verb === "watch",
           routed: !resource.custom,
           query: info.query,
           ...(header(request.headers, "user-agent") && {
@@ -71,8 +72,14 @@ export class ResourceApi {
 
   async #run(exchange: Exchange, negotiated: Negotiated): Promise<ServerResponse> {
     const { reads, writes, deletes, subresources } = this.#verbs;
-    const answer = (status: number, object: ApiObject) =>
-      bytesResponse(status, withNewline(reads.encode(exchange, negotiated, object)), negotiated);
+    const answer = async (status: number, object: ApiObject) => {
+      const bytes = await reads.encode(exchange, negotiated, object);
+      return bytesResponse(
+        status,
+        negotiated.mediaType === "application/json" ? withNewline(bytes) : bytes,
+        negotiated,
+      );
+    };
     if (!exchange.resource.table) return subresources.virtual(exchange, negotiated);
     switch (exchange.info.verb) {
       case "get":
@@ -80,7 +87,7 @@ export class ResourceApi {
       case "list":
         return bytesResponse(200, await reads.list(exchange, negotiated), negotiated);
       case "watch":
-        return streamResponse(reads.watch(exchange, negotiated), "application/json");
+        return reads.watch(exchange, negotiated);
       case "create":
         return answer(201, await writes.create(exchange));
       case "update": {
@@ -97,8 +104,7 @@ export class ResourceApi {
       }
       case "deletecollection": {
         const { items, metadata } = await deletes.deleteCollection(exchange, reads);
-        const { resource, version } = exchange;
-        return bytesResponse(200, encodeList(resource, version.name, metadata, items), negotiated);
+        return bytesResponse(200, await reads.encodeList(exchange, negotiated, items, metadata), negotiated);
       }
       default:
         throw methodNotAllowed();

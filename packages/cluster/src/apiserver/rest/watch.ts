@@ -1,6 +1,6 @@
 /** Watches: events after a revision, seen through selectors, until the time is over. */
 import type { Clock, JsonObject, Random } from "@keelson/core";
-import { encodeFrame } from "../codec/encode.ts";
+import type { Form } from "../codec/form.ts";
 import { expired, statusOf } from "../errors.ts";
 import type { ApiObject } from "../hooks.ts";
 import type { BodyStream, Sink } from "../http/message.ts";
@@ -29,9 +29,10 @@ export interface WatchRequest {
   readonly prefix: string;
   readonly selection: Selection;
   readonly options: ListOptions;
+  readonly form: Form;
   readonly encode: EventEncoder;
   /** An object that carries nothing but a resourceVersion. */
-  readonly bookmark: (metadata: JsonObject) => Uint8Array;
+  readonly bookmark: (metadata: JsonObject) => JsonObject;
   readonly clock: Clock;
   readonly random: Random;
   /** Runs when the watch must end early: its resource is gone. Returns how to take that back. */
@@ -71,10 +72,8 @@ class Watcher {
     const { store, table, clock } = this.#request;
     const start = this.#start(requested);
     if (!start) {
-      const status = statusOf(
-        expired(`too old resource version: ${requested} (${Math.max(table.compacted, 1)})`),
-      );
-      this.#sink.write(encodeFrame("ERROR", Buffer.from(JSON.stringify(status))));
+      const oldest = Math.max(table.compacted, 1);
+      this.#sink.write(this.#error(expired(`too old resource version: ${requested} (${oldest})`)));
       this.#sink.end();
       return;
     }
@@ -177,7 +176,8 @@ class Watcher {
   #bookmark(revision: number, annotations?: JsonObject): void {
     const metadata: JsonObject = { resourceVersion: String(revision) };
     if (annotations) metadata.annotations = annotations;
-    const produce = () => encodeFrame("BOOKMARK", Buffer.from(this.#request.bookmark(metadata)));
+    const { form, bookmark } = this.#request;
+    const produce = () => form.frame("BOOKMARK", form.value(bookmark(metadata)));
     if (this.#tail) this.#chain(produce);
     else this.#write(produce());
   }
@@ -193,8 +193,13 @@ class Watcher {
   }
 
   #fail(error: unknown): void {
-    this.#write(encodeFrame("ERROR", Buffer.from(JSON.stringify(statusOf(error)))));
+    this.#write(this.#error(error));
     this.#end();
+  }
+
+  #error(error: unknown): Uint8Array {
+    const { form } = this.#request;
+    return form.frame("ERROR", form.value(statusOf(error) as unknown as JsonObject));
   }
 
   #end(): void {

@@ -42,8 +42,8 @@ export class Subresources {
 
   /** A subresource that is the object itself, seen or written in part: `/status`. */
   async #object(exchange: Exchange, negotiated: Negotiated): Promise<ServerResponse> {
-    const answer = (object: ApiObject) =>
-      bytesResponse(200, this.#reads.encode(exchange, negotiated, object), negotiated);
+    const answer = async (object: ApiObject) =>
+      bytesResponse(200, await this.#reads.encode(exchange, negotiated, object), negotiated);
     switch (exchange.info.verb) {
       case "get":
         return answer(await this.#reads.get(exchange));

@@ -1,12 +1,11 @@
-/** Objects as bytes. What was encoded once is shared by every answer and every watcher that shows it. */
+/** Objects as JSON. What was encoded once is shared by every answer and every watcher that shows it. */
 import type { JsonObject } from "@keelson/core";
 import type { ApiObject } from "../hooks.ts";
 import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
-import type { EventType, StoreEvent } from "../storage/table.ts";
+import type { Form } from "./form.ts";
 
 /** Encoded without kind and apiVersion, so that one encoding serves lists, events and every version. */
 const bodies = new WeakMap<object, Buffer>();
-const frames = new WeakMap<StoreEvent, Map<string, Buffer>>();
 const prefixes = new Map<string, Buffer>();
 
 function body(object: JsonObject): Buffer {
@@ -37,12 +36,18 @@ function objectParts(resource: ApiResource, version: string, object: ApiObject):
   return [typePrefix(resource, version), body(object).subarray(1)];
 }
 
-export function encodeObject(resource: ApiResource, version: string, object: ApiObject): Buffer {
-  return Buffer.concat(objectParts(resource, version, object));
-}
+export const jsonForm: Form = {
+  name: "json",
+  streamType: "application/json",
+  object: (resource, version, object) => Buffer.concat(objectParts(resource, version, object)),
+  list,
+  value: (value) => Buffer.from(JSON.stringify(value)),
+  frame: (type, object) =>
+    Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from("}\n")]),
+};
 
 /** Items of built-in lists come without kind and apiVersion; those of custom resources have them. */
-export function encodeList(
+function list(
   resource: ApiResource,
   version: string,
   metadata: JsonObject,
@@ -66,30 +71,4 @@ export function encodeList(
   }
   parts.push(Buffer.from(tail));
   return Buffer.concat(parts);
-}
-
-export function encodeFrame(type: string, object: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from("}\n")]);
-}
-
-/** A watch event of a stored object, encoded once for all watchers of the version. */
-export function encodeEvent(
-  event: StoreEvent,
-  type: EventType,
-  resource: ApiResource,
-  version: string,
-  shown: ApiObject,
-): Buffer {
-  const key = `${type}/${version}/${resource.group}/${shown === event.object ? "" : "previous"}`;
-  let known = frames.get(event);
-  if (!known) {
-    known = new Map();
-    frames.set(event, known);
-  }
-  let frame = known.get(key);
-  if (!frame) {
-    frame = encodeFrame(type, encodeObject(resource, version, shown));
-    known.set(key, frame);
-  }
-  return frame;
 }

@@ -1,0 +1,50 @@
+/** Built-in objects, statuses and bare metadata as protobuf. */
+import type { JsonObject } from "@keelson/core";
+import type { ApiObject } from "../hooks.ts";
+import { canEncode, encode, encodeWatchFrame } from "../protobuf/index.ts";
+import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
+import type { Form } from "./form.ts";
+
+const known = new WeakMap<object, Map<string, Buffer>>();
+
+function encodeObject(resource: ApiResource, version: string, object: ApiObject): Buffer {
+  const apiVersion = apiVersionText(resource, version);
+  const stored = Object.isFrozen(object);
+  const before = stored ? known.get(object)?.get(apiVersion) : undefined;
+  if (before) return before;
+  const bytes = buffer(encode({ ...object, apiVersion, kind: resource.kind }));
+  if (stored) {
+    const versions = known.get(object) ?? new Map<string, Buffer>();
+    known.set(object, versions.set(apiVersion, bytes));
+  }
+  return bytes;
+}
+
+export const protobufForm: Form = {
+  name: "protobuf",
+  streamType: "application/vnd.kubernetes.protobuf;stream=watch",
+  object: encodeObject,
+  list: (resource, version, metadata, items) =>
+    buffer(
+      encode({
+        apiVersion: apiVersionText(resource, version),
+        kind: resource.listKind,
+        metadata,
+        items: items as readonly JsonObject[] as JsonObject[],
+      }),
+    ),
+  value: (value) => buffer(encode(value)),
+  frame: (type, object) => buffer(encodeWatchFrame(type, object)),
+};
+
+/** What has a form, in it; `undefined` for what has none. */
+export function encodeValue(value: JsonObject): Buffer | undefined {
+  const { apiVersion = "v1", kind } = value;
+  if (typeof apiVersion !== "string" || typeof kind !== "string" || !canEncode(apiVersion, kind))
+    return undefined;
+  return buffer(encode({ ...value, apiVersion }));
+}
+
+function buffer(bytes: Uint8Array): Buffer {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+}
