@@ -79,12 +79,9 @@ function podSpec(
       {
         name: "operator",
         image,
-        ports: [
-          { name: "metrics", containerPort: 8080 },
-          { name: "health", containerPort: 8081 },
-        ],
-        livenessProbe: { httpGet: { path: "/healthz", port: "health" } },
-        readinessProbe: { httpGet: { path: "/readyz", port: "health" }, periodSeconds: 5 },
+        ports: [{ name: "http", containerPort: 8080 }],
+        livenessProbe: { httpGet: { path: "/healthz", port: "http" } },
+        readinessProbe: { httpGet: { path: "/readyz", port: "http" }, periodSeconds: 2 },
         resources: { requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "512Mi" } },
         securityContext: {
           allowPrivilegeEscalation: false,
