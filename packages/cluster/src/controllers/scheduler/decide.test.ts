@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { node, pod } from "../../../test/controllers/builders.ts";
 import { decide } from "./decide.ts";
-import { preemptionMessage } from "./preemption.ts";
+import { preempt } from "./preemption.ts";
 import { podRequests } from "./requests.ts";
 import { Snapshot, type StorageView } from "./snapshot.ts";
 
@@ -13,7 +13,7 @@ const noStorage: StorageView = {
 };
 type Placed = { pod: ReturnType<typeof pod>; node: string };
 const cluster = (nodes: ReturnType<typeof node>[], assigned: Placed[] = [], storage = noStorage) =>
-  new Snapshot({ nodes, assigned, namespaces: [], storage });
+  Snapshot.of({ nodes, assigned, namespaces: [], storage });
 
 const asking = (cpu: string, options: Parameters<typeof pod>[0] = {}) =>
   pod({
@@ -23,7 +23,12 @@ const asking = (cpu: string, options: Parameters<typeof pod>[0] = {}) =>
 
 function outcome(p: ReturnType<typeof pod>, snapshot: Snapshot): string {
   const decision = decide(p, snapshot);
-  return "node" in decision ? decision.node.name : preemptionMessage(p, decision, snapshot);
+  if ("node" in decision) return decision.node.name;
+  if (snapshot.nodes.length === 0) return decision.message;
+  const outcome = preempt(p, decision, snapshot, () => false);
+  if ("message" in outcome) return `${decision.message} ${outcome.message}`;
+  const { node: where, victims } = outcome.sacrifice;
+  return `${where.name} without ${victims.map(({ metadata }) => metadata.name).join(", ")}`;
 }
 
 const three = () =>
@@ -160,6 +165,52 @@ describe("a pod that fits nowhere says why", () => {
     } as NonNullable<ReturnType<typeof pod>["spec"]["affinity"]>;
     expect(outcome(asking("64", { spec: { affinity } }), cluster(three()))).toMatch(
       /1 Insufficient cpu, 2 node\(s\) didn't satisfy plugin\(s\) \[NodeAffinity\]/,
+    );
+  });
+});
+
+describe("a pod that matters more", () => {
+  const of = (priority: number, cpu: string, name: string) => asking(cpu, { name, spec: { priority } });
+  const full = [
+    { pod: of(5, "2", "a-large"), node: "a" },
+    { pod: of(1, "1", "a-small"), node: "a" },
+    { pod: of(1, "1", "a-other"), node: "a" },
+    { pod: of(7, "4", "b-all"), node: "b" },
+    { pod: of(9, "4", "c-all"), node: "c" },
+  ];
+
+  test("sends away the fewest of the least important", () => {
+    expect(outcome(of(8, "1", "p"), cluster(three(), full))).toBe("a without a-other");
+    expect(outcome(of(8, "2", "p"), cluster(three(), full))).toBe("a without a-small, a-other");
+    expect(outcome(of(8, "4", "p"), cluster(three(), full))).toBe("a without a-large, a-small, a-other");
+  });
+
+  test("sends nobody away who matters as much", () => {
+    expect(outcome(of(1, "1", "p"), cluster(three(), full))).toMatch(/3 No preemption victims found/);
+    expect(outcome(of(6, "4", "p"), cluster(three(), full))).toBe("a without a-large, a-small, a-other");
+  });
+
+  test("spares pods that a budget protects", () => {
+    const decision = decide(of(8, "1", "p"), cluster(three(), full));
+    if ("node" in decision) throw new Error("it fits");
+    const result = preempt(
+      of(8, "1", "p"),
+      decision,
+      cluster(three(), full),
+      ({ metadata }) => metadata.name === "a-other",
+    );
+    expect("sacrifice" in result && result.sacrifice.victims.map(({ metadata }) => metadata.name)).toEqual([
+      "a-small",
+    ]);
+  });
+
+  test("waits for those it sent away", () => {
+    const leaving = of(1, "4", "leaving");
+    leaving.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";
+    const p = of(8, "4", "p");
+    p.status = { ...p.status, nominatedNodeName: "a" };
+    expect(outcome(p, cluster([node({ name: "a" })], [{ pod: leaving, node: "a" }]))).toMatch(
+      /preemption: not eligible due to a terminating pod on the nominated node\.$/,
     );
   });
 });

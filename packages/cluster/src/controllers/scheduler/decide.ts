@@ -74,12 +74,14 @@ function firstRejection(prepared: readonly NodeFilter[], info: NodeInfo): Reject
   return undefined;
 }
 
-/** Whether the pod fits on a node as it would be. */
-export function fits(pod: PodObject, snapshot: Snapshot, info: NodeInfo): boolean {
-  return filters.every((plugin) => {
+/** Why the pod cannot be on a node as it would be; undefined when it can. */
+export function firstReason(pod: PodObject, snapshot: Snapshot, info: NodeInfo): Rejection | undefined {
+  for (const plugin of filters) {
     const filter = plugin(pod, snapshot);
-    return filter === undefined || (typeof filter === "function" && filter(info) === undefined);
-  });
+    const rejection = typeof filter === "function" ? filter(info) : filter;
+    if (rejection) return rejection;
+  }
+  return undefined;
 }
 
 function refused(

@@ -1,12 +1,13 @@
 /** The scheduler: gives every pod a node, or says why it has none. */
 import { isConflict, isNotFound } from "@keelson/client";
-import { compareBytes, objectKey } from "@keelson/core";
+import { compareBytes, formatTime, labelSelectorFrom, matchesLabels, objectKey } from "@keelson/core";
 import {
   Namespace,
   Node,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
+  PodDisruptionBudget,
   StorageClass,
 } from "@keelson/core/kinds";
 import {
@@ -19,11 +20,12 @@ import {
   watch,
 } from "@keelson/runtime";
 import { isNamespaceTerminating, serverMessage } from "../acting.ts";
+import { markDisrupted } from "../pods/disruption-target.ts";
 import { isPodFinished, type PodObject } from "../pods/pod-state.ts";
 import { classOfVolume, isBound } from "../volumes/matching.ts";
-import { decide } from "./decide.ts";
+import { type Decision, decide } from "./decide.ts";
 import { claimNameOf, volumePlan } from "./filters/volumes.ts";
-import { preemptionMessage } from "./preemption.ts";
+import { type IsProtected, preempt } from "./preemption.ts";
 import { markUnschedulable } from "./scheduling-failure.ts";
 import { Snapshot, type StorageView } from "./snapshot.ts";
 import { reserveVolumes } from "./volume-reservation.ts";
@@ -50,6 +52,7 @@ function watchesFor(room: WaitingRoom) {
     }),
     classes: watch(StorageClass, { keys: woken }),
     namespaces: cached(Namespace),
+    budgets: cached(PodDisruptionBudget),
   };
 }
 
@@ -129,6 +132,11 @@ function takeSnapshot({ caches }: SchedulerContext, room: WaitingRoom): Snapshot
     .filter((pod) => pod.spec.nodeName && !isPodFinished(pod))
     .map((pod) => ({ pod, node: pod.spec.nodeName ?? "" }));
   const bound = new Set(assigned.map(({ pod }) => pod.metadata.uid));
+  // Room was made for these; nobody else may take it.
+  const nominated = caches.pods
+    .byIndex("pending", "true")
+    .filter((pod) => room.isParked(pod) && pod.status?.nominatedNodeName && !room.isAssumed(pod))
+    .map((pod) => ({ pod, node: pod.status?.nominatedNodeName ?? "" }));
   const underWay = room.assumed().filter(({ pod }) => !bound.has(pod.metadata.uid));
   const storage: StorageView = {
     claim: (namespace, name) => caches.claims.get(objectKey({ metadata: { namespace, name } })),
@@ -136,9 +144,9 @@ function takeSnapshot({ caches }: SchedulerContext, room: WaitingRoom): Snapshot
     volumesOfClass: (name) => caches.volumes.byIndex("class", name),
     storageClass: (name) => caches.classes.get(name),
   };
-  return new Snapshot({
+  return Snapshot.of({
     nodes: caches.nodes.list(),
-    assigned: [...assigned, ...underWay],
+    assigned: [...assigned, ...underWay, ...nominated],
     namespaces: caches.namespaces.list(),
     storage,
   });
@@ -154,7 +162,7 @@ function scheduleOne(
   const decision = decide(pod, snapshot);
   if (!("node" in decision)) {
     room.park(pod);
-    return markUnschedulable(ctx, pod, preemptionMessage(pod, decision, snapshot));
+    return giveUp(ctx, snapshot, pod, decision);
   }
   const node = decision.node.name;
   const plan = volumePlan(pod, decision.node, snapshot);
@@ -167,6 +175,58 @@ function scheduleOne(
     room.forget(pod.metadata.uid);
     throw error;
   });
+}
+
+/** Says why the pod has no node, and sends less important pods away where that helps. */
+async function giveUp(
+  ctx: SchedulerContext,
+  snapshot: Snapshot,
+  pod: PodObject,
+  decision: Exclude<Decision, { node: unknown }>,
+): Promise<void> {
+  if (snapshot.nodes.length === 0) return await markUnschedulable(ctx, pod, { message: decision.message });
+  const outcome = preempt(pod, decision, snapshot, protection(ctx));
+  if ("message" in outcome) {
+    const message = `${decision.message} ${outcome.message}`;
+    return await markUnschedulable(ctx, pod, { message });
+  }
+  const { node, victims } = outcome.sacrifice;
+  snapshot.assign(pod, node.name);
+  await markUnschedulable(ctx, pod, { message: decision.message, nominatedNode: node.name });
+  for (const victim of victims) await sendAway(ctx, victim, pod, node.name);
+}
+
+/** Whether a budget would be broken by evicting a pod now. */
+function protection({ caches }: SchedulerContext): IsProtected {
+  return ({ metadata }) =>
+    caches.budgets
+      .list(metadata.namespace)
+      .some(
+        ({ spec, status }) =>
+          matchesLabels(labelSelectorFrom(spec.selector), metadata.labels) &&
+          (status?.disruptionsAllowed ?? 0) <= 0,
+      );
+}
+
+async function sendAway(
+  ctx: SchedulerContext,
+  victim: PodObject,
+  pod: PodObject,
+  node: string,
+): Promise<void> {
+  const { name, namespace, uid, deletionTimestamp } = victim.metadata;
+  if (deletionTimestamp !== undefined) return;
+  try {
+    await markDisrupted(ctx, victim, {
+      reason: "PreemptionByScheduler",
+      message: `${pod.spec.schedulerName ?? "default-scheduler"}: preempting to accommodate a higher priority pod`,
+      at: formatTime(ctx.clock.now()),
+    });
+    await ctx.kind(Pod).delete({ name, namespace }, { uid });
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+  }
+  ctx.event(victim, "Normal", "Preempted", `Preempted by pod ${pod.metadata.uid} on node ${node}`);
 }
 
 /** Binds a pod once its claims are; looks for another node when provisioning gave up on this one. */
@@ -225,7 +285,10 @@ async function bind(ctx: SchedulerContext, room: WaitingRoom, { pod, node }: Ass
     room.forget(uid);
     // Gone, or bound by another: there is nothing left to do.
     if (isNotFound(error) || isConflict(error) || isNamespaceTerminating(error)) return;
-    await markUnschedulable(ctx, pod, `binding rejected: ${serverMessage(error)}`, "SchedulerError");
+    await markUnschedulable(ctx, pod, {
+      message: `binding rejected: ${serverMessage(error)}`,
+      reason: "SchedulerError",
+    });
     throw error;
   }
   ctx.event(pod, "Normal", "Scheduled", `Successfully assigned ${objectKey(pod)} to ${node}`);

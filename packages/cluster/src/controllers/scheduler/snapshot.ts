@@ -31,16 +31,23 @@ export class Snapshot {
   readonly #byName: ReadonlyMap<string, NodeInfo>;
   readonly #namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
 
-  constructor({ nodes, assigned, namespaces, storage }: SnapshotInput) {
-    this.nodes = nodes.map((node) => new NodeInfo(node)).toSorted((a, b) => compareBytes(a.name, b.name));
+  private constructor(
+    nodes: readonly NodeInfo[],
+    storage: StorageView,
+    namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>,
+  ) {
+    this.nodes = nodes;
     this.storage = storage;
-    this.#byName = new Map(this.nodes.map((info) => [info.name, info]));
-    this.#namespaceLabels = new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
-    for (const { pod, node } of assigned) this.assign(pod, node);
+    this.#byName = new Map(nodes.map((info) => [info.name, info]));
+    this.#namespaceLabels = namespaceLabels;
   }
 
-  node(name: string): NodeInfo | undefined {
-    return this.#byName.get(name);
+  static of({ nodes, assigned, namespaces, storage }: SnapshotInput): Snapshot {
+    const infos = nodes.map((node) => new NodeInfo(node)).toSorted((a, b) => compareBytes(a.name, b.name));
+    const labels = new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
+    const snapshot = new Snapshot(infos, storage, labels);
+    for (const { pod, node } of assigned) snapshot.assign(pod, node);
+    return snapshot;
   }
 
   namespaceLabels(name: string): Readonly<Record<string, string>> {
@@ -50,5 +57,11 @@ export class Snapshot {
   /** From here on the pod counts on the node. */
   assign(pod: PodObject, node: string): void {
     this.#byName.get(node)?.add(podInfo(pod));
+  }
+
+  /** The same cluster with one node as it would be. */
+  with(changed: NodeInfo): Snapshot {
+    const nodes = this.nodes.map((info) => (info.name === changed.name ? changed : info));
+    return new Snapshot(nodes, this.storage, this.#namespaceLabels);
   }
 }
