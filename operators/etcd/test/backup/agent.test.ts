@@ -1,0 +1,104 @@
+/** What the agent does with members that lie, lag or are gone, and with names that are taken. */
+import { describe, expect, it } from "vitest";
+import { copySnapshot } from "../../src/backup/agent/copy.ts";
+import { removeBackup } from "../../src/backup/agent/remove.ts";
+import { chooseSource } from "../../src/backup/agent/source.ts";
+import { verifySnapshot } from "../../src/backup/agent/verify.ts";
+import { readManifest, snapshotKey } from "../../src/backup/manifest.ts";
+import { readAll } from "../../src/backup/store/store.ts";
+import { FakeEtcd } from "./fake-etcd.ts";
+import { MemoryStore } from "./memory-store.ts";
+
+const name = "default/prod/nightly-1";
+
+function three(): FakeEtcd[] {
+  const data = { keys: new Map([["a", "1"]]), revision: 7n };
+  return ["1", "2", "3"].map((id) => new FakeEtcd(data, { id, leader: "1", appliedIndex: BigInt(id) }));
+}
+
+async function copied(members = three()) {
+  const store = new MemoryStore();
+  const options = { store, members, name, backupUid: "1", cluster: "prod", now: () => 0 };
+  const manifest = await copySnapshot(options);
+  const scratch = FakeEtcd.restored(await readAll(store.get(snapshotKey(name))));
+  return {
+    store,
+    members,
+    options,
+    manifest,
+    scratch,
+    verify: { store, name, scratch, members, pauseMs: 1, startMs: 3 },
+  };
+}
+
+describe("the member that a snapshot is taken from", () => {
+  it("is the follower that is furthest along", async () => {
+    expect((await chooseSource(three())).status.memberId).toBe("3");
+  });
+
+  it("is the leader when nobody else can be asked, and never one that is cut off or learning", async () => {
+    const [leader, gone] = three() as [FakeEtcd, FakeEtcd, FakeEtcd];
+    gone.down = true;
+    const cutOff = new FakeEtcd(leader.data, { id: "8", appliedIndex: 99n });
+    const learner = new FakeEtcd(leader.data, { id: "9", leader: "1", learner: true, appliedIndex: 99n });
+    expect((await chooseSource([gone, cutOff, learner, leader])).status.memberId).toBe("1");
+    await expect(chooseSource([gone, cutOff, learner])).rejects.toMatchObject({ code: "NoMember" });
+  });
+});
+
+describe("a copy", () => {
+  it("is never written over what another backup has written", async () => {
+    const { store, options } = await copied();
+    const before = new Map(store.objects);
+    await expect(copySnapshot({ ...options, backupUid: "2" })).rejects.toMatchObject({ code: "NotOurs" });
+    await expect(removeBackup(store, name, "2")).rejects.toMatchObject({ code: "NotOurs" });
+    expect(store.objects).toEqual(before);
+  });
+
+  it("is used again by a later attempt", async () => {
+    const { options, manifest, members } = await copied();
+    expect(await copySnapshot(options)).toEqual(manifest);
+    expect(members.reduce((sum, { snapshots }) => sum + snapshots, 0)).toBe(1);
+  });
+});
+
+describe("verification", () => {
+  it("writes down what it has proven, once", async () => {
+    const { verify, store, manifest } = await copied();
+    const proven = await verifySnapshot({ ...verify, now: () => 5 });
+    expect(proven).toEqual({
+      ...manifest,
+      verified: expect.objectContaining({ revision: "7", keys: 1, compared: true }),
+    });
+    expect(await readManifest(store, name)).toEqual(proven);
+    expect(await verifySnapshot({ ...verify, now: () => 9 })).toEqual(proven);
+  });
+
+  it("fails when the restored member holds something else than the cluster", async () => {
+    const { verify, scratch, store } = await copied();
+    scratch.data.keys.set("a", "2");
+    await expect(verifySnapshot(verify)).rejects.toMatchObject({ code: "ContentDiffers" });
+    expect((await readManifest(store, name)).verified).toBeUndefined();
+  });
+
+  it("fails when the restored member lacks what was acknowledged before the snapshot began", async () => {
+    const { verify, scratch } = await copied();
+    scratch.data.revision = 6n;
+    await expect(verifySnapshot(verify)).rejects.toMatchObject({ code: "ContentDiffers" });
+  });
+
+  it("says that it could not compare when the cluster has compacted since, or is gone", async () => {
+    const { verify, members } = await copied();
+    for (const member of members) member.compactRevision = 5n;
+    expect((await verifySnapshot(verify)).verified).toMatchObject({ compared: false, keys: 1 });
+    const again = await copied();
+    for (const member of again.members) member.down = true;
+    expect((await verifySnapshot(again.verify)).verified).toMatchObject({ compared: false });
+  });
+
+  it("fails when the restored member does not serve", async () => {
+    const { verify, scratch } = await copied();
+    scratch.down = true;
+    await expect(verifySnapshot(verify)).rejects.toMatchObject({ code: "RestoreFailed" });
+  });
+});
