@@ -1,7 +1,7 @@
 /** A cluster with real pods, the operator outside it, and ways to break things. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, open, readdir, rm } from "node:fs/promises";
+import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -63,6 +63,8 @@ export class World implements AsyncDisposable {
       const directory = await mkdtemp(join(tmpdir(), "keelson-e2e-"));
       stack.defer(async () => await rm(directory, { recursive: true, force: true }));
       const record = await clusterUp({ name, nodes: 0, onProgress: say });
+      // The cluster runs in the background: it must not outlive a run that breaks off.
+      process.once("exit", () => end(record.pid));
       stack.defer(async () => void (await clusterDown(name)));
       const nodes = stack.use(
         await startNodes({
@@ -333,14 +335,20 @@ export class World implements AsyncDisposable {
   }
 }
 
-/** Overwrites the middle of every write-ahead log. */
+/** Overwrites the database, all but its first pages. The write-ahead log would not do: etcd cuts it off and goes on. */
 async function corrupt(volume: string): Promise<void> {
-  const directory = join(volume, "data", "member", "wal");
-  for (const name of await readdir(directory)) {
-    if (!name.endsWith(".wal")) continue;
-    const file = await open(join(directory, name), "r+");
-    await file.write(Buffer.alloc(4_096, 0xa5), 0, 4_096, 2_048);
-    await file.close();
+  const file = await open(join(volume, "data", "member", "snap", "db"), "r+");
+  const { size } = await file.stat();
+  const pages = 8_192;
+  await file.write(Buffer.alloc(size - pages, 0xa5), 0, size - pages, pages);
+  await file.close();
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, "SIGTERM");
+  } catch {
+    // It has ended.
   }
 }
 

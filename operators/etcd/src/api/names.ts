@@ -11,6 +11,8 @@ export const annotations = {
   clusterUid: "etcd.keelson.dev/cluster-uid",
   clusterId: "etcd.keelson.dev/cluster-id",
   memberId: "etcd.keelson.dev/member-id",
+  /** On a claim: the storage class that the spec asked for when it was made; empty for the cluster's own choice. */
+  storageClass: "etcd.keelson.dev/storage-class",
   /** On a claim: its member was left behind by a recovery; kept for a person to look at, never used again. */
   fenced: "etcd.keelson.dev/fenced",
   /** On a cluster: the name of the survivor that a person agrees to recover from. */

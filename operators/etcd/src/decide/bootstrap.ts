@@ -6,7 +6,7 @@ import { hex } from "../observe/records.ts";
 import { memberName } from "../resources/names.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
-import { withMember } from "./facts.ts";
+import { wantsOtherClass, withMember } from "./facts.ts";
 
 const reason = reasons.bootstrapping;
 
@@ -61,11 +61,7 @@ function seedStep(o: Observed, seed: ObservedMember, template: ReturnType<typeof
     const members = withMember(o, name, { template: template.hash });
     return step({ do: "record", status: { template, members } }, `${name} is to be made from a new template`);
   }
-  const otherClass =
-    claim &&
-    !claim.bound &&
-    o.spec.storage.className !== undefined &&
-    claim.className !== o.spec.storage.className;
+  const otherClass = wantsOtherClass(o, seed);
   if (pod && !pod.deleting && (pod.ended || otherClass || pod.template !== template.hash)) {
     return step({ do: "deletePods", members: [name] }, `${name} is made anew from the spec`);
   }
@@ -76,7 +72,7 @@ function seedStep(o: Observed, seed: ObservedMember, template: ReturnType<typeof
       `the first member ${name} is ${pod.deleting ? "stopping" : `starting${why}`}`,
     );
   }
-  if (otherClass && !claim.deleting)
+  if (otherClass && !claim?.deleting)
     return step({ do: "deleteClaim", member: name }, `${name} needs another storage class`);
   if (!claim) return step({ do: "createClaim", member: name }, `${name} gets its volume`);
   if (claim.deleting) return step({ do: "wait" }, `the volume of ${name} is being deleted`);

@@ -95,6 +95,11 @@ export function dataLoss(o: Observed, member: ObservedMember): string | undefine
   }
 }
 
+/** Its volume was never made, and the spec now asks for another class: nothing is lost by starting over. */
+export function wantsOtherClass(o: Observed, { claim }: ObservedMember): boolean {
+  return claim !== undefined && !claim.bound && claim.className !== (o.spec.storage.className ?? "");
+}
+
 /** It has run as a member at least once: etcd learns the name at the first start. */
 export function startedBefore({ record, entry }: ObservedMember): boolean {
   return record.phase === "Voter" || (entry !== undefined && entry.name !== "");

@@ -2,7 +2,7 @@
 import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { isHealthy, lagOf, leaderOf, voters } from "./facts.ts";
+import { isHealthy, lagOf, leaderOf, voters, wantsOtherClass } from "./facts.ts";
 import { leave } from "./leaving.ts";
 
 const reason = reasons.growing;
@@ -45,6 +45,7 @@ function asLearner(o: Observed, member: ObservedMember): Decision {
   const leader = leaderOf(o);
   const lag = lagOf(o, member);
   if (!pod || pod.deleting) return { do: "wait", reason, message: `${name} is starting`, recheckMs: 500 };
+  if (!status && wantsOtherClass(o, member)) return leave(o, member, "its volume was never made", reason);
   if (!status && o.nowMs - pod.createdMs >= firstAnswerMs) {
     return leave(
       o,

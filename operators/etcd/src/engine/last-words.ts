@@ -7,25 +7,30 @@
  */
 export type Diagnosis = "empty" | "corrupt" | "outdatedList";
 
-/** Sentences of 3.4 to 3.7 and of its storage engine. */
+/**
+ * Sentences of 3.4 to 3.7 and of their storage engine. A panic may leave only the end of its stack, so the places where
+ * etcd opens its data count too.
+ */
 const SENTENCES: readonly (readonly [RegExp, Diagnosis])[] = [
   [/could not retrieve cluster information from the given URLs/, "empty"],
   [/member count is unequal|unmatched member while checking PeerURLs/, "outdatedList"],
-  [/crc mismatch|checksum error|invalid database|invalid freelist/, "corrupt"],
+  [/crc mismatch|checksum error|"error":"proto: |max entry size limit exceeded/, "corrupt"],
+  [/failed to (open|read|repair) WAL|cannot be repaired|wal: file not found/, "corrupt"],
+  [/failed to recover v3 backend from snapshot|etcdserver\.recoverSnapshot\(/, "corrupt"],
+  [/failed to find database snapshot file|no available snapshot|snap: (crc|empty)/, "corrupt"],
+  [/panic: failed to open database|invalid database|invalid freelist|freepages: failed/, "corrupt"],
   [
-    /failed to (open|read|repair|create) WAL|cannot be repaired|wal: (file not found|max entry size)/,
+    /assertion failed: Page expected|page \d+ already freed|unexpected page type|bbolt\.\(\*DB\)\.loadFreelist/,
     "corrupt",
   ],
-  [/failed to recover v3 backend from snapshot|failed to find database snapshot file/, "corrupt"],
-  [
-    /failed to (open database|recover from snapshot|load.* snapshot)|snap: (crc|empty)|no available snapshot/,
-    "corrupt",
-  ],
-  [/tocommit\(\d+\) is out of range/, "corrupt"],
-  [/found data inconsistency with peers|checkInitialHashKV|CheckInitialHashKV/, "corrupt"],
-  [/unexpected fault address|page \d+ already freed|[Pp]age expected to be|unexpected page type/, "corrupt"],
+  [/tocommit\(\d+\) is out of range|unexpected fault address/, "corrupt"],
+  [/found data inconsistency with peers|[cC]heckInitialHashKV failed/, "corrupt"],
 ];
 
+/** What stands in the way of the data, not in it: another volume would not help. */
+const OTHERWISE = /no space left on device|permission denied|read-only file system|address already in use/;
+
 export function diagnose(lastWords: string): Diagnosis | undefined {
+  if (OTHERWISE.test(lastWords)) return undefined;
   return SENTENCES.find(([pattern]) => pattern.test(lastWords))?.[1];
 }

@@ -12,7 +12,7 @@ export function claimView(claim: ObjectOf<typeof PersistentVolumeClaim>): ClaimV
     deleting: metadata.deletionTimestamp !== undefined,
     lost: status?.phase === "Lost",
     bound: status?.phase === "Bound",
-    className: spec?.storageClassName,
+    className: notes[annotations.storageClass] ?? "",
     requested: spec?.resources?.requests?.["storage"] ?? "0",
     clusterUid: notes[annotations.clusterUid],
     clusterId: notes[annotations.clusterId],

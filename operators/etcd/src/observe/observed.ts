@@ -33,7 +33,8 @@ export interface ClaimView {
   readonly deleting: boolean;
   readonly lost: boolean;
   readonly bound: boolean;
-  readonly className: string | undefined;
+  /** The class that the spec asked for when the claim was made; empty for the cluster's own choice. */
+  readonly className: string;
   readonly requested: string | number;
   readonly clusterUid: string | undefined;
   readonly clusterId: string | undefined;

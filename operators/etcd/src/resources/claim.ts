@@ -9,31 +9,23 @@ export interface ClaimOptions {
   readonly cluster: ClusterName;
   readonly member: string;
   readonly storage: Spec["storage"];
-  /** Known once etcd has answered. */
-  readonly identity?: { readonly clusterId: string; readonly memberId: string };
-  /** A claim that exists keeps its class, and never shrinks. */
-  readonly existing?: { readonly size: string | number; readonly className: string | undefined };
 }
 
 export function claimFor(options: ClaimOptions): Desired<typeof PersistentVolumeClaim> {
-  const { cluster, member, storage, identity, existing } = options;
-  const className = existing ? existing.className : storage.className;
+  const { cluster, member, storage } = options;
   return {
     metadata: {
       name: member,
       labels: selectorLabels(cluster),
       annotations: {
         [annotations.clusterUid]: cluster.uid,
-        ...(identity && {
-          [annotations.clusterId]: identity.clusterId,
-          [annotations.memberId]: identity.memberId,
-        }),
+        [annotations.storageClass]: storage.className ?? "",
       },
     },
     spec: {
       accessModes: ["ReadWriteOnce"],
-      resources: { requests: { storage: existing?.size ?? storage.size } },
-      ...(className === undefined ? {} : { storageClassName: className }),
+      resources: { requests: { storage: storage.size } },
+      ...(storage.className === undefined ? {} : { storageClassName: storage.className }),
     },
   };
 }

@@ -125,6 +125,7 @@ export class SimKubelet {
       return;
     }
     this.#claims.set(uid, claim);
+    this.#release(claim);
     if (this.#volumes.has(uid)) return;
     this.#volumes.set(uid, {});
     this.#later(100, async () => {
@@ -139,6 +140,18 @@ export class SimKubelet {
     });
   }
 
+  /** A claim that is deleted goes when no pod uses it any more. */
+  #release({ metadata }: ClaimObject): void {
+    const { uid, name, namespace, deletionTimestamp, finalizers = [] } = metadata;
+    const used = [...this.#runs.values()].some(({ pod }) => pod.metadata.name === name);
+    if (deletionTimestamp === undefined || finalizers.length === 0 || used) return;
+    const body = { metadata: { uid, finalizers: [] } };
+    void this.#options.client
+      .kind(PersistentVolumeClaim)
+      .patch({ namespace, name }, { type: "merge", body })
+      .catch(() => {});
+  }
+
   // ------------------------------------------------------------------------------------ pods
 
   #onPod(type: string, pod: PodObject): void {
@@ -147,6 +160,7 @@ export class SimKubelet {
     if (type === "deleted") {
       run?.process?.kill();
       this.#runs.delete(uid);
+      for (const claim of this.#claims.values()) this.#release(claim);
       return;
     }
     if (!run) {
