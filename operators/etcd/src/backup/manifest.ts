@@ -32,7 +32,6 @@ const manifestSchema = z.object({
 });
 
 export type Manifest = z.output<typeof manifestSchema>;
-export type Verification = z.output<typeof verification>;
 
 export function snapshotKey(name: string): string {
   return `${name}.db`;
