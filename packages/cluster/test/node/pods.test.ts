@@ -192,6 +192,30 @@ describe.skipIf(reason !== undefined)("real pods", { timeout: 120_000 }, () => {
   });
 });
 
+describe.skipIf(reason !== undefined)("without a packet filter", { timeout: 120_000 }, () => {
+  test("services answer all the same, and an empty one refuses", async () => {
+    await using pods = await realPods(["one"], { userspaceServices: true });
+    const web = {
+      name: "c",
+      image: "nginx:1.22",
+      readinessProbe: { httpGet: { port: 80 }, periodSeconds: 1 },
+    };
+    await pods.create("web", { containers: [web] }, { app: "web" });
+    const create = (name: string, app: string) =>
+      pods.client.kind(Service).create({
+        metadata: { name, namespace },
+        spec: { selector: { app }, ports: [{ port: 8080, targetPort: 80 }] },
+      });
+    await Promise.all([create("web", "web"), create("empty", "nobody")]);
+    await pods.until("web", isReady);
+    const script =
+      "until wget -qO- http://web:8080 | grep Welcome; do sleep 0.05; done; wget -qO- http://empty:8080 || echo refused";
+    await pods.create("client", { restartPolicy: "Never", containers: [sh(script)] });
+    await pods.until("client", isOver);
+    expect(await pods.log("client")).toContain("refused");
+  });
+});
+
 describe.skipIf(reason !== undefined)("faults", { timeout: 120_000 }, () => {
   let pods: RealPods;
   const ref = (name: string) => ({ namespace, name });

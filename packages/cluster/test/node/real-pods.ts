@@ -6,7 +6,7 @@ import type { Client } from "@keelson/client";
 import type { Stored } from "@keelson/core";
 import { Pod, type PodSpec } from "@keelson/core/kinds";
 import { startCluster } from "../../src/cluster.ts";
-import { type NodeHost, startNodes } from "../../src/node/index.ts";
+import { type NodeHost, type NodeHostOptions, startNodes } from "../../src/node/index.ts";
 
 export interface RealPods extends AsyncDisposable {
   readonly client: Client;
@@ -28,7 +28,10 @@ export const isOver = (pod: Stored<Pod> | undefined) =>
   ["Succeeded", "Failed"].includes(pod?.status?.phase ?? "");
 export const isGone = (pod: Stored<Pod> | undefined) => pod === undefined;
 
-export async function realPods(names: readonly string[]): Promise<RealPods> {
+export async function realPods(
+  names: readonly string[],
+  options: Partial<NodeHostOptions> = {},
+): Promise<RealPods> {
   const stack = new AsyncDisposableStack();
   const home = await mkdtemp(join(tmpdir(), "kn-"));
   stack.defer(() => rm(home, { recursive: true, force: true }));
@@ -40,6 +43,7 @@ export async function realPods(names: readonly string[]): Promise<RealPods> {
         names,
         dataDirectory: join(home, "nodes"),
         simulate: "never",
+        ...options,
       }),
     );
     return podsOf(cluster.client, cluster.kubeconfig, nodes, home, stack);

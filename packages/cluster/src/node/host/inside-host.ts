@@ -14,6 +14,7 @@ import { DnsServer } from "../network/dns-server.ts";
 import { type Exposure, Exposures } from "../network/exposures.ts";
 import { ServiceNetwork } from "../network/service-network.ts";
 import { ServiceRegistry } from "../network/service-registry.ts";
+import { UserspaceServices } from "../network/userspace-services.ts";
 import { SandboxRuntime } from "../runtime/sandbox-runtime.ts";
 import { quote, runScript } from "../runtime/shell.ts";
 import { KubeletServer } from "../server/kubelet-server.ts";
@@ -148,18 +149,30 @@ export class InsideHost {
         random: systemRandom,
       }),
     ]);
-    if (tools.nft === undefined) {
-      this.#outside.log("nft is missing: service addresses do not answer; install nftables");
+    try {
+      if (tools.nft === undefined) throw new NodeError("Unsupported", "nft is missing");
+      const network = new ServiceNetwork({
+        ...{ registry: this.#registry, serviceCidr, nodeAddresses, nft: tools.nft },
+        clock: systemClock,
+        localAddresses: [api, dns],
+        log: this.#outside.log,
+      });
+      await network.apply();
+      return network;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#outside.log(
+        `service addresses are served by the node itself, TCP only (${reason}); nftables would do better`,
+      );
+      const services = new UserspaceServices({
+        ...{ registry: this.#registry, ip: tools.ip, random: systemRandom },
+        nodeAddress: nodeAddresses[0] ?? "",
+        localAddresses: [api, dns],
+        log: this.#outside.log,
+      });
+      await services.apply();
       return undefined;
     }
-    const network = new ServiceNetwork({
-      ...{ registry: this.#registry, serviceCidr, nodeAddresses, nft: tools.nft },
-      clock: systemClock,
-      localAddresses: [api, dns],
-      log: this.#outside.log,
-    });
-    await network.apply();
-    return network;
   }
 
   async #up(node: InsideNode): Promise<void> {

@@ -36,6 +36,8 @@ export interface NodeHostOptions {
    * `auto` unless told.
    */
   readonly simulate?: "auto" | "always" | "never";
+  /** Serves service addresses without the kernel's packet filter even where there is one. */
+  readonly userspaceServices?: boolean;
   /** How long containers may take to end by themselves when the nodes are stopped; 0 unless told. */
   readonly stopGraceMs?: number;
   readonly onProgress?: (sentence: string) => void;
@@ -168,7 +170,7 @@ async function insideConfig(
     apiSocket,
     dialSocket: join(sockets, "dial"),
     runDirectory: join(data, "run"),
-    tools: await tools(options.onProgress),
+    tools: await tools(options),
     ids: inside.ids.mode,
     dnsAddress: options.dnsAddress,
     serviceCidr: options.serviceCidr,
@@ -212,7 +214,7 @@ function hostOf(
 }
 
 /** A machine without the programs that sandboxes are made with cannot have sandboxes: that is what is wrong then. */
-async function tools(onProgress: ((sentence: string) => void) | undefined): Promise<InsideConfig["tools"]> {
+async function tools({ onProgress, userspaceServices }: NodeHostOptions): Promise<InsideConfig["tools"]> {
   const path = async (name: ProgramName) => {
     try {
       return (await locateProgram(name, { onProgress })).path;
@@ -221,7 +223,7 @@ async function tools(onProgress: ((sentence: string) => void) | undefined): Prom
       throw new NodeError("SandboxUnsupported", reason, { cause: error });
     }
   };
-  const nft = await path("nft").catch(() => undefined);
+  const nft = userspaceServices ? undefined : await path("nft").catch(() => undefined);
   return {
     bwrap: await path("bwrap"),
     ip: await path("ip"),

@@ -230,8 +230,11 @@ class RealPodSandbox implements PodSandbox {
     for (const path of [upper, work, root]) await mkdir(path, { recursive: true });
     const mounted = await runCommand("mount", ["-t", "overlay", "overlay", "-o", options, root]);
     if (mounted.code === 0) return;
-    const said = mounted.stderr.trim();
-    throw new NodeError("ContainerCannotRun", `cannot mount the root of container ${spec.id}: ${said}`);
+    // Old kernels, and file systems that are layered themselves, have no layer for us: a copy is slow but true.
+    const copied = await runCommand("cp", ["-a", "--reflink=auto", `${spec.rootfs}/.`, root]);
+    if (copied.code === 0) return;
+    const said = `${mounted.stderr.trim()}; ${copied.stderr.trim()}`;
+    throw new NodeError("ContainerCannotRun", `cannot make the root of container ${spec.id}: ${said}`);
   }
 }
 

@@ -88,7 +88,11 @@ const channel = { stdin: 0, stdout: 1, stderr: 2, error: 3, resize: 4, close: 25
 function overWebSocket(upgrade: Upgrade, request: StreamRequest): CommandStreams {
   const socket = new WebSocketConnection(upgrade.stream, { role: "server" });
   const stdin = request.stdin ? new PassThrough() : undefined;
-  let onResize: (size: TerminalSize) => void = () => undefined;
+  // The size comes as soon as the connection stands; who wants it comes when the command runs.
+  let size: TerminalSize | undefined;
+  let onResize: (size: TerminalSize) => void = (given) => {
+    size = given;
+  };
   const writer = (number: number): Writable =>
     new Duplex({
       read: () => undefined,
@@ -101,7 +105,7 @@ function overWebSocket(upgrade: Upgrade, request: StreamRequest): CommandStreams
       const payload = data.subarray(1);
       if (data[0] === channel.stdin && payload.length > 0) stdin?.write(payload);
       else if (data[0] === channel.close && payload[0] === channel.stdin) stdin?.end();
-      else if (data[0] === channel.resize) parseSize(payload.toString("utf8"), onResize);
+      else if (data[0] === channel.resize) parseSize(payload.toString("utf8"), (given) => onResize(given));
     }
   };
   const closed = receive()
@@ -114,6 +118,7 @@ function overWebSocket(upgrade: Upgrade, request: StreamRequest): CommandStreams
     closed,
     onResize: (listener) => {
       onResize = listener;
+      if (size !== undefined) listener(size);
     },
     async finish(outcome) {
       const text = describe(outcome, /^v[45]/.test(upgrade.protocol));
