@@ -10,6 +10,7 @@ import {
   runtimeClass,
   taintNodesByCondition,
 } from "./pod-defaults.ts";
+import { podSecurity } from "./pod-security/index.ts";
 import { priority } from "./priority.ts";
 import { resourceQuota } from "./resource-quota.ts";
 import { serviceAccount } from "./service-account.ts";
@@ -25,6 +26,7 @@ const plugins: readonly ((context: HookContext) => AdmissionPlugin)[] = [
   ({ store }) => limitRanger(store),
   serviceAccount,
   () => taintNodesByCondition,
+  ({ store }) => podSecurity(store),
   ({ store }) => priority(store),
   ({ flag }) => defaultTolerationSeconds(flag),
   ({ store }) => defaultStorageClass(store),
