@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadKubeconfig } from "@keelson/client";
-import { Images, locateProgram, type ProgramName } from "../../images/index.ts";
+import { cacheDirectory, Images, locateProgram, type ProgramName } from "../../images/index.ts";
 import { NodeError, type NodeErrorCode } from "../errors.ts";
 import type { Fault } from "../faults/fault.ts";
 import { launchInNamespace, type NamespaceProcess } from "../namespace/launch.ts";
@@ -54,6 +54,9 @@ export interface NodeHost extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
+/** What a node may need beyond the pods' grace to end by itself. */
+const stopMarginMs = 3_000;
+
 /** Unix socket paths end at 107 characters; leaves room for a name. */
 const longestSocketDirectory = 70;
 
@@ -98,7 +101,12 @@ async function startSandboxedNodes(options: NodeHostOptions, data: string): Prom
     await rm(join(data, "run"), { recursive: true, force: true });
   };
   try {
-    const inside = await launchInNamespace({ module: insideModule(), onOutput: log });
+    const inside = await launchInNamespace({
+      module: insideModule(),
+      onOutput: log,
+      // Compiled code is kept between starts: that halves the time until the node's first word.
+      env: { ...process.env, NODE_COMPILE_CACHE: join(cacheDirectory(), "compile") },
+    });
     closing.push(async () => {
       inside.kill();
       await inside.exited;
@@ -197,7 +205,11 @@ function hostOf(
   });
   const stop = () => {
     stopping ??= (async () => {
-      await Promise.race([channel.ask("stop", graceMs).catch(() => undefined), inside.exited]);
+      // Whatever keeps the inside from ending in good order, the namespace ends, and everything in it.
+      const { promise: late, resolve } = Promise.withResolvers<void>();
+      const patience = setTimeout(resolve, graceMs + stopMarginMs);
+      await Promise.race([channel.ask("stop", graceMs).catch(() => undefined), inside.exited, late]);
+      clearTimeout(patience);
       await release();
     })();
     return stopping;
