@@ -11,8 +11,8 @@ import { pods } from "@keelson/client";
 import { startCluster } from "@keelson/cluster";
 import { loadImages } from "@keelson/cluster/images";
 import type { ObjectOf } from "@keelson/core";
-import { Deployment, Pod } from "@keelson/core/kinds";
-import { EtcdCluster, EtcdGateway } from "@keelson/etcd-operator";
+import { Deployment, PersistentVolumeClaim, Pod } from "@keelson/core/kinds";
+import { EtcdBackup, EtcdCluster, EtcdGateway } from "@keelson/etcd-operator";
 import { locateEtcd } from "@keelson/reference/locate";
 import { until } from "@keelson/testing";
 import { narrate } from "./narrate.ts";
@@ -82,6 +82,20 @@ await say.step("a member's pod deleted; the operator brings it back with its dat
   await members(3);
   await everyKey(name);
 });
+await say.step("a backup, which counts only after it was restored into a scratch member", async () => {
+  const { namespace } = here;
+  await client.kind(PersistentVolumeClaim).create({
+    metadata: { namespace, name: "backups" },
+    spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } } },
+  });
+  const backup = { namespace, name: "first" };
+  const spec = { cluster: here.name, store: { claim: { name: "backups" } } };
+  await client.kind(EtcdBackup).create(EtcdBackup.object({ metadata: backup, spec }));
+  const taken = await until(client, EtcdBackup, backup, ended, { timeoutMs: 120_000 });
+  const { phase, revision, keys, sha256 } = taken?.status ?? {};
+  if (phase !== "Done") throw new Error(`the backup ended as ${phase}: ${JSON.stringify(taken?.status)}`);
+  say.detail(`revision ${revision}, ${keys} keys, sha256 ${sha256?.slice(0, 12)}…`);
+});
 await say.step("kubectl scale --replicas 5", async () => {
   await client.kind(EtcdCluster).patch(here, { type: "merge", body: { spec: { size: 5 } } });
   const grown = await members(5);
@@ -115,6 +129,10 @@ async function members(count: number): Promise<ObjectOf<typeof EtcdCluster>> {
   const { leader, phase } = settled?.status ?? {};
   say.detail(`${count} of ${count} members ready, leader ${leader}, phase ${phase}`);
   return settled as ObjectOf<typeof EtcdCluster>;
+}
+
+function ended(backup: ObjectOf<typeof EtcdBackup> | undefined): boolean {
+  return backup?.status?.phase === "Done" || backup?.status?.phase === "Failed";
 }
 
 async function anyMember(): Promise<string> {

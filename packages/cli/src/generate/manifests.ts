@@ -79,6 +79,8 @@ function podSpec(
       {
         name: "operator",
         image,
+        // For operators that run pods of their own from the image they are in.
+        env: [{ name: "OPERATOR_IMAGE", value: image }],
         ports: [{ name: "http", containerPort: 8080 }],
         livenessProbe: { httpGet: { path: "/healthz", port: "http" } },
         readinessProbe: { httpGet: { path: "/readyz", port: "http" }, periodSeconds: 2 },
