@@ -22,7 +22,10 @@ if (!existsSync(join(peers, "node_modules"))) {
 }
 
 console.log("building");
-execFileSync("tsc", ["-b", "packages/runtime"], { cwd: join(import.meta.dirname, "../.."), stdio: "inherit" });
+execFileSync("tsc", ["-b", "packages/runtime"], {
+  cwd: join(import.meta.dirname, "../.."),
+  stdio: "inherit",
+});
 
 const stateDir = await mkdtemp(join(tmpdir(), "keelson-bench-"));
 const cluster = await startCluster({ nodes: 0, controllers: false, stateDir });

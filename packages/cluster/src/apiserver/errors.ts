@@ -163,16 +163,6 @@ export function badRequest(message: string, cause?: unknown): StatusError {
   return failure({ code: 400, reason: "BadRequest", message, cause });
 }
 
-/** `action` is the storage verb: `create`, `update`, `delete`, … */
-export function methodNotSupported(resource: GroupResource, action: string): StatusError {
-  return failure({
-    code: 405,
-    reason: "MethodNotAllowed",
-    message: `${action} is not supported on resources of kind "${qualified(resource)}"`,
-    details: detailsOf(resource),
-  });
-}
-
 /** A method that no route of the path takes. */
 export function methodNotAllowed(): StatusError {
   return failure({

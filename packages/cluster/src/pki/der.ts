@@ -33,10 +33,6 @@ export function boolean(value: boolean): Der {
   return tagged(0x01, Buffer.from([value ? 0xff : 0]));
 }
 
-export function nothing(): Der {
-  return tagged(0x05, new Uint8Array());
-}
-
 /** `1.2.840.10045.4.3.2` */
 export function objectId(dotted: string): Der {
   const [first = 0, second = 0, ...rest] = dotted.split(".").map(Number);

@@ -50,10 +50,6 @@ export function hasFormat(format: string, text: string): boolean {
   return check ? check(text) : true;
 }
 
-export function isKnownFormat(format: string): boolean {
-  return format in formats || format.replace(/-/g, "") in formats;
-}
-
 function isTime(text: string): boolean {
   try {
     parseTime(text.toUpperCase());

@@ -32,14 +32,6 @@ const columnTypes = ["boolean", "date", "integer", "number", "string"];
 const columnFormats = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
 const maxSelectableFields = 8;
 
-/** Messages about a definition's name. */
-export function definitionNameErrors(name: string, object: ApiObject): string[] {
-  const { names, group } = readDefinition(object);
-  const errors = validateDns1123Subdomain(name);
-  if (name !== `${names.plural}.${group}`) errors.push('must be spec.names.plural+"."+spec.group');
-  return errors;
-}
-
 export function validateDefinition(object: ApiObject): FieldError[] {
   const definition = readDefinition(object);
   return [

@@ -2,7 +2,6 @@
 import type {
   CSIDriver,
   CSINode,
-  CSIStorageCapacity,
   PersistentVolume,
   PersistentVolumeClaim,
   StorageClass,
@@ -88,11 +87,6 @@ export const csiNodeRow = (node: CSINode, nowMs: number): Cell[] => [
   nameOf(node),
   node.spec?.drivers?.length ?? 0,
   ageCell(node, nowMs),
-];
-
-export const csiStorageCapacityRow = (object: CSIStorageCapacity): Cell[] => [
-  nameOf(object),
-  object.metadata?.creationTimestamp ?? "",
 ];
 
 export const volumeAttachmentRow = (attachment: VolumeAttachment, nowMs: number): Cell[] => [

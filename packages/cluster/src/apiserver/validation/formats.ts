@@ -1,5 +1,5 @@
 /** The syntax of values inside objects, with the server's own words for what is wrong. */
-import { byteLength, validateDns1123Label, validateDns1123Subdomain } from "@keelson/core";
+import { byteLength, validateDns1123Label } from "@keelson/core";
 
 export type Rule = (value: string) => string[];
 
@@ -144,8 +144,6 @@ export function wildcardDomain(value: string): string[] {
   return problems;
 }
 
-/** Names of most objects; those of services and a few others are labels. */
-export const objectName: Rule = validateDns1123Subdomain;
 export const labelName: Rule = validateDns1123Label;
 
 /** A name to which characters will be appended. */

@@ -122,7 +122,7 @@ export function nodeStatus(input: StatusInput): NodeStatus {
 }
 
 export const simulatedAnnotation = "node.keelson.dev/simulated";
-export const runtimeLabel = "node.keelson.dev/runtime";
+const runtimeLabel = "node.keelson.dev/runtime";
 
 export function nodeLabels(name: string, runtime: "sandbox" | "simulated"): Record<string, string> {
   const architecture = goArchitecture();
