@@ -19,6 +19,7 @@ import { garbageCollector } from "./garbage-collector/garbage-collector-controll
 import { jobController } from "./job/job-controller.ts";
 import { ttlAfterFinishedController } from "./job/ttl-controller.ts";
 import { namespaceController } from "./namespace/namespace-controller.ts";
+import type { HealthTimings } from "./nodes/node-health.ts";
 import { nodeLifecycleController } from "./nodes/node-lifecycle-controller.ts";
 import { taintEvictionController } from "./nodes/taint-eviction-controller.ts";
 import { podGarbageCollector } from "./pods/pod-gc-controller.ts";
@@ -40,6 +41,8 @@ export interface BuiltinControllersOptions {
   readonly signal: AbortSignal;
   /** The cluster's authority: published in every namespace, and signs certificates that were approved. */
   readonly authority?: KeyPair;
+  /** How long nodes may be silent. */
+  readonly nodeHealth?: HealthTimings;
   /** Signs the tokens of service account secrets; the API server's TokenRequest does unless given. */
   readonly issueToken?: TokenSecretsOptions["issue"];
   /** Where the volumes of the class `standard` are made; in the system's temporary directory unless given. */
@@ -47,7 +50,7 @@ export interface BuiltinControllersOptions {
 }
 
 export function builtinControllers(options: BuiltinControllersOptions): RawController[] {
-  const { client, signal, authority, issueToken, volumesDirectory: directory } = options;
+  const { client, signal, authority, issueToken, nodeHealth, volumesDirectory: directory } = options;
   return [
     replicaSetController(),
     replicationController(),
@@ -68,7 +71,7 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
       ...(authority ? { certificate: authority.certificate } : {}),
       ...(issueToken ? { issue: issueToken } : {}),
     }),
-    nodeLifecycleController(),
+    nodeLifecycleController(nodeHealth),
     taintEvictionController(),
     podGarbageCollector(),
     disruptionController({ client }),

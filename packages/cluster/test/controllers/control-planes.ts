@@ -11,6 +11,13 @@ import { describe, it } from "vitest";
 import { startApiServer } from "../../src/apiserver/index.ts";
 import { startControllers } from "../../src/controllers/index.ts";
 
+export interface ControlPlaneSettings {
+  /** How long nodes may be silent; what each control plane thinks right unless told. */
+  readonly nodeGraceSeconds?: number;
+}
+
+export type StartControlPlane = (settings?: ControlPlaneSettings) => Promise<ControlPlane>;
+
 export interface ControlPlane extends AsyncDisposable {
   readonly client: Client;
   /** Where the embedded control plane makes volumes; undefined on the real one, which makes none. */
@@ -20,9 +27,10 @@ export interface ControlPlane extends AsyncDisposable {
 /** Runs the suite on every control plane that this machine has. It starts none before the suite asks. */
 export function onEveryControlPlane(
   subject: string,
-  suite: (start: () => Promise<ControlPlane>, plane: "embedded" | "real") => void,
+  suite: (start: StartControlPlane, plane: "embedded" | "real") => void,
 ): void {
-  describe(`${subject} on the embedded control plane`, () => suite(() => embedded(), "embedded"));
+  describe(`${subject} on the embedded control plane`, () =>
+    suite((settings) => embedded(systemClock, settings), "embedded"));
   const found = locateKubernetes();
   const missing = "missing" in found ? found.missing : undefined;
   const hasControllers = !("missing" in found) && found.controllerManager !== undefined;
@@ -33,7 +41,10 @@ export function onEveryControlPlane(
 }
 
 /** The embedded control plane alone; `clock` is what its controllers go by, the system's unless given. */
-export async function embedded(clock: Clock = systemClock): Promise<ControlPlane> {
+export async function embedded(
+  clock: Clock = systemClock,
+  { nodeGraceSeconds }: ControlPlaneSettings = {},
+): Promise<ControlPlane> {
   await using stack = new AsyncDisposableStack();
   const directory = await mkdtemp(join(tmpdir(), "keelson-controllers-"));
   stack.defer(() => rm(directory, { recursive: true, force: true }));
@@ -43,15 +54,35 @@ export async function embedded(clock: Clock = systemClock): Promise<ControlPlane
   const { authority } = server;
   const world = { ...systemWorld, clock };
   stack.use(
-    await startControllers({ client, authority, volumesDirectory: volumes, world, log: silentLogger }),
+    await startControllers({
+      client,
+      authority,
+      volumesDirectory: volumes,
+      world,
+      log: silentLogger,
+      ...(nodeGraceSeconds === undefined ? {} : { nodeHealth: { graceMs: nodeGraceSeconds * 1000 } }),
+    }),
   );
   const moved = stack.move();
   return { client, volumes, [Symbol.asyncDispose]: () => moved.disposeAsync() };
 }
 
-async function real(): Promise<ControlPlane> {
+async function real({ nodeGraceSeconds }: ControlPlaneSettings = {}): Promise<ControlPlane> {
   const { startControlPlane } = await import("@keelson/reference/control-plane");
-  const plane = await startControlPlane({ controllers: true, scheduler: true });
+  const plane = await startControlPlane({
+    controllers: true,
+    scheduler: true,
+    ...(nodeGraceSeconds === undefined
+      ? {}
+      : {
+          flags: {
+            "kube-controller-manager": [
+              `--node-monitor-grace-period=${nodeGraceSeconds}s`,
+              "--node-monitor-period=1s",
+            ],
+          },
+        }),
+  });
   const client = await connect({ kubeconfig: plane.kubeconfig });
   return {
     client,
