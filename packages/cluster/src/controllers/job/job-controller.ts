@@ -1,5 +1,5 @@
 /** Jobs: pods that run until enough of them succeeded, or too many failed. */
-import { deepEqual, formatTime, labelSelectorFrom, objectKey, parseKey } from "@keelson/core";
+import { formatTime, labelSelectorFrom, objectKey, parseKey } from "@keelson/core";
 import { Job, type JobCondition, type JobStatus, Pod } from "@keelson/core/kinds";
 import {
   allow,
@@ -12,7 +12,6 @@ import {
   watch,
 } from "@keelson/runtime";
 import { controllerManager, yieldingToOthers } from "../acting.ts";
-import { omitEmpty } from "../omit-empty.ts";
 import { claimed } from "../ownership/claim.ts";
 import { candidatesFor, ownerIndexes, ownersOf } from "../ownership/owner-index.ts";
 import { controllerOfObject } from "../ownership/owner-reference.ts";
@@ -21,9 +20,9 @@ import { type Backoff, noBackoff } from "./backoff.ts";
 import { isSuspended, isTracked, type JobObject, trackingFinalizer } from "./job-pods.ts";
 import { nextMoves } from "./moves.ts";
 import { createPods, release, removePods } from "./pods-of-job.ts";
+import { settle } from "./settlement.ts";
 import { type Survey, survey } from "./survey.ts";
-import { counted, isAllCounted, track } from "./tracking.ts";
-import { deadlineMs, endOf, isFinished, jobCondition, startedMs, trueCondition } from "./verdict.ts";
+import { deadlineMs, endOf, isFinished, jobCondition, startedMs } from "./verdict.ts";
 
 /** Keys of pods that are held for a job which they no longer have. */
 const orphan = "orphan:";
@@ -229,102 +228,5 @@ function suspension(
   return {
     conditions: current ? conditions.map((each) => (each === current ? next : each)) : [...conditions, next],
     startTime: is ? undefined : formatTime(nowMs),
-  };
-}
-
-/** Counts pods that ended, lets them go, and ends the job when nothing of it is left to count. */
-async function settle(
-  ctx: Context,
-  seen: Survey,
-  given: JobStatus,
-  finish: JobCondition | undefined,
-  nowMs: number,
-  onWritten: () => void,
-): Promise<void> {
-  let { job } = seen;
-  const fails = finish !== undefined && finish.type !== "SuccessCriteriaMet";
-  const tracked = track(seen, given, { ends: finish !== undefined, fails });
-  const { status, terminal } = announced(job, tracked.status, finish, nowMs);
-  const written = printed(status);
-  if (!deepEqual(written, job.status ?? {})) {
-    job = await ctx
-      .kind(Job)
-      .subresource("status")
-      .update({ ...job, status: written });
-    onWritten();
-  }
-  const results = await Promise.allSettled(tracked.release.map((pod) => release(ctx, pod)));
-  const failure = results.find((result) => result.status === "rejected");
-  const held = new Set(
-    seen.pods
-      .filter((pod) => isTracked(ctx.caches.pods.get(objectKey(pod)) ?? pod))
-      .filter(
-        ({ metadata }) =>
-          !tracked.release.some(
-            (pod, i) => pod.metadata.uid === metadata.uid && results[i]?.status === "fulfilled",
-          ),
-      )
-      .map(({ metadata }) => metadata.uid),
-  );
-  const next = counted(job.status ?? {}, held);
-  const isOver = terminal && !tracked.isCut && isAllCounted(next) && (next.terminating ?? 0) === 0;
-  const last = printed(isOver ? ended(next, terminal) : next);
-  if (!deepEqual(last, job.status ?? {})) {
-    job = await ctx
-      .kind(Job)
-      .subresource("status")
-      .update({ ...job, status: last });
-  }
-  if (isOver) tellEnd(ctx, job, terminal);
-  if (failure) throw failure.reason;
-}
-
-/** What will be is said first; what is follows when no pod is left. */
-function announced(
-  job: JobObject,
-  status: JobStatus,
-  finish: JobCondition | undefined,
-  nowMs: number,
-): { status: JobStatus; terminal: JobCondition | undefined } {
-  if (!finish) return { status, terminal: undefined };
-  const isSuccess = finish.type === "SuccessCriteriaMet";
-  const { reason = "", message = "" } = finish;
-  const terminal = jobCondition(isSuccess ? "Complete" : "Failed", "True", reason, message, nowMs);
-  const isSaid = finish.type === "Failed" || (isSuccess && trueCondition(job, "SuccessCriteriaMet"));
-  return {
-    status: isSaid ? status : { ...status, conditions: [...(status.conditions ?? []), finish] },
-    terminal,
-  };
-}
-
-function ended(status: JobStatus, terminal: JobCondition): JobStatus {
-  return {
-    ...status,
-    conditions: [...(status.conditions ?? []), terminal],
-    ...(terminal.type === "Complete" ? { completionTime: terminal.lastTransitionTime } : {}),
-  };
-}
-
-function tellEnd(ctx: Context, job: JobObject, terminal: JobCondition): void {
-  if (terminal.type === "Failed") {
-    ctx.event(job, "Warning", terminal.reason ?? "", terminal.message ?? "");
-    return;
-  }
-  if (job.spec.completions !== undefined && (job.status?.succeeded ?? 0) > job.spec.completions) {
-    const message = "Too many succeeded pods running after completion count reached";
-    ctx.event(job, "Warning", "TooManySucceededPods", message);
-  }
-  ctx.event(job, "Normal", "Completed", "Job completed");
-}
-
-/** The status as the server prints it. */
-function printed(status: JobStatus): JobStatus {
-  const { ready = 0, terminating = 0, uncountedTerminatedPods = {}, failedIndexes, ...rest } = status;
-  return {
-    ...omitEmpty(rest),
-    ready,
-    terminating,
-    uncountedTerminatedPods,
-    ...(failedIndexes === undefined ? {} : { failedIndexes }),
   };
 }
