@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { KeyPair } from "../../pki/index.ts";
+import type { Dispatch } from "../http/in-process.ts";
 import { type Listening, listenOnSocket, listenSecurely } from "../http/listener.ts";
 import { type ApiServer, apiServer } from "../server.ts";
 import { StorageError } from "../storage/errors.ts";
@@ -54,7 +55,6 @@ export async function startApiServer(flags: ApiServerFlags): Promise<RunningApiS
 async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promise<RunningApiServer> {
   const directory = flags.dataDir ?? temporary(stack);
   const token = flags.token ?? randomBytes(24).toString("base64url");
-  const port = flags.port ?? 6443;
   const { authority, serving, kubeletClient } = loadCredentials(
     flags.dataDir && join(directory, "pki"),
     Date.now(),
@@ -63,6 +63,12 @@ async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promis
     authority.certificate,
     ...(flags.clientCaFile ? [readFileSync(flags.clientCaFile, "utf8")] : []),
   ];
+  const tls = { certificate: serving.certificate, key: serving.key, clientAuthorities };
+  // The port comes first, because objects name it; requests that come early wait.
+  const { promise: ready, resolve: answer } = Promise.withResolvers<ApiServer>();
+  const dispatch: Dispatch = async (request, user) => (await ready).dispatch(request, user);
+  const secure = await listenSecurely({ dispatch, host: "127.0.0.1", port: flags.port ?? 6443, tls });
+  closing(stack, secure);
   const api = await apiServer({
     token,
     flags: serverFlags(flags),
@@ -72,14 +78,11 @@ async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promis
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       process.stderr.write(`${request.method} ${request.target}: ${text}\n`);
     },
-    advertise: { address: "127.0.0.1", port },
+    advertise: { address: "127.0.0.1", port: secure.port },
     ...(flags.dataDir && { dataDir: join(directory, "objects") }),
   });
   stack.use(api);
-  const tls = { certificate: serving.certificate, key: serving.key, clientAuthorities };
-  const { dispatch } = api;
-  const secure = await listenSecurely({ dispatch, host: "127.0.0.1", port, tls });
-  closing(stack, secure);
+  answer(api);
   const socketPath = flags.socket ?? join(directory, "apiserver.sock");
   closing(stack, await listenOnSocket({ dispatch, socketPath, tls }));
   const address = `https://127.0.0.1:${secure.port}`;

@@ -1,12 +1,6 @@
 /** The server on sockets: HTTPS on loopback, and plain HTTP on a Unix socket. */
 import { chmodSync, rmSync } from "node:fs";
-import {
-  createServer,
-  type IncomingMessage,
-  type ServerResponse as NodeResponse,
-  type Server,
-  STATUS_CODES,
-} from "node:http";
+import type { IncomingMessage, ServerResponse as NodeResponse, Server } from "node:http";
 import { createServer as createSecureServer } from "node:https";
 import {
   type AddressInfo,
@@ -21,6 +15,7 @@ import { entityTooLarge, failure, statusOf } from "../errors.ts";
 import type { ClientCertificate, UserInfo } from "../hooks.ts";
 import type { Dispatch } from "./in-process.ts";
 import { isHijack, isStream, type ServerRequest, type ServerResponse } from "./message.ts";
+import { createServer, STATUS_CODES } from "./node-http.ts";
 
 export const maxBodyBytes = 3 * 1024 * 1024;
 const gzipAboveBytes = 128 * 1024;

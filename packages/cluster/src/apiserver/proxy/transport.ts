@@ -1,8 +1,9 @@
 /** How the server reaches kubelets, pods and services. Plug in another where these are not on its network. */
-import { type ClientRequest, type IncomingMessage, request as plainRequest } from "node:http";
+import type { ClientRequest, IncomingMessage } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import type { HttpHeaders } from "@keelson/core";
+import { request as plainRequest } from "../http/node-http.ts";
 
 export interface Destination {
   readonly scheme: "http" | "https";
