@@ -3,6 +3,7 @@
  * printing. The server itself knows only these contracts; a refusal is a thrown `StatusError`.
  */
 import type { Clock, HttpHeaders, JsonObject, JsonValue, Random } from "@keelson/core";
+import type { TypeRef } from "@keelson/core/merge";
 import type { GroupResource } from "./errors.ts";
 import type { FieldError } from "./field-error.ts";
 
@@ -60,6 +61,12 @@ export interface HookContext {
   kinds(group: string, kind: string): ServedResource | undefined;
   /** Converts between versions of one kind, as for a webhook that wants another version. */
   convert(object: ApiObject, apiVersion: string): Promise<ApiObject>;
+  /** Reads and completes what a plug-in made, as a body of its `apiVersion` and `kind`. Throws 400. */
+  complete(object: JsonObject): ApiObject;
+  /** How objects of a kind merge when a configuration is applied; `undefined` when it is not served. */
+  mergeType(group: string, version: string, kind: string): TypeRef | undefined;
+  /** How webhooks are called. */
+  readonly callWebhook: WebhookCaller;
   /** All authorizers as one. */
   readonly authorizer: Authorizer;
   /** Asks all authenticators, the server's own included; `undefined` when none knows the credentials. */
@@ -69,6 +76,21 @@ export interface HookContext {
   /** The cluster's certificate authority in PEM, for what hands it out. */
   readonly caCertificate: string | undefined;
 }
+
+/** Where a webhook is: at a URL, or behind a service, whose cluster name the URL then has. */
+export interface WebhookTarget {
+  readonly url: string;
+  readonly service?: { readonly namespace: string; readonly name: string; readonly port: number };
+  /** Authorities in PEM; the system's own when absent. */
+  readonly authorities?: string;
+}
+
+/** Posts a JSON body and returns the answer, whatever its status. Rejects when there is none. */
+export type WebhookCaller = (
+  target: WebhookTarget,
+  body: string,
+  signal: AbortSignal,
+) => Promise<{ readonly status: number; readonly body: string }>;
 
 /** A resource as it is served: one entry of discovery. */
 export interface ServedResource {

@@ -1,11 +1,12 @@
 /** The API server: its parts, put together. */
-import { type Clock, type HttpPort, parseApiVersion, type Random } from "@keelson/core";
+import { type Clock, type HttpPort, type JsonObject, parseApiVersion, type Random } from "@keelson/core";
+import { socketWebhooks } from "./admission/webhooks/call.ts";
 import { bootstrapObjects } from "./bootstrap/objects.ts";
 import { namespaceLifecycle } from "./builtin/namespace-lifecycle.ts";
 import { DefinitionController } from "./crd/controller.ts";
 import { callWebhook } from "./crd/webhook-call.ts";
 import { Discovery } from "./discovery/discovery.ts";
-import { StatusError } from "./errors.ts";
+import { badRequest, StatusError } from "./errors.ts";
 import { HookStore } from "./hook-store.ts";
 import type {
   ApiObject,
@@ -17,6 +18,7 @@ import type {
   HookFactory,
   Hooks,
   UserInfo,
+  WebhookCaller,
 } from "./hooks.ts";
 import { Dispatcher, denied } from "./http/dispatcher.ts";
 import { inProcessPort } from "./http/in-process.ts";
@@ -77,6 +79,8 @@ export interface ApiServerOptions {
   readonly kubeletClient?: KubeletIdentity;
   /** How kubelets, pods and services are reached. Default: by their addresses. */
   readonly transport?: ProxyTransport;
+  /** How admission webhooks are called. Default: over TLS, services at one of their endpoints. */
+  readonly callWebhook?: WebhookCaller;
 }
 
 export interface ApiServer extends AsyncDisposable {
@@ -126,6 +130,12 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     resources: (group, resource) => describe(current().get(group, resource)),
     kinds: (group, kind) => describe(current().byKind(group, kind)),
     convert: async (object, apiVersion) => convertTo(current(), object, apiVersion),
+    complete: (object) => complete(current(), object),
+    mergeType: (group, version, kind) => {
+      const type = current().byKind(group, kind);
+      return type?.versions.has(version) ? type.type.mergeType(version) : undefined;
+    },
+    callWebhook: options.callWebhook ?? socketWebhooks(hookStore),
     authorizer,
     authenticate: async (request) => {
       for (const authenticator of authenticators) {
@@ -262,6 +272,16 @@ async function convertTo(registry: Registry, object: ApiObject, apiVersion: stri
   return resource ? resource.type.convert(object, version) : object;
 }
 
+function complete(registry: Registry, object: JsonObject): ApiObject {
+  const { group, version } = parseApiVersion(String(object.apiVersion ?? ""));
+  const resource = registry.byKind(group, String(object.kind ?? ""));
+  if (!resource?.versions.has(version))
+    throw badRequest(`no kind "${String(object.kind)}" is served in version "${String(object.apiVersion)}"`);
+  const draft = resource.type.decode(object, version, []);
+  resource.type.default(draft, version);
+  return draft;
+}
+
 const masters: Authorizer = {
   authorize: ({ user }) =>
     user.groups.includes("system:masters")
@@ -274,15 +294,24 @@ const allowAll: Authorizer = { authorize: () => ({ decision: "allow", reason: ""
 /** The first that allows or denies decides; reasons of those without an opinion add up. */
 function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer {
   return {
-    async authorize(attributes: Attributes): Promise<Decision> {
+    // At once when all of them answer at once: expressions cannot wait.
+    authorize(attributes: Attributes): Decision | Promise<Decision> {
       const reasons: string[] = [];
-      for (const authorizer of authorizers) {
-        const decided = authorizer.authorize(attributes);
-        const result = decided instanceof Promise ? await decided : decided;
-        if (result.decision !== "no-opinion") return result;
-        if (result.reason) reasons.push(result.reason);
-      }
-      return { decision: "no-opinion", reason: reasons.join("\n") };
+      const ask = (from: number): Decision | Promise<Decision> => {
+        for (let i = from; i < authorizers.length; i++) {
+          const decided = (authorizers[i] as Authorizer).authorize(attributes);
+          if (decided instanceof Promise)
+            return decided.then((result) => (note(result) ? result : ask(i + 1)));
+          if (note(decided)) return decided;
+        }
+        return { decision: "no-opinion", reason: reasons.join("\n") };
+      };
+      const note = ({ decision, reason }: Decision): boolean => {
+        if (decision !== "no-opinion") return true;
+        if (reason) reasons.push(reason);
+        return false;
+      };
+      return ask(0);
     },
     rulesFor(user, namespace) {
       const rules = authorizers.map((authorizer) => authorizer.rulesFor?.(user, namespace));

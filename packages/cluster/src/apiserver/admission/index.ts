@@ -12,6 +12,7 @@ import {
 } from "./pod-defaults.ts";
 import { podSecurity } from "./pod-security/index.ts";
 import { priority } from "./priority.ts";
+import { reinvoking } from "./reinvocation.ts";
 import { resourceQuota } from "./resource-quota.ts";
 import { serviceAccount } from "./service-account.ts";
 import {
@@ -20,6 +21,7 @@ import {
   persistentVolumeClaimResize,
   storageObjectInUseProtection,
 } from "./storage.ts";
+import { mutatingAdmissionWebhook, validatingAdmissionWebhook } from "./webhooks/index.ts";
 
 const plugins: readonly ((context: HookContext) => AdmissionPlugin)[] = [
   ({ store }) => namespaceLifecycle(store),
@@ -39,6 +41,8 @@ const plugins: readonly ((context: HookContext) => AdmissionPlugin)[] = [
   () => certificateSubjectRestriction,
   ({ store }) => defaultIngressClass(store),
   ({ store }) => podTopologyLabels(store),
+  mutatingAdmissionWebhook,
+  validatingAdmissionWebhook,
   resourceQuota,
 ];
 
@@ -51,8 +55,10 @@ export const admission: HookFactory = (context) => {
   const on = named(context.flag("enable-admission-plugins"));
   const off = named(context.flag("disable-admission-plugins"));
   return {
-    admission: plugins
-      .map((make) => make(context))
-      .filter(({ name }) => !off.has(name) && (on.has(name) || !offByDefault.has(name))),
+    admission: reinvoking(
+      plugins
+        .map((make) => make(context))
+        .filter(({ name }) => !off.has(name) && (on.has(name) || !offByDefault.has(name))),
+    ),
   };
 };

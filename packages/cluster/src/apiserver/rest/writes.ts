@@ -206,7 +206,7 @@ export class Writes {
 /** What admission is told about the request. */
 export function admissionOptions(options: WriteOptions, update: boolean): JsonObject {
   return {
-    kind: update ? (options.kind === "PatchOptions" ? "PatchOptions" : "UpdateOptions") : "CreateOptions",
+    kind: update ? "UpdateOptions" : "CreateOptions",
     apiVersion: "meta.k8s.io/v1",
     ...(options.dryRun && { dryRun: ["All"] }),
     ...(options.fieldManager && { fieldManager: options.fieldManager }),
