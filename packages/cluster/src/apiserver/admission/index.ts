@@ -11,6 +11,8 @@ import {
   taintNodesByCondition,
 } from "./pod-defaults.ts";
 import { podSecurity } from "./pod-security/index.ts";
+import { mutatingAdmissionPolicy } from "./policies/mutating.ts";
+import { validatingAdmissionPolicy } from "./policies/validating.ts";
 import { priority } from "./priority.ts";
 import { reinvoking } from "./reinvocation.ts";
 import { resourceQuota } from "./resource-quota.ts";
@@ -41,7 +43,9 @@ const plugins: readonly ((context: HookContext) => AdmissionPlugin)[] = [
   () => certificateSubjectRestriction,
   ({ store }) => defaultIngressClass(store),
   ({ store }) => podTopologyLabels(store),
+  mutatingAdmissionPolicy,
   mutatingAdmissionWebhook,
+  validatingAdmissionPolicy,
   validatingAdmissionWebhook,
   resourceQuota,
 ];
