@@ -21,24 +21,30 @@ export function isNamespaceTerminating(error: unknown): boolean {
   );
 }
 
-/** How long a lost race waits: the winner's change is on its way through the watch. */
+/** How long the first lost race waits: the winner's change is on its way through the watch. */
 const raceMs = 20;
+/** One that is lost again and again is no race: somebody else has what we want. */
+const longestRaceMs = 30_000;
 
 /**
- * Looks again shortly when a write lost a race or its object, without the noise of a failure; a namespace on its way
- * out needs nothing any more. Anything else is thrown on.
+ * Looks again when a write lost a race or its object, shortly at first, without the noise of a failure; a namespace on
+ * its way out needs nothing any more. Anything else is thrown on.
  */
 export function yieldingToOthers<C extends Acting>(
   reconcile: (key: string, ctx: C) => Promise<void>,
 ): (key: string, ctx: C) => Promise<void> {
+  const lost = new Map<string, number>();
   return async (key, ctx) => {
     try {
       await reconcile(key, ctx);
+      lost.delete(key);
     } catch (error) {
       if (isNamespaceTerminating(error)) return;
       if (!isConflict(error) && !isAlreadyExists(error) && !isNotFound(error)) throw error;
       ctx.log.debug("another writer was first; looking again", { error });
-      ctx.recheck(raceMs + ctx.random.next() * raceMs);
+      const times = lost.get(key) ?? 0;
+      lost.set(key, times + 1);
+      ctx.recheck(Math.min(longestRaceMs, raceMs * 2 ** Math.min(times, 20)) * (1 + ctx.random.next()));
     }
   };
 }

@@ -78,7 +78,7 @@ async function follow(client: Client, lost: ReadonlySet<string>, signal: AbortSi
     if (event.type !== "item" && event.type !== "added" && event.type !== "modified") continue;
     const pod = event.object;
     if (!pod.spec.nodeName || lost.has(pod.spec.nodeName)) continue;
-    const ip = addresses.get(pod.metadata.uid) ?? `10.99.0.${++address}`;
+    const ip = addresses.get(pod.metadata.uid) ?? `10.99.${++address >> 8}.${address & 255}`;
     addresses.set(pod.metadata.uid, ip);
     try {
       await look(client, pod, ip);
