@@ -70,7 +70,7 @@ export async function dial(target: DialTarget): Promise<Socket> {
   let timedOut = false;
   const cancel = clock.timer(connectTimeoutMs, () => {
     timedOut = true;
-    for (const socket of stages) socket.destroy(new Error(`no answer within ${connectTimeoutMs} ms`));
+    for (const socket of stages) giveUp(socket, new Error(`no answer within ${connectTimeoutMs} ms`));
   });
   try {
     let socket = target.proxy
@@ -81,11 +81,17 @@ export async function dial(target: DialTarget): Promise<Socket> {
     if (!server.socketPath) socket.setKeepAlive(true, keepAliveAfterMs);
     return socket;
   } catch (error) {
-    for (const socket of stages) socket.destroy();
+    for (const socket of stages) giveUp(socket);
     throw timedOut ? new Error(`no answer within ${connectTimeoutMs} ms`, { cause: error }) : error;
   } finally {
     cancel();
   }
+}
+
+/** The end of one stage is an error of the next, and whoever waited for that one has been told already. */
+function giveUp(socket: Socket, error?: Error): void {
+  socket.on("error", () => {});
+  socket.destroy(error);
 }
 
 async function direct(server: ServerAddress, stages: Socket[]): Promise<Socket> {
