@@ -148,6 +148,8 @@ export interface Attributes {
   readonly namespace: string;
   readonly name: string;
   readonly path: string;
+  /** As the client wrote it; only lists and watches have one. */
+  readonly fieldSelector?: string;
 }
 
 export interface Decision {

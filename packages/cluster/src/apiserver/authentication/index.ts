@@ -1,5 +1,5 @@
 /** Who sends a request: certificates, tokens, impersonation, and the reviews that tell. */
-import type { HookFactory } from "../hooks.ts";
+import type { ApiObject, HookFactory } from "../hooks.ts";
 import { clientCertificates } from "./client-certificates.ts";
 import { impersonate } from "./impersonation.ts";
 import { selfSubjectReviews, tokenReviews } from "./reviews.ts";
@@ -38,6 +38,7 @@ export const authentication: HookFactory = (context) => {
       "authentication.k8s.io/tokenreviews": tokenReviews(context, tokens),
       "authentication.k8s.io/selfsubjectreviews": selfSubjectReviews,
     },
+    bootstrap: () => (context.caCertificate ? [authoritiesForExtensions(context.caCertificate)] : []),
     paths: {
       "/.well-known/openid-configuration": () => ({
         contentType: "application/json",
@@ -56,6 +57,16 @@ export const authentication: HookFactory = (context) => {
     },
   };
 };
+
+/** Where servers that extend this one learn whom to trust. */
+function authoritiesForExtensions(authority: string): ApiObject {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "extension-apiserver-authentication", namespace: "kube-system" },
+    data: { "client-ca-file": authority },
+  };
+}
 
 function list(text: string | undefined): string[] {
   return text ? text.split(",") : [];

@@ -5,6 +5,7 @@ import { bootstrapObjects } from "../tables/index.ts";
 import { keepAggregatedRoles } from "./aggregation.ts";
 import { Bindings } from "./bindings.ts";
 import { escalationCheck } from "./escalation.ts";
+import { NodeAuthorizer } from "./node.ts";
 import { RbacAuthorizer } from "./rbac.ts";
 import { accessReviews } from "./reviews.ts";
 
@@ -37,7 +38,7 @@ export const authorization: HookFactory = (context) => {
   };
 };
 
-function authorizerOf(mode: string, bindings: Bindings, _context: HookContext): Authorizer[] {
+function authorizerOf(mode: string, bindings: Bindings, { store }: HookContext): Authorizer[] {
   switch (mode) {
     case "RBAC":
       return [new RbacAuthorizer(bindings)];
@@ -46,7 +47,7 @@ function authorizerOf(mode: string, bindings: Bindings, _context: HookContext): 
     case "AlwaysDeny":
       return [alwaysDeny];
     case "Node":
-      return [];
+      return [new NodeAuthorizer(store)];
     default:
       throw new Error(`--authorization-mode ${JSON.stringify(mode)} is not known`);
   }

@@ -116,7 +116,13 @@ function attributesOf(info: RequestInfo, user: UserInfo): Attributes {
     namespace: info.namespace,
     name: info.name,
     path: info.path,
+    ...selectorOf(info),
   };
+}
+
+function selectorOf({ verb, query }: RequestInfo): Pick<Attributes, "fieldSelector"> {
+  const fieldSelector = verb === "list" || verb === "watch" ? query.get("fieldSelector") : null;
+  return fieldSelector ? { fieldSelector } : {};
 }
 
 /** The 403 of a request that nobody allowed. */

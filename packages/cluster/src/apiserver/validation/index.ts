@@ -1,6 +1,6 @@
 /** The rules of built-in kinds, by resource. */
 import { defaulterOf } from "../defaulting/index.ts";
-import type { HookContext, HookFactory, Strategy } from "../hooks.ts";
+import type { ApiObject, HookContext, HookFactory, Strategy } from "../hooks.ts";
 import { mutatingAdmissionPolicies, validatingAdmissionPolicies } from "./admissionregistration/policies.ts";
 import {
   mutatingAdmissionPolicyBindings,
@@ -22,7 +22,7 @@ import { events } from "./core/events.ts";
 import { limitRanges, resourceQuotas } from "./core/limits.ts";
 import { pods } from "./core/pods.ts";
 import { podTemplates, replicationControllers } from "./core/replication-controllers.ts";
-import { services } from "./core/services.ts";
+import { defaultServiceRange, services } from "./core/services.ts";
 import { persistentVolumeClaims, persistentVolumes } from "./core/storage.ts";
 import { endpointSlices } from "./discovery.ts";
 import { flowSchemas, priorityLevelConfigurations } from "./flowcontrol.ts";
@@ -98,8 +98,22 @@ const strategies: Readonly<Record<string, Strategy | ((context: HookContext) => 
   "certificates.k8s.io/certificatesigningrequests": certificateSigningRequests,
 };
 
+/** The range that services have their addresses from, as an object. */
+function serviceRange({ flag }: HookContext): ApiObject {
+  const cidrs = (flag("service-cluster-ip-range") ?? defaultServiceRange)
+    .split(",")
+    .map((text) => text.trim());
+  return {
+    apiVersion: "networking.k8s.io/v1",
+    kind: "ServiceCIDR",
+    metadata: { name: "kubernetes" },
+    spec: { cidrs },
+  };
+}
+
 /** Defaults and rules together, as the server asks for them. */
 export const builtinKinds: HookFactory = (context) => ({
+  bootstrap: () => [serviceRange(context)],
   strategies(group, resource) {
     const rules = strategies[`${group}/${resource}`];
     const strategy = typeof rules === "function" ? rules(context) : rules;

@@ -53,11 +53,13 @@ function dropTypeDependent(service: Service, old: Service): void {
     service.status = { ...service.status, loadBalancer: {} };
 }
 
+export const defaultServiceRange = "10.0.0.0/24";
+
 export function services(context: HookContext): Strategy {
   const addresses = new ServiceAddresses({
     store: context.store,
     random: context.random.fork("service-addresses"),
-    ranges: context.flag("service-cluster-ip-range") ?? "10.0.0.0/24",
+    ranges: context.flag("service-cluster-ip-range") ?? defaultServiceRange,
     nodePorts: context.flag("service-node-port-range") ?? "30000-32767",
   });
   /** What the client itself asked for, so that only what we chose is chosen again. */
