@@ -24,7 +24,7 @@ const asking = (cpu: string, options: Parameters<typeof pod>[0] = {}) =>
 function outcome(p: ReturnType<typeof pod>, snapshot: Snapshot): string {
   const decision = decide(p, snapshot);
   if ("node" in decision) return decision.node.name;
-  if (snapshot.nodes.length === 0) return decision.message;
+  if (decision.isHopeless) return decision.message;
   const outcome = preempt(p, decision, snapshot, () => false);
   if ("message" in outcome) return `${decision.message} ${outcome.message}`;
   const { node: where, victims } = outcome.sacrifice;
@@ -60,20 +60,20 @@ describe("a pod that fits nowhere says why", () => {
   test("by selector and by size, counted per node", () => {
     const lost = pod({ spec: { nodeSelector: { zone: "nowhere" } } });
     expect(outcome(lost, cluster(three()))).toBe(
-      "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector. preemption: 0/3 nodes are " +
-        "available: 3 Preemption is not helpful for scheduling.",
+      "0/3 nodes are available: 3 node(s) didn't match Pod's node affinity/selector. no new claims to deallocate, " +
+        "preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
     );
     const big = asking("64", { spec: { nodeSelector: { zone: "z2" } } });
     expect(outcome(big, cluster(three()))).toBe(
-      "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector. preemption: " +
-        "0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
+      "0/3 nodes are available: 1 Insufficient cpu, 2 node(s) didn't match Pod's node affinity/selector. no new claims " +
+        "to deallocate, preemption: 0/3 nodes are available: 3 Preemption is not helpful for scheduling.",
     );
   });
 
   test("by what others take: then their leaving would help, if they were less important", () => {
     const full = three().map(({ metadata }) => ({ pod: asking("4"), node: metadata.name }));
     expect(outcome(asking("1"), cluster(three(), full))).toBe(
-      "0/3 nodes are available: 3 Insufficient cpu. preemption: 0/3 nodes are available: " +
+      "0/3 nodes are available: 3 Insufficient cpu. no new claims to deallocate, preemption: 0/3 nodes are available: " +
         "3 No preemption victims found for incoming pod.",
     );
     const meek = asking("1", { spec: { preemptionPolicy: "Never" } });
@@ -149,8 +149,7 @@ describe("a pod that fits nowhere says why", () => {
   test("by claims", () => {
     const using = pod({ spec: { volumes: [{ name: "v", persistentVolumeClaim: { claimName: "c" } }] } });
     expect(outcome(using, cluster(three()))).toBe(
-      '0/3 nodes are available: persistentvolumeclaim "c" not found. preemption: 0/3 nodes are available: ' +
-        "3 Preemption is not helpful for scheduling.",
+      '0/3 nodes are available: persistentvolumeclaim "c" not found. not found',
     );
     const unbound = { metadata: { name: "c" }, spec: {} } as ReturnType<StorageView["claim"]>;
     expect(outcome(using, cluster(three(), [], { ...noStorage, claim: () => unbound }))).toMatch(

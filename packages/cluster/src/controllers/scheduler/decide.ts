@@ -36,6 +36,8 @@ export type Decision =
       /** What every node was rejected for. */
       readonly rejections: ReadonlyMap<NodeInfo, Rejection>;
       readonly message: string;
+      /** No node was looked at: the pod itself cannot be anywhere, and no pod that leaves can help. */
+      readonly isHopeless: boolean;
     };
 
 const otherNode: Rejection = {
@@ -45,7 +47,7 @@ const otherNode: Rejection = {
 
 export function decide(pod: PodObject, snapshot: Snapshot): Decision {
   if (snapshot.nodes.length === 0) {
-    return { rejections: new Map(), message: "no nodes available to schedule pods" };
+    return { rejections: new Map(), message: "no nodes available to schedule pods", isHopeless: true };
   }
   const prepared: NodeFilter[] = [];
   for (const plugin of filters) {
@@ -90,8 +92,13 @@ function refused(
   everywhere?: Rejection,
 ): Decision {
   const all = snapshot.nodes.length;
-  const why = everywhere ? everywhere.reasons.join(", ") : histogram([...rejections.values()]);
-  return { rejections, message: `0/${all} nodes are available: ${why}.` };
+  if (everywhere) {
+    // Its last words are those of a step that was never prepared; people search for the whole sentence.
+    const message = `0/${all} nodes are available: ${everywhere.reasons.join(", ")}. not found`;
+    return { rejections, message, isHopeless: true };
+  }
+  const why = histogram([...rejections.values()]);
+  return { rejections, message: `0/${all} nodes are available: ${why}.`, isHopeless: false };
 }
 
 /** `1 Insufficient cpu, 2 node(s) were unschedulable`: how many nodes for which reason, sorted as text. */

@@ -9,6 +9,9 @@ import { type Rejection, rejected } from "./verdict.ts";
 const noHelp = rejected(false, "Preemption is not helpful for scheduling");
 const noVictims = rejected(false, "No preemption victims found for incoming pod");
 
+/** Devices could be given back before pods are sent away; there are none here. */
+const noClaims = "no new claims to deallocate, ";
+
 /** Whether evicting the pod breaks a budget. */
 export type IsProtected = (pod: PodObject) => boolean;
 
@@ -31,7 +34,7 @@ export function preempt(
   isProtected: IsProtected,
 ): Preemption {
   const ineligible = whyNot(pod, rejections, snapshot);
-  if (ineligible !== undefined) return { message: `preemption: ${ineligible}` };
+  if (ineligible !== undefined) return { message: `${noClaims}preemption: ${ineligible}` };
   const verdicts: Rejection[] = [];
   const candidates: Sacrifice[] = [];
   for (const [info, rejection] of rejections) {
@@ -41,7 +44,8 @@ export function preempt(
   }
   const [best] = candidates.sort(bySacrifice);
   if (best) return { sacrifice: best };
-  return { message: `preemption: 0/${snapshot.nodes.length} nodes are available: ${histogram(verdicts)}.` };
+  const all = snapshot.nodes.length;
+  return { message: `${noClaims}preemption: 0/${all} nodes are available: ${histogram(verdicts)}.` };
 }
 
 function whyNot(

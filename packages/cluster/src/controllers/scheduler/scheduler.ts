@@ -184,7 +184,7 @@ async function giveUp(
   pod: PodObject,
   decision: Exclude<Decision, { node: unknown }>,
 ): Promise<void> {
-  if (snapshot.nodes.length === 0) return await markUnschedulable(ctx, pod, { message: decision.message });
+  if (decision.isHopeless) return await markUnschedulable(ctx, pod, { message: decision.message });
   const outcome = preempt(pod, decision, snapshot, protection(ctx));
   if ("message" in outcome) {
     const message = `${decision.message} ${outcome.message}`;
