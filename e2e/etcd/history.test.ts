@@ -50,7 +50,7 @@ describe("a history is linearizable", () => {
   });
 
   test("over thousands of operations, without end", () => {
-    const long = Array.from({ length: 3_000 }, (_, n) => [
+    const long = Array.from({ length: 30_000 }, (_, n) => [
       write(n + 1, n * 10, n * 10 + 6),
       read(n + 1, n * 10 + 7, n * 10 + 8),
     ]).flat();

@@ -81,35 +81,8 @@ export function isLinearizable(operations: readonly Operation[]): boolean {
   const seen = new Set<string>();
   let obligations = pending.filter(({ endMs }) => endMs !== undefined).length;
 
-  const search = (first: number, value: number): boolean => {
-    if (obligations === 0) return true;
-    while (taken[first]) first++;
-    const state = `${first}|${value}|${ahead(first)}`;
-    if (seen.has(state)) return false;
-    seen.add(state);
-    const deadline = earliestEnd(first);
-    for (let at = first; at < pending.length; at++) {
-      const operation = pending[at] as Operation;
-      if (operation.startMs > deadline) break;
-      if (taken[at] || (operation.type === "read" && operation.value !== value)) continue;
-      taken[at] = true;
-      if (operation.endMs !== undefined) obligations--;
-      if (search(first, operation.type === "write" ? operation.value : value)) return true;
-      taken[at] = false;
-      if (operation.endMs !== undefined) obligations++;
-    }
-    return false;
-  };
-  /** Which operations behind the first open one are taken: few, since few run at once. */
-  const ahead = (first: number): string => {
-    const indices: number[] = [];
-    const deadline = earliestEnd(first);
-    for (let at = first; at < pending.length && (pending[at] as Operation).startMs <= deadline; at++) {
-      if (taken[at]) indices.push(at);
-    }
-    return indices.join(",");
-  };
-  const earliestEnd = (first: number): number => {
+  /** The end before which whatever comes next must have begun. */
+  const deadline = (first: number): number => {
     let earliest = Number.POSITIVE_INFINITY;
     for (let at = first; at < pending.length; at++) {
       const { startMs, endMs } = pending[at] as Operation;
@@ -118,5 +91,47 @@ export function isLinearizable(operations: readonly Operation[]): boolean {
     }
     return earliest;
   };
-  return search(0, 0);
+  /** What may come next; nothing when this set of operations was met before with the same value. */
+  const choices = (first: number, value: number): number[] => {
+    const until = deadline(first);
+    const open: number[] = [];
+    const ahead: number[] = [];
+    for (let at = first; at < pending.length && (pending[at] as Operation).startMs <= until; at++) {
+      if (taken[at]) ahead.push(at);
+      else open.push(at);
+    }
+    const state = `${first}|${value}|${ahead.join(",")}`;
+    if (seen.has(state)) return [];
+    seen.add(state);
+    return open.filter((at) => {
+      const operation = pending[at] as Operation;
+      return operation.type === "write" || operation.value === value;
+    });
+  };
+  const take = (at: number, taking: boolean) => {
+    taken[at] = taking;
+    if ((pending[at] as Operation).endMs !== undefined) obligations += taking ? -1 : 1;
+  };
+
+  /** A stack of its own: histories are longer than what a language lets functions call themselves. */
+  const path: { first: number; value: number; left: number[]; chosen?: number }[] = [
+    { first: 0, value: 0, left: choices(0, 0) },
+  ];
+  while (obligations > 0) {
+    const here = path.at(-1);
+    if (!here) return false;
+    if (here.chosen !== undefined) take(here.chosen, false);
+    here.chosen = here.left.shift();
+    if (here.chosen === undefined) {
+      path.pop();
+      continue;
+    }
+    take(here.chosen, true);
+    const { type, value } = pending[here.chosen] as Operation;
+    let { first } = here;
+    while (taken[first]) first++;
+    const next = type === "write" ? value : here.value;
+    path.push({ first, value: next, left: choices(first, next) });
+  }
+  return true;
 }

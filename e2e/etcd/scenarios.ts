@@ -410,6 +410,8 @@ const operatorReplaced: Scenario = {
     await world.stopOperator();
     await sleep(10_000);
     await world.startOperator();
+    // A change that restarts nobody shows that it works again.
+    await world.change(bench.name, { recovery: { nodeLossTimeoutSeconds: 301 + Math.round(since) } });
     const back = await bench.time("the operator is back", 60_000, async () => await bench.isReady());
     await sleep(12_000);
     const felt = bench.load.felt(since);
