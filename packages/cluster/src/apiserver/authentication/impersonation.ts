@@ -73,7 +73,7 @@ function wantedUser(headers: HttpHeaders): Wanted | undefined {
   if (name) return { name, uid, groups, extra };
   if (uid || groups.length > 0 || Object.keys(extra).length > 0)
     throw badRequest(
-      `requested &user.DefaultInfo{Name:"", UID:${goQuote(uid)}, Groups:[]string(nil), Extra:map[string][]string(nil)} without impersonating a user name`,
+      `requested &user.DefaultInfo{Name:"", UID:${goQuote(uid)}, Groups:${shownGroups(groups)}, Extra:map[string][]string(nil)} without impersonating a user name`,
     );
   return undefined;
 }
@@ -174,4 +174,8 @@ function unescapeKey(key: string): string {
   } catch {
     return key;
   }
+}
+
+function shownGroups(groups: readonly string[]): string {
+  return groups.length > 0 ? `[]string{${groups.map(goQuote).join(", ")}}` : "[]string(nil)";
 }

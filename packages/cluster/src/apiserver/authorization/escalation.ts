@@ -59,7 +59,7 @@ export function escalationCheck(bindings: Bindings, authorizer: Authorizer): Adm
     const target = ref.kind === "Role" ? roles : clusterRoles;
     if (await may(request, "bind", target.resource, ref.name)) return;
     const rules = bindings.referenced(ref, request.namespace);
-    if (!rules) throw notFound(target, ref.name);
+    if (!rules) throw notFound({ group, resource: request.resource.resource }, ref.name);
     confirm(request, object, rules);
   };
 

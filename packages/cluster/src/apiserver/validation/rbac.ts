@@ -85,13 +85,15 @@ function checkSubject(path: string, subject: Subject, namespaced: boolean, error
   } else errors.notSupported(`${path}.kind`, kind, ["ServiceAccount", "User", "Group"]);
 }
 
+const shownRef = ({ apiGroup, kind, name }: RoleRef) => ({ APIGroup: apiGroup, Kind: kind, Name: name });
+
 function bindings<T extends Binding>(namespaced: boolean): Strategy {
   return {
     validate: checking<T>((binding, errors) => checkBinding(binding, namespaced, errors)),
     validateUpdate: checkingUpdate<T>((binding, old, errors) => {
       checkBinding(binding, namespaced, errors);
       if (!deepEqual(binding.roleRef, old.roleRef))
-        errors.invalid("roleRef", binding.roleRef, "cannot change roleRef");
+        errors.invalid("roleRef", shownRef(binding.roleRef), "cannot change roleRef");
     }),
   };
 }
