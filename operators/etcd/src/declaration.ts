@@ -12,6 +12,8 @@ export const owns = {
   /** Data outlives whatever is done to its cluster; `finalize` decides its end. */
   claims: many(PersistentVolumeClaim, { outlives: true }),
   pods: many(Pod),
+  /** Pods that try a template before a rollout begins. */
+  trials: many(Pod),
 };
 
 export const reads = {

@@ -7,12 +7,12 @@ import * as scenarios from "./scenarios.ts";
 import { everyCrash } from "./simulation/explore.ts";
 
 const all = process.env["KEELSON_EXPLORE"] === "all";
-const options = all ? {} : { atMost: 12 };
+const options = all ? {} : { atMost: 8 };
 
 describe("the same end comes of it, whenever the operator dies", () => {
   test.each(Object.entries(scenarios))("%s", { timeout: 1_800_000 }, async (name, scenario) => {
     const { writes, calls, runs } = await everyCrash(scenario, options);
-    expect(runs).toBeGreaterThan(all ? 2 * (writes + calls) : 12);
+    expect(runs).toBeGreaterThan(all ? 2 * (writes + calls) : 8);
     if (all) console.info(`${name}: ${writes} writes, ${calls} calls to etcd, ${runs} runs`);
   });
 });

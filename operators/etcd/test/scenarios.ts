@@ -74,10 +74,10 @@ export const upgrade: Scenario = {
   },
 };
 
-export const rollback: Scenario = {
-  prepare: created({ size: 3, version: "3.5.35" }),
-  play: async (world) => {
-    world.kubelet.missingTags.add("v3.6.99");
+/** A version that cannot work is asked for, and then taken back. */
+function badVersion(prepare: (world: World) => void): Scenario["play"] {
+  return async (world) => {
+    prepare(world);
     world.load();
     await world.change({ version: "3.6.99" });
     await world.cluster.until(async () => (await world.get()).status?.failedRollout !== undefined);
@@ -90,6 +90,22 @@ export const rollback: Scenario = {
     expect(status?.members?.every((member) => member.version === "3.5.35")).toBe(true);
     await world.change({ version: "3.5.35" });
     await restsUnderLoad(world, { size: 3, version: "3.5.35" });
+  };
+}
+
+/** etcd that does not start: the first member that takes it returns to what it was. */
+export const rollback: Scenario = {
+  prepare: created({ size: 3, version: "3.5.35" }),
+  play: badVersion((world) => void world.kubelet.brokenTags.add("v3.6.99")),
+};
+
+/** An image that nobody has: no member is touched at all. */
+export const missingImage: Scenario = {
+  prepare: created({ size: 3, version: "3.5.35" }),
+  play: async (world) => {
+    const before = await world.podUids();
+    await badVersion(() => void world.kubelet.missingTags.add("v3.6.99"))(world);
+    expect(await world.podUids()).toEqual(before);
   },
 };
 

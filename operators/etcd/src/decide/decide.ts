@@ -19,7 +19,7 @@ import {
 } from "./pods.ts";
 import { quorumLoss, recovering } from "./quorum-loss.ts";
 import { rollback } from "./rollback.ts";
-import { rollout, wanted } from "./rollout.ts";
+import { rollout, spentTrials, wanted } from "./rollout.ts";
 import { scale } from "./scale.ts";
 import { corruption, defragmentation, noSpace, volumes } from "./upkeep.ts";
 
@@ -48,6 +48,7 @@ const policies: readonly Policy[] = [
   unhealthyVoters,
   noSpace,
   joining,
+  spentTrials,
   rollout,
   scale,
   volumes,
@@ -120,7 +121,7 @@ function atRest(o: Observed): Decision {
   if ("refused" in next) return { do: "refuse", reason: reasons.versionRefused, message: next.refused };
   const { failedRollout } = o.status;
   if (failedRollout?.hash === next.template.hash) {
-    const message = `etcd ${failedRollout.version} was rolled back: ${failedRollout.message}; it is tried again when the spec changes`;
+    const message = `${failedRollout.message}; the members stay as they were until the spec changes`;
     return { do: "refuse", reason: reasons.rolloutFailed, message };
   }
   return { do: "nothing", reason: reasons.healthy, message: `${o.members.length} members serve` };

@@ -29,8 +29,9 @@ export type Action =
   | { readonly do: "promote"; readonly member: string; readonly id: MemberId; readonly via: string }
   | { readonly do: "removeMember"; readonly member: string; readonly id: MemberId; readonly via: string }
   | { readonly do: "moveLeader"; readonly from: string; readonly to: string; readonly toId: MemberId }
-  /** Asks the API server whether it would take such a pod, before any is given up for it. */
-  | { readonly do: "beginRollout"; readonly template: Template }
+  /** Asks the API server whether it would take such a pod, and then lets one try whether the image runs. */
+  | { readonly do: "tryTemplate"; readonly template: Template }
+  | { readonly do: "endTrials" }
   | { readonly do: "compareHashes"; readonly purpose: string; readonly members: readonly string[] }
   | { readonly do: "makeSpace"; readonly members: readonly string[]; readonly alarms: readonly Alarm[] }
   | { readonly do: "disarm"; readonly alarms: readonly Alarm[]; readonly via: string }

@@ -89,7 +89,10 @@ function takeBack(o: Observed, rollout: Rollout, template: Template): Decision {
     };
   }
   const { hash, recipe, rollback: message = "" } = rollout;
-  const failed = message === withdrawn(o) ? undefined : { hash, version: recipe.version, message };
+  const failed =
+    message === withdrawn(o)
+      ? undefined
+      : { hash, version: recipe.version, message: `rolled back: ${message}` };
   return {
     do: "record",
     status: { rollout: undefined, comparison: undefined, failedRollout: failed },

@@ -1,8 +1,9 @@
 /** A change that rolls through the members: a version, a setting, resources. One restart at a time, leader last. */
+import { Quantity } from "keelson";
 import type { Template } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
 import { minorOf, nextVersion } from "../engine/version.ts";
-import type { Observed, ObservedMember } from "../observe/observed.ts";
+import type { Observed, ObservedMember, TrialView } from "../observe/observed.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
 import { isCalm, isSettled, leaderOf, withMember } from "./facts.ts";
@@ -25,22 +26,80 @@ export function rollout(o: Observed): Decision | undefined {
 }
 
 function begin(o: Observed): Decision | undefined {
-  const next = wanted(o);
-  if ("refused" in next) return undefined;
-  const { template } = next;
-  const failed = o.status.failedRollout?.hash === template.hash;
-  if (failed || template.hash === o.status.template?.hash) return undefined;
+  const template = pending(o);
+  if (!template) return undefined;
   if (!isCalm(o) || !o.members.every((member) => isSettled(o, member))) {
-    return {
-      do: "wait",
-      reason,
-      message: "a rollout waits until every member has served for a while",
-      recheckMs: 1_000,
-    };
+    const message = "a rollout waits until every member has served for a while";
+    return { do: "wait", reason, message, recheckMs: 1_000 };
   }
   const { version } = template.recipe;
-  const message = `${version === o.status.template?.recipe.version ? "a new configuration" : `etcd ${version}`} is rolled out`;
-  return { do: "beginRollout", template, reason, message };
+  const impossible = oversized(o, template) ?? failedTrial(o, template);
+  if (impossible !== undefined) {
+    return {
+      do: "record",
+      status: { failedRollout: { hash: template.hash, version, message: impossible } },
+      event: `nothing is rolled out: ${impossible}`,
+      reason: reasons.rolloutFailed,
+      message: `nothing is rolled out: ${impossible}`,
+    };
+  }
+  const trial = trialOf(o, template);
+  const what = version === o.status.template?.recipe.version ? "a new configuration" : `etcd ${version}`;
+  if (!trial) return { do: "tryTemplate", template, reason, message: `${what} is tried` };
+  if (trial.outcome === "running")
+    return { do: "wait", reason, message: `${what} is tried`, recheckMs: 1_000 };
+  return {
+    do: "record",
+    status: { rollout: template },
+    event: `${what} is rolled out`,
+    reason,
+    message: `${what} is rolled out`,
+  };
+}
+
+/** The template that is to be rolled out and has not been yet. */
+function pending(o: Observed): Template | undefined {
+  const next = wanted(o);
+  if (o.status.rollout || "refused" in next) return undefined;
+  const { template } = next;
+  const settled = template.hash === o.status.template?.hash || template.hash === o.status.failedRollout?.hash;
+  return settled ? undefined : template;
+}
+
+/** Pods that tried what is no longer to be tried make room. */
+export function spentTrials(o: Observed): Decision | undefined {
+  const template = pending(o);
+  const spent = o.trials.some((trial) => !trial.deleting && trial.template !== template?.hash);
+  return spent ? { do: "endTrials", reason, message: "a trial is over" } : undefined;
+}
+
+/** What Kubernetes calls impossible is given this long to turn out otherwise. */
+const obstacleMs = 20_000;
+
+function trialOf(o: Observed, template: Template): TrialView | undefined {
+  return o.trials.find((trial) => trial.template === template.hash && !trial.deleting);
+}
+
+function failedTrial(o: Observed, template: Template): string | undefined {
+  const trial = trialOf(o, template);
+  const image = `${template.recipe.image}:v${template.recipe.version}`;
+  if (trial?.outcome === "failed") return `${image} holds no etcd that runs`;
+  const stuck = trial?.obstacle !== undefined && o.nowMs - trial.createdMs >= obstacleMs;
+  return stuck ? `${image} cannot run: ${trial.obstacle}` : undefined;
+}
+
+/** A request that no node could ever grant. */
+function oversized(o: Observed, { recipe }: Template): string | undefined {
+  const requests = (recipe.resources?.["requests"] ?? {}) as Record<string, string | number>;
+  for (const resource of ["cpu", "memory"] as const) {
+    const asked = requests[resource];
+    const most = o.largestNode?.[resource];
+    if (asked === undefined || most === undefined) continue;
+    if (Quantity.from(asked).compare(Quantity.from(most)) > 0) {
+      return `no node has ${resource} ${asked}, the largest has ${most}`;
+    }
+  }
+  return undefined;
 }
 
 function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]>): Decision {

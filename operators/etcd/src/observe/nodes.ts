@@ -1,5 +1,5 @@
 /** Which nodes are lost, and which are about to be. */
-import type { ObjectOf } from "keelson";
+import { type ObjectOf, Quantity } from "keelson";
 import type { Node } from "keelson/kinds";
 import { parseTime } from "./time.ts";
 
@@ -21,4 +21,16 @@ function nodeView({ spec, status }: ObjectOf<typeof Node>): NodeView {
     lostSinceMs: lost ? parseTime(ready.lastTransitionTime) : undefined,
     cordoned: spec?.unschedulable === true,
   };
+}
+
+/** The most of each resource that any one node offers; undefined while no node is known. */
+export function largestNode(
+  nodes: readonly ObjectOf<typeof Node>[],
+): { readonly cpu: string; readonly memory: string } | undefined {
+  const most = (resource: string) =>
+    nodes
+      .map(({ status }) => Quantity.from(status?.allocatable?.[resource] ?? "0"))
+      .reduce((largest, each) => (each.compare(largest) > 0 ? each : largest), Quantity.from("0"))
+      .toString();
+  return nodes.length === 0 ? undefined : { cpu: most("cpu"), memory: most("memory") };
 }

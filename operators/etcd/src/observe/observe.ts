@@ -8,9 +8,9 @@ import type { EtcdContext } from "../declaration.ts";
 import { clientPort, clusterName, memberName } from "../resources/names.ts";
 import { type Answers, ask, type Dial } from "./ask.ts";
 import { claimView } from "./claim-view.ts";
-import { type NodeView, nodeViews } from "./nodes.ts";
+import { largestNode, type NodeView, nodeViews } from "./nodes.ts";
 import type { ClaimView, Observed, ObservedMember, PodView } from "./observed.ts";
-import { podView } from "./pod-view.ts";
+import { podView, trialView } from "./pod-view.ts";
 import { entryOf, nextOrdinal, refreshRecords, rememberedClusterId } from "./records.ts";
 import { parseTime } from "./time.ts";
 
@@ -79,6 +79,8 @@ export async function observe(object: EtcdClusterObject, ctx: EtcdContext, dial:
     unavailableSinceMs: unavailableSince(object),
     restore:
       clusterId === undefined ? restorePlan(object.spec, ctx.read.restoreFrom, operatorImage()) : undefined,
+    trials: ctx.own.trials.list().map(trialView),
+    largestNode: largestNode(ctx.read.nodes),
     approved: object.metadata.annotations?.[annotations.approveRecovery],
     defragmentationDue: defragmentationDue(object, ctx),
   };

@@ -59,6 +59,15 @@ export interface ObservedMember {
   readonly nodeCordoned: boolean;
 }
 
+/** A pod that tries a template. */
+export interface TrialView {
+  readonly template: string;
+  readonly createdMs: number;
+  readonly deleting: boolean;
+  readonly outcome: "succeeded" | "failed" | "running";
+  readonly obstacle: string | undefined;
+}
+
 export interface Observed {
   readonly nowMs: number;
   readonly cluster: ClusterName;
@@ -79,6 +88,9 @@ export interface Observed {
   readonly restore: RestorePlan | undefined;
   /** The survivor that a person has approved to recover from. */
   readonly approved: string | undefined;
+  readonly trials: readonly TrialView[];
+  /** The most that one node can give to pods. */
+  readonly largestNode: { readonly cpu: string; readonly memory: string } | undefined;
   /** The time at which a defragmentation came due, if one is. */
   readonly defragmentationDue: string | undefined;
 }

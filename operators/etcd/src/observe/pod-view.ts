@@ -3,7 +3,7 @@
 import type { ObjectOf } from "keelson";
 import type { Pod } from "keelson/kinds";
 import { annotations, labels } from "../api/names.ts";
-import type { PodView } from "./observed.ts";
+import type { PodView, TrialView } from "./observed.ts";
 import { parseTime } from "./time.ts";
 
 /** Reasons for which a container waits that no waiting mends. */
@@ -41,6 +41,18 @@ export function podView(pod: ObjectOf<typeof Pod>): PodView {
     obstacle: obstacleOf(pod),
     lastWords: ended?.reason === "OOMKilled" ? "" : (ended?.message ?? ""),
     restarts: container?.restartCount ?? 0,
+  };
+}
+
+export function trialView(pod: ObjectOf<typeof Pod>): TrialView {
+  const { metadata, status } = pod;
+  const outcomes = { Succeeded: "succeeded", Failed: "failed" } as const;
+  return {
+    template: metadata.annotations?.[annotations.template] ?? "",
+    createdMs: parseTime(metadata.creationTimestamp) ?? 0,
+    deleting: metadata.deletionTimestamp !== undefined,
+    outcome: outcomes[status?.phase as keyof typeof outcomes] ?? "running",
+    obstacle: obstacleOf(pod),
   };
 }
 

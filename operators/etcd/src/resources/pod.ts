@@ -14,6 +14,20 @@ type Container = PodSpec["containers"][number];
 /** The user of the restricted pod security profile; the same as in distroless images. */
 const nonRoot = 65532;
 
+const restrictedPod = {
+  runAsNonRoot: true,
+  runAsUser: nonRoot,
+  runAsGroup: nonRoot,
+  seccompProfile: { type: "RuntimeDefault" },
+} as const;
+
+const restrictedContainer = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ["ALL"] },
+  readOnlyRootFilesystem: true,
+  runAsNonRoot: true,
+};
+
 export interface PodOptions {
   readonly cluster: ClusterName;
   readonly member: string;
@@ -49,20 +63,42 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
       enableServiceLinks: false,
       restartPolicy: "Always",
       terminationGracePeriodSeconds: 30,
-      securityContext: {
-        runAsNonRoot: true,
-        runAsUser: nonRoot,
-        runAsGroup: nonRoot,
-        fsGroup: nonRoot,
-        fsGroupChangePolicy: "OnRootMismatch",
-        seccompProfile: { type: "RuntimeDefault" },
-      },
+      securityContext: { ...restrictedPod, fsGroup: nonRoot, fsGroupChangePolicy: "OnRootMismatch" },
       ...scheduling(cluster, recipe),
       ...(restoring && { initContainers: restoring.initContainers }),
       containers: [container(cluster, member, recipe)],
       volumes: [
         { name: "data", persistentVolumeClaim: { claimName: member } },
         ...(restoring?.volumes ?? []),
+      ],
+    },
+  };
+}
+
+/**
+ * A pod that shows whether the image exists, runs here, and may go where the spec sends it, before any member is given
+ * up for it. It asks for no resources: next to the members there may be no room, in place of one there is.
+ */
+export function trialFor(cluster: ClusterName, template: Template): Desired<typeof Pod> {
+  const { recipe } = template;
+  return {
+    metadata: {
+      name: `${cluster.name}-trial-${template.hash}`,
+      annotations: { [annotations.template]: template.hash },
+    },
+    spec: {
+      ...scheduling(cluster, recipe),
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      restartPolicy: "Never",
+      securityContext: restrictedPod,
+      containers: [
+        {
+          name: "etcd",
+          image: imageOf(recipe),
+          command: ["/usr/local/bin/etcd", "--version"],
+          securityContext: restrictedContainer,
+        },
       ],
     },
   };
@@ -101,12 +137,7 @@ function container(cluster: ClusterName, member: string, recipe: Recipe): Contai
     ...probes(recipe.version),
     // Why etcd gave up stands in the pod's status: healing reads it there and needs no permission for logs.
     terminationMessagePolicy: "FallbackToLogsOnError",
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      capabilities: { drop: ["ALL"] },
-      readOnlyRootFilesystem: true,
-      runAsNonRoot: true,
-    },
+    securityContext: restrictedContainer,
     volumeMounts: [{ name: "data", mountPath: dataVolumePath }],
   };
 }

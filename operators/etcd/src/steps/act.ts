@@ -8,7 +8,7 @@ import { createClaim, deleteClaim, fenceClaim, growClaim, signClaim } from "./cl
 import { compareHashes, defragment, disarm, makeSpace } from "./maintenance.ts";
 import { addLearner, moveLeader, promote, removeMember } from "./membership.ts";
 import { createPods, deletePods, markVoter } from "./pods.ts";
-import { beginRollout } from "./rollout.ts";
+import { endTrials, tryTemplate } from "./rollout.ts";
 
 /** What every step is given. */
 export interface Scene {
@@ -79,8 +79,11 @@ async function perform(scene: Scene, decision: Decision): Promise<StepResult> {
       return await removeMember(scene, decision);
     case "moveLeader":
       return await moveLeader(scene, decision);
-    case "beginRollout":
-      await beginRollout(scene, decision);
+    case "tryTemplate":
+      await tryTemplate(scene, decision);
+      break;
+    case "endTrials":
+      await endTrials(scene);
       break;
     case "compareHashes":
       await compareHashes(scene, decision);

@@ -1,37 +1,36 @@
-/** The beginning of a rollout: nobody is given up for a pod that the API server would not take. */
+/** The beginning of a rollout: nobody is given up for a pod that the API server would not take or that cannot run. */
 import { Pod } from "keelson/kinds";
 import { statusOf } from "../decide/report.ts";
 import { clusterName } from "../resources/names.ts";
-import { podFor } from "../resources/pod.ts";
+import { podFor, trialFor } from "../resources/pod.ts";
 import type { Doing, Scene } from "./act.ts";
 
-export async function beginRollout(scene: Scene, decision: Doing<"beginRollout">): Promise<void> {
-  const { ctx, gathered } = scene;
+export async function tryTemplate(scene: Scene, decision: Doing<"tryTemplate">): Promise<void> {
+  const { ctx, gathered, cluster } = scene;
   const { template, message } = decision;
-  const status = statusOf(gathered.observed, decision);
   const refusal = await refusalOf(scene, decision);
   if (refusal !== undefined) {
     const { version } = template.recipe;
-    ctx.setStatus({ ...status, failedRollout: { hash: template.hash, version, message: refusal } });
+    const failedRollout = { hash: template.hash, version, message: refusal };
+    ctx.setStatus({ ...statusOf(gathered.observed, decision), failedRollout });
     ctx.event("Warning", "RolloutRefused", refusal);
     return;
   }
-  ctx.setStatus({ ...status, rollout: template });
-  ctx.event("Normal", "RolloutBegins", message);
+  await ctx.own.trials.apply(template.hash, trialFor(clusterName(cluster), template));
+  ctx.event("Normal", "RolloutTried", message);
+}
+
+export async function endTrials({ ctx }: Scene): Promise<void> {
+  for (const key of ctx.own.trials.entries().keys()) await ctx.own.trials.delete(key);
 }
 
 async function refusalOf(
   { cluster, ctx }: Scene,
-  { template }: Doing<"beginRollout">,
+  { template }: Doing<"tryTemplate">,
 ): Promise<string | undefined> {
   const name = clusterName(cluster);
-  const pod = podFor({
-    cluster: name,
-    member: `${name.name}-try`,
-    template,
-    start: { mode: "again" },
-    role: "learner",
-  });
+  const member = `${name.name}-try`;
+  const pod = podFor({ cluster: name, member, template, start: { mode: "again" }, role: "learner" });
   const metadata = { ...pod.metadata, namespace: name.namespace };
   try {
     await ctx.client.kind(Pod).create({ ...pod, metadata }, { dryRun: true });

@@ -1,6 +1,7 @@
 /** A whole world for a test: API server, kubelet, etcd, a client that writes, and oracles that watch. */
 
 import { type Cluster, type ClusterOptions, cluster } from "@keelson/testing";
+import { Pod } from "keelson/kinds";
 import { EtcdCluster, type EtcdClusterObject } from "../../src/api/cluster.ts";
 import { EtcdError } from "../../src/engine/errors.ts";
 import { majority } from "../../src/engine/quorum.ts";
@@ -136,6 +137,11 @@ export class World implements AsyncDisposable {
     const [follower] = (status?.members ?? []).filter(({ role }) => role === "Follower");
     if (!follower) throw new Error("there is no follower");
     return follower.name;
+  }
+
+  async podUids(): Promise<string[]> {
+    const { items } = await this.cluster.client.kind(Pod).list(ref);
+    return items.map(({ metadata }) => metadata.uid);
   }
 
   /** Lets time pass until the status says that all is well with so many members. */
