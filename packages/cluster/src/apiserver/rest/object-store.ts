@@ -330,8 +330,8 @@ export class ObjectStore {
       );
   }
 
-  #refuse(resource: ApiResource, name: string, errors: readonly FieldError[]): void {
-    if (errors.length > 0) throw invalid(resource, name, errors);
+  #refuse(resource: ApiResource, name: string | undefined, errors: readonly FieldError[]): void {
+    if (errors.length > 0) throw invalid(resource, name ?? "", errors);
   }
 }
 
