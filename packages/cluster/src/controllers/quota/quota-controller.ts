@@ -60,6 +60,12 @@ const whole: readonly AnyKind[] = [
 const listMs = 10_000;
 const resyncMs = 300_000;
 
+/**
+ * Marks keys of quotas of which something came. It was counted when it was admitted, as others may have been that we
+ * do not see yet: a smaller number would lose those. A larger one is of what came before the quota did.
+ */
+const moreOnly = "+";
+
 /** Of some kinds more than the number counts, and that may become less. */
 function mayUseLess(kind: AnyKind, object: Stored): boolean {
   if (kind === Pod)
@@ -72,10 +78,9 @@ function quotasOf(kind: AnyKind) {
     { type, object }: Change<Stored>,
     caches: Readonly<Record<string, CacheReader<never>>>,
   ): Iterable<string> {
-    // What comes was counted when it was admitted, before we could see it: counting again now would lose it.
-    if (type === "added" || (type === "modified" && !mayUseLess(kind, object))) return;
+    if (type === "modified" && !mayUseLess(kind, object)) return;
     for (const quota of cacheNamed<QuotaObject>(caches, "quotas").list(object.metadata.namespace)) {
-      if (counts(quota, kind)) yield objectKey(quota);
+      if (counts(quota, kind)) yield type === "added" ? moreOnly + objectKey(quota) : objectKey(quota);
     }
   };
 }
@@ -114,12 +119,13 @@ export function quotaController({ client }: QuotaControllerOptions): RawControll
     watches,
     writes: [allowSubresource(ResourceQuota, "status", ["update"])],
     resyncMs,
-    reconcile: yieldingToOthers(async (key, ctx: Context) => {
-      const quota = ctx.caches.quotas.get(key) as QuotaObject | undefined;
+    reconcile: yieldingToOthers(async (marked, ctx: Context) => {
+      const isMoreOnly = marked.startsWith(moreOnly);
+      const quota = ctx.caches.quotas.get(isMoreOnly ? marked.slice(1) : marked) as QuotaObject | undefined;
       if (!quota) return;
       const counted = await Promise.all(countablesOf(quota).map((each) => count(ctx, client, quota, each)));
       const known = counted.filter((each) => each !== undefined);
-      const status = quotaStatus(quota, known, ctx.clock.now());
+      const status = quotaStatus(quota, known, ctx.clock.now(), isMoreOnly);
       if (!status) return;
       await ctx
         .kind(ResourceQuota)

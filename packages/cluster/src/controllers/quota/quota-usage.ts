@@ -64,6 +64,7 @@ export function quotaStatus(
   quota: QuotaObject,
   counted: readonly Counted[],
   nowMs: number,
+  onlyMore = false,
 ): ResourceQuotaStatus | undefined {
   const hard = quota.spec.hard ?? {};
   const names = Object.keys(hard);
@@ -82,7 +83,10 @@ export function quotaStatus(
   }
   const used: Record<string, string> = {};
   for (const name of names) {
-    const value = totals.get(name)?.toString() ?? quota.status?.used?.[name];
+    const before = quota.status?.used?.[name];
+    const total = totals.get(name);
+    const keeps = onlyMore && before !== undefined && total && total.compare(Quantity.from(before)) < 0;
+    const value = keeps ? before : (total?.toString() ?? before);
     if (value !== undefined) used[name] = String(value);
   }
   const isSame =
