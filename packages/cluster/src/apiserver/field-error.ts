@@ -1,5 +1,5 @@
 /** Errors about one field of an object, worded as kube-apiserver words them. */
-import type { JsonValue, StatusCause } from "@keelson/core";
+import { isRawNumber, type JsonValue, type StatusCause } from "@keelson/core";
 
 export type FieldErrorType =
   | "FieldValueNotFound"
@@ -138,4 +138,14 @@ export function tooManyField(field: string, actual: number, max: number): FieldE
 }
 export function internalField(field: string, detail: string): FieldError {
   return { type: "InternalError", field, detail };
+}
+
+/** A value as Go prints it: `map[a:1 b:[x y]]`. */
+export function goValue(value: JsonValue): string {
+  if (value === null) return "<nil>";
+  if (typeof value !== "object" || isRawNumber(value))
+    return String(isRawNumber(value) ? value.rawJSON : value);
+  if (Array.isArray(value)) return `[${value.map(goValue).join(" ")}]`;
+  const entries = Object.keys(value).sort();
+  return `map[${entries.map((key) => `${key}:${goValue(value[key] as JsonValue)}`).join(" ")}]`;
 }

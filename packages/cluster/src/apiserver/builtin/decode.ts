@@ -1,15 +1,17 @@
 /** Brings the JSON of a built-in kind to the form in which the real server would print it again. */
-import { CoreError, isRawNumber, type JsonObject, type JsonValue, parseTime, Quantity } from "@keelson/core";
+import { CoreError, isRawNumber, type JsonObject, type JsonValue, Quantity } from "@keelson/core";
+import { firstFault } from "./first-fault.ts";
+import { readTime, TimeSyntaxError } from "./go-time.ts";
 import { type Field, type Scalar, type Shape, type StructShape, shapeOf } from "./shape.ts";
 
 /** A body that does not fit its kind; the caller says which kind. */
 export class DecodeError extends Error {
-  /** What a strategic merge patch says of the same fault: it reads values, not text. */
-  readonly asValue: string;
-  constructor(message: string, asValue = message) {
+  /** A value of another type than Go's: what was found, and the type that was wanted, if it is not the field's. */
+  readonly mismatch: { readonly found: string; readonly type?: string } | undefined;
+  constructor(message: string, mismatch?: DecodeError["mismatch"]) {
     super(message);
     this.name = "DecodeError";
-    this.asValue = asValue;
+    this.mismatch = mismatch;
   }
 }
 
@@ -23,21 +25,21 @@ export type UnknownFields = string[];
 export function decodeBuiltin(definition: string, value: JsonValue, unknown?: UnknownFields): JsonObject {
   const shape = shapeOf(definition);
   if (shape.type !== "struct") throw new Error(`${definition} is no kind`);
-  if (!isObject(value))
-    throw new DecodeError(`json: cannot unmarshal ${jsonType(value)} into Go value of type ${shape.name}`);
-  return new Decoder(unknown).struct(shape, value, "");
+  return decodeShape(shape, value, unknown) as JsonObject;
 }
 
 /** A value of a definition that is part of a kind, as `io.k8s.api.core.v1.PodSpec`. */
 export function decodePart(definition: string, value: JsonValue, unknown?: UnknownFields): JsonValue {
-  return new Decoder(unknown).value(shapeOf(definition), value, { owner: "", path: "", shown: "" });
+  return decodeShape(shapeOf(definition), value, unknown);
 }
 
-/** Where a value stands: the struct that holds it, its path for messages, its path with indices. */
-interface Place {
-  readonly owner: string;
-  readonly path: string;
-  readonly shown: string;
+function decodeShape(shape: Shape, value: JsonValue, unknown: UnknownFields | undefined): JsonValue {
+  try {
+    return new Decoder(unknown).value(shape, value, "");
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    throw firstFault(shape, value) ?? error;
+  }
 }
 
 class Decoder {
@@ -47,7 +49,41 @@ class Decoder {
     this.#unknown = unknown;
   }
 
-  struct(shape: StructShape, input: JsonObject, path: string, shown = path): JsonObject {
+  /** `shown` is the path with indices, for unknown fields. */
+  value(shape: Shape, value: JsonValue, shown: string): JsonValue {
+    switch (shape.type) {
+      case "any":
+        return copy(value);
+      case "scalar":
+        return scalarValue(shape.scalar, value);
+      case "list": {
+        if (!Array.isArray(value)) throw mismatch(value);
+        return value.map((item, i) =>
+          item === null ? this.#zero(shape.items) : this.value(shape.items, item, `${shown}[${i}]`),
+        );
+      }
+      case "map": {
+        if (!isObject(value)) throw mismatch(value);
+        const out: JsonObject = {};
+        for (const key of Object.keys(value).sort()) {
+          const item = value[key] as JsonValue;
+          setOwn(
+            out,
+            key,
+            item === null ? this.#element(shape.values) : this.value(shape.values, item, `${shown}.${key}`),
+          );
+        }
+        return out;
+      }
+      case "schema-or":
+        return this.#schemaOr(shape, value, shown);
+      case "struct":
+        if (!isObject(value)) throw mismatch(value);
+        return this.#struct(shape, value, shown);
+    }
+  }
+
+  #struct(shape: StructShape, input: JsonObject, shown: string): JsonObject {
     const out: JsonObject = {};
     for (const field of shape.fields) {
       const raw = Object.hasOwn(input, field.name) ? input[field.name] : undefined;
@@ -56,12 +92,7 @@ class Decoder {
         if (absent !== undefined) out[field.name] = absent;
         continue;
       }
-      const place = {
-        owner: shape.name,
-        path: path ? `${path}.${field.name}` : field.name,
-        shown: shown ? `${shown}.${field.name}` : field.name,
-      };
-      const value = this.value(field.shape, raw, place);
+      const value = this.value(field.shape, raw, shown ? `${shown}.${field.name}` : field.name);
       if (field.omitEmpty && isEmpty(value)) continue;
       out[field.name] = field.emptyIsNull && isEmptyCollection(field.shape, value) ? null : value;
     }
@@ -72,46 +103,17 @@ class Decoder {
     return out;
   }
 
-  value(shape: Shape, value: JsonValue, place: Place): JsonValue {
-    switch (shape.type) {
-      case "any":
-        return copy(value);
-      case "scalar":
-        return scalarValue(shape.scalar, value, place);
-      case "list": {
-        if (!Array.isArray(value)) throw mismatch(value, place, `[]${typeName(shape.items)}`);
-        return value.map((item, i) => {
-          const shown = `${place.shown}[${i}]`;
-          if (item === null) return this.#zero(shape.items);
-          return this.value(shape.items, item, { ...place, shown });
-        });
-      }
-      case "map": {
-        if (!isObject(value)) throw mismatch(value, place, `map[string]${typeName(shape.values)}`);
-        const out: JsonObject = {};
-        for (const key of Object.keys(value).sort()) {
-          const item = value[key] as JsonValue;
-          const at = { ...place, shown: `${place.shown}.${key}` };
-          setOwn(out, key, item === null ? this.#zero(shape.values) : this.value(shape.values, item, at));
-        }
-        return out;
-      }
-      case "schema-or":
-        return this.#schemaOr(shape, value, place);
-      case "struct":
-        if (!isObject(value)) throw mismatch(value, place, shape.name);
-        return this.struct(shape, value, place.path, place.shown);
-    }
-  }
-
-  #schemaOr(shape: Extract<Shape, { type: "schema-or" }>, value: JsonValue, place: Place): JsonValue {
+  #schemaOr(shape: Extract<Shape, { type: "schema-or" }>, value: JsonValue, shown: string): JsonValue {
     const schema = shapeOf(shape.schema);
-    if (shape.other === "bool" && typeof value === "boolean") return value;
-    if (shape.other === "schemas" && Array.isArray(value))
-      return this.value({ type: "list", items: schema }, value, place);
-    if (shape.other === "strings" && Array.isArray(value))
-      return this.value({ type: "list", items: { type: "scalar", scalar: "string" } }, value, place);
-    return this.value(schema, value, place);
+    if (isObject(value)) return this.value(schema, value, shown);
+    if (shape.other === "bool") {
+      if (typeof value !== "boolean") throw mismatch(value);
+      return value;
+    }
+    // Where a list may stand, anything else is read as nothing.
+    if (!Array.isArray(value)) return null;
+    const items: Shape = shape.other === "schemas" ? schema : { type: "scalar", scalar: "string" };
+    return this.value({ type: "list", items }, value, shown);
   }
 
   #absent(field: Field): JsonValue | undefined {
@@ -119,10 +121,15 @@ class Decoder {
     return field.absent === "null" ? null : this.#zero(field.shape);
   }
 
+  /** Bytes that are not there are stored as no bytes. */
+  #element(shape: Shape): JsonValue {
+    return shape.type === "scalar" && shape.scalar === "bytes" ? "" : this.#zero(shape);
+  }
+
   #zero(shape: Shape): JsonValue {
     switch (shape.type) {
       case "struct":
-        return this.struct(shape, {}, "");
+        return this.#struct(shape, {}, "");
       case "scalar":
         return zeroScalar(shape.scalar);
       default:
@@ -151,46 +158,51 @@ function zeroScalar(scalar: Scalar): JsonValue {
   }
 }
 
-function scalarValue(scalar: Scalar, value: JsonValue, place: Place): JsonValue {
+/** Throws a DecodeError; only the caller knows where the value stands. */
+export function scalarValue(scalar: Scalar, value: JsonValue): JsonValue {
   switch (scalar) {
     case "string":
-      if (typeof value !== "string") throw mismatch(value, place, "string");
+      if (typeof value !== "string") throw mismatch(value);
       return value;
     case "bool":
-      if (typeof value !== "boolean") throw mismatch(value, place, "bool");
+      if (typeof value !== "boolean") throw mismatch(value);
       return value;
     case "int32":
     case "int64":
-      return integer(scalar, value, place);
+      return integer(scalar, value);
     case "float64":
-      if (typeof value !== "number") throw mismatch(value, place, "float64");
+      if (typeof value !== "number") throw mismatch(value);
       return value;
     case "int-or-string":
-      if (typeof value === "number" && Number.isInteger(value)) return value;
-      if (typeof value !== "string") throw mismatch(value, place, "intstr.IntOrString");
-      return value;
+      return typeof value === "string" ? value : integer("int32", value);
     case "quantity":
       return quantity(value);
     case "time":
     case "microtime":
-      return time(scalar, value, place);
+      return time(scalar, value);
     case "duration":
-      if (typeof value !== "string") throw mismatch(value, place, "string");
+      if (typeof value !== "string") throw mismatch(value, "string");
       return value;
     case "bytes":
-      return bytes(value, place);
+      return bytes(value);
   }
 }
 
-function integer(scalar: "int32" | "int64", value: JsonValue, place: Place): JsonValue {
-  // A raw number is an integer beyond 2^53 that core's parser kept exact.
-  if (scalar === "int64" && typeof value === "object" && value !== null && "rawJSON" in value) return value;
-  if (typeof value !== "number") throw mismatch(value, place, scalar);
-  if (!Number.isInteger(value) || (scalar === "int32" && (value > 2147483647 || value < -2147483648)))
-    throw new DecodeError(
-      `json: cannot unmarshal number ${value} into Go struct field ${place.owner}.${place.path} of type ${scalar}`,
-    );
-  return value;
+function integer(scalar: "int32" | "int64", value: JsonValue): JsonValue {
+  const raw = isRawNumber(value) ? value.rawJSON : undefined;
+  if (raw === undefined && typeof value !== "number") throw mismatch(value, scalar);
+  const written = raw ?? String(value);
+  if (fits(scalar, written)) return value;
+  const found = `number ${written}`;
+  throw new DecodeError(`${found} is no ${scalar}`, { found, type: scalar });
+}
+
+function fits(scalar: "int32" | "int64", written: string): boolean {
+  if (!/^-?\d+$/.test(written)) return false;
+  if (written.length < 10) return true;
+  const bits = scalar === "int32" ? 31n : 63n;
+  const value = BigInt(written);
+  return value < 1n << bits && value >= -(1n << bits);
 }
 
 function quantity(value: JsonValue): string {
@@ -205,70 +217,55 @@ function quantity(value: JsonValue): string {
   );
 }
 
-const utcSeconds = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
-const utcMicros = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+const zeroTime = "0001-01-01T00:00:00Z";
 
-function time(scalar: "time" | "microtime", value: JsonValue, place: Place): JsonValue {
-  if (typeof value !== "string") throw mismatch(value, place, "string");
-  if (value === "") return null;
-  const layout = scalar === "time" ? "2006-01-02T15:04:05Z07:00" : "2006-01-02T15:04:05.000000Z07:00";
-  let ms: number;
+function time(scalar: "time" | "microtime", value: JsonValue): JsonValue {
+  if (typeof value !== "string") throw mismatch(value, "string");
   try {
-    ms = parseTime(value);
-  } catch {
-    throw new DecodeError(
-      `parsing time ${JSON.stringify(value)} as "${layout}": cannot parse ${JSON.stringify(value)} as "2006"`,
-    );
+    const read = readTime(value, scalar);
+    return read === zeroTime ? null : read;
+  } catch (error) {
+    if (error instanceof TimeSyntaxError) throw new DecodeError(error.message);
+    throw error;
   }
-  if ((scalar === "time" ? utcSeconds : utcMicros).test(value)) return value;
-  const iso = new Date(Math.floor(ms)).toISOString();
-  if (scalar === "time") return `${iso.slice(0, 19)}Z`;
-  const fraction = /\.(\d+)/.exec(value)?.[1] ?? "";
-  return `${iso.slice(0, 19)}.${fraction.slice(0, 6).padEnd(6, "0")}Z`;
 }
 
-const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
+const base64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
-function bytes(value: JsonValue, place: Place): JsonValue {
-  if (typeof value !== "string") throw mismatch(value, place, "[]uint8");
+function bytes(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return Buffer.from(value.map(octet)).toString("base64");
+  if (typeof value !== "string") throw mismatch(value);
   const plain = /[\r\n]/.test(value) ? value.replace(/[\r\n]/g, "") : value;
-  if (plain.length % 4 === 0 && base64.test(plain)) return plain;
-  const bad = plain.search(/[^A-Za-z0-9+/=]/);
-  throw new DecodeError(`illegal base64 data at input byte ${bad < 0 ? plain.length : bad}`);
+  if (base64.test(plain)) return plain;
+  throw new DecodeError(`illegal base64 data at input byte ${firstBadByte(plain)}`);
 }
 
-function mismatch(value: JsonValue, place: Place, type: string): DecodeError {
-  const where = place.owner ? `Go struct field ${place.owner}.${place.path}` : "Go value";
-  const text = `json: cannot unmarshal ${jsonType(value)} into ${where} of type ${type}`;
-  return new DecodeError(text, restoreText(value, type));
+function octet(value: JsonValue): number {
+  if (value === null) return 0;
+  if (typeof value !== "number") throw mismatch(value, "uint8");
+  if (Number.isInteger(value) && value >= 0 && value <= 255) return value;
+  throw new DecodeError(`${value} is no byte`, { found: `number ${value}`, type: "uint8" });
 }
 
-const goKinds: Readonly<Record<string, string>> = { object: "map", array: "slice", number: "int64" };
-
-function restoreText(value: JsonValue, type: string): string {
-  const actual = goKinds[jsonType(value)] ?? jsonType(value);
-  if (type.startsWith("map[")) return `cannot restore map from ${actual}`;
-  if (type.startsWith("[]")) return `cannot restore slice from ${actual}`;
-  if (/^[A-Z]/.test(type)) return `cannot restore struct from: ${actual}`;
-  return `unrecognized type: ${type}`;
+/** Where Go's reader stops: at a character of no meaning, after the padding, or where the last group begins. */
+function firstBadByte(text: string): number {
+  const stop = /[^A-Za-z0-9+/]/.exec(text)?.index;
+  if (stop === undefined) return text.length - (text.length % 4);
+  const taken = stop % 4;
+  if (text[stop] !== "=" || taken < 2) return stop;
+  if (taken === 3) return stop + 1;
+  if (text[stop + 1] === undefined) return text.length;
+  return text[stop + 1] === "=" ? stop + 2 : stop;
 }
 
-function typeName(shape: Shape): string {
-  switch (shape.type) {
-    case "struct":
-      return shape.name;
-    case "scalar":
-      return shape.scalar === "bytes" ? "[]uint8" : shape.scalar;
-    case "list":
-      return `[]${typeName(shape.items)}`;
-    case "map":
-      return `map[string]${typeName(shape.values)}`;
-    default:
-      return "interface {}";
-  }
+/** `type` is what was wanted, when that is not the field's own type. */
+function mismatch(value: JsonValue, type?: string): DecodeError {
+  const found = jsonType(value);
+  return new DecodeError(`${found} does not fit`, { found, ...(type && { type }) });
 }
 
-function jsonType(value: JsonValue): string {
+export function jsonType(value: JsonValue): string {
+  if (isRawNumber(value)) return "number";
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   return typeof value === "boolean" ? "bool" : typeof value;

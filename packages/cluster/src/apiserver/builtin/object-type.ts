@@ -9,6 +9,7 @@ import { definition, definitionName } from "../tables/index.ts";
 import { convertBuiltin } from "./conversion.ts";
 import { DecodeError, decodeBuiltin } from "./decode.ts";
 import { statusResetsMetadata } from "./facts.ts";
+import { restoreFault } from "./restore-fault.ts";
 import { scaleAccess } from "./scale.ts";
 import { shapeOf } from "./shape.ts";
 
@@ -75,6 +76,7 @@ export function builtinType(kind: BuiltinKind): ObjectType {
       if (object.metadata === undefined || object.metadata === null) object.metadata = {};
       return object as ApiObject;
     },
+    restoreFault: (value, version) => restoreFault(shapeOf(definitionOf(version)), value),
     default: (draft, version) => kind.strategy.default?.(draft, version),
     convert: (object, version) =>
       convertBuiltin(

@@ -26,6 +26,8 @@ export type Shape =
 
 export interface StructShape {
   readonly type: "struct";
+  /** `io.k8s.api.apps.v1.DeploymentSpec` */
+  readonly definition: string;
   /** Go's name of the type, for messages: `DeploymentSpec`. */
   readonly name: string;
   readonly fields: readonly Field[];
@@ -70,6 +72,7 @@ export function shapeOf(name: string): Shape {
   const fields: Field[] = [];
   const struct: StructShape = {
     type: "struct",
+    definition: name,
     name: name.slice(name.lastIndexOf(".") + 1),
     fields,
     names: new Set(Object.keys(properties)),

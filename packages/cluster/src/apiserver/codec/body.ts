@@ -1,6 +1,6 @@
 /** Request bodies, whatever their media type, as JSON values. */
 import type { JsonValue } from "@keelson/core";
-import { badRequest, unsupportedMediaType } from "../errors.ts";
+import { badRequest, StatusError, unsupportedMediaType } from "../errors.ts";
 import { JsonSyntaxError, maxDepth, parseJsonBody } from "./json-body.ts";
 
 export interface DecodedBody {
@@ -8,6 +8,8 @@ export interface DecodedBody {
   /** Paths of keys given more than once. */
   readonly duplicates: readonly string[];
   readonly mediaType: string;
+  /** The body as it came. */
+  readonly source: Uint8Array;
 }
 
 const json = "application/json";
@@ -23,11 +25,12 @@ export async function decodeBody(
   const mediaType = (contentType ?? "").split(";")[0]?.trim().toLowerCase() || json;
   switch (mediaType) {
     case json:
-      return { ...jsonValue(bytes, expected.kind), mediaType };
+      return { ...jsonValue(bytes, expected.kind), mediaType, source: bytes };
     case yaml:
-      return { ...(await parseYaml(text(bytes), expected.kind)), mediaType };
+      return { ...(await yamlValue(bytes, expected.kind)), mediaType, source: bytes };
     case protobuf:
-      if (!expected.custom) return { value: await protobufValue(bytes), duplicates: [], mediaType };
+      if (!expected.custom)
+        return { value: await protobufValue(bytes), duplicates: [], mediaType, source: bytes };
   }
   throw unsupportedMediaType(expected.custom ? [json, yaml] : [json, yaml, protobuf]);
 }
@@ -37,19 +40,36 @@ function text(bytes: Uint8Array): string {
 }
 
 function jsonValue(bytes: Uint8Array, kind: string) {
-  const source = text(bytes);
   try {
-    return parseJsonBody(source);
+    return parseJsonBody(text(bytes));
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    throw badRequest(
-      `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; json parse error: ${error.message} (${abbreviate(source)})`,
-    );
+    throw unrecognized(kind, `couldn't get version/kind; json parse error: ${error.message}`, bytes);
   }
 }
 
-function abbreviate(source: string): string {
-  return source.length > 100 ? `${source.slice(0, 100)} ...` : source;
+async function yamlValue(bytes: Uint8Array, kind: string) {
+  try {
+    return await parseYaml(text(bytes));
+  } catch (error) {
+    if (!(error instanceof StatusError)) throw error;
+    throw unrecognized(kind, `couldn't get version/kind; ${error.status.message}`, bytes);
+  }
+}
+
+/** A body of which the kind cannot be read. */
+export function unrecognized(kind: string, why: string, body: Uint8Array): StatusError {
+  return badRequest(
+    `the object provided is unrecognized (must be of type ${kind}): ${why} (${beginning(body)})`,
+  );
+}
+
+const shownBytes = 30;
+
+function beginning(body: Uint8Array): string {
+  if (body.length === 0) return "<empty>";
+  const head = Buffer.from(body.subarray(0, shownBytes));
+  return `${head.toString(head[0] === 0x7b ? "utf8" : "hex")}${body.length > shownBytes ? " ..." : ""}`;
 }
 
 async function protobufValue(bytes: Uint8Array): Promise<JsonValue> {
@@ -62,23 +82,19 @@ async function protobufValue(bytes: Uint8Array): Promise<JsonValue> {
   }
 }
 
+/** Faults that the server's reader has words of its own for. */
+const yamlFaults: Readonly<Record<string, string>> = {
+  BLOCK_AS_IMPLICIT_KEY: "mapping values are not allowed in this context",
+  TAB_AS_INDENT: "found character that cannot start any token",
+};
+
 /** YAML as the server reads it: JSON's types, and duplicate keys noticed rather than refused. */
-export async function parseYaml(
-  source: string,
-  kind?: string,
-): Promise<{ value: JsonValue; duplicates: string[] }> {
+export async function parseYaml(source: string): Promise<{ value: JsonValue; duplicates: string[] }> {
   const { parseDocument, isMap, isSeq, isScalar, isAlias } = await import("yaml");
   // Anchors are allowed, bombs are not: maxAliasCount bounds what an alias may expand to.
   const document = parseDocument(source, { uniqueKeys: false, schema: "core", version: "1.2" });
   const fault = document.errors[0];
-  if (fault) {
-    const message = `yaml: ${fault.message.split("\n")[0]}`;
-    throw badRequest(
-      kind
-        ? `the object provided is unrecognized (must be of type ${kind}): couldn't get version/kind; ${message}`
-        : message,
-    );
-  }
+  if (fault) throw badRequest(`yaml: ${yamlFaults[fault.code] ?? fault.message.split("\n")[0]}`);
   const duplicates: string[] = [];
   const visit = (node: unknown, path: string, depth: number): void => {
     if (depth > maxDepth) throw badRequest("exceeded max depth");

@@ -1,6 +1,5 @@
 /** Reads JSON bodies as the real server does: duplicate keys are noticed, faults are named in its words. */
-import type { JsonValue } from "@keelson/core";
-import { parseJson } from "@keelson/core";
+import { isRawNumber, type JsonValue, parseJson } from "@keelson/core";
 
 export class JsonSyntaxError extends Error {
   constructor(message: string) {
@@ -12,6 +11,8 @@ export class JsonSyntaxError extends Error {
 /** Deeper values are refused: recursion over what clients send must stay within the stack. */
 export const maxDepth = 1000;
 
+/** Halves of a character, of which a single one stands for nothing. */
+const surrogateEscape = /\\u[dD][89a-fA-F]/;
 const keyToken = /"(?:[^"\\]|\\.)*"\s*:/g;
 
 export interface JsonBody {
@@ -29,10 +30,21 @@ export function parseJsonBody(text: string): JsonBody {
     new Scanner(text).document();
     throw new JsonSyntaxError("unexpected end of JSON input");
   }
+  if (surrogateEscape.test(text)) value = wellFormed(value);
   const keys = countKeys(value, 0);
   // In valid JSON a string before a colon is a key, so a surplus of these means a key given twice.
   const written = text.match(keyToken)?.length ?? 0;
   return { value, duplicates: written > keys ? new Scanner(text).document() : [] };
+}
+
+/** Replaces halves of characters, as Go does. */
+function wellFormed(value: JsonValue): JsonValue {
+  if (typeof value === "string") return value.toWellFormed();
+  if (typeof value !== "object" || value === null || isRawNumber(value)) return value;
+  if (Array.isArray(value)) return value.map(wellFormed);
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [key.toWellFormed(), wellFormed(item as JsonValue)]),
+  );
 }
 
 function countKeys(value: JsonValue, depth: number): number {
@@ -188,6 +200,7 @@ class Scanner {
 function quoteChar(char: string): string {
   if (char === "'") return `'\\''`;
   if (char === '"') return `'"'`;
-  const quoted = JSON.stringify(char);
-  return `'${quoted.slice(1, -1)}'`;
+  const code = char.charCodeAt(0);
+  const plain = "\b\f\n\r\t".includes(char) || code >= 0x20;
+  return plain ? `'${JSON.stringify(char).slice(1, -1)}'` : `'\\x${code.toString(16).padStart(2, "0")}'`;
 }

@@ -73,6 +73,8 @@ export interface ObjectType {
    * in `strict`. Throws 400 when the body cannot be of this type.
    */
   decode(value: JsonValue, version: string, strict: StrictErrors): ApiObject;
+  /** Why an object that was patched or applied to is not of this type, where that is not what `decode` says. */
+  restoreFault?(value: JsonValue, version: string): string | undefined;
   /** Fills in defaults, in place. */
   default(draft: ApiObject, version: string): void;
   /** The object in a served version; the argument itself when nothing changes. */

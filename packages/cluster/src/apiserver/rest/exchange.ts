@@ -1,13 +1,14 @@
 /** One request to one resource: what every verb is handed. */
 import { type Clock, type JsonObject, type JsonValue, parseApiVersion, type Random } from "@keelson/core";
-import { isObject } from "../builtin/decode.ts";
-import { type DecodedBody, decodeBody } from "../codec/body.ts";
+import { isObject, jsonType } from "../builtin/decode.ts";
+import { type DecodedBody, decodeBody, unrecognized } from "../codec/body.ts";
 import { badRequest, invalid } from "../errors.ts";
 import { goQuote, invalidField } from "../field-error.ts";
 import type { ApiObject, StoreReader, StrategyContext, UserInfo } from "../hooks.ts";
 import { header, type ServerRequest } from "../http/message.ts";
 import type { RequestInfo } from "../http/request-info.ts";
 import { type ApiResource, type ApiVersion, apiVersionText } from "../registry/api-resource.ts";
+import { definitionName } from "../tables/index.ts";
 import type { FieldValidation } from "./options.ts";
 
 export interface Exchange {
@@ -55,7 +56,7 @@ export async function readBody(exchange: Exchange, kind = exchange.resource.kind
  */
 export function draftFrom(exchange: Exchange, body: DecodedBody, validation: FieldValidation): ApiObject {
   const { resource, version } = exchange;
-  checkKind(exchange, body.value);
+  checkKind(exchange, body);
   const strict: string[] = [];
   const draft = decodeObject(exchange, body.value, strict);
   const problems = [
@@ -86,18 +87,18 @@ export function reportStrict(
 }
 
 /** Throws 400, or 422 for custom resources, when the body says it is of another kind than the path. */
-export function checkKind(exchange: Exchange, value: JsonValue): void {
+export function checkKind(exchange: Exchange, body: DecodedBody): void {
   const { resource, version } = exchange;
+  const { value } = body;
   if (value === null && !resource.custom) return;
-  if (!isObject(value)) {
-    const type = value === null ? "null" : Array.isArray(value) ? "array" : typeof value;
-    throw badRequest(
-      `the object provided is unrecognized (must be of type ${resource.kind}): couldn't get version/kind; json parse error: json: cannot unmarshal ${type} into Go value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" } (${Buffer.from(JSON.stringify(value)).toString("hex").slice(0, 200)})`,
-    );
-  }
+  const fault = kindFault(value);
+  if (fault) throw unrecognized(resource.kind, fault, body.source);
+  if (!isObject(value)) return;
   const apiVersion = typeof value.apiVersion === "string" ? value.apiVersion : "";
   const kind = typeof value.kind === "string" ? value.kind : "";
-  if (resource.custom) checkCustomKind(exchange, value, apiVersion, kind);
+  if (apiVersion.split("/").length > 2)
+    throw unrecognized(resource.kind, `unexpected GroupVersion string: ${apiVersion}`, body.source);
+  if (resource.custom) checkCustomKind(exchange, body, value, apiVersion, kind);
   else {
     const wrong = builtinKindError(exchange, apiVersion, kind);
     if (wrong)
@@ -105,6 +106,22 @@ export function checkKind(exchange: Exchange, value: JsonValue): void {
         `${kind || resource.kind} in version ${goQuote(versionPart(apiVersion || version.name))} cannot be handled as a ${resource.kind}: ${wrong}`,
       );
   }
+}
+
+/** Why no kind can be read from the value. */
+export function kindFault(value: JsonValue): string | undefined {
+  const fault = (found: string, where: string) =>
+    `couldn't get version/kind; json parse error: json: cannot unmarshal ${found} into Go ${where}`;
+  if (!isObject(value))
+    return fault(
+      jsonType(value),
+      `value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
+    );
+  for (const [key, given] of Object.entries(value)) {
+    if ((key === "kind" || key === "apiVersion") && typeof given !== "string" && given !== null)
+      return fault(jsonType(given as JsonValue), `struct field .${key} of type string`);
+  }
+  return undefined;
 }
 
 function versionPart(apiVersion: string): string {
@@ -122,10 +139,10 @@ export function builtinKindError(
     return undefined;
   const given = kind || resource.kind;
   const givenVersion = apiVersion || expected;
-  if (given !== resource.kind)
-    return `converting (${versionPart(givenVersion)}.${given}) to (${resource.group || "core"}.${resource.kind}): unknown conversion`;
   const { group, version: short } = parseApiVersion(givenVersion);
-  if (group === resource.group && resource.versions.has(short))
+  if (given !== resource.kind && definitionName({ group, version: short, kind: given }) !== undefined)
+    return `converting (${versionPart(givenVersion)}.${given}) to (${resource.group || "core"}.${resource.kind}): unknown conversion`;
+  if (given === resource.kind && group === resource.group && resource.versions.has(short))
     throw badRequest(
       `the API version in the data (${givenVersion}) does not match the expected API version (${expected})`,
     );
@@ -134,23 +151,22 @@ export function builtinKindError(
 
 function checkCustomKind(
   { resource, version }: Exchange,
-  body: JsonObject,
+  body: DecodedBody,
+  value: JsonObject,
   apiVersion: string,
   kind: string,
 ): void {
   const missing = kind === "" ? "Kind" : apiVersion === "" ? "apiVersion" : undefined;
   if (missing) {
-    const text = JSON.stringify(body);
-    throw badRequest(
-      `the object provided is unrecognized (must be of type ${resource.kind}): Object '${missing}' is missing in '${text}' (${text})`,
-    );
+    const text = Buffer.from(body.source).toString();
+    throw unrecognized(resource.kind, `Object '${missing}' is missing in '${text}'`, body.source);
   }
   const expected = apiVersionText(resource, version.name);
   if (apiVersion !== expected)
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
     );
-  refuseOtherKind(resource, body, apiVersion, kind);
+  refuseOtherKind(resource, value, apiVersion, kind);
 }
 
 /** Throws 422 when an object is not of the custom resource's kind. */

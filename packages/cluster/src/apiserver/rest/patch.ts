@@ -8,7 +8,7 @@ import {
   maxJsonPatchOperations,
   parseJsonPatch,
 } from "@keelson/core/merge";
-import { DecodeError, isObject } from "../builtin/decode.ts";
+import { DecodeError, isObject, jsonType } from "../builtin/decode.ts";
 import { parseYaml } from "../codec/body.ts";
 import { JsonSyntaxError, parseJsonBody } from "../codec/json-body.ts";
 import {
@@ -19,11 +19,11 @@ import {
   StatusError,
   unsupportedMediaType,
 } from "../errors.ts";
-import { goQuote, invalidField } from "../field-error.ts";
+import { goQuote, goValue, invalidField } from "../field-error.ts";
 import type { ApiObject } from "../hooks.ts";
 import { header } from "../http/message.ts";
 import { apiVersionText } from "../registry/api-resource.ts";
-import { builtinKindError, decodeObject, type Exchange, refuseOtherKind } from "./exchange.ts";
+import { builtinKindError, decodeObject, type Exchange, kindFault, refuseOtherKind } from "./exchange.ts";
 import type { FieldValidation } from "./options.ts";
 
 export type PatchKind = "json" | "merge" | "strategic" | "apply";
@@ -55,7 +55,8 @@ export async function readPatch(exchange: Exchange): Promise<Patch> {
     throw unsupportedMediaType([patchTypes.json, patchTypes.merge, patchTypes.apply]);
   const bytes = await request.body();
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
-  return kind === "apply" ? applyConfiguration(text) : objectPatch(kind, text);
+  if (kind === "apply") return applyConfiguration(text);
+  return objectPatch(kind, text, exchange.info.query.get("fieldValidation") ?? "");
 }
 
 function notAPatch(): StatusError {
@@ -71,14 +72,16 @@ async function applyConfiguration(text: string): Promise<Patch> {
   let parsed: { value: JsonValue; duplicates: readonly string[] };
   try {
     // kubectl sends JSON under the YAML media type; it parses far faster as what it is.
-    parsed = text.trimStart().startsWith("{") ? parseJsonBody(text) : await parseYaml(text);
+    parsed = text.trimStart().startsWith("{") ? parseJsonBody(text) : await yamlConfiguration(text);
   } catch (error) {
     if (error instanceof JsonSyntaxError) parsed = await yamlConfiguration(text);
-    else if (error instanceof StatusError) throw badRequest(`error decoding YAML: ${error.status.message}`);
     else throw error;
   }
+  if (parsed.value === null) throw badRequest("invalid object type: /, Kind=");
   if (!isObject(parsed.value))
-    throw badRequest("error decoding YAML: error converting YAML to JSON: the document is not an object");
+    throw badRequest(
+      `error decoding YAML: error unmarshaling JSON: while decoding JSON: ${noObject(parsed.value)}`,
+    );
   const { duplicates } = parsed;
   return {
     kind: "apply",
@@ -101,18 +104,24 @@ async function yamlConfiguration(text: string) {
   try {
     return await parseYaml(text);
   } catch (error) {
-    if (error instanceof StatusError) throw badRequest(`error decoding YAML: ${error.status.message}`);
+    if (error instanceof StatusError)
+      throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error.status.message}`);
     throw error;
   }
 }
 
-function objectPatch(kind: Exclude<PatchKind, "apply">, text: string): Patch {
+/** A patch that is no object. */
+function noObject(value: JsonValue): string {
+  return `json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`;
+}
+
+function objectPatch(kind: Exclude<PatchKind, "apply">, text: string, validation: string): Patch {
   let body: { value: JsonValue; duplicates: readonly string[] };
   try {
     body = parseJsonBody(text);
   } catch (error) {
     if (!(error instanceof JsonSyntaxError)) throw error;
-    throw badRequest(kind === "strategic" ? error.message : `error decoding patch: ${error.message}`);
+    throw badPatch(kind, error.message, validation);
   }
   const { value, duplicates } = body;
   const problems = duplicates.map((path) =>
@@ -121,12 +130,14 @@ function objectPatch(kind: Exclude<PatchKind, "apply">, text: string): Patch {
   return {
     kind,
     applyTo(exchange, live, validation) {
-      const patched = applyObjectPatch(exchange, kind, live, value);
+      const patched = applyObjectPatch(exchange, kind, live, value, validation);
       const strict: string[] = [];
-      const draft = decodePatched(exchange, kind, live, patched, strict);
+      // A strategic merge is judged by what was sent, the others by what came of it.
+      const shown = kind === "strategic" ? goValue(value) : JSON.stringify(patched);
+      const draft = decodePatched(exchange, kind, live, patched, shown, strict);
       const all = [...problems, ...strict.map((path) => `unknown field ${goQuote(path)}`)];
       if (all.length > 0 && validation === "Strict")
-        throw unfit(patched, `strict decoding error: ${all.join(", ")}`);
+        throw unfit(shown, `strict decoding error: ${all.join(", ")}`);
       if (validation === "Warn") for (const problem of all) exchange.warnings.add(problem);
       return draft;
     },
@@ -134,11 +145,19 @@ function objectPatch(kind: Exclude<PatchKind, "apply">, text: string): Patch {
   };
 }
 
+/** Unless asked to ignore what is wrong with it, the server reads a patch before it applies it. */
+function badPatch(kind: PatchKind, why: string, validation: string): StatusError {
+  if (kind === "strategic") return badRequest(why);
+  if (kind === "merge" && validation === "Ignore") return badRequest("Invalid JSON Patch");
+  return badRequest(`error decoding patch: ${why}`);
+}
+
 function applyObjectPatch(
   exchange: Exchange,
   kind: Exclude<PatchKind, "apply">,
   live: ApiObject,
   patch: JsonValue,
+  validation: FieldValidation,
 ): JsonObject {
   try {
     if (kind === "json") {
@@ -149,11 +168,8 @@ function applyObjectPatch(
         );
       return applyJsonPatch(live, operations);
     }
-    if (!isObject(patch)) {
-      const type = Array.isArray(patch) ? "array" : typeof patch;
-      const what = `json: cannot unmarshal ${type} into Go value of type map[string]interface {}`;
-      throw badRequest(kind === "merge" ? `error decoding patch: ${what}` : what);
-    }
+    if (kind === "strategic" && patch === null) return live;
+    if (!isObject(patch)) throw badPatch(kind, noObject(patch), patch === null ? "Ignore" : validation);
     if (kind === "merge") return applyMergePatch(live, patch);
     return applyStrategicPatch(live, patch, exchange.resource.type.mergeType(exchange.version.name));
   } catch (error) {
@@ -175,6 +191,7 @@ function decodePatched(
   patchKind: PatchKind,
   live: ApiObject,
   patched: JsonObject,
+  shown: string,
   strict: string[],
 ): ApiObject {
   const { resource, version } = exchange;
@@ -188,27 +205,26 @@ function decodePatched(
         invalidField("apiVersion", apiVersion, `must be ${expected}`),
       ]);
   } else {
-    const wrong = builtinKindError(exchange, apiVersion, kind);
-    if (wrong) throw unfit(patched, wrong);
+    const fault = patchKind === "strategic" ? undefined : kindFault(patched);
+    const wrong = fault ?? builtinKindError(exchange, apiVersion, kind);
+    if (wrong) throw unfit(shown, wrong);
   }
   try {
     return decodeObject(exchange, deepCopy(patched), strict);
   } catch (error) {
     const cause = error instanceof StatusError ? error.cause : error;
-    const message =
-      cause instanceof DecodeError
-        ? patchKind === "strategic"
-          ? cause.asValue
-          : cause.message
-        : error instanceof StatusError && error.status.code === 400
-          ? (error.status.message ?? "")
-          : undefined;
-    if (message === undefined) throw error;
-    throw unfit(patched, message);
+    if (cause instanceof DecodeError) {
+      const restored =
+        patchKind === "strategic" ? resource.type.restoreFault?.(patched, version.name) : undefined;
+      throw unfit(shown, restored ?? cause.message);
+    }
+    if (error instanceof StatusError && error.status.code === 400)
+      throw unfit(shown, error.status.message ?? "");
+    throw error;
   }
 }
 
 /** The patched object cannot be of the kind. */
-function unfit(patched: JsonObject, why: string): StatusError {
-  return invalid({ group: "", kind: "" }, "", [invalidField("patch", JSON.stringify(patched), why)]);
+function unfit(shown: string, why: string): StatusError {
+  return invalid({ group: "", kind: "" }, "", [invalidField("patch", shown, why)]);
 }

@@ -1,8 +1,9 @@
 /** Create, replace and patch, from the decoded request to the stored object. */
 import type { JsonObject } from "@keelson/core";
-import type { StatusError } from "../errors.ts";
+import { failure, type StatusError } from "../errors.ts";
 import type { ApiObject } from "../hooks.ts";
 import { header } from "../http/message.ts";
+import { apiVersionText } from "../registry/api-resource.ts";
 import { type Admission, dedupeOwners } from "./admission.ts";
 import {
   checkName,
@@ -107,7 +108,7 @@ export class Writes {
     const merged = this.#fields.apply(write, live, config, options.force);
     patch.reportStrict(exchange, options.fieldValidation);
     const strict: string[] = [];
-    const draft = decodeObject(exchange, merged, strict);
+    const draft = decodeApplied(exchange, merged, config, strict);
     exchange.resource.type.default(draft, exchange.version.name);
     checkName(exchange, draft);
     return draft;
@@ -200,6 +201,31 @@ export class Writes {
 
   #toRequest(exchange: Exchange, object: ApiObject): ApiObject | Promise<ApiObject> {
     return exchange.resource.type.convert(object, exchange.version.name);
+  }
+}
+
+/** The merged object as a draft; what fits the schema may still not fit the kind. */
+function decodeApplied(
+  exchange: Exchange,
+  merged: JsonObject,
+  config: JsonObject,
+  strict: string[],
+): ApiObject {
+  const { resource, version } = exchange;
+  try {
+    return decodeObject(exchange, merged, strict);
+  } catch (error) {
+    const fault = resource.type.restoreFault?.(merged, version.name);
+    if (fault === undefined) throw error;
+    const { name = "", namespace = "" } = config.metadata as { name?: string; namespace?: string };
+    const kind = `${apiVersionText(resource, version.name)}, Kind=${resource.kind}`;
+    const shown = resource.group ? kind : `/${kind}`;
+    throw failure({
+      code: 500,
+      reason: "",
+      message: `failed to convert new object (${namespace}/${name}; ${shown}) to proper version: unable to convert unstructured object to ${shown}: ${fault}`,
+      cause: error,
+    });
   }
 }
 
