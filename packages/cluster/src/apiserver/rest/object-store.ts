@@ -331,7 +331,9 @@ export class ObjectStore {
   }
 
   #refuse(resource: ApiResource, name: string | undefined, errors: readonly FieldError[]): void {
-    if (errors.length > 0) throw invalid(resource, name ?? "", errors);
+    // Events of either group are the core's inside the server, and are called so.
+    const kind = resource.kind === "Event" && !resource.custom ? { group: "", kind: "Event" } : resource;
+    if (errors.length > 0) throw invalid(kind, name ?? "", errors);
   }
 }
 
