@@ -1,8 +1,10 @@
 /** The lives of a cluster that every crash of the operator is tried on. */
-import { Pod } from "keelson/kinds";
+import { PersistentVolumeClaim, Pod, PodDisruptionBudget, Service } from "keelson/kinds";
 import { expect } from "vitest";
+import { EtcdCluster } from "../src/api/cluster.ts";
+import { annotations } from "../src/api/names.ts";
 import type { Scenario } from "./simulation/explore.ts";
-import { condition, reasonOf, restsAt } from "./simulation/oracle.ts";
+import { condition, reasonOf, rests, restsAt } from "./simulation/oracle.ts";
 import { ref, type World } from "./simulation/world.ts";
 
 const version = "3.6.16";
@@ -82,7 +84,7 @@ function badVersion(prepare: (world: World) => void): Scenario["play"] {
     await world.change({ version: "3.6.99" });
     await world.cluster.until(async () => (await world.get()).status?.failedRollout !== undefined);
     world.rest();
-    await world.cluster.converges({ withinMs: 900_000, quietMs: 12_000, ready: false });
+    await rests(world, { ready: false });
     const { status } = await world.get();
     expect(reasonOf(status, "Ready")).toBe("RolloutFailed");
     expect(condition(status, "Available")).toBe("True");
@@ -122,5 +124,168 @@ export const allPodsDeleted: Scenario = {
     const after = await world.get();
     expect(after.status?.clusterId).toBe(before.status?.clusterId);
     expect(after.status?.members?.map(({ id }) => id)).toEqual(before.status?.members?.map(({ id }) => id));
+  },
+};
+
+/** The same members again, as before: nobody was replaced, nothing was lost. */
+async function unchanged(world: World, play: () => Promise<void>): Promise<void> {
+  const before = (await world.get()).status;
+  await play();
+  const after = (await world.get()).status;
+  expect(after?.clusterId).toBe(before?.clusterId);
+  expect(after?.members?.map(({ id }) => id)).toEqual(before?.members?.map(({ id }) => id));
+}
+
+export const settingsChanged: Scenario = {
+  prepare: created({ size: 3 }),
+  play: async (world) =>
+    await unchanged(world, async () => {
+      const before = await world.podUids();
+      await world.change({ settings: { snapshotCount: 5_000 } });
+      await restsUnderLoad(world, { size: 3, version });
+      expect((await world.podUids()).filter((uid) => before.includes(uid))).toEqual([]);
+    }),
+};
+
+export const hibernated: Scenario = {
+  prepare: created({ size: 3 }),
+  play: async (world) =>
+    await unchanged(world, async () => {
+      world.allowStops();
+      await world.change({ hibernate: true });
+      await rests(world);
+      expect(await world.podUids()).toEqual([]);
+      expect((await world.get()).status?.phase).toBe("Hibernated");
+      await world.change({ hibernate: false });
+      await restsUnderLoad(world, { size: 3, version });
+    }),
+};
+
+/** The operator cannot reach a member, or two members cannot reach each other: nobody leaves for that. */
+export const linesBroken: Scenario = {
+  prepare: created({ size: 3 }),
+  play: async (world) =>
+    await unchanged(world, async () => {
+      const [leader, follower] = [await world.leader(), await world.follower()];
+      world.load();
+      world.etcd.hidden.add(leader);
+      await world.cluster.advance(60_000);
+      for (const { name } of (await world.get()).status?.members ?? []) world.etcd.hidden.add(name);
+      await world.cluster.advance(60_000);
+      world.etcd.hidden.clear();
+      await restsUnderLoad(world, { size: 3, version });
+      world.load();
+      world.etcd.cuts.add(`${leader}|${follower}`);
+      for (const { name } of (await world.get()).status?.members ?? [])
+        world.etcd.cuts.add(`${leader}|${name}`);
+      await world.cluster.advance(60_000);
+      world.etcd.cuts.clear();
+      await world.cluster.advance(2_000);
+      await restsUnderLoad(world, { size: 3, version });
+    }),
+};
+
+export const nodeLost: Scenario = {
+  prepare: created({ size: 3 }),
+  play: async (world) => {
+    const who = await world.follower();
+    world.load();
+    await world.kubelet.loseNode(world.kubelet.nodeOf(who));
+    await world.cluster.advance(120_000);
+    expect((await world.get()).status?.members?.map(({ name }) => name)).toContain(who);
+    await world.cluster.advance(200_000);
+    await restsUnderLoad(world, { size: 3, version });
+    expect((await world.get()).status?.members?.map(({ name }) => name)).not.toContain(who);
+  },
+};
+
+export const claimDeleted: Scenario = {
+  prepare: created({ size: 3 }),
+  play: async (world) => {
+    for (const who of [await world.follower(), await world.leader()]) {
+      world.load();
+      await world.cluster.client.kind(PersistentVolumeClaim).delete({ ...ref, name: who });
+      await world.cluster.advance(2_000);
+      await restsUnderLoad(world, { size: 3, version });
+      expect((await world.get()).status?.members?.map(({ name }) => name)).not.toContain(who);
+    }
+  },
+};
+
+/** Two of three volumes are gone: nothing happens before a person agrees, and then the survivor goes on. */
+export const quorumLost: Scenario = {
+  prepare: created({ size: 3 }),
+  play: async (world) => {
+    const { status } = await world.get();
+    const victims = (status?.members ?? []).slice(0, 2).map(({ name }) => name);
+    for (const victim of victims) {
+      delete world.kubelet.volumeOf(victim).data;
+      world.kubelet.crash(victim);
+    }
+    await world.cluster.advance(120_000);
+    const waiting = (await world.get()).status;
+    expect(condition(waiting, "Available")).toBe("False");
+    expect(reasonOf(waiting, "Degraded")).toBe("QuorumLost");
+    expect(waiting?.recovery?.phase).toBe("Proposed");
+    expect(victims).not.toContain(waiting?.recovery?.survivor);
+    world.allowStops();
+    await world.annotate({ [annotations.approveRecovery]: waiting?.recovery?.survivor ?? "" });
+    await restsUnderLoad(world, { size: 3, version });
+    expect((await world.get()).status?.clusterId).toBe(status?.clusterId);
+  },
+};
+
+/** Someone wipes the status: the volumes and etcd remember. */
+export const statusLost: Scenario = {
+  prepare: created({ size: 3 }),
+  play: async (world) => {
+    const pods = await world.podUids();
+    await unchanged(world, async () => {
+      const { status } = await world.get();
+      const nothing = Object.fromEntries(Object.keys(status ?? {}).map((field) => [field, null]));
+      await world.cluster.client
+        .kind(EtcdCluster)
+        .subresource("status")
+        .patch(ref, { type: "merge", body: { status: nothing } });
+      await world.cluster.advance(2_000);
+      await restsUnderLoad(world, { size: 3, version });
+    });
+    expect(await world.podUids()).toEqual(pods);
+  },
+};
+
+/** The cluster is deleted with its volumes kept, and made again: it goes on where it was. */
+export const madeAgain: Scenario = {
+  prepare: created({ size: 3 }),
+  play: async (world) =>
+    await unchanged(world, async () => {
+      const { client } = world.cluster;
+      world.allowStops();
+      await client.kind(EtcdCluster).delete(ref);
+      await world.cluster.until(async () => (await client.kind(EtcdCluster).find(ref)) === undefined);
+      await world.cluster.advance(5_000);
+      expect(await world.podUids()).toEqual([]);
+      // What a garbage collector would do.
+      for (const name of ["example", "example-client"]) await client.kind(Service).delete({ ...ref, name });
+      await client.kind(PodDisruptionBudget).delete(ref);
+      await world.create({ size: 3, version });
+      await restsUnderLoad(world, { size: 3, version });
+    }),
+};
+
+export const removed: Scenario = {
+  prepare: async (world) => {
+    await created({ size: 3 })(world);
+    await world.change({ deletion: { volumes: "Remove" } });
+    await world.cluster.advance(3_000);
+  },
+  play: async (world) => {
+    const { client } = world.cluster;
+    world.allowStops();
+    await client.kind(EtcdCluster).delete(ref);
+    await world.cluster.until(async () => (await client.kind(EtcdCluster).find(ref)) === undefined);
+    await world.cluster.advance(5_000);
+    expect(await world.podUids()).toEqual([]);
+    expect((await client.kind(PersistentVolumeClaim).list(ref)).items).toEqual([]);
   },
 };

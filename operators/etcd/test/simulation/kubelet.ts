@@ -11,6 +11,7 @@ type ClaimObject = ObjectOf<typeof PersistentVolumeClaim>;
 interface PodRun {
   pod: PodObject;
   readonly ip: string;
+  readonly node: string;
   process: SimProcess | undefined;
   restarts: number;
   ready: boolean;
@@ -24,6 +25,7 @@ export interface KubeletOptions {
   readonly etcd: SimEtcd;
 }
 
+const nodeNames = ["node-1", "node-2", "node-3"];
 const startMs = 500;
 const stopMs = 300;
 const probeMs = 500;
@@ -33,6 +35,7 @@ export class SimKubelet {
   readonly #runs = new Map<string, PodRun>();
   readonly #claims = new Map<string, ClaimObject>();
   readonly #volumes = new Map<string, Volume>();
+  readonly #lost = new Set<string>();
   readonly #stop = new AbortController();
   /** Image tags that no registry has. */
   readonly missingTags = new Set<string>();
@@ -47,34 +50,50 @@ export class SimKubelet {
   }
 
   async start(): Promise<void> {
-    const { client } = this.#options;
-    await client.kind(Node).create({ metadata: { name: "node-1" } });
-    const now = new Date(this.#options.clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
-    await client
-      .kind(Node)
-      .subresource("status")
-      .patch(
-        { name: "node-1" },
-        {
-          type: "merge",
-          body: {
-            status: {
-              conditions: [
-                {
-                  type: "Ready",
-                  status: "True",
-                  reason: "Up",
-                  message: "",
-                  lastTransitionTime: now,
-                  lastHeartbeatTime: now,
-                },
-              ],
-            },
-          },
-        },
-      );
+    for (const name of nodeNames) {
+      await this.#options.client.kind(Node).create({ metadata: { name } });
+      await this.#setNode(name, "True");
+    }
     void this.#follow(Pod, (type, pod) => this.#onPod(type, pod as PodObject));
     void this.#follow(PersistentVolumeClaim, (type, claim) => this.#onClaim(type, claim as ClaimObject));
+  }
+
+  /** A node loses power: its pods are gone, and nobody there says so. */
+  async loseNode(name: string): Promise<void> {
+    this.#lost.add(name);
+    for (const run of this.#runs.values()) {
+      if (run.node !== name) continue;
+      run.process?.kill();
+      run.ready = false;
+      await this.#report(run);
+    }
+    await this.#setNode(name, "Unknown");
+  }
+
+  nodeOf(member: string): string {
+    const run = [...this.#runs.values()].find(({ pod }) => pod.metadata.name === member);
+    if (!run) throw new Error(`${member} has no pod`);
+    return run.node;
+  }
+
+  async #setNode(name: string, ready: "True" | "Unknown"): Promise<void> {
+    const at = this.#now();
+    const condition = {
+      type: "Ready",
+      status: ready,
+      reason: "Simulated",
+      message: "",
+      lastTransitionTime: at,
+      lastHeartbeatTime: at,
+    };
+    await this.#options.client
+      .kind(Node)
+      .subresource("status")
+      .patch({ name }, { type: "merge", body: { status: { conditions: [condition] } } });
+  }
+
+  #now(): string {
+    return new Date(this.#options.clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
   }
 
   stop(): void {
@@ -169,6 +188,7 @@ export class SimKubelet {
       const fresh: PodRun = {
         pod,
         ip: `10.0.0.${++this.#addresses}`,
+        node: this.#place(),
         process: undefined,
         restarts: 0,
         ready: false,
@@ -185,6 +205,7 @@ export class SimKubelet {
       run.ending = true;
       this.onDelete(pod);
       this.#later(stopMs, async () => {
+        if (this.#lost.has(run.node)) return;
         run.process?.stop();
         const { namespace, name } = pod.metadata;
         await this.#options.client
@@ -216,6 +237,13 @@ export class SimKubelet {
       .catch(() => {});
   }
 
+  /** The node that runs the fewest, of those that run at all. */
+  #place(): string {
+    const alive = nodeNames.filter((name) => !this.#lost.has(name));
+    const load = (name: string) => [...this.#runs.values()].filter((run) => run.node === name).length;
+    return alive.sort((a, b) => load(a) - load(b))[0] ?? "node-1";
+  }
+
   async #begin(run: PodRun): Promise<void> {
     const { namespace, name, uid } = run.pod.metadata;
     if (!this.#runs.has(uid) || run.ending) return;
@@ -227,7 +255,7 @@ export class SimKubelet {
           apiVersion: "v1",
           kind: "Binding",
           metadata: { name, namespace },
-          target: { kind: "Node", name: "node-1" },
+          target: { kind: "Node", name: run.node },
         } as never)
         .catch(() => {});
     }
@@ -273,7 +301,7 @@ export class SimKubelet {
   /** Looks at the container twice a second, as probes do. */
   #probe(run: PodRun): void {
     this.#later(probeMs, async () => {
-      if (run.ending || !this.#runs.has(run.pod.metadata.uid)) return;
+      if (run.ending || !this.#runs.has(run.pod.metadata.uid) || this.#lost.has(run.node)) return;
       const { process } = run;
       if (process?.removed && process.running()) {
         run.lastWords = "the member has been permanently removed from the cluster";
@@ -299,7 +327,7 @@ export class SimKubelet {
 
   async #report(run: PodRun): Promise<void> {
     const { namespace, name, uid } = run.pod.metadata;
-    const at = new Date(this.#options.clock.now()).toISOString().replace(/\.\d+Z$/, "Z");
+    const at = this.#now();
     const tag = run.pod.spec?.containers[0]?.image?.split(":").pop() ?? "";
     const missing = this.missingTags.has(tag);
     const state = run.process

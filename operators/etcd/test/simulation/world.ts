@@ -122,6 +122,12 @@ export class World implements AsyncDisposable {
     await this.cluster.client.kind(EtcdCluster).patch(ref, { type: "merge", body: { spec } as never });
   }
 
+  async annotate(annotations: Record<string, string>): Promise<void> {
+    await this.cluster.client
+      .kind(EtcdCluster)
+      .patch(ref, { type: "merge", body: { metadata: { annotations } } });
+  }
+
   async get(): Promise<EtcdClusterObject> {
     return await this.cluster.client.kind(EtcdCluster).get(ref);
   }
