@@ -254,7 +254,8 @@ function checkExitCodes(
       containerName,
       "must be one of the container or initContainer names in the pod template",
     );
-  if (values.length === 0) errors.invalid(`${path}.values`, codes.values ?? null, "at least one value is required");
+  if (values.length === 0)
+    errors.invalid(`${path}.values`, codes.values ?? null, "at least one value is required");
   else if (values.length > 255) errors.tooMany(`${path}.values`, values.length, 255);
   const seen = new Set<number>();
   let ordered = true;
