@@ -9,6 +9,7 @@ const steps: readonly [string, () => Promise<number>][] = [
   ["types of tests and tools", () => run("tsc", ["-p", "tsconfig.check.json"])],
   ["unused code", () => run("knip", ["--no-progress"])],
   ["package hygiene", checkPackages],
+  ["built packages load", checkBuilt],
 ];
 
 const only = process.argv.slice(2).join(" ");
@@ -34,4 +35,23 @@ async function checkPackages(): Promise<number> {
     if (code !== 0) return code;
   }
   return 0;
+}
+
+/** Tests run the sources; users run what was built of them. */
+async function checkBuilt(): Promise<number> {
+  const names = [
+    "core",
+    "core/cel",
+    "core/merge",
+    "core/kinds",
+    "schema",
+    "client",
+    "runtime",
+    "testing",
+    "cli",
+  ];
+  const parts = ["cluster", "cluster/apiserver", "cluster/controllers", "cluster/node", "cluster/images"];
+  const imports = ["keelson", ...[...names, ...parts].map((name) => `@keelson/${name}`)];
+  const program = imports.map((name) => `await import(${JSON.stringify(name)});`).join("\n");
+  return run("node", ["--input-type=module", "--eval", program]);
 }

@@ -20,7 +20,8 @@ const decoded = new WeakMap<object, FieldSet>();
  * and return an operand itself when the result equals it.
  */
 export class FieldSet {
-  static readonly empty = new FieldSet(new Map());
+  // `this`, since by name the compiler emits an alias that is not set yet.
+  static readonly empty: FieldSet = new this(new Map());
 
   readonly #nodes: ReadonlyMap<PathElement, FieldSetNode>;
   /** Written forms, without and with the mark that says the set's own path is a member. */

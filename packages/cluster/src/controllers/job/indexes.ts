@@ -2,7 +2,8 @@
 
 /** Disjoint intervals in ascending order, none next to another. */
 export class IndexSet {
-  static readonly empty = new IndexSet([]);
+  // `this`, since by name the compiler emits an alias that is not set yet.
+  static readonly empty: IndexSet = new this([]);
   readonly #intervals: readonly (readonly [first: number, last: number])[];
 
   private constructor(intervals: readonly (readonly [number, number])[]) {
