@@ -47,6 +47,7 @@ async function checkBuilt(): Promise<number> {
     "schema",
     "client",
     "runtime",
+    "runtime/pki",
     "testing",
     "cli",
   ];

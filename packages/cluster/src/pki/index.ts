@@ -1,13 +1,15 @@
-/** Certificates without OpenSSL: an authority, leaves, and signing requests. */
+/** Certificates are the runtime's: operators issue them too. */
 export {
   type CertificateOptions,
+  type CertificateRequest,
   certify,
   createAuthority,
   createLeaf,
   type KeyPair,
+  PkiError,
+  type PkiErrorCode,
   pem,
   pemBytes,
+  readCertificateRequest,
   type Subject,
-} from "./certificate.ts";
-export { type CertificateRequest, readCertificateRequest } from "./certificate-request.ts";
-export { PkiError, type PkiErrorCode } from "./errors.ts";
+} from "@keelson/runtime/pki";
