@@ -12,6 +12,7 @@
  * - `InvalidChild`: a desired child that cannot be made as asked.
  * - `StepTooLarge`: a step returned more than a status can hold.
  * - `Unreachable`: no way to an application's port.
+ * - `CrdRefused`: the server does not take or serve a CustomResourceDefinition.
  * - `KindMissing`: the server does not serve a kind that a controller needs.
  * - `LeaseLost`: this process no longer leads, and sends nothing more.
  * - `Stopped`: the operator is stopping.
@@ -29,6 +30,7 @@ export type RuntimeErrorCode =
   | "InvalidChild"
   | "StepTooLarge"
   | "Unreachable"
+  | "CrdRefused"
   | "KindMissing"
   | "LeaseLost"
   | "Stopped";

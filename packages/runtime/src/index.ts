@@ -60,6 +60,7 @@ export {
   type InformerOptions,
 } from "./informer.ts";
 export { InformerSet } from "./informers.ts";
+export { type Installable, type InstallOptions, install } from "./install.ts";
 export {
   adoptAnnotation,
   controllerLabel,

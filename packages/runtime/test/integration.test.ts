@@ -6,6 +6,7 @@ import {
   controller,
   done,
   fail,
+  install,
   type Logger,
   many,
   operator,
@@ -15,11 +16,11 @@ import {
   silentLogger,
   waiting,
 } from "@keelson/runtime";
-import { immutable, resource } from "@keelson/schema";
+import { cel, immutable, listMap, resource } from "@keelson/schema";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
 import { Memcached, memcached } from "./fixtures.ts";
-import { type ApiServerUnderTest, eventually, install, servers } from "./servers.ts";
+import { type ApiServerUnderTest, eventually, servers } from "./servers.ts";
 
 const Thing = resource({
   group: "test.example.com",
@@ -62,9 +63,7 @@ for (const choice of servers) {
 
     beforeAll(async () => {
       server = await choice.start();
-      await install(server.client, Memcached);
-      await install(server.client, Thing);
-      await install(server.client, Part);
+      await install(server.client, [Memcached, Thing, Part]);
     });
     afterAll(async () => {
       await server?.[Symbol.asyncDispose]();
@@ -143,9 +142,11 @@ for (const choice of servers) {
       expect(o.writes.length).toBe(before);
     });
 
-    test("100 objects, ten forced resyncs, a restart: no write", async () => {
+    test("100 objects, ten forced resyncs, a restart: no write, as the server counts them", async () => {
       await fresh();
       const { client } = server;
+      const written = () =>
+        server.writesTo(["memcacheds", "deployments", "services", "configmaps", "events"]);
       {
         await using o = await start([memcached]);
         const names = Array.from({ length: 100 }, (_, i) => `m${i}`);
@@ -159,16 +160,26 @@ for (const choice of servers) {
           ).toBe(true);
           expect(o.running.loops[0]?.queue.idle).toBe(true);
         }, 30_000);
-        const before = o.writes.length;
+        const before = await written();
+        // The objects themselves, their statuses and two children each.
+        expect(before).toBeGreaterThanOrEqual(400);
         for (let round = 0; round < 10; round++) {
           o.running.loops[0]?.resync();
           await eventually(() => expect(o.running.loops[0]?.queue.idle).toBe(true));
         }
-        expect(o.writes.slice(before)).toEqual([]);
+        expect(await written()).toBe(before);
       }
+      const before = await written();
       await using again = await start([memcached]);
       await eventually(() => expect(again.running.loops[0]?.queue.idle).toBe(true));
       expect(again.writes).toEqual([]);
+      expect(await written()).toBe(before);
+      // Counting at the server sees what it should see.
+      await client.kind(Deployment).patch(at("m7"), { type: "merge", body: { spec: { replicas: 9 } } });
+      await eventually(async () =>
+        expect((await client.kind(Deployment).get(at("m7"))).spec?.replicas).toBe(3),
+      );
+      expect(await written()).toBe(before + 2);
     });
 
     test("a change by someone else to a field that is not ours stays, and costs no write", async () => {
@@ -435,6 +446,30 @@ for (const choice of servers) {
       const absent = controller(Absent, { reconcile: async () => done() });
       await expect(start([absent])).rejects.toThrow(
         'controller "absent" needs Absent.nowhere.example.com at nowhere.example.com/v1, which the cluster does not serve; install its CustomResourceDefinition first',
+      );
+    });
+
+    test("a CRD that the server refuses is told in one sentence, by the names of the author's schema", async () => {
+      const refusal = (spec: z.ZodType, kind: string, names = {}) =>
+        install(server.client, [
+          resource({ group: "refused.example.com", kind, version: "v1", spec, ...names }),
+        ]).then(
+          () => "it was taken",
+          (error: Error) => error.message,
+        );
+      const unparsable = z.object({ size: z.int().check(cel("self.nothing > 1", "too few")) });
+      expect(await refusal(unparsable, "One")).toBe(
+        "cannot install ones.refused.example.com: the server refuses spec.size (rule 1): compilation failed: ERROR: <input>:1:5: type 'int' does not support field selection; correct it in resource({ kind: \"One\" })",
+      );
+      const keys = listMap(z.object({ name: z.string().optional() }), { keys: ["name"] });
+      expect(await refusal(z.object({ ports: keys }), "Two")).toContain(
+        "the server refuses spec.ports[].name.default: Required value: this property is in x-kubernetes-list-map-keys, so it must have a default or be a required property",
+      );
+      await install(server.client, [
+        resource({ group: "refused.example.com", kind: "Three", version: "v1", spec: z.object({}) }),
+      ]);
+      expect(await refusal(z.object({}), "Four", { shortNames: ["threes"] })).toBe(
+        'cannot install fours.refused.example.com: "threes" is already in use; another resource of the group refused.example.com has the name already, so give this one another kind, plural or short name',
       );
     });
 

@@ -1,13 +1,14 @@
 /** The API servers that the integration suite runs on. A pass on one does not count for the other. */
 import { type Client, connect, createClient } from "@keelson/client";
 import { apiServer } from "@keelson/cluster/apiserver";
-import { CustomResourceDefinition } from "@keelson/core/kinds";
+import type { HttpPort } from "@keelson/core";
 import { startControlPlane } from "@keelson/reference/control-plane";
 import { locateKubernetes } from "@keelson/reference/locate";
-import type { CustomResourceDefinitionObject } from "@keelson/schema";
 
 export interface ApiServerUnderTest extends AsyncDisposable {
   readonly client: Client;
+  /** How many writes to these resources have reached the server so far, whoever sent them and whatever it answered. */
+  writesTo(resources: readonly string[]): Promise<number>;
   /** Present when another process or thread can connect too. */
   readonly kubeconfig?: string;
 }
@@ -26,8 +27,20 @@ export const servers: readonly ServerChoice[] = [
     name: "the embedded API server",
     start: async () => {
       const server = await apiServer();
-      const client = createClient({ http: server.http, fieldManager: "test" });
-      return { client, [Symbol.asyncDispose]: () => server.close() };
+      const received: string[] = [];
+      const http: HttpPort = {
+        request: (request) => {
+          if (request.method !== "GET") received.push(request.path);
+          return server.http.request(request);
+        },
+      };
+      const client = createClient({ http, fieldManager: "test" });
+      return {
+        client,
+        writesTo: async (resources) =>
+          received.filter((path) => path.split(/[/?]/).some((part) => resources.includes(part))).length,
+        [Symbol.asyncDispose]: () => server.close(),
+      };
     },
   },
   {
@@ -39,6 +52,16 @@ export const servers: readonly ServerChoice[] = [
       return {
         client,
         kubeconfig: controlPlane.kubeconfig,
+        writesTo: async (resources) => {
+          const text = String(await client.raw({ path: "/metrics" }));
+          return text
+            .split("\n")
+            .filter(
+              (line) => line.startsWith("apiserver_request_total{") && /verb="(?!GET|LIST|WATCH)/.test(line),
+            )
+            .filter((line) => resources.includes(/resource="([^"]*)"/.exec(line)?.[1] ?? ""))
+            .reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(" "))), 0);
+        },
         [Symbol.asyncDispose]: async () => {
           await client.close();
           await controlPlane[Symbol.asyncDispose]();
@@ -47,20 +70,6 @@ export const servers: readonly ServerChoice[] = [
     },
   },
 ];
-
-/** Installs a resource and waits until the server serves it. */
-export async function install(
-  client: Client,
-  resource: { crd(): CustomResourceDefinitionObject; kind: string; group: string },
-): Promise<void> {
-  const crd = resource.crd();
-  await client.kind(CustomResourceDefinition).create(crd as never);
-  const version = crd.spec.versions[0]?.name ?? "";
-  const path = `/apis/${crd.spec.group}/${version}/${crd.spec.names.plural}`;
-  await eventually(async () => {
-    await client.raw({ path, timeoutMs: 2_000 });
-  });
-}
 
 /** Tries until it does not throw; the last error is thrown after ten seconds. */
 export async function eventually<T>(work: () => Promise<T> | T, timeoutMs = 10_000): Promise<T> {

@@ -3,10 +3,10 @@
 import { type Client, createClient } from "@keelson/client";
 import { apiServer } from "@keelson/cluster/apiserver";
 import type { AnyKind, HttpPort } from "@keelson/core";
-import { CustomResourceDefinition } from "@keelson/core/kinds";
 import {
   type AnyController,
   type Connector,
+  install,
   type LeaderElectionOptions,
   type Logger,
   permissionsOf,
@@ -127,7 +127,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   let closed = false;
   let down = false;
 
-  await install(client, options, controllers);
+  await installResources(client, options, controllers);
   const workloads = options.workloads
     ? await startWorkloads(options.workloads === true ? {} : options.workloads, {
         client,
@@ -258,7 +258,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
 }
 
 /** Installs the CRDs of every custom resource that a controller or the test names, and waits until they are served. */
-async function install(
+async function installResources(
   client: Client,
   options: ClusterOptions,
   controllers: readonly AnyController[],
@@ -269,7 +269,10 @@ async function install(
     const crd = each.crd();
     wanted.set(crd.metadata.name, crd);
   }
-  for (const crd of wanted.values()) await client.kind(CustomResourceDefinition).create(crd as never);
+  await install(
+    client,
+    [...wanted.values()].map((crd) => ({ crd: () => crd })),
+  );
 }
 
 function hasCrd(kind: AnyKind): kind is AnyKind & { crd(): CustomResourceDefinitionObject } {

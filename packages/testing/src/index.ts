@@ -6,6 +6,11 @@ export { conflict, type Fault, type FaultRule, Faults, serverError, tooManyReque
 export { Manager } from "./manager.ts";
 export type { Crash, ObservedRequest } from "./manager-port.ts";
 export { SeededRandom } from "./seeded-random.ts";
-export { type SimulatedNodeOptions, simulatedKubelet } from "./simulated-node.ts";
+export {
+  type SimulatedNodeOptions,
+  type SimulatedNodeServices,
+  simulatedKubelet,
+  startSimulatedNode,
+} from "./simulated-node.ts";
 export { type UntilOptions, until } from "./until.ts";
 export { VirtualClock, type VirtualClockOptions } from "./virtual-clock.ts";

@@ -1,13 +1,16 @@
 /** A node that runs nothing and says that it does: pods start, become ready, finish and stop in virtual time. */
-import type { Client } from "@keelson/client";
-import { formatTime, type ObjectOf } from "@keelson/core";
+import { type Client, systemWorld } from "@keelson/client";
+import { formatTime, type ObjectOf, type World } from "@keelson/core";
 import { Node, Pod } from "@keelson/core/kinds";
 import {
   allow,
   allowSubresource,
+  type Logger,
+  operator,
   type RawContext,
   type RawController,
   rawController,
+  silentLogger,
   watch,
 } from "@keelson/runtime";
 
@@ -28,32 +31,48 @@ type PodObject = ObjectOf<typeof Pod>;
 
 const capacity = { cpu: "64", memory: "256Gi", pods: "1000", "ephemeral-storage": "1Ti" };
 
-/** Registers the node, ready and with room for a thousand pods. */
-export async function registerNode(client: Client, name: string, nowMs: number): Promise<void> {
+export interface SimulatedNodeServices {
+  readonly client: Client;
+  readonly world?: World;
+  readonly log?: Logger;
+}
+
+/** Registers a node and runs its kubelet, on any API server; it is not renewed, so a real one loses it after 40 s. */
+export async function startSimulatedNode(
+  { client, world = systemWorld, log = silentLogger }: SimulatedNodeServices,
+  options: SimulatedNodeOptions = {},
+): Promise<AsyncDisposable> {
+  await registerNode(client, options.name ?? "node-1", world.clock.now());
+  return await operator({
+    controllers: [simulatedKubelet(options)],
+    client,
+    world,
+    log,
+    leaderElection: false,
+    endpoints: false,
+  }).start();
+}
+
+/** Ready, and with room for a thousand pods. */
+async function registerNode(client: Client, name: string, nowMs: number): Promise<void> {
   const now = formatTime(nowMs);
-  const node = await client
-    .kind(Node)
-    .create({ metadata: { name, labels: { "kubernetes.io/hostname": name } } });
+  await client.kind(Node).create({ metadata: { name, labels: { "kubernetes.io/hostname": name } } });
+  const ready = {
+    type: "Ready",
+    status: "True",
+    reason: "KubeletReady",
+    message: "simulated",
+    lastHeartbeatTime: now,
+    lastTransitionTime: now,
+  };
+  // A patch, because a cluster's own controllers write to a new node at once.
   await client
     .kind(Node)
     .subresource("status")
-    .update({
-      ...node,
-      status: {
-        capacity,
-        allocatable: capacity,
-        conditions: [
-          {
-            type: "Ready",
-            status: "True",
-            reason: "KubeletReady",
-            message: "simulated",
-            lastHeartbeatTime: now,
-            lastTransitionTime: now,
-          },
-        ],
-      },
-    });
+    .patch(
+      { name },
+      { type: "merge", body: { status: { capacity, allocatable: capacity, conditions: [ready] } } },
+    );
 }
 
 /** The kubelet of such a node. */

@@ -2,8 +2,8 @@
 import type { Client } from "@keelson/client";
 import { startControllers } from "@keelson/cluster/controllers";
 import type { Random, World } from "@keelson/core";
-import { type Logger, operator } from "@keelson/runtime";
-import { registerNode, type SimulatedNodeOptions, simulatedKubelet } from "./simulated-node.ts";
+import type { Logger } from "@keelson/runtime";
+import { type SimulatedNodeOptions, startSimulatedNode } from "./simulated-node.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 export interface WorkloadServices {
@@ -20,20 +20,10 @@ export async function startWorkloads(
   const world: World = { clock, random: random.fork("workloads"), process: noProcess };
   const quiet = log.child({ manager: "kube-controller-manager" });
   const controllers = await clock.run(startControllers({ client, world, log: quiet }));
-  await registerNode(client, options.name ?? "node-1", clock.now());
-  const kubelet = await clock.run(
-    operator({
-      controllers: [simulatedKubelet(options)],
-      client,
-      world,
-      log: quiet,
-      leaderElection: false,
-      endpoints: false,
-    }).start(),
-  );
+  const node = await clock.run(startSimulatedNode({ client, world, log: quiet }, options));
   return {
     [Symbol.asyncDispose]: async () => {
-      await clock.run(Promise.all([kubelet.stop(), controllers.stop()]));
+      await clock.run(Promise.all([node[Symbol.asyncDispose](), controllers.stop()]));
     },
   };
 }
