@@ -1,5 +1,5 @@
 /** A Memcached is a Deployment and a Service; its status is what the Deployment says. */
-import { controller, type Desired, done, type ObjectOf, Quantity, waiting } from "keelson";
+import { controller, type Desired, type ObjectOf, Quantity } from "keelson";
 import { Deployment, Service } from "keelson/kinds";
 import { Memcached } from "./api.ts";
 
@@ -7,19 +7,14 @@ const PORT = 11211;
 
 export const memcached = controller(Memcached, {
   owns: { deployment: Deployment, service: Service },
-  compose: (object, { deployment }) => {
-    const { size } = object.spec;
-    const ready = deployment?.status?.readyReplicas ?? 0;
-    const rolledOut =
-      deployment?.status?.observedGeneration === deployment?.metadata.generation &&
-      deployment?.status?.updatedReplicas === size &&
-      ready === size;
-    return {
-      children: { deployment: deploymentFor(object), service: serviceFor(object) },
-      status: { readyReplicas: ready, selector: `app=memcached,instance=${object.metadata.name}` },
-      outcome: rolledOut ? done() : waiting("Scaling", `${ready} of ${size} servers are ready`),
-    };
-  },
+  // No outcome of its own: a Memcached is ready when its Deployment and its Service are.
+  compose: (object, { deployment }) => ({
+    children: { deployment: deploymentFor(object), service: serviceFor(object) },
+    status: {
+      readyReplicas: deployment?.status?.readyReplicas ?? 0,
+      selector: `app=memcached,instance=${object.metadata.name}`,
+    },
+  }),
 });
 
 function labelsOf(object: ObjectOf<typeof Memcached>) {
