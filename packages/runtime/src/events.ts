@@ -108,7 +108,7 @@ export class EventRecorder {
     await this.#options.client.kind(Event).create({
       metadata: { name: event.name, namespace: event.namespace },
       eventTime: formatMicroTime(event.now),
-      reportingController: `keelson.dev/${controller}`,
+      reportingController: controller,
       reportingInstance: this.#options.instance.slice(0, 128),
       action: "Reconcile",
       type: event.type,

@@ -562,7 +562,7 @@ describe("a reconcile", () => {
       type: "Warning",
       reason: "NoQuorum",
       involvedObject: { kind: "ConfigMap", name: "a" },
-      reportingComponent: "keelson.dev/configmap",
+      reportingComponent: "configmap",
     });
     expect(items[0]?.series?.count).toBeGreaterThan(20);
     expect(c.writes.length).toBeLessThan(8);
