@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { configMap, configMaps, Server, settle } from "./harness.ts";
+import { configMap, configMaps, Server, settle, Watching } from "./harness.ts";
 
 describe("a watch", () => {
   it("shows what is there, then what happens, each once and in order", async () => {
@@ -149,17 +149,48 @@ describe("a watch", () => {
     expect(server.clock.pending).toBe(before);
   });
 
-  it("cuts off a client that does not read rather than buffering without end", async () => {
+  it("lets a client that was slow to read catch up, each event once and in order", async () => {
+    await using server = await Server.start();
+    await server.post(configMaps, configMap("a"));
+    const abort = new AbortController();
+    const path = `${configMaps}?watch=true&allowWatchBookmarks=true`;
+    const response = await server.api.http.request({ method: "GET", path, signal: abort.signal });
+    const big = "x".repeat(100_000);
+    for (let i = 0; i < 20; i++) await server.merge(`${configMaps}/a`, { data: { k: `${i}${big}` } });
+    const seen = new Watching(response.status, response.body, abort);
+    await settle();
+    await server.merge(`${configMaps}/a`, { data: { k: "last" } });
+    await settle();
+    expect(seen.events.map(({ object }) => Number.parseInt(object.data?.k, 10))).toEqual([
+      Number.NaN,
+      ...Array.from({ length: 20 }, (_, i) => i),
+      Number.NaN,
+    ]);
+    seen.stop();
+  });
+
+  it("keeps nothing for a client that does not read, and breaks off when the past it needs is gone", async () => {
     await using server = await Server.start();
     await server.post(configMaps, configMap("a"));
     const response = await server.api.http.request({ method: "GET", path: `${configMaps}?watch=true` });
     const big = "x".repeat(900_000);
-    for (let i = 0; i < 40; i++) await server.merge(`${configMaps}/a`, { data: { k: `${i}${big}` } });
+    for (let i = 0; i < 20; i++) await server.merge(`${configMaps}/a`, { data: { k: `${i}${big}` } });
+    server.api.compact();
+    await server.merge(`${configMaps}/a`, { data: { k: "last" } });
     let bytes = 0;
     const read = async () => {
       for await (const chunk of response.body) bytes += chunk.length;
     };
     await expect(read()).rejects.toThrow();
-    expect(bytes).toBeLessThan(20 * 1024 * 1024);
+    expect(bytes).toBeLessThan(2 * 1024 * 1024);
+  });
+
+  it("streams a list longer than any buffer", async () => {
+    await using server = await Server.start();
+    const big = "x".repeat(900_000);
+    for (let i = 0; i < 22; i++) await server.post(configMaps, configMap(`m${i}`, { k: big }));
+    const watch = await server.watch(configMaps);
+    await expect.poll(() => watch.seen.length).toBe(22);
+    watch.stop();
   });
 });

@@ -1,6 +1,7 @@
 /** The forms in which objects leave the server; YAML is made of JSON at the very end. */
 import type { JsonObject } from "@keelson/core";
 import type { ApiObject } from "../hooks.ts";
+import type { Pieces } from "../http/message.ts";
 import type { MediaType } from "../http/negotiation.ts";
 import type { ApiResource } from "../registry/api-resource.ts";
 import type { EventType, StoreEvent } from "../storage/table.ts";
@@ -11,7 +12,7 @@ export interface Form {
   /** The media type of a watch in this form. */
   readonly streamType: string;
   object(resource: ApiResource, version: string, object: ApiObject): Buffer;
-  list(resource: ApiResource, version: string, metadata: JsonObject, items: readonly ApiObject[]): Buffer;
+  list(resource: ApiResource, version: string, metadata: JsonObject, items: readonly ApiObject[]): Pieces;
   /** A value that names its own kind. */
   value(value: JsonObject): Buffer;
   /** An event of a watch around an encoded object. */
@@ -24,7 +25,10 @@ export async function formOf(mediaType: MediaType): Promise<Form> {
   return protobufForm;
 }
 
-const frames = new WeakMap<StoreEvent, Map<string, Buffer>>();
+/** Frames of the latest events, oldest first: whoever keeps up shares them, and the past keeps none. */
+const frames = new Map<StoreEvent, Map<string, Buffer>>();
+let frameBytes = 0;
+const maxFrameBytes = 8 * 1024 * 1024;
 
 /** A watch event of a stored object, encoded once for all watchers of the version. */
 export function encodeEvent(
@@ -45,6 +49,16 @@ export function encodeEvent(
   if (!frame) {
     frame = form.frame(type, form.object(resource, version, shown));
     known.set(key, frame);
+    frameBytes += frame.length;
+    forgetOldest(event);
   }
   return frame;
+}
+
+function forgetOldest(latest: StoreEvent): void {
+  for (const [event, known] of frames) {
+    if (frameBytes <= maxFrameBytes || event === latest) return;
+    frames.delete(event);
+    for (const frame of known.values()) frameBytes -= frame.length;
+  }
 }

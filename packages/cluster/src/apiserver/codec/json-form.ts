@@ -1,12 +1,14 @@
 /** Objects as JSON. What was encoded once is shared by every answer and every watcher that shows it. */
 import type { JsonObject } from "@keelson/core";
 import type { ApiObject } from "../hooks.ts";
+import type { Pieces } from "../http/message.ts";
 import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
 import type { Form } from "./form.ts";
 
 /** Encoded without kind and apiVersion, so that one encoding serves lists, events and every version. */
 const bodies = new WeakMap<object, Buffer>();
 const prefixes = new Map<string, Buffer>();
+const comma = Buffer.from(",");
 
 function body(object: JsonObject): Buffer {
   const known = bodies.get(object);
@@ -52,7 +54,7 @@ function list(
   version: string,
   metadata: JsonObject,
   items: readonly ApiObject[],
-): Buffer {
+): Pieces {
   const apiVersion = apiVersionText(resource, version);
   // Lists of custom resources always say whether more follows.
   const shown = resource.custom ? { continue: "", ...metadata } : metadata;
@@ -63,12 +65,11 @@ function list(
     ? `],"kind":${JSON.stringify(resource.listKind)},"metadata":${JSON.stringify(shown)}}\n`
     : "]}\n";
   const parts: Buffer[] = [Buffer.from(head)];
-  const comma = Buffer.from(",");
-  for (const [i, item] of items.entries()) {
-    if (i > 0) parts.push(comma);
+  for (const item of items) {
+    if (parts.length > 1) parts.push(comma);
     if (resource.custom) parts.push(...objectParts(resource, version, item));
     else parts.push(body(item));
   }
   parts.push(Buffer.from(tail));
-  return Buffer.concat(parts);
+  return parts;
 }

@@ -24,15 +24,14 @@ export const protobufForm: Form = {
   name: "protobuf",
   streamType: "application/vnd.kubernetes.protobuf;stream=watch",
   object: encodeObject,
-  list: (resource, version, metadata, items) =>
-    buffer(
-      encode({
-        apiVersion: apiVersionText(resource, version),
-        kind: resource.listKind,
-        metadata,
-        items: items as readonly JsonObject[] as JsonObject[],
-      }),
-    ),
+  list: (resource, version, metadata, items) => [
+    encode({
+      apiVersion: apiVersionText(resource, version),
+      kind: resource.listKind,
+      metadata,
+      items: items as readonly JsonObject[] as JsonObject[],
+    }),
+  ],
   value: (value) => buffer(encode(value)),
   frame: (type, object) => buffer(encodeWatchFrame(type, object)),
 };

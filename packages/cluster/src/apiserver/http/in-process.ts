@@ -3,7 +3,14 @@ import { duplexPair } from "node:stream";
 import type { HttpPort, HttpRequest, HttpResponse, HttpUpgrade } from "@keelson/core";
 import { badRequest, failure } from "../errors.ts";
 import type { UserInfo } from "../hooks.ts";
-import { isHijack, isStream, type ServerRequest, type ServerResponse, type Sink } from "./message.ts";
+import {
+  isHijack,
+  isStream,
+  type Pieces,
+  type ServerRequest,
+  type ServerResponse,
+  type Sink,
+} from "./message.ts";
 
 export type Dispatch = (request: ServerRequest, user?: UserInfo) => Promise<ServerResponse>;
 
@@ -70,8 +77,9 @@ async function upgrade(dispatch: Dispatch, request: HttpRequest, user: UserInfo)
   });
 }
 
-function bytesOf(body: Uint8Array | string | undefined): Uint8Array {
+function bytesOf(body: Uint8Array | string | Pieces | undefined): Uint8Array {
   if (body === undefined) return new Uint8Array();
+  if (typeof body === "object" && !(body instanceof Uint8Array)) return Buffer.concat(body);
   return typeof body === "string" ? Buffer.from(body) : body;
 }
 

@@ -10,15 +10,14 @@ import {
 } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
-import { constants, gzip } from "node:zlib";
 import { entityTooLarge, failure, statusOf } from "../errors.ts";
 import type { ClientCertificate, UserInfo } from "../hooks.ts";
+import { send, stream } from "./answer.ts";
 import type { Dispatch } from "./in-process.ts";
-import { isHijack, isStream, type ServerRequest, type ServerResponse } from "./message.ts";
+import { isHijack, isPieces, isStream, type ServerRequest } from "./message.ts";
 import { createServer, STATUS_CODES } from "./node-http.ts";
 
 export const maxBodyBytes = 3 * 1024 * 1024;
-const gzipAboveBytes = 128 * 1024;
 
 export interface TlsOptions {
   readonly certificate: string;
@@ -160,7 +159,7 @@ async function serve(dispatch: Dispatch, request: IncomingMessage, response: Nod
   // A body that nobody read must not be taken for the next request.
   if (!request.complete) response.setHeader("connection", "close");
   if (isHijack(answer.body)) response.writeHead(400).end();
-  else if (isStream(answer.body)) stream(answer, response, gone.signal);
+  else if (isStream(answer.body)) stream({ ...answer, body: answer.body }, response, gone.signal);
   else await send(answer, request, response);
 }
 
@@ -185,61 +184,6 @@ function readBody(request: IncomingMessage): Promise<Uint8Array> {
     request.once("close", () => {
       if (!request.complete) broken();
     });
-  });
-}
-
-async function send(answer: ServerResponse, request: IncomingMessage, response: NodeResponse): Promise<void> {
-  let body = typeof answer.body === "string" ? Buffer.from(answer.body) : (answer.body as Uint8Array);
-  const headers = { ...answer.headers };
-  const accepts = String(request.headers["accept-encoding"] ?? "");
-  if (body.length > gzipAboveBytes && /\bgzip\b/.test(accepts)) {
-    body = await compress(body);
-    headers["content-encoding"] = "gzip";
-    headers.vary = "Accept-Encoding";
-    if (response.destroyed) return;
-  }
-  if (answer.status !== 304 && answer.status !== 204) headers["content-length"] = String(body.length);
-  response.writeHead(answer.status, headers);
-  response.end(request.method === "HEAD" ? undefined : body);
-}
-
-function compress(body: Uint8Array): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    gzip(body, { level: constants.Z_BEST_SPEED }, (error, result) =>
-      error ? reject(error) : resolve(result),
-    );
-  });
-}
-
-function stream(answer: ServerResponse, response: NodeResponse, gone: AbortSignal): void {
-  if (!isStream(answer.body)) return;
-  response.writeHead(answer.status, answer.headers);
-  response.flushHeaders();
-  answer.body.open({
-    write: (chunk) => void response.write(chunk),
-    get pendingBytes() {
-      return response.writableLength;
-    },
-    drained: () => drained(response),
-    end: () => void response.end(),
-    abort: () => void response.destroy(),
-    onClose(run) {
-      if (gone.aborted || response.destroyed) run();
-      else response.once("close", run);
-    },
-  });
-}
-
-function drained(response: NodeResponse): Promise<void> {
-  if (!response.writableNeedDrain || response.destroyed) return Promise.resolve();
-  return new Promise((resolve) => {
-    const done = () => {
-      response.off("drain", done);
-      response.off("close", done);
-      resolve();
-    };
-    response.once("drain", done);
-    response.once("close", done);
   });
 }
 
@@ -290,6 +234,7 @@ async function upgrade(
       refuse(status.code, { "content-type": "application/json" }, Buffer.from(JSON.stringify(status)));
     }
   } else if (isStream(body)) refuse(400, {}, new Uint8Array());
+  else if (isPieces(body)) refuse(answer.status, answer.headers, Buffer.concat(body));
   else refuse(answer.status, answer.headers, typeof body === "string" ? Buffer.from(body) : body);
 }
 

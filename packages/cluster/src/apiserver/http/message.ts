@@ -21,8 +21,11 @@ export interface ServerRequest {
 export interface ServerResponse {
   readonly status: number;
   readonly headers: Record<string, string | string[]>;
-  readonly body: Uint8Array | string | BodyStream | Hijack;
+  readonly body: Uint8Array | string | Pieces | BodyStream | Hijack;
 }
+
+/** A body of known length that need not lie in one place: a long list is made of what is stored. */
+export type Pieces = readonly Uint8Array[];
 
 /** Takes the client's connection over; only for requests that can be upgraded. Rejections become a Status. */
 export interface Hijack {
@@ -61,6 +64,16 @@ export function isStream(body: ServerResponse["body"]): body is BodyStream {
 
 export function isHijack(body: ServerResponse["body"]): body is Hijack {
   return typeof body === "object" && "hijack" in body;
+}
+
+export function isPieces(body: ServerResponse["body"]): body is Pieces {
+  return Array.isArray(body);
+}
+
+export function lengthOf(pieces: Pieces): number {
+  let length = 0;
+  for (const piece of pieces) length += piece.length;
+  return length;
 }
 
 /** The first value of a header. */

@@ -1,6 +1,6 @@
 /** Answers: bodies with their headers. */
 import type { JsonObject, Status } from "@keelson/core";
-import type { BodyStream, ServerResponse } from "./message.ts";
+import type { BodyStream, Pieces, ServerResponse } from "./message.ts";
 import type { Negotiated } from "./negotiation.ts";
 
 const protobuf = "application/vnd.kubernetes.protobuf";
@@ -24,19 +24,22 @@ export async function jsonResponse(
 /** `bytes` is protobuf or else JSON, which is sent as it is unless the client wants YAML or to read it. */
 export async function bytesResponse(
   status: number,
-  bytes: Uint8Array,
+  bytes: Uint8Array | Pieces,
   negotiated: Negotiated,
 ): Promise<ServerResponse> {
   if (negotiated.mediaType === "application/yaml") {
     const { stringify } = await import("yaml");
-    const value = JSON.parse(Buffer.from(bytes).toString()) as JsonObject;
+    const value = parsed(bytes);
     return { status, headers: { "content-type": "application/yaml" }, body: stringify(value) };
   }
   const headers = { "content-type": negotiated.mediaType };
   if (negotiated.mediaType === protobuf) return { status, headers, body: bytes };
   if (!negotiated.pretty) return { status, headers, body: bytes };
-  const value = JSON.parse(Buffer.from(bytes).toString()) as JsonObject;
-  return { status, headers, body: JSON.stringify(value, null, 2) };
+  return { status, headers, body: JSON.stringify(parsed(bytes), null, 2) };
+}
+
+function parsed(bytes: Uint8Array | Pieces): JsonObject {
+  return JSON.parse(Buffer.concat(bytes instanceof Uint8Array ? [bytes] : bytes).toString()) as JsonObject;
 }
 
 export async function statusResponse(

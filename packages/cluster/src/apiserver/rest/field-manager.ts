@@ -25,7 +25,8 @@ export function resetFieldsOf(resource: ApiResource, subresource: string): Field
     case "":
       if (name === "certificatesigningrequests.certificates.k8s.io")
         return FieldSet.of(["f:spec"], ["f:status"]);
-      return statusSet;
+      // A custom resource whose status is like any other field keeps it.
+      return resource.custom && !hasStatusPath(resource) ? undefined : statusSet;
     case "status":
       if (resource.custom || statusResetsMetadata.has(name)) return specAndMetadata;
       if (name === "deployments.apps") return FieldSet.of(["f:spec"], ["f:metadata", "f:labels"]);
@@ -45,6 +46,10 @@ export function resetFieldsOf(resource: ApiResource, subresource: string): Field
     default:
       return undefined;
   }
+}
+
+function hasStatusPath(resource: ApiResource): boolean {
+  return [...resource.versions.values()].some(({ subresources }) => subresources.has("status"));
 }
 
 export interface ManagedWrite {

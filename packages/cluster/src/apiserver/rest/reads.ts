@@ -3,7 +3,7 @@ import type { JsonObject } from "@keelson/core";
 import { encodeEvent, type Form, formOf } from "../codec/form.ts";
 import { notFound } from "../errors.ts";
 import type { ApiObject } from "../hooks.ts";
-import type { BodyStream, ServerResponse } from "../http/message.ts";
+import type { BodyStream, Pieces, ServerResponse } from "../http/message.ts";
 import type { Negotiated } from "../http/negotiation.ts";
 import { streamResponse } from "../http/response.ts";
 import { type ApiResource, apiVersionText, keyFor } from "../registry/api-resource.ts";
@@ -49,7 +49,7 @@ export class Reads {
     return shown;
   }
 
-  async list(exchange: Exchange, negotiated: Negotiated): Promise<Uint8Array> {
+  async list(exchange: Exchange, negotiated: Negotiated): Promise<Uint8Array | Pieces> {
     const { resource, version, info } = exchange;
     const options = parseListOptions(info.query, false);
     const selection = parseSelection(resource, version.name, info.query);
@@ -69,7 +69,7 @@ export class Reads {
     negotiated: Negotiated,
     items: readonly ApiObject[],
     metadata: JsonObject,
-  ): Promise<Uint8Array> {
+  ): Promise<Uint8Array | Pieces> {
     const form = await formOf(negotiated.mediaType);
     if (!negotiated.transform) return form.list(exchange.resource, exchange.version.name, metadata, items);
     return form.value(this.#transformList(exchange, negotiated, items, metadata));

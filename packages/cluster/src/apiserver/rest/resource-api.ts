@@ -76,7 +76,7 @@ export class ResourceApi {
       const bytes = await reads.encode(exchange, negotiated, object);
       return bytesResponse(
         status,
-        negotiated.mediaType === "application/json" ? withNewline(bytes) : bytes,
+        negotiated.mediaType === "application/json" ? [bytes, newline] : bytes,
         negotiated,
       );
     };
@@ -144,7 +144,3 @@ function checkPath({ info, resource, version }: Exchange): void {
 }
 
 const newline = Buffer.from("\n");
-
-function withNewline(bytes: Uint8Array): Uint8Array {
-  return Buffer.concat([bytes, newline]);
-}

@@ -10,8 +10,10 @@ import { tooLarge } from "./list.ts";
 import { type ListOptions, parseRevisionOrFail } from "./list-options.ts";
 import type { Selection } from "./selection.ts";
 
-/** A watcher that falls this far behind is cut off; its client starts again from what it has seen. */
-const maxPendingBytes = 16 * 1024 * 1024;
+/** What may be on its way to a client before the watch waits for it. */
+const maxPendingBytes = 256 * 1024;
+/** Events that are read at a time when a watch has to catch up. */
+const pageEvents = 500;
 const bookmarkIntervalMs = 60_000;
 const minTimeoutMs = 1_800_000;
 
@@ -39,13 +41,6 @@ export interface WatchRequest {
   readonly onGone?: (end: () => void) => () => void;
 }
 
-interface Start {
-  readonly initial: readonly StoreEvent[];
-  /** Live events up to here are part of `initial` already. */
-  readonly revision: number;
-  readonly endsWithBookmark: boolean;
-}
-
 /** Throws what must be answered before the stream begins; what comes later is an ERROR event. */
 export function watchObjects(request: WatchRequest): BodyStream {
   const { store, options } = request;
@@ -55,12 +50,22 @@ export function watchObjects(request: WatchRequest): BodyStream {
   return { open: (sink) => new Watcher(request, sink).run(requested) };
 }
 
+/**
+ * A watcher is a place in the table's events. While its client keeps up it is handed events as they are published;
+ * while the client does not, nothing is kept for it, and it reads on from the table when the client has taken what
+ * was sent. When the table has forgotten what comes next, the connection is broken off: the client starts again.
+ */
 class Watcher {
   readonly #request: WatchRequest;
   readonly #sink: Sink;
   readonly #cleanups: (() => void)[] = [];
-  /** Set while an event waits for an asynchronous conversion: later ones queue behind it. */
-  #tail: Promise<void> | undefined;
+  /** What was there at the beginning and is not yet sent, the next one last. */
+  #initial: StoreEvent[] = [];
+  #endsWithBookmark = false;
+  /** All events up to here are sent, or not for this watcher. */
+  #revision = 0;
+  /** Set while something is waited for: the client, the disk, a conversion. */
+  #busy = false;
   #closed = false;
 
   constructor(request: WatchRequest, sink: Sink) {
@@ -70,48 +75,92 @@ class Watcher {
 
   run(requested: number): void {
     const { store, table, clock } = this.#request;
-    const start = this.#start(requested);
-    if (!start) {
+    if (!this.#start(requested)) {
       const oldest = Math.max(table.compacted, 1);
       this.#sink.write(this.#error(expired(`too old resource version: ${requested} (${oldest})`)));
       this.#sink.end();
       return;
     }
-    const settled = store.settled();
-    // What is shown must be durable: a crash may not take back what a watcher has seen.
-    if (settled) this.#tail = settled.then(() => this.#done());
-    this.#cleanups.push(
-      table.subscribe((event) => {
-        if (event.revision > start.revision) this.#deliver(event);
-      }),
-    );
-    for (const event of start.initial) this.#deliver(event);
-    if (start.endsWithBookmark) this.#bookmark(start.revision, { "k8s.io/initial-events-end": "true" });
+    this.#cleanups.push(table.subscribe((event) => this.#published(event)));
     this.#schedule(clock);
     this.#sink.onClose(() => this.#close());
     const stop = this.#request.onGone?.(() => this.#end());
     if (stop) this.#cleanups.push(stop);
+    // What is shown must be durable: a crash may not take back what a watcher has seen.
+    const settled = store.settled();
+    if (settled) this.#waitFor(settled);
+    else this.#continue();
   }
 
-  #start(requested: number): Start | undefined {
+  /** Whether the past is still known from which the watch is to begin. */
+  #start(requested: number): boolean {
     const { store, table, prefix, options } = this.#request;
     const { sendInitialEvents } = options;
-    const revision = store.revision;
     if (sendInitialEvents === true || (sendInitialEvents === undefined && requested === 0)) {
-      const initial = table.rangeEntries(prefix).map(
-        ([key, object]): StoreEvent => ({
-          type: "ADDED",
-          revision: Number(object.metadata.resourceVersion),
-          key,
-          object,
-          previous: undefined,
-        }),
-      );
-      return { initial, revision, endsWithBookmark: sendInitialEvents === true && options.bookmarks };
+      this.#revision = store.revision;
+      this.#initial = table.rangeEntries(prefix).map(([key, object]) => ({
+        type: "ADDED",
+        revision: Number(object.metadata.resourceVersion),
+        key,
+        object,
+        previous: undefined,
+      }));
+      this.#initial.reverse();
+      this.#endsWithBookmark = sendInitialEvents === true && options.bookmarks;
+      return true;
     }
-    if (requested === 0) return { initial: [], revision, endsWithBookmark: false };
-    const initial = table.eventsAfter(requested);
-    return initial && { initial, revision: Math.max(revision, requested), endsWithBookmark: false };
+    this.#revision = requested === 0 ? store.revision : requested;
+    return this.#revision >= table.compacted;
+  }
+
+  #published(event: StoreEvent): void {
+    if (this.#closed || event.revision <= this.#revision) return;
+    if (this.#busy) {
+      if (this.#revision < this.#request.table.compacted) this.#breakOff();
+      return;
+    }
+    this.#revision = event.revision;
+    this.#deliver(event);
+  }
+
+  /** Sends what is due, until there is no more or something must be waited for. */
+  #continue(): void {
+    const { store, table } = this.#request;
+    while (!this.#busy && !this.#closed) {
+      const first = this.#initial.pop();
+      if (first) {
+        this.#deliver(first);
+        continue;
+      }
+      if (this.#endsWithBookmark) {
+        this.#endsWithBookmark = false;
+        this.#bookmark(this.#revision, { "k8s.io/initial-events-end": "true" });
+        continue;
+      }
+      const events = table.eventsAfter(this.#revision, pageEvents);
+      if (!events) {
+        this.#breakOff();
+        return;
+      }
+      const due = events.filter(({ revision }) => revision <= store.published);
+      if (due.length === 0) return;
+      for (const event of due) {
+        if (this.#busy || this.#closed) return;
+        this.#revision = event.revision;
+        this.#deliver(event);
+      }
+    }
+  }
+
+  #waitFor(something: Promise<unknown>): void {
+    this.#busy = true;
+    something.then(
+      () => {
+        this.#busy = false;
+        this.#continue();
+      },
+      (error: unknown) => this.#fail(error),
+    );
   }
 
   #schedule(clock: Clock): void {
@@ -121,16 +170,20 @@ class Watcher {
       : Math.floor(minTimeoutMs * (1 + random.next()));
     this.#cleanups.push(clock.timer(timeoutMs, () => this.#end()));
     if (!options.bookmarks) return;
-    const periodically = (delayMs: number) => {
-      const cancel = clock.timer(delayMs, () => {
-        this.#bookmark(store.published);
-        periodically(bookmarkIntervalMs);
-      });
-      this.#cleanups.push(cancel);
+    const bookmark = () => {
+      // One that is behind would claim to have seen what it has not.
+      if (!this.#busy) this.#bookmark(store.published);
     };
-    periodically(bookmarkIntervalMs);
-    if (timeoutMs > 4000)
-      this.#cleanups.push(clock.timer(timeoutMs - 2000, () => this.#bookmark(store.published)));
+    let cancel: () => void;
+    const periodically = () => {
+      cancel = clock.timer(bookmarkIntervalMs, () => {
+        bookmark();
+        periodically();
+      });
+    };
+    periodically();
+    this.#cleanups.push(() => cancel());
+    if (timeoutMs > 4000) this.#cleanups.push(clock.timer(timeoutMs - 2000, bookmark));
   }
 
   /** The change as the selector sees it: entering is ADDED, leaving is DELETED in the last state that matched. */
@@ -149,51 +202,38 @@ class Watcher {
   }
 
   #show(event: StoreEvent, type: EventType, object: ApiObject): void {
-    if (this.#tail) {
-      this.#chain(() => this.#request.encode(event, type, object));
-      return;
+    try {
+      const bytes = this.#request.encode(event, type, object);
+      if (bytes instanceof Promise) this.#waitFor(bytes.then((ready) => this.#send(ready)));
+      else this.#write(bytes);
+    } catch (error) {
+      this.#fail(error);
     }
-    const bytes = this.#request.encode(event, type, object);
-    if (bytes instanceof Promise) this.#chain(() => bytes);
-    else this.#write(bytes);
-  }
-
-  #chain(produce: () => Uint8Array | Promise<Uint8Array>): void {
-    const step = (this.#tail ?? Promise.resolve()).then(produce).then(
-      (bytes) => this.#write(bytes),
-      (error: unknown) => this.#fail(error),
-    );
-    const tail: Promise<void> = step.then(() => {
-      if (this.#tail === tail) this.#tail = undefined;
-    });
-    this.#tail = tail;
-  }
-
-  #done(): void {
-    this.#tail = undefined;
   }
 
   #bookmark(revision: number, annotations?: JsonObject): void {
     const metadata: JsonObject = { resourceVersion: String(revision) };
     if (annotations) metadata.annotations = annotations;
     const { form, bookmark } = this.#request;
-    const produce = () => form.frame("BOOKMARK", form.value(bookmark(metadata)));
-    if (this.#tail) this.#chain(produce);
-    else this.#write(produce());
+    this.#revision = Math.max(this.#revision, revision);
+    this.#write(form.frame("BOOKMARK", form.value(bookmark(metadata))));
   }
 
   #write(bytes: Uint8Array): void {
-    if (this.#closed) return;
-    if (this.#sink.pendingBytes > maxPendingBytes) {
-      this.#sink.abort();
-      this.#close();
-      return;
-    }
+    const drained = this.#send(bytes);
+    if (drained) this.#waitFor(drained);
+  }
+
+  /** What to wait for before more is sent. */
+  #send(bytes: Uint8Array): Promise<void> | undefined {
+    if (this.#closed) return undefined;
     this.#sink.write(bytes);
+    return this.#sink.pendingBytes > maxPendingBytes ? this.#sink.drained() : undefined;
   }
 
   #fail(error: unknown): void {
-    this.#write(this.#error(error));
+    if (this.#closed) return;
+    this.#sink.write(this.#error(error));
     this.#end();
   }
 
@@ -204,12 +244,23 @@ class Watcher {
 
   #end(): void {
     if (this.#closed) return;
+    // To a client that takes nothing no end can be told.
+    if (this.#sink.pendingBytes > maxPendingBytes) {
+      this.#breakOff();
+      return;
+    }
     this.#close();
     this.#sink.end();
   }
 
+  #breakOff(): void {
+    this.#close();
+    this.#sink.abort();
+  }
+
   #close(): void {
     this.#closed = true;
+    this.#initial = [];
     for (const cleanup of this.#cleanups.splice(0)) cleanup();
   }
 }

@@ -90,8 +90,8 @@ export class Table {
     return out;
   }
 
-  /** Events after `revision`, or `undefined` when some of them are compacted. */
-  eventsAfter(revision: number): StoreEvent[] | undefined {
+  /** Events after `revision`, the first `limit` of them; `undefined` when some are compacted. */
+  eventsAfter(revision: number, limit = Number.POSITIVE_INFINITY): StoreEvent[] | undefined {
     if (revision < this.#compacted) return undefined;
     let low = 0;
     let high = this.#events.length;
@@ -100,7 +100,7 @@ export class Table {
       if ((this.#events[middle] as StoreEvent).revision <= revision) low = middle + 1;
       else high = middle;
     }
-    return this.#events.slice(low);
+    return this.#events.slice(low, low + limit);
   }
 
   /** Puts the event in force. `publish` tells the listeners, later when the commit must become durable first. */

@@ -1,0 +1,205 @@
+/** Answers on their way out to a socket: whole, in pieces, or as a stream. */
+import type { IncomingMessage, ServerResponse as NodeResponse } from "node:http";
+import { constants, gzip } from "node:zlib";
+import {
+  type BodyStream,
+  isPieces,
+  lengthOf,
+  type Pieces,
+  type ServerResponse,
+  type Sink,
+} from "./message.ts";
+
+const gzipAboveBytes = 128 * 1024;
+/** Longer bodies go out slab by slab, so that they never exist as a whole. */
+const wholeBytes = 64 * 1024;
+const slabBytes = 256 * 1024;
+
+export async function send(
+  answer: ServerResponse,
+  request: IncomingMessage,
+  response: NodeResponse,
+): Promise<void> {
+  let pieces = piecesOf(answer.body);
+  let length = lengthOf(pieces);
+  const headers = { ...answer.headers };
+  const accepts = String(request.headers["accept-encoding"] ?? "");
+  if (length > gzipAboveBytes && /\bgzip\b/.test(accepts)) {
+    const compressed = await compress(Buffer.concat(pieces, length));
+    pieces = [compressed];
+    length = compressed.length;
+    headers["content-encoding"] = "gzip";
+    headers.vary = "Accept-Encoding";
+    if (response.destroyed) return;
+  }
+  if (answer.status !== 304 && answer.status !== 204) headers["content-length"] = String(length);
+  response.writeHead(answer.status, headers);
+  if (request.method === "HEAD") response.end();
+  else if (pieces.length === 1) response.end(pieces[0]);
+  else if (length <= wholeBytes) response.end(Buffer.concat(pieces, length));
+  else await sendPieces(pieces, response);
+}
+
+function piecesOf(body: ServerResponse["body"]): Pieces {
+  if (typeof body === "string") return [Buffer.from(body)];
+  return isPieces(body) ? body : [body as Uint8Array];
+}
+
+function compress(body: Uint8Array): Promise<Uint8Array> {
+  return new Promise((resolve, reject) => {
+    gzip(body, { level: constants.Z_BEST_SPEED }, (error, result) =>
+      error ? reject(error) : resolve(result),
+    );
+  });
+}
+
+/** Slabs that nobody writes from; a few are kept, since making them anew costs more than filling them. */
+const slabs: Buffer[] = [];
+const maxSlabs = 8;
+
+async function sendPieces(pieces: Pieces, response: NodeResponse): Promise<void> {
+  const { promise: gone, resolve: leave } = Promise.withResolvers<void>();
+  response.once("close", leave);
+  let slab = slabs.pop() ?? Buffer.allocUnsafeSlow(slabBytes);
+  let filled = 0;
+  let previous: Promise<void> | undefined;
+  for (const piece of pieces) {
+    for (let at = 0; at < piece.length; ) {
+      const room = Math.min(slabBytes - filled, piece.length - at);
+      slab.set(room === piece.length ? piece : piece.subarray(at, at + room), filled);
+      filled += room;
+      at += room;
+      if (filled < slabBytes) continue;
+      const written = writeSlab(response, slab, filled);
+      // One slab is filled while the other is on its way; a client that does not read holds no more.
+      if (previous) await Promise.race([previous, gone]);
+      if (response.destroyed) return;
+      previous = written;
+      slab = slabs.pop() ?? Buffer.allocUnsafeSlow(slabBytes);
+      filled = 0;
+    }
+  }
+  void writeSlab(response, slab, filled);
+  response.end();
+}
+
+function writeSlab(response: NodeResponse, slab: Buffer, length: number): Promise<void> {
+  return new Promise((resolve) => {
+    response.write(slab.subarray(0, length), () => {
+      if (slabs.length < maxSlabs) slabs.push(slab);
+      resolve();
+    });
+  });
+}
+
+export function stream(
+  answer: ServerResponse & { readonly body: BodyStream },
+  response: NodeResponse,
+  gone: AbortSignal,
+): void {
+  response.writeHead(answer.status, answer.headers);
+  response.flushHeaders();
+  answer.body.open(new ResponseSink(response, gone));
+}
+
+/**
+ * Gathers what is written in one turn of the event loop into one chunk. Watchers that are told the same share
+ * its bytes.
+ */
+class ResponseSink implements Sink {
+  readonly #response: NodeResponse;
+  readonly #gone: AbortSignal;
+  #gathered: Uint8Array[] = [];
+  #gatheredBytes = 0;
+
+  constructor(response: NodeResponse, gone: AbortSignal) {
+    this.#response = response;
+    this.#gone = gone;
+  }
+
+  write(chunk: Uint8Array): void {
+    if (this.#response.destroyed || this.#response.writableEnded || chunk.length === 0) return;
+    if (this.#gathered.length === 0) waiting.push(this);
+    this.#gathered.push(chunk);
+    this.#gatheredBytes += chunk.length;
+    if (waiting.length === 1 && this.#gathered.length === 1) setImmediate(flushAll);
+  }
+
+  get pendingBytes(): number {
+    return this.#gatheredBytes + this.#response.writableLength;
+  }
+
+  drained(): Promise<void> {
+    this.flush();
+    const { socket } = this.#response;
+    if (this.#response.destroyed || !(socket?.writableNeedDrain ?? this.#response.writableNeedDrain))
+      return Promise.resolve();
+    return new Promise((resolve) => {
+      const source = socket ?? this.#response;
+      const done = () => {
+        source.off("drain", done);
+        this.#response.off("close", done);
+        resolve();
+      };
+      source.once("drain", done);
+      this.#response.once("close", done);
+    });
+  }
+
+  end(): void {
+    this.flush();
+    this.#response.end();
+  }
+
+  abort(): void {
+    this.#gathered = [];
+    this.#response.destroy();
+  }
+
+  onClose(run: () => void): void {
+    if (this.#gone.aborted || this.#response.destroyed) run();
+    else this.#response.once("close", run);
+  }
+
+  flush(): void {
+    if (this.#gathered.length === 0) return;
+    const chunk = asChunk(this.#gathered);
+    this.#gathered = [];
+    this.#gatheredBytes = 0;
+    const { socket, chunkedEncoding } = this.#response;
+    if (this.#response.destroyed) return;
+    // The response would write a chunk's length, body and end one by one.
+    if (socket && chunkedEncoding) socket.write(chunk.framed);
+    else this.#response.write(chunk.body());
+  }
+}
+
+interface Chunk {
+  readonly framed: Buffer;
+  readonly body: () => Buffer;
+}
+
+let waiting: ResponseSink[] = [];
+let last: { readonly parts: readonly Uint8Array[]; readonly chunk: Chunk } | undefined;
+
+function flushAll(): void {
+  const sinks = waiting;
+  waiting = [];
+  for (const sink of sinks) sink.flush();
+  last = undefined;
+}
+
+const lineEnd = Buffer.from("\r\n");
+
+function asChunk(parts: readonly Uint8Array[]): Chunk {
+  if (last && isSame(last.parts, parts)) return last.chunk;
+  const head = Buffer.from(`${lengthOf(parts).toString(16)}\r\n`, "latin1");
+  const framed = Buffer.concat([head, ...parts, lineEnd]);
+  const chunk = { framed, body: () => framed.subarray(head.length, framed.length - lineEnd.length) };
+  last = { parts, chunk };
+  return chunk;
+}
+
+function isSame(a: readonly Uint8Array[], b: readonly Uint8Array[]): boolean {
+  return a.length === b.length && a.every((part, index) => part === b[index]);
+}
