@@ -1,0 +1,127 @@
+/**
+ * `npm run conformance:kubectl -- --suite DIR`: the upstream kubectl suite (test/cmd) against the embedded API server,
+ * with `--controllers` against the embedded control plane, with `--reference` against the real one.
+ */
+import { accessSync, constants, mkdtempSync, realpathSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, dirname, join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { startCluster } from "@keelson/cluster";
+import { startControlPlane } from "../reference/control-plane.ts";
+import { type FunctionResult, runSuite } from "./kubectl-suite/suite.ts";
+
+const usage = `npm run conformance:kubectl -- --suite DIR [options]
+
+  --suite DIR      a checkout of Kubernetes v1.33.1; only read
+  --controllers    with controllers and scheduler, not the API server alone
+  --reference      on the real control plane (npm run reference)
+  --server URL     on this server of 127.0.0.1, whose token admin-token is an administrator's
+  --only FN,FN     these functions instead of all
+  --kubectl FILE   default: kubectl.1.33 beside the kubectl of the PATH
+  --logs DIR       one log per function (default: a temporary directory)
+  --timeout N      seconds for one function (default: 300)`;
+
+/** As upstream starts it for this suite. */
+const disabledPlugins = [
+  "ServiceAccount",
+  "DefaultStorageClass",
+  "DefaultTolerationSeconds",
+  "MutatingAdmissionWebhook",
+  "ValidatingAdmissionWebhook",
+  "StorageObjectInUseProtection",
+].join(",");
+const serviceRange = "10.0.0.0/24";
+const token = "admin-token";
+
+const { values } = parseArgs({
+  options: {
+    suite: { type: "string" },
+    controllers: { type: "boolean", default: false },
+    reference: { type: "boolean", default: false },
+    server: { type: "string" },
+    only: { type: "string" },
+    kubectl: { type: "string" },
+    logs: { type: "string" },
+    timeout: { type: "string", default: "300" },
+    help: { type: "boolean" },
+  },
+});
+
+if (values.help || values.suite === undefined) {
+  console.log(usage);
+  process.exitCode = values.help ? 0 : 1;
+} else process.exitCode = await play(resolve(values.suite));
+
+async function play(checkout: string): Promise<number> {
+  const clientCaFile = join(checkout, "hack/testdata/ca/ca.crt");
+  await using server = await start(clientCaFile);
+  const results: FunctionResult[] = [];
+  const logs = values.logs ? resolve(values.logs) : mkdtempSync(join(tmpdir(), "keelson-kubectl-logs-"));
+  await runSuite({
+    checkout,
+    kubectl: values.kubectl ?? findKubectl("kubectl.1.33"),
+    port: Number(new URL(server.address).port),
+    logs,
+    timeoutMs: Number(values.timeout) * 1000,
+    ...(values.only && { only: values.only.split(",") }),
+    onResult: (result) => {
+      results.push(result);
+      const { name, passed, seconds, reason } = result;
+      console.log(`${passed ? "ok  " : "FAIL"} ${seconds.toFixed(0).padStart(4)}s ${name}  ${reason}`);
+    },
+  });
+  const functions = results.filter(({ name }) => name !== "(between)");
+  const passed = functions.filter((result) => result.passed).length;
+  console.log(`\n${passed} of ${functions.length} functions pass; logs in ${logs}`);
+  return passed === functions.length ? 0 : 1;
+}
+
+interface Server extends AsyncDisposable {
+  readonly address: string;
+}
+
+async function start(clientCaFile: string): Promise<Server> {
+  if (values.server) return { address: values.server, [Symbol.asyncDispose]: async () => {} };
+  if (values.reference) {
+    const plane = await startControlPlane({
+      token,
+      controllers: true,
+      flags: {
+        "kube-apiserver": [
+          // Given twice, modes add up.
+          "--authorization-mode=AlwaysAllow",
+          `--disable-admission-plugins=${disabledPlugins}`,
+          `--service-cluster-ip-range=${serviceRange}`,
+        ],
+        "kube-controller-manager": [`--service-cluster-ip-range=${serviceRange}`],
+      },
+    });
+    return { address: plane.server, [Symbol.asyncDispose]: () => plane[Symbol.asyncDispose]() };
+  }
+  const cluster = await startCluster({
+    nodes: 0,
+    controllers: values.controllers,
+    token,
+    apiserver: {
+      authorizationMode: "RBAC,AlwaysAllow",
+      disableAdmissionPlugins: disabledPlugins,
+      serviceClusterIpRange: serviceRange,
+      clientCaFile,
+    },
+  });
+  return { address: cluster.server, [Symbol.asyncDispose]: () => cluster.stop() };
+}
+
+/** Beside the kubectl of the PATH, wherever that really lies. */
+function findKubectl(name: string): string {
+  for (const directory of (process.env["PATH"] ?? "").split(delimiter)) {
+    try {
+      const candidate = join(dirname(realpathSync(join(directory, "kubectl"))), name);
+      accessSync(candidate, constants.X_OK);
+      return candidate;
+    } catch {
+      // Not here; the next may have it.
+    }
+  }
+  throw new Error(`there is no ${name} beside kubectl: give --kubectl FILE, of the version of the suite`);
+}
