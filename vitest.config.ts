@@ -8,6 +8,7 @@ export default defineConfig({
     include: [
       "{packages,operators}/*/{src,test}/**/*.test.ts",
       "examples/**/*.test.ts",
+      "e2e/**/*.test.ts",
       "reference/**/*.test.ts",
       "scripts/**/*.test.ts",
     ],

@@ -1,8 +1,21 @@
 /** One cluster of etcd under load, on which a row of the table is measured. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { EtcdClusterObject } from "@keelson/etcd-operator";
+import { eventually } from "./eventually.ts";
 import type { Load } from "./load.ts";
-import type { Row, Run } from "./measure.ts";
-import { eventually, namespace, type World } from "./world.ts";
+import { namespace, type World } from "./world.ts";
+
+type Spec = EtcdClusterObject["spec"];
+
+/** What one run showed. */
+export interface Run {
+  /** Durations in milliseconds, by what they are of. */
+  readonly figures: Readonly<Record<string, number>>;
+  /** Numbers of things, by what they are. */
+  readonly counts?: Readonly<Record<string, number>>;
+  /** What the goal demands and this run did not do, as sentences. */
+  readonly missed: readonly string[];
+}
 
 export interface Scenario {
   /** For `--only`. */
@@ -11,31 +24,38 @@ export interface Scenario {
   readonly goal: string;
   readonly runs: number;
   readonly size: number;
-  readonly version?: string;
+  /** What the cluster's spec has beside size and version. */
+  readonly spec?: Partial<Spec>;
+  /** Only with these versions of etcd; with all of them unless given. */
+  readonly versions?: readonly string[];
   /** A cluster of its own for every run: the runs leave it in another state than they found it. */
   readonly fresh?: boolean;
-  /** Starts and stops the operator itself. */
-  readonly ownOperator?: boolean;
+  /** Before the first and after the last run on a cluster. */
+  readonly prepare?: (bench: Bench) => Promise<void>;
+  readonly conclude?: (bench: Bench) => Promise<void>;
   readonly run: (bench: Bench, nth: number) => Promise<Run>;
 }
 
 export class Bench {
   readonly world: World;
   readonly name: string;
+  readonly version: string;
   readonly load: Load;
 
-  constructor(world: World, name: string) {
+  constructor(world: World, { name, version }: { readonly name: string; readonly version: string }) {
     this.world = world;
     this.name = name;
+    this.version = version;
     this.load = world.load(name);
   }
 
-  async member(role: "Leader" | "Follower"): Promise<string> {
+  /** Another one of that role at every run, where there are several. */
+  async member(role: "Leader" | "Follower", nth = 0): Promise<string> {
     const { status } = await this.world.get(this.name);
     const found = status?.members?.filter((member) => member.role === role) ?? [];
-    const [first] = found;
-    if (!first) throw new Error(`${this.name} has no ${role.toLowerCase()}`);
-    return first.name;
+    const chosen = found[nth % Math.max(1, found.length)];
+    if (!chosen) throw new Error(`${this.name} has no ${role.toLowerCase()}`);
+    return chosen.name;
   }
 
   async members(): Promise<readonly string[]> {
@@ -43,12 +63,13 @@ export class Bench {
     return (status?.members ?? []).map(({ name }) => name);
   }
 
-  async ids(): Promise<readonly (string | undefined)[]> {
+  async ids(): Promise<string> {
     const { status } = await this.world.get(this.name);
-    return (status?.members ?? []).map(({ id }) => id);
+    return (status?.members ?? []).map(({ id }) => id).join();
   }
 
-  async podUids(): Promise<readonly string[]> {
+  /** Changes when a pod is made anew or its container restarts. */
+  async incarnations(): Promise<readonly string[]> {
     const found = await Promise.all((await this.members()).map(async (name) => await this.world.pod(name)));
     return found.map((pod) => `${pod?.metadata.uid}/${pod?.status?.containerStatuses?.[0]?.restartCount}`);
   }
@@ -61,17 +82,23 @@ export class Bench {
     await this.world.whenReady(this.name, size, withinMs);
   }
 
+  /** A change that restarts nobody: when it is observed, the operator works. */
+  async touch(): Promise<void> {
+    const { recovery } = (await this.world.get(this.name)).spec;
+    const nodeLossTimeoutSeconds = recovery.nodeLossTimeoutSeconds + 1;
+    await this.world.change(this.name, { recovery: { nodeLossTimeoutSeconds } });
+  }
+
   /** Waits until something holds, and says how long that took. */
   async time(what: string, withinMs: number, condition: () => Promise<boolean>): Promise<number> {
     const since = performance.now();
-    await eventually(what, withinMs, condition, async () => {
-      const { status } = await this.world.get(this.name);
-      const conditions = status?.conditions?.map(
-        ({ type, status: is, message }) => `${type}=${is} ${message}`,
-      );
-      return JSON.stringify({ phase: status?.phase, members: status?.members, conditions });
-    });
+    await eventually(what, withinMs, condition, async () => await this.world.told(this.name));
     return performance.now() - since;
+  }
+
+  /** etcd counts a peer as connected after five seconds: no run begins before that. */
+  async settle(): Promise<void> {
+    await sleep(5_000);
   }
 
   pod(name: string): { namespace: string; name: string } {
@@ -79,59 +106,15 @@ export class Bench {
   }
 }
 
-/** Runs a scenario as often as it asks for. */
-export async function measure(
-  world: World,
-  scenario: Scenario,
-  options: { readonly runs: number; readonly version: string; readonly say: (sentence: string) => void },
-): Promise<Row> {
-  const totals = { acknowledged: 0, failed: 0, ms: 0 };
-  const violations: string[] = [];
-  const runs: Run[] = [];
-  const rounds = scenario.fresh ? options.runs : 1;
-  for (let round = 0; round < rounds; round++) {
-    const name = `${scenario.id}-${round}`;
-    if (!scenario.ownOperator || round === 0) await world.startOperator();
-    await world.create(name, { size: scenario.size, version: scenario.version ?? options.version });
-    await world.whenReady(name, scenario.size, 120_000);
-    const bench = new Bench(world, name);
-    const since = bench.load.now;
-    await sleep(2_000);
-    for (let nth = 0; nth < (scenario.fresh ? 1 : options.runs); nth++) {
-      const run = await scenario
-        .run(bench, scenario.fresh ? round : nth)
-        .catch((error: unknown) => failedRun(error));
-      runs.push(run);
-      options.say(`${scenario.id} ${runs.length}/${options.runs}: ${told(run)}`);
-      if (run.missed.length > 0) await bench.ready(scenario.size, 120_000).catch(() => {});
-    }
-    const felt = bench.load.felt(since);
-    const verdict = await bench.load.finish();
-    totals.acknowledged += verdict.acknowledged;
-    totals.failed += felt.failed;
-    totals.ms += bench.load.now - since;
-    violations.push(...verdict.violations);
-    await world.remove(name);
-    await world.stopOperator();
-  }
-  const { fault, goal } = scenario;
-  const perSecond = totals.acknowledged / (totals.ms / 1_000);
-  return {
-    fault,
-    goal,
-    runs,
-    acknowledged: totals.acknowledged,
-    failed: totals.failed,
-    perSecond,
-    violations,
-  };
-}
-
-function failedRun(error: unknown): Run {
-  return { figures: {}, missed: [error instanceof Error ? error.message : String(error)] };
-}
-
-function told({ figures, missed }: Run): string {
-  const values = Object.entries(figures).map(([name, ms]) => `${name} ${(ms / 1_000).toFixed(2)} s`);
-  return [...values, ...missed.map((sentence) => `MISSED ${sentence}`)].join(", ");
+/** Compares figures with their limits; the sentences are for the one who reads a failed run. */
+export function over(
+  figures: Readonly<Record<string, number>>,
+  limits: Readonly<Record<string, number>>,
+): string[] {
+  return Object.entries(limits).flatMap(([name, limit]) => {
+    const value = figures[name];
+    return value !== undefined && value > limit
+      ? [`${name} ${(value / 1_000).toFixed(2)} s, more than ${limit / 1_000} s`]
+      : [];
+  });
 }

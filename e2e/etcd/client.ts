@@ -1,4 +1,5 @@
 /** A client of etcd as careful applications have one: several members, short patience, retries that cannot harm. */
+import { randomBytes } from "node:crypto";
 import { Agent, request } from "node:http";
 import { connect, type Socket } from "node:net";
 
@@ -97,7 +98,19 @@ export async function read(
   return { revision, value: found ? numberOf(found["value"]) : 0 };
 }
 
-async function call(doors: Doors, to: Endpoint, path: string, body: Json): Promise<Json> {
+/** Writes a key of so many bytes, whatever there was. */
+export async function fill(doors: Doors, to: Endpoint, key: string, bytes: number): Promise<void> {
+  const value = randomBytes(bytes).toString("base64");
+  await call(doors, to, "/v3/kv/put", { key: base64(key), value }, 10_000);
+}
+
+async function call(
+  doors: Doors,
+  to: Endpoint,
+  path: string,
+  body: Json,
+  patienceMs = attemptMs,
+): Promise<Json> {
   const { pod, ip } = to;
   const payload = JSON.stringify(body);
   return await new Promise<Json>((resolve, reject) => {
@@ -122,8 +135,8 @@ async function call(doors: Doors, to: Endpoint, path: string, body: Json): Promi
       },
     );
     const patience = setTimeout(
-      () => sent.destroy(new Error(`${pod} did not answer in ${attemptMs} ms`)),
-      attemptMs,
+      () => sent.destroy(new Error(`${pod} did not answer in ${patienceMs} ms`)),
+      patienceMs,
     );
     sent.on("error", reject);
     sent.on("close", () => clearTimeout(patience));

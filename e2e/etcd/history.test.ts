@@ -73,4 +73,15 @@ describe("a verdict", () => {
     const verdict = check([write(1, 0, 1, 2), write(2, 2)], new Map([["k", 2]]));
     expect(verdict).toEqual({ operations: 2, acknowledged: 1, violations: [] });
   });
+
+  test("lets go what was above the revision that a recovery began from, and nothing else", () => {
+    const history = [write(1, 0, 1, 2), write(2, 2, 3, 3), write(3, 10, 11, 3), read(3, 12, 13, 3)];
+    const loss = { atMs: 5, revision: 2n };
+    expect(check(history, new Map([["k", 3]]), loss).violations).toEqual([]);
+    const emptied = [write(1, 0, 1, 2), write(2, 2, 3, 3), read(0, 10, 11, 3)];
+    expect(check(emptied, new Map([["k", 0]]), loss).violations).not.toEqual([]);
+    const kept = [write(1, 0, 1, 2), write(2, 2, 3, 3), read(2, 10, 11, 3)];
+    expect(check(kept, new Map([["k", 2]]), loss).violations).toEqual([]);
+    expect(check(kept, new Map([["k", 1]]), loss).violations).not.toEqual([]);
+  });
 });

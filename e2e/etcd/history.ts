@@ -20,27 +20,90 @@ export interface Verdict {
   readonly violations: readonly string[];
 }
 
+/** A moment from which the cluster went on from an older state, as its operator had said it would. */
+export interface Loss {
+  readonly atMs: number;
+  /** What was acknowledged up to this revision must still be there. */
+  readonly revision: bigint;
+}
+
 /** Checks every key as a register of its own, and the order of revisions over all keys. */
-export function check(history: readonly Operation[], final: ReadonlyMap<string, number>): Verdict {
-  const byKey = Map.groupBy(history, ({ key }) => key);
-  const violations = [...byKey].flatMap(([key, operations]) => [
-    ...(isLinearizable(operations) ? [] : [`the history of ${key} is not linearizable`]),
-    ...lostWrites(key, operations, final.get(key) ?? 0),
-  ]);
+export function check(
+  history: readonly Operation[],
+  final: ReadonlyMap<string, number>,
+  loss?: Loss,
+): Verdict {
   const acknowledged = history.filter(({ type, endMs }) => type === "write" && endMs !== undefined).length;
-  return { operations: history.length, acknowledged, violations: [...violations, ...revisionOrder(history)] };
+  const before = loss ? history.flatMap((each) => beforeLoss(each, loss)) : [];
+  const after = loss ? afterLoss(history, loss) : history;
+  return {
+    operations: history.length,
+    acknowledged,
+    violations: [
+      ...order(before),
+      ...order([...after, ...lastReads(after, final)]),
+      ...lostWrites(after, final),
+    ],
+  };
+}
+
+/** What was there when all was over, as reads that nothing overlaps. */
+function lastReads(history: readonly Operation[], final: ReadonlyMap<string, number>): Operation[] {
+  const end = history.reduce((latest, { startMs, endMs }) => Math.max(latest, endMs ?? startMs), 0);
+  const at = { type: "read" as const, startMs: end + 1, endMs: end + 2, revision: undefined };
+  return [...final].map(([key, value]) => ({ ...at, key, value }));
+}
+
+function order(history: readonly Operation[]): string[] {
+  const keys = [...Map.groupBy(history, ({ key }) => key)];
+  const impossible = keys.filter(([, operations]) => !isLinearizable(operations));
+  return [
+    ...impossible.map(([key]) => `the history of ${key} is not linearizable`),
+    ...revisionOrder(history),
+  ];
+}
+
+/** What began before the loss, as if nobody had lived to see the rest. */
+function beforeLoss(operation: Operation, { atMs }: Loss): Operation[] {
+  if (operation.startMs >= atMs) return [];
+  const { endMs, type } = operation;
+  if (endMs === undefined || endMs < atMs) return [operation];
+  return type === "write" ? [{ ...operation, endMs: undefined, revision: undefined }] : [];
+}
+
+/** What began after the loss, on top of what had to survive it; what could have survived may show up. */
+function afterLoss(history: readonly Operation[], { atMs, revision }: Loss): Operation[] {
+  const writes = history.filter(({ type, startMs }) => type === "write" && startMs < atMs);
+  const survives = (each: Operation) => each.endMs !== undefined && (each.revision ?? 0n) <= revision;
+  const kept = [...Map.groupBy(writes.filter(survives), ({ key }) => key)].map(([key, survivors]) => ({
+    key,
+    type: "write" as const,
+    value: greatest(survivors),
+    startMs: atMs - 2,
+    endMs: atMs - 1,
+    revision: undefined,
+  }));
+  const floor = new Map(kept.map(({ key, value }) => [key, value]));
+  const possible = writes
+    .filter((each) => !survives(each) && each.value > (floor.get(each.key) ?? 0))
+    .map((each) => ({ ...each, startMs: atMs - 1, endMs: undefined, revision: undefined }));
+  return [...kept, ...possible, ...history.filter(({ startMs }) => startMs >= atMs)];
 }
 
 /** Values of a key only rise, so the last acknowledged one, or one above it, must be there at the end. */
-function lostWrites(key: string, operations: readonly Operation[], final: number): string[] {
-  const writes = operations.filter(({ type }) => type === "write");
-  const acknowledged = Math.max(
-    0,
-    ...writes.filter(({ endMs }) => endMs !== undefined).map(({ value }) => value),
-  );
-  const attempted = Math.max(0, ...writes.map(({ value }) => value));
-  if (final >= acknowledged && final <= attempted) return [];
-  return [`${key} was acknowledged up to ${acknowledged}, attempted up to ${attempted}, and is ${final}`];
+function lostWrites(history: readonly Operation[], final: ReadonlyMap<string, number>): string[] {
+  const writes = history.filter(({ type }) => type === "write");
+  return [...Map.groupBy(writes, ({ key }) => key)].flatMap(([key, operations]) => {
+    const acknowledged = greatest(operations.filter(({ endMs }) => endMs !== undefined));
+    const attempted = greatest(operations);
+    const is = final.get(key) ?? 0;
+    if (is >= acknowledged && is <= attempted) return [];
+    return [`${key} was acknowledged up to ${acknowledged}, attempted up to ${attempted}, and is ${is}`];
+  });
+}
+
+function greatest(operations: readonly Operation[]): number {
+  return operations.reduce((most, { value }) => Math.max(most, value), 0);
 }
 
 /** Whoever began after another had ended must have the later revision: etcd promises strict serializability. */

@@ -1,26 +1,29 @@
 /** Clients that write and read through all members, at a steady rate, and remember everything. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Answer, Doors, type Endpoint, raise, read } from "./client.ts";
-import { check, type Operation, type Verdict } from "./history.ts";
+import { check, type Loss, type Operation, type Verdict } from "./history.ts";
 
 export interface LoadOptions {
   /** The way into the cluster's network. */
   readonly socket: string;
   /** Members that serve now. */
   readonly endpoints: () => readonly Endpoint[];
-  /** Writers, each with a key of its own. */
-  readonly writers?: number;
-  readonly readers?: number;
-  /** Writes per second of all writers together. */
-  readonly writesPerSecond?: number;
+  /** Begins the names of its keys, which nobody else writes. */
+  readonly prefix: string;
 }
+
+/** What all clients together try. Writers have a key of their own each. */
+export const load = { writers: 32, readers: 4, writesPerSecond: 400 } as const;
 
 /** How long a client tries before it gives a write up. */
 const giveUpMs = 5_000;
+/** A time without any acknowledged write that is longer than this is an outage, and told as one. */
+const outageMs = 1_000;
 
 /** A stretch of a load's life, as clients felt it. */
 export interface Felt {
   readonly acknowledged: number;
+  /** Acknowledged writes per second of the time in which writes were acknowledged at all. */
   readonly perSecond: number;
   /** Writes that no retry within five seconds brought through. */
   readonly failed: number;
@@ -35,20 +38,27 @@ export class Load {
   readonly #doors: Doors;
   readonly #history: Operation[] = [];
   readonly #running: Promise<void>[] = [];
+  readonly #readsEveryMs = 40;
+  #lastStartMs = 0;
+  #loss: Loss | undefined;
   #stopped = false;
 
   constructor(options: LoadOptions) {
     this.#options = options;
     this.#doors = new Doors(options.socket);
-    const { writers = 16, readers = 4, writesPerSecond = 320 } = options;
+    const { writers, readers, writesPerSecond } = load;
     const pauseMs = (1_000 * writers) / writesPerSecond;
     for (let index = 0; index < writers; index++)
-      this.#running.push(this.#write(`load/${index}`, index, pauseMs));
+      this.#running.push(this.#write(this.key(index), index, pauseMs));
     for (let index = 0; index < readers; index++) this.#running.push(this.#read(index, writers));
   }
 
   get now(): number {
     return performance.now();
+  }
+
+  key(index: number): string {
+    return `${this.#options.prefix}/${index}`;
   }
 
   /** What clients felt since then. */
@@ -62,25 +72,37 @@ export class Load {
       .sort((a, b) => a - b);
     const moments = [sinceMs, ...ends, untilMs];
     const gaps = moments.slice(1).map((moment, index) => moment - (moments[index] ?? moment));
+    const outages = gaps.filter((gap) => gap > outageMs).reduce((sum, gap) => sum + gap, 0);
     const times = writes.flatMap(({ startMs, endMs }) => (endMs === undefined ? [] : [endMs - startMs]));
     return {
       acknowledged: ends.length,
-      perSecond: ends.length / ((untilMs - sinceMs) / 1_000),
+      perSecond: ends.length / Math.max(0.001, (untilMs - sinceMs - outages) / 1_000),
       failed: writes.filter(({ endMs }) => endMs === undefined).length,
-      slowestMs: Math.max(0, ...times),
-      longestGapMs: Math.max(0, ...gaps),
+      slowestMs: greatest(times),
+      longestGapMs: greatest(gaps),
     };
   }
 
-  /** Resolves when a write has been acknowledged after this moment. */
+  /** Resolves when a write that began after this moment has been acknowledged. */
   async acknowledgedSince(sinceMs: number): Promise<void> {
-    while (
-      !this.#history.some(
-        ({ type, endMs, startMs }) => type === "write" && startMs >= sinceMs && endMs !== undefined,
-      )
-    ) {
-      await sleep(20);
-    }
+    while (this.#lastStartMs < sinceMs) await sleep(20);
+  }
+
+  /** Acknowledged writes up to now whose revision is above this one, and when the first of them was acknowledged. */
+  above(revision: bigint): { readonly count: number; readonly firstMs: number | undefined } {
+    const found = this.#history.filter(
+      (each) => each.type === "write" && each.endMs !== undefined && (each.revision ?? 0n) > revision,
+    );
+    const first = found.reduce<number | undefined>(
+      (earliest, { endMs }) => (earliest === undefined || (endMs ?? earliest) < earliest ? endMs : earliest),
+      undefined,
+    );
+    return { count: found.length, firstMs: first };
+  }
+
+  /** From now on the cluster is one that goes on from this revision: what was acknowledged above it may be gone. */
+  resumesFrom(revision: bigint): void {
+    this.#loss = { atMs: this.now, revision };
   }
 
   /** Ends the load and judges all that was seen. */
@@ -92,11 +114,11 @@ export class Load {
       final.set(key, (await this.#persistently((to) => read(this.#doors, to, key), 0, 30_000)).value);
     }
     this.#doors.close();
-    return check(this.#history, final);
+    return check(this.#history, final, this.#loss);
   }
 
   async #write(key: string, offset: number, pauseMs: number): Promise<void> {
-    let due = this.now + (offset / 16) * pauseMs;
+    let due = this.now + (offset / load.writers) * pauseMs;
     for (let value = 1; !this.#stopped; value++) {
       await sleep(Math.max(0, due - this.now));
       due = Math.max(due + pauseMs, this.now);
@@ -108,6 +130,7 @@ export class Load {
           giveUpMs,
         );
         this.#history.push({ key, type: "write", value, startMs, endMs: this.now, revision });
+        this.#lastStartMs = Math.max(this.#lastStartMs, startMs);
       } catch {
         this.#history.push({ key, type: "write", value, startMs, endMs: undefined, revision: undefined });
       }
@@ -116,8 +139,8 @@ export class Load {
 
   async #read(offset: number, keys: number): Promise<void> {
     for (let round = offset; !this.#stopped; round++) {
-      await sleep(40);
-      const key = `load/${round % keys}`;
+      await sleep(this.#readsEveryMs);
+      const key = this.key(round % keys);
       const startMs = this.now;
       try {
         const { value, revision } = await this.#persistently(
@@ -154,4 +177,8 @@ export class Load {
       }
     }
   }
+}
+
+function greatest(values: readonly number[]): number {
+  return values.reduce((most, value) => Math.max(most, value), 0);
 }

@@ -1,10 +1,19 @@
 /**
  * Breaks real etcd clusters in every way that the operator promises to mend, under load, and prints what was measured:
- * `npm run e2e:etcd -- [--only id,id] [--runs n] [--version 3.6.16] [--list]`.
+ *
+ *     npm run e2e:etcd -- [--only id,id] [--runs n] [--version 3.6.16] [--control-plane embedded|reference]
+ *                         [--resume] [--write] [--list]
+ *
+ * Results go to `e2e/etcd/results`, row by row: a row that is measured again replaces what was there; with `--resume` it
+ * is completed to its number of runs, or left alone. `--write` puts all tables into the operator's README, and with
+ * `--runs 0` nothing is measured before.
  */
+import { arch, cpus, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
-import { measure } from "./bench.ts";
-import { holds, markdown, type Row } from "./measure.ts";
+import { type ControlPlaneName, controlPlanes } from "./control-plane.ts";
+import { Clusters } from "./measure.ts";
+import { writeReport } from "./report.ts";
+import { markdown, type RowResult, readResults, shortcomings, writeResults } from "./results.ts";
 import { scenarios } from "./scenarios.ts";
 import { World } from "./world.ts";
 
@@ -13,6 +22,9 @@ const { values } = parseArgs({
     only: { type: "string" },
     runs: { type: "string" },
     version: { type: "string", default: "3.6.16" },
+    "control-plane": { type: "string", default: "embedded" },
+    resume: { type: "boolean", default: false },
+    write: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
   },
 });
@@ -26,19 +38,46 @@ const startedAt = performance.now();
 const say = (sentence: string) =>
   console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`);
 const only = values.only?.split(",");
-const chosen = scenarios.filter(({ id }) => only === undefined || only.includes(id));
-const rows: Row[] = [];
-{
-  await using world = await World.start(say);
-  for (const scenario of chosen) {
+const unknown = only?.find((id) => !scenarios.some((scenario) => scenario.id === id));
+if (unknown !== undefined) throw new Error(`there is no scenario ${unknown}; --list names them`);
+const controlPlane = values["control-plane"] as ControlPlaneName;
+if (!controlPlanes.includes(controlPlane)) throw new Error(`no control plane is named ${controlPlane}`);
+const { version } = values;
+const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()} ${arch()}`;
+
+let results = await readResults({ controlPlane, version, machine });
+const wanted = scenarios
+  .filter(({ id, versions }) => (only?.includes(id) ?? true) && (versions?.includes(version) ?? true))
+  .map((scenario) => {
+    const before = values.resume ? (results.rows[scenario.id] ?? empty()) : empty();
+    const all = values.runs === undefined ? scenario.runs : Number(values.runs);
+    return { scenario, before, runs: Math.max(0, all - before.runs.length) };
+  })
+  .filter(({ runs }) => runs > 0);
+
+if (wanted.length > 0) {
+  await using world = await World.start(controlPlane, say);
+  const clusters = new Clusters(world);
+  for (const { scenario, before, runs } of wanted) {
     say(`${scenario.id}: ${scenario.fault}`);
-    const runs = values.runs === undefined ? scenario.runs : Number(values.runs);
-    const row = await measure(world, scenario, { runs, version: values.version, say });
-    for (const violation of row.violations) say(`VIOLATION ${violation}`);
-    rows.push(row);
+    const measured = await clusters.measure(scenario, { runs, before: before.runs.length, version, say });
+    const at = new Date().toISOString();
+    const row: RowResult = {
+      runs: [...before.runs, ...measured.runs.map((run) => ({ at, ...run }))],
+      loads: [...before.loads, ...measured.loads],
+    };
+    for (const sentence of shortcomings(row)) say(`MISSED ${sentence}`);
+    results = { ...results, rows: { ...results.rows, [scenario.id]: row } };
+    await writeResults(results);
   }
+  await clusters.release();
 }
-console.log(markdown(rows));
-const missed = rows.filter((row) => !holds(row));
-for (const { fault } of missed) console.error(`goal missed: ${fault}`);
-process.exit(missed.length === 0 && rows.length > 0 ? 0 : 1);
+console.log(markdown(scenarios, results));
+if (values.write) console.log(`written to ${await writeReport(scenarios)}`);
+const missed = wanted.filter(({ scenario }) => shortcomings(results.rows[scenario.id] ?? empty()).length > 0);
+for (const { scenario } of missed) console.error(`goal missed: ${scenario.fault}`);
+process.exit(missed.length === 0 ? 0 : 1);
+
+function empty(): RowResult {
+  return { runs: [], loads: [] };
+}

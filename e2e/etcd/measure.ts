@@ -1,66 +1,87 @@
-/** Figures of runs, and the table that they become. */
+/** Runs scenarios as often as they ask for, on clusters that live as long as they can. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { Bench, type Run, type Scenario } from "./bench.ts";
+import type { LoadResult } from "./results.ts";
+import type { World } from "./world.ts";
 
-/** What one run showed: durations in milliseconds, by what they are of. */
-export interface Run {
-  readonly figures: Readonly<Record<string, number>>;
-  /** What the goal demands and this run did not do, as sentences. */
-  readonly missed: readonly string[];
-}
+/** Old revisions are dropped now and then, as in any cluster that is meant to last. */
+const settings = { autoCompactionMode: "revision", autoCompactionRetention: "20000" } as const;
 
-/** One row of the table. */
-export interface Row {
-  readonly fault: string;
-  readonly goal: string;
+export interface Measured {
   readonly runs: readonly Run[];
-  /** From the history of all runs of the row. */
-  readonly acknowledged: number;
-  readonly failed: number;
-  readonly perSecond: number;
-  readonly violations: readonly string[];
+  readonly loads: readonly LoadResult[];
 }
 
-export function holds(row: Row): boolean {
-  return (
-    row.violations.length === 0 && row.runs.length > 0 && row.runs.every(({ missed }) => missed.length === 0)
-  );
+export interface MeasureOptions {
+  readonly runs: number;
+  /** Runs that were measured before: the next one is not the first. */
+  readonly before: number;
+  readonly version: string;
+  readonly say: (sentence: string) => void;
 }
 
-/** A row in Markdown: the median of each figure, and its least and greatest. */
-export function markdown(rows: readonly Row[]): string {
-  const lines = rows.map(({ fault, goal, runs, acknowledged, failed, perSecond, violations }) => {
-    const names = [...new Set(runs.flatMap(({ figures }) => Object.keys(figures)))];
-    const measured = names.map(
-      (name) => `${name} ${spread(runs.flatMap(({ figures }) => figures[name] ?? []))}`,
-    );
-    const load = `${acknowledged} writes at ${perSecond.toFixed(0)}/s, ${violations.length} lost or out of order, ${failed} failed`;
-    return `| ${fault} | ${goal} | ${[...measured, load].join("<br>")} | ${runs.length} |`;
-  });
-  return [
-    "| fault | goal | measured: median (least to greatest) | runs |",
-    "|---|---|---|---|",
-    ...lines,
-  ].join("\n");
+/** Keeps a cluster from one row to the next while it is as good as new. */
+export class Clusters {
+  readonly #world: World;
+  #living: { readonly name: string; readonly like: string } | undefined;
+  #made = 0;
+
+  constructor(world: World) {
+    this.#world = world;
+  }
+
+  async measure(scenario: Scenario, options: MeasureOptions): Promise<Measured> {
+    const rounds = scenario.fresh ? options.runs : 1;
+    const perRound = scenario.fresh ? 1 : options.runs;
+    const measured: { runs: Run[]; loads: LoadResult[] } = { runs: [], loads: [] };
+    for (let round = 0; round < rounds; round++) {
+      const name = await this.#provide(scenario, options.version);
+      const bench = new Bench(this.#world, { name, version: options.version });
+      const since = bench.load.now;
+      await sleep(2_000);
+      await scenario.prepare?.(bench);
+      for (let nth = 0; nth < perRound; nth++) {
+        const run = await scenario.run(bench, options.before + round + nth).catch(failedRun);
+        measured.runs.push(run);
+        options.say(`${scenario.id} ${measured.runs.length}/${options.runs}: ${told(run)}`);
+        if (run.missed.length > 0) await bench.ready(scenario.size, 120_000).catch(() => {});
+      }
+      await scenario.conclude?.(bench);
+      const { acknowledged, failed, perSecond } = bench.load.felt(since);
+      const { violations } = await bench.load.finish();
+      measured.loads.push({ acknowledged, failed, perSecond: Math.round(perSecond), violations });
+      const spoilt = violations.length > 0 || !(await this.#world.isReady(name, scenario.size));
+      if (scenario.fresh || spoilt) await this.release();
+    }
+    return measured;
+  }
+
+  async #provide({ fresh, size, spec }: Scenario, version: string): Promise<string> {
+    const like = JSON.stringify({ size, version, spec });
+    if (this.#living?.like === like && !fresh) return this.#living.name;
+    await this.release();
+    const name = `etcd-${this.#made++}`;
+    this.#living = { name, like };
+    await this.#world.create(name, { size, version, settings, ...spec });
+    await this.#world.whenReady(name, size, 180_000);
+    // etcd counts a peer as connected after five seconds.
+    await sleep(5_000);
+    return name;
+  }
+
+  async release(): Promise<void> {
+    const living = this.#living;
+    this.#living = undefined;
+    if (living) await this.#world.remove(living.name);
+  }
 }
 
-function spread(values: readonly number[]): string {
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = (part: number) => seconds(sorted[Math.floor((sorted.length - 1) * part)] ?? 0);
-  return sorted.length === 1 ? at(0) : `${at(0.5)} (${at(0)} to ${at(1)})`;
+function failedRun(error: unknown): Run {
+  return { figures: {}, missed: [error instanceof Error ? error.message : String(error)] };
 }
 
-function seconds(ms: number): string {
-  return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
-}
-
-/** Compares a figure with its limit; the sentence is for the one who reads a failed run. */
-export function over(
-  figures: Readonly<Record<string, number>>,
-  limits: Readonly<Record<string, number>>,
-): string[] {
-  return Object.entries(limits).flatMap(([name, limit]) => {
-    const value = figures[name];
-    return value !== undefined && value > limit
-      ? [`${name} took ${seconds(value)}, more than ${seconds(limit)}`]
-      : [];
-  });
+function told({ figures, counts = {}, missed }: Run): string {
+  const values = Object.entries(figures).map(([name, ms]) => `${name} ${(ms / 1_000).toFixed(2)} s`);
+  const numbers = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+  return [...values, ...numbers, ...missed.map((sentence) => `MISSED ${sentence}`)].join(", ");
 }

@@ -1,92 +1,68 @@
-/** A cluster with real pods, the operator outside it, and ways to break things. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtemp, open, rm } from "node:fs/promises";
+/** A control plane, a node with real pods, the operator in it, and ways to break things. */
+import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
-import { type Client, connect } from "@keelson/client";
-import { clusterDown, clusterUp } from "@keelson/cluster";
+import type { Client } from "@keelson/client";
 import { type Fault, type NodeHost, startNodes } from "@keelson/cluster/node";
-import {
-  EtcdBackup,
-  EtcdBackupSchedule,
-  EtcdCluster,
-  type EtcdClusterObject,
-  etcdCluster,
-} from "@keelson/etcd-operator";
-import {
-  type Connector,
-  forwardConnector,
-  type ObjectOf,
-  operator,
-  type RunningOperator,
-  silentLogger,
-} from "keelson";
-import { CustomResourceDefinition, Node, PersistentVolume, PersistentVolumeClaim, Pod } from "keelson/kinds";
-import { Doors, type Endpoint, read } from "./client.ts";
+import { EtcdCluster, type EtcdClusterObject } from "@keelson/etcd-operator";
+import type { ObjectOf } from "keelson";
+import { Node, PersistentVolume, PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { Doors, type Endpoint, fill, read } from "./client.ts";
+import { type ControlPlane, type ControlPlaneName, startControlPlaneFor } from "./control-plane.ts";
+import { corrupt } from "./damage.ts";
+import { eventually } from "./eventually.ts";
+import { Installation } from "./installation.ts";
 import { Load } from "./load.ts";
+import { makeBrokenRepository, makeOperatorImages, operatorImages } from "./operator-images.ts";
 
 export const namespace = "default";
 
 export class World implements AsyncDisposable {
   readonly client: Client;
+  readonly kubeconfig: string;
+  readonly operator: Installation;
   readonly #stack: AsyncDisposableStack;
   readonly #nodes: NodeHost;
   readonly #serverPid: number;
   readonly #socket: string;
   /** Pods of etcd by name, as the API server last told. */
   readonly #pods = new Map<string, ObjectOf<typeof Pod>>();
-  readonly #kubeconfig: string;
-  #child: ChildProcess | undefined;
-  #inside: RunningOperator | undefined;
+  #loads = 0;
 
   private constructor(
-    client: Client,
+    plane: ControlPlane,
     nodes: NodeHost,
-    at: { readonly serverPid: number; readonly socket: string; readonly kubeconfig: string },
-    stack: AsyncDisposableStack,
+    { socket, stack }: { readonly socket: string; readonly stack: AsyncDisposableStack },
   ) {
-    this.client = client;
+    this.client = plane.client;
+    this.kubeconfig = plane.kubeconfig;
+    this.operator = new Installation(plane.client);
     this.#nodes = nodes;
-    this.#serverPid = at.serverPid;
-    this.#socket = at.socket;
-    this.#kubeconfig = at.kubeconfig;
+    this.#serverPid = plane.pid;
+    this.#socket = socket;
     this.#stack = stack;
   }
 
-  static async start(say: (sentence: string) => void): Promise<World> {
+  static async start(name: ControlPlaneName, say: (sentence: string) => void): Promise<World> {
     const stack = new AsyncDisposableStack();
     try {
-      const name = `e2e-etcd-${process.pid}`;
       const directory = await mkdtemp(join(tmpdir(), "keelson-e2e-"));
       stack.defer(async () => await rm(directory, { recursive: true, force: true }));
-      const record = await clusterUp({ name, nodes: 0, onProgress: say });
-      // The cluster runs in the background: it must not outlive a run that breaks off.
-      process.once("exit", () => end(record.pid));
-      stack.defer(async () => void (await clusterDown(name)));
+      const plane = stack.use(await startControlPlaneFor(name, { directory, say }));
       const nodes = stack.use(
         await startNodes({
-          kubeconfig: record.kubeconfig,
+          kubeconfig: plane.kubeconfig,
           names: ["node-1"],
           dataDirectory: join(directory, "node"),
           simulate: "never",
           onProgress: say,
         }),
       );
-      const client = await connect({ kubeconfig: record.kubeconfig });
-      stack.defer(async () => await client.close());
-      const socket = join(directory, "node", "sockets", "dial");
-      const world = new World(
-        client,
-        nodes,
-        { serverPid: record.pid, socket, kubeconfig: record.kubeconfig },
-        stack,
-      );
-      await world.#install();
+      await Promise.all([makeOperatorImages(say), makeBrokenRepository()]);
+      const world = new World(plane, nodes, { socket: join(directory, "node", "sockets", "dial"), stack });
       await world.#nodeIsReady();
-      stack.defer(async () => await world.stopOperator());
+      await world.operator.install(operatorImages[0]);
       const watching = new AbortController();
       const watched = world.#watchPods(watching.signal);
       stack.defer(async () => {
@@ -100,17 +76,6 @@ export class World implements AsyncDisposable {
     }
   }
 
-  async #install(): Promise<void> {
-    const crds = this.client.kind(CustomResourceDefinition);
-    for (const each of [EtcdCluster, EtcdBackup, EtcdBackupSchedule]) await crds.create(each.crd() as never);
-    await eventually("the custom resources are served", 20_000, async () => {
-      const { items } = await crds.list();
-      return items.every(({ status }) =>
-        status?.conditions?.some(({ type, status: is }) => type === "Established" && is === "True"),
-      );
-    });
-  }
-
   async #nodeIsReady(): Promise<void> {
     await eventually("the node is ready", 60_000, async () => {
       const { items } = await this.client.kind(Node).list();
@@ -118,58 +83,6 @@ export class World implements AsyncDisposable {
         status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
       );
     });
-  }
-
-  // ------------------------------------------------------------------------------------ the operator
-
-  /** A process of its own, as it would be in its pod. */
-  async startOperator(): Promise<void> {
-    const main = fileURLToPath(new URL("../../operators/etcd/src/main.ts", import.meta.url));
-    const env = { ...process.env, KUBECONFIG: this.#kubeconfig };
-    const child = spawn(process.execPath, ["--conditions=keelson-source", main], {
-      env,
-      stdio: ["ignore", "pipe", "inherit"],
-    });
-    this.#child = child;
-    await new Promise<void>((resolve, reject) => {
-      child.once("exit", (code) => reject(new Error(`the operator ended with ${code}`)));
-      child.stdout.setEncoding("utf8").on("data", (text: string) => {
-        if (text.includes("caches are complete")) resolve();
-      });
-    });
-    child.removeAllListeners("exit");
-  }
-
-  /** In this process, so that its ways to the members can be cut while it runs. */
-  async startBlindableOperator(): Promise<{ blind: boolean }> {
-    const state = { blind: false };
-    const forward = forwardConnector(this.client);
-    const reach: Connector = async (target, port, scope) => {
-      if (state.blind) throw new Error("the operator is cut off from the members");
-      return await forward(target, port, scope);
-    };
-    this.#inside = await operator({
-      name: "etcd-operator",
-      controllers: [etcdCluster()],
-      client: this.client,
-      connect: reach,
-      leaderElection: false,
-      endpoints: false,
-      log: silentLogger,
-      shutdownMs: 2_000,
-    }).start();
-    return state;
-  }
-
-  /** Ends the operator: in good order, or as a power cut would. */
-  async stopOperator(signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
-    await this.#inside?.stop();
-    this.#inside = undefined;
-    const child = this.#child;
-    this.#child = undefined;
-    if (!child || child.exitCode !== null || child.signalCode !== null) return;
-    child.kill(signal);
-    await once(child, "exit");
   }
 
   // ------------------------------------------------------------------------------------ clusters
@@ -202,7 +115,9 @@ export class World implements AsyncDisposable {
       status !== undefined &&
       status.observedGeneration === metadata.generation &&
       ready?.status === "True" &&
-      status.readyMembers === size
+      status.readyMembers === size &&
+      // The status may be older than what was just done to a pod; the pods themselves are not.
+      (await this.readyPods(name)) === size
     );
   }
 
@@ -211,15 +126,15 @@ export class World implements AsyncDisposable {
       `${name} has ${size} members`,
       withinMs,
       async () => await this.isReady(name, size),
-      async () => {
-        const { status } = await this.get(name);
-        return JSON.stringify({
-          ...status,
-          conditions: status?.conditions?.map(({ type, status: is, message }) => `${type}=${is} ${message}`),
-          inventory: undefined,
-        });
-      },
+      async () => await this.told(name),
     );
+  }
+
+  /** What the cluster says of itself, for messages. */
+  async told(name: string): Promise<string> {
+    const { status } = await this.get(name);
+    const conditions = status?.conditions?.map(({ type, status: is, message }) => `${type}=${is} ${message}`);
+    return JSON.stringify({ phase: status?.phase, members: status?.members, conditions });
   }
 
   async remove(name: string): Promise<void> {
@@ -240,21 +155,50 @@ export class World implements AsyncDisposable {
     await this.client.kind(Pod).delete({ namespace, name });
   }
 
+  async readyPods(name: string): Promise<number> {
+    const { items } = await this.client.kind(Pod).list({ namespace, labels: labelsOf(name) });
+    return items.filter(isServing).length;
+  }
+
+  /** Names of the pods and of the claims that there are of a cluster. */
+  async objects(name: string): Promise<{ readonly pods: string[]; readonly claims: string[] }> {
+    const query = { namespace, labels: labelsOf(name) };
+    const [pods, claims] = await Promise.all([
+      this.client.kind(Pod).list(query),
+      this.client.kind(PersistentVolumeClaim).list(query),
+    ]);
+    const names = ({ items }: { items: readonly { metadata: { name: string } }[] }) =>
+      items.map(({ metadata }) => metadata.name).sort();
+    return { pods: names(pods), claims: names(claims) };
+  }
+
   load(name: string): Load {
-    return new Load({ socket: this.#socket, endpoints: () => this.serving(name) });
+    const prefix = `load-${this.#loads++}`;
+    return new Load({ socket: this.#socket, endpoints: () => this.serving(name), prefix });
+  }
+
+  /** Writes so many megabytes, one in each key. */
+  async fill(name: string, megabytes: number): Promise<void> {
+    const doors = new Doors(this.#socket);
+    try {
+      for (let index = 0; index < megabytes; index++) {
+        const [to] = this.serving(name);
+        if (!to) throw new Error(`no member of ${name} serves`);
+        await fill(doors, to, `ballast/${index}`, 1 << 20);
+      }
+    } finally {
+      doors.close();
+    }
   }
 
   /** Members that clients find behind the client service. */
   serving(name: string): readonly Endpoint[] {
-    return [...this.#pods.values()].flatMap(({ metadata, status }) => {
-      const { labels = {} } = metadata;
+    return [...this.#pods.values()].flatMap((pod) => {
+      const { labels = {} } = pod.metadata;
       const ours =
         labels["app.kubernetes.io/instance"] === name && labels["etcd.keelson.dev/role"] === "voter";
-      const ready = status?.conditions?.some((each) => each.type === "Ready" && each.status === "True");
-      const ip = status?.podIP;
-      return ours && ready && ip && metadata.deletionTimestamp === undefined
-        ? [{ pod: metadata.name, ip }]
-        : [];
+      const ip = pod.status?.podIP;
+      return ours && ip && isServing(pod) ? [{ pod: pod.metadata.name, ip }] : [];
     });
   }
 
@@ -280,14 +224,14 @@ export class World implements AsyncDisposable {
     return path;
   }
 
-  /** Reads from everyone whom clients would be sent to, and counts who has nothing. */
-  guard(name: string): { stop(): Promise<number> } {
+  /** Reads a key that is there from everyone whom clients would be sent to, and counts who has nothing. */
+  guard(name: string, key: string): { stop(): Promise<number> } {
     const doors = new Doors(this.#socket);
     let [empty, stopped] = [0, false];
     const watching = (async () => {
       while (!stopped) {
         for (const endpoint of this.serving(name)) {
-          const answer = await read(doors, endpoint, "load/0", { serializable: true }).catch(() => undefined);
+          const answer = await read(doors, endpoint, key, { serializable: true }).catch(() => undefined);
           if (answer?.value === 0) empty++;
         }
         await sleep(50);
@@ -303,7 +247,7 @@ export class World implements AsyncDisposable {
     };
   }
 
-  /** The API server and its controllers stand still, as if gone. */
+  /** The API server stands still, as if gone; the embedded one with its controllers. */
   stopApiServer(): void {
     process.kill(this.#serverPid, "SIGSTOP");
   }
@@ -335,38 +279,11 @@ export class World implements AsyncDisposable {
   }
 }
 
-/** Overwrites the database, all but its first pages. The write-ahead log would not do: etcd cuts it off and goes on. */
-async function corrupt(volume: string): Promise<void> {
-  const file = await open(join(volume, "data", "member", "snap", "db"), "r+");
-  const { size } = await file.stat();
-  const pages = 8_192;
-  await file.write(Buffer.alloc(size - pages, 0xa5), 0, size - pages, pages);
-  await file.close();
+function isServing({ metadata, status }: ObjectOf<typeof Pod>): boolean {
+  const ready = status?.conditions?.some((each) => each.type === "Ready" && each.status === "True");
+  return ready === true && metadata.deletionTimestamp === undefined;
 }
 
-function end(pid: number): void {
-  try {
-    process.kill(pid, "SIGTERM");
-  } catch {
-    // It has ended.
-  }
-}
-
-/** Looks again and again; the error says what was waited for. */
-export async function eventually(
-  what: string,
-  withinMs: number,
-  holds: () => Promise<boolean>,
-  last?: () => Promise<string>,
-): Promise<void> {
-  const until = performance.now() + withinMs;
-  for (;;) {
-    if (await holds().catch(() => false)) return;
-    if (performance.now() >= until) {
-      throw new Error(
-        `not in ${withinMs / 1_000} s: ${what}${last ? `; last seen: ${await last().catch(String)}` : ""}`,
-      );
-    }
-    await sleep(100);
-  }
+function labelsOf(cluster: string): string {
+  return `app.kubernetes.io/name=etcd,app.kubernetes.io/instance=${cluster}`;
 }

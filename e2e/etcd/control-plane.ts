@@ -1,0 +1,94 @@
+/** Where the scenarios run: the embedded control plane, or the real one with our node joined to it. */
+import { join } from "node:path";
+import { type Client, connect } from "@keelson/client";
+import { clusterDown, clusterUp } from "@keelson/cluster";
+import { localVolumeProvisioner } from "@keelson/cluster/controllers";
+import { startControlPlane } from "@keelson/reference/control-plane";
+import { operator, silentLogger } from "keelson";
+import { StorageClass } from "keelson/kinds";
+
+export const controlPlanes = ["embedded", "reference"] as const;
+export type ControlPlaneName = (typeof controlPlanes)[number];
+
+export interface ControlPlane extends AsyncDisposable {
+  readonly kubeconfig: string;
+  /** As an administrator. */
+  readonly client: Client;
+  /** The process of the API server. */
+  readonly pid: number;
+}
+
+export interface ControlPlaneOptions {
+  /** Where volumes may be made. */
+  readonly directory: string;
+  readonly say: (sentence: string) => void;
+}
+
+export async function startControlPlaneFor(
+  name: ControlPlaneName,
+  options: ControlPlaneOptions,
+): Promise<ControlPlane> {
+  const stack = new AsyncDisposableStack();
+  try {
+    return name === "embedded" ? await embedded(stack, options) : await reference(stack, options);
+  } catch (error) {
+    await stack.disposeAsync();
+    throw error;
+  }
+}
+
+/** API server and controllers are one process. */
+async function embedded(stack: AsyncDisposableStack, { say }: ControlPlaneOptions): Promise<ControlPlane> {
+  const name = `e2e-etcd-${process.pid}`;
+  const { pid, kubeconfig } = await clusterUp({ name, nodes: 0, onProgress: say });
+  // The cluster runs in the background: it must not outlive a run that breaks off.
+  process.once("exit", () => end(pid));
+  stack.defer(async () => void (await clusterDown(name)));
+  const client = await connect({ kubeconfig });
+  stack.defer(async () => await client.close());
+  return { kubeconfig, client, pid, [Symbol.asyncDispose]: async () => await stack.disposeAsync() };
+}
+
+/** The real programs make no volumes: our provisioner does, as any other would. */
+async function reference(
+  stack: AsyncDisposableStack,
+  { directory, say }: ControlPlaneOptions,
+): Promise<ControlPlane> {
+  const plane = stack.use(await startControlPlane({ controllers: true, scheduler: true }));
+  say(`kube-apiserver ${plane.version} with its controller manager and scheduler`);
+  const { kubeconfig } = plane;
+  const client = await connect({ kubeconfig });
+  stack.defer(async () => await client.close());
+  await client.kind(StorageClass).create({
+    metadata: {
+      name: "standard",
+      annotations: { "storageclass.kubernetes.io/is-default-class": "true" },
+    },
+    provisioner: "keelson.dev/local",
+    reclaimPolicy: "Delete",
+    volumeBindingMode: "Immediate",
+    allowVolumeExpansion: true,
+  });
+  const provisioner = await operator({
+    name: "local-volume-provisioner",
+    controllers: [localVolumeProvisioner({ directory: join(directory, "volumes") })],
+    client,
+    leaderElection: false,
+    endpoints: false,
+    log: silentLogger,
+  }).start();
+  stack.defer(async () => await provisioner.stop());
+  const pid = plane.pids.get("kube-apiserver");
+  if (pid === undefined) throw new Error("kube-apiserver has no process");
+  return { kubeconfig, client, pid, [Symbol.asyncDispose]: async () => await stack.disposeAsync() };
+}
+
+function end(pid: number): void {
+  try {
+    // A stopped process hears nothing else.
+    process.kill(pid, "SIGCONT");
+    process.kill(pid, "SIGTERM");
+  } catch {
+    // It has ended.
+  }
+}

@@ -1,0 +1,38 @@
+/** The measured tables, where people read them: in the operator's README, between two marks. */
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Scenario } from "./bench.ts";
+import { load } from "./load.ts";
+import { allResults, markdown, type Results } from "./results.ts";
+
+const readme = join(import.meta.dirname, "../../operators/etcd/README.md");
+const begin = "<!-- measured: written by `npm run e2e:etcd -- --write` -->";
+const end = "<!-- /measured -->";
+
+const how = `\`npm run e2e:etcd\` breaks real etcd processes in every way below while ${load.writers} clients write, each to a key of its own, ${load.writesPerSecond} times a second if they can, and ${load.readers} read. A client stays with one member while it answers, waits 800 ms for an answer, goes on to the next member, and gives a write up after 5 s; a write is a transaction that can neither happen twice nor undo a later one, so repeating it is safe. Every acknowledged write is looked for afterwards, each key's history is checked for linearizability (Wing and Gong), and revisions over all keys for strict order. "Longest without a write" is the longest time in which no client at all got an acknowledgement, from the fault until all was well; "slowest write" is one client's wait, retries included. The operator runs as people install it: a Deployment with its exact role.`;
+
+/** Puts the tables into the README, which is made when there is none. */
+export async function writeReport(scenarios: readonly Scenario[]): Promise<string> {
+  const tables = (await allResults()).map(
+    (results) => `${heading(results)}\n\n${markdown(scenarios, results)}`,
+  );
+  const section = [begin, "", how, "", tables.join("\n\n"), "", end].join("\n");
+  const text = await readFile(readme, "utf8").catch(
+    () => `# The etcd operator\n\n## Measured\n\n${begin}\n${end}\n`,
+  );
+  const [from, to] = [text.indexOf(begin), text.indexOf(end)];
+  const whole =
+    from < 0 || to < 0
+      ? `${text.trimEnd()}\n\n## Measured\n\n${section}\n`
+      : text.slice(0, from) + section + text.slice(to + end.length);
+  await writeFile(readme, whole);
+  return readme;
+}
+
+function heading({ controlPlane, version, machine }: Results): string {
+  const where =
+    controlPlane === "embedded"
+      ? "the embedded cluster"
+      : "the real kube-apiserver, controller manager and scheduler, with our node joined to them";
+  return `### etcd ${version} on ${where}\n\n${machine}.`;
+}

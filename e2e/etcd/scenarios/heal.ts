@@ -1,0 +1,28 @@
+/** What a member's end costs: how long until all is well, and what clients felt meanwhile. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Bench, over, type Run } from "../bench.ts";
+
+export interface Healing {
+  readonly disturb: () => Promise<void>;
+  readonly healed: () => Promise<boolean>;
+  /** By the names of the figures. */
+  readonly limits: Readonly<Record<string, number>>;
+  /** The members must be the ones that they were. */
+  readonly nobodyReplaced: boolean;
+}
+
+export async function heal(bench: Bench, options: Healing): Promise<Run> {
+  const before = await bench.ids();
+  const since = bench.load.now;
+  await options.disturb();
+  await bench.time("the cluster has healed", 180_000, options.healed);
+  const healed = bench.load.now - since;
+  await sleep(1_500);
+  const felt = bench.load.felt(since);
+  const figures = { healed, "longest without a write": felt.longestGapMs, "slowest write": felt.slowestMs };
+  const missed = over(figures, options.limits);
+  if (options.nobodyReplaced && (await bench.ids()) !== before) missed.push("a member was replaced");
+  if (felt.failed > 0) missed.push(`${felt.failed} writes failed in spite of retries`);
+  await bench.settle();
+  return { figures, missed };
+}
