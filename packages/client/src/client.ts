@@ -14,6 +14,7 @@ import type {
   Status,
   Stored,
 } from "@keelson/core";
+import type { ReceivedObject } from "./watch/received.ts";
 
 /** What every request may carry. */
 export interface RequestOptions {
@@ -122,9 +123,14 @@ export interface ReflectOptions extends SelectOptions {
  */
 export type ReflectEvent<T> =
   | { readonly type: "restart"; readonly reason: RestartReason }
-  | { readonly type: "item"; readonly object: T }
+  | { readonly type: "item"; readonly object: T; readonly received?: ReceivedObject }
   | { readonly type: "synced"; readonly resourceVersion: string }
-  | { readonly type: "added" | "modified" | "deleted"; readonly object: T }
+  | {
+      readonly type: "added" | "modified" | "deleted";
+      /** Parsed at the first look; `received` tells which object it is without that. */
+      readonly object: T;
+      readonly received?: ReceivedObject;
+    }
   /** Nothing changed for us up to this version. */
   | { readonly type: "bookmark"; readonly resourceVersion: string }
   /** Cut off from the server: the state may be stale from here on. A retry follows by itself, for ever. */

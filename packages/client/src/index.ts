@@ -64,4 +64,5 @@ export type {
 export type { ServerWarning } from "./requester.ts";
 export { systemClock, systemProcess, systemRandom, systemWorld } from "./system.ts";
 export type { Credential, Credentials, Transport, TransportSettings } from "./transport/transport.ts";
+export { type Decoder, Decoding, ReceivedObject, uidIn, versionIn } from "./watch/received.ts";
 export { compareResourceVersions } from "./watch/resource-version.ts";

@@ -1,5 +1,5 @@
 /** Keeps a cache of one kind in step with the server, and tells who cares what changed. */
-import type { Client, ReflectEvent } from "@keelson/client";
+import { type Client, ReceivedObject, type ReflectEvent } from "@keelson/client";
 import {
   type AnyKind,
   type Clock,
@@ -12,7 +12,7 @@ import {
   type Stored,
 } from "@keelson/core";
 import type { Logger } from "./context.ts";
-import { type CacheReader, type IndexFunction, ObjectCache } from "./object-cache.ts";
+import { type CacheReader, type IndexFunction, ObjectCache, type Observation } from "./object-cache.ts";
 
 /** What part of a kind a cache follows. */
 export interface CacheScope {
@@ -24,8 +24,12 @@ export interface CacheScope {
   readonly metadataOnly?: boolean;
 }
 
+/** Objects are parsed at the first look: a handler that needs the key alone costs little in a large cache. */
 export interface Change<T = Stored> {
   readonly type: "added" | "modified" | "deleted";
+  /** `namespace/name`. */
+  readonly key: string;
+  readonly resourceVersion: string;
   readonly object: T;
   /** What the cache held before; absent when it held nothing. */
   readonly previous: T | undefined;
@@ -191,19 +195,27 @@ export class Informer<K extends AnyKind = AnyKind> {
       case "item":
       case "added":
       case "modified": {
-        const { previous, news } = this.cache.observe(event.object);
+        const received = event.received ?? ReceivedObject.of(event.object);
+        const seen = this.cache.observe(received);
         // A new read of the whole state repeats what the watch has told before.
-        if (event.type === "item" && !news) return;
-        this.#tell(previous ? "modified" : "added", event.object, previous);
+        if (event.type === "item" && !seen.news) return;
+        this.#tell(seen.known ? "modified" : "added", received, seen);
         return;
       }
       case "deleted": {
-        const { previous } = this.cache.observeDeleted(event.object);
-        this.#tell("deleted", event.object, previous);
+        const received = event.received ?? ReceivedObject.of(event.object);
+        this.#tell("deleted", received, this.cache.observeDeleted(received));
         return;
       }
       case "synced":
-        for (const object of this.cache.end(event.resourceVersion)) this.#tell("deleted", object, object);
+        for (const object of this.cache.end(event.resourceVersion)) {
+          this.#tell("deleted", ReceivedObject.of(object), {
+            news: true,
+            known: true,
+            object,
+            previous: object,
+          });
+        }
         this.#isSynced = true;
         this.#synced.resolve();
         return;
@@ -227,12 +239,9 @@ export class Informer<K extends AnyKind = AnyKind> {
     }
   }
 
-  #tell(
-    type: Change["type"],
-    object: ObjectOf<K> & Stored,
-    previous: (ObjectOf<K> & Stored) | undefined,
-  ): void {
-    const change = { type, object, previous, initial: !this.#isSynced };
+  #tell(type: Change["type"], received: ReceivedObject, seen: Observation<ObjectOf<K> & Stored>): void {
+    if (this.#handlers.size === 0) return;
+    const change = new ObservedChange(type, received, seen, !this.#isSynced);
     for (const handler of this.#handlers) {
       try {
         handler(change);
@@ -241,5 +250,35 @@ export class Informer<K extends AnyKind = AnyKind> {
         this.#options.log?.error("a change handler failed", { kind: groupKind(this.kind), error });
       }
     }
+  }
+}
+
+class ObservedChange<T> implements Change<T> {
+  readonly type: Change["type"];
+  readonly initial: boolean;
+  readonly #received: ReceivedObject;
+  readonly #seen: Observation<T>;
+
+  constructor(type: Change["type"], received: ReceivedObject, seen: Observation<T>, initial: boolean) {
+    this.type = type;
+    this.initial = initial;
+    this.#received = received;
+    this.#seen = seen;
+  }
+
+  get key(): string {
+    return this.#received.key;
+  }
+
+  get resourceVersion(): string {
+    return this.#received.resourceVersion;
+  }
+
+  get object(): T {
+    return this.#seen.object;
+  }
+
+  get previous(): T | undefined {
+    return this.#seen.previous;
   }
 }

@@ -1,4 +1,5 @@
-import type { Stored } from "@keelson/core";
+import { Decoding, ReceivedObject } from "@keelson/client";
+import { dynamicKind, type Stored } from "@keelson/core";
 import { describe, expect, test } from "vitest";
 import { ObjectCache } from "./object-cache.ts";
 
@@ -203,5 +204,73 @@ describe("a write of unknown outcome", () => {
     cache.doubt("default/b");
     cache.gone("default/b", "uid-b");
     expect(cache.list()).toHaveLength(1);
+  });
+});
+
+describe("what came as JSON", () => {
+  const kind = dynamicKind({ group: "", version: "v1", kind: "Pod", resource: "pods", scope: "Namespaced" });
+  const decoding = new Decoding({ kind, dropManagedFields: true });
+  const text = (name: string, version: number, extra: Parameters<typeof pod>[2] = {}) => {
+    const bytes = Buffer.from(JSON.stringify(pod(name, version, extra)));
+    return ReceivedObject.read(bytes, 0, bytes.length, decoding) as ReceivedObject;
+  };
+
+  test("is read, replaced, indexed and deleted as an object is", () => {
+    const cache = new ObjectCache({ name: "Pod" });
+    cache.addIndex("app", (object) => (object.metadata.labels?.app ? [object.metadata.labels.app] : []));
+    cache.begin(false);
+    for (const name of ["a", "b"]) cache.observe(text(name, 5, { labels: { app: "x" } }));
+    cache.end("10");
+    expect(cache.uidOf("default/a")).toBe("uid-a");
+    expect(cache.byIndex("app", "x").map(({ metadata }) => metadata.name)).toEqual(["a", "b"]);
+    const seen = cache.observe(text("a", 11, { labels: { app: "y" } }));
+    expect([seen.news, seen.known, seen.previous?.metadata.labels, seen.object.metadata.labels]).toEqual([
+      true,
+      true,
+      { app: "x" },
+      { app: "y" },
+    ]);
+    expect(seen.object).toBe(cache.get("default/a"));
+    expect(cache.byIndex("app", "x").map(({ metadata }) => metadata.name)).toEqual(["b"]);
+    expect(Object.isFrozen(cache.get("default/a")?.metadata.labels)).toBe(true);
+    cache.observeDeleted(text("a", 12));
+    expect([cache.size, cache.list().length, cache.byIndex("app", "y")]).toEqual([1, 1, []]);
+  });
+
+  test("gives way to our own writes, and a new read of the state that repeats it is no news", () => {
+    const cache = new ObjectCache({ name: "Pod" });
+    cache.begin(false);
+    cache.observe(text("a", 5));
+    cache.end("10");
+    cache.wrote(pod("a", 15));
+    expect(cache.observe(text("a", 12)).object.metadata.resourceVersion).toBe("12");
+    expect(version(cache, "a")).toBe("15");
+    expect(cache.observe(text("a", 15)).news).toBe(true);
+    cache.begin(false);
+    expect(cache.observe(text("a", 15)).news).toBe(false);
+    expect(cache.end("20")).toEqual([]);
+    cache.gone("default/a", "uid-a");
+    expect([cache.size, cache.get("default/a")]).toEqual([0, undefined]);
+    expect(cache.observe(text("a", 21, { uid: "new" })).known).toBe(false);
+    expect(cache.uidOf("default/a")).toBe("new");
+  });
+
+  test("is parsed again when nobody read it for two bookmarks, in a large cache only", () => {
+    const cache = new ObjectCache({ name: "Pod" });
+    cache.begin(false);
+    cache.observe(text("small", 1));
+    cache.end("10");
+    const small = cache.get("default/small");
+    for (const bookmark of ["11", "12", "13"]) cache.caughtUp(bookmark);
+    expect(cache.get("default/small")).toBe(small);
+    const long = { labels: { long: "x".repeat(1 << 20) } };
+    for (let i = 0; i < 5; i++) cache.observe(text(`large-${i}`, 20 + i, long));
+    const [read, unread] = [cache.get("default/large-0"), cache.get("default/large-1")];
+    for (const bookmark of ["30", "31", "32"]) {
+      expect(cache.get("default/large-0")).toBe(read);
+      cache.caughtUp(bookmark);
+    }
+    expect(cache.get("default/large-1")).not.toBe(unread);
+    expect(cache.get("default/large-1")).toEqual(unread);
   });
 });

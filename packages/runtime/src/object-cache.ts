@@ -1,9 +1,13 @@
 /**
  * The state of one kind as a controller sees it: what the watch delivered, and on top of it our own writes
  * that the watch has not shown yet. Get, list and indexes all see the same.
+ *
+ * What the watch delivers is kept as the JSON it came in, and parsed when someone reads it: most objects of a large
+ * cache are read rarely, if ever. In a large cache, an object that nobody has read for a while is JSON again.
  */
-import { compareResourceVersions } from "@keelson/client";
-import { deepFreeze, objectKey, type Stored } from "@keelson/core";
+import { compareResourceVersions, type Decoder, ReceivedObject, uidIn, versionIn } from "@keelson/client";
+import { deepFreeze, objectKey, parseKey, type Stored } from "@keelson/core";
+import { ByteStore, type Holder } from "./byte-store.ts";
 import { RuntimeError } from "./errors.ts";
 
 /** Values under which an object is found again. Pure, and never changes the object. */
@@ -18,25 +22,30 @@ export interface CacheReader<T = Stored> {
   readonly size: number;
 }
 
-interface Entry<T> {
+/**
+ * - parsed: `object` is there; its JSON may be too.
+ * - unread: only its JSON is there.
+ * - tombstone: neither is; we know the object to be gone before the watch does.
+ */
+interface Entry<T> extends Holder {
   readonly key: string;
-  /** Absent in a tombstone: we know the object to be gone before the watch does. */
   object: T | undefined;
-  frozen: boolean;
-  /** The version of our write. Older events from the watch are history and leave the entry as it is. */
-  ahead: string | undefined;
-  /** In a tombstone, the object that is gone; another one under the same name is news. */
-  buried: T | undefined;
   /** The last read of the whole state that held the object. */
   epoch: number;
-  /** What the field manager of interest owns, as JSON. */
-  ownedFields: string | undefined;
+  /** The last period in which the object was read. */
+  readIn: number;
 }
 
 interface Index<T> {
   readonly of: IndexFunction<T>;
-  readonly keys: Map<string, Set<string>>;
+  readonly keys: KeyMap;
 }
+
+/** Keys by a value. Most values have one key, and a set for each would outweigh the objects. */
+type KeyMap = Map<string, string | Set<string>>;
+
+/** Below so many bytes of JSON a cache keeps what was parsed for good. */
+const smallBytes = 4 << 20;
 
 export interface ObjectCacheOptions {
   /** Whether an object that we wrote belongs to what the cache follows. */
@@ -49,22 +58,41 @@ export interface ObjectCacheOptions {
   readonly name?: string;
 }
 
+/** What an event from the watch meant to the cache. Objects are parsed and frozen when they are asked for. */
+export interface Observation<T> {
+  /** Whether the watch said something new: that is so also of our own write, which we saw before the watch did. */
+  readonly news: boolean;
+  readonly object: T;
+  /** Whether anything was seen before, and what. */
+  readonly known: boolean;
+  readonly previous: T | undefined;
+}
+
 export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
   readonly #options: ObjectCacheOptions;
   readonly #entries = new Map<string, Entry<T>>();
+  readonly #bytes = new ByteStore();
+  #decode: Decoder | undefined;
+  /** Entries that are parsed and could be JSON alone again. */
+  #parsed: Entry<T>[] = [];
+  /** Grows with each bookmark, about once a minute. */
+  #period = 0;
   readonly #indexes = new Map<string, Index<T>>();
   /** Keys by namespace; built when someone first lists a namespace, since most caches are never asked. */
-  #namespaces: Map<string, Set<string>> | undefined;
+  #namespaces: KeyMap | undefined;
   /** Objects whose last write may or may not have happened. Not served until a live read says. */
   readonly #uncertain = new Set<string>();
-  /** Entries that are ahead of the watch. */
-  readonly #ahead = new Set<string>();
+  /** The versions of our writes that the watch has not shown. Older events are history and leave the entry as it is. */
+  readonly #ahead = new Map<string, string>();
+  /** The objects of tombstones; another one under the same name is news. */
+  readonly #buried = new Map<string, T>();
+  /** What the field manager of interest owns, as JSON. */
+  readonly #owned = new Map<string, string>();
   /** All that the watch has told up to this version has been taken in. */
   #version = "";
   /** Reading the whole state: objects come in any order, so their versions say nothing of the others. */
   #reading = true;
   #epoch = 0;
-  #tombstones = 0;
 
   constructor(options: ObjectCacheOptions = {}) {
     this.#options = options;
@@ -73,7 +101,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
   // --------------------------------------------------------------------------------------- reading
 
   get size(): number {
-    return this.#entries.size - this.#tombstones;
+    return this.#entries.size - this.#buried.size;
   }
 
   get version(): string {
@@ -89,7 +117,10 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     this.#refuseUncertain();
     const out: T[] = [];
     if (namespace === undefined) {
-      for (const entry of this.#entries.values()) if (entry.object) out.push(this.#serve(entry) as T);
+      for (const entry of this.#entries.values()) {
+        const object = this.#serve(entry);
+        if (object) out.push(object);
+      }
       return out;
     }
     return this.#collect(this.#byNamespace().get(namespace));
@@ -104,16 +135,16 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
 
   /** Keys under an index, also of objects whose state is uncertain. */
   keysByIndex(index: string, value: string): Iterable<string> {
-    return this.#indexes.get(index)?.keys.get(value) ?? [];
+    return keysIn(this.#indexes.get(index)?.keys.get(value));
   }
 
   *keys(): Iterable<string> {
-    for (const entry of this.#entries.values()) if (entry.object) yield entry.key;
+    for (const key of this.#entries.keys()) if (!this.#buried.has(key)) yield key;
   }
 
   /** The fields that the manager of interest owns, as the JSON of a field set. */
   ownedFields(key: string): string | undefined {
-    return this.#entries.get(key)?.ownedFields;
+    return this.#owned.get(key);
   }
 
   /** Adds an index; objects that are there already are found under it too. */
@@ -126,7 +157,8 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     const index: Index<T> = { of, keys: new Map() };
     this.#indexes.set(name, index);
     for (const entry of this.#entries.values()) {
-      if (entry.object) this.#indexIn(name, index, entry);
+      const object = this.#peek(entry);
+      if (object) this.#indexIn(name, index, entry.key, object);
     }
   }
 
@@ -138,53 +170,48 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     this.#reading = true;
     if (rewound) {
       this.#version = "";
-      for (const key of this.#ahead) {
-        const entry = this.#entries.get(key);
-        if (entry) entry.ahead = undefined;
-      }
       this.#ahead.clear();
     }
   }
 
-  /**
-   * Takes in an object from the watch. Returns what was seen before, and whether the watch said something new: that
-   * is so also when it tells of our own write, which we saw before it did.
-   */
-  observe(object: T): { previous: T | undefined; news: boolean } {
-    const key = objectKey(object);
-    const version = object.metadata.resourceVersion;
-    if (!this.#reading) this.#advance(version);
+  /** Takes in an object from the watch. */
+  observe(incoming: T | ReceivedObject): Observation<T> {
+    const received = incoming instanceof ReceivedObject ? incoming : ReceivedObject.of(incoming);
+    const { key } = received;
+    if (!this.#reading) this.#advance(received.resourceVersion);
     const entry = this.#entries.get(key);
-    const previous = this.#serve(entry);
     if (!entry) {
-      this.#insert(key, object);
-      return { previous, news: true };
+      const added = this.#insert(key, received);
+      return new Seen(true, this.#incoming(added, received), undefined);
     }
     entry.epoch = this.#epoch;
-    const ahead = entry.ahead !== undefined;
-    if (entry.buried !== undefined && entry.buried.metadata.uid === object.metadata.uid) {
-      return { previous, news: ahead };
-    }
-    if (entry.ahead !== undefined && isNewer(entry.ahead, version)) return { previous, news: ahead };
-    const same = previous !== undefined && previous.metadata.resourceVersion === version;
-    this.#clearAhead(entry);
-    if (!same) this.#replace(entry, object);
-    return { previous, news: ahead || !same };
+    const previous = this.#view(entry);
+    const ahead = this.#ahead.get(key);
+    const version = received.resourceVersion;
+    const past =
+      this.#buried.get(key)?.metadata.uid === received.uid ||
+      (ahead !== undefined && isNewer(ahead, version));
+    if (past) return new Seen(ahead !== undefined, () => frozen<T>(received), previous);
+    this.#ahead.delete(key);
+    const same = this.#versionOf(entry) === version;
+    if (!same) this.#replace(entry, received);
+    else if (!entry.slab) this.#keep(entry, received);
+    return new Seen(ahead !== undefined || !same, this.#incoming(entry, received), previous);
   }
 
   /** Takes in a deletion from the watch. */
-  observeDeleted(object: T): { previous: T | undefined } {
-    const key = objectKey(object);
-    if (!this.#reading) this.#advance(object.metadata.resourceVersion);
+  observeDeleted(incoming: T | ReceivedObject): Observation<T> {
+    const received = incoming instanceof ReceivedObject ? incoming : ReceivedObject.of(incoming);
+    const { key, resourceVersion } = received;
+    if (!this.#reading) this.#advance(resourceVersion);
     const entry = this.#entries.get(key);
-    const previous = this.#serve(entry);
-    if (!entry) return { previous };
-    const ours = entry.buried !== undefined && entry.buried.metadata.uid === object.metadata.uid;
-    if (!ours && entry.ahead !== undefined && isNewer(entry.ahead, object.metadata.resourceVersion)) {
-      return { previous };
-    }
+    const seen = new Seen(true, () => frozen<T>(received), entry && this.#view(entry));
+    if (!entry) return seen;
+    const ours = this.#buried.get(key)?.metadata.uid === received.uid;
+    const ahead = this.#ahead.get(key);
+    if (!ours && ahead !== undefined && isNewer(ahead, resourceVersion)) return seen;
     this.#remove(entry);
-    return { previous };
+    return seen;
   }
 
   /** The whole state has been read: what it did not hold is gone. Returns what went. */
@@ -192,10 +219,12 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     const gone: T[] = [];
     for (const entry of this.#entries.values()) {
       if (entry.epoch === this.#epoch) continue;
+      const ahead = this.#ahead.get(entry.key);
+      const buried = this.#buried.get(entry.key);
       // Written by us after the state was read: its event is still to come.
-      if (entry.object && entry.ahead !== undefined && isNewer(entry.ahead, version)) continue;
+      if (!buried && ahead !== undefined && isNewer(ahead, version)) continue;
       // What we deleted ourselves is told as well: nobody has heard of it from the watch yet.
-      const object = this.#serve(entry) ?? entry.buried;
+      const object = this.#serve(entry) ?? buried;
       this.#remove(entry);
       if (object) gone.push(object);
     }
@@ -207,11 +236,10 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
   /** The watch has told all there is up to this version. */
   caughtUp(version: string): void {
     this.#advance(version);
-    for (const key of this.#ahead) {
-      const entry = this.#entries.get(key);
-      if (entry?.object && entry.ahead !== undefined && !isNewer(entry.ahead, version))
-        this.#clearAhead(entry);
+    for (const [key, ahead] of this.#ahead) {
+      if (!this.#buried.has(key) && !isNewer(ahead, version)) this.#ahead.delete(key);
     }
+    this.#fold();
   }
 
   // -------------------------------------------------------------------------------------- our writes
@@ -222,24 +250,25 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     const version = object.metadata.resourceVersion;
     this.#uncertain.delete(key);
     const entry = this.#entries.get(key);
+    const buried = this.#buried.get(key);
+    const present = entry !== undefined && buried === undefined;
     if (!this.#accepts(object)) {
-      if (entry?.object) this.#bury(entry, version);
+      if (present) this.#bury(entry, version);
       return deepFreeze(withoutManagedFields(object));
     }
-    if (entry?.object) {
-      const seen = entry.object.metadata.resourceVersion;
+    if (present) {
       // An answer that came late, or a write that changed nothing: the view is there already.
-      if (!isNewer(version, seen)) return this.#serve(entry) as T;
-      this.#replace(entry, object);
+      if (!isNewer(version, this.#versionOf(entry) ?? "")) return this.#serve(entry) as T;
+      this.#replace(entry, ReceivedObject.of(object));
       this.#setAhead(entry, version);
       return this.#serve(entry) as T;
     }
     if (entry) {
-      if (entry.buried?.metadata.uid === object.metadata.uid) return deepFreeze(withoutManagedFields(object));
-      if (entry.ahead !== undefined && !isNewer(version, entry.ahead)) {
+      const ahead = this.#ahead.get(key);
+      if (buried?.metadata.uid === object.metadata.uid || (ahead !== undefined && !isNewer(version, ahead))) {
         return deepFreeze(withoutManagedFields(object));
       }
-      this.#replace(entry, object);
+      this.#replace(entry, ReceivedObject.of(object));
       this.#setAhead(entry, version);
       return this.#serve(entry) as T;
     }
@@ -247,7 +276,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     if (this.#version !== "" && !isNewer(version, this.#version)) {
       return deepFreeze(withoutManagedFields(object));
     }
-    const added = this.#insert(key, object);
+    const added = this.#insert(key, ReceivedObject.of(object));
     this.#setAhead(added, version);
     return this.#serve(added) as T;
   }
@@ -259,13 +288,18 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
   gone(key: string, uid: string | undefined): void {
     this.#uncertain.delete(key);
     const entry = this.#entries.get(key);
-    if (!entry?.object || entry.object.metadata.uid !== uid) return;
-    this.#bury(entry, entry.object.metadata.resourceVersion);
+    const version = entry && this.#versionOf(entry);
+    if (!entry || version === undefined || this.uidOf(key) !== uid) return;
+    this.#bury(entry, version);
   }
 
   /** The UID of what is seen under a key, also while it is in doubt. */
   uidOf(key: string): string | undefined {
-    return this.#entries.get(key)?.object?.metadata.uid;
+    const entry = this.#entries.get(key);
+    if (!entry) return undefined;
+    if (entry.object) return entry.object.metadata.uid;
+    const bytes = this.#bytes.bytesOf(entry);
+    return bytes && uidIn(bytes);
   }
 
   /** A write of the object may or may not have happened. */
@@ -287,30 +321,80 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     if (this.#version === "" || isNewer(version, this.#version)) this.#version = version;
   }
 
-  /** Freezing waits until someone looks: a cold sync of many objects that nobody reads costs nothing. */
+  /** Parsing and freezing wait until someone looks: a cold sync of many objects that nobody reads costs little. */
   #serve(entry: Entry<T> | undefined): T | undefined {
-    if (!entry?.object) return undefined;
-    if (!entry.frozen) {
-      deepFreeze(entry.object);
-      entry.frozen = true;
+    if (!entry) return undefined;
+    entry.readIn = this.#period;
+    if (!entry.object && entry.slab) {
+      entry.object = this.#peek(entry);
+      this.#parsed.push(entry);
     }
-    return entry.object;
+    return deepFreeze(entry.object);
   }
 
-  #byNamespace(): Map<string, Set<string>> {
-    if (this.#namespaces) return this.#namespaces;
-    const namespaces = new Map<string, Set<string>>();
-    for (const { key, object } of this.#entries.values()) {
-      if (object) addTo(namespaces, object.metadata.namespace ?? "", key);
+  /** The object that came with an event and is now in its entry, for whoever asks before the next event. */
+  #incoming(entry: Entry<T>, received: ReceivedObject): () => T {
+    const { slab, start } = entry;
+    return () => {
+      if (entry.slab !== slab || entry.start !== start) return frozen<T>(received);
+      if (!entry.object) this.#adopt(entry, received.object as T);
+      return deepFreeze(entry.object ?? (received.object as T));
+    };
+  }
+
+  /** Keeps what was parsed already: it will be read by whoever the event concerns. Not so a large state that is new. */
+  #adopt(entry: Entry<T>, object: T): void {
+    if (this.#reading && this.#bytes.size >= smallBytes) return;
+    entry.object = object;
+    entry.readIn = this.#period;
+    this.#parsed.push(entry);
+  }
+
+  /** The object, not frozen and not kept. */
+  #peek(entry: Entry<T>): T | undefined {
+    if (entry.object) return entry.object;
+    const bytes = this.#bytes.bytesOf(entry);
+    return bytes && (this.#decode?.(bytes) as T);
+  }
+
+  /** What is seen now, for someone who may ask after it has changed. */
+  #view(entry: Entry<T>): (() => T) | undefined {
+    const { object } = entry;
+    if (object) return () => deepFreeze(object);
+    const bytes = this.#bytes.bytesOf(entry);
+    return bytes && (() => deepFreeze(this.#decode?.(bytes)) as T);
+  }
+
+  #versionOf(entry: Entry<T>): string | undefined {
+    if (entry.object) return entry.object.metadata.resourceVersion;
+    const bytes = this.#bytes.bytesOf(entry);
+    return bytes && versionIn(bytes);
+  }
+
+  /** Lets go of objects that were not read since the bookmark before this one; their JSON stays. */
+  #fold(): void {
+    if (this.#bytes.size < smallBytes) return;
+    const still: Entry<T>[] = [];
+    for (const entry of this.#parsed) {
+      if (!entry.object || !entry.slab) continue;
+      if (entry.readIn === this.#period) still.push(entry);
+      else entry.object = undefined;
     }
+    this.#parsed = still;
+    this.#period++;
+  }
+
+  #byNamespace(): KeyMap {
+    if (this.#namespaces) return this.#namespaces;
+    const namespaces: KeyMap = new Map();
+    for (const key of this.keys()) addTo(namespaces, namespaceOf(key), key);
     this.#namespaces = namespaces;
     return namespaces;
   }
 
-  #collect(keys: ReadonlySet<string> | undefined): T[] {
+  #collect(keys: string | ReadonlySet<string> | undefined): T[] {
     const out: T[] = [];
-    if (!keys) return out;
-    for (const key of keys) {
+    for (const key of keysIn(keys)) {
       const object = this.#serve(this.#entries.get(key));
       if (object) out.push(object);
     }
@@ -329,83 +413,96 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     for (const key of this.#uncertain) throw this.#refusal(key);
   }
 
-  #insert(key: string, object: T): Entry<T> {
+  #insert(key: string, received: ReceivedObject): Entry<T> {
     const entry: Entry<T> = {
       key,
       object: undefined,
-      frozen: false,
-      ahead: undefined,
-      buried: undefined,
+      slab: undefined,
+      start: 0,
+      length: 0,
       epoch: this.#epoch,
-      ownedFields: undefined,
+      readIn: this.#period,
     };
     this.#entries.set(key, entry);
-    this.#set(entry, object);
+    this.#set(entry, received);
     return entry;
   }
 
-  #replace(entry: Entry<T>, object: T): void {
-    if (entry.object) this.#unindex(entry);
-    else this.#tombstones--;
-    entry.buried = undefined;
-    this.#set(entry, object);
+  #replace(entry: Entry<T>, received: ReceivedObject): void {
+    if (!this.#buried.delete(entry.key)) this.#unindex(entry);
+    this.#bytes.release(entry);
+    entry.object = undefined;
+    this.#set(entry, received);
   }
 
-  #set(entry: Entry<T>, object: T): void {
-    entry.ownedFields = this.#options.fieldManager
-      ? ownedFieldsOf(object, this.#options.fieldManager)
-      : undefined;
-    entry.object = withoutManagedFields(object);
-    entry.frozen = false;
-    if (this.#namespaces) addTo(this.#namespaces, object.metadata.namespace ?? "", entry.key);
-    for (const [name, index] of this.#indexes) this.#indexIn(name, index, entry);
+  #set(entry: Entry<T>, received: ReceivedObject): void {
+    const { key } = entry;
+    const { fieldManager } = this.#options;
+    if (fieldManager !== undefined) {
+      const fields = ownedFieldsOf(received.object as T, fieldManager);
+      if (fields === undefined) this.#owned.delete(key);
+      else this.#owned.set(key, fields);
+    }
+    if (!this.#keep(entry, received)) entry.object = withoutManagedFields(received.object as T);
+    if (this.#namespaces) addTo(this.#namespaces, namespaceOf(key), key);
+    if (this.#indexes.size === 0) return;
+    const object = entry.object ?? (received.object as T);
+    for (const [name, index] of this.#indexes) this.#indexIn(name, index, key, object);
+    if (!entry.object) this.#adopt(entry, object);
+  }
+
+  /** Keeps the JSON, where the object came as such; with managed fields in it, it would be larger than the object. */
+  #keep(entry: Entry<T>, received: ReceivedObject): boolean {
+    const { decoder } = received;
+    if (decoder === undefined || this.#options.fieldManager !== undefined) return false;
+    this.#decode = decoder;
+    this.#bytes.put(entry, received);
+    if (entry.object) this.#parsed.push(entry);
+    return true;
   }
 
   #bury(entry: Entry<T>, version: string): void {
+    const object = this.#serve(entry) as T;
     this.#unindex(entry);
-    entry.buried = entry.object;
+    this.#bytes.release(entry);
     entry.object = undefined;
-    entry.ownedFields = undefined;
-    this.#tombstones++;
+    this.#buried.set(entry.key, object);
+    this.#owned.delete(entry.key);
     this.#setAhead(entry, version);
   }
 
   #remove(entry: Entry<T>): void {
-    if (entry.object) this.#unindex(entry);
-    else this.#tombstones--;
+    if (!this.#buried.delete(entry.key)) this.#unindex(entry);
+    this.#bytes.release(entry);
+    this.#owned.delete(entry.key);
     this.#ahead.delete(entry.key);
     this.#entries.delete(entry.key);
   }
 
   #setAhead(entry: Entry<T>, version: string): void {
-    if (this.#version !== "" && entry.object && !isNewer(version, this.#version)) {
-      this.#clearAhead(entry);
+    if (this.#version !== "" && !this.#buried.has(entry.key) && !isNewer(version, this.#version)) {
+      this.#ahead.delete(entry.key);
       return;
     }
-    entry.ahead = version;
-    this.#ahead.add(entry.key);
+    this.#ahead.set(entry.key, version);
   }
 
-  #clearAhead(entry: Entry<T>): void {
-    entry.ahead = undefined;
-    this.#ahead.delete(entry.key);
-  }
-
-  #indexIn(name: string, index: Index<T>, entry: Entry<T>): void {
-    const object = entry.object as T;
+  #indexIn(name: string, index: Index<T>, key: string, object: T): void {
     let values: readonly string[];
     try {
       values = index.of(object);
     } catch (error) {
-      this.#options.onIndexError?.(name, entry.key, error);
+      this.#options.onIndexError?.(name, key, error);
       return;
     }
-    for (const value of values) addTo(index.keys, value, entry.key);
+    for (const value of values) addTo(index.keys, value, key);
   }
 
   #unindex(entry: Entry<T>): void {
-    const object = entry.object as T;
-    if (this.#namespaces) removeFrom(this.#namespaces, object.metadata.namespace ?? "", entry.key);
+    const { key } = entry;
+    if (this.#namespaces) removeFrom(this.#namespaces, namespaceOf(key), key);
+    if (this.#indexes.size === 0) return;
+    const object = this.#peek(entry) as T;
     for (const index of this.#indexes.values()) {
       let values: readonly string[] = [];
       try {
@@ -413,9 +510,42 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
       } catch {
         // It was not put in either.
       }
-      for (const value of values) removeFrom(index.keys, value, entry.key);
+      for (const value of values) removeFrom(index.keys, value, key);
     }
   }
+}
+
+/** See `Observation`. */
+class Seen<T> implements Observation<T> {
+  readonly news: boolean;
+  readonly #object: () => T;
+  readonly #previous: (() => T) | undefined;
+
+  constructor(news: boolean, object: () => T, previous: (() => T) | undefined) {
+    this.news = news;
+    this.#object = object;
+    this.#previous = previous;
+  }
+
+  get object(): T {
+    return this.#object();
+  }
+
+  get known(): boolean {
+    return this.#previous !== undefined;
+  }
+
+  get previous(): T | undefined {
+    return this.#previous?.();
+  }
+}
+
+function frozen<T>(received: ReceivedObject): T {
+  return deepFreeze(withoutManagedFields(received.object as Stored)) as T;
+}
+
+function namespaceOf(key: string): string {
+  return parseKey(key).namespace ?? "";
 }
 
 /** Versions without an order (an aggregated server that uses none) count as newer: the last word wins. */
@@ -423,16 +553,21 @@ function isNewer(a: string, b: string): boolean {
   return (compareResourceVersions(a, b) ?? 1) > 0;
 }
 
-function addTo(map: Map<string, Set<string>>, value: string, key: string): void {
+function addTo(map: KeyMap, value: string, key: string): void {
   const keys = map.get(value);
-  if (keys) keys.add(key);
-  else map.set(value, new Set([key]));
+  if (keys === undefined) map.set(value, key);
+  else if (typeof keys !== "string") keys.add(key);
+  else if (keys !== key) map.set(value, new Set([keys, key]));
 }
 
-function removeFrom(map: Map<string, Set<string>>, value: string, key: string): void {
+function removeFrom(map: KeyMap, value: string, key: string): void {
   const keys = map.get(value);
-  if (!keys?.delete(key)) return;
-  if (keys.size === 0) map.delete(value);
+  if (keys === key) map.delete(value);
+  else if (typeof keys === "object" && keys.delete(key) && keys.size === 0) map.delete(value);
+}
+
+function keysIn(keys: string | ReadonlySet<string> | undefined): Iterable<string> {
+  return typeof keys === "string" ? [keys] : (keys ?? []);
 }
 
 /** The object without `metadata.managedFields`; rebuilt, because `delete` would turn it into a slow hash table. */

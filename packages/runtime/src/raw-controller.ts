@@ -150,7 +150,7 @@ export function causeOf(kind: AnyKind, change: Change, own: boolean): Cause {
           : "changed"
       : "read",
     kind: groupKind(kind),
-    key: objectKey(change.object),
-    resourceVersion: change.object.metadata.resourceVersion,
+    key: change.key,
+    resourceVersion: change.resourceVersion,
   };
 }

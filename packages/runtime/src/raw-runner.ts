@@ -1,5 +1,5 @@
 /** Runs one raw controller. */
-import { deepFreeze, groupKind, objectKey, type Random } from "@keelson/core";
+import { deepFreeze, groupKind, type Random } from "@keelson/core";
 import type { Cause } from "./context.ts";
 import { withDeadline } from "./deadline.ts";
 import { RuntimeError } from "./errors.ts";
@@ -129,10 +129,9 @@ export class RawRunner implements LoopDefinition {
     const { keys } = declared.options;
     const cause = causeOf(declared.kind, change, keys === undefined);
     if (!keys) {
-      yield { key: objectKey(change.object), cause };
+      yield { key: change.key, cause };
       return;
     }
-    deepFreeze(change.object);
     for (const key of keys(change as never, this.#caches)) yield { key, cause };
   }
 

@@ -108,8 +108,8 @@ export class ReadSet {
     const cause: Cause = {
       type: "read",
       kind: groupKind(read.kind),
-      key: objectKey(change.object),
-      resourceVersion: change.object.metadata.resourceVersion,
+      key: change.key,
+      resourceVersion: change.resourceVersion,
     };
     const { cache } = this.#primary;
     if (read.role === "all") {
@@ -117,10 +117,12 @@ export class ReadSet {
       return;
     }
     const anchors = new Set<string>();
-    for (const object of [change.object, change.previous]) {
-      if (!object) continue;
-      if (read.role === "ref") anchors.add(objectKey(object));
-      else for (const anchor of labelAnchors(object)) anchors.add(anchor);
+    if (read.role === "ref") {
+      anchors.add(change.key);
+    } else {
+      for (const object of [change.object, change.previous]) {
+        if (object) for (const anchor of labelAnchors(object)) anchors.add(anchor);
+      }
     }
     for (const anchor of anchors) {
       for (const key of cache.keysByIndex(this.#index(slot), anchor)) yield { key, cause };

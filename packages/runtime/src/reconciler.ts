@@ -326,14 +326,13 @@ export class Reconciler implements LoopDefinition {
   // ------------------------------------------------------------------------------------ its triggers
 
   *#self(change: Change): Iterable<Trigger> {
-    const { object, previous } = change;
-    const patient =
-      previous !== undefined && change.type === "modified" && onlyStatusDiffers(previous, object);
-    yield { key: objectKey(object), cause: causeOf(this.#controller.kind, change, true), patient };
+    const previous = change.type === "modified" ? change.previous : undefined;
+    const patient = previous !== undefined && onlyStatusDiffers(previous, change.object);
+    yield { key: change.key, cause: causeOf(this.#controller.kind, change, true), patient };
   }
 
   *#owners(informer: Informer, change: Change): Iterable<Trigger> {
-    if (change.type === "deleted") this.#records.delete(informer.kind, objectKey(change.object));
+    if (change.type === "deleted") this.#records.delete(informer.kind, change.key);
     const cause: Cause = { ...causeOf(informer.kind, change, false), type: "child" };
     const keys = new Set<string>();
     for (const child of [change.object, change.previous]) {

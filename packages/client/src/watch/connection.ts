@@ -2,15 +2,16 @@
 import type { Clock } from "@keelson/core";
 import { ClientError } from "../errors.ts";
 import type { Requester } from "../requester.ts";
-import { type DecodedEvent, type DecodeOptions, decodeEvent } from "./decode.ts";
 import { LineSplitter } from "./lines.ts";
+import { type ReceivedEvent, receiveEvent } from "./receive.ts";
+import type { Decoding } from "./received.ts";
 
 export interface OpenWatch {
   readonly requester: Requester;
   readonly doing: string;
   readonly path: string;
   readonly accept: string;
-  readonly decode: DecodeOptions;
+  readonly decoding: Decoding;
   readonly signal?: AbortSignal;
   /** 0 makes one attempt: the caller does its own waiting. */
   readonly retries?: number;
@@ -23,7 +24,7 @@ export interface OpenWatch {
 export class WatchConnection {
   readonly #clock: Clock;
   readonly #doing: string;
-  readonly #decode: DecodeOptions;
+  readonly #decoding: Decoding;
   readonly #abort: AbortController;
   readonly #body: AsyncIterator<Uint8Array>;
   readonly #lines = new LineSplitter();
@@ -38,7 +39,7 @@ export class WatchConnection {
   ) {
     this.#clock = open.requester.settings.clock;
     this.#doing = open.doing;
-    this.#decode = open.decode;
+    this.#decoding = open.decoding;
     this.#abort = abort;
     this.#body = body;
     this.#release = release;
@@ -67,11 +68,11 @@ export class WatchConnection {
   }
 
   /** The next event that has arrived whole; undefined when `fill` must wait for more. */
-  take(): DecodedEvent | undefined {
+  take(): ReceivedEvent | undefined {
     for (;;) {
       const line = this.#lines.take();
       if (line === undefined) return undefined;
-      if (line.length > 0) return decodeEvent(line, this.#decode);
+      if (line.length > 0) return receiveEvent(line, this.#decoding);
     }
   }
 

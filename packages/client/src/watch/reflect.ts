@@ -6,8 +6,9 @@ import { ApiError, ClientError, isExpired } from "../errors.ts";
 import { type Query, selected, selectQuery, withQuery } from "../paths.ts";
 import type { Requester } from "../requester.ts";
 import { WatchConnection } from "./connection.ts";
-import { type DecodedEvent, type DecodeOptions, decodeItem } from "./decode.ts";
 import { readListPage } from "./list-page.ts";
+import { type ReceivedEvent, receiveItem } from "./receive.ts";
+import { Decoding, type ReceivedObject } from "./received.ts";
 import { compareResourceVersions } from "./resource-version.ts";
 import { Slices } from "./slices.ts";
 import { metadataAccept } from "./watch.ts";
@@ -68,7 +69,7 @@ class Reflector {
   readonly #kind: AnyKind;
   readonly #options: ReflectOptions;
   readonly #doing: string;
-  readonly #decode: DecodeOptions;
+  readonly #decoding: Decoding;
   readonly #backoff: Backoff;
   /** Events of our own, ahead of the server's. */
   readonly #queue: Event[] = [];
@@ -97,11 +98,11 @@ class Reflector {
     this.#kind = kind;
     this.#options = options;
     this.#doing = selected(kind, options);
-    this.#decode = {
+    this.#decoding = new Decoding({
       kind,
       metadataOnly: options.metadataOnly,
       dropManagedFields: !options.keepManagedFields,
-    };
+    });
     this.#backoff = new Backoff(reconnectBackoff, requester.settings.random.fork("reflect"));
     this.#streams = options.initial !== "list";
   }
@@ -116,7 +117,7 @@ class Reflector {
           const item = this.#items.next();
           if (!item.done) {
             this.taken = item.value.length;
-            return { type: "item", object: decodeItem(item.value, this.#decode) };
+            return new ObjectEvent("item", receiveItem(item.value, this.#decoding));
           }
           this.#items = undefined;
           this.#endPage();
@@ -235,7 +236,7 @@ class Reflector {
         ...query,
       }),
       accept: this.#options.metadataOnly ? metadataAccept : this.#itemAccept(),
-      decode: this.#decode,
+      decoding: this.#decoding,
       signal: this.#options.signal,
       retries: 0,
     });
@@ -276,7 +277,7 @@ class Reflector {
     this.#restart("failed");
   }
 
-  #accept(event: DecodedEvent): Event | undefined {
+  #accept(event: ReceivedEvent): Event | undefined {
     if (event.type === "error") throw new ApiError(event.status, { doing: `watch ${this.#doing}` });
     const streaming = this.#phase === "streaming";
     if (event.type === "bookmark") {
@@ -291,9 +292,9 @@ class Reflector {
         ? { type: "bookmark", resourceVersion: event.resourceVersion }
         : undefined;
     }
-    const { type, object } = event;
-    if (streaming) return { type: type === "deleted" ? "deleted" : "item", object };
-    return this.#forward(object.metadata?.resourceVersion ?? "") ? { type, object } : undefined;
+    const { type, received } = event;
+    if (streaming) return new ObjectEvent(type === "deleted" ? "deleted" : "item", received);
+    return this.#forward(received.resourceVersion) ? new ObjectEvent(type, received) : undefined;
   }
 
   /** Moves our place in the server's history; false when the history itself went back. */
@@ -371,6 +372,21 @@ class Reflector {
 
   #itemAccept(): string {
     return this.#options.keepManagedFields ? "application/json" : trimmedAccept;
+  }
+}
+
+/** A change, whose object is parsed when someone looks at it. */
+class ObjectEvent {
+  readonly type: "item" | "added" | "modified" | "deleted";
+  readonly received: ReceivedObject;
+
+  constructor(type: ObjectEvent["type"], received: ReceivedObject) {
+    this.type = type;
+    this.received = received;
+  }
+
+  get object(): KubeObject {
+    return this.received.object;
   }
 }
 

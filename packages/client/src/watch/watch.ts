@@ -5,6 +5,8 @@ import { ClientError } from "../errors.ts";
 import { selected, selectQuery, withQuery } from "../paths.ts";
 import type { Requester } from "../requester.ts";
 import { WatchConnection } from "./connection.ts";
+import type { ReceivedEvent } from "./receive.ts";
+import { Decoding } from "./received.ts";
 import { Slices } from "./slices.ts";
 
 /** What asks for metadata only; a server that cannot sends whole objects, which are trimmed here. */
@@ -37,14 +39,13 @@ export async function* watch(
         resourceVersionMatch: options.initialEvents ? "NotOlderThan" : undefined,
       }),
       accept: options.metadataOnly ? metadataAccept : "application/json",
-      decode: { kind, metadataOnly: options.metadataOnly },
+      decoding: new Decoding({ kind, metadataOnly: options.metadataOnly }),
       signal: options.signal,
     });
     do {
       for (let event = connection.take(); event !== undefined; event = connection.take()) {
-        const { bytes, ...rest } = event;
-        yield rest;
-        if (slices.due(bytes)) await slices.rest();
+        yield eventOf(event);
+        if (slices.due(event.bytes)) await slices.rest();
       }
     } while (await connection.fill());
   } catch (error) {
@@ -52,4 +53,10 @@ export async function* watch(
   } finally {
     await connection?.close();
   }
+}
+
+function eventOf(event: ReceivedEvent): WatchEvent<KubeObject> {
+  if ("received" in event) return { type: event.type, object: event.received.object };
+  const { bytes: _, ...rest } = event;
+  return rest;
 }
