@@ -7,6 +7,7 @@ import {
   certificateCleaner,
   certificateSigner,
 } from "./certificates/certificate-controllers.ts";
+import { clusterRoleAggregationController } from "./cluster-role/aggregation-controller.ts";
 import { cronJobController } from "./cronjob/cron-job-controller.ts";
 import { daemonSetController } from "./daemonset/daemon-set-controller.ts";
 import { deploymentController } from "./deployment/deployment-controller.ts";
@@ -47,10 +48,20 @@ export interface BuiltinControllersOptions {
   readonly issueToken?: TokenSecretsOptions["issue"];
   /** Where the volumes of the class `standard` are made; in the system's temporary directory unless given. */
   readonly volumesDirectory?: string;
+  /** Removes the directory of such a volume; this process does unless told. */
+  readonly removeVolume?: (path: string) => Promise<void>;
 }
 
 export function builtinControllers(options: BuiltinControllersOptions): RawController[] {
-  const { client, signal, authority, issueToken, nodeHealth, volumesDirectory: directory } = options;
+  const {
+    client,
+    signal,
+    authority,
+    issueToken,
+    nodeHealth,
+    volumesDirectory: directory,
+    removeVolume,
+  } = options;
   return [
     replicaSetController(),
     replicationController(),
@@ -67,6 +78,7 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
     namespaceController({ client }),
     garbageCollector({ client, signal }),
     serviceAccountController(),
+    clusterRoleAggregationController(),
     tokenSecretsController({
       ...(authority ? { certificate: authority.certificate } : {}),
       ...(issueToken ? { issue: issueToken } : {}),
@@ -77,7 +89,10 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
     disruptionController({ client }),
     staleDisruptionController(),
     quotaController({ client }),
-    ...volumeControllers(directory === undefined ? {} : { directory }),
+    ...volumeControllers({
+      ...(directory === undefined ? {} : { directory }),
+      ...(removeVolume === undefined ? {} : { remove: removeVolume }),
+    }),
     certificateApprover(),
     certificateCleaner(),
     ...(authority ? [rootCaPublisher(authority), certificateSigner({ authority })] : []),

@@ -9,6 +9,7 @@ import type { Client } from "@keelson/client";
 import type { ObjectOf } from "@keelson/core";
 import {
   CertificateSigningRequest,
+  ClusterRole,
   ConfigMap,
   EndpointSlice,
   Endpoints,
@@ -168,4 +169,31 @@ onEveryControlPlane("identities", (start) => {
     }
     throw new Error(`the slices never became as expected; they are ${JSON.stringify([...slices.values()])}`);
   }
+
+  it("an aggregated role has the rules of the roles it selects, from when they come until they go", async () => {
+    const part = (name: string, resource: string) => ({
+      metadata: { name, labels: { part: "yes" } },
+      rules: [{ apiGroups: [""], resources: [resource], verbs: ["get"] }],
+    });
+    const selector = { matchLabels: { part: "yes" } };
+    const roles = client.kind(ClusterRole);
+    await roles.create(part("part-b", "pods"));
+    await roles.create({
+      metadata: { name: "whole" },
+      aggregationRule: { clusterRoleSelectors: [selector] },
+    });
+    const having = (...resources: string[]) =>
+      until(client, ClusterRole, { name: "whole" }, (role) => {
+        const found = (role?.rules ?? []).flatMap((rule) => rule.resources ?? []);
+        return found.join() === resources.join();
+      });
+    await having("pods");
+    await roles.create(part("part-a", "secrets"));
+    await having("secrets", "pods");
+    await roles.delete({ name: "part-b" });
+    const role = await having("secrets");
+    expect(
+      role?.metadata.managedFields?.map(({ manager, operation }) => [manager, operation]),
+    ).toContainEqual(["clusterrole-aggregation-controller", "Apply"]);
+  });
 });

@@ -57,6 +57,7 @@ export function realPlayer(server: string, token: string, settleMs: number): Pla
   return {
     send: (method, path, body, { type = "application/json", headers = {} } = {}) =>
       new Promise((resolve, reject) => {
+        const payload = body === undefined ? "" : JSON.stringify(body);
         const outgoing = request(
           `${server}${path}`,
           {
@@ -66,7 +67,7 @@ export function realPlayer(server: string, token: string, settleMs: number): Pla
             headers: {
               authorization: `Bearer ${token}`,
               accept: "application/json",
-              "content-type": type,
+              ...(payload && { "content-type": type, "content-length": Buffer.byteLength(payload) }),
               ...(headers as Record<string, string | string[]>),
             },
           },
@@ -86,7 +87,7 @@ export function realPlayer(server: string, token: string, settleMs: number): Pla
         outgoing.on("error", (error: NodeJS.ErrnoException) =>
           error.code === "ECONNRESET" ? resolve({ code: 0, body: {}, warnings: "" }) : reject(error),
         );
-        outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+        outgoing.end(payload);
       }),
     settle: () => new Promise((resolve) => setTimeout(resolve, settleMs)),
     async [Symbol.asyncDispose]() {

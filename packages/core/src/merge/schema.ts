@@ -195,6 +195,16 @@ const requiredButOmitted: Readonly<Record<string, readonly string[]>> = {
   "io.k8s.api.networking.v1beta1.IPAddressSpec": ["parentRef"],
 };
 
+/** Fields that are null in Go's JSON where nothing was given, although the schema does not require them. */
+const optionalButNull: Readonly<Record<string, readonly string[]>> = {
+  "io.k8s.api.core.v1.Event": ["eventTime", "firstTimestamp", "lastTimestamp"],
+  "io.k8s.api.discovery.v1.EndpointSlice": ["endpoints", "ports"],
+  "io.k8s.api.events.v1.Event": ["deprecatedFirstTimestamp", "deprecatedLastTimestamp", "eventTime"],
+  "io.k8s.api.rbac.v1.ClusterRole": ["rules"],
+  "io.k8s.api.rbac.v1.Role": ["rules"],
+  "io.k8s.api.resource.v1.DeviceClaim": ["requests"],
+};
+
 /**
  * What an object of this type looks like before anyone wrote to it, in the API server's memory: nested
  * objects that are always there are empty rather than absent, required lists and references are null.
@@ -220,5 +230,6 @@ function makeZero(type: TypeRef): JsonObject {
     else if (value === 0 || value === "" || value === false) out[name] = value;
     else if (required === true && value === undefined) out[name] = null;
   }
+  for (const name of optionalButNull[type.name ?? ""] ?? []) out[name] = null;
   return out;
 }

@@ -2,7 +2,6 @@
 
 import type { ApiObject, Authorizer, HookContext, HookFactory } from "../hooks.ts";
 import { bootstrapObjects } from "../tables/index.ts";
-import { keepAggregatedRoles } from "./aggregation.ts";
 import { Bindings } from "./bindings.ts";
 import { escalationCheck } from "./escalation.ts";
 import { NodeAuthorizer } from "./node.ts";
@@ -29,7 +28,6 @@ export const alwaysDeny: Authorizer = {
 export const authorization: HookFactory = (context) => {
   const bindings = new Bindings(context.store);
   const modes = (context.flag("authorization-mode") ?? "RBAC").split(",");
-  keepAggregatedRoles(context.store);
   return {
     authorizers: modes.flatMap((mode) => authorizerOf(mode.trim(), bindings, context)),
     admission: modes.includes("RBAC") ? [escalationCheck(bindings, context.authorizer)] : [],

@@ -81,7 +81,8 @@ export function shapeOf(name: string): Shape {
   for (const [field, fieldSchema] of Object.entries(properties))
     fields.push({
       ...compileField(name, field, fieldSchema, schema.required?.includes(field) ?? false),
-      emptyIsNull: !storedAsJson.test(name) && field !== "managedFields",
+      emptyIsNull:
+        !storedAsJson.test(name) && field !== "managedFields" && !name.endsWith(".HPAScalingRules"),
     });
   return struct;
 }
@@ -148,6 +149,10 @@ function compileField(
   const path = `${owner}.${name}`;
   // An empty list of owners asks to forget them all; the field manager must get to see it.
   if (path.endsWith(".ObjectMeta.managedFields")) return { name, shape, absent: undefined, omitEmpty: false };
+  // A reference without content is refused in other words than none.
+  if (path.endsWith(".IPAddressSpec.parentRef")) return { name, shape, absent: undefined, omitEmpty: false };
+  // No policies are not the same as none given, which stands for the defaults.
+  if (path.endsWith(".HPAScalingRules.policies")) return { name, shape, absent: undefined, omitEmpty: false };
   if (exceptions(printedNulls, "printedNulls").has(path))
     return { name, shape, absent: "null", omitEmpty: false };
   if (exceptions(omittedEmpties, "omittedEmpties").has(path))

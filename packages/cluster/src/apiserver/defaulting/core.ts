@@ -33,6 +33,7 @@ export function defaultPod(pod: Pod): void {
     for (const container of spec.initContainers ?? []) hostPortsFromContainerPorts(container);
   }
   defaultPodSpec(spec);
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   if (pod.status) syncAddresses(pod.status);
 }
 

@@ -53,7 +53,6 @@ export function defaultPodSpec(spec: PodSpec): void {
   spec.restartPolicy ??= "Always";
   spec.securityContext ??= {};
   spec.terminationGracePeriodSeconds ??= 30;
-  if (spec.terminationGracePeriodSeconds < 0) spec.terminationGracePeriodSeconds = 1;
   spec.schedulerName ??= "default-scheduler";
   for (const volume of spec.volumes ?? []) defaultVolume(volume);
   for (const container of spec.initContainers ?? []) defaultContainer(container);

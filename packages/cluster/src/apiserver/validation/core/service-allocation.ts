@@ -1,7 +1,7 @@
 /** Gives a service its families, addresses and node ports. */
 import { deepEqual } from "@keelson/core";
-import type { Service, ServicePort, ServiceSpec } from "@keelson/core/kinds";
-import { internalError, invalid } from "../../errors.ts";
+import type { Service, ServiceSpec } from "@keelson/core/kinds";
+import { failure, internalError, invalid } from "../../errors.ts";
 import { parseAddress } from "../addresses.ts";
 import { Errors } from "../errors.ts";
 import { type Family, keyOfService, type ServiceAddresses } from "./service-addresses.ts";
@@ -216,37 +216,71 @@ function allocatePorts(
   };
   if (needsNodePort(spec)) {
     for (const port of spec.ports ?? []) if (port.nodePort) taken.add(port.nodePort);
-    const all = spec.type === "NodePort" || spec.allocateLoadBalancerNodePorts !== false;
-    for (const [i, port] of (spec.ports ?? []).entries()) {
-      if (!port.nodePort && !all) continue;
-      if (!port.nodePort) port.nodePort = sharedPort(spec.ports ?? [], port, old) ?? next();
-      // A trial run does not ask whether the port is within the range.
-      else if (!dryRun) checkPort(addresses, service, `spec.ports[${i}].nodePort`, port.nodePort);
-    }
+    if (old) updatePorts(addresses, service, next, dryRun);
+    else givePorts(addresses, service, next, dryRun);
   }
-  if (!needsHealthCheck(spec)) return;
+  if (!needsHealthCheck(spec) || (old?.spec && needsHealthCheck(old.spec))) return;
   const { healthCheckNodePort: wanted } = spec;
   if (!wanted) spec.healthCheckNodePort = next();
-  else if (wanted !== old?.spec?.healthCheckNodePort) {
+  else {
     const refusal = addresses.portRefusal(wanted, key);
     if (refusal)
       throw internalError(`failed to allocate requested HealthCheck NodePort ${wanted}: ${refusal}`);
   }
 }
 
-/** On create, ports with one number and different protocols share their node port. */
-function sharedPort(
-  ports: readonly ServicePort[],
-  port: ServicePort,
-  old: Service | undefined,
-): number | undefined {
-  if (old) return undefined;
-  return ports.find((other) => other !== port && other.port === port.port && other.nodePort)?.nodePort;
+function wantsNodePorts(spec: ServiceSpec): boolean {
+  return spec.type === "NodePort" || spec.allocateLoadBalancerNodePorts !== false;
+}
+
+/** Of a new service, ports with one number and different protocols share their node port. */
+function givePorts(addresses: ServiceAddresses, service: Service, next: () => number, dryRun: boolean): void {
+  const spec = service.spec as ServiceSpec;
+  const given = new Map<number, number>();
+  const asked = new Set<number>();
+  for (const [i, port] of (spec.ports ?? []).entries()) {
+    if (!port.nodePort && !wantsNodePorts(spec)) continue;
+    const shared = given.get(port.port);
+    if (!port.nodePort)
+      port.nodePort =
+        shared ?? spec.ports?.find((other) => other.port === port.port && other.nodePort)?.nodePort;
+    if (!port.nodePort) port.nodePort = next();
+    else if (port.nodePort !== shared) {
+      const path = `spec.ports[${i}].nodePort`;
+      // A trial run does not ask whether the port is within the range.
+      if (!dryRun) checkPort(addresses, service, path, port.nodePort);
+      if (asked.has(port.nodePort))
+        refusePort(service, path, port.nodePort, "provided port is already allocated");
+      asked.add(port.nodePort);
+    }
+    if (shared === undefined) given.set(port.port, port.nodePort);
+  }
+}
+
+function updatePorts(
+  addresses: ServiceAddresses,
+  service: Service,
+  next: () => number,
+  dryRun: boolean,
+): void {
+  const spec = service.spec as ServiceSpec;
+  const seen = new Set<string>();
+  for (const [i, port] of (spec.ports ?? []).entries()) {
+    if (!port.nodePort && !wantsNodePorts(spec)) continue;
+    if (!port.nodePort) port.nodePort = next();
+    else if (!dryRun) checkPort(addresses, service, `spec.ports[${i}].nodePort`, port.nodePort);
+    const shown = `{${port.protocol} ${port.nodePort}}`;
+    if (seen.has(shown)) throw failure({ code: 500, reason: "", message: `duplicate nodePort: ${shown}` });
+    seen.add(shown);
+  }
 }
 
 function checkPort(addresses: ServiceAddresses, service: Service, path: string, port: number): void {
   const refusal = addresses.portRefusal(port, keyOfService(service));
-  if (!refusal) return;
+  if (refusal) refusePort(service, path, port, refusal);
+}
+
+function refusePort(service: Service, path: string, port: number, refusal: string): void {
   const errors = new Errors();
   errors.invalid(path, port, refusal);
   refuse(service, errors);

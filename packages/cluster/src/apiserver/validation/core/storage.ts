@@ -274,13 +274,11 @@ export const persistentVolumes: Strategy = {
     const spec = volume.spec as PersistentVolumeSpec;
     const before = old.spec as PersistentVolumeSpec;
     const terms = before.nodeAffinity?.required?.nodeSelectorTerms ?? [];
-    checkVolumeSpec(
-      "spec",
-      spec,
-      volume.metadata?.name ?? "",
-      { inline: false, lenientNodeLabels: hasInvalidNodeLabelValue(terms) },
-      errors,
-    );
+    const rules = { inline: false, lenientNodeLabels: hasInvalidNodeLabelValue(terms) };
+    const name = volume.metadata?.name ?? "";
+    // The real server looks twice, and says everything twice.
+    checkVolumeSpec("spec", spec, name, rules, errors);
+    checkVolumeSpec("spec", spec, name, rules, errors);
     const now = sourcesOf(spec);
     if (before.csi && !before.csi.controllerExpandSecretRef && spec.csi?.controllerExpandSecretRef) {
       const { controllerExpandSecretRef: _, ...csi } = spec.csi;

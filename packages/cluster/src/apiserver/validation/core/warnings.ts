@@ -80,6 +80,10 @@ export function podWarnings(path: string, spec: PodSpec, meta: ObjectMeta): stri
     containerWarnings(own, container, warnings);
   });
   portWarnings(at, spec, warnings);
+  if ((spec.terminationGracePeriodSeconds ?? 0) < 0)
+    warnings.push(
+      `${at}.terminationGracePeriodSeconds: must be >= 0; negative values are invalid and will be treated as 1`,
+    );
   affinityWarnings(at, spec, warnings);
   for (const [i, server] of (spec.dnsConfig?.nameservers ?? []).entries())
     warnings.push(...addressWarnings(`${at}.dnsConfig.nameservers[${i}]`, server));
