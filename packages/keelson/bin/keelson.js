@@ -18,5 +18,5 @@ if (existsSync(new URL("../src/index.ts", import.meta.url))) {
       next(specifier, { ...context, conditions: [...context.conditions, "keelson-source"] }),
   });
 }
-const { main } = await import("@keelson/cli");
+const { main } = await import("@keelson/cli/main");
 process.exitCode = await main(process.argv.slice(2));
