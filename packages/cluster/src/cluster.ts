@@ -1,17 +1,22 @@
 /** The embedded cluster in one process: API server on sockets, controllers beside it, nodes as children. */
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { type Client, createClient } from "@keelson/client";
-import { Node } from "@keelson/core/kinds";
-import { type Logger, silentLogger } from "@keelson/runtime";
-import { type ApiServerFlags, type RunningApiServer, startApiServer } from "./apiserver/index.ts";
-import { startControllers } from "./controllers/index.ts";
-import type { NodeHost } from "./node/index.ts";
+import type { Logger } from "@keelson/runtime";
+import type { ApiServerFlags, RunningApiServer } from "./apiserver/index.ts";
+import { ClusterError } from "./errors.ts";
+import type { Fault, NodeHost } from "./node/index.ts";
+import { removeTree } from "./node/namespace/remove-tree.ts";
+import { holdLock } from "./owner.ts";
+import { sweepTemporary, temporaryDirectory } from "./temporary.ts";
 
 export interface ClusterOptions {
   /** Nodes of our own; 1 unless told. None leaves a control plane for others' nodes. */
   readonly nodes?: number;
+  /** `auto`, unless told, runs pods for real wherever the machine can; `always` and `never` decide. */
+  readonly simulate?: "auto" | "always" | "never";
+  /** Pods that each node takes; 110 unless told. */
+  readonly maxPods?: number;
   /** Keeps objects and volumes here over restarts; in a temporary directory, gone afterwards, unless given. */
   readonly dataDir?: string;
   /** Where sockets, keys and the kubeconfig lie; inside a temporary directory unless given. */
@@ -24,7 +29,10 @@ export interface ClusterOptions {
   readonly apiserver?: Omit<ApiServerFlags, "port" | "token" | "dataDir">;
   /** Runs the controllers and the scheduler; true unless told. */
   readonly controllers?: boolean;
-  readonly log?: Logger;
+  /** A function is asked once there is something to say. */
+  readonly log?: Logger | (() => Promise<Logger>);
+  /** How long containers may take to end by themselves when the cluster stops; 0 unless told. */
+  readonly stopGraceMs?: number;
   /** A sentence for people on each longer piece of work. */
   readonly onProgress?: (sentence: string) => void;
 }
@@ -42,6 +50,8 @@ export interface Cluster extends AsyncDisposable {
   readonly pods: "real" | "simulated" | "none";
   /** Settles with the reason when a part ends that should not have. */
   readonly failure: Promise<Error>;
+  /** Makes something go wrong with pods, volumes or nodes; throws in words when that is not possible. */
+  inject(fault: Fault): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -55,33 +65,37 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
   }
 }
 
+/** What the parts of the start share. */
+interface Setting {
+  readonly options: ClusterOptions;
+  readonly stateDir: string;
+  /** Volumes and logs of pods. */
+  readonly nodeDir: string;
+  readonly log: () => Promise<Logger | undefined>;
+  readonly stack: AsyncDisposableStack;
+}
+
 async function start(options: ClusterOptions, stack: AsyncDisposableStack): Promise<Cluster> {
   const stateDir = await directory(options.stateDir, stack);
-  const log = options.log ?? silentLogger;
-  const api = stack.use(
-    await startApiServer({
-      port: 0,
-      kubeconfig: join(stateDir, "kubeconfig"),
-      socket: join(stateDir, "apiserver.sock"),
-      ...options.apiserver,
-      ...(options.dataDir && { dataDir: join(resolve(options.dataDir), "apiserver") }),
-      ...(options.port !== undefined && { port: options.port }),
-      ...(options.token && { token: options.token }),
-    }),
-  );
-  const client = createClient({ http: api.api.http });
   const nodeDir = options.dataDir ? join(resolve(options.dataDir), "node") : join(stateDir, "node");
-  if (options.controllers !== false) {
-    stack.use(
-      await startControllers({
-        client,
-        authority: api.authority,
-        volumesDirectory: join(nodeDir, "volumes"),
-        log,
-      }),
-    );
+  const setting: Setting = { options, stateDir, nodeDir, log: lazily(options.log), stack };
+  const sweeping = sweepTemporary();
+  if (options.dataDir !== undefined) {
+    await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
+    stack.use(await holdLock(join(options.dataDir, "lock"), `the data directory ${options.dataDir}`));
   }
-  const host = await startNodes(options, api, nodeDir, stack);
+  // The nodes' namespace first: other processes make it and load the node, while this one starts the API server.
+  const launched = Promise.withResolvers<void>();
+  const kubeconfig = Promise.withResolvers<string>();
+  kubeconfig.promise.catch(() => undefined);
+  const hosting = startNodes(setting, () => {
+    launched.resolve();
+    return kubeconfig.promise;
+  });
+  await Promise.race([launched.promise, hosting.catch(() => undefined)]);
+  const [api, host] = await both(startServer(setting, kubeconfig), hosting, stack);
+  await sweeping;
+  const client = createClient({ http: api.api.http });
   let stopped: Promise<void> | undefined;
   const cluster: Cluster = {
     server: api.address,
@@ -90,6 +104,10 @@ async function start(options: ClusterOptions, stack: AsyncDisposableStack): Prom
     client,
     pods: host ? (host.mode === "sandbox" ? "real" : "simulated") : "none",
     failure: host ? host.failure : new Promise(() => {}),
+    inject: async (fault) => {
+      if (host === undefined) throw new ClusterError("Unsupported", "this cluster has no nodes of its own");
+      await host.inject(fault);
+    },
     stop: () => {
       stopped ??= stack.disposeAsync();
       return stopped;
@@ -99,47 +117,93 @@ async function start(options: ClusterOptions, stack: AsyncDisposableStack): Prom
   return cluster;
 }
 
+/** What came up of the nodes is in the stack, above the server, even when the server did not. */
+async function both(
+  server: Promise<RunningApiServer>,
+  hosting: Promise<NodeHost | undefined>,
+  stack: AsyncDisposableStack,
+): Promise<[RunningApiServer, NodeHost | undefined]> {
+  const [api, host] = await Promise.allSettled([server, hosting]);
+  if (host.status === "fulfilled" && host.value !== undefined) stack.use(host.value);
+  if (api.status === "rejected") throw api.reason;
+  if (host.status === "rejected") throw host.reason;
+  return [api.value, host.value];
+}
+
+/** The API server, and the controllers beside it. `kubeconfig` is told as soon as requests are answered. */
+async function startServer(
+  { options, stateDir, nodeDir, log, stack }: Setting,
+  kubeconfig: PromiseWithResolvers<string>,
+): Promise<RunningApiServer> {
+  try {
+    const { startApiServer } = await import("./apiserver/index.ts");
+    const api = stack.use(
+      await startApiServer({
+        port: 0,
+        kubeconfig: join(stateDir, "kubeconfig"),
+        socket: join(stateDir, "apiserver.sock"),
+        ...options.apiserver,
+        ...(options.dataDir && { dataDir: join(resolve(options.dataDir), "apiserver") }),
+        ...(options.port !== undefined && { port: options.port }),
+        ...(options.token && { token: options.token }),
+      }),
+    );
+    kubeconfig.resolve(api.kubeconfig);
+    if (options.controllers === false) return api;
+    const [{ startControllers }, { silentLogger }] = await Promise.all([
+      import("./controllers/index.ts"),
+      import("@keelson/runtime"),
+    ]);
+    stack.use(
+      await startControllers({
+        client: createClient({ http: api.api.http }),
+        authority: api.authority,
+        volumesDirectory: join(nodeDir, "volumes"),
+        removeVolume: removeTree,
+        log: (await log()) ?? silentLogger,
+      }),
+    );
+    return api;
+  } catch (error) {
+    kubeconfig.reject(error);
+    throw error;
+  }
+}
+
+/** Asks for the logger once, when it is first needed. */
+function lazily(log: ClusterOptions["log"]): () => Promise<Logger | undefined> {
+  let known: Promise<Logger | undefined> | undefined;
+  return () => {
+    known ??= typeof log === "function" ? log() : Promise.resolve(log);
+    return known;
+  };
+}
+
 async function directory(given: string | undefined, stack: AsyncDisposableStack): Promise<string> {
   if (given !== undefined) {
     await mkdir(given, { recursive: true, mode: 0o700 });
     return resolve(given);
   }
-  const made = await mkdtemp(join(tmpdir(), "keelson-"));
-  stack.defer(() => rm(made, { recursive: true, force: true }));
+  const made = await temporaryDirectory();
+  stack.defer(() => removeTree(made));
   return made;
 }
 
 async function startNodes(
-  options: ClusterOptions,
-  api: RunningApiServer,
-  dataDirectory: string,
-  stack: AsyncDisposableStack,
+  { options, nodeDir, log }: Setting,
+  kubeconfig: () => Promise<string>,
 ): Promise<NodeHost | undefined> {
   const count = options.nodes ?? 1;
   if (count === 0) return undefined;
   const { startNodes } = await import("./node/index.ts");
-  const host = stack.use(
-    await startNodes({
-      kubeconfig: api.kubeconfig,
-      names: Array.from({ length: count }, (_, index) => `node-${index + 1}`),
-      dataDirectory,
-      ...(options.onProgress && { onProgress: options.onProgress }),
-      log: (line) => options.log?.info(line),
-    }),
-  );
-  await allReady(createClient({ http: api.api.http }), count);
-  return host;
-}
-
-/** Resolves when this many nodes say that they are ready. */
-async function allReady(client: Client, count: number): Promise<void> {
-  const ready = new Set<string>();
-  for await (const event of client.kind(Node).watch({ initialEvents: true, bookmarks: true })) {
-    if (event.type === "bookmark" || event.type === "error") continue;
-    const { metadata, status } = event.object;
-    const isReady = status?.conditions?.some((each) => each.type === "Ready" && each.status === "True");
-    if (isReady && event.type !== "deleted") ready.add(metadata.name);
-    else ready.delete(metadata.name);
-    if (ready.size >= count) return;
-  }
+  return await startNodes({
+    kubeconfig,
+    names: Array.from({ length: count }, (_, index) => `node-${index + 1}`),
+    dataDirectory: nodeDir,
+    ...(options.simulate && { simulate: options.simulate }),
+    ...(options.maxPods !== undefined && { maxPods: options.maxPods }),
+    ...(options.onProgress && { onProgress: options.onProgress }),
+    ...(options.stopGraceMs !== undefined && { stopGraceMs: options.stopGraceMs }),
+    log: (line) => void log().then((log) => log?.info(line)),
+  });
 }

@@ -1,6 +1,7 @@
-/** `keelson cluster up|down|status`. */
+/** `keelson cluster up|down|status|fault`. */
 import { buildCommand, buildRouteMap, numberParser } from "@stricli/core";
 import { progress } from "../progress.ts";
+import { faults } from "./fault.ts";
 
 interface UpFlags {
   readonly name: string;
@@ -8,6 +9,7 @@ interface UpFlags {
   readonly port?: number;
   readonly token?: string;
   readonly dataDir?: string;
+  readonly simulate: boolean;
 }
 
 const name = { kind: "parsed", parse: String, brief: "Name of the cluster", default: "default" } as const;
@@ -26,18 +28,34 @@ const up = buildCommand<UpFlags>({
       },
       token: { kind: "parsed", parse: String, brief: "Bearer token of an administrator", optional: true },
       dataDir: { kind: "parsed", parse: String, brief: "Keep objects and volumes here", optional: true },
+      simulate: {
+        kind: "boolean",
+        brief: "Pods are Ready by word only: no process runs in them",
+        default: false,
+      },
     },
   },
   async func(flags) {
-    const { clusterUp } = await import("@keelson/cluster");
+    const { clusterUp } = await import("@keelson/cluster/up");
     const line = progress(this.process);
-    const cluster = await clusterUp({ ...flags, onProgress: line.show });
-    line.end();
+    const { simulate, ...rest } = flags;
+    let cluster: Awaited<ReturnType<typeof clusterUp>>;
+    try {
+      cluster = await clusterUp({
+        ...rest,
+        ...(simulate && { simulate: "always" as const }),
+        onProgress: line.show,
+      });
+    } finally {
+      line.end();
+    }
     const said = cluster.existed ? "is up already" : "is up";
     this.process.stdout.write(`Cluster ${cluster.name} ${said} at ${cluster.server}.\n`);
     if (cluster.pods === "simulated") {
       this.process.stdout.write(
-        "This machine allows no sandboxes: pods are simulated, no process runs in them.\n",
+        simulate
+          ? "Pods are simulated: no process runs in them.\n"
+          : "This machine allows no sandboxes: pods are simulated, no process runs in them.\n",
       );
     }
     this.process.stdout.write(`\n  export KUBECONFIG=${cluster.kubeconfig}\n`);
@@ -48,7 +66,7 @@ const down = buildCommand<{ readonly name: string }>({
   docs: { brief: "Stop a cluster and everything in it" },
   parameters: { flags: { name } },
   async func(flags) {
-    const { clusterDown } = await import("@keelson/cluster");
+    const { clusterDown } = await import("@keelson/cluster/up");
     const was = await clusterDown(flags.name);
     this.process.stdout.write(
       was ? `Cluster ${flags.name} is down.\n` : `No cluster ${flags.name} was up.\n`,
@@ -60,7 +78,7 @@ const status = buildCommand({
   docs: { brief: "List the clusters that run" },
   parameters: { flags: {} },
   async func() {
-    const { clusterNames, readRecord } = await import("@keelson/cluster");
+    const { clusterNames, readRecord } = await import("@keelson/cluster/up");
     const records = (await Promise.all((await clusterNames()).map(readRecord))).filter(
       (each) => each !== undefined,
     );
@@ -74,6 +92,6 @@ const status = buildCommand({
 });
 
 export const cluster = buildRouteMap({
-  routes: { up, down, status },
+  routes: { up, down, status, fault: faults },
   docs: { brief: "The embedded cluster" },
 });

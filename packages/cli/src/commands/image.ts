@@ -14,8 +14,12 @@ const load = buildCommand<Record<never, never>, [string]>({
   async func(_, path) {
     const { loadImages } = await import("@keelson/cluster/images");
     const line = progress(this.process);
-    const loaded = await loadImages(path, { onProgress: line.show });
-    line.end();
+    let loaded: Awaited<ReturnType<typeof loadImages>>;
+    try {
+      loaded = await loadImages(path, { onProgress: line.show });
+    } finally {
+      line.end();
+    }
     for (const { name } of loaded) this.process.stdout.write(`Loaded ${name}\n`);
   },
 });

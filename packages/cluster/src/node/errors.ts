@@ -13,6 +13,8 @@ export type NodeErrorCode =
   | "MountFailed"
   /** The command line or the configuration of the node is wrong. */
   | "BadConfiguration"
+  /** A fault keeps the node from the API server. */
+  | "CutOff"
   /** What was asked for is not here (container, pod, log). */
   | "NotFound"
   /** This machine cannot do it, and the message says what would make it possible. */

@@ -1,21 +1,27 @@
 /** The background process of `keelson cluster up`: the cluster, until it is told to end. */
 import { once } from "node:events";
-import { enableCompileCache } from "node:module";
-import type { ClusterRecord } from "./state.ts";
+import type { Logger } from "@keelson/runtime";
+import { startCluster } from "../cluster.ts";
+import { startTicksOf } from "../owner.ts";
+import { serveControl } from "./control.ts";
+import { type ClusterRecord, clusterDirectory, controlSocket, writeRecord } from "./state.ts";
 import type { FromServer, UpOptions } from "./up.ts";
 
-enableCompileCache();
 const settings = JSON.parse(process.argv[2] ?? "{}") as UpOptions & { name: string };
 
 try {
-  const [{ startCluster }, { clusterDirectory, startTicksOf, writeRecord }, { pinoLogger }] =
-    await Promise.all([import("../cluster.ts"), import("./state.ts"), import("@keelson/runtime")]);
-  const log = await pinoLogger({ name: "cluster" });
   const { name, nodes = 1, dataDir } = settings;
+  let log: Logger | undefined;
   const cluster = await startCluster({
     ...settings,
     stateDir: clusterDirectory(name),
-    log,
+    log: async () => {
+      const { pinoLogger } = await import("@keelson/runtime");
+      log = await pinoLogger({ name: "cluster" });
+      return log;
+    },
+    // A power cut that can be foreseen: servers with something to lose are asked to end first.
+    stopGraceMs: dataDir === undefined ? 0 : 2_000,
     onProgress: (sentence) => tell({ type: "progress", sentence }),
   });
   const record: ClusterRecord = {
@@ -29,6 +35,7 @@ try {
     ...(dataDir && { dataDir }),
     startedAt: new Date().toISOString(),
   };
+  const control = await serveControl(controlSocket(name), cluster);
   await writeRecord(record);
   tell({ type: "ready", record });
   const end = await Promise.race([
@@ -36,7 +43,8 @@ try {
     once(process, "SIGINT").then(() => undefined),
     cluster.failure,
   ]);
-  if (end) log.error("the cluster ends because a part of it did", { error: end.message });
+  if (end) log?.error("the cluster ends because a part of it did", { error: end.message });
+  await control[Symbol.asyncDispose]();
   await cluster.stop();
   process.exit(end ? 1 : 0);
 } catch (error) {

@@ -1,8 +1,10 @@
 /** Where a cluster that runs in the background keeps what others need to find it. */
-import { existsSync, readFileSync } from "node:fs";
-import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { removeTree } from "../node/namespace/remove-tree.ts";
+import { startTicksOf } from "../owner.ts";
 
 /** What the background process writes when it is ready. */
 export interface ClusterRecord {
@@ -28,12 +30,17 @@ export function clusterDirectory(name: string, env?: NodeJS.ProcessEnv): string 
   return join(stateRoot(env), "clusters", name);
 }
 
+/** Where a running cluster takes questions. */
+export function controlSocket(name: string): string {
+  return join(clusterDirectory(name), "control.sock");
+}
+
 export async function writeRecord(record: ClusterRecord): Promise<void> {
   const directory = clusterDirectory(record.name);
   await mkdir(directory, { recursive: true, mode: 0o700 });
-  await writeFile(join(directory, "cluster.json"), `${JSON.stringify(record, undefined, 2)}\n`, {
-    mode: 0o600,
-  });
+  const path = join(directory, "cluster.json");
+  await writeFile(`${path}.new`, `${JSON.stringify(record, undefined, 2)}\n`, { mode: 0o600 });
+  await rename(`${path}.new`, path);
 }
 
 /** The record of a cluster whose process is alive; what a dead one left is no record. */
@@ -45,21 +52,10 @@ export async function readRecord(name: string): Promise<ClusterRecord | undefine
 }
 
 export async function removeState(name: string): Promise<void> {
-  await rm(clusterDirectory(name), { recursive: true, force: true });
+  await removeTree(clusterDirectory(name));
 }
 
 export async function clusterNames(): Promise<string[]> {
   const root = join(stateRoot(), "clusters");
   return existsSync(root) ? (await readdir(root)).sort() : [];
-}
-
-/** Start time of a process, or undefined when there is none; a zombie counts as none. */
-export function startTicksOf(pid: number): string | undefined {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return fields[0] === "Z" ? undefined : fields[19];
-  } catch {
-    return undefined;
-  }
 }

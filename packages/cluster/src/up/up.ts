@@ -2,15 +2,19 @@
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { ClusterOptions } from "../cluster.ts";
 import { ClusterError } from "../errors.ts";
-import { type ClusterRecord, clusterDirectory, readRecord, removeState, startTicksOf } from "./state.ts";
+import { cacheDirectory } from "../images/cache-directory.ts";
+import { holdLock, startTicksOf } from "../owner.ts";
+import { type ClusterRecord, clusterDirectory, readRecord, removeState } from "./state.ts";
 
 export interface UpOptions {
   readonly name?: string;
   readonly nodes?: number;
+  readonly simulate?: ClusterOptions["simulate"];
+  readonly maxPods?: number;
   readonly port?: number;
   readonly token?: string;
   readonly dataDir?: string;
@@ -38,25 +42,30 @@ export async function clusterUp(
   const running = await readRecord(name);
   if (running) return { ...running, existed: true };
   const directory = clusterDirectory(name);
-  await mkdir(directory, { recursive: true, mode: 0o700 });
-  const { onProgress: _, ...rest } = options;
+  await mkdir(dirname(directory), { recursive: true, mode: 0o700 });
+  await using _ = await holdLock(`${directory}.starting`, `the start of cluster ${name}`);
+  // What one that was killed left: without a data directory nothing of it is wanted back.
+  await removeState(name);
+  await mkdir(directory, { mode: 0o700 });
+  const { onProgress, ...rest } = options;
   const settings = { ...rest, name, ...(rest.dataDir && { dataDir: resolve(rest.dataDir) }) };
   const log = join(directory, "cluster.log");
   const output = openSync(log, "a", 0o600);
   const child = spawn(process.execPath, [...nodeArguments(), serverModule(), JSON.stringify(settings)], {
     detached: true,
     stdio: ["ignore", output, output, "ipc"],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(cacheDirectory(), "compile") },
   });
   closeSync(output);
   const record = await new Promise<ClusterRecord>((ready, fail) => {
     child.on("message", (message: FromServer) => {
-      if (message.type === "progress") options.onProgress?.(message.sentence);
+      if (message.type === "progress") onProgress?.(message.sentence);
       else if (message.type === "ready") ready(message.record);
       else fail(new ClusterError("StartFailed", message.message));
     });
     child.once("error", fail);
     child.once("exit", async (code, signal) => {
-      const tail = (await readFile(log, "utf8")).trimEnd().split("\n").slice(-5).join("\n");
+      const tail = (await readFile(log, "utf8").catch(() => "")).trimEnd().split("\n").slice(-5).join("\n");
       fail(
         new ClusterError(
           "StartFailed",
@@ -76,6 +85,8 @@ export async function clusterDown(name = "default", graceMs = 20_000): Promise<b
   const record = await readRecord(name);
   if (record) {
     process.kill(record.pid, "SIGTERM");
+    // It may have been made to stand still.
+    process.kill(record.pid, "SIGCONT");
     if (!(await gone(record, graceMs))) {
       process.kill(record.pid, "SIGKILL");
       await gone(record, 5_000);

@@ -1,53 +1,27 @@
 /** Nothing of a node may outlive it: not a process, not a mount, not a file, however it ends. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Pod } from "@keelson/core/kinds";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cluster, startCluster } from "../../src/cluster.ts";
+import { census } from "../up/census.ts";
 import { whyNoSandbox } from "./node-machine.ts";
 
 const reason = await whyNoSandbox();
 const program = fileURLToPath(new URL("./node-process.ts", import.meta.url));
 const namespace = "default";
 
-/** Processes whose command line or environment names the directory. */
-function processesOf(directory: string): number[] {
-  return readdirSync("/proc")
-    .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .filter((pid) => {
-      try {
-        const text =
-          readFileSync(`/proc/${pid}/cmdline`, "latin1") + readFileSync(`/proc/${pid}/mountinfo`, "latin1");
-        return text.includes(directory);
-      } catch {
-        return false;
-      }
-    })
-    .map(Number);
-}
-
-function groupsLeft(): string[] {
-  const places = ["/sys/fs/cgroup", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/cpu"];
-  const own = readFileSync("/proc/self/cgroup", "utf8")
-    .split("\n")
-    .map((line) => line.split(":")[2] ?? "");
-  const candidates = places.flatMap((place) => ["", ...own].map((path) => join(place, path)));
-  return [...new Set(candidates)]
-    .filter((path) => existsSync(path))
-    .flatMap((path) => readdirSync(path).filter((name) => name.startsWith("keelson-")));
-}
-
 describe.skipIf(reason !== undefined)("what a node leaves behind", { timeout: 120_000 }, () => {
   const home = mkdtempSync(join(tmpdir(), "kl-"));
   const data = join(home, "data");
   let cluster: Cluster;
-  let groups: string[];
+  let groups: readonly string[];
   beforeAll(async () => {
-    groups = groupsLeft();
+    groups = census(data).groups;
     cluster = await startCluster({ nodes: 0 });
   }, 60_000);
   afterAll(async () => {
@@ -74,7 +48,7 @@ describe.skipIf(reason !== undefined)("what a node leaves behind", { timeout: 12
   };
   /** The kernel needs a moment to take down what was killed. */
   const allGone = async () => {
-    while (processesOf(data).length > 0) await new Promise((resolve) => setTimeout(resolve, 10));
+    while (census(data).processes.length > 0) await new Promise((resolve) => setTimeout(resolve, 10));
   };
 
   test("a killed node takes every process and mount with it, and the next one goes on where it was", async () => {
@@ -102,7 +76,7 @@ describe.skipIf(reason !== undefined)("what a node leaves behind", { timeout: 12
       },
     });
     await restarts(0);
-    expect(processesOf(data).length).toBeGreaterThan(2);
+    expect(census(data).processes.length).toBeGreaterThan(2);
     first.kill("SIGKILL");
     await allGone();
     expect(readFileSync("/proc/self/mountinfo", "utf8")).not.toContain(data);
@@ -117,7 +91,7 @@ describe.skipIf(reason !== undefined)("what a node leaves behind", { timeout: 12
     await once(second, "exit");
     await allGone();
     expect(readdirSync(data)).toEqual(["nodes"]);
-    expect(groupsLeft()).toEqual(groups);
+    expect(census(data).groups).toEqual(groups);
   });
 
   test("a deleted pod leaves no file on its node", async () => {

@@ -5,7 +5,7 @@ import type { ContainerHandle, ContainerSpec, PodSandbox } from "../../src/node/
 import { SandboxRuntime, type SandboxTools } from "../../src/node/runtime/sandbox-runtime.ts";
 
 export type WorkerRequest =
-  | { do: "start"; directory: string; tools: SandboxTools; ids: IdMode }
+  | { do: "start"; directory: string; tools: SandboxTools; ids: IdMode; group: string }
   | { do: "pod"; id: string; hostname: string; address: string }
   | { do: "run"; pod: string; spec: Omit<ContainerSpec, "onOutput">; wait: boolean }
   | { do: "exec"; container: string; command: string[]; input?: string; tty?: boolean }

@@ -4,7 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { MadeImages, parseImageReference, recipeFor } from "../../src/images/index.ts";
 import { launchInNamespace, type NamespaceProcess } from "../../src/node/namespace/launch.ts";
 import { effectiveCapabilities } from "../../src/node/runtime/capabilities.ts";
+import { removeCgroups } from "../../src/node/runtime/cgroups.ts";
 import type { ContainerSpec } from "../../src/node/runtime/container-runtime.ts";
+import { ownMark } from "../../src/owner.ts";
 import { sandboxTools, temporaryDirectory, whyNoSandbox } from "./node-machine.ts";
 import type { WorkerRequest } from "./sandbox-worker.ts";
 
@@ -13,6 +15,7 @@ if (reason !== undefined) console.warn(`sandbox tests are skipped: ${reason}`);
 
 describe.skipIf(reason !== undefined)("sandboxes", () => {
   const home = temporaryDirectory();
+  const group = `keelson-${ownMark()}-0`;
   const images = new MadeImages();
   let namespace: NamespaceProcess;
   let requests = 0;
@@ -62,7 +65,7 @@ describe.skipIf(reason !== undefined)("sandboxes", () => {
       module: fileURLToPath(new URL("./sandbox-worker.ts", import.meta.url)),
     });
     const tools = await sandboxTools();
-    await ask({ do: "start", directory: `${home.path}/run`, tools, ids: namespace.ids.mode });
+    await ask({ do: "start", directory: `${home.path}/run`, tools, ids: namespace.ids.mode, group });
     await ask({ do: "pod", id: "a", hostname: "alpha", address: "10.244.0.2" });
     await ask({ do: "pod", id: "b", hostname: "beta", address: "10.244.0.3" });
   }, 300_000);
@@ -70,6 +73,7 @@ describe.skipIf(reason !== undefined)("sandboxes", () => {
   afterAll(async () => {
     namespace?.kill();
     await namespace?.exited;
+    await removeCgroups((name) => name === group);
     home[Symbol.dispose]();
   });
 

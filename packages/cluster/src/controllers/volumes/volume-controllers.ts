@@ -11,15 +11,18 @@ import { claimProtectionController, volumeProtectionController } from "./protect
 export interface VolumeControllersOptions {
   /** Where volumes are made, on the machine that runs the nodes; in the system's temporary directory unless told. */
   readonly directory?: string;
+  /** Removes a directory with all that is in it; from this process unless told. */
+  readonly remove?: (path: string) => Promise<void>;
 }
 
 export function volumeControllers({
   directory = join(tmpdir(), "keelson-volumes"),
+  remove,
 }: VolumeControllersOptions = {}): RawController[] {
   return [
     defaultClassInstaller(),
     volumeBinder(),
-    localVolumeProvisioner({ directory }),
+    localVolumeProvisioner({ directory, ...(remove === undefined ? {} : { remove }) }),
     claimProtectionController(),
     volumeProtectionController(),
     ephemeralVolumeController(),

@@ -41,4 +41,10 @@ export type Fault =
   | { readonly kind: "loseVolume"; readonly volume: string }
   /** A node loses power: no process of its pods survives, and nobody is told. */
   | { readonly kind: "nodeDown"; readonly node: string }
-  | { readonly kind: "nodeUp"; readonly node: string };
+  | { readonly kind: "nodeUp"; readonly node: string }
+  /** A node loses the API server, which loses the node; its pods run on and keep their own ways. */
+  | { readonly kind: "nodeCut"; readonly node: string }
+  | { readonly kind: "nodeMend"; readonly node: string };
+
+/** Faults of nodes; all others are of pods and their volumes. */
+export type NodeFault = Extract<Fault, { readonly node: string }>;

@@ -8,7 +8,7 @@ import type { PodWorker } from "../kubelet/pod-worker.ts";
 import type { Delays } from "../network/delays.ts";
 import type { ServiceNetwork } from "../network/service-network.ts";
 import type { Cut } from "../network/service-rules.ts";
-import type { Fault, PodRef } from "./fault.ts";
+import type { Fault, NodeFault, PodRef } from "./fault.ts";
 
 export interface PodFaultsOptions {
   readonly api: NodeApi;
@@ -29,7 +29,7 @@ export class PodFaults {
     this.#options = options;
   }
 
-  async inject(fault: Exclude<Fault, { kind: "nodeDown" | "nodeUp" }>): Promise<void> {
+  async inject(fault: Exclude<Fault, NodeFault>): Promise<void> {
     switch (fault.kind) {
       case "kill":
         for (const { handle } of this.#running(fault)) handle.signal(fault.signal ?? "SIGKILL");

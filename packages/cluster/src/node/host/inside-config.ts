@@ -12,7 +12,18 @@ export interface InsideNode {
   readonly dataDirectory: string;
 }
 
-export interface InsideConfig {
+/** What sandboxes are made with: known before there is an API server to join. */
+export interface InsideSandboxes {
+  readonly runDirectory: string;
+  readonly tools: SandboxTools & { readonly nft?: string };
+  readonly ids: IdMode;
+  /** The first node's address as pods see it. */
+  readonly gateway: string;
+  /** Name of the control group of all pods. */
+  readonly group: string;
+}
+
+export interface InsideConfig extends InsideSandboxes {
   readonly nodes: readonly InsideNode[];
   /** In its own notation; its server is a relay inside the namespace. */
   readonly kubeconfig: Readonly<Record<string, unknown>>;
@@ -20,9 +31,6 @@ export interface InsideConfig {
   readonly apiSocket: string;
   /** Connections from the machine into the cluster's network come in here. */
   readonly dialSocket: string;
-  readonly runDirectory: string;
-  readonly tools: SandboxTools & { readonly nft?: string };
-  readonly ids: IdMode;
   /** Where the cluster's own word is not enough. */
   readonly dnsAddress?: string;
   readonly serviceCidr?: string;

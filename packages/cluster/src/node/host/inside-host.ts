@@ -1,6 +1,7 @@
 /** The inside of the namespace: its nodes, their shared network, and what can be done to them. */
 import { type Client, connect as connectApi, systemClock, systemRandom } from "@keelson/client";
 import { NodeError } from "../errors.ts";
+import { type CuttableApi, cuttable } from "../faults/cuttable-api.ts";
 import type { Fault } from "../faults/fault.ts";
 import { PodFaults } from "../faults/pod-faults.ts";
 import { firstAddress } from "../kubelet/address-pool.ts";
@@ -15,7 +16,7 @@ import { type Exposure, Exposures } from "../network/exposures.ts";
 import { ServiceNetwork } from "../network/service-network.ts";
 import { ServiceRegistry } from "../network/service-registry.ts";
 import { UserspaceServices } from "../network/userspace-services.ts";
-import { SandboxRuntime } from "../runtime/sandbox-runtime.ts";
+import type { SandboxRuntime } from "../runtime/sandbox-runtime.ts";
 import { quote, runScript } from "../runtime/shell.ts";
 import { KubeletServer } from "../server/kubelet-server.ts";
 import { type ClusterAddresses, clusterAddresses } from "./cluster-addresses.ts";
@@ -32,6 +33,7 @@ export interface Outside {
 }
 
 interface RunningNode {
+  readonly line: CuttableApi;
   readonly kubelet: Kubelet;
   readonly server: KubeletServer;
 }
@@ -68,33 +70,35 @@ export class InsideHost {
     });
   }
 
-  static async start(config: InsideConfig, outside: Outside): Promise<InsideHost> {
-    const [runtime, client] = await Promise.all([
-      SandboxRuntime.start({
-        directory: config.runDirectory,
-        tools: config.tools,
-        ids: config.ids,
-        gateway: firstAddress(config.nodes[0]?.podCidr ?? ""),
-        log: outside.log,
-      }),
-      connectApi({ kubeconfig: config.kubeconfig, userAgent: "kubelet/v1.36.4 keelson" }),
-    ]);
+  static async start(config: InsideConfig, outside: Outside, runtime: SandboxRuntime): Promise<InsideHost> {
+    const client = await connectApi({
+      kubeconfig: config.kubeconfig,
+      userAgent: "kubelet/v1.36.4 keelson",
+    });
     const host = new InsideHost(config, outside, runtime, client);
     await host.#start();
     return host;
   }
 
   async inject(fault: Fault): Promise<void> {
-    if (fault.kind === "nodeDown") return await this.#down(fault.node);
-    if (fault.kind === "nodeUp") return await this.#up(this.#known(fault.node));
-    await this.#faults?.inject(fault);
+    switch (fault.kind) {
+      case "nodeDown":
+        return await this.#down(fault.node);
+      case "nodeUp":
+        return await this.#up(this.#known(fault.node));
+      case "nodeCut":
+        return await this.#cut(fault.node);
+      case "nodeMend":
+        return await this.#mend(this.#known(fault.node));
+      default:
+        await this.#faults?.inject(fault);
+    }
   }
 
   /** Ends everything; containers get `graceMs` to end by themselves. */
   async stop(graceMs: number): Promise<void> {
     this.#abort.abort();
     await Promise.all([...this.#nodes.values()].map(({ kubelet }) => kubelet.powerOff(graceMs)));
-    await this.#runtime.close();
     await this.#client.close();
   }
 
@@ -113,7 +117,7 @@ export class InsideHost {
       new Promise((resolve) => setTimeout(resolve, servicePatienceMs)),
     ]);
     this.#addresses = clusterAddresses(this.#registry, this.#config);
-    const network = await this.#startNetwork();
+    const [network] = await Promise.all([this.#startNetwork(), ...nodes.map((node) => this.#up(node))]);
     this.#faults = new PodFaults({
       api: this.#api,
       find: (pod) =>
@@ -123,7 +127,6 @@ export class InsideHost {
       network,
       delays: new Delays(systemClock, this.#nodeAddresses()[0] ?? ""),
     });
-    await Promise.all(nodes.map((node) => this.#up(node)));
     this.#exposures.update();
   }
 
@@ -179,9 +182,10 @@ export class InsideHost {
     if (this.#nodes.has(node.name)) return;
     const { ids, clusterDomain, maxPods, labels, clientCa } = this.#config;
     const { log } = this.#outside;
+    const line = cuttable(this.#api);
     const kubelet = new Kubelet({
       ...{
-        api: this.#api,
+        api: line.api,
         runtime: this.#runtime,
         name: node.name,
         podCidr: node.podCidr,
@@ -201,10 +205,10 @@ export class InsideHost {
       services: () => this.#registry.services(),
     });
     const server = new KubeletServer({
-      ...{ api: this.#api, nodeName: node.name, pods: kubelet.pods, clientCa, log },
+      ...{ api: line.api, nodeName: node.name, pods: kubelet.pods, clientCa, log },
       clock: systemClock,
     });
-    this.#nodes.set(node.name, { kubelet, server });
+    this.#nodes.set(node.name, { line, kubelet, server });
     kubelet.pods.onChange(() => this.#exposures.update());
     await server.listen({ path: node.kubeletSocket });
     await kubelet.start();
@@ -217,6 +221,21 @@ export class InsideHost {
     await node.server.close();
     await node.kubelet.powerOff(0);
     this.#exposures.update();
+  }
+
+  async #cut(name: string): Promise<void> {
+    const node = this.#nodes.get(this.#known(name).name);
+    node?.line.cut();
+    await node?.server.close();
+  }
+
+  async #mend({ name, kubeletSocket }: InsideNode): Promise<void> {
+    const node = this.#nodes.get(name);
+    await node?.server.listen({ path: kubeletSocket }).catch((error: NodeJS.ErrnoException) => {
+      // It was never cut.
+      if (error.code !== "ERR_SERVER_ALREADY_LISTEN") throw error;
+    });
+    node?.line.mend();
   }
 
   #known(name: string): InsideNode {

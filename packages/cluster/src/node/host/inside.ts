@@ -1,21 +1,30 @@
 /** The program that runs inside the cluster's namespace. */
+import { NodeError } from "../errors.ts";
 import type { Fault } from "../faults/fault.ts";
+import type { Exposure } from "../network/exposures.ts";
+import { SandboxRuntime } from "../runtime/sandbox-runtime.ts";
 import { Channel } from "./channel.ts";
-import type { InsideConfig } from "./inside-config.ts";
+import type { InsideConfig, InsideSandboxes } from "./inside-config.ts";
 import { InsideHost } from "./inside-host.ts";
 import { remoteImages } from "./remote-images.ts";
 
 const log = (message: string) => console.log(message);
+let runtime: SandboxRuntime | undefined;
 let host: InsideHost | undefined;
 
 const channel = new Channel(process, {
+  prepare: async ({ runDirectory, ...rest }: InsideSandboxes) => {
+    runtime = await SandboxRuntime.start({ ...rest, directory: runDirectory, log });
+  },
   start: async (config: InsideConfig) => {
-    host = await InsideHost.start(config, {
+    if (runtime === undefined) throw new NodeError("BadConfiguration", "the sandboxes are not prepared");
+    const outside = {
       images: remoteImages(channel),
-      expose: (exposure) => channel.ask("expose", exposure),
-      unexpose: (port) => channel.ask("unexpose", port),
+      expose: (exposure: Exposure) => channel.ask<void>("expose", exposure),
+      unexpose: (port: number) => channel.ask<void>("unexpose", port),
       log,
-    });
+    };
+    host = await InsideHost.start(config, outside, runtime);
   },
   inject: (fault: Fault) => host?.inject(fault),
   stop: async (graceMs: number) => {

@@ -1,24 +1,31 @@
 /** Starts nodes: in a namespace with real sandboxes where the machine allows it, simulated where it does not. */
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadKubeconfig } from "@keelson/client";
 import { cacheDirectory, Images, locateProgram, type ProgramName } from "../../images/index.ts";
+import { isAbandoned, markPattern, ownMark } from "../../owner.ts";
+import { temporaryDirectory } from "../../temporary.ts";
 import { NodeError, type NodeErrorCode } from "../errors.ts";
 import type { Fault } from "../faults/fault.ts";
+import { firstAddress } from "../kubelet/address-pool.ts";
 import { launchInNamespace, type NamespaceProcess } from "../namespace/launch.ts";
+import { removeTree } from "../namespace/remove-tree.ts";
 import type { Exposure } from "../network/exposures.ts";
+import { removeCgroups } from "../runtime/cgroups.ts";
 import { Channel } from "./channel.ts";
-import { type InsideConfig, type InsideNode, insideApiPort } from "./inside-config.ts";
+import { type InsideConfig, type InsideNode, type InsideSandboxes, insideApiPort } from "./inside-config.ts";
 import { insideKubeconfig } from "./inside-kubeconfig.ts";
 import { nodeRange } from "./node-range.ts";
 import { type Relay, startRelay } from "./relay.ts";
-import { startSimulatedNodes } from "./simulated-host.ts";
+
+/** A path or a document. */
+export type KubeconfigSource = string | Readonly<Record<string, unknown>>;
 
 export interface NodeHostOptions {
-  readonly kubeconfig: string | Readonly<Record<string, unknown>>;
+  /** A function is asked once the namespace is made, so that a control plane can start while the node does. */
+  readonly kubeconfig: KubeconfigSource | (() => Promise<KubeconfigSource>);
   /** One or more; they share one network. */
   readonly names: readonly string[];
   /** Logs, volumes and records of pods; gone with the nodes when not given. */
@@ -57,26 +64,38 @@ export interface NodeHost extends AsyncDisposable {
 /** What a node may need beyond the pods' grace to end by itself. */
 const stopMarginMs = 3_000;
 
+/** Several hosts may live in one process. */
+let hosts = 0;
+
 /** Unix socket paths end at 107 characters; leaves room for a name. */
 const longestSocketDirectory = 70;
 
 export async function startNodes(options: NodeHostOptions): Promise<NodeHost> {
   const own = options.dataDirectory === undefined;
-  const data = own ? await mkdtemp(join(tmpdir(), "keelson-node-")) : resolve(options.dataDirectory ?? "");
+  const data = own ? await temporaryDirectory() : resolve(options.dataDirectory ?? "");
   await mkdir(data, { recursive: true });
-  const simulate = (reason: string) => startSimulatedNodes({ ...options, dataDirectory: data, reason });
+  const simulate = async (reason: string) => {
+    const { startSimulatedNodes } = await import("./simulated-host.ts");
+    return await startSimulatedNodes({
+      ...options,
+      kubeconfig: await asked(options.kubeconfig),
+      dataDirectory: data,
+      reason,
+    });
+  };
   const start = async () => {
     if (options.simulate === "always") return await simulate("simulation was asked for");
     try {
       return await startSandboxedNodes(options, data);
     } catch (error) {
-      const impossible = error instanceof NodeError && error.code === "SandboxUnsupported";
-      if (!impossible || options.simulate === "never") throw error;
-      return await simulate(error.message);
+      // Also from inside the namespace, where it is an error of another process.
+      const { code, message } = error as Partial<NodeError>;
+      if (code !== "SandboxUnsupported" || options.simulate === "never") throw error;
+      return await simulate(message ?? "");
     }
   };
   const dispose = async () => {
-    if (own) await rm(data, { recursive: true, force: true });
+    if (own) await removeTree(data);
   };
   try {
     const host = await start();
@@ -90,27 +109,32 @@ export async function startNodes(options: NodeHostOptions): Promise<NodeHost> {
 
 async function startSandboxedNodes(options: NodeHostOptions, data: string): Promise<NodeHost> {
   const log = options.log ?? (() => undefined);
-  const sockets =
-    data.length <= longestSocketDirectory ? join(data, "sockets") : await mkdtemp(join(tmpdir(), "kn-"));
-  await rm(sockets, { recursive: true, force: true });
-  await mkdir(sockets, { recursive: true, mode: 0o700 });
+  const sockets = data.length <= longestSocketDirectory ? join(data, "sockets") : await temporaryDirectory();
+  const group = `keelson-${ownMark()}-${hosts++}`;
   const closing: (() => Promise<unknown>)[] = [];
   const release = async () => {
     for (const close of closing.reverse()) await close();
-    await rm(sockets, { recursive: true, force: true });
-    await rm(join(data, "run"), { recursive: true, force: true });
+    await Promise.all([
+      removeTree(sockets),
+      removeTree(join(data, "run")),
+      removeCgroups((name) => name === group),
+    ]);
   };
   try {
-    const inside = await launchInNamespace({
+    const launching = launchInNamespace({
       module: insideModule(),
       onOutput: log,
       // Compiled code is kept between starts: that halves the time until the node's first word.
       env: { ...process.env, NODE_COMPILE_CACHE: join(cacheDirectory(), "compile") },
     });
     closing.push(async () => {
-      inside.kill();
-      await inside.exited;
+      const inside = await launching.catch(() => undefined);
+      inside?.kill();
+      await inside?.exited;
     });
+    await rm(sockets, { recursive: true, force: true });
+    await mkdir(sockets, { recursive: true, mode: 0o700 });
+    const [inside, found] = await Promise.all([launching, tools(options), sweepCgroups()]);
     const images = new Images({ onProgress: options.onProgress });
     const exposed = new Map<number, Relay>();
     closing.push(() => Promise.all([...exposed.values()].map((relay) => relay.close())));
@@ -133,24 +157,48 @@ async function startSandboxedNodes(options: NodeHostOptions, data: string): Prom
       listImages: async () => (await images.list()).map(({ names, sizeBytes }) => ({ names, sizeBytes })),
     });
     void inside.exited.then(() => channel.close("the node's namespace is gone"));
-    const config = await insideConfig(options, inside, data, sockets, closing);
+    const sandboxes: InsideSandboxes = {
+      runDirectory: join(data, "run"),
+      tools: found,
+      ids: inside.ids.mode,
+      gateway: firstAddress(nodeRange(options.podCidr, 0)),
+      group,
+    };
+    const prepared = channel.ask("prepare", sandboxes);
+    // Its failure is told below, whichever of the two fails first.
+    prepared.catch(() => undefined);
+    const config = await insideConfig(options, sandboxes, data, sockets, closing);
+    await prepared;
     await channel.ask("start", config);
-    return hostOf(inside, channel, release, options.stopGraceMs ?? 0);
+    return hostOf({ inside, channel, release, graceMs: options.stopGraceMs ?? 0, log });
   } catch (error) {
     await release();
     throw error;
   }
 }
 
+/** Removes control groups that killed hosts left. */
+async function sweepCgroups(): Promise<void> {
+  const made = new RegExp(`^keelson-(${markPattern})-\\d+$`);
+  await removeCgroups((name) => {
+    const mark = made.exec(name)?.[1];
+    return mark !== undefined && isAbandoned(mark);
+  });
+}
+
+async function asked(source: NodeHostOptions["kubeconfig"]): Promise<KubeconfigSource> {
+  return typeof source === "function" ? await source() : source;
+}
+
 async function insideConfig(
   options: NodeHostOptions,
-  inside: NamespaceProcess,
+  sandboxes: InsideSandboxes,
   data: string,
   sockets: string,
   closing: (() => Promise<unknown>)[],
 ): Promise<InsideConfig> {
   const { server, document, authority } = insideKubeconfig(
-    await loadKubeconfig({ kubeconfig: options.kubeconfig }),
+    await loadKubeconfig({ kubeconfig: await asked(options.kubeconfig) }),
     insideApiPort,
   );
   const apiSocket = join(sockets, "api");
@@ -173,13 +221,11 @@ async function insideConfig(
     });
   }
   return {
+    ...sandboxes,
     nodes,
     kubeconfig: document,
     apiSocket,
     dialSocket: join(sockets, "dial"),
-    runDirectory: join(data, "run"),
-    tools: await tools(options),
-    ids: inside.ids.mode,
     dnsAddress: options.dnsAddress,
     serviceCidr: options.serviceCidr,
     clusterDomain: options.clusterDomain ?? "cluster.local",
@@ -189,12 +235,15 @@ async function insideConfig(
   };
 }
 
-function hostOf(
-  inside: NamespaceProcess,
-  channel: Channel,
-  release: () => Promise<void>,
-  graceMs: number,
-): NodeHost {
+interface HostParts {
+  readonly inside: NamespaceProcess;
+  readonly channel: Channel;
+  readonly release: () => Promise<void>;
+  readonly graceMs: number;
+  readonly log: (line: string) => void;
+}
+
+function hostOf({ inside, channel, release, graceMs, log }: HostParts): NodeHost {
   let stopping: Promise<void> | undefined;
   const failure = inside.exited.then(({ code, signal }) => {
     if (stopping !== undefined) return new Promise<Error>(() => undefined);
@@ -207,7 +256,10 @@ function hostOf(
     stopping ??= (async () => {
       // Whatever keeps the inside from ending in good order, the namespace ends, and everything in it.
       const { promise: late, resolve } = Promise.withResolvers<void>();
-      const patience = setTimeout(resolve, graceMs + stopMarginMs);
+      const patience = setTimeout(() => {
+        log(`the nodes did not end in good order within ${graceMs + stopMarginMs} ms: they are killed`);
+        resolve();
+      }, graceMs + stopMarginMs);
       await Promise.race([channel.ask("stop", graceMs).catch(() => undefined), inside.exited, late]);
       clearTimeout(patience);
       await release();
@@ -235,16 +287,16 @@ async function tools({ onProgress, userspaceServices }: NodeHostOptions): Promis
       throw new NodeError("SandboxUnsupported", reason, { cause: error });
     }
   };
-  const nft = userspaceServices ? undefined : await path("nft").catch(() => undefined);
-  return {
-    bwrap: await path("bwrap"),
-    ip: await path("ip"),
-    nsenter: await path("nsenter"),
-    unshare: await path("unshare"),
-    setpriv: await path("setpriv"),
-    script: await path("script"),
-    ...(nft === undefined ? {} : { nft }),
-  };
+  const [bwrap, ip, nsenter, unshare, setpriv, script, nft] = await Promise.all([
+    path("bwrap"),
+    path("ip"),
+    path("nsenter"),
+    path("unshare"),
+    path("setpriv"),
+    path("script"),
+    userspaceServices ? undefined : path("nft").catch(() => undefined),
+  ]);
+  return { bwrap, ip, nsenter, unshare, setpriv, script, ...(nft === undefined ? {} : { nft }) };
 }
 
 /** Beside this file, in the form this file has: source in development, compiled when installed. */

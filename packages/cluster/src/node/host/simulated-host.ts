@@ -13,10 +13,11 @@ import { Kubelet } from "../kubelet/kubelet.ts";
 import { ServiceRegistry } from "../network/service-registry.ts";
 import { SimulatedRuntime } from "../runtime/simulated-runtime.ts";
 import { KubeletServer } from "../server/kubelet-server.ts";
-import type { NodeHost, NodeHostOptions } from "./node-host.ts";
+import type { KubeconfigSource, NodeHost, NodeHostOptions } from "./node-host.ts";
 import { nodeRange } from "./node-range.ts";
 
 export interface SimulatedHostOptions extends NodeHostOptions {
+  readonly kubeconfig: KubeconfigSource;
   readonly dataDirectory: string;
   /** Why pods are simulated: a sentence for the node's condition, its annotation and the log. */
   readonly reason: string;

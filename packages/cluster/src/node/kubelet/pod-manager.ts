@@ -1,4 +1,6 @@
 /** Follows the pods of this node and keeps one worker for each. */
+import { readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
 import type { StoredPod } from "./api.ts";
 import { PodWorker } from "./pod-worker.ts";
 import type { KubeletServices } from "./services.ts";
@@ -8,8 +10,10 @@ export class PodManager {
   readonly #services: KubeletServices;
   readonly #writer: StatusWriter;
   readonly #workers = new Map<string, PodWorker>();
-  readonly #leaving = new Set<Promise<void>>();
+  /** Gone from the API, and still stopping. */
+  readonly #leaving = new Map<PodWorker, Promise<void>>();
   readonly #listeners = new Set<() => void>();
+  #tidied: Promise<void> | undefined;
 
   constructor(services: KubeletServices) {
     this.#services = services;
@@ -38,6 +42,7 @@ export class PodManager {
           for (const uid of this.#workers.keys())
             if (listed !== undefined && !listed.has(uid)) this.#lose(uid);
           listed = undefined;
+          this.#tidied ??= this.#tidy();
           break;
         case "added":
         case "modified":
@@ -74,8 +79,9 @@ export class PodManager {
 
   /** Ends every process, by force after `graceMs`; the API is told nothing. */
   async powerOff(graceMs: number): Promise<void> {
-    await Promise.all(this.workers().map((worker) => worker.powerOff(graceMs)));
-    await Promise.all(this.#leaving);
+    const all = [...this.workers(), ...this.#leaving.keys()];
+    await Promise.all([...all.map((worker) => worker.powerOff(graceMs)), this.#tidied]);
+    await Promise.all(this.#leaving.values());
   }
 
   #see(pod: StoredPod): void {
@@ -100,9 +106,25 @@ export class PodManager {
       .catch((error: unknown) => this.#services.log(`cannot remove pod ${uid}: ${String(error)}`))
       .finally(() => {
         this.#writer.forget(uid);
-        this.#leaving.delete(leaving);
+        this.#leaving.delete(worker);
       });
-    this.#leaving.add(leaving);
+    this.#leaving.set(worker, leaving);
+  }
+
+  /** Files of pods that were removed while no node was here to see it. */
+  async #tidy(): Promise<void> {
+    const { dataDirectory, log } = this.#services;
+    const isKnown = (uid: string) =>
+      this.#workers.has(uid) || [...this.#leaving.keys()].some(({ pod }) => pod.metadata.uid === uid);
+    for (const kind of ["pods", "logs"]) {
+      const names = await readdir(join(dataDirectory, kind)).catch(() => []);
+      // Logs are named namespace_name_uid, and no UID has an underscore.
+      for (const name of names.filter((each) => !isKnown(each.slice(each.lastIndexOf("_") + 1)))) {
+        await rm(join(dataDirectory, kind, name), { recursive: true, force: true }).catch((error: unknown) =>
+          log(`cannot remove what pod ${name} left: ${String(error)}`),
+        );
+      }
+    }
   }
 
   #changed(): void {

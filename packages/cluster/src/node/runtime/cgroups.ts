@@ -11,9 +11,9 @@ export interface ContainerGroup {
   remove(): Promise<void>;
 }
 
+/** The group of one node host. Who named it removes it, from outside, when nothing runs in it any more. */
 export interface Cgroups {
   create(name: string, limits: ContainerLimits): Promise<ContainerGroup>;
-  remove(): Promise<void>;
 }
 
 const root = "/sys/fs/cgroup";
@@ -22,10 +22,10 @@ const enterScript = 'while [ "$1" != -- ]; do echo $$ > "$1"; shift; done; shift
 
 /** Undefined where groups cannot be made, which is the rule for an ordinary user. */
 export async function openCgroups(name: string): Promise<Cgroups | undefined> {
-  const own = ownGroups();
+  const [unified, memory, cpu] = parents();
   const attempts = [
-    () => UnifiedCgroups.open(join(root, own.get("") ?? ""), name),
-    () => SeparateCgroups.open(own, name),
+    () => UnifiedCgroups.open(unified, name),
+    () => SeparateCgroups.open({ memory: join(memory, name), cpu: join(cpu, name) }),
   ];
   for (const attempt of attempts) {
     const opened = await attempt().catch(() => undefined);
@@ -48,7 +48,6 @@ class UnifiedCgroups implements Cgroups {
     await writeFile(join(parent, "cgroup.subtree_control"), "+memory +cpu");
     const home = join(parent, name);
     await mkdir(home, { recursive: true });
-    await removeChildren(home);
     await writeFile(join(home, "cgroup.subtree_control"), "+memory +cpu");
     return new UnifiedCgroups(home);
   }
@@ -70,10 +69,6 @@ class UnifiedCgroups implements Cgroups {
       /^oom_kill [1-9]/m.test(await readFile(join(path, "memory.events"), "utf8")),
     );
   }
-
-  async remove(): Promise<void> {
-    await rmdir(this.#home).catch(() => undefined);
-  }
 }
 
 /** Version 1: a tree per controller. */
@@ -84,14 +79,9 @@ class SeparateCgroups implements Cgroups {
     this.#homes = homes;
   }
 
-  static async open(own: ReadonlyMap<string, string>, name: string): Promise<Cgroups | undefined> {
-    const home = (controller: string) => join(root, controller, own.get(controller) ?? "", name);
-    const homes = { memory: home("memory"), cpu: home("cpu") };
+  static async open(homes: { memory: string; cpu: string }): Promise<Cgroups | undefined> {
     if (!existsSync(join(root, "memory")) || !existsSync(join(root, "cpu"))) return undefined;
-    for (const path of Object.values(homes)) {
-      await mkdir(path, { recursive: true });
-      await removeChildren(path);
-    }
+    for (const path of Object.values(homes)) await mkdir(path, { recursive: true });
     return new SeparateCgroups(homes);
   }
 
@@ -111,16 +101,17 @@ class SeparateCgroups implements Cgroups {
       return /^oom_kill [1-9]/m.test(control);
     });
   }
-
-  async remove(): Promise<void> {
-    for (const path of Object.values(this.#homes)) await rmdir(path).catch(() => undefined);
-  }
 }
 
-/** What an earlier life of the node left: its processes are gone, the groups are not. */
-async function removeChildren(home: string): Promise<void> {
-  for (const entry of await readdir(home, { withFileTypes: true })) {
-    if (entry.isDirectory()) await rmdir(join(home, entry.name)).catch(() => undefined);
+/** Removes groups by name, with all below them. Their processes must be gone, or nearly so. */
+export async function removeCgroups(isUnwanted: (name: string) => boolean): Promise<void> {
+  for (const parent of new Set(parents())) {
+    const names = await readdir(parent).catch(() => []);
+    for (const home of names.filter(isUnwanted).map((name) => join(parent, name))) {
+      const inside = await readdir(home, { withFileTypes: true }).catch(() => []);
+      const groups = inside.filter((entry) => entry.isDirectory()).map(({ name }) => join(home, name));
+      await removeGroups([...groups, home]);
+    }
   }
 }
 
@@ -128,24 +119,33 @@ function group(paths: readonly string[], wasOomKilled: () => Promise<boolean>): 
   return {
     enter: ["sh", "-c", enterScript, "sh", ...paths.map((path) => join(path, "cgroup.procs")), "--"],
     wasOomKilled: () => wasOomKilled().catch(() => false),
-    remove: async () => {
-      // A group is busy for a moment after its last process has gone.
-      for (const path of paths) {
-        for (let tries = 0; tries < 20; tries++) {
-          const done = await rmdir(path).then(
-            () => true,
-            (error: NodeJS.ErrnoException) => error.code === "ENOENT",
-          );
-          if (done) break;
-          await new Promise((resolve) => setTimeout(resolve, 5));
-        }
-      }
-    },
+    remove: () => removeGroups(paths),
   };
+}
+
+/** A group is busy for a moment after its last process has gone. */
+async function removeGroups(paths: readonly string[]): Promise<void> {
+  for (const path of paths) {
+    for (let tries = 0; tries < 20; tries++) {
+      const done = await rmdir(path).then(
+        () => true,
+        ({ code }: NodeJS.ErrnoException) => code === "ENOENT" || code === "EACCES" || code === "EPERM",
+      );
+      if (done) break;
+      await new Promise((resolve) => setTimeout(resolve, 5));
+    }
+  }
 }
 
 function quota(millis: number): number {
   return Math.max(1000, Math.round((millis * periodMicros) / 1000));
+}
+
+/** Where our groups may lie: in the unified tree, or in the trees of memory and CPU. */
+function parents(): [string, string, string] {
+  const own = ownGroups();
+  const separate = (controller: string) => join(root, controller, own.get(controller) ?? "");
+  return [join(root, own.get("") ?? ""), separate("memory"), separate("cpu")];
 }
 
 /** Controller → our own place in its tree; the unified tree has no name. */

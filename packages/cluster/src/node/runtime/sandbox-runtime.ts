@@ -1,5 +1,4 @@
 /** The runtime that makes real processes: pod namespaces, overlay roots, bubblewrap. Runs inside the node's namespace. */
-import { createHash } from "node:crypto";
 import { existsSync } from "node:fs";
 import { mkdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -42,6 +41,8 @@ export interface SandboxRuntimeOptions {
   readonly ids: IdMode;
   /** The node's address as pods see it. */
   readonly gateway: string;
+  /** Name of the control group that limits are set in; whoever chose it removes it. */
+  readonly group: string;
   readonly log?: (message: string) => void;
 }
 
@@ -79,18 +80,13 @@ export class SandboxRuntime implements ContainerRuntime {
       plain: await writeFilter(join(directory, "filter.bpf"), { pretendIds: false }),
       pretending: await writeFilter(join(directory, "filter-ids.bpf"), { pretendIds: true }),
     };
-    const cgroups = options.ids === "all" ? await openCgroups(groupName(directory)) : undefined;
+    const cgroups = options.ids === "all" ? await openCgroups(options.group) : undefined;
     if (cgroups === undefined) {
       options.log?.(
         "memory and CPU limits are not enforced: control groups cannot be made here; root usually can",
       );
     }
     return new SandboxRuntime(options, switcher, filters, cgroups);
-  }
-
-  /** Gives back what is not bound to a pod. */
-  async close(): Promise<void> {
-    await this.#cgroups?.remove();
   }
 
   async createPodSandbox(spec: PodSandboxSpec): Promise<PodSandbox> {
@@ -165,6 +161,16 @@ class RealPodSandbox implements PodSandbox {
   async startContainer(spec: ContainerSpec): Promise<ContainerHandle> {
     if (this.#removed !== undefined)
       throw new NodeError("SandboxFailed", `the sandbox of pod ${this.id} is gone`);
+    const starting = this.#start(spec);
+    this.#starting.add(starting);
+    try {
+      return await starting;
+    } finally {
+      this.#starting.delete(starting);
+    }
+  }
+
+  async #start(spec: ContainerSpec): Promise<ContainerHandle> {
     const { tools, ids, fifos, switcher } = this.#options;
     const home = join(this.directory, "containers", spec.id);
     await this.#mountRoot(spec, home);
@@ -236,11 +242,6 @@ class RealPodSandbox implements PodSandbox {
     const said = `${mounted.stderr.trim()}; ${copied.stderr.trim()}`;
     throw new NodeError("ContainerCannotRun", `cannot make the root of container ${spec.id}: ${said}`);
   }
-}
-
-/** The same for every life of a node, so that the next one finds what a killed one left. */
-function groupName(directory: string): string {
-  return `keelson-${createHash("sha256").update(directory).digest("hex").slice(0, 12)}`;
 }
 
 async function conclude(group: ContainerGroup): Promise<{ oomKilled: boolean }> {

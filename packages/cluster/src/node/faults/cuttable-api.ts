@@ -1,0 +1,65 @@
+/** A node's way to the API server that can be cut: what is asked then fails, what is followed waits. */
+import { NodeError } from "../errors.ts";
+import type { NodeApi } from "../kubelet/api.ts";
+
+export interface CuttableApi {
+  readonly api: NodeApi;
+  cut(): void;
+  mend(): void;
+}
+
+type Ask = (...args: unknown[]) => Promise<unknown>;
+type Follow = (...args: unknown[]) => AsyncIterable<unknown>;
+
+export function cuttable(api: NodeApi): CuttableApi {
+  let line = new AbortController();
+  let mended = Promise.withResolvers<void>();
+
+  /** Ends with `signal`; a cut only interrupts it. */
+  async function* following(follow: Follow, args: readonly unknown[], signal: AbortSignal) {
+    const ended = new Promise<void>((resolve) =>
+      signal.addEventListener("abort", () => resolve(), { once: true }),
+    );
+    while (!signal.aborted) {
+      const { signal: cut } = line;
+      if (cut.aborted) {
+        await Promise.race([mended.promise, ended]);
+        continue;
+      }
+      try {
+        yield* follow(...args, AbortSignal.any([signal, cut]));
+      } catch (error) {
+        if (!cut.aborted) throw error;
+      }
+      if (!cut.aborted) return;
+    }
+  }
+
+  const asking =
+    (ask: Ask): Ask =>
+    async (...args) => {
+      if (line.signal.aborted) throw new NodeError("CutOff", "the node is cut off from the API server");
+      return await ask(...args);
+    };
+
+  const doors = Object.entries(api).map(([name, method]) => [
+    name,
+    name.startsWith("follow")
+      ? (...args: unknown[]) =>
+          following(method as unknown as Follow, args.slice(0, -1), args.at(-1) as AbortSignal)
+      : asking(method as unknown as Ask),
+  ]);
+  return {
+    api: Object.fromEntries(doors) as NodeApi,
+    cut: () => {
+      if (line.signal.aborted) return;
+      mended = Promise.withResolvers();
+      line.abort();
+    },
+    mend: () => {
+      if (!line.signal.aborted) return;
+      line = new AbortController();
+      mended.resolve();
+    },
+  };
+}

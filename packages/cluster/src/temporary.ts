@@ -1,0 +1,20 @@
+/** Temporary directories that name their owner, and the removal of those whose owner was killed. */
+import { mkdtemp, readdir } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { removeTree } from "./node/namespace/remove-tree.ts";
+import { isAbandoned, markPattern, ownMark } from "./owner.ts";
+
+export async function temporaryDirectory(): Promise<string> {
+  return await mkdtemp(join(tmpdir(), `keelson-${ownMark()}-`));
+}
+
+/** Removes what killed processes of ours left. What belongs to other users stays. */
+export async function sweepTemporary(): Promise<void> {
+  const made = new RegExp(`^keelson-(${markPattern})-\\w{6}$`);
+  for (const name of await readdir(tmpdir()).catch(() => [])) {
+    const mark = made.exec(name)?.[1];
+    if (mark === undefined || !isAbandoned(mark)) continue;
+    await removeTree(join(tmpdir(), name)).catch(() => undefined);
+  }
+}

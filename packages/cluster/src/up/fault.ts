@@ -1,0 +1,23 @@
+/** Faults of a cluster that runs in the background, for people. */
+import { ClusterError } from "../errors.ts";
+import type { Fault } from "../node/faults/fault.ts";
+import { controlSocket, readRecord } from "./state.ts";
+
+export type ClusterFault =
+  | Fault
+  /** The API server and the controllers stand still: connections are accepted and nothing is answered. */
+  | { readonly kind: "freezeApi"; readonly frozen: boolean };
+
+/** Makes something go wrong in a running cluster. Throws in words: no such pod, or not possible on this machine. */
+export async function injectFault(fault: ClusterFault, name = "default"): Promise<void> {
+  const record = await readRecord(name);
+  if (record === undefined) {
+    throw new ClusterError("NotRunning", `no cluster ${name} is up; start one: keelson cluster up`);
+  }
+  if (fault.kind === "freezeApi") {
+    process.kill(record.pid, fault.frozen ? "SIGSTOP" : "SIGCONT");
+    return;
+  }
+  const { askToInject } = await import("./control.ts");
+  await askToInject(controlSocket(name), fault);
+}
