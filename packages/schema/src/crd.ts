@@ -3,6 +3,7 @@ import type { z } from "zod";
 import { pluralOf, versionOrder } from "./names.ts";
 import type {
   Column,
+  ConversionEndpoint,
   CrdVersion,
   CustomResourceDefinitionObject,
   ResourceNames,
@@ -15,12 +16,13 @@ export interface CrdSource {
   readonly names: ResourceNames<string, string>;
   readonly versions: Readonly<Record<string, VersionDefinition>>;
   readonly storage: string;
-  /** Versions differ in shape and are converted by webhook. */
-  readonly conversions: boolean;
+  /** Versions that are converted by webhook. */
+  readonly conversions: readonly string[];
 }
 
-export function crdOf(source: CrdSource): CustomResourceDefinitionObject {
-  const { names, versions, storage } = source;
+/** Versions that need a webhook are served only with one: without it, the server would serve what it made up. */
+export function crdOf(source: CrdSource, webhook?: ConversionEndpoint): CustomResourceDefinitionObject {
+  const { names, versions, storage, conversions } = source;
   const plural = names.plural ?? pluralOf(names.kind);
   return {
     apiVersion: "apiextensions.k8s.io/v1",
@@ -39,7 +41,18 @@ export function crdOf(source: CrdSource): CustomResourceDefinitionObject {
       },
       versions: Object.keys(versions)
         .sort(versionOrder)
-        .map((name) => versionOf(name, versions[name] as VersionDefinition, name === storage)),
+        .map((name) => {
+          const version = versionOf(name, versions[name] as VersionDefinition, name === storage);
+          return conversions.includes(name) && !webhook ? { ...version, served: false } : version;
+        }),
+      ...(conversions.length > 0 && webhook
+        ? {
+            conversion: {
+              strategy: "Webhook",
+              webhook: { conversionReviewVersions: ["v1"], clientConfig: webhook },
+            },
+          }
+        : {}),
     },
   };
 }

@@ -1,30 +1,26 @@
 /** `resource()`: a custom resource from its schemas. */
-import { type AnyKind, apiVersionOf, type KubeObject, type ObjectMeta } from "@keelson/core";
+import { type AnyKind, apiVersionOf, deepEqual, type KubeObject, type ObjectMeta } from "@keelson/core";
 import { z } from "zod";
+import {
+  type AnyConversion,
+  type Conversion,
+  convertObject,
+  shapeOf,
+  type VersionObject,
+} from "./conversion.ts";
 import { crdOf } from "./crd.ts";
 import { SchemaError } from "./errors.ts";
 import { pluralOf, versionOrder } from "./names.ts";
 import type {
+  CustomResourceDefinitionObject,
+  NoStatus,
   Resource,
   ResourceInput,
   ResourceNames,
   ResourceObject,
+  SpecSchema,
   VersionDefinition,
 } from "./resource.ts";
-
-type NoStatus = z.ZodObject<Record<never, never>>;
-
-type StatusSchema<D> = D extends { status: infer S extends z.ZodType } ? S : NoStatus;
-type SpecSchema<D> = D extends { spec: infer S extends z.ZodType } ? S : z.ZodType;
-
-/** An object of a version, as a conversion function sees it. */
-export type VersionObject<D> = ResourceObject<SpecSchema<D>, StatusSchema<D>>;
-
-/** Conversions between one version and the stored one. They must lose nothing: see `checkRoundTrip`. */
-export interface Conversion<From, Stored> {
-  toStored(object: VersionObject<From>): Pick<VersionObject<Stored>, "spec" | "status">;
-  fromStored(object: VersionObject<Stored>): Pick<VersionObject<From>, "spec" | "status">;
-}
 
 type Versions = Readonly<Record<string, VersionDefinition>>;
 
@@ -74,7 +70,11 @@ export function resource(definition: AnyDefinition): Resource {
   const { versions, storage } = normalise(definition);
   const names: ResourceNames<string, string> = pickNames(definition);
   checkNames(names, versions, storage);
-  const crd = crdOf({ names, versions, storage, conversions: definition.conversions !== undefined });
+  const conversions = definition.conversions ?? {};
+  const source = { names, versions, storage, conversions: Object.keys(conversions) };
+  // Made at once: what has no structural form is refused where it is written.
+  const crd = crdOf(source);
+  checkConversions(names.kind, crd, storage, conversions);
   const made: Resource = {
     group: names.group,
     version: storage,
@@ -83,10 +83,11 @@ export function resource(definition: AnyDefinition): Resource {
     scope: names.scope ?? "Namespaced",
     names,
     versions,
-    conversions: definition.conversions ?? {},
-    crd: () => structuredClone(crd),
+    conversions,
+    crd: (options) => (options?.conversion ? crdOf(source, options.conversion) : structuredClone(crd)),
     object: (input) => ({ apiVersion: apiVersionOf(made), kind: names.kind, ...input }),
     parse: (input) => parseObject(made, input),
+    convert: (object, version) => convertObject(made, object, version),
     at: (version) => kindAt(made, version),
   };
   return Object.freeze(made);
@@ -97,7 +98,7 @@ type AnyDefinition = ResourceNames<string, string> &
     version?: string;
     versions?: Versions;
     storage?: string;
-    conversions?: Readonly<Record<string, Conversion<never, never>>>;
+    conversions?: Readonly<Record<string, AnyConversion>>;
   };
 
 function normalise(definition: AnyDefinition): { versions: Versions; storage: string } {
@@ -153,6 +154,40 @@ function checkNames(names: ResourceNames<string, string>, versions: Versions, st
         `version "${version}" must be like v1, v1beta1, v1alpha1`,
       );
     }
+  }
+}
+
+/** Without a conversion the server changes an object's apiVersion and nothing else: what the other lacks would be lost. */
+function checkConversions(
+  kind: string,
+  crd: CustomResourceDefinitionObject,
+  storage: string,
+  conversions: Readonly<Record<string, AnyConversion>>,
+): void {
+  const { versions } = crd.spec;
+  const shape = (name: string) => {
+    const schema = versions.find((version) => version.name === name)?.schema.openAPIV3Schema;
+    return [shapeOf(schema?.properties?.["spec"] ?? {}), shapeOf(schema?.properties?.["status"] ?? {})];
+  };
+  for (const { name } of versions) {
+    if (name === storage || name in conversions || deepEqual(shape(name) as never, shape(storage) as never))
+      continue;
+    throw new SchemaError(
+      "BadVersions",
+      kind,
+      `versions ${name} and ${storage} differ in shape and nothing converts between them; give conversions: ` +
+        `{ ${name}: { toStored, fromStored } }`,
+    );
+  }
+  for (const name of Object.keys(conversions)) {
+    if (name !== storage && versions.some((version) => version.name === name)) continue;
+    throw new SchemaError(
+      "BadVersions",
+      kind,
+      name === storage
+        ? `the stored version ${name} needs no conversion; remove conversions.${name}`
+        : `conversions.${name} is for a version that is not there`,
+    );
   }
 }
 

@@ -8,6 +8,9 @@ export type SchemaErrorCode =
   | "BadNames"
   | "BadVersions"
   | "UnknownVersion"
+  | "BadConversion"
+  | "BadReview"
+  | "NoSample"
   | "Invalid";
 
 /** A schema or an object that cannot be what it claims; `path` says where. */

@@ -53,9 +53,9 @@ const QUANTITY =
   "^(\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))(([KMGTPE]i)|[numkMGTPE]|([eE](\\+|-)?(([0-9]+(\\.[0-9]*)?)|(\\.[0-9]+))))?$";
 
 /** An amount with a unit, as Kubernetes writes it: `500m`, `1Gi`, 2. */
-export function quantity(): z.ZodUnion<readonly [z.ZodString, z.ZodNumber]> {
+export function quantity(): z.ZodUnion<readonly [z.ZodString, z.ZodInt]> {
   return z
-    .union([z.string().regex(new RegExp(QUANTITY), "must be a quantity such as 500m or 1Gi"), z.number()])
+    .union([z.string().regex(new RegExp(QUANTITY), "must be a quantity such as 500m or 1Gi"), z.int()])
     .register(structuralHints, {
       replace: {
         anyOf: [{ type: "integer" }, { type: "string" }],

@@ -1,5 +1,14 @@
 /** Resources as values. */
-export { type Conversion, resource, type VersionObject } from "./define.ts";
+export {
+  type AnyConversion,
+  answerConversionReview,
+  type Conversion,
+  type ConversionReview,
+  type Converted,
+  type Convertible,
+  type VersionObject,
+} from "./conversion.ts";
+export { resource } from "./define.ts";
 export { SchemaError, type SchemaErrorCode } from "./errors.ts";
 export {
   atomic,
@@ -16,6 +25,8 @@ export {
 } from "./fields.ts";
 export type {
   Column,
+  ConversionEndpoint,
+  CrdOptions,
   CrdVersion,
   CustomResourceDefinitionObject,
   InventoryEntry,
@@ -30,3 +41,4 @@ export type {
   ValidationRule,
   VersionDefinition,
 } from "./resource.ts";
+export { type SampleOptions, sampleObject } from "./sample.ts";

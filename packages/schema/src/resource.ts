@@ -1,6 +1,7 @@
 /** Resources as values: the contract of `resource()`. */
 import type { AnyKind, Condition, JsonValue, Kind, KubeObject, ObjectMeta, Scope } from "@keelson/core";
 import type { z } from "zod";
+import type { AnyConversion } from "./conversion.ts";
 
 /** What the runtime keeps in every status, beside what the author declares. */
 export interface RuntimeStatus {
@@ -33,6 +34,10 @@ export interface StepRecord {
   /** What the step returned, as JSON. */
   result?: string;
 }
+
+export type NoStatus = z.ZodObject<Record<never, never>>;
+export type SpecSchema<D> = D extends { spec: infer S extends z.ZodType } ? S : z.ZodType;
+export type StatusSchema<D> = D extends { status: infer S extends z.ZodType } ? S : NoStatus;
 
 /** The object as a user may write it: defaults left out. */
 export interface ResourceInput<Spec extends z.ZodType> extends KubeObject {
@@ -107,9 +112,12 @@ export interface Resource<
   /** Every version by name; the stored one is this value itself. */
   readonly versions: Readonly<Record<string, VersionDefinition>>;
   /** Conversions to and from the stored version, by version. */
-  readonly conversions: Readonly<Record<string, object>>;
-  /** The CustomResourceDefinition, as plain JSON. */
-  crd(): CustomResourceDefinitionObject;
+  readonly conversions: Readonly<Record<string, AnyConversion>>;
+  /**
+   * The CustomResourceDefinition, as plain JSON. Of a resource with conversions it serves the stored version only,
+   * until it is told where the webhook is that converts the others.
+   */
+  crd(options?: CrdOptions): CustomResourceDefinitionObject;
   /** Builds an object with apiVersion and kind filled in, checked by type. */
   object(input: Omit<T, "apiVersion" | "kind" | "metadata"> & { metadata: ObjectMeta }): T & {
     apiVersion: string;
@@ -117,8 +125,27 @@ export interface Resource<
   };
   /** Fills in defaults and checks the object as the API server would; throws with every issue. */
   parse(input: unknown): S;
+  /** The object at another version, by the conversions. */
+  convert(object: KubeObject, version: string): KubeObject;
   /** The kind at another version. */
   at(version: string): AnyKind;
+}
+
+export interface CrdOptions {
+  readonly conversion?: ConversionEndpoint;
+}
+
+/** Where the API server finds the webhook that converts: a URL, or a service in the cluster. */
+export interface ConversionEndpoint {
+  readonly url?: string;
+  readonly service?: {
+    readonly namespace: string;
+    readonly name: string;
+    readonly path?: string;
+    readonly port?: number;
+  };
+  /** PEM of the authority that signed the webhook's certificate, in base64. */
+  readonly caBundle?: string;
 }
 
 export interface CustomResourceDefinitionObject extends KubeObject {
@@ -140,11 +167,7 @@ export interface CustomResourceDefinitionObject extends KubeObject {
       strategy: "None" | "Webhook";
       webhook?: {
         conversionReviewVersions: string[];
-        clientConfig?: {
-          caBundle?: string;
-          url?: string;
-          service?: { namespace: string; name: string; path?: string; port?: number };
-        };
+        clientConfig?: ConversionEndpoint;
       };
     };
     versions: CrdVersion[];

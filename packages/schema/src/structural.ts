@@ -174,7 +174,6 @@ const FORMATS: Readonly<Record<string, string>> = {
   ipv6: "ipv6",
   cidrv4: "cidr",
   cidrv6: "cidr",
-  base64: "byte",
 };
 
 function stringSchema(schema: Schema, path: string): StructuralSchema {

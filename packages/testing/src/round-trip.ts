@@ -1,0 +1,80 @@
+/** Conversions as an assertion: there and back again, for many objects, and nothing is lost. */
+import { deepEqual, type JsonValue, type KubeObject } from "@keelson/core";
+import { type Resource, sampleObject } from "@keelson/schema";
+import { SeededRandom } from "./seeded-random.ts";
+
+export interface RoundTripOptions {
+  /** Objects for each version and direction; 200 unless told. */
+  readonly runs?: number;
+  /** 1 unless told. */
+  readonly seed?: number;
+  /** Values for strings by path, where a pattern is beyond the generator: `{ "spec.image": ["redis:7"] }`. */
+  readonly strings?: Readonly<Record<string, readonly string[]>>;
+  /** Objects to try beside the random ones, of any version. */
+  readonly examples?: readonly KubeObject[];
+}
+
+export interface RoundTripReport {
+  /** Round trips made. */
+  readonly trips: number;
+}
+
+/**
+ * Sends random objects of every version to the stored one and back, and random stored objects to every version and
+ * back. Throws with the first object that came back different: which field, what it was, what it became.
+ */
+export function checkRoundTrip(resource: Resource, options: RoundTripOptions = {}): RoundTripReport {
+  const { runs = 200, seed = 1, strings = {}, examples = [] } = options;
+  const { version: stored } = resource;
+  const others = Object.keys(resource.versions).filter((version) => version !== stored);
+  let trips = 0;
+  const travel = (object: KubeObject, via: string, which: string) => {
+    trips++;
+    const home = object.apiVersion?.split("/").pop() ?? "";
+    const back = resource.convert(resource.convert(object, via), home);
+    const lost = difference(plain(object), plain(back), "");
+    if (lost === undefined) return;
+    throw new Error(
+      `${resource.kind} loses something on its way ${home} → ${via} → ${home} (${which}): ${lost}; the object was ` +
+        JSON.stringify(object),
+    );
+  };
+  for (const other of others) {
+    for (const [from, via] of [
+      [other, stored],
+      [stored, other],
+    ] as const) {
+      for (const example of examples) {
+        if (example.apiVersion === `${resource.group}/${from}`) travel(example, via, "an example");
+      }
+      const random = new SeededRandom(seed, `${from}/${via}`);
+      for (let run = 1; run <= runs; run++) {
+        const object = sampleObject(resource, { random, version: from, strings });
+        travel(object, via, `seed ${seed}, object ${run}`);
+      }
+    }
+  }
+  return { trips };
+}
+
+/** As JSON carries it: what is undefined is absent. */
+function plain(value: unknown): JsonValue {
+  return JSON.parse(JSON.stringify(value)) as JsonValue;
+}
+
+function difference(before: JsonValue, after: JsonValue | undefined, path: string): string | undefined {
+  if (deepEqual(before, after)) return undefined;
+  if (isObject(before) && isObject(after)) {
+    for (const key of new Set([...Object.keys(before), ...Object.keys(after)])) {
+      const at = path === "" ? key : `${path}.${key}`;
+      if (!(key in before)) return `${at} was absent and became ${JSON.stringify(after[key])}`;
+      const found = difference(before[key] as JsonValue, after[key], at);
+      if (found !== undefined) return found;
+    }
+  }
+  return `${path} was ${JSON.stringify(before)} and became ${after === undefined ? "absent" : JSON.stringify(after)}`;
+}
+
+function isObject(value: JsonValue | undefined): value is { [key: string]: JsonValue } {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
