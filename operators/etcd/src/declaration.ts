@@ -1,23 +1,31 @@
-/** What the operator touches: its children, the nodes they run on, the backup they begin from, and nothing else. */
-import { all, type Context, many, ref } from "keelson";
-import { Node, PersistentVolumeClaim, Pod, PodDisruptionBudget, Service } from "keelson/kinds";
-import { EtcdBackup } from "./api/backup.ts";
+/** What the operator touches: its children, the nodes they run on, the backups they have, and nothing else. */
+import { all, type Context, many, own, ref } from "keelson";
+import { Node, PersistentVolumeClaim, Pod, PodDisruptionBudget, Secret, Service } from "keelson/kinds";
+import { EtcdBackup, EtcdBackupSchedule } from "./api/backup.ts";
 import type { EtcdCluster, EtcdClusterObject } from "./api/cluster.ts";
 
+/**
+ * Whoever deletes a cluster in the foreground has the garbage collector take its children first. What a last backup
+ * needs outlives that: `finalize` decides its end.
+ */
 export const owns = {
-  /** Names every member, ready or not. */
-  peers: Service,
+  /** Names every member, ready or not. Second owner of the members' pods, see `ownersOf`. */
+  peers: own(Service, { outlives: true }),
   clients: Service,
   budget: PodDisruptionBudget,
-  /** Data outlives whatever is done to its cluster; `finalize` decides its end. */
   claims: many(PersistentVolumeClaim, { outlives: true }),
-  pods: many(Pod),
+  pods: many(Pod, { outlives: true }),
+  /** Authorities and certificates. */
+  secrets: many(Secret, { outlives: true, absent: "keep" }),
+  /** The last backup, which is there when everything else is gone. */
+  finalBackups: many(EtcdBackup, { outlives: true, absent: "keep" }),
   /** Pods that try a template before a rollout begins. */
   trials: many(Pod),
 };
 
 export const reads = {
   nodes: all(Node),
+  schedules: all(EtcdBackupSchedule),
   restoreFrom: ref(EtcdBackup, ({ spec, metadata }: EtcdClusterObject) =>
     spec.restoreFrom?.backup === undefined
       ? undefined

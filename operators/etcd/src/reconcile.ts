@@ -1,21 +1,27 @@
 /** An EtcdCluster from beginning to end: gather, decide, act. */
 import { type Controller, controller } from "keelson";
-import { EtcdCluster } from "./api/cluster.ts";
+import { EtcdCluster, type EtcdClusterObject } from "./api/cluster.ts";
+import { backupHealth } from "./backup/health.ts";
 import { decide } from "./decide/decide.ts";
 import type { Decision } from "./decide/decision.ts";
 import { conditionsOf, statusOf } from "./decide/report.ts";
-import { owns, reads } from "./declaration.ts";
+import { type EtcdContext, owns, reads } from "./declaration.ts";
 import { EtcdGateway } from "./engine/gateway.ts";
 import type { Dial } from "./observe/ask.ts";
 import { observe } from "./observe/observe.ts";
 import type { Observed } from "./observe/observed.ts";
+import type { Sessions } from "./observe/passwords.ts";
 import { act } from "./steps/act.ts";
 import { finalize } from "./steps/deletion.ts";
 import { applyBudget, applyServices } from "./steps/services.ts";
+import { keepCertificates } from "./tls/certificates.ts";
+import { type Inspect, inspect, servedBy } from "./tls/served.ts";
 
 export interface EtcdOptions {
   /** How members are spoken to; over their JSON gateway unless told. */
   readonly dial?: Dial;
+  /** How the certificate that a member shows is looked at; by a TLS handshake unless told. */
+  readonly inspect?: Inspect;
   /** How it is decided what comes next; the policies of this package unless told. */
   readonly decide?: (observed: Observed) => Decision;
 }
@@ -23,6 +29,8 @@ export interface EtcdOptions {
 export function etcdCluster(options: EtcdOptions = {}): Controller {
   const choose = options.decide ?? decide;
   const dial = options.dial ?? ((address) => new EtcdGateway(address));
+  const served = servedBy(options.inspect ?? inspect);
+  const sessions: Sessions = new Map();
   return controller(EtcdCluster, {
     owns,
     reads,
@@ -30,16 +38,25 @@ export function etcdCluster(options: EtcdOptions = {}): Controller {
     async reconcile(cluster, ctx) {
       await applyServices(cluster, ctx);
 
-      await using gathered = await observe(cluster, ctx, dial);
+      const certificates = await keepCertificates(cluster, ctx, served);
+      await using gathered = await observe(cluster, ctx, { dial, certificates, sessions });
       const { observed } = gathered;
       await applyBudget(observed, ctx);
 
       const decision = choose(observed);
       ctx.setStatus(statusOf(observed, decision));
       for (const condition of conditionsOf(observed, decision)) ctx.setCondition(condition);
+      ctx.setCondition(backupHealth(schedulesOf(cluster, ctx), (at, since) => ctx.cron(at, since)));
       return await act({ cluster, ctx, gathered }, decision);
     },
 
     finalize,
   });
+}
+
+function schedulesOf({ metadata }: EtcdClusterObject, ctx: EtcdContext) {
+  return ctx.read.schedules.filter(
+    (schedule) =>
+      schedule.metadata.namespace === metadata.namespace && schedule.spec.cluster === metadata.name,
+  );
 }

@@ -28,19 +28,44 @@ const recipe = z.object({
   resources: preserveUnknown().optional(),
   pod: preserveUnknown().optional(),
   settings: preserveUnknown().optional(),
+  tls: preserveUnknown().optional().describe("Whom members trust, and the Secrets that you give them."),
 });
 
 const template = z.object({ hash: z.string(), recipe });
 
-const tls = z.object({
-  mode: z
-    .enum(["Managed", "Secret"])
-    .default("Managed")
-    .describe(
-      "Managed: the operator keeps a certificate authority and rotates. Secret: you give the certificates.",
-    ),
-  secretName: z.string().optional().describe("With mode Secret: a Secret with ca.crt, tls.crt and tls.key."),
-});
+const tls = z
+  .object({
+    mode: z
+      .enum(["Managed", "Secret"])
+      .default("Managed")
+      .describe(
+        "Managed: the operator issues certificates and renews them. Secret: you give one for all members.",
+      ),
+    secretName: z
+      .string()
+      .optional()
+      .describe("With mode Secret: a Secret with ca.crt, tls.crt and tls.key, which you renew."),
+    issuerSecret: z
+      .string()
+      .optional()
+      .describe(
+        "With mode Managed: a Secret with tls.crt and tls.key of an authority to issue by, in place of one of the operator's own. Another authority in it is adopted without downtime.",
+      ),
+    names: z.array(z.string()).default([]).describe("More names and addresses that certificates speak for."),
+    lifetimeHours: z
+      .int()
+      .min(1)
+      .default(2_160)
+      .describe("How long a certificate holds; it is renewed after two thirds of that."),
+    overlapHours: z
+      .int()
+      .min(0)
+      .default(24)
+      .describe(
+        "How long clients get to learn of a new authority before it is used, and to leave the old one before it goes.",
+      ),
+  })
+  .check(cel("self.mode != 'Secret' || has(self.secretName)", "mode Secret needs secretName"));
 
 const backupStore = z.object({
   claim: z
@@ -70,89 +95,107 @@ export const EtcdCluster = resource({
   version: "v1",
   shortNames: ["etcd"],
   categories: ["all"],
-  spec: z.object({
-    size: z.int().min(1).max(9).default(3).describe("How many voting members."),
-    version: z
-      .string()
-      .regex(/^[0-9]+\.[0-9]+\.[0-9]+$/)
-      .describe("The etcd version, such as 3.6.14. One minor up at a time is done for you."),
-    image: z
-      .string()
-      .default("gcr.io/etcd-development/etcd")
-      .describe("The image's repository; the tag is v and the version."),
-    storage: z
-      .object({
-        size: quantity().default("1Gi").describe("Grows when raised; cannot shrink."),
-        className: z.string().optional().describe("Holds for volumes to come; those that exist keep theirs."),
-        quotaBytes: z.int().min(0).optional().describe("etcd's quota-backend-bytes."),
-      })
-      .default({ size: "1Gi" }),
-    resources: preserveUnknown().optional().describe("Requests and limits of the etcd container."),
-    pod: z
-      .object({
-        labels: z.record(z.string(), z.string()).optional(),
-        annotations: z.record(z.string(), z.string()).optional(),
-        nodeSelector: z.record(z.string(), z.string()).optional(),
-        affinity: preserveUnknown().optional(),
-        tolerations: z.array(preserveUnknown()).optional(),
-        topologySpreadConstraints: z.array(preserveUnknown()).optional(),
-        priorityClassName: z.string().optional(),
-      })
-      .optional()
-      .describe("What the members' pods carry beside etcd."),
-    settings: z
-      .object({
-        heartbeatIntervalMs: z.int().min(1).optional(),
-        electionTimeoutMs: z.int().min(1).optional(),
-        snapshotCount: z.int().min(1).optional(),
-        autoCompactionMode: z.enum(["periodic", "revision"]).optional(),
-        autoCompactionRetention: z.string().optional(),
-        maxRequestBytes: z.int().min(1).optional(),
-        logLevel: z.enum(["debug", "info", "warn", "error"]).optional(),
-      })
-      .default({})
-      .describe("etcd's own settings; a change rolls through the members one by one."),
-    tls: z.object({ peer: tls.optional(), client: tls.optional() }).optional(),
-    auth: z
-      .object({ rootSecret: z.string().describe("A Secret with the key password.") })
-      .optional()
-      .describe("Turns on authentication with the user root."),
-    defragmentation: z
-      .object({
-        schedule: z.string().describe("A cron expression."),
-        timeZone: z.string().default("UTC"),
-        minReclaimableBytes: z.int().min(0).default(209_715_200),
-      })
-      .optional(),
-    restoreFrom: z
-      .object({
-        backup: z.string().optional().describe("An EtcdBackup in this namespace."),
-        store: storeSchema.optional().describe("Where the backup lies, when its EtcdBackup is gone."),
-        name: z.string().optional().describe("The backup's name in the store."),
-        bumpRevisions: z.int().min(0).default(1_000_000_000),
-      })
-      .optional()
-      .check(immutable("a cluster is restored once, when it is created")),
-    recovery: z
-      .object({
-        quorumLoss: z
-          .enum(["Manual", "Automatic"])
-          .default("Manual")
-          .describe("Manual waits for the annotation etcd.keelson.dev/approve-recovery."),
-        nodeLossTimeoutSeconds: z.int().min(10).default(300),
-      })
-      .default({ quorumLoss: "Manual", nodeLossTimeoutSeconds: 300 }),
-    deletion: z
-      .object({
-        volumes: z.enum(["Keep", "Remove"]).default("Keep"),
-        finalBackup: storeSchema
-          .optional()
-          .describe("Takes and verifies a last backup before anything is removed."),
-      })
-      .default({ volumes: "Keep" }),
-    paused: z.boolean().default(false).describe("The operator watches and reports, and does nothing."),
-    hibernate: z.boolean().default(false).describe("Stops all members and keeps their data."),
-  }),
+  spec: z
+    .object({
+      size: z.int().min(1).max(9).default(3).describe("How many voting members."),
+      version: z
+        .string()
+        .regex(/^[0-9]+\.[0-9]+\.[0-9]+$/)
+        .describe("The etcd version, such as 3.6.14. One minor up at a time is done for you."),
+      image: z
+        .string()
+        .default("gcr.io/etcd-development/etcd")
+        .describe("The image's repository; the tag is v and the version."),
+      storage: z
+        .object({
+          size: quantity().default("1Gi").describe("Grows when raised; cannot shrink."),
+          className: z
+            .string()
+            .optional()
+            .describe("Holds for volumes to come; those that exist keep theirs."),
+          quotaBytes: z.int().min(0).optional().describe("etcd's quota-backend-bytes."),
+        })
+        .default({ size: "1Gi" }),
+      resources: preserveUnknown().optional().describe("Requests and limits of the etcd container."),
+      pod: z
+        .object({
+          labels: z.record(z.string(), z.string()).optional(),
+          annotations: z.record(z.string(), z.string()).optional(),
+          nodeSelector: z.record(z.string(), z.string()).optional(),
+          affinity: preserveUnknown().optional(),
+          tolerations: z.array(preserveUnknown()).optional(),
+          topologySpreadConstraints: z.array(preserveUnknown()).optional(),
+          priorityClassName: z.string().optional(),
+        })
+        .optional()
+        .describe("What the members' pods carry beside etcd."),
+      settings: z
+        .object({
+          heartbeatIntervalMs: z.int().min(1).optional(),
+          electionTimeoutMs: z.int().min(1).optional(),
+          snapshotCount: z.int().min(1).optional(),
+          autoCompactionMode: z.enum(["periodic", "revision"]).optional(),
+          autoCompactionRetention: z.string().optional(),
+          maxRequestBytes: z.int().min(1).optional(),
+          logLevel: z.enum(["debug", "info", "warn", "error"]).optional(),
+        })
+        .default({})
+        .describe("etcd's own settings; a change rolls through the members one by one."),
+      tls: z.object({ peer: tls.optional(), client: tls.optional() }).optional(),
+      auth: z
+        .object({ rootSecret: z.string().describe("A Secret with the key password.") })
+        .optional()
+        .describe("Turns on authentication with the user root."),
+      defragmentation: z
+        .object({
+          schedule: z.string().describe("A cron expression."),
+          timeZone: z.string().default("UTC"),
+          minReclaimableBytes: z.int().min(0).default(209_715_200),
+        })
+        .optional(),
+      restoreFrom: z
+        .object({
+          backup: z.string().optional().describe("An EtcdBackup in this namespace."),
+          store: storeSchema.optional().describe("Where the backup lies, when its EtcdBackup is gone."),
+          name: z.string().optional().describe("The backup's name in the store."),
+          bumpRevisions: z.int().min(0).default(1_000_000_000),
+        })
+        .optional()
+        .check(immutable("a cluster is restored once, when it is created")),
+      recovery: z
+        .object({
+          quorumLoss: z
+            .enum(["Manual", "Automatic"])
+            .default("Manual")
+            .describe("Manual waits for the annotation etcd.keelson.dev/approve-recovery."),
+          nodeLossTimeoutSeconds: z.int().min(10).default(300),
+        })
+        .default({ quorumLoss: "Manual", nodeLossTimeoutSeconds: 300 }),
+      deletion: z
+        .object({
+          volumes: z.enum(["Keep", "Remove"]).default("Keep"),
+          finalBackup: storeSchema
+            .optional()
+            .describe("Takes and verifies a last backup before anything is removed."),
+        })
+        .default({ volumes: "Keep" }),
+      paused: z.boolean().default(false).describe("The operator watches and reports, and does nothing."),
+      hibernate: z.boolean().default(false).describe("Stops all members and keeps their data."),
+    })
+    .check(
+      cel(
+        "has(self.tls) == has(oldSelf.tls) && (!has(self.tls) || (has(self.tls.peer) == has(oldSelf.tls.peer) && has(self.tls.client) == has(oldSelf.tls.client)))",
+        "TLS cannot be switched on or off on a running cluster: take a backup and restore it into a new one",
+      ),
+      cel(
+        "!has(self.tls) || !has(oldSelf.tls) || ((!has(self.tls.peer) || !has(oldSelf.tls.peer) || self.tls.peer.mode == oldSelf.tls.peer.mode) && (!has(self.tls.client) || !has(oldSelf.tls.client) || self.tls.client.mode == oldSelf.tls.client.mode))",
+        "the mode of TLS cannot be changed on a running cluster",
+      ),
+      cel(
+        "has(self.auth) || !has(oldSelf.auth)",
+        "authentication cannot be switched off: the operator would forget the password it needs for that",
+      ),
+    ),
   status: z.object({
     phase: z.string().optional().describe("One word for kubectl get; conditions say more."),
     clusterId: z
@@ -197,6 +240,12 @@ export const EtcdCluster = resource({
       .optional()
       .describe("The newest revision seen, looked at once a minute while it changes."),
     lastKnownAt: z.string().optional(),
+    tls: z
+      .record(z.string(), z.object({ phase: z.string(), expires: z.string() }))
+      .optional()
+      .describe(
+        "By use, peer and client: where the authority stands, and when the first of its certificates ends.",
+      ),
     recovery: z
       .object({
         survivor: z.string().describe("Approve with etcd.keelson.dev/approve-recovery: <this name>."),

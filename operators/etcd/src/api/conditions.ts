@@ -7,6 +7,8 @@ export const conditions = {
   progressing: "Progressing",
   /** Something is not as it should be, though the cluster may serve. */
   degraded: "Degraded",
+  /** Backups are taken as scheduled, and each was proven by restoring it. */
+  backupHealthy: "BackupHealthy",
 } as const;
 
 /** Why a cluster is where it is. */
@@ -20,6 +22,11 @@ export const reasons = {
   rolling: "RollingOut",
   rollingBack: "RollingBack",
   rolloutFailed: "RolloutFailed",
+  /** A Secret that the spec names is missing or lacks something. */
+  secretMissing: "SecretMissing",
+  /** etcd asks for a password that the operator does not have. */
+  lockedOut: "LockedOut",
+  securing: "Securing",
   versionRefused: "VersionRefused",
   specRefused: "SpecRefused",
   clusterIdMismatch: "ClusterIdMismatch",
@@ -37,6 +44,7 @@ export const reasons = {
   hibernated: "Hibernated",
   paused: "Paused",
   deleting: "Deleting",
+  finalBackupFailed: "FinalBackupFailed",
   healthy: "Healthy",
   quorum: "Quorum",
 } as const;

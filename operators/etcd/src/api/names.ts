@@ -17,6 +17,12 @@ export const annotations = {
   fenced: "etcd.keelson.dev/fenced",
   /** On a cluster: the name of the survivor that a person agrees to recover from. */
   approveRecovery: "etcd.keelson.dev/approve-recovery",
+  /** On a cluster: another value than before has the operator replace its authorities, without downtime. */
+  rotateAuthorities: "etcd.keelson.dev/rotate-authorities",
+  /** On an authority's Secret: since when it has been in its phase. */
+  since: "etcd.keelson.dev/since",
+  /** On a certificate's Secret: digest of who issued it, for whom, and of the certificate itself. */
+  seal: "etcd.keelson.dev/seal",
   /** On an EtcdBackup: `true` takes its data out of the store. Deleting the EtcdBackup alone leaves the data. */
   removeData: "etcd.keelson.dev/remove-data",
 } as const;

@@ -22,7 +22,7 @@ export function bootstrap(o: Observed): Decision | undefined {
   const seed = o.members.find(({ record }) => record.phase === "Seed");
   const problem = specProblem(o);
   if (problem !== undefined) return { do: "refuse", reason: reasons.specRefused, message: problem };
-  const template = templateOf(recipeOf(o.spec, o.spec.version));
+  const template = templateOf(recipeOf(o, o.spec.version));
   if (!seed) {
     const name = memberName(o.cluster, o.status.nextMember ?? 0);
     return {

@@ -3,6 +3,7 @@ import { reasons } from "../api/conditions.ts";
 import type { Observed } from "../observe/observed.ts";
 import { hex } from "../observe/records.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
+import { authentication, lockedOut, secretMissing } from "./access.ts";
 import { bootstrap, specProblem } from "./bootstrap.ts";
 import type { Decision, Policy } from "./decision.ts";
 import { namesOf } from "./facts.ts";
@@ -26,6 +27,8 @@ import { corruption, defragmentation, noSpace, volumes } from "./upkeep.ts";
 const policies: readonly Policy[] = [
   // Hands off.
   paused,
+  secretMissing,
+  lockedOut,
   foreignCluster,
   // The beginning, and the worst case.
   bootstrap,
@@ -47,6 +50,7 @@ const policies: readonly Policy[] = [
   corruption,
   unhealthyVoters,
   noSpace,
+  authentication,
   joining,
   spentTrials,
   rollout,
@@ -89,7 +93,7 @@ function untemplated(o: Observed): Decision | undefined {
   if (o.status.template) return undefined;
   const problem = specProblem(o);
   if (problem !== undefined) return { do: "refuse", reason: reasons.specRefused, message: problem };
-  const template = templateOf(recipeOf(o.spec, o.spec.version));
+  const template = templateOf(recipeOf(o, o.spec.version));
   return {
     do: "record",
     status: { template, members: o.members.map(({ record }) => ({ ...record, template: template.hash })) },

@@ -36,6 +36,8 @@ export type Action =
   | { readonly do: "makeSpace"; readonly members: readonly string[]; readonly alarms: readonly Alarm[] }
   | { readonly do: "disarm"; readonly alarms: readonly Alarm[]; readonly via: string }
   | { readonly do: "defragment"; readonly member: string; readonly due: string }
+  | { readonly do: "enableAuthentication"; readonly via: string }
+  | { readonly do: "changePassword"; readonly via: string }
   | { readonly do: "wait"; readonly recheckMs?: number }
   /** Waiting mends nothing: a person must change something. */
   | { readonly do: "refuse" }

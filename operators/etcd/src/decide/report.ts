@@ -35,10 +35,20 @@ export function statusOf(o: Observed, decision: Decision): Status {
     version: lowest,
     targetVersion: o.status.rollout?.recipe.version,
     leader,
+    tls: tlsReport(o),
     ...newestRevision(o),
   };
   const changed = decision.do === "record" ? { ...base, ...decision.status } : base;
   return defined(changed);
+}
+
+function tlsReport({ certificates }: Observed): Status["tls"] {
+  const uses = (["peer", "client"] as const).flatMap((use) => {
+    const facts = certificates[use];
+    if (!facts) return [];
+    return [[use, { phase: facts.phase, expires: new Date(facts.expiresMs).toISOString() }] as const];
+  });
+  return uses.length === 0 ? undefined : Object.fromEntries(uses);
 }
 
 function memberReport(o: Observed, member: ObservedMember): Member {
@@ -99,6 +109,8 @@ const still: ReadonlySet<Reason> = new Set([
   reasons.quorumLost,
   reasons.clusterIdMismatch,
   reasons.unreachable,
+  reasons.secretMissing,
+  reasons.lockedOut,
 ]);
 
 function progressing(decision: Decision): ConditionReport {
@@ -109,6 +121,8 @@ function progressing(decision: Decision): ConditionReport {
 
 /** Reasons that are trouble in themselves. */
 const trouble: ReadonlySet<Reason> = new Set([
+  reasons.secretMissing,
+  reasons.lockedOut,
   reasons.versionRefused,
   reasons.specRefused,
   reasons.rolloutFailed,
@@ -166,6 +180,8 @@ const phases: Partial<Record<Reason, string>> = {
   [reasons.rolloutFailed]: "Running",
   [reasons.versionRefused]: "Running",
   [reasons.specRefused]: "Refused",
+  [reasons.secretMissing]: "Blocked",
+  [reasons.lockedOut]: "Blocked",
 };
 
 function phaseOf(o: Observed, decision: Decision): string {

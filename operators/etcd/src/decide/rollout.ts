@@ -17,7 +17,7 @@ const soakMs = 15_000;
 export function wanted(o: Observed): { readonly template: Template } | { readonly refused: string } {
   const from = o.status.template?.recipe.version ?? o.spec.version;
   const hop = nextVersion(from, o.spec.version);
-  return "refused" in hop ? hop : { template: templateOf(recipeOf(o.spec, hop.to)) };
+  return "refused" in hop ? hop : { template: templateOf(recipeOf(o, hop.to)) };
 }
 
 export function rollout(o: Observed): Decision | undefined {

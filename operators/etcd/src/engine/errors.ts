@@ -45,7 +45,10 @@ const SENTENCES: readonly (readonly [RegExp, EtcdErrorCode])[] = [
   [/corrupt cluster/, "Corrupt"],
   [/required revision has been compacted/, "Compacted"],
   [/Peer URLs already exists/, "PeerUrlExists"],
-  [/authentication|permission denied|invalid auth token|user name is empty/, "Unauthenticated"],
+  [
+    /authentication|permission denied|invalid auth token|user name is empty|revision in header is old/,
+    "Unauthenticated",
+  ],
   [/timed out|request timed out|deadline|server stopped|transport is closing/i, "Unreachable"],
 ];
 

@@ -57,6 +57,9 @@ export interface Versions {
   readonly cluster: string;
 }
 
+/** `off`: nobody is asked. `in`: our password is good. `out`: it is not, or we have none. */
+export type Authentication = "off" | "in" | "out";
+
 /** The calls to one member. Each rejects with an `EtcdError`. */
 export interface Etcd {
   status(options?: CallOptions): Promise<MemberStatus>;
@@ -89,6 +92,12 @@ export interface Etcd {
   /** How many keys there are. */
   count(options?: CallOptions): Promise<number>;
   compact(revision: bigint, options?: CallOptions): Promise<void>;
+  /** Whether etcd asks for a password, and whether ours is good. */
+  authentication(options?: CallOptions): Promise<Authentication>;
+  /** Makes the user root with our password, or gives it this password, and has etcd ask for it from now on. */
+  enableAuthentication(options?: CallOptions): Promise<void>;
+  /** Gives root another password. */
+  changePassword(password: string, options?: CallOptions): Promise<void>;
   /** The database as of now, with etcd's own SHA-256 as its last 32 bytes. */
   snapshot(options?: CallOptions): AsyncIterable<Uint8Array>;
 }
@@ -101,9 +110,16 @@ export interface TlsMaterial {
   readonly serverName?: string;
 }
 
+export interface Credentials {
+  readonly user: string;
+  readonly password: string;
+  /** What etcd gave for them. All members know it: shared between the clients of one cluster. */
+  readonly session?: { token?: string };
+}
+
 export interface EtcdAddress {
   readonly host: string;
   readonly port: number;
   readonly tls?: TlsMaterial;
-  readonly credentials?: { readonly user: string; readonly password: string };
+  readonly credentials?: Credentials;
 }

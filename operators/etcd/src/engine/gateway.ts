@@ -1,11 +1,12 @@
-/** etcd over its JSON gateway, which every version from 3.4 on serves beside gRPC: no dependency, one port. */
+/** etcd over its JSON gateway, which every version from 3.4 on serves beside gRPC on the same port. */
 
 import type { IncomingMessage } from "node:http";
 import { request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
-import { EtcdError, refusal } from "./errors.ts";
+import { EtcdError, isEtcdError, refusal } from "./errors.ts";
 import type {
   Alarm,
+  Authentication,
   CallOptions,
   Etcd,
   EtcdAddress,
@@ -16,17 +17,20 @@ import type {
   MemberStatus,
   Versions,
 } from "./etcd.ts";
+import { grpcMessages, grpcUnary } from "./grpc.ts";
+import { encodeNumber, fieldsOf } from "./protobuf.ts";
 
 /** Numbers of 64 bits arrive as strings, and zero does not arrive at all. */
 type Json = { readonly [key: string]: unknown };
 
 export class EtcdGateway implements Etcd {
   readonly #address: EtcdAddress;
-  #token: string | undefined;
+  readonly #session: { token?: string };
   #version: string | undefined;
 
   constructor(address: EtcdAddress) {
     this.#address = address;
+    this.#session = address.credentials?.session ?? {};
   }
 
   async status(options?: CallOptions): Promise<MemberStatus> {
@@ -111,13 +115,17 @@ export class EtcdGateway implements Etcd {
   }
 
   async hashKv(revision: bigint, options?: CallOptions): Promise<KeyHash> {
-    // 3.4 serves HashKV where later versions serve the hash of the whole file.
-    const path = (await this.#is34(options)) ? "/v3/maintenance/hash" : "/v3/maintenance/hashkv";
-    const body = await this.#call(path, { revision: String(revision) }, options);
+    // Not through the gateway: that of 3.4 answers with a hash of the whole file, which no two members share.
+    const call = { path: "/etcdserverpb.Maintenance/HashKV", request: encodeNumber(1, revision) };
+    const { numbers, bytes } = await this.#authenticated(
+      async (token) => await grpcUnary(this.#address, { ...call, token }, { timeoutMs: 5_000, ...options }),
+      options,
+    );
+    const header = fieldsOf(bytes.get(1) ?? Buffer.alloc(0));
     return {
-      hash: text(body["hash"]),
-      compactRevision: big(body["compact_revision"]),
-      revision: big(object(body["header"])["revision"]),
+      hash: String(numbers.get(2) ?? 0n),
+      compactRevision: numbers.get(3) ?? 0n,
+      revision: header.numbers.get(3) ?? 0n,
     };
   }
 
@@ -144,12 +152,44 @@ export class EtcdGateway implements Etcd {
   }
 
   async *snapshot(options?: CallOptions): AsyncIterable<Uint8Array> {
-    const response = await this.#send("/v3/maintenance/snapshot", {}, { timeoutMs: 0, ...options });
-    for await (const line of lines(response)) {
-      const parsed = JSON.parse(line) as { result?: { blob?: string }; error?: { message?: string } };
-      if (parsed.error) throw refusal("a snapshot", parsed.error.message ?? "unknown error");
-      if (parsed.result?.blob) yield Buffer.from(parsed.result.blob, "base64");
+    // A stream cannot be begun twice: whoever needs a token has it before.
+    await this.get("keelson.dev/read", options);
+    const { token } = this.#session;
+    const call = { path: "/etcdserverpb.Maintenance/Snapshot", request: Buffer.alloc(0), token };
+    for await (const message of grpcMessages(this.#address, call, options)) {
+      const blob = fieldsOf(message).bytes.get(3);
+      if (blob) yield blob;
     }
+  }
+
+  async authentication(options?: CallOptions): Promise<Authentication> {
+    try {
+      await this.#authenticate(options ?? {});
+      return "in";
+    } catch (error) {
+      if (!isEtcdError(error, "Unauthenticated")) throw error;
+      return /not enabled/.test(error.message) ? "off" : "out";
+    }
+  }
+
+  async enableAuthentication(options?: CallOptions): Promise<void> {
+    const { user = "root", password = "" } = this.#address.credentials ?? {};
+    const exists = /already exists/;
+    await this.#call("/v3/auth/user/add", { name: user, password }, options).catch(async (error: unknown) => {
+      if (!(error instanceof EtcdError && exists.test(error.message))) throw error;
+      await this.#call("/v3/auth/user/changepw", { name: user, password }, options);
+    });
+    await this.#call("/v3/auth/role/add", { name: "root" }, options).catch((error: unknown) => {
+      if (!(error instanceof EtcdError && exists.test(error.message))) throw error;
+    });
+    await this.#call("/v3/auth/user/grant", { user, role: "root" }, options);
+    await this.#call("/v3/auth/enable", {}, options);
+  }
+
+  async changePassword(password: string, options?: CallOptions): Promise<void> {
+    const { user = "root" } = this.#address.credentials ?? {};
+    await this.#call("/v3/auth/user/changepw", { name: user, password }, options);
+    delete this.#session.token;
   }
 
   async #is34(options?: CallOptions): Promise<boolean> {
@@ -165,30 +205,37 @@ export class EtcdGateway implements Etcd {
     return received === "" ? {} : (JSON.parse(received) as Json);
   }
 
-  /** Sends and checks the status. A token that has run out is fetched anew, once. */
   async #send(path: string, body: Json | undefined, options: CallOptions): Promise<IncomingMessage> {
-    const { credentials } = this.#address;
-    if (credentials && this.#token === undefined) await this.#authenticate(options);
-    const response = await this.#exchange(path, body, options);
-    if (response.statusCode === 200) return response;
-    const sentence = await reason(response);
-    if (credentials && this.#token && /invalid auth token/.test(sentence)) {
+    return await this.#authenticated(async () => {
+      const response = await this.#exchange(path, body, options);
+      if (response.statusCode === 200) return response;
+      throw refusal(path, await reason(response));
+    }, options);
+  }
+
+  /** Only when etcd asks for it: who has no quorum can answer for itself, but lets nobody in. */
+  async #authenticated<T>(
+    work: (token: string | undefined) => Promise<T>,
+    options: CallOptions = {},
+  ): Promise<T> {
+    try {
+      return await work(this.#session.token);
+    } catch (error) {
+      if (!isEtcdError(error, "Unauthenticated") || !this.#address.credentials) throw error;
       await this.#authenticate(options);
-      const again = await this.#exchange(path, body, options);
-      if (again.statusCode === 200) return again;
-      throw refusal(path, await reason(again));
+      return await work(this.#session.token);
     }
-    throw refusal(path, sentence);
   }
 
   async #authenticate(options: CallOptions): Promise<void> {
     const { credentials } = this.#address;
-    this.#token = undefined;
-    const body = { name: credentials?.user, password: credentials?.password };
-    const response = await this.#exchange("/v3/auth/authenticate", body, options);
-    const received = await reason(response, (parsed) => text(parsed["token"]));
-    // "authentication is not enabled" is no failure: the cluster is young or the setting is about to change.
-    if (response.statusCode === 200) this.#token = received;
+    const path = "/v3/auth/authenticate";
+    delete this.#session.token;
+    const body = { name: credentials?.user ?? "root", password: credentials?.password ?? "-" };
+    const response = await this.#exchange(path, body, { timeoutMs: 5_000, ...options });
+    if (response.statusCode !== 200) throw refusal(path, await reason(response));
+    const token = await reason(response, (parsed) => text(parsed["token"]));
+    this.#session.token = token;
   }
 
   #exchange(path: string, body: Json | undefined, options: CallOptions): Promise<IncomingMessage> {
@@ -198,7 +245,7 @@ export class EtcdGateway implements Etcd {
       ...(body === undefined
         ? {}
         : { "content-type": "application/json", "content-length": Buffer.byteLength(payload) }),
-      ...(this.#token ? { authorization: this.#token } : {}),
+      ...(this.#session.token ? { authorization: this.#session.token } : {}),
     };
     const common = {
       host,
@@ -242,16 +289,6 @@ async function reason(response: IncomingMessage, pick?: (parsed: Json) => string
   } catch {
     return received.trim() || `HTTP ${response.statusCode}`;
   }
-}
-
-async function* lines(response: IncomingMessage): AsyncIterable<string> {
-  let rest = "";
-  for await (const chunk of response.setEncoding("utf8")) {
-    const parts = `${rest}${chunk}`.split("\n");
-    rest = parts.pop() ?? "";
-    yield* parts.filter((part) => part !== "");
-  }
-  if (rest.trim() !== "") yield rest;
 }
 
 function memberList(body: Json): MemberList {

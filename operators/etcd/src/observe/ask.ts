@@ -1,6 +1,16 @@
 /** Asks every member what it knows, each directly and all at once; silence is an answer too. */
 import type { Connection } from "keelson";
-import type { Alarm, CallOptions, Etcd, EtcdAddress, MemberList, MemberStatus } from "../engine/etcd.ts";
+import { isEtcdError } from "../engine/errors.ts";
+import type {
+  Alarm,
+  CallOptions,
+  Credentials,
+  Etcd,
+  EtcdAddress,
+  MemberList,
+  MemberStatus,
+  TlsMaterial,
+} from "../engine/etcd.ts";
 
 /** How members are spoken to. */
 export type Dial = (address: EtcdAddress) => Etcd;
@@ -9,6 +19,13 @@ export type Dial = (address: EtcdAddress) => Etcd;
 export interface Reachable {
   readonly name: string;
   readonly connect: () => Promise<Connection>;
+  readonly tls?: TlsMaterial;
+}
+
+/** Root's password, and the one before it while it is being changed. */
+export interface Passwords {
+  readonly current: Credentials;
+  readonly previous?: Credentials;
 }
 
 /** What the members said. Holds connections: dispose of it when the pass is over. */
@@ -19,6 +36,8 @@ export interface Answers extends AsyncDisposable {
   readonly list: MemberList | undefined;
   readonly alarms: readonly Alarm[];
   readonly clusterVersion: string | undefined;
+  /** What etcd says to our password: it asks for none, it knows this one, the one before, or neither. */
+  readonly authentication: "off" | "in" | "previous" | "out" | undefined;
   /** The client of a member that answered. */
   etcd(name: string): Etcd | undefined;
 }
@@ -32,24 +51,48 @@ export async function ask(
     readonly signal: AbortSignal;
     /** Also reads through every voter, as gates demand. */
     readonly readThrough: boolean;
+    readonly passwords?: Passwords | undefined;
   },
 ): Promise<Answers> {
   const call: CallOptions = { signal: options.signal, timeoutMs: patience };
   const connections = new AsyncDisposableStack();
   const clients = new Map<string, Etcd>();
+  const addresses = new Map<string, EtcdAddress>();
   const statuses = new Map<string, MemberStatus>();
+  const { passwords } = options;
   await Promise.all(
-    members.map(async ({ name, connect }) => {
+    members.map(async ({ name, connect, tls }) => {
       const status = await quietly(options.signal, async () => {
         const { host, port } = connections.use(await connect());
-        const etcd = options.dial({ host, port });
+        const address = { host, port, ...(tls && { tls }) };
+        const etcd = options.dial({ ...address, ...(passwords && { credentials: passwords.current }) });
         const answer = await etcd.status(call);
         clients.set(name, etcd);
+        addresses.set(name, address);
         return answer;
       });
       if (status) statuses.set(name, status);
     }),
   );
+  let authentication: Answers["authentication"];
+  const known = speakers(statuses).flatMap((name) => clients.get(name) ?? []);
+  if (passwords) {
+    authentication = passwords.current.session?.token
+      ? "in"
+      : await first(known, options.signal, async (etcd) => await etcd.authentication(call));
+    const { previous } = passwords;
+    if (authentication === "out" && previous) {
+      const older = new Map(
+        [...addresses].map(([name, address]) => [name, options.dial({ ...address, credentials: previous })]),
+      );
+      const before = speakers(statuses).flatMap((name) => older.get(name) ?? []);
+      const answer = await first(before, options.signal, async (etcd) => await etcd.authentication(call));
+      if (answer === "in") {
+        authentication = "previous";
+        for (const [name, etcd] of older) clients.set(name, etcd);
+      }
+    }
+  }
   const reads = new Map<string, boolean>();
   if (options.readThrough) {
     await Promise.all(
@@ -63,7 +106,14 @@ export async function ask(
   const speaker = speakers(statuses)
     .map((name) => clients.get(name))
     .filter((etcd) => etcd !== undefined);
-  const list = await first(speaker, options.signal, async (etcd) => await etcd.members(call));
+  const list = await first(speaker, options.signal, async (etcd) => {
+    try {
+      return await etcd.members(call);
+    } catch (error) {
+      if (isEtcdError(error, "Unauthenticated")) authentication = "out";
+      throw error;
+    }
+  });
   const alarms = list && (await first(speaker, options.signal, async (etcd) => await etcd.alarms(call)));
   const versions = list && (await first(speaker, options.signal, async (etcd) => await etcd.versions(call)));
   return {
@@ -72,6 +122,7 @@ export async function ask(
     list,
     alarms: alarms ?? [],
     clusterVersion: versions?.cluster,
+    authentication,
     etcd: (name) => clients.get(name),
     [Symbol.asyncDispose]: async () => await connections.disposeAsync(),
   };

@@ -5,11 +5,13 @@ import { annotations } from "../api/names.ts";
 import { operatorImage } from "../backup/agent-image.ts";
 import { restorePlan } from "../backup/restore.ts";
 import type { EtcdContext } from "../declaration.ts";
-import { clientPort, clusterName, memberName } from "../resources/names.ts";
-import { type Answers, ask, type Dial } from "./ask.ts";
+import { clientPort, clusterName, memberHost, memberName } from "../resources/names.ts";
+import type { Certificates } from "../tls/certificates.ts";
+import { type Answers, ask, type Dial, type Passwords } from "./ask.ts";
 import { claimView } from "./claim-view.ts";
 import { largestNode, type NodeView, nodeViews } from "./nodes.ts";
 import type { ClaimView, Observed, ObservedMember, PodView } from "./observed.ts";
+import { readPasswords, type Sessions } from "./passwords.ts";
 import { podView, trialView } from "./pod-view.ts";
 import { entryOf, nextOrdinal, refreshRecords, rememberedClusterId } from "./records.ts";
 import { parseTime } from "./time.ts";
@@ -17,10 +19,23 @@ import { parseTime } from "./time.ts";
 export interface Gathered extends AsyncDisposable {
   readonly observed: Observed;
   readonly answers: Answers;
+  readonly passwords: Passwords | undefined;
 }
 
-export async function observe(object: EtcdClusterObject, ctx: EtcdContext, dial: Dial): Promise<Gathered> {
+/** How members are reached and spoken to. */
+export interface Access {
+  readonly dial: Dial;
+  readonly certificates: Certificates;
+  readonly sessions: Sessions;
+}
+
+export async function observe(
+  object: EtcdClusterObject,
+  ctx: EtcdContext,
+  { dial, certificates, sessions }: Access,
+): Promise<Gathered> {
   const cluster = clusterName(object);
+  const { passwords, problem } = await readPasswords(object, ctx, sessions);
   const nameOf = (key: string) => memberName(cluster, Number(key));
   const pods = new Map([...ctx.own.pods.entries()].map(([key, pod]) => [nameOf(key), podView(pod)]));
   const claims = new Map(
@@ -33,8 +48,11 @@ export async function observe(object: EtcdClusterObject, ctx: EtcdContext, dial:
       .map(([name]) => ({
         name,
         connect: async () => await ctx.connect({ pod: { namespace: cluster.namespace, name } }, clientPort),
+        ...(certificates.material
+          ? { tls: { ...certificates.material, serverName: memberHost(cluster, name) } }
+          : {}),
       })),
-    { dial, signal: ctx.signal, readThrough: before.rollout !== undefined },
+    { dial, signal: ctx.signal, readThrough: before.rollout !== undefined, passwords },
   );
   const clusterId = before.clusterId ?? rememberedClusterId(claims);
   // A list of another cluster says nothing of this one.
@@ -81,10 +99,18 @@ export async function observe(object: EtcdClusterObject, ctx: EtcdContext, dial:
       clusterId === undefined ? restorePlan(object.spec, ctx.read.restoreFrom, operatorImage()) : undefined,
     trials: ctx.own.trials.list().map(trialView),
     largestNode: largestNode(ctx.read.nodes),
+    certificates,
+    authentication: answers.authentication,
+    secretProblem: certificates.problem ?? problem,
     approved: object.metadata.annotations?.[annotations.approveRecovery],
     defragmentationDue: defragmentationDue(object, ctx),
   };
-  return { observed, answers, [Symbol.asyncDispose]: async () => await answers[Symbol.asyncDispose]() };
+  return {
+    observed,
+    answers,
+    passwords,
+    [Symbol.asyncDispose]: async () => await answers[Symbol.asyncDispose](),
+  };
 }
 
 function memberOf(

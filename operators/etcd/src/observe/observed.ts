@@ -3,6 +3,7 @@ import type { Member, Spec, Status } from "../api/cluster.ts";
 import type { RestorePlan } from "../backup/restore.ts";
 import type { Alarm, EtcdMember, MemberList, MemberStatus } from "../engine/etcd.ts";
 import type { ClusterName } from "../resources/names.ts";
+import type { Certificates } from "../tls/certificates.ts";
 
 /** A pod, as far as decisions care. */
 export interface PodView {
@@ -91,6 +92,12 @@ export interface Observed {
   readonly trials: readonly TrialView[];
   /** The most that one node can give to pods. */
   readonly largestNode: { readonly cpu: string; readonly memory: string } | undefined;
+  /** What is known of the cluster's certificates; nothing where no TLS is spoken. */
+  readonly certificates: Certificates;
+  /** What etcd says to the password of the spec; undefined when it was not asked. */
+  readonly authentication: "off" | "in" | "previous" | "out" | undefined;
+  /** What keeps the operator from speaking to members at all, as a sentence. */
+  readonly secretProblem: string | undefined;
   /** The time at which a defragmentation came due, if one is. */
   readonly defragmentationDue: string | undefined;
 }

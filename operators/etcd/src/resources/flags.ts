@@ -5,6 +5,9 @@ import { type ClusterName, clientPort, clientUrl, metricsPort, peerPort, peerUrl
 
 export const dataVolumePath = "/var/lib/etcd";
 
+/** Where certificates are mounted. */
+export const tlsPaths = { peer: "/etc/etcd/tls/peer", client: "/etc/etcd/tls/client" } as const;
+
 /**
  * How a member begins. It is read at every start of the container, not frozen into the pod, because a container that
  * is started again over an empty volume must never begin as it did the first time.
@@ -41,15 +44,27 @@ export function etcdCommand(cluster: ClusterName, member: string, recipe: Recipe
     `--name=${member}`,
     `--data-dir=${dataVolumePath}/data`,
     `--initial-cluster-token=${cluster.namespace}-${cluster.name}-${cluster.uid}`,
-    `--listen-peer-urls=http://0.0.0.0:${peerPort}`,
+    `--listen-peer-urls=${cluster.secure?.peer ? "https" : "http"}://0.0.0.0:${peerPort}`,
     `--initial-advertise-peer-urls=${peerUrl(cluster, member)}`,
-    `--listen-client-urls=http://0.0.0.0:${clientPort}`,
+    `--listen-client-urls=${cluster.secure?.client ? "https" : "http"}://0.0.0.0:${clientPort}`,
     `--advertise-client-urls=${clientUrl(cluster, member)}`,
     `--listen-metrics-urls=http://0.0.0.0:${metricsPort}`,
+    ...(cluster.secure?.peer ? tlsFlags("peer-", tlsPaths.peer) : []),
+    ...(cluster.secure?.client ? tlsFlags("", tlsPaths.client) : []),
     ...compatibilityFlags(version),
     ...corruptionFlags(version),
     ...(quotaBytes === undefined ? [] : [`--quota-backend-bytes=${quotaBytes}`]),
     ...settingFlags(recipe),
+  ];
+}
+
+/** Both sides show certificates. etcd reads its own from disk for every connection, whom it trusts only at its start. */
+function tlsFlags(prefix: string, path: string): string[] {
+  return [
+    `--${prefix}cert-file=${path}/tls.crt`,
+    `--${prefix}key-file=${path}/tls.key`,
+    `--${prefix}trusted-ca-file=${path}/ca.crt`,
+    `--${prefix}client-cert-auth=true`,
   ];
 }
 

@@ -11,11 +11,14 @@ export interface ClusterName {
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
+  /** Between whom TLS is spoken; it stays so for the life of a cluster. */
+  readonly secure?: { readonly peer: boolean; readonly client: boolean };
 }
 
 export function clusterName(cluster: EtcdClusterObject): ClusterName {
   const { name, namespace = "default", uid } = cluster.metadata;
-  return { name, namespace, uid };
+  const { peer, client } = cluster.spec.tls ?? {};
+  return { name, namespace, uid, secure: { peer: peer !== undefined, client: client !== undefined } };
 }
 
 /** Members are numbered, and no number is used twice. */
@@ -39,11 +42,11 @@ export function memberHost(cluster: ClusterName, member: string): string {
 }
 
 export function peerUrl(cluster: ClusterName, member: string): string {
-  return `http://${memberHost(cluster, member)}:${peerPort}`;
+  return `${cluster.secure?.peer ? "https" : "http"}://${memberHost(cluster, member)}:${peerPort}`;
 }
 
 export function clientUrl(cluster: ClusterName, member: string): string {
-  return `http://${memberHost(cluster, member)}:${clientPort}`;
+  return `${cluster.secure?.client ? "https" : "http"}://${memberHost(cluster, member)}:${clientPort}`;
 }
 
 /** The member that a peer URL belongs to, when it is one that this cluster could have made. */

@@ -5,8 +5,17 @@ import type { Recipe, Spec, Template } from "../api/cluster.ts";
 import { annotations, labels } from "../api/names.ts";
 import { type RestoreSource, restoreContainers } from "../backup/restore.ts";
 import { hasHealthEndpoints } from "../engine/version.ts";
-import { dataVolumePath, etcdCommand, type StartMode, type StartSettings, startSettings } from "./flags.ts";
+import { memberSecretName } from "../tls/names.ts";
+import {
+  dataVolumePath,
+  etcdCommand,
+  type StartMode,
+  type StartSettings,
+  startSettings,
+  tlsPaths,
+} from "./flags.ts";
 import { type ClusterName, clientPort, metricsPort, peerPort, selectorLabels } from "./names.ts";
+import { recipeTls } from "./recipe.ts";
 
 type PodSpec = NonNullable<Desired<typeof Pod>["spec"]>;
 type Container = PodSpec["containers"][number];
@@ -69,6 +78,7 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
       containers: [container(cluster, member, recipe)],
       volumes: [
         { name: "data", persistentVolumeClaim: { claimName: member } },
+        ...tlsVolumes(cluster, member, recipe),
         ...(restoring?.volumes ?? []),
       ],
     },
@@ -134,12 +144,29 @@ function container(cluster: ClusterName, member: string, recipe: Recipe): Contai
       { name: "metrics", containerPort: metricsPort },
     ],
     ...(resources === undefined ? {} : { resources: resources as Container["resources"] }),
-    ...probes(recipe.version),
+    ...probes(recipe.version, cluster.secure?.client === true),
     // Why etcd gave up stands in the pod's status: healing reads it there and needs no permission for logs.
     terminationMessagePolicy: "FallbackToLogsOnError",
     securityContext: restrictedContainer,
-    volumeMounts: [{ name: "data", mountPath: dataVolumePath }],
+    volumeMounts: [
+      { name: "data", mountPath: dataVolumePath },
+      ...tlsUses(cluster).map((use) => ({ name: `${use}-tls`, mountPath: tlsPaths[use], readOnly: true })),
+    ],
   };
+}
+
+function tlsUses({ secure }: ClusterName): ("peer" | "client")[] {
+  return (["peer", "client"] as const).filter((use) => secure?.[use]);
+}
+
+function tlsVolumes(cluster: ClusterName, member: string, recipe: Recipe) {
+  return tlsUses(cluster).map((use) => ({
+    name: `${use}-tls`,
+    secret: {
+      secretName: memberSecretName(member, use, recipeTls(recipe, use)?.secret),
+      defaultMode: 0o440,
+    },
+  }));
 }
 
 function fromAnnotation(name: string, annotation: string) {
@@ -150,11 +177,15 @@ function fromAnnotation(name: string, annotation: string) {
  * Liveness asks only whether the process can answer: a member without a leader, without space or still a learner must
  * not be killed for it. A frozen process is ended within seconds, since it cannot end itself.
  */
-function probes(version: string): Pick<Container, "startupProbe" | "livenessProbe" | "readinessProbe"> {
+function probes(
+  version: string,
+  secure: boolean,
+): Pick<Container, "startupProbe" | "livenessProbe" | "readinessProbe"> {
   const on = (path: string) => ({ httpGet: { path, port: metricsPort } });
   const own = hasHealthEndpoints(version);
   const alive = own ? on("/livez") : { tcpSocket: { port: metricsPort } };
-  const hung = own ? alive : { httpGet: { path: "/version", port: clientPort } };
+  // The kubelet has no certificate to show on the client port.
+  const hung = own ? alive : secure ? on("/metrics") : { httpGet: { path: "/version", port: clientPort } };
   return {
     startupProbe: { ...alive, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 1_800 },
     livenessProbe: {

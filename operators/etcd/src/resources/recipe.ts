@@ -2,8 +2,20 @@
 import { hash } from "node:crypto";
 import type { Recipe, Spec, Template } from "../api/cluster.ts";
 
-export function recipeOf(spec: Spec, version: string): Recipe {
+/** What the recipe says of TLS: a member that was started with another trust must be started anew. */
+export interface RecipeTls {
+  readonly secret?: string;
+  readonly trust: string;
+}
+
+export interface RecipeSources {
+  readonly spec: Spec;
+  readonly certificates?: { readonly peer?: RecipeTls; readonly client?: RecipeTls };
+}
+
+export function recipeOf({ spec, certificates = {} }: RecipeSources, version: string): Recipe {
   const { image, resources, pod, settings, storage } = spec;
+  const { peer, client } = certificates;
   return {
     version,
     image,
@@ -11,7 +23,19 @@ export function recipeOf(spec: Spec, version: string): Recipe {
     ...(resources === undefined ? {} : { resources }),
     ...(pod === undefined ? {} : { pod }),
     ...(Object.keys(settings).length === 0 ? {} : { settings }),
+    ...(peer || client
+      ? { tls: { ...(peer && { peer: tlsOf(peer) }), ...(client && { client: tlsOf(client) }) } }
+      : {}),
   };
+}
+
+function tlsOf({ secret, trust }: RecipeTls): RecipeTls {
+  return { ...(secret === undefined ? {} : { secret }), trust };
+}
+
+/** The recipe's word on one use of TLS; undefined where it is not spoken. */
+export function recipeTls(recipe: Recipe, use: "peer" | "client"): RecipeTls | undefined {
+  return (recipe.tls as { peer?: RecipeTls; client?: RecipeTls } | undefined)?.[use];
 }
 
 /**

@@ -4,6 +4,7 @@ import type { EtcdClusterObject } from "../api/cluster.ts";
 import type { Decision } from "../decide/decision.ts";
 import type { EtcdContext } from "../declaration.ts";
 import type { Gathered } from "../observe/observe.ts";
+import { changePassword, enableAuthentication } from "./authentication.ts";
 import { createClaim, deleteClaim, fenceClaim, growClaim, signClaim } from "./claims.ts";
 import { compareHashes, defragment, disarm, makeSpace } from "./maintenance.ts";
 import { addLearner, moveLeader, promote, removeMember } from "./membership.ts";
@@ -97,6 +98,10 @@ async function perform(scene: Scene, decision: Decision): Promise<StepResult> {
     case "defragment":
       await defragment(scene, decision);
       break;
+    case "enableAuthentication":
+      return await enableAuthentication(scene, decision);
+    case "changePassword":
+      return await changePassword(scene, decision);
   }
   return "done";
 }

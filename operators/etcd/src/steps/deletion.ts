@@ -1,5 +1,6 @@
-/** The end of a cluster: its volumes stay or go as the spec says. Pods and services go with their owner. */
-import { done, type Outcome, waiting } from "keelson";
+/** The end of a cluster: a last backup if the spec wants one, then the members, and their volumes as the spec says. */
+import { hash } from "node:crypto";
+import { done, fail, type Outcome, waiting } from "keelson";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
 import type { EtcdContext } from "../declaration.ts";
@@ -7,10 +8,66 @@ import type { EtcdContext } from "../declaration.ts";
 const reason = reasons.deleting;
 
 export async function finalize(cluster: EtcdClusterObject, ctx: EtcdContext): Promise<Outcome> {
-  for (const key of ctx.own.pods.entries().keys()) await ctx.own.pods.delete(key);
-  if (ctx.own.pods.list().length > 0) return waiting(reason, "the members are stopping");
-  if (cluster.spec.deletion.volumes === "Keep") return done();
-  for (const key of ctx.own.claims.entries().keys()) await ctx.own.claims.delete(key);
-  if (ctx.own.claims.list().length > 0) return waiting(reason, "the volumes are being deleted");
+  const { own } = ctx;
+  const unfinished = await finalBackup(cluster, ctx);
+  if (unfinished) return unfinished;
+  for (const slot of [own.trials, own.pods] as const) {
+    for (const key of slot.entries().keys()) await slot.delete(key);
+  }
+  if (own.pods.list().length > 0) return waiting(reason, "the members are stopping");
+  if (cluster.spec.deletion.volumes === "Remove") {
+    for (const key of own.claims.entries().keys()) await own.claims.delete(key);
+    if (own.claims.list().length > 0) return waiting(reason, "the volumes are being deleted");
+  }
+  for (const key of own.secrets.entries().keys()) await own.secrets.delete(key);
+  await own.peers.delete();
   return done();
+}
+
+/** Undefined when there is none to be taken, or it is done. */
+async function finalBackup(cluster: EtcdClusterObject, ctx: EtcdContext): Promise<Outcome | undefined> {
+  const { metadata, spec, status } = cluster;
+  const store = spec.deletion.finalBackup;
+  if (!store || status?.clusterId === undefined) return undefined;
+  // Another store is another attempt; the same one is the same backup, however often we come by.
+  const key = `${metadata.uid.slice(0, 8)}-${hash("sha256", JSON.stringify(store)).slice(0, 6)}`;
+  const backup = ctx.own.finalBackups.get(key);
+  if (!backup) {
+    if (!(await ordered(cluster, ctx, key))) return undefined;
+    return waiting(reason, "a last backup is taken before anything is removed");
+  }
+  const { name } = backup.metadata;
+  switch (backup.status?.phase) {
+    case "Done":
+      return undefined;
+    case "Failed":
+      return fail(
+        reasons.finalBackupFailed,
+        `nothing is removed, because the last backup ${name} failed: ${backup.status.failure?.message}; ` +
+          "delete that EtcdBackup to try again, or change or remove spec.deletion.finalBackup",
+      );
+    default:
+      return waiting(reason, `nothing is removed before the last backup ${name} is done`);
+  }
+}
+
+/** False where nothing can be made any more: the whole namespace goes, and the store of a backup may be part of it. */
+async function ordered(cluster: EtcdClusterObject, ctx: EtcdContext, key: string): Promise<boolean> {
+  const { metadata, spec } = cluster;
+  const store = spec.deletion.finalBackup;
+  if (!store) return false;
+  const name = `${metadata.name}-final-${key}`;
+  try {
+    await ctx.own.finalBackups.apply(key, {
+      metadata: { name },
+      spec: { cluster: metadata.name, store, verify: true },
+    });
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string };
+    if (code !== 403 || !message.includes("is being terminated")) throw error;
+    ctx.event("Warning", reasons.finalBackupFailed, "the namespace is being deleted: no backup can be taken");
+    return false;
+  }
+  ctx.event("Normal", "FinalBackup", `${name} is taken before anything is removed`);
+  return true;
 }

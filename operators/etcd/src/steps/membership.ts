@@ -58,7 +58,10 @@ export function etcdOf({ gathered }: Scene, member: string): Etcd {
   throw new EtcdError("Unreachable", `${member} did not answer in this pass`);
 }
 
-async function attempt(scene: Scene, work: (signal: AbortSignal) => Promise<void>): Promise<StepResult> {
+export async function attempt(
+  scene: Scene,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<StepResult> {
   try {
     await work(scene.ctx.signal);
     return "done";

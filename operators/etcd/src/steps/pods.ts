@@ -1,6 +1,9 @@
 /** Pods: made, ended, told how to begin next time. */
+import type { ObjectMeta } from "keelson";
 import { Pod } from "keelson/kinds";
+import { EtcdCluster, type EtcdClusterObject } from "../api/cluster.ts";
 import { labels } from "../api/names.ts";
+import type { EtcdContext } from "../declaration.ts";
 import { startSettings } from "../resources/flags.ts";
 import { clusterName, memberKey } from "../resources/names.ts";
 import { podFor, startAnnotations } from "../resources/pod.ts";
@@ -9,13 +12,36 @@ import type { Doing, Scene } from "./act.ts";
 export async function createPods({ cluster, ctx }: Scene, { pods }: Doing<"createPods">): Promise<void> {
   const name = clusterName(cluster);
   for (const { member, ...plan } of pods) {
-    await ctx.own.pods.apply(memberKey(name, member), podFor({ cluster: name, member, ...plan }));
+    const pod = podFor({ cluster: name, member, ...plan });
+    const metadata = { ...pod.metadata, ownerReferences: ownersOf(cluster, ctx) };
+    await ctx.own.pods.apply(memberKey(name, member), { ...pod, metadata });
     ctx.event(
       "Normal",
       "PodCreated",
       `${member} starts (${plan.start.mode}, etcd ${plan.template.recipe.version})`,
     );
   }
+}
+
+/**
+ * Two owners. The cluster is the one in charge: whoever drains a node looks for it. But a cluster that is deleted in the
+ * foreground would lose its members before its last backup, so the service of the peers, which stays until the end,
+ * holds on to them as well.
+ */
+function ownersOf(cluster: EtcdClusterObject, ctx: EtcdContext): NonNullable<ObjectMeta["ownerReferences"]> {
+  const { name, uid } = cluster.metadata;
+  const peers = ctx.own.peers.get()?.metadata;
+  return [
+    {
+      apiVersion: `${EtcdCluster.group}/${EtcdCluster.version}`,
+      kind: EtcdCluster.kind,
+      name,
+      uid,
+      controller: true,
+      blockOwnerDeletion: true,
+    },
+    ...(peers ? [{ apiVersion: "v1", kind: "Service", name: peers.name, uid: peers.uid }] : []),
+  ];
 }
 
 /** By UID: what we saw ends, never what has taken its place. Eviction would be refused by our own budget. */

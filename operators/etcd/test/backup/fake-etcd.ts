@@ -1,7 +1,15 @@
 /** etcd as backups see it: keys in memory, a snapshot that carries them, a member restored from one. */
 import { hash } from "node:crypto";
 import { EtcdError } from "../../src/engine/errors.ts";
-import type { Alarm, Etcd, KeyHash, MemberList, MemberStatus, Versions } from "../../src/engine/etcd.ts";
+import type {
+  Alarm,
+  Authentication,
+  Etcd,
+  KeyHash,
+  MemberList,
+  MemberStatus,
+  Versions,
+} from "../../src/engine/etcd.ts";
 
 export interface FakeData {
   readonly keys: Map<string, string>;
@@ -108,6 +116,9 @@ export class FakeEtcd implements Etcd {
   disarm = async (): Promise<void> => this.#unused();
   defragment = async (): Promise<void> => this.#unused();
   compact = async (): Promise<void> => this.#unused();
+  authentication = async (): Promise<Authentication> => this.#unused();
+  enableAuthentication = async (): Promise<void> => this.#unused();
+  changePassword = async (): Promise<void> => this.#unused();
 
   #answer(): void {
     if (this.down) throw new EtcdError("Unreachable", `no answer from ${this.options.id}`);

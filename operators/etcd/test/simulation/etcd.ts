@@ -3,7 +3,9 @@ import { hash } from "node:crypto";
 import { EtcdError } from "../../src/engine/errors.ts";
 import type {
   Alarm,
+  Authentication,
   Etcd,
+  EtcdAddress,
   EtcdMember,
   KeyHash,
   MemberList,
@@ -12,6 +14,7 @@ import type {
 } from "../../src/engine/etcd.ts";
 import { majority } from "../../src/engine/quorum.ts";
 import { type DataDirectory, Group, type Node, type SimMember } from "./raft.ts";
+import { isTrusted } from "./trust.ts";
 
 export interface Volume {
   data?: DataDirectory;
@@ -19,7 +22,15 @@ export interface Volume {
 }
 
 /** How a container is started. */
+/** Whom a member trusts since it started, and what it shows now. */
+export interface TlsFiles {
+  readonly trust: string;
+  readonly leaf: () => string;
+}
+
 export interface StartRequest {
+  /** By use; without it plain text is spoken. */
+  readonly tls: Readonly<Record<"peer" | "client", TlsFiles | undefined>>;
   readonly member: string;
   readonly host: string;
   readonly peerUrl: string;
@@ -102,7 +113,8 @@ export class SimEtcd {
       (process) =>
         process.running() &&
         others.includes(process.request.peerUrl) &&
-        !this.#cut(process.name, request.member),
+        !this.#cut(process.name, request.member) &&
+        (!request.tls.peer || isTrusted(process.request.tls.peer?.leaf() ?? "", request.tls.peer.trust)),
     );
     if (!peer) return { lastWords: "could not retrieve cluster information from the given URLs" };
     const { group } = peer.data;
@@ -135,6 +147,7 @@ export class SimEtcd {
       .map((id) => ({ type: "remove" as const, id }));
     const group = this.#group(old.clusterId, [...kept, ...drops]);
     group.clusterMinor = old.clusterMinor;
+    group.password = old.password;
     data.group = group;
     data.index = group.log.length;
   }
@@ -144,13 +157,21 @@ export class SimEtcd {
       {
         clusterId,
         now: this.options.now,
-        connected: (a, b) => !this.#cut((a as SimProcess).name, (b as SimProcess).name),
+        connected: (a, b) => this.#connected(a as SimProcess, b as SimProcess),
         violation: (message) => this.violation(message),
       },
       log,
     );
     this.groups.set(clusterId, group);
     return group;
+  }
+
+  /** Nobody is in the way, and each trusts what the other shows. */
+  #connected(a: SimProcess, b: SimProcess): boolean {
+    if (this.#cut(a.name, b.name)) return false;
+    const [one, other] = [a.request.tls.peer, b.request.tls.peer];
+    if (!one || !other) return one === other;
+    return isTrusted(other.leaf(), one.trust) && isTrusted(one.leaf(), other.trust);
   }
 
   #cut(a: string, b: string): boolean {
@@ -251,9 +272,43 @@ export class SimProcess implements Node {
 /** The calls of the operator to one member. */
 export class SimClient implements Etcd {
   readonly #process: SimProcess;
+  readonly #address: Pick<EtcdAddress, "tls" | "credentials">;
 
-  constructor(process: SimProcess) {
+  constructor(process: SimProcess, address: Pick<EtcdAddress, "tls" | "credentials"> = {}) {
     this.#process = process;
+    this.#address = address;
+  }
+
+  /** As a handshake would end. */
+  #handshake(): void {
+    const { tls } = this.#address;
+    const { client } = this.#process.request.tls;
+    if (!client && !tls) return;
+    const good = client && tls?.cert && isTrusted(client.leaf(), tls.ca) && isTrusted(tls.cert, client.trust);
+    if (!good) refuse("Unreachable", "the handshake failed");
+  }
+
+  async authentication(): Promise<Authentication> {
+    return await this.#call("authentication", false, ({ data }) => {
+      const { password } = data.group;
+      const { credentials } = this.#address;
+      if (password === undefined) return "off";
+      if (credentials?.password !== password) return "out";
+      if (credentials.session) credentials.session.token = "token";
+      return "in";
+    });
+  }
+
+  async enableAuthentication(): Promise<void> {
+    await this.#call("enableAuthentication", true, (process) => {
+      this.#voter(process).password = this.#address.credentials?.password ?? "";
+    });
+  }
+
+  async changePassword(password: string): Promise<void> {
+    await this.#call("changePassword", true, (process) => {
+      this.#voter(process).password = password;
+    });
   }
 
   async status(): Promise<MemberStatus> {
@@ -436,6 +491,11 @@ export class SimClient implements Etcd {
     const fate = world.intercept({ member: name, method, write });
     if (fate === "refuse") refuse("Unreachable", `no answer from ${name}`);
     if (fate === "die-before") return await dead(world);
+    this.#handshake();
+    const { password } = process.data.group;
+    const open = method === "status" || method === "versions" || method === "authentication";
+    if (!open && password !== undefined && this.#address.credentials?.password !== password)
+      refuse("Unauthenticated", "user name is empty");
     process.data.group.tick();
     const result = work(process);
     if (fate === "die-after") return await dead(world);

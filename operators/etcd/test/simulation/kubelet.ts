@@ -1,9 +1,9 @@
 /** A kubelet, a scheduler and a volume binder in a few lines: pods become simulated members, claims become volumes. */
 import type { Client } from "@keelson/client";
 import type { Clock, ObjectOf } from "keelson";
-import { Node, PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { Node, PersistentVolumeClaim, Pod, Secret } from "keelson/kinds";
 import { annotations } from "../../src/api/names.ts";
-import type { SimEtcd, SimProcess, Volume } from "./etcd.ts";
+import type { SimEtcd, SimProcess, TlsFiles, Volume } from "./etcd.ts";
 
 type PodObject = ObjectOf<typeof Pod>;
 type ClaimObject = ObjectOf<typeof PersistentVolumeClaim>;
@@ -17,6 +17,8 @@ interface PodRun {
   ready: boolean;
   lastWords: string | undefined;
   ending: boolean;
+  /** Files of mounted Secrets, by the Secret's name. */
+  readonly files: Map<string, Readonly<Record<string, string>>>;
 }
 
 export interface KubeletOptions {
@@ -29,12 +31,15 @@ const nodeNames = ["node-1", "node-2", "node-3"];
 const startMs = 500;
 const stopMs = 300;
 const probeMs = 500;
+/** How long a changed Secret takes to reach the pods that run. */
+const secretMs = 45_000;
 
 export class SimKubelet {
   readonly #options: KubeletOptions;
   readonly #runs = new Map<string, PodRun>();
   readonly #claims = new Map<string, ClaimObject>();
   readonly #volumes = new Map<string, Volume>();
+  readonly #secrets = new Map<string, Readonly<Record<string, string>>>();
   readonly #lost = new Set<string>();
   readonly #stop = new AbortController();
   /** Image tags that no registry has. */
@@ -56,6 +61,7 @@ export class SimKubelet {
     }
     void this.#follow(Pod, (type, pod) => this.#onPod(type, pod as PodObject));
     void this.#follow(PersistentVolumeClaim, (type, claim) => this.#onClaim(type, claim as ClaimObject));
+    void this.#follow(Secret, (type, secret) => this.#onSecret(type, secret as ObjectOf<typeof Secret>));
   }
 
   /** A node loses power: its pods are gone, and nobody there says so. */
@@ -117,7 +123,7 @@ export class SimKubelet {
     this.processOf(member)?.kill();
   }
 
-  async #follow<K extends typeof Pod | typeof PersistentVolumeClaim>(
+  async #follow<K extends typeof Pod | typeof PersistentVolumeClaim | typeof Secret>(
     kind: K,
     handle: (type: "added" | "modified" | "deleted", object: object) => void,
   ): Promise<void> {
@@ -134,6 +140,33 @@ export class SimKubelet {
     } catch (error) {
       if (!this.#stop.signal.aborted) throw error;
     }
+  }
+
+  // ------------------------------------------------------------------------------------ secrets
+
+  #onSecret(type: string, { metadata, data = {} }: ObjectOf<typeof Secret>): void {
+    const { name } = metadata;
+    if (type === "deleted") return void this.#secrets.delete(name);
+    const files = Object.fromEntries(
+      Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]),
+    );
+    this.#secrets.set(name, files);
+    this.#later(secretMs, async () => {
+      const newest = this.#secrets.get(name) ?? files;
+      for (const run of this.#runs.values()) if (run.files.has(name)) run.files.set(name, newest);
+      this.#options.etcd.tick();
+    });
+  }
+
+  /** What a member reads of a mounted Secret; "missing" keeps its container from starting. */
+  #tlsFiles(run: PodRun, use: "peer" | "client"): TlsFiles | undefined | "missing" {
+    const volume = run.pod.spec?.volumes?.find(({ name }) => name === `${use}-tls`);
+    const name = volume?.secret?.secretName;
+    if (name === undefined) return undefined;
+    const files = run.files.get(name) ?? this.#secrets.get(name);
+    if (!files) return "missing";
+    run.files.set(name, files);
+    return { trust: files["ca.crt"] ?? "", leaf: () => run.files.get(name)?.["tls.crt"] ?? "" };
   }
 
   // ------------------------------------------------------------------------------------ claims
@@ -192,6 +225,7 @@ export class SimKubelet {
         process: undefined,
         restarts: 0,
         ready: false,
+        files: new Map(),
         lastWords: undefined,
         ending: false,
       };
@@ -280,7 +314,8 @@ export class SimKubelet {
     const claimName = run.pod.spec?.volumes?.[0]?.persistentVolumeClaim?.claimName;
     const claim = [...this.#claims.values()].find(({ metadata }) => metadata.name === claimName);
     const volume = claim && this.#volumes.get(claim.metadata.uid);
-    if (!volume) return;
+    const [peer, client] = [this.#tlsFiles(run, "peer"), this.#tlsFiles(run, "client")];
+    if (!volume || peer === "missing" || client === "missing") return;
     const result = this.#options.etcd.start(
       {
         member: flag("name"),
@@ -291,6 +326,7 @@ export class SimKubelet {
         initialCluster: notes[annotations.initialCluster] ?? "",
         state: notes[annotations.initialClusterState] ?? "",
         force: notes[annotations.forceNewCluster] === "true",
+        tls: { peer, client },
       },
       volume,
     );

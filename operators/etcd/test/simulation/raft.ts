@@ -55,6 +55,8 @@ export class Group {
   readonly nodes = new Map<string, Node>();
   readonly alarms: { memberId: string; type: "NOSPACE" | "CORRUPT" }[] = [];
   term = 1;
+  /** Of the user root, once members ask for it. */
+  password: string | undefined;
   /** The minor that all members have agreed on; it never falls. */
   clusterMinor = 0;
   #options: GroupOptions;

@@ -1,11 +1,13 @@
 /** A whole world for a test: API server, kubelet, etcd, a client that writes, and oracles that watch. */
 
+import { X509Certificate } from "node:crypto";
 import { type Cluster, type ClusterOptions, cluster } from "@keelson/testing";
 import { Pod } from "keelson/kinds";
 import { EtcdCluster, type EtcdClusterObject } from "../../src/api/cluster.ts";
 import { EtcdError } from "../../src/engine/errors.ts";
 import { majority } from "../../src/engine/quorum.ts";
 import { type EtcdOptions, etcdCluster } from "../../src/reconcile.ts";
+import { peerPort } from "../../src/resources/names.ts";
 import { SimClient, SimEtcd } from "./etcd.ts";
 import { SimKubelet } from "./kubelet.ts";
 
@@ -35,10 +37,14 @@ export class World implements AsyncDisposable {
     let world: World | undefined;
     const controllers = [
       etcdCluster({
-        dial: ({ host }) => {
-          const process = world?.kubelet.processOf(host);
-          if (!process) throw new EtcdError("Unreachable", `nothing listens at ${host}`);
-          return new SimClient(process);
+        dial: (address) => {
+          const process = world?.kubelet.processOf(address.host);
+          if (!process) throw new EtcdError("Unreachable", `nothing listens at ${address.host}`);
+          return new SimClient(process, address);
+        },
+        inspect: async ({ host, port }) => {
+          const files = world?.kubelet.processOf(host)?.request.tls[port === peerPort ? "peer" : "client"];
+          return files && new X509Certificate(files.leaf());
         },
         ...(options.decide && { decide: options.decide }),
       }),

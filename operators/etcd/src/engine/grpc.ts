@@ -1,0 +1,126 @@
+/** The two calls for which etcd's JSON gateway will not do, over gRPC: snapshots of any size, and 3.4's hash of the keys. */
+import { type ClientHttp2Session, connect } from "node:http2";
+import { EtcdError, refusal } from "./errors.ts";
+import type { CallOptions, EtcdAddress } from "./etcd.ts";
+import { fieldsOf } from "./protobuf.ts";
+
+export interface GrpcCall {
+  /** `/etcdserverpb.Maintenance/Snapshot` */
+  readonly path: string;
+  /** An encoded message. */
+  readonly request: Uint8Array;
+  readonly token?: string | undefined;
+}
+
+/** The messages of the answer, one by one, as they arrive; what is not read is not sent. */
+export async function* grpcMessages(
+  address: EtcdAddress,
+  call: GrpcCall,
+  options: CallOptions = {},
+): AsyncIterable<Buffer> {
+  const { host, port, tls } = address;
+  const authority = `${tls ? "https" : "http"}://${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const session = connect(authority, {
+    ...(tls && {
+      ca: tls.ca,
+      ...(tls.cert === undefined ? {} : { cert: tls.cert }),
+      ...(tls.key === undefined ? {} : { key: tls.key }),
+      ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
+    }),
+  });
+  try {
+    yield* answers(session, address, call, options);
+  } finally {
+    session.destroy();
+  }
+}
+
+async function* answers(
+  session: ClientHttp2Session,
+  { host, port }: EtcdAddress,
+  { path, request, token }: GrpcCall,
+  { signal, timeoutMs }: CallOptions,
+): AsyncIterable<Buffer> {
+  const unreachable = (cause: Error) =>
+    new EtcdError("Unreachable", `no answer from etcd at ${host}:${port} to ${path}: ${cause.message}`, {
+      cause,
+    });
+  let broken: Error | undefined;
+  session.once("error", (error) => {
+    broken ??= error;
+  });
+  const stream = session.request({
+    ":method": "POST",
+    ":path": path,
+    "content-type": "application/grpc",
+    te: "trailers",
+    ...(token === undefined ? {} : { token }),
+  });
+  const abort = () => stream.destroy(new Error("the call was ended"));
+  signal?.addEventListener("abort", abort, { once: true });
+  if (timeoutMs)
+    stream.setTimeout(timeoutMs, () => stream.destroy(new Error(`no answer in ${timeoutMs} ms`)));
+  let verdict: { status: string; message: string } | undefined;
+  const judge = (headers: Readonly<Record<string, unknown>>) => {
+    const status = headers["grpc-status"];
+    if (status === undefined) return;
+    verdict = {
+      status: String(status),
+      message: decodeURIComponent(String(headers["grpc-message"] ?? "")),
+    };
+  };
+  stream.once("response", judge);
+  stream.once("trailers", judge);
+  stream.end(framed(request));
+  try {
+    yield* messages(stream);
+  } catch (error) {
+    throw unreachable(broken ?? (error as Error));
+  } finally {
+    signal?.removeEventListener("abort", abort);
+    stream.destroy();
+  }
+  if (!verdict) throw unreachable(broken ?? new Error("the answer ended without a verdict"));
+  if (verdict.status !== "0") throw refusal(path, verdict.message || `gRPC status ${verdict.status}`);
+}
+
+/** Messages travel as one byte of flags, four of length, and themselves. */
+const prefixBytes = 5;
+
+function framed(message: Uint8Array): Buffer {
+  const prefix = Buffer.alloc(prefixBytes);
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
+}
+
+async function* messages(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  let parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of chunks) {
+    parts.push(chunk);
+    bytes += chunk.length;
+    while (bytes >= prefixBytes) {
+      const head = parts[0] as Buffer;
+      const whole = head.length >= prefixBytes ? head : Buffer.concat(parts);
+      const length = prefixBytes + whole.readUInt32BE(1);
+      if (bytes < length) break;
+      const all = parts.length === 1 ? head : Buffer.concat(parts);
+      yield all.subarray(prefixBytes, length);
+      const rest = all.subarray(length);
+      parts = rest.length === 0 ? [] : [rest];
+      bytes = rest.length;
+    }
+  }
+  if (bytes > 0) throw new Error("the answer ended in the middle of a message");
+}
+
+/** The only message of an answer. */
+export async function grpcUnary(
+  address: EtcdAddress,
+  call: GrpcCall,
+  options?: CallOptions,
+): Promise<ReturnType<typeof fieldsOf>> {
+  let answer: Buffer | undefined;
+  for await (const message of grpcMessages(address, call, options)) answer ??= Buffer.from(message);
+  return fieldsOf(answer ?? Buffer.alloc(0));
+}

@@ -1,0 +1,32 @@
+/** Root's password, from the Secret that the spec names. */
+import { hash } from "node:crypto";
+import { Secret } from "keelson/kinds";
+import type { EtcdClusterObject } from "../api/cluster.ts";
+import type { EtcdContext } from "../declaration.ts";
+import { textOf } from "../tls/secrets.ts";
+import type { Passwords } from "./ask.ts";
+
+/** What etcd gave for a password, kept from pass to pass: to check one costs a member a tenth of a second. */
+export type Sessions = Map<string, { token?: string }>;
+
+export async function readPasswords(
+  { spec, metadata }: EtcdClusterObject,
+  ctx: EtcdContext,
+  sessions: Sessions,
+): Promise<{ readonly passwords?: Passwords; readonly problem?: string }> {
+  if (!spec.auth) return {};
+  const { rootSecret: name } = spec.auth;
+  const { namespace = "default", uid } = metadata;
+  const secret = await ctx.client.kind(Secret).find({ namespace, name });
+  const password = textOf(secret, "password")?.trim();
+  if (!secret) return { problem: `spec.auth names the Secret ${name}, which does not exist` };
+  if (!password) return { problem: `the Secret ${name} of spec.auth needs the key password` };
+  const session = (word: string) => {
+    const key = `${uid}/${hash("sha256", word)}`;
+    const known = sessions.get(key) ?? {};
+    sessions.set(key, known);
+    return { user: "root", password: word, session: known };
+  };
+  const previous = textOf(secret, "previousPassword")?.trim();
+  return { passwords: { current: session(password), ...(previous ? { previous: session(previous) } : {}) } };
+}

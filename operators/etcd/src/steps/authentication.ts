@@ -1,0 +1,26 @@
+/** Passwords: etcd begins to ask for one, or learns another. */
+import type { Doing, Scene, StepResult } from "./act.ts";
+import { attempt, etcdOf } from "./membership.ts";
+
+/** Each part of it may have been done before: the answer may have been lost. */
+export async function enableAuthentication(
+  scene: Scene,
+  { via, message }: Doing<"enableAuthentication">,
+): Promise<StepResult> {
+  return await attempt(scene, async (signal) => {
+    await etcdOf(scene, via).enableAuthentication({ signal });
+    scene.ctx.event("Normal", "AuthenticationEnabled", message);
+  });
+}
+
+export async function changePassword(
+  scene: Scene,
+  { via, message }: Doing<"changePassword">,
+): Promise<StepResult> {
+  const { password } = scene.gathered.passwords?.current ?? {};
+  if (password === undefined) return "refused";
+  return await attempt(scene, async (signal) => {
+    await etcdOf(scene, via).changePassword(password, { signal });
+    scene.ctx.event("Normal", "PasswordChanged", message);
+  });
+}

@@ -1,0 +1,272 @@
+/** Keeps the certificates of a cluster: authorities, members' certificates, and the one for clients. */
+import { Secret } from "keelson/kinds";
+import type { EtcdClusterObject } from "../api/cluster.ts";
+import { annotations } from "../api/names.ts";
+import type { EtcdContext } from "../declaration.ts";
+import type { TlsMaterial } from "../engine/etcd.ts";
+import { type ClusterName, clusterName } from "../resources/names.ts";
+import { type Authority, advance, bundleOf, expiryOf, issuerOf, newAuthority, trustOf } from "./authority.ts";
+import { isWhole, type Leaf, type LeafWish, leafFor } from "./leaf.ts";
+import {
+  authorityName,
+  clientSecretName,
+  memberSecretKey,
+  memberSecretName,
+  namesFor,
+  type TlsSpec,
+  type TlsUse,
+} from "./names.ts";
+import {
+  authorityFrom,
+  authoritySecret,
+  leafFrom,
+  leafSecret,
+  pairOf,
+  type SecretObject,
+  textOf,
+} from "./secrets.ts";
+
+/** What the rest of the operator needs to know of one use of TLS. */
+export interface TlsFacts {
+  /** The Secret that the user gives to all members; each has its own without it. */
+  readonly secret?: string;
+  /** Names whom members must trust: it is part of what their pods are made from. */
+  readonly trust: string;
+  /** Where the authority stands. */
+  readonly phase: "Current" | "Widening" | "Overlapping" | "Given";
+  /** When the first of its certificates ends. */
+  readonly expiresMs: number;
+}
+
+export interface Certificates {
+  readonly peer?: TlsFacts;
+  readonly client?: TlsFacts;
+  /** With what the operator speaks to members. */
+  readonly material?: TlsMaterial;
+  /** What keeps the operator from having certificates, as a sentence. */
+  readonly problem?: string;
+}
+
+/** Whether every member shows, on the port of this use, the certificate that its Secret holds. */
+export type Served = (
+  use: TlsUse,
+  expected: ReadonlyMap<string, string>,
+  ctx: EtcdContext,
+) => Promise<boolean>;
+
+const hourMs = 3_600_000;
+
+interface Scope {
+  readonly cluster: ClusterName;
+  readonly object: EtcdClusterObject;
+  readonly ctx: EtcdContext;
+  readonly served: Served;
+}
+
+export async function keepCertificates(
+  object: EtcdClusterObject,
+  ctx: EtcdContext,
+  served: Served,
+): Promise<Certificates> {
+  const scope: Scope = { cluster: clusterName(object), object, ctx, served };
+  const { tls } = object.spec;
+  const out: { -readonly [K in keyof Certificates]: Certificates[K] } = {};
+  for (const use of ["peer", "client"] as const) {
+    const spec = tls?.[use];
+    if (!spec) continue;
+    const kept = spec.mode === "Secret" ? await given(scope, use, spec) : await managed(scope, use, spec);
+    if ("problem" in kept) return { ...out, problem: kept.problem };
+    out[use] = kept.facts;
+    if (kept.material) out.material = kept.material;
+  }
+  await dropLeftovers(scope);
+  return out;
+}
+
+type Kept = { readonly facts: TlsFacts; readonly material?: TlsMaterial } | { readonly problem: string };
+
+/** A Secret of the user's, the same for all members; whoever gives it also renews it. */
+async function given({ object, ctx }: Scope, use: TlsUse, spec: TlsSpec): Promise<Kept> {
+  const name = spec.secretName ?? "";
+  const namespace = object.metadata.namespace ?? "default";
+  const secret = await ctx.client.kind(Secret).find({ namespace, name });
+  const ca = textOf(secret, "ca.crt");
+  const pair = pairOf(secret);
+  if (!secret) return { problem: `spec.tls.${use} names the Secret ${name}, which does not exist` };
+  if (ca === undefined || !pair)
+    return { problem: `the Secret ${name} of spec.tls.${use} needs ca.crt, tls.crt and tls.key` };
+  const expiresMs = readable(pair.certificate);
+  if (expiresMs === undefined) return { problem: `tls.crt of the Secret ${name} is not a certificate` };
+  return {
+    facts: { secret: name, trust: trustOf(ca), phase: "Given", expiresMs },
+    ...(use === "client" ? { material: { ca, cert: pair.certificate, key: pair.key } } : {}),
+  };
+}
+
+async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Kept> {
+  const { cluster, object, ctx } = scope;
+  const key = `${use}-ca`;
+  const name = authorityName(cluster.name, use);
+  const nowMs = ctx.clock.now();
+  const issuer = spec.issuerSecret === undefined ? undefined : await issuerPair(scope, use, spec);
+  if (issuer && "problem" in issuer) return issuer;
+  const standing = authorityFrom(ctx.own.secrets.get(key)) ?? lost(scope, use, issuer?.pair);
+  const wish = object.metadata.annotations?.[annotations.rotateAuthorities];
+  const authority = standing
+    ? advance(name, standing, {
+        nowMs,
+        trusted: isTrusted(object, use, standing),
+        served: await isServed(scope, use, standing, spec),
+        overlapMs: use === "client" ? spec.overlapHours * hourMs : 0,
+        wish,
+        given: issuer?.pair,
+      })
+    : {
+        current: newAuthority(name, { nowMs, given: issuer?.pair }),
+        sinceMs: nowMs,
+        ...(wish === undefined ? {} : { wish }),
+      };
+  await ctx.own.secrets.apply(key, authoritySecret(cluster, name, authority));
+  tell(ctx, use, standing, authority);
+  const bundle = bundleOf(authority);
+  const leaves = await keepLeaves(scope, use, spec, authority);
+  return {
+    facts: {
+      trust: trustOf(bundle),
+      phase: authority.next ? "Widening" : authority.previous === undefined ? "Current" : "Overlapping",
+      expiresMs: Math.min(...leaves.map(({ certificate }) => expiryOf(certificate)), Number.MAX_SAFE_INTEGER),
+    },
+    ...(use === "client" && leaves[0]
+      ? { material: { ca: bundle, cert: leaves[0].certificate, key: leaves[0].key } }
+      : {}),
+  };
+}
+
+/** The certificate for clients first, then those of the members. */
+async function keepLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authority: Authority) {
+  const { cluster, object, ctx } = scope;
+  const bundle = bundleOf(authority);
+  const issuer = issuerOf(authority);
+  const orphaned = authority.current.key === "";
+  const keep = async (key: string, name: string, wish: LeafWish) => {
+    const before = leafFrom(ctx.own.secrets.get(key));
+    // Nobody trusts the issuer that takes over for a lost one yet: what stands must do.
+    const leaf = orphaned && isWhole(before) ? before : leafFor(issuer, wish, before, ctx.clock.now());
+    await ctx.own.secrets.apply(key, leafSecret(cluster, name, leaf, bundle));
+    if (leaf !== before) ctx.event("Normal", "CertificateIssued", `${name} holds a new certificate`);
+    return leaf;
+  };
+  const leaves: Leaf[] = [];
+  const lifetimeMs = spec.lifetimeHours * hourMs;
+  if (use === "client") {
+    const name = clientSecretName(cluster.name, spec);
+    const wish = { commonName: `${cluster.name}-client`, names: [], usages: ["client" as const], lifetimeMs };
+    leaves.push(await keep("client", name, wish));
+  }
+  for (const { name: member } of object.status?.members ?? []) {
+    leaves.push(
+      await keep(memberSecretKey(cluster, member, use), memberSecretName(member, use, undefined), {
+        commonName: member,
+        names: namesFor(cluster, member, use, spec.names),
+        // Each peer is a client of the others, and a member's gateway a client of the member itself.
+        usages: ["server", "client"],
+        lifetimeMs,
+      }),
+    );
+  }
+  return leaves;
+}
+
+/** Every member was made from a template with this very trust, and no other is under way. */
+function isTrusted({ status }: EtcdClusterObject, use: TlsUse, authority: Authority): boolean {
+  if (!status?.template || status.rollout) return false;
+  const tls = status.template.recipe.tls as Partial<Record<TlsUse, { trust?: string }>> | undefined;
+  return tls?.[use]?.trust === trustOf(bundleOf(authority));
+}
+
+/** Asked of the members themselves, and only when the answer matters: a Secret reaches a running pod with a delay. */
+async function isServed(
+  { cluster, object, ctx, served }: Scope,
+  use: TlsUse,
+  authority: Authority,
+  spec: TlsSpec,
+): Promise<boolean> {
+  const overlapMs = use === "client" ? spec.overlapHours * hourMs : 0;
+  if (authority.previous === undefined || ctx.clock.now() - authority.sinceMs < overlapMs) return false;
+  const expected = new Map<string, string>();
+  for (const { name } of object.status?.members ?? []) {
+    const leaf = leafFrom(ctx.own.secrets.get(memberSecretKey(cluster, name, use)));
+    if (!leaf?.certificate) return false;
+    expected.set(name, leaf.certificate);
+  }
+  return await served(use, expected, ctx);
+}
+
+/**
+ * The Secret of an authority that members trust was deleted: its key is gone, but its certificate stands beside every
+ * certificate that it has issued. Another one takes over in the same three passes.
+ */
+function lost(
+  { cluster, object, ctx }: Scope,
+  use: TlsUse,
+  issuer: Authority["current"] | undefined,
+): Authority | undefined {
+  for (const { name } of object.status?.members ?? []) {
+    const bundle = textOf(ctx.own.secrets.get(memberSecretKey(cluster, name, use)), "ca.crt");
+    if (bundle === undefined) continue;
+    const nowMs = ctx.clock.now();
+    const next = newAuthority(authorityName(cluster.name, use), { nowMs, given: issuer });
+    return { current: { certificate: bundle, key: "" }, next, sinceMs: nowMs };
+  }
+  return undefined;
+}
+
+async function issuerPair(
+  { object, ctx }: Scope,
+  use: TlsUse,
+  { issuerSecret: name = "" }: TlsSpec,
+): Promise<{ readonly pair: Authority["current"] } | { readonly problem: string }> {
+  const namespace = object.metadata.namespace ?? "default";
+  const secret: SecretObject | undefined = await ctx.client.kind(Secret).find({ namespace, name });
+  const pair = pairOf(secret);
+  if (pair && readable(pair.certificate) !== undefined) return { pair };
+  const lack = secret ? "needs the tls.crt and tls.key of an authority" : "does not exist";
+  return { problem: `the Secret ${name}, the issuer of spec.tls.${use}, ${lack}` };
+}
+
+function tell(ctx: EtcdContext, use: TlsUse, before: Authority | undefined, after: Authority): void {
+  if (before === after) return;
+  const who = use === "peer" ? "peers" : "clients";
+  const sentence = !before
+    ? `the authority for ${who} was made`
+    : after.next
+      ? `a new authority for ${who} is to be trusted beside the old one`
+      : after.previous !== undefined
+        ? `certificates for ${who} are issued by the new authority`
+        : `the old authority for ${who} is no longer trusted`;
+  ctx.event("Normal", "AuthorityChanged", sentence);
+}
+
+/** Secrets of members that have left. */
+async function dropLeftovers({ cluster, object, ctx }: Scope): Promise<void> {
+  const members = object.status?.members ?? [];
+  const wanted = new Set([
+    ...(["peer", "client"] as const).flatMap((use) =>
+      object.spec.tls?.[use]?.mode === "Managed"
+        ? [`${use}-ca`, ...members.map(({ name }) => memberSecretKey(cluster, name, use))]
+        : [],
+    ),
+    "client",
+  ]);
+  for (const key of ctx.own.secrets.entries().keys()) {
+    if (!wanted.has(key)) await ctx.own.secrets.delete(key);
+  }
+}
+
+function readable(certificate: string): number | undefined {
+  try {
+    return expiryOf(certificate);
+  } catch {
+    return undefined;
+  }
+}
