@@ -162,10 +162,10 @@ function accountOf(user: string): { namespace: string; name: string } | undefine
   return match ? { namespace: match[1] as string, name: match[2] as string } : undefined;
 }
 
-/** Node joins repeated headers with a comma; groups may be repeated. */
+/** One value for each line that was sent; a comma is part of a value. */
 function values(header: string | readonly string[] | undefined): string[] {
   if (header === undefined) return [];
-  return typeof header === "string" ? header.split(/,\s*/) : [...header];
+  return typeof header === "string" ? [header] : [...header];
 }
 
 function unescapeKey(key: string): string {

@@ -10,6 +10,7 @@ import {
 } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
+import type { HttpHeaders } from "@keelson/core";
 import { entityTooLarge, failure, statusOf } from "../errors.ts";
 import type { ClientCertificate, UserInfo } from "../hooks.ts";
 import { send, stream } from "./answer.ts";
@@ -149,7 +150,7 @@ async function serve(dispatch: Dispatch, request: IncomingMessage, response: Nod
   const serverRequest: ServerRequest = {
     method: request.method ?? "GET",
     target: request.url ?? "/",
-    headers: request.headers,
+    headers: headersOf(request),
     body: () => readBody(request),
     signal: gone.signal,
     ...(certificate && { clientCertificate: certificate }),
@@ -161,6 +162,16 @@ async function serve(dispatch: Dispatch, request: IncomingMessage, response: Nod
   if (isHijack(answer.body)) response.writeHead(400).end();
   else if (isStream(answer.body)) stream({ ...answer, body: answer.body }, response, gone.signal);
   else await send(answer, request, response);
+}
+
+/** Node joins repeated headers with a comma, which may also be part of the name of a group. */
+function headersOf(request: IncomingMessage): HttpHeaders {
+  const { headers } = request;
+  if (headers["impersonate-user"] === undefined && headers["impersonate-group"] === undefined) return headers;
+  const impersonating = Object.entries(request.headersDistinct).filter(([name]) =>
+    name.startsWith("impersonate-"),
+  );
+  return { ...headers, ...Object.fromEntries(impersonating) };
 }
 
 function readBody(request: IncomingMessage): Promise<Uint8Array> {
@@ -212,7 +223,7 @@ async function upgrade(
   const answer = await dispatch({
     method: request.method ?? "GET",
     target: request.url ?? "/",
-    headers: request.headers,
+    headers: headersOf(request),
     body: async () => new Uint8Array(),
     signal: gone.signal,
     canUpgrade: true,
