@@ -66,7 +66,7 @@ export async function kubeconfigConnection(
       : undefined,
     transport: {
       server: cluster.server,
-      ca,
+      ca: cluster.certificateAuthorityData ?? rotating(cluster.certificateAuthority, ca, options.clock),
       serverName: cluster.tlsServerName,
       insecure: cluster.insecureSkipTlsVerify,
       proxy: cluster.proxyUrl ?? environmentProxy(server, options.process.env),
@@ -118,6 +118,13 @@ async function authorityOf(cluster: ClusterEntry, name: string): Promise<string 
   }
 }
 
+/** A file is read anew as it rotates; what a kubeconfig itself holds is what it is. */
+function rotating(path: string | undefined, content: string | undefined, clock: Clock) {
+  return path === undefined || content === undefined
+    ? content
+    : new RotatingFile(path, "certificate-authority", clock, content);
+}
+
 /** Where the kubelet puts a pod's identity. */
 export const serviceAccountFolder = "/var/run/secrets/kubernetes.io/serviceaccount";
 
@@ -130,7 +137,7 @@ export async function isInCluster(process: ProcessPort, folder = serviceAccountF
   );
 }
 
-/** The connection of a pod to its own cluster, by its service account. The token is read anew as it rotates. */
+/** The connection of a pod to its own cluster, by its service account. Token and authority are read anew as they rotate. */
 export async function inClusterConnection(
   options: Pick<ConnectionOptions, "process" | "clock">,
   folder = serviceAccountFolder,
@@ -157,7 +164,7 @@ export async function inClusterConnection(
     namespace: env.POD_NAMESPACE || namespace.trim() || undefined,
     transport: {
       server: address,
-      ca,
+      ca: rotating(join(folder, "ca.crt"), ca, options.clock),
       clock: options.clock,
       proxy: environmentProxy(parseServer(address), env),
       credentials: {

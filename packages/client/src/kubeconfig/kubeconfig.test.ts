@@ -498,7 +498,7 @@ describe("proxies of the environment", () => {
 });
 
 describe("inside a cluster", () => {
-  it("uses the service account, its namespace and its rotating token", async () => {
+  it("uses the service account, its namespace, its rotating token and authority", async () => {
     const account = await mkdtemp(join(folder, "account-"));
     await writeFile(join(account, "token"), "t1\n");
     await writeFile(join(account, "ca.crt"), "CA");
@@ -507,12 +507,17 @@ describe("inside a cluster", () => {
     const clock = new FakeClock();
     expect(await isInCluster(process, account)).toBe(true);
     const { transport, namespace } = await inClusterConnection({ process, clock }, account);
-    expect(transport).toMatchObject({ server: "https://[fd00::1]:443", ca: "CA" });
+    expect(transport.server).toBe("https://[fd00::1]:443");
+    const authority = async () =>
+      typeof transport.ca === "object" ? await transport.ca.read() : transport.ca;
+    expect(await authority()).toBe("CA");
+    await writeFile(join(account, "ca.crt"), "CA and its successor");
     expect(namespace).toBe("mine");
     expect((await transport.credentials?.current())?.headers?.authorization).toBe("Bearer t1");
     await writeFile(join(account, "token"), "t2\n");
     await clock.advance(50_000);
     expect((await transport.credentials?.current())?.headers?.authorization).toBe("Bearer t2");
+    expect(await authority()).toBe("CA and its successor");
   });
 
   it("says what is missing outside", async () => {

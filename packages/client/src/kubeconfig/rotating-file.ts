@@ -14,11 +14,13 @@ export class RotatingFile {
   #content: string | undefined;
   #readAt = 0;
 
-  /** `what` names the file's role in messages. */
-  constructor(path: string, what: string, clock: Clock) {
+  /** `what` names the file's role in messages; `content` is what was read of it just now, if anything was. */
+  constructor(path: string, what: string, clock: Clock, content?: string) {
     this.#path = path;
     this.#what = what;
     this.#clock = clock;
+    this.#content = content;
+    this.#readAt = clock.monotonic();
   }
 
   async read(): Promise<string> {

@@ -129,6 +129,29 @@ describe.skipIf(!hasOpenssl)("TLS", async () => {
     await transport.close();
   });
 
+  it("follows an authority that is replaced: at the next reading, and at once when the server is not trusted", async () => {
+    let file = named.cert;
+    let known = file;
+    const transport = createTransport({
+      server: address,
+      // As a file that is read now and then, and again when told that what was read did not do.
+      ca: {
+        read: async () => known,
+        expire: () => {
+          known = file;
+        },
+      },
+    });
+    const ask = async () => (await transport.request({ method: "GET", path: "/" })).status;
+    await expect(ask()).rejects.toMatchObject({ code: "ServerUntrusted" });
+    file = server.cert;
+    await expect(ask()).rejects.toMatchObject({ code: "ServerUntrusted" });
+    expect(await ask()).toBe(200);
+    known = named.cert;
+    await expect(ask()).rejects.toMatchObject({ code: "ServerUntrusted" });
+    await transport.close();
+  });
+
   it("says which certificate cannot be read", async () => {
     await expect(ask(address, { ca: "rubbish" })).rejects.toThrow(
       "the cluster's certificate-authority cannot be used",

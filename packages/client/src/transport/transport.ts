@@ -26,11 +26,19 @@ export interface Credentials {
   refused(credential: Credential): Promise<boolean>;
 }
 
+/** Authorities that may be replaced while we run, as a cluster's are when its own is rotated. */
+export interface Authority {
+  /** Cheap while nothing changed: it is asked before every request. */
+  read(): Promise<string>;
+  /** The server's certificate was not signed by what `read` gave: look again. */
+  expire(): void;
+}
+
 export interface TransportSettings {
   /** `https://host:port/prefix`, `http://…` or `unix:/path`. */
   readonly server: string;
   /** PEM of the authorities that may have signed the server's certificate; the system's when absent. */
-  readonly ca?: string;
+  readonly ca?: string | Authority;
   /** The name in the server's certificate, when it is not the host's. */
   readonly serverName?: string;
   /** Trusts any server. */
@@ -50,7 +58,7 @@ export interface Transport extends HttpPort {
   close(): Promise<void>;
 }
 
-/** The pools that belong to one client certificate. */
+/** The pools that belong to one client certificate and one set of authorities. */
 interface Pools {
   readonly identity: string;
   readonly requests: Pool;
@@ -98,7 +106,7 @@ class UndiciTransport implements Transport {
       },
       exchange,
     );
-    const answer = await exchange.response;
+    const answer = await exchange.response.catch((error: unknown) => this.#failed(error));
     if ("socket" in answer) {
       return { protocol: protocolOf(answer.headers), stream: checkAccept(answer, request) };
     }
@@ -121,7 +129,7 @@ class UndiciTransport implements Transport {
     const exchange = new Exchange(this.#server.text, request.signal);
     const pool = request.streaming ? pools.streams : pools.requests;
     pool.dispatch(this.#dispatchOptions(request, { ...request.headers, ...credential.headers }), exchange);
-    const answer = await exchange.response;
+    const answer = await exchange.response.catch((error: unknown) => this.#failed(error));
     if ("socket" in answer)
       throw new ClientError("InvalidResponse", "the server left HTTP without being asked");
     return answer;
@@ -139,19 +147,32 @@ class UndiciTransport implements Transport {
     };
   }
 
+  #failed(error: unknown): never {
+    const { ca } = this.#settings;
+    if (typeof ca === "object" && error instanceof ClientError && error.code === "ServerUntrusted")
+      ca.expire();
+    throw error;
+  }
+
   async #poolsFor(credential: Credential): Promise<Pools> {
     if (this.#closed) throw new ClientError("ConnectionFailed", "the client was closed");
-    const identity = `${credential.certificate ?? ""}\n${credential.key ?? ""}`;
+    const { ca } = this.#settings;
+    const authority = typeof ca === "object" ? await ca.read() : ca;
+    const identity = [credential.certificate, credential.key, authority].join("\n");
     if (this.#pools && identity === this.#identity) return await this.#pools;
     const old = this.#pools;
     this.#identity = identity;
-    this.#pools = this.#createPools(identity, credential);
-    // What still runs on the old certificate may finish; undici closes each connection after that.
+    this.#pools = this.#createPools(identity, credential, authority);
+    // What still runs on the old certificates may finish; undici closes each connection after that.
     old?.then((pools) => Promise.all([pools.requests.close(), pools.streams.close()])).catch(() => {});
     return await this.#pools;
   }
 
-  async #createPools(identity: string, credential: Credential): Promise<Pools> {
+  async #createPools(
+    identity: string,
+    credential: Credential,
+    authority: string | undefined,
+  ): Promise<Pools> {
     const { default: PoolClass } = await import("undici/lib/dispatcher/pool.js");
     const { connections, http2, clock = systemClock } = this.#settings;
     const target: DialTarget = {
@@ -160,7 +181,7 @@ class UndiciTransport implements Transport {
       clock,
       serverName: this.#settings.serverName,
       insecure: this.#settings.insecure,
-      secureContext: this.#server.secure ? await this.#secureContext(credential) : undefined,
+      secureContext: this.#server.secure ? await secureContext(credential, authority) : undefined,
     };
     const origin = originOf(this.#server);
     const connectWith = (alpn: readonly string[]) => connector({ ...target, alpn });
@@ -176,35 +197,34 @@ class UndiciTransport implements Transport {
       streams: new PoolClass(origin, { ...common, allowH2: false, connect: connectWith(["http/1.1"]) }),
     };
   }
+}
 
-  /** Made once for all connections: reading the certificates again for each would cost more than its handshake. */
-  async #secureContext(credential: Credential): Promise<SecureContext> {
-    const [{ createSecureContext }, { X509Certificate }] = await Promise.all([
-      import("node:tls"),
-      import("node:crypto"),
-    ]);
-    const { ca } = this.#settings;
-    const checked = <T>(what: string, make: () => T): T => {
-      try {
-        return make();
-      } catch (cause) {
-        const message = cause instanceof Error ? cause.message : String(cause);
-        throw new ClientError(
-          "CertificateUnreadable",
-          `the ${what} cannot be used: ${message}; it must be PEM`,
-          {
-            cause,
-          },
-        );
-      }
-    };
-    // A secure context takes anything for an authority, and then trusts nobody.
-    if (ca !== undefined) checked("cluster's certificate-authority", () => new X509Certificate(ca));
-    const authorities = ca ?? (await systemAuthorities());
-    return checked("client certificate and its key", () =>
-      createSecureContext({ ca: authorities, cert: credential.certificate, key: credential.key }),
-    );
-  }
+/** Made once for all connections: reading the certificates again for each would cost more than its handshake. */
+async function secureContext(credential: Credential, ca: string | undefined): Promise<SecureContext> {
+  const [{ createSecureContext }, { X509Certificate }] = await Promise.all([
+    import("node:tls"),
+    import("node:crypto"),
+  ]);
+  const checked = <T>(what: string, make: () => T): T => {
+    try {
+      return make();
+    } catch (cause) {
+      const message = cause instanceof Error ? cause.message : String(cause);
+      throw new ClientError(
+        "CertificateUnreadable",
+        `the ${what} cannot be used: ${message}; it must be PEM`,
+        {
+          cause,
+        },
+      );
+    }
+  };
+  // A secure context takes anything for an authority, and then trusts nobody.
+  if (ca !== undefined) checked("cluster's certificate-authority", () => new X509Certificate(ca));
+  const authorities = ca ?? (await systemAuthorities());
+  return checked("client certificate and its key", () =>
+    createSecureContext({ ca: authorities, cert: credential.certificate, key: credential.key }),
+  );
 }
 
 /** Node's own list and, where Node can read it, the machine's: kubectl trusts the latter. */
