@@ -26,7 +26,7 @@ export function selectedPods(service: ServiceObject, pods: CacheReader<PodObject
 
 /** The services that select a pod, or did before it changed. Looks in the cache named `services`. */
 export function servicesOfPod(
-  { object, previous }: Change<PodObject>,
+  { object, previous }: Pick<Change<PodObject>, "object" | "previous">,
   caches: Readonly<Record<string, CacheReader<never>>>,
 ): Iterable<string> {
   const keys = new Set<string>();

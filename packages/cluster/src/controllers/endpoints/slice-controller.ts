@@ -69,7 +69,7 @@ function* servicesOnNode(
   const zone = "topology.kubernetes.io/zone";
   if (type === "modified" && object.metadata.labels?.[zone] === previous?.metadata.labels?.[zone]) return;
   for (const pod of cacheNamed<PodObject>(caches, "pods").byIndex("node", object.metadata.name)) {
-    yield* servicesOfPod({ type: "modified", object: pod, previous: undefined, initial: false }, caches);
+    yield* servicesOfPod({ object: pod, previous: undefined }, caches);
   }
 }
 

@@ -12,7 +12,7 @@ export interface EveryKindOptions {
   readonly signal: AbortSignal;
 }
 
-export type EveryChange = (kind: AnyKind, change: Change<Stored>) => void;
+export type EveryChange = (kind: AnyKind, change: Pick<Change<Stored>, "type" | "object">) => void;
 
 interface Followed {
   readonly kind: AnyKind;
@@ -67,7 +67,7 @@ export class EveryKind {
       this.#followed.delete(id);
       await informer.stop();
       for (const object of informer.cache.list()) {
-        this.#tell(kind, { type: "deleted", object, previous: object, initial: false });
+        this.#tell(kind, { type: "deleted", object });
       }
     }
     await Promise.allSettled([...this.#followed.values()].map(({ informer }) => informer.whenSynced()));
@@ -88,7 +88,7 @@ export class EveryKind {
     log.debug("following the metadata of a kind", { kind: groupKind(kind) });
   }
 
-  #tell(kind: AnyKind, change: Change<Stored>): void {
+  #tell(kind: AnyKind, change: Pick<Change<Stored>, "type" | "object">): void {
     for (const handler of this.#handlers) handler(kind, change);
   }
 
