@@ -20,6 +20,20 @@ function body(object: JsonObject): Buffer {
   return bytes;
 }
 
+/** A stored object as it is, kind and apiVersion included, in pieces. */
+export function storedJson(object: ApiObject): Pieces {
+  const { apiVersion, kind } = object as { apiVersion?: string; kind?: string };
+  const rest = body(object);
+  if (kind === undefined || apiVersion === undefined) return [rest];
+  const key = `s${apiVersion}/${kind}`;
+  let prefix = prefixes.get(key);
+  if (!prefix) {
+    prefix = Buffer.from(`{"apiVersion":${JSON.stringify(apiVersion)},"kind":${JSON.stringify(kind)},`);
+    prefixes.set(key, prefix);
+  }
+  return [prefix, rest.subarray(1)];
+}
+
 function typePrefix(resource: ApiResource, version: string): Buffer {
   const apiVersion = apiVersionText(resource, version);
   const key = `${resource.custom ? "c" : "b"}${apiVersion}/${resource.kind}`;

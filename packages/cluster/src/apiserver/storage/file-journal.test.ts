@@ -46,8 +46,10 @@ const logFile = () =>
 async function filled(count: number): Promise<void> {
   const store = await open();
   const table = store.table("things");
-  for (let i = 0; i < count; i++) store.create(table, `n${i}`, object(`n${i}`, "x"));
-  await store.settled();
+  for (let i = 0; i < count; i++) {
+    store.create(table, `n${i}`, object(`n${i}`, "x"));
+    await store.settled();
+  }
   await store.close();
 }
 

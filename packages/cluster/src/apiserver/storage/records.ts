@@ -1,15 +1,25 @@
-/** Records in a file: length, checksum, content. A record that was not written whole is noticed. */
+/**
+ * Records in a file: length, checksum, content. A record that was not written whole is noticed, whichever of its
+ * pages a power loss took: what is written at once is one record, and the next is written only when it is on disk.
+ */
 import { crc32 } from "node:zlib";
 
 const headerBytes = 8;
 /** Above any object the server takes; a length beyond it is damage. */
 const maxRecordBytes = 64 * 1024 * 1024;
 
-export function encodeRecord(content: Uint8Array): Uint8Array {
-  const record = Buffer.allocUnsafe(headerBytes + content.length);
-  record.writeUInt32LE(content.length, 0);
-  record.writeUInt32LE(crc32(content), 4);
-  record.set(content, headerBytes);
+/** The record around a content that comes in pieces. */
+export function encodeRecord(...content: readonly Uint8Array[]): Buffer {
+  let length = 0;
+  for (const piece of content) length += piece.length;
+  const record = Buffer.allocUnsafe(headerBytes + length);
+  let at = headerBytes;
+  for (const piece of content) {
+    record.set(piece, at);
+    at += piece.length;
+  }
+  record.writeUInt32LE(length, 0);
+  record.writeUInt32LE(crc32(record.subarray(headerBytes)), 4);
   return record;
 }
 

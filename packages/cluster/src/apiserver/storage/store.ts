@@ -133,7 +133,13 @@ export class Store {
       table.trim(this.#options.maxEvents ?? 10_000);
     this.#compactByTime();
     const { journal } = this.#options;
-    if (journal) journal.append(table, event, () => this.#publish(table, event));
+    if (journal)
+      journal.append({
+        table,
+        event,
+        durable: () => this.#publish(table, event),
+        lost: () => this.#revert(table, event),
+      });
     else this.#publish(table, event);
     return object;
   }
@@ -141,6 +147,12 @@ export class Store {
   #publish(table: Table, event: StoreEvent): void {
     this.#published = event.revision;
     table.publish(event);
+  }
+
+  /** Nobody has been told of the event: it, and its revision, have never been. */
+  #revert(table: Table, event: StoreEvent): void {
+    table.revert(event);
+    this.#revision = event.revision - 1;
   }
 
   /** Lazy, at the next commit, so that an idle server sets no timer. */

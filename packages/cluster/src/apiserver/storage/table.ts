@@ -115,6 +115,18 @@ export class Table {
     this.#events.push(event);
   }
 
+  /** Takes the latest event back. */
+  revert(event: StoreEvent): void {
+    this.#events.pop();
+    if (event.type === "ADDED") {
+      this.#objects.delete(event.key);
+      this.#keys.splice(this.#position(event.key), 1);
+    } else {
+      if (event.type === "DELETED") this.#keys.splice(this.#position(event.key), 0, event.key);
+      this.#objects.set(event.key, event.previous as ApiObject);
+    }
+  }
+
   /** Fills an empty table when a data directory is opened: no history, no events. */
   load(entries: [string, ApiObject][]): void {
     for (const [key, object] of entries) this.#objects.set(key, object);
