@@ -2,7 +2,7 @@
  * `npm run conformance:kubectl -- --suite DIR`: the upstream kubectl suite (test/cmd) against the embedded API server,
  * with `--controllers` against the embedded control plane, with `--reference` against the real one.
  */
-import { accessSync, constants, mkdtempSync, realpathSync } from "node:fs";
+import { accessSync, appendFileSync, constants, mkdtempSync, readFileSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -96,6 +96,8 @@ async function start(clientCaFile: string): Promise<Server> {
         "kube-controller-manager": [`--service-cluster-ip-range=${serviceRange}`],
       },
     });
+    // It reads the file anew when it changes.
+    appendFileSync(plane.caFile, readFileSync(clientCaFile));
     return { address: plane.server, [Symbol.asyncDispose]: () => plane[Symbol.asyncDispose]() };
   }
   const cluster = await startCluster({

@@ -4,7 +4,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@keelson/client";
 import type { InputOf } from "@keelson/core";
-import { PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from "@keelson/core/kinds";
+import { Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from "@keelson/core/kinds";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ControlPlane, onEveryControlPlane, until, untilEvent } from "./control-planes.ts";
 
@@ -34,6 +34,22 @@ function volumeOf(
       hostPath: { path: `/mnt/${name}` },
     },
   };
+}
+
+function nodeOf(name: string, containerRuntimeVersion: string): InputOf<typeof Node> {
+  const nodeInfo = {
+    architecture: "amd64",
+    bootID: "",
+    containerRuntimeVersion,
+    kernelVersion: "",
+    kubeProxyVersion: "",
+    kubeletVersion: "",
+    machineID: "",
+    operatingSystem: "linux",
+    osImage: "",
+    systemUUID: "",
+  };
+  return { metadata: { name }, status: { nodeInfo } };
 }
 
 async function phaseOf(client: Client, name: string, phase: string) {
@@ -219,6 +235,15 @@ onEveryControlPlane("volumes", (start, which) => {
   });
 
   if (which === "real") return;
+
+  it("has the class of our volumes from our first node on", async () => {
+    await client.kind(Node).create(nodeOf("theirs", "containerd://2.0.0"));
+    await until(client, Node, { name: "theirs" }, (node) => node?.spec?.taints !== undefined);
+    expect(await client.kind(StorageClass).find({ name: "standard" })).toBeUndefined();
+    await client.kind(Node).create(nodeOf("ours", "keelson://0.1.0"));
+    const made = await until(client, StorageClass, { name: "standard" }, (object) => object !== undefined);
+    expect(made.provisioner).toBe("keelson.dev/local");
+  });
 
   it("makes a volume for a claim without a class, grows it, and removes its directory with it", async () => {
     const { volumes = "" } = plane;
