@@ -10,7 +10,7 @@ const verification = z.object({
   revision: z.string(),
   keys: z.number(),
   hash: z.string().optional(),
-  /** The hash was compared with that of a member; it cannot be on 3.4, nor when the cluster has compacted since. */
+  /** The hash was compared with that of a member; it cannot be when the cluster has compacted since. */
   compared: z.boolean(),
 });
 

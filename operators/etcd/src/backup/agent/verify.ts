@@ -1,7 +1,6 @@
 /** Compares a member that was restored from a backup with the cluster that the backup was taken from. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Etcd, MemberStatus } from "../../engine/etcd.ts";
-import { minorOf } from "../../engine/version.ts";
 import { BackupError } from "../errors.ts";
 import { type Manifest, readManifest, writeManifest } from "../manifest.ts";
 import type { Store } from "../store/store.ts";
@@ -30,15 +29,12 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Manifest> 
       `the restored member is at revision ${status.revision}; the cluster had acknowledged ${manifest.revisionAtLeast} before the snapshot began`,
     );
   }
-  // 3.4 has no hash of the keys at a revision behind its gateway, only one of the whole file.
-  const hashes = minorOf(status.version) !== "3.4";
-  const [keys, comparison] = [await scratch.count(), hashes ? await compare(status.revision, options) : {}];
+  const [keys, comparison] = [await scratch.count(), await compare(status.revision, options)];
   const verified = {
     at: new Date(now()).toISOString(),
     etcdVersion: status.version,
     revision: String(status.revision),
     keys,
-    compared: false,
     ...comparison,
   };
   const proven = { ...manifest, verified };
