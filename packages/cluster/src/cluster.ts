@@ -29,6 +29,8 @@ export interface ClusterOptions {
   readonly apiserver?: Omit<ApiServerFlags, "port" | "token" | "dataDir">;
   /** Runs the controllers and the scheduler; true unless told. */
   readonly controllers?: boolean;
+  /** Runs the scheduler beside the controllers; true unless told. Without it pods wait for somebody else's. */
+  readonly scheduler?: boolean;
   /** A function is asked once there is something to say. */
   readonly log?: Logger | (() => Promise<Logger>);
   /** How long containers may take to end by themselves when the cluster stops; 0 unless told. */
@@ -158,6 +160,7 @@ async function startServer(
       await startControllers({
         client: createClient({ http: api.api.http }),
         authority: api.authority,
+        ...(options.scheduler !== undefined && { scheduler: options.scheduler }),
         volumesDirectory: join(nodeDir, "volumes"),
         removeVolume: removeTree,
         log: (await log()) ?? silentLogger,

@@ -42,6 +42,8 @@ export interface BuiltinControllersOptions {
   readonly signal: AbortSignal;
   /** The cluster's authority: published in every namespace, and signs certificates that were approved. */
   readonly authority?: KeyPair;
+  /** Runs the scheduler too; true unless told. */
+  readonly scheduler?: boolean;
   /** How long nodes may be silent. */
   readonly nodeHealth?: HealthTimings;
   /** Signs the tokens of service account secrets; the API server's TokenRequest does unless given. */
@@ -71,7 +73,7 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
     jobController(),
     cronJobController(),
     ttlAfterFinishedController(),
-    scheduler(),
+    ...(options.scheduler === false ? [] : [scheduler()]),
     endpointsController(),
     endpointSliceController(),
     endpointSliceMirroringController(),
