@@ -4,9 +4,15 @@ import type { MicroTime, Time } from "./object.ts";
 
 const rfc3339 = /^(\d{4})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?(?:[Zz]|[+-]\d\d:\d\d)$/;
 
+/** The text of the second that was asked for last: most writes happen in the same one. */
+let latest: { readonly second: number; readonly text: Time } | undefined;
+
 /** `2026-01-31T12:00:00Z`, the fraction cut off. */
 export function formatTime(epochMs: number): Time {
-  return `${new Date(Math.floor(epochMs / 1000) * 1000).toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(epochMs / 1000);
+  if (latest?.second !== second)
+    latest = { second, text: `${new Date(second * 1000).toISOString().slice(0, 19)}Z` };
+  return latest.text;
 }
 
 /** `2026-01-31T12:00:00.000000Z`; a millisecond clock leaves the last three digits zero. */

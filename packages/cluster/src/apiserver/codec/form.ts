@@ -11,12 +11,12 @@ export interface Form {
   readonly name: string;
   /** The media type of a watch in this form. */
   readonly streamType: string;
-  object(resource: ApiResource, version: string, object: ApiObject): Buffer;
+  object(resource: ApiResource, version: string, object: ApiObject): Pieces;
   list(resource: ApiResource, version: string, metadata: JsonObject, items: readonly ApiObject[]): Pieces;
   /** A value that names its own kind. */
-  value(value: JsonObject): Buffer;
+  value(value: JsonObject): Pieces;
   /** An event of a watch around an encoded object. */
-  frame(type: string, object: Buffer): Buffer;
+  frame(type: string, object: Pieces): Buffer;
 }
 
 export async function formOf(mediaType: MediaType): Promise<Form> {

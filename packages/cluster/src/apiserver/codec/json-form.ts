@@ -55,11 +55,11 @@ function objectParts(resource: ApiResource, version: string, object: ApiObject):
 export const jsonForm: Form = {
   name: "json",
   streamType: "application/json",
-  object: (resource, version, object) => Buffer.concat(objectParts(resource, version, object)),
+  object: objectParts,
   list,
-  value: (value) => Buffer.from(JSON.stringify(value)),
+  value: (value) => [Buffer.from(JSON.stringify(value))],
   frame: (type, object) =>
-    Buffer.concat([Buffer.from(`{"type":"${type}","object":`), object, Buffer.from("}\n")]),
+    Buffer.concat([Buffer.from(`{"type":"${type}","object":`), ...object, Buffer.from("}\n")]),
 };
 
 /** Items of built-in lists come without kind and apiVersion; those of custom resources have them. */

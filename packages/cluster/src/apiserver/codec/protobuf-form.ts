@@ -1,6 +1,7 @@
 /** Built-in objects, statuses and bare metadata as protobuf. */
 import type { JsonObject } from "@keelson/core";
 import type { ApiObject } from "../hooks.ts";
+import type { Pieces } from "../http/message.ts";
 import { canEncode, encode, encodeWatchFrame } from "../protobuf/index.ts";
 import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
 import type { Form } from "./form.ts";
@@ -23,7 +24,7 @@ function encodeObject(resource: ApiResource, version: string, object: ApiObject)
 export const protobufForm: Form = {
   name: "protobuf",
   streamType: "application/vnd.kubernetes.protobuf;stream=watch",
-  object: encodeObject,
+  object: (resource, version, object) => [encodeObject(resource, version, object)],
   list: (resource, version, metadata, items) => [
     encode({
       apiVersion: apiVersionText(resource, version),
@@ -32,8 +33,8 @@ export const protobufForm: Form = {
       items: items as readonly JsonObject[] as JsonObject[],
     }),
   ],
-  value: (value) => buffer(encode(value)),
-  frame: (type, object) => buffer(encodeWatchFrame(type, object)),
+  value: (value) => [buffer(encode(value))],
+  frame: (type, object) => buffer(encodeWatchFrame(type, whole(object))),
 };
 
 /** What has a form, in it; `undefined` for what has none. */
@@ -42,6 +43,10 @@ export function encodeValue(value: JsonObject): Buffer | undefined {
   if (typeof apiVersion !== "string" || typeof kind !== "string" || !canEncode(apiVersion, kind))
     return undefined;
   return buffer(encode({ ...value, apiVersion }));
+}
+
+function whole(pieces: Pieces): Uint8Array {
+  return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
 }
 
 function buffer(bytes: Uint8Array): Buffer {

@@ -6,6 +6,7 @@ import {
   FieldSet,
   type ManagedResource,
   MergeError,
+  type TypeRef,
   type Versioned,
   zeroObject,
 } from "@keelson/core/merge";
@@ -61,6 +62,9 @@ export interface ManagedWrite {
   readonly conversions?: ReadonlyMap<JsonObject, ReadonlyMap<string, ApiObject>>;
 }
 
+/** What does not change from one write to the next. */
+const descriptions = new WeakMap<ApiResource, Map<string, ManagedResource>>();
+
 export class FieldManager {
   readonly #clock: Clock;
 
@@ -101,7 +105,25 @@ export class FieldManager {
 
   #managed(write: ManagedWrite): ManagedResource {
     const { resource, version, subresource } = write;
+    const convert = resource.versions.size > 1;
     const type = resource.type.mergeType(version);
+    const key = `${version}/${subresource}`;
+    let known = descriptions.get(resource);
+    if (!known) {
+      known = new Map();
+      descriptions.set(resource, known);
+    }
+    let described = known.get(key);
+    // The type of a custom resource changes with its definition.
+    if (described?.type !== type) {
+      described = this.#describe(write, type);
+      known.set(key, described);
+    }
+    if (!convert) return described;
+    return { ...described, convert: (object, to) => this.#convert(write, object, to) };
+  }
+
+  #describe({ resource, version, subresource }: ManagedWrite, type: TypeRef): ManagedResource {
     const reset = resetFieldsOf(resource, subresource);
     const apiVersion = apiVersionText(resource, version);
     const resetFields =
@@ -112,9 +134,6 @@ export class FieldManager {
       type,
       ...(subresource && { subresource }),
       ...(resetFields && { resetFields }),
-      ...(resource.versions.size > 1 && {
-        convert: (object: JsonObject, to: string) => this.#convert(write, object, to),
-      }),
       ...(!resource.custom && { zero: zeroObject(type) }),
     };
   }

@@ -3,7 +3,7 @@ import type { JsonObject } from "@keelson/core";
 import { badRequest, expired, timeout } from "../errors.ts";
 import type { ApiObject } from "../hooks.ts";
 import type { Store } from "../storage/store.ts";
-import type { Table } from "../storage/table.ts";
+import type { Entries, Table } from "../storage/table.ts";
 import { type ContinueToken, decodeContinue, encodeContinue } from "./continue-token.ts";
 import { type ListOptions, parseRevision } from "./list-options.ts";
 import type { Selection } from "./selection.ts";
@@ -30,7 +30,7 @@ export function listObjects(
   if (!exact) return page(entriesNow(table, prefix, selection), store.revision, prefix, selection, options);
   const entries = table.rangeAt(requested, prefix);
   if (!entries) throw expired(`The resourceVersion for the provided list is too old.`);
-  return page(entries, requested, prefix, selection, options);
+  return page(entriesOf(entries), requested, prefix, selection, options);
 }
 
 function continued(
@@ -45,25 +45,32 @@ function continued(
   const token = decodeContinue(options.continue);
   const inconsistent = token.revision < 0;
   const revision = inconsistent ? store.revision : token.revision;
-  const entries = inconsistent ? entriesNow(table, prefix, selection) : table.rangeAt(revision, prefix);
-  if (!entries) throw expiredToken(token);
   const start = prefix + token.start;
-  const rest = entries.filter(([key]) => key >= start);
-  return page(rest, revision, prefix, selection, options);
+  // Nothing has changed since the first page more often than not.
+  if (inconsistent || revision >= table.lastRevision)
+    return page(table.view(prefix, start), revision, prefix, selection, options);
+  const entries = table.rangeAt(revision, prefix);
+  if (!entries) throw expiredToken(token);
+  return page(entriesOf(entries.filter(([key]) => key >= start)), revision, prefix, selection, options);
 }
 
-function entriesNow(table: Table, prefix: string, selection: Selection): [string, ApiObject][] {
+function entriesOf(entries: readonly [string, ApiObject][]): Entries {
+  const at = (index: number) => entries[index] as [string, ApiObject];
+  return { length: entries.length, key: (index) => at(index)[0], object: (index) => at(index)[1] };
+}
+
+function entriesNow(table: Table, prefix: string, selection: Selection): Entries {
   // One object by name needs no scan.
   if (selection.name !== undefined && prefix !== "") {
     const key = prefix + selection.name;
     const object = table.get(key);
-    return object ? [[key, object]] : [];
+    return entriesOf(object ? [[key, object]] : []);
   }
-  return table.rangeEntries(prefix);
+  return table.view(prefix);
 }
 
 function page(
-  entries: readonly [string, ApiObject][],
+  entries: Entries,
   revision: number,
   prefix: string,
   selection: Selection,
@@ -71,14 +78,14 @@ function page(
 ): ListResult {
   const items: ApiObject[] = [];
   let taken = 0;
-  for (const [, object] of entries) {
+  for (; taken < entries.length; taken++) {
     if (limit > 0 && items.length >= limit) break;
-    taken++;
+    const object = entries.object(taken);
     if (selection.empty || selection.matches(object)) items.push(object);
   }
   const metadata: JsonObject = { resourceVersion: String(revision) };
   if (taken < entries.length) {
-    const [last] = entries[taken - 1] as [string, ApiObject];
+    const last = entries.key(taken - 1);
     metadata.continue = encodeContinue({ revision, start: `${last.slice(prefix.length)}\0` });
     // How many more match a selector is not known without looking at them.
     if (selection.empty) metadata.remainingItemCount = entries.length - taken;

@@ -15,6 +15,7 @@ import {
   badRequest,
   entityTooLarge,
   failure,
+  internalError,
   invalid,
   StatusError,
   unsupportedMediaType,
@@ -49,10 +50,10 @@ export async function readPatch(exchange: Exchange): Promise<Patch> {
   const { request, resource } = exchange;
   const type = (header(request.headers, "content-type") ?? "").split(";")[0]?.trim() ?? "";
   const entry = Object.entries(patchTypes).find(([, mediaType]) => mediaType === type);
-  if (!entry) throw notAPatch();
-  const kind = entry[0] as PatchKind;
-  if (kind === "strategic" && !resource.type.strategicPatches)
+  const kind = entry?.[0] as PatchKind | undefined;
+  if (resource.custom && (kind === undefined || kind === "strategic"))
     throw unsupportedMediaType([patchTypes.json, patchTypes.merge, patchTypes.apply]);
+  if (kind === undefined) throw notAPatch();
   const bytes = await request.body();
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
   if (kind === "apply") return applyConfiguration(text);
@@ -115,25 +116,26 @@ function noObject(value: JsonValue): string {
   return `json: cannot unmarshal ${jsonType(value)} into Go value of type map[string]interface {}`;
 }
 
-function objectPatch(kind: Exclude<PatchKind, "apply">, text: string, validation: string): Patch {
-  let body: { value: JsonValue; duplicates: readonly string[] };
-  try {
-    body = parseJsonBody(text);
-  } catch (error) {
-    if (!(error instanceof JsonSyntaxError)) throw error;
-    throw badPatch(kind, error.message, validation);
-  }
-  const { value, duplicates } = body;
-  const problems = duplicates.map((path) =>
-    kind === "json" ? `json patch duplicate field ${goQuote(path)}` : `duplicate field ${goQuote(path)}`,
-  );
+function objectPatch(kind: Exclude<PatchKind, "apply">, text: string, asked: string): Patch {
+  // Read when there is an object to apply it to: that there is none is said first.
+  const read = (): { value: JsonValue; problems: string[] } => {
+    try {
+      const { value, duplicates } = parseJsonBody(text);
+      const said = kind === "json" ? "json patch duplicate field" : "duplicate field";
+      return { value, problems: duplicates.map((path) => `${said} ${goQuote(path)}`) };
+    } catch (error) {
+      if (!(error instanceof JsonSyntaxError)) throw error;
+      throw badPatch(kind, error.message, asked);
+    }
+  };
   return {
     kind,
     applyTo(exchange, live, validation) {
+      const { value, problems } = read();
       const patched = applyObjectPatch(exchange, kind, live, value, validation);
       const strict: string[] = [];
       // A strategic merge is judged by what was sent, the others by what came of it.
-      const shown = kind === "strategic" ? goValue(value) : JSON.stringify(patched);
+      const shown = kind === "strategic" ? goValue(value) : textOf(patched, exchange.resource.custom);
       const draft = decodePatched(exchange, kind, live, patched, shown, strict);
       const all = [...problems, ...strict.map((path) => `unknown field ${goQuote(path)}`)];
       if (all.length > 0 && validation === "Strict")
@@ -200,13 +202,15 @@ function decodePatched(
   if (resource.custom) {
     refuseOtherKind(resource, patched, apiVersion, kind);
     const expected = apiVersionText(resource, version.name);
+    if (apiVersion === "")
+      throw internalError("Object 'apiVersion' is missing in 'object has no apiVersion field'");
     if (apiVersion !== expected)
       throw invalid({ group: parseApiVersion(apiVersion).group, kind }, String(live.metadata.name), [
         invalidField("apiVersion", apiVersion, `must be ${expected}`),
       ]);
-  } else {
-    const fault = patchKind === "strategic" ? undefined : kindFault(patched);
-    const wrong = fault ?? builtinKindError(exchange, apiVersion, kind);
+  } else if (patchKind !== "strategic") {
+    // A strategic merge is of the fields alone: what kind it names is not looked at.
+    const wrong = kindFault(patched) ?? builtinKindError(exchange, apiVersion, kind);
     if (wrong) throw unfit(shown, wrong);
   }
   try {
@@ -219,9 +223,17 @@ function decodePatched(
       throw unfit(shown, restored ?? cause.message);
     }
     if (error instanceof StatusError && error.status.code === 400)
-      throw unfit(shown, error.status.message ?? "");
+      throw unfit(shown, (error.status.message ?? "").replace(/^.*? cannot be handled as an? \w+: /, ""));
     throw error;
   }
+}
+
+/** Custom objects are printed with their keys in order. */
+function textOf(patched: JsonObject, custom: boolean): string {
+  if (!custom) return JSON.stringify(patched);
+  return JSON.stringify(patched, (_, value: JsonValue) =>
+    isObject(value) ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))) : value,
+  );
 }
 
 /** The patched object cannot be of the kind. */

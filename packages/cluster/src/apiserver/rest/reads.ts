@@ -49,7 +49,7 @@ export class Reads {
     return shown;
   }
 
-  async list(exchange: Exchange, negotiated: Negotiated): Promise<Uint8Array | Pieces> {
+  async list(exchange: Exchange, negotiated: Negotiated): Promise<Pieces> {
     const { resource, version, info } = exchange;
     const options = parseListOptions(info.query, false);
     const selection = parseSelection(resource, version.name, info.query);
@@ -69,7 +69,7 @@ export class Reads {
     negotiated: Negotiated,
     items: readonly ApiObject[],
     metadata: JsonObject,
-  ): Promise<Uint8Array | Pieces> {
+  ): Promise<Pieces> {
     const form = await formOf(negotiated.mediaType);
     if (!negotiated.transform) return form.list(exchange.resource, exchange.version.name, metadata, items);
     return form.value(this.#transformList(exchange, negotiated, items, metadata));
@@ -124,7 +124,7 @@ export class Reads {
   }
 
   /** One object as bytes. */
-  async encode(exchange: Exchange, negotiated: Negotiated, object: ApiObject): Promise<Uint8Array> {
+  async encode(exchange: Exchange, negotiated: Negotiated, object: ApiObject): Promise<Pieces> {
     const form = await formOf(negotiated.mediaType);
     if (!negotiated.transform) return form.object(exchange.resource, exchange.version.name, object);
     return form.value(this.#transformOne(exchange, negotiated, object, true));

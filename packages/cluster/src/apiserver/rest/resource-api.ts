@@ -76,7 +76,7 @@ export class ResourceApi {
       const bytes = await reads.encode(exchange, negotiated, object);
       return bytesResponse(
         status,
-        negotiated.mediaType === "application/json" ? [bytes, newline] : bytes,
+        negotiated.mediaType === "application/json" ? [...bytes, newline] : bytes,
         negotiated,
       );
     };

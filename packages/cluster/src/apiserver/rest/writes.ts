@@ -70,7 +70,9 @@ export class Writes {
     const options = writeOptions("UpdateOptions", exchange.info.query);
     const body = await readBody(exchange);
     // Checked before the stored object is looked at, so that a bad body is refused for absent objects too.
-    checkName(exchange, draftFrom(exchange, body, options.fieldValidation));
+    const first = draftFrom(exchange, body, options.fieldValidation);
+    checkName(exchange, first);
+    ensureNamespace(exchange.resource, first, exchange.info.namespace);
     return this.#update(
       exchange,
       options,
@@ -109,7 +111,7 @@ export class Writes {
     patch.reportStrict(exchange, options.fieldValidation);
     const strict: string[] = [];
     const draft = decodeApplied(exchange, merged, config, strict);
-    exchange.resource.type.default(draft, exchange.version.name);
+    exchange.resource.type.default(draft, exchange.version.name, true);
     checkName(exchange, draft);
     return draft;
   }

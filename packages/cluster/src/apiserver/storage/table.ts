@@ -1,5 +1,6 @@
 /** All objects of one resource: the present by key, and enough of the past to watch and to page. */
 import type { ApiObject } from "../hooks.ts";
+import { position, SortedKeys } from "./sorted-keys.ts";
 
 export type EventType = "ADDED" | "MODIFIED" | "DELETED";
 
@@ -12,6 +13,13 @@ export interface StoreEvent {
   readonly previous: ApiObject | undefined;
 }
 
+/** Objects in key order. */
+export interface Entries {
+  readonly length: number;
+  readonly key: (index: number) => string;
+  readonly object: (index: number) => ApiObject;
+}
+
 export type EventListener = (event: StoreEvent) => void;
 
 /**
@@ -21,7 +29,7 @@ export type EventListener = (event: StoreEvent) => void;
 export class Table {
   readonly name: string;
   readonly #objects = new Map<string, ApiObject>();
-  #keys: string[] = [];
+  readonly #keys = new SortedKeys();
   #events: StoreEvent[] = [];
   #compacted: number;
   readonly #listeners = new Set<EventListener>();
@@ -32,7 +40,7 @@ export class Table {
   }
 
   get size(): number {
-    return this.#keys.length;
+    return this.#objects.size;
   }
 
   /** Revision of the last commit to this table; the one it was opened with when there was none. */
@@ -50,21 +58,27 @@ export class Table {
 
   /** Objects whose key begins with `prefix`, in key order. */
   range(prefix: string): ApiObject[] {
-    const { start, end } = this.#bounds(prefix);
+    const { keys, start, end } = this.#bounds(prefix);
     const out = new Array<ApiObject>(end - start);
-    for (let i = start; i < end; i++)
-      out[i - start] = this.#objects.get(this.#keys[i] as string) as ApiObject;
+    for (let i = start; i < end; i++) out[i - start] = this.#objects.get(keys[i] as string) as ApiObject;
     return out;
   }
 
   rangeEntries(prefix: string): [string, ApiObject][] {
-    const { start, end } = this.#bounds(prefix);
-    const out = new Array<[string, ApiObject]>(end - start);
-    for (let i = start; i < end; i++) {
-      const key = this.#keys[i] as string;
-      out[i - start] = [key, this.#objects.get(key) as ApiObject];
-    }
-    return out;
+    const { length, key, object } = this.view(prefix);
+    return Array.from({ length }, (_, index) => [key(index), object(index)]);
+  }
+
+  /** The same without a copy, from the key `from` on; valid until the next commit. */
+  view(prefix: string, from = prefix): Entries {
+    const { keys, start, end } = this.#bounds(prefix);
+    const first = from === prefix ? start : Math.max(start, position(keys, from));
+    const key = (index: number) => keys[first + index] as string;
+    return {
+      length: Math.max(end - first, 0),
+      key,
+      object: (index) => this.#objects.get(key(index)) as ApiObject,
+    };
   }
 
   /** Entries as they stood at `revision`, or `undefined` when that past is compacted. */
@@ -76,8 +90,8 @@ export class Table {
       if (event.revision <= revision) break;
       if (event.key.startsWith(prefix)) then.set(event.key, event.previous);
     }
-    const { start, end } = this.#bounds(prefix);
-    const keys = this.#keys.slice(start, end);
+    const bounds = this.#bounds(prefix);
+    const keys = bounds.keys.slice(bounds.start, bounds.end);
     if (then.size > 0) {
       for (const key of then.keys()) if (!this.#objects.has(key)) keys.push(key);
       keys.sort();
@@ -107,9 +121,9 @@ export class Table {
   apply(event: StoreEvent): void {
     if (event.type === "DELETED") {
       this.#objects.delete(event.key);
-      this.#keys.splice(this.#position(event.key), 1);
+      this.#keys.delete(event.key);
     } else {
-      if (event.type === "ADDED") this.#keys.splice(this.#position(event.key), 0, event.key);
+      if (event.type === "ADDED") this.#keys.add(event.key);
       this.#objects.set(event.key, event.object);
     }
     this.#events.push(event);
@@ -120,17 +134,19 @@ export class Table {
     this.#events.pop();
     if (event.type === "ADDED") {
       this.#objects.delete(event.key);
-      this.#keys.splice(this.#position(event.key), 1);
+      this.#keys.delete(event.key);
     } else {
-      if (event.type === "DELETED") this.#keys.splice(this.#position(event.key), 0, event.key);
+      if (event.type === "DELETED") this.#keys.add(event.key);
       this.#objects.set(event.key, event.previous as ApiObject);
     }
   }
 
   /** Fills an empty table when a data directory is opened: no history, no events. */
   load(entries: [string, ApiObject][]): void {
-    for (const [key, object] of entries) this.#objects.set(key, object);
-    this.#keys = [...this.#objects.keys()].sort();
+    for (const [key, object] of entries) {
+      this.#objects.set(key, object);
+      this.#keys.add(key);
+    }
   }
 
   publish(event: StoreEvent): void {
@@ -160,25 +176,11 @@ export class Table {
     return this.#events.length;
   }
 
-  entries(): IterableIterator<[string, ApiObject]> {
-    return this.#objects.entries();
-  }
-
-  #position(key: string): number {
-    let low = 0;
-    let high = this.#keys.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#keys[middle] as string) < key) low = middle + 1;
-      else high = middle;
-    }
-    return low;
-  }
-
-  #bounds(prefix: string): { start: number; end: number } {
-    if (prefix === "") return { start: 0, end: this.#keys.length };
+  #bounds(prefix: string): { keys: readonly string[]; start: number; end: number } {
+    const keys = this.#keys.all();
+    if (prefix === "") return { keys, start: 0, end: keys.length };
     // The prefix ends in a slash; the next character bounds it from above.
     const above = prefix.slice(0, -1) + String.fromCharCode(prefix.charCodeAt(prefix.length - 1) + 1);
-    return { start: this.#position(prefix), end: this.#position(above) };
+    return { keys, start: position(keys, prefix), end: position(keys, above) };
   }
 }
