@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EtcdClusterObject } from "@keelson/etcd-operator";
 import { eventually } from "./eventually.ts";
-import type { Load } from "./load.ts";
+import type { Felt, Load } from "./load.ts";
 import { namespace, type World } from "./world.ts";
 
 type Spec = EtcdClusterObject["spec"];
@@ -58,6 +58,24 @@ export class Bench {
     return chosen.name;
   }
 
+  /**
+   * A member in a pod whose container has not ended before: Kubernetes lets the second start of a container wait, and
+   * what is to be measured is the first.
+   */
+  async unhurt(role: "Leader" | "Follower"): Promise<string> {
+    for (;;) {
+      const name = await this.member(role);
+      const pod = await this.world.pod(name);
+      if ((pod?.status?.containerStatuses?.[0]?.restartCount ?? 0) === 0) return name;
+      await this.world.deletePod(name);
+      await this.time(`${name} has another pod`, 60_000, async () => {
+        const now = await this.world.pod(name);
+        return now !== undefined && now.metadata.uid !== pod?.metadata.uid && (await this.isReady());
+      });
+      await this.settle();
+    }
+  }
+
   async members(): Promise<readonly string[]> {
     const { status } = await this.world.get(this.name);
     return (status?.members ?? []).map(({ name }) => name);
@@ -104,6 +122,13 @@ export class Bench {
   pod(name: string): { namespace: string; name: string } {
     return { namespace, name };
   }
+}
+
+/** Writes that no retry brought through, and what became of them. */
+export function failures({ failed, refusals }: Felt): string[] {
+  return failed > 0
+    ? [`${failed} writes failed in spite of retries (${refusals.slice(0, 3).join("; ")})`]
+    : [];
 }
 
 /** Compares figures with their limits; the sentences are for the one who reads a failed run. */

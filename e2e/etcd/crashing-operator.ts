@@ -58,8 +58,10 @@ function told(etcd: Etcd): Etcd {
   });
 }
 
-await operator({
+const code = await operator({
   name: "etcd-operator",
   client: createClient({ http: port, namespace, fieldManager, clock, random, onClose: () => plain.close() }),
   controllers: [etcdCluster({ dial: (address) => told(new EtcdGateway(address)) })],
 }).run();
+// A client that was given is not closed, and would hold the process.
+process.exit(code);

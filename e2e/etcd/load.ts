@@ -31,6 +31,8 @@ export interface Felt {
   readonly slowestMs: number;
   /** The longest time in which no write at all was acknowledged. */
   readonly longestGapMs: number;
+  /** What the last attempts of writes that failed were answered, without repetition. */
+  readonly refusals: readonly string[];
 }
 
 export class Load {
@@ -38,6 +40,7 @@ export class Load {
   readonly #doors: Doors;
   readonly #history: Operation[] = [];
   readonly #running: Promise<void>[] = [];
+  readonly #refusals: { readonly atMs: number; readonly why: string }[] = [];
   readonly #readsEveryMs = 40;
   #lastStartMs = 0;
   #loss: Loss | undefined;
@@ -80,6 +83,11 @@ export class Load {
       failed: writes.filter(({ endMs }) => endMs === undefined).length,
       slowestMs: greatest(times),
       longestGapMs: greatest(gaps),
+      refusals: [
+        ...new Set(
+          this.#refusals.flatMap(({ atMs, why }) => (atMs >= sinceMs && atMs <= untilMs ? [why] : [])),
+        ),
+      ],
     };
   }
 
@@ -131,8 +139,9 @@ export class Load {
         );
         this.#history.push({ key, type: "write", value, startMs, endMs: this.now, revision });
         this.#lastStartMs = Math.max(this.#lastStartMs, startMs);
-      } catch {
+      } catch (error) {
         this.#history.push({ key, type: "write", value, startMs, endMs: undefined, revision: undefined });
+        this.#refusals.push({ atMs: this.now, why: error instanceof Error ? error.message : String(error) });
       }
     }
   }

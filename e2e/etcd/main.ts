@@ -11,7 +11,7 @@
 import { arch, cpus, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { type ControlPlaneName, controlPlanes } from "./control-plane.ts";
-import { Clusters } from "./measure.ts";
+import { Clusters, failedRun, type Measured } from "./measure.ts";
 import { writeReport } from "./report.ts";
 import { markdown, type RowResult, readResults, shortcomings, writeResults } from "./results.ts";
 import { scenarios } from "./scenarios.ts";
@@ -55,12 +55,19 @@ const wanted = scenarios
   })
   .filter(({ runs }) => runs > 0);
 
-if (wanted.length > 0) {
+for (let next = 0; next < wanted.length; ) {
   await using world = await World.start(controlPlane, say);
   const clusters = new Clusters(world);
-  for (const { scenario, before, runs } of wanted) {
+  for (let usable = true; usable && next < wanted.length; next++) {
+    const { scenario, before, runs } = wanted[next] as (typeof wanted)[number];
     say(`${scenario.id}: ${scenario.fault}`);
-    const measured = await clusters.measure(scenario, { runs, before: before.runs.length, version, say });
+    const measured = await clusters
+      .measure(scenario, { runs, before: before.runs.length, version, say })
+      .catch((error: unknown): Measured => {
+        // Whatever it was, the rows to come deserve a world without it.
+        usable = false;
+        return { runs: [failedRun(error)], loads: [] };
+      });
     const at = new Date().toISOString();
     const row: RowResult = {
       runs: [...before.runs, ...measured.runs.map((run) => ({ at, ...run }))],
@@ -70,7 +77,7 @@ if (wanted.length > 0) {
     results = { ...results, rows: { ...results.rows, [scenario.id]: row } };
     await writeResults(results);
   }
-  await clusters.release();
+  await clusters.release().catch((error: unknown) => say(String(error)));
 }
 console.log(markdown(scenarios, results));
 if (values.write) console.log(`written to ${await writeReport(scenarios)}`);

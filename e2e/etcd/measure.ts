@@ -76,7 +76,8 @@ export class Clusters {
   }
 }
 
-function failedRun(error: unknown): Run {
+/** A run that broke off. */
+export function failedRun(error: unknown): Run {
   return { figures: {}, missed: [error instanceof Error ? error.message : String(error)] };
 }
 

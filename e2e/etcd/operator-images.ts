@@ -10,7 +10,10 @@ import { Images, loadImages, parseImageReference } from "@keelson/cluster/images
 export const project = readProject(join(import.meta.dirname, "../../operators/etcd"));
 
 /** The operator as installed, and as upgraded to: the same program under a newer tag. */
-export const operatorImages = ["keelson-e2e/etcd-operator:1", "keelson-e2e/etcd-operator:2"] as const;
+export const operatorImages = [
+  "keelson-e2e/fault-table-operator:1",
+  "keelson-e2e/fault-table-operator:2",
+] as const;
 
 export async function makeOperatorImages(say: (sentence: string) => void): Promise<void> {
   const [first, second] = operatorImages;

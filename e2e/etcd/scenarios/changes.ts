@@ -1,6 +1,6 @@
 /** Changes that people ask for, sensible ones and mistakes. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Bench, over, type Scenario } from "../bench.ts";
+import { type Bench, failures, over, type Scenario } from "../bench.ts";
 import { brokenRepository } from "../operator-images.ts";
 
 export const scaled: Scenario = {
@@ -155,7 +155,3 @@ export const badSpecs: Scenario = {
     return { figures, missed };
   },
 };
-
-function failures({ failed }: { readonly failed: number }): string[] {
-  return failed > 0 ? [`${failed} writes failed in spite of retries`] : [];
-}

@@ -11,7 +11,7 @@ import { heal } from "./heal.ts";
 /** A member loses its data, is replaced by another, and nobody ever sees an empty cluster. */
 function dataLost(damage: "wipe" | "corrupt"): Scenario["run"] {
   return async (bench, nth) => {
-    const name = await bench.member(nth % 2 === 0 ? "Follower" : "Leader");
+    const name = await bench.unhurt(nth % 2 === 0 ? "Follower" : "Leader");
     const guard = bench.world.guard(bench.name, bench.load.key(0));
     const run = await heal(bench, {
       disturb: async () => await bench.world.damage(name, damage),

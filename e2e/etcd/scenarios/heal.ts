@@ -1,6 +1,6 @@
 /** What a member's end costs: how long until all is well, and what clients felt meanwhile. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Bench, over, type Run } from "../bench.ts";
+import { type Bench, failures, over, type Run } from "../bench.ts";
 
 export interface Healing {
   readonly disturb: () => Promise<void>;
@@ -22,7 +22,7 @@ export async function heal(bench: Bench, options: Healing): Promise<Run> {
   const figures = { healed, "longest without a write": felt.longestGapMs, "slowest write": felt.slowestMs };
   const missed = over(figures, options.limits);
   if (options.nobodyReplaced && (await bench.ids()) !== before) missed.push("a member was replaced");
-  if (felt.failed > 0) missed.push(`${felt.failed} writes failed in spite of retries`);
+  missed.push(...failures(felt));
   await bench.settle();
   return { figures, missed };
 }

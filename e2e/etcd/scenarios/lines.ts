@@ -1,6 +1,6 @@
 /** Lines that break, and are mended; nobody may be removed or restarted for it. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Bench, over, type Run, type Scenario } from "../bench.ts";
+import { type Bench, failures, over, type Run, type Scenario } from "../bench.ts";
 
 interface Break {
   readonly forMs: number;
@@ -28,7 +28,7 @@ async function lineBroken(bench: Bench, { forMs, begin, end, gapLimitMs }: Break
   if ((await bench.ids()) !== ids) missed.push("a member was removed");
   if (JSON.stringify(await bench.incarnations()) !== JSON.stringify(before))
     missed.push("a member was restarted");
-  if (felt.failed > 0) missed.push(`${felt.failed} writes failed in spite of retries`);
+  missed.push(...failures(felt));
   await bench.settle();
   return { figures, missed };
 }

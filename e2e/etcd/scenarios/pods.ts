@@ -54,7 +54,7 @@ export const leaderKilled: Scenario = {
   runs: 10,
   size: 3,
   run: async (bench) => {
-    const name = await bench.member("Leader");
+    const name = await bench.unhurt("Leader");
     const restarts = await restartsOf(bench, name);
     return await heal(bench, {
       disturb: async () => await bench.world.inject({ kind: "kill", pod: bench.pod(name) }),
@@ -72,7 +72,7 @@ export const leaderFrozen: Scenario = {
   runs: 10,
   size: 3,
   run: async (bench) => {
-    const name = await bench.member("Leader");
+    const name = await bench.unhurt("Leader");
     const restarts = await restartsOf(bench, name);
     return await heal(bench, {
       disturb: async () => await bench.world.inject({ kind: "freeze", pod: bench.pod(name), frozen: true }),
