@@ -193,7 +193,7 @@ export interface Context<
 > {
   /** The children, slot by slot. */
   readonly own: OwnHandles<O>;
-  /** The declared reads, from the cache, as of now. */
+  /** The declared reads, from the cache: what the object names as it was when this began, the rest as of now. */
   readonly read: ObservedReads<R>;
   readonly client: GrantedClient<Permissions<P, O, R, W>>;
   /** Replaces the author's part of the status when the reconcile ends, however it ends. */

@@ -86,7 +86,10 @@ export interface AllRead<K extends AnyKind = AnyKind> {
   readonly labels?: string;
 }
 
-/** Reads the object that the primary names, and reconciles when it appears, changes or goes. */
+/**
+ * Reads the object that the primary names, and reconciles when it appears, changes or goes. Of all others of its kind
+ * only the metadata is known here.
+ */
 export function ref<P, K extends AnyKind>(
   kind: K,
   find: (primary: P) => ObjectRef | undefined,

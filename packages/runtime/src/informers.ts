@@ -50,7 +50,10 @@ export class InformerSet {
   wrote<T extends Stored>(kind: AnyKind, object: T): T {
     let served: T | undefined;
     for (const informer of this.ofKind(kind)) {
-      if (informer.kind.version === kind.version) {
+      if (informer.scope.metadataOnly) {
+        const { apiVersion, kind: name, metadata } = object;
+        informer.cache.wrote({ apiVersion, kind: name, metadata });
+      } else if (informer.kind.version === kind.version) {
         served = informer.cache.wrote(object as never) as unknown as T;
       } else {
         // The answer speaks another version than the cache: only a read in its own tells what it should show.

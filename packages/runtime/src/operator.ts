@@ -150,6 +150,7 @@ async function launch(
     clock,
     random,
     log,
+    wholeKinds: wholeKindsOf(options.controllers),
     ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
   };
   const loops = options.controllers.map((controller) => {
@@ -227,6 +228,19 @@ async function launch(
     await endpoints?.[Symbol.asyncDispose]();
     if (!given) await plain.close();
   }
+}
+
+/** Kinds that are cached without a selector, for whatever reason. */
+function wholeKindsOf(controllers: readonly AnyController[]): ReadonlySet<string> {
+  const kinds = controllers.flatMap((controller) => {
+    if (isRaw(controller)) return [];
+    const reads = Object.values(controller.reads).filter(
+      (read) => read.role === "select" || (read.role === "all" && read.labels === undefined),
+    );
+    const primary = controller.options.labels === undefined ? [controller.kind] : [];
+    return [...primary, ...reads.map(({ kind }) => kind)];
+  });
+  return new Set(kinds.map(groupKind));
 }
 
 /** Waits for the work, but not for long. */

@@ -69,7 +69,7 @@ export class Reconciler implements LoopDefinition {
       informer.cache.addIndex(ownerIndex, ownerIndexValues);
       this.#owned.set(slot, informer);
     }
-    this.#reads = new ReadSet(controller, this.#primary, services);
+    this.#reads = new ReadSet(controller, this.#primary, services, this.#client);
   }
 
   get name(): string {
@@ -129,6 +129,7 @@ export class Reconciler implements LoopDefinition {
               ? await addFinalizer(found, this.#finalizerOptions(signal))
               : found;
           draft = this.#draft(object);
+          await this.#reads.load(object, signal);
           return await this.#reconcile(object, item, deleted, draft, wishes, signal);
         },
       );
@@ -169,7 +170,7 @@ export class Reconciler implements LoopDefinition {
       signal,
       check,
     });
-    const reads = this.#reads.of(() => this.#primary.cache.get(objectKey(object)) ?? object);
+    const reads = this.#reads.of(object, () => this.#primary.cache.get(objectKey(object)) ?? object);
     const { compose } = this.#controller;
     let outcome: Outcome;
     if (compose && !deleted) {
@@ -326,6 +327,7 @@ export class Reconciler implements LoopDefinition {
   // ------------------------------------------------------------------------------------ its triggers
 
   *#self(change: Change): Iterable<Trigger> {
+    if (this.#reads.keeps && change.previous) this.#reads.released(change.previous);
     const previous = change.type === "modified" ? change.previous : undefined;
     const patient = previous !== undefined && onlyStatusDiffers(previous, change.object);
     yield { key: change.key, cause: causeOf(this.#controller.kind, change, true), patient };

@@ -15,6 +15,8 @@ export interface Services {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Kinds of which some controller keeps every object, as `Kind.group`. */
+  readonly wholeKinds: ReadonlySet<string>;
   /** The only namespace to look at; all of them when absent. */
   readonly namespace?: string;
 }

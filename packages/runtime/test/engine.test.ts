@@ -20,13 +20,14 @@ import {
   done,
   keep,
   many,
+  ref as named,
   own,
   rawController,
   select,
   waiting,
   watch,
 } from "@keelson/runtime";
-import { cluster, conflict, everyCrash } from "@keelson/testing";
+import { cluster, conflict, everyCrash, serverError } from "@keelson/testing";
 import { describe, expect, test } from "vitest";
 
 const ref = { namespace: "default", name: "a" };
@@ -543,6 +544,70 @@ describe("a reconcile", () => {
     const [first, ...rest] = seen;
     const services = Number(first?.split("|")[1]);
     expect(rest).toEqual([`s1|${services}`, `|${services}`, `|${services + 1}`]);
+  });
+
+  test("reads what it names whole, and of all others of that kind only the metadata", async () => {
+    const seen: string[] = [];
+    const reader = controller(ConfigMap, {
+      labels,
+      reads: {
+        secret: named(Secret, (object) => (object.data?.["ref"] ? { name: object.data["ref"] } : undefined)),
+      },
+      async reconcile(_object, ctx) {
+        const { secret } = ctx.read;
+        seen.push(secret ? `${secret.metadata.name}=${Object.values(secret.data ?? {}).join()}` : "none");
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [reader] });
+    const secret = (name: string, value: string) =>
+      c.client.kind(Secret).apply({ metadata: { namespace: "default", name }, data: { value } });
+    for (let i = 0; i < 20; i++) await secret(`other-${i}`, "c2VjcmV0");
+    await parent(c.client, { ref: "mine" });
+    await c.settle();
+    await secret("mine", "MQ==");
+    await c.settle();
+    await secret("mine", "Mg==");
+    await secret("other-1", "Mg==");
+    await c.settle();
+    await edit(c.client, { ref: "other-1" });
+    await c.settle();
+    await c.client.kind(Secret).delete({ namespace: "default", name: "other-1" });
+    await c.settle();
+    expect(seen).toEqual(["none", "mine=MQ==", "mine=Mg==", "other-1=Mg==", "none"]);
+    const manager = c.managers[0];
+    const [followed, ...more] = manager?.running?.informers.ofKind(Secret) ?? [];
+    expect(more).toEqual([]);
+    expect(followed?.cache.list().length).toBe(20);
+    expect(followed?.cache.list().filter((each) => "data" in each)).toEqual([]);
+    const read = c.requests.filter(({ watch, resource }) => !watch && resource === "secrets");
+    expect(read.map(({ path }) => path.split("/").at(-1))).toEqual(["mine", "mine", "other-1"]);
+    await c.converges();
+    expect(c.requests.filter(({ watch, resource }) => !watch && resource === "secrets")).toHaveLength(3);
+  });
+
+  test("does not run on a named object that cannot be read, and never takes that for absence", async () => {
+    const seen: (string | undefined)[] = [];
+    const reader = controller(ConfigMap, {
+      labels,
+      reads: { secret: named(Secret, () => ({ name: "mine" })) },
+      async reconcile(_object, ctx) {
+        seen.push(ctx.read.secret?.data?.["value"]);
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [reader] });
+    await c.client
+      .kind(Secret)
+      .create({ metadata: { namespace: "default", name: "mine" }, data: { value: "MQ==" } });
+    c.faults.inject({
+      on: ({ write, watch: watching, resource }) => !write && !watching && resource === "secrets",
+      fault: serverError(),
+      times: 20,
+    });
+    await parent(c.client);
+    await c.advance(600_000);
+    expect(seen).toEqual(["MQ=="]);
   });
 
   test("may record the same event often: people see it once, with a count", async () => {
