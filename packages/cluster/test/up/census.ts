@@ -1,7 +1,7 @@
 /** Counts what clusters may leave on a machine: processes, mounts, namespaces, control groups, files. */
-import { existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { type Dirent, existsSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
+import { isAbandoned } from "../../src/owner.ts";
 
 export interface Census {
   /** Process ids that belong to a cluster whose files lie below the directory. */
@@ -10,9 +10,9 @@ export interface Census {
   readonly mounts: readonly string[];
   /** Network namespaces other than ours that those processes hold. */
   readonly networks: readonly string[];
-  /** Control groups, by name. */
+  /** Control groups whose owner is gone, by name. */
   readonly groups: readonly string[];
-  /** Paths below the directory, and temporary directories. */
+  /** Paths below the directory. */
   readonly files: readonly string[];
 }
 
@@ -28,15 +28,8 @@ export function census(directory: string): Census {
       .filter((line) => line.includes(directory)),
     networks: [...networks].filter((network) => network !== "" && network !== own),
     groups: groups(),
-    files: existsSync(directory) ? (readdirSync(directory, { recursive: true }) as string[]).toSorted() : [],
+    files: filesBelow(directory).map((path) => path.slice(directory.length + 1)),
   };
-}
-
-/** Temporary directories of clusters, whoever made them. */
-export function temporaries(): string[] {
-  return readdirSync(tmpdir())
-    .filter((name) => /^keelson-\d+-\d+-\d+-/.test(name))
-    .toSorted();
 }
 
 /** Named in its command line, its environment or its mounts: nothing of a cluster is without one of them. */
@@ -49,6 +42,22 @@ function processesOf(directory: string): number[] {
     .map(Number);
 }
 
+/** All paths; what cannot be looked into counts as one. */
+function filesBelow(directory: string): string[] {
+  let entries: Dirent[];
+  try {
+    entries = readdirSync(directory, { withFileTypes: true });
+  } catch {
+    return [];
+  }
+  return entries
+    .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+    .flatMap((entry) => {
+      const path = join(directory, entry.name);
+      return entry.isDirectory() ? [path, ...filesBelow(path)] : [path];
+    });
+}
+
 function groups(): string[] {
   const own = textOf("/proc/self/cgroup")
     .split("\n")
@@ -58,7 +67,8 @@ function groups(): string[] {
   );
   const names = [...new Set(places)]
     .filter((path) => existsSync(path))
-    .flatMap((path) => readdirSync(path).filter((name) => /^keelson-\d+-\d+-\d+-/.test(name)));
+    .flatMap((path) => readdirSync(path))
+    .filter((name) => isAbandoned(/^keelson-(\d+-\d+-\d+)-/.exec(name)?.[1] ?? ""));
   return [...new Set(names)].toSorted();
 }
 

@@ -2,6 +2,7 @@
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { startTicksOf } from "../../owner.ts";
 import { StorageError } from "./errors.ts";
 
 export interface DirectoryLock {
@@ -53,7 +54,7 @@ function writeOwner(directory: string, file: string): void {
     if ((error as NodeJS.ErrnoException).code === "EEXIST") throw locked(directory);
     throw error;
   }
-  writeSync(handle, JSON.stringify({ pid: process.pid, started: startOf(process.pid) }));
+  writeSync(handle, JSON.stringify({ pid: process.pid, started: startTicksOf(process.pid) ?? null }));
   closeSync(handle);
 }
 
@@ -71,23 +72,10 @@ function readOwner(file: string): Owner | undefined {
   }
 }
 
+/** One that was killed and not yet buried holds nothing any more. */
 function isSameProcess({ pid, started }: Owner): boolean {
-  try {
-    process.kill(pid, 0);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === "EPERM";
-  }
-  const now = startOf(pid);
-  return started === null || now === null || started === now;
-}
-
-function startOf(pid: number): string | null {
-  try {
-    const text = readFileSync(`/proc/${pid}/stat`, "utf8");
-    return text.slice(text.lastIndexOf(")") + 2).split(" ")[19] ?? null;
-  } catch {
-    return null;
-  }
+  const now = startTicksOf(pid);
+  return now !== undefined && (started === null || started === now);
 }
 
 function locked(directory: string, pid?: number): StorageError {

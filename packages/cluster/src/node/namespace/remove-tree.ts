@@ -1,4 +1,4 @@
-/** Removes directories in which pods left files of other users, from outside their namespace. */
+/** Removes directories in which pods and overlays left what its owner cannot even look into, from outside their namespace. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
@@ -7,18 +7,18 @@ import { chooseIdMap, writeIdMap } from "./id-map.ts";
 
 const gate = 'echo ready >&3; read -r _ || exit 1; exec rm -rf -- "$@"';
 
-/** With everything in it, whoever of our subordinate ids owns it. No error when it is absent. */
+/** With everything in it, whoever of our ids owns it and whatever its modes are. No error when it is absent. */
 export async function removeTree(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if ((code !== "EACCES" && code !== "EPERM") || chooseIdMap().mode !== "range") throw error;
+    if ((code !== "EACCES" && code !== "EPERM") || process.getuid?.() === 0) throw error;
     await removeAsTheirRoot(path);
   }
 }
 
-/** In a namespace where those ids are known, its root may remove what they own. */
+/** In a namespace where those ids are known, its root may look into and remove what they own. */
 async function removeAsTheirRoot(path: string): Promise<void> {
   const child = spawn("unshare", ["--user", "sh", "-c", gate, "sh", path], {
     stdio: ["pipe", "ignore", "pipe", "pipe"],

@@ -1,0 +1,97 @@
+/** The commands as a person types them, in a home of their own: `keelson` from this repository, and the real kubectl. */
+import { spawn } from "node:child_process";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Census, census } from "../../packages/cluster/test/up/census.ts";
+
+const launcher = fileURLToPath(new URL("../../packages/keelson/bin/keelson.js", import.meta.url));
+
+export interface Output {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export class Machine implements AsyncDisposable {
+  readonly home: string;
+  readonly #before: Census;
+
+  private constructor(home: string) {
+    this.home = home;
+    this.#before = census(home);
+  }
+
+  static async start(): Promise<Machine> {
+    return new Machine(await mkdtemp(join(tmpdir(), "klc-")));
+  }
+
+  /** Throws with what was said when the command fails. */
+  async keelson(...args: string[]): Promise<string> {
+    return await this.#succeed(process.execPath, [launcher, ...args]);
+  }
+
+  async kubectl(...args: string[]): Promise<string> {
+    return await this.#succeed("kubectl", args);
+  }
+
+  /** `kubectl apply` of objects. */
+  async apply(...objects: readonly object[]): Promise<void> {
+    const list = JSON.stringify({ apiVersion: "v1", kind: "List", items: objects });
+    await this.#succeed("kubectl", ["apply", "-f", "-"], list);
+  }
+
+  /** What is here and was not when the machine was started; empty arrays when nothing is. */
+  left(): Census {
+    const now = census(this.home);
+    return { ...now, groups: now.groups.filter((name) => !this.#before.groups.includes(name)) };
+  }
+
+  /** The kernel takes a moment to take down what was killed. */
+  async quiet(withinMs = 10_000): Promise<Census> {
+    const until = performance.now() + withinMs;
+    for (;;) {
+      const left = this.left();
+      if (left.processes.length === 0 || performance.now() > until) return left;
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+  }
+
+  async #succeed(command: string, args: readonly string[], input?: string): Promise<string> {
+    const { code, stdout, stderr } = await this.#run(command, args, input);
+    if (code === 0) return stdout;
+    throw new Error(`${command} ${args.join(" ")} ended with ${code}: ${stderr || stdout}`);
+  }
+
+  #run(command: string, args: readonly string[], input = ""): Promise<Output> {
+    const { promise, resolve, reject } = Promise.withResolvers<Output>();
+    const state = join(this.home, "state");
+    const child = spawn(command, args, {
+      env: {
+        ...process.env,
+        KEELSON_STATE: state,
+        KUBECONFIG: join(state, "clusters", "default", "kubeconfig"),
+      },
+    });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      stdout += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      stderr += text;
+    });
+    child.once("error", reject);
+    child.once("close", (code) => resolve({ code: code ?? 1, stdout, stderr }));
+    child.stdin.on("error", () => undefined);
+    child.stdin.end(input);
+    return promise;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.keelson("cluster", "down");
+    // A removed directory is one more proof: files of users that pods played would keep it.
+    const { removeTree } = await import("../../packages/cluster/src/node/namespace/remove-tree.ts");
+    await removeTree(this.home);
+  }
+}
