@@ -19,6 +19,13 @@
 export { bootstrapObjects } from "./bootstrap.ts";
 export { definition, definitionName, definitionNames } from "./definitions.ts";
 export { type Column, fieldSelectorRefusal, fieldSelectors, tableColumns } from "./lists.ts";
-export { openApiV2, openApiV3, openApiV3Paths } from "./openapi/documents.ts";
+export {
+  type CustomKinds,
+  customOpenApiV3,
+  openApiV2,
+  openApiV3,
+  openApiV3Paths,
+} from "./openapi/documents.ts";
+export { operationsOfCustom } from "./openapi/operations.ts";
 export { groupVersions, resource, resources } from "./resources.ts";
 export type { GroupVersion, GroupVersionKindEntry, Resource, Schema, Subresource, Union } from "./schema.ts";

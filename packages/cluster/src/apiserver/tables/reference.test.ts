@@ -3,7 +3,8 @@ import { json } from "node:stream/consumers";
 import type { JsonObject, JsonValue, KubeObject } from "@keelson/core";
 import { type ControlPlane, startControlPlane } from "@keelson/reference/control-plane";
 import { locateKubernetes } from "@keelson/reference/locate";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { apiServer } from "../index.ts";
 import {
   bootstrapObjects,
   fieldSelectorRefusal,
@@ -28,15 +29,17 @@ describe.skipIf(reason !== "")(`beside the real server${reason && ` (${reason})`
     await controlPlane[Symbol.asyncDispose]();
   });
 
-  const get = async (path: string, accept = "application/json"): Promise<JsonObject> => {
-    const headers = { authorization: `Bearer ${controlPlane.token}`, accept };
+  /** With a body, it is posted. */
+  const get = async (path: string, accept = "application/json", body?: JsonObject): Promise<JsonObject> => {
+    const type = body === undefined ? {} : { "content-type": "application/json" };
+    const headers = { authorization: `Bearer ${controlPlane.token}`, accept, ...type };
     return await new Promise((resolve, reject) => {
-      const options = { headers, rejectUnauthorized: false };
+      const options = { headers, rejectUnauthorized: false, method: body === undefined ? "GET" : "POST" };
       const outgoing = request(controlPlane.server + path, options, (response) => {
-        json(response).then((body) => resolve(body as JsonObject), reject);
+        json(response).then((answer) => resolve(answer as JsonObject), reject);
       });
       outgoing.on("error", reject);
-      outgoing.end();
+      outgoing.end(body === undefined ? undefined : JSON.stringify(body));
     });
   };
 
@@ -124,7 +127,119 @@ describe.skipIf(reason !== "")(`beside the real server${reason && ` (${reason})`
       expect(items.map(stripped).sort(byIdentity)).toEqual(members.map(stripped).sort(byIdentity));
     }
   });
+
+  it("custom resources are published as the same operations and definitions", async () => {
+    await using server = await apiServer();
+    const ours = async (path: string, method = "GET", body?: JsonObject): Promise<JsonObject> => {
+      const headers = { accept: "application/json", "content-type": "application/json" };
+      const rest = body === undefined ? {} : { body: JSON.stringify(body) };
+      const response = await server.http.request({ method, path, headers, ...rest });
+      return JSON.parse(Buffer.concat(await Array.fromAsync(response.body)).toString()) as JsonObject;
+    };
+    const collection = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+    for (const definition of customDefinitions) {
+      expect((await ours(collection, "POST", definition)).status).not.toBe("Failure");
+      expect((await get(collection, undefined, definition)).status).not.toBe("Failure");
+    }
+    const documents = ["/openapi/v3/apis/example.com/v1", "/openapi/v3/apis/batch.example.com/v1alpha1"];
+    for (const path of documents) {
+      await vi.waitFor(async () => expect(await get(path)).toHaveProperty("paths"), 20_000);
+      expect(normalized(await ours(path), {}), path).toEqual(normalized(await get(path), {}));
+    }
+    await vi.waitFor(async () => {
+      const { definitions } = await get("/openapi/v2");
+      expect(definitions).toHaveProperty(["com.example.batch.v1alpha1.Gadget"]);
+      expect(definitions).toHaveProperty(["com.example.v1.Widget"]);
+    }, 20_000);
+    const { parameters = {}, ...real } = await get("/openapi/v2");
+    expect(normalized(await ours("/openapi/v2"), {})).toEqual(normalized(real, parameters as JsonObject));
+  }, 60_000);
 });
+
+/** A kind with all that schemas can say, and one of which nothing is known. */
+const customDefinitions: JsonObject[] = [
+  definitionOf("example.com", "Widget", "Namespaced", {
+    name: "v1",
+    served: true,
+    storage: true,
+    subresources: {
+      status: {},
+      scale: { specReplicasPath: ".spec.size", statusReplicasPath: ".status.size" },
+    },
+    schema: {
+      openAPIV3Schema: {
+        type: "object",
+        description: "A widget.",
+        required: ["spec"],
+        properties: {
+          spec: {
+            type: "object",
+            properties: {
+              size: { type: "integer", format: "int32", minimum: 1, description: "How many.", default: 3 },
+              mode: { type: "string", enum: ["A", "B"], pattern: "^[AB]$", maxLength: 1 },
+              any: { "x-kubernetes-preserve-unknown-fields": true },
+              open: {
+                type: "object",
+                properties: { known: { type: "string" } },
+                "x-kubernetes-preserve-unknown-fields": true,
+              },
+              maybe: { type: "string", nullable: true },
+              maybeMany: { type: "array", nullable: true, items: { type: "string" } },
+              port: { "x-kubernetes-int-or-string": true, anyOf: [{ type: "integer" }, { type: "string" }] },
+              template: {
+                type: "object",
+                "x-kubernetes-embedded-resource": true,
+                properties: { spec: { type: "object", properties: { a: { type: "string" } } } },
+              },
+              loose: {
+                type: "object",
+                "x-kubernetes-embedded-resource": true,
+                "x-kubernetes-preserve-unknown-fields": true,
+              },
+              list: {
+                type: "array",
+                "x-kubernetes-list-type": "map",
+                "x-kubernetes-list-map-keys": ["name"],
+                items: {
+                  type: "object",
+                  required: ["name"],
+                  properties: { name: { type: "string", default: "x" }, value: { type: "number" } },
+                },
+              },
+              map: { type: "object", additionalProperties: { type: "string", nullable: true } },
+              free: { type: "object", additionalProperties: true },
+              checked: {
+                type: "object",
+                properties: { a: { type: "integer" }, b: { type: "integer" } },
+                oneOf: [{ required: ["a"] }, { required: ["b"] }],
+                not: { required: ["c"] },
+                allOf: [{ required: ["a"] }, { anyOf: [{ required: ["b"] }] }],
+                "x-kubernetes-validations": [{ rule: "self.a > 0", message: "a is positive" }],
+              },
+            },
+          },
+          status: { type: "object", properties: { size: { type: "integer" } } },
+        },
+      },
+    },
+  }),
+  definitionOf("batch.example.com", "Gadget", "Cluster", {
+    name: "v1alpha1",
+    served: true,
+    storage: true,
+    schema: { openAPIV3Schema: { type: "object", "x-kubernetes-preserve-unknown-fields": true } },
+  }),
+];
+
+function definitionOf(group: string, kind: string, scope: string, version: JsonObject): JsonObject {
+  const plural = `${kind.toLowerCase()}s`;
+  return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
+    metadata: { name: `${plural}.${group}` },
+    spec: { group, scope, names: { plural, kind }, versions: [version] },
+  };
+}
 
 /** Descriptions away, shared parameters in place, lists that are sets in order. */
 function normalized(value: JsonValue, parameters: JsonObject): JsonValue {

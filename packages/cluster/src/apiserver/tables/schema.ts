@@ -14,6 +14,7 @@ export interface Schema {
   /** `quantity` (string or number) and `int-or-string` come without a `type`; `byte` is base64. */
   readonly format?: "int32" | "int64" | "double" | "byte" | "date-time" | "int-or-string" | "quantity";
   readonly enum?: readonly string[];
+  readonly description?: string;
   /** What OpenAPI says; nearly always the zero value of Go. The server's real defaulting is not in OpenAPI. */
   readonly default?: JsonValue;
   readonly properties?: Readonly<Record<string, Schema>>;

@@ -22,6 +22,7 @@ describe("documents", () => {
     expect(at(patch, "parameters")).toContainEqual({
       name: "fieldValidation",
       in: "query",
+      description: expect.any(String),
       schema: { type: "string", uniqueItems: true },
     });
   });
@@ -40,6 +41,16 @@ describe("documents", () => {
       expect.arrayContaining(["api/v1", "apis/apps/v1", "apis/apps", "version"]),
     );
     expect(openApiV3("apis/example.com/v1")).toBeUndefined();
+  });
+
+  it("describe operations, parameters and lists", () => {
+    const list = at(openApiV2(), "paths", "/api/v1/namespaces/{namespace}/services", "get");
+    expect(at(list, "description")).toBe("list or watch objects of kind Service");
+    expect((at(list, "parameters") as JsonObject[]).filter(({ description }) => !description)).toEqual([]);
+    const items = at(openApiV2(), "definitions", "io.k8s.api.core.v1.ServiceList", "properties", "items");
+    expect(at(items, "description")).toBe("List of services.");
+    const log = at(openApiV2(), "paths", "/api/v1/namespaces/{namespace}/pods/{name}/log", "get");
+    expect(at(log, "description")).toBe("read log of the specified Pod");
   });
 
   it("are new at each call", () => {

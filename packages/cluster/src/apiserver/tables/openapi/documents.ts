@@ -1,12 +1,13 @@
 /**
  * Complete OpenAPI documents, rebuilt from the tables.
  *
- * They say what the real server's documents say, apart from descriptions: paths, parameters, bodies, answers,
- * media types, `x-kubernetes-action`, `x-kubernetes-group-version-kind` and definitions.
+ * They say what the real server's documents say: paths, parameters, bodies, answers, media types,
+ * `x-kubernetes-action`, `x-kubernetes-group-version-kind` and definitions. Operations and parameters are described
+ * in words of our own, fields of built-in kinds not at all.
  */
 import type { JsonObject, JsonValue } from "@keelson/core";
 import { definition, definitionNames } from "../definitions.ts";
-import { groupVersions } from "../resources.ts";
+import { groupVersions, resources } from "../resources.ts";
 import type { GroupVersion, Schema } from "../schema.ts";
 import { type Operation, operationsOf, operationsOfGroup, rootOperations } from "./operations.ts";
 import { type Parameter, same, shared, sorted } from "./parameters.ts";
@@ -33,7 +34,7 @@ export function openApiV3(path: string): JsonObject | undefined {
   const operations = entry.operations();
   const schemas: JsonObject = {};
   for (const name of reachable(operations).sort()) {
-    schemas[name] = v3Schema(forGroupVersion(name, definition(name) ?? {}, entry.groupVersion));
+    schemas[name] = v3Schema(forGroupVersion(name, described(name), entry.groupVersion));
   }
   const components: JsonObject = {
     ...(Object.keys(schemas).length > 0 ? { schemas } : {}),
@@ -42,19 +43,66 @@ export function openApiV3(path: string): JsonObject | undefined {
   return { openapi: "3.0.0", info, paths: paths(operations, v3Operation, v3Parameter), components };
 }
 
+/** Custom resources as they join the documents. */
+export interface CustomKinds {
+  readonly operations: readonly Operation[];
+  /** By name; references are written as the version of the document wants them. */
+  readonly definitions: Readonly<Record<string, JsonObject>>;
+}
+
+/** What definitions of custom resources refer to. */
+const customReferences = ["ObjectMeta", "ListMeta"].map(
+  (kind) => `io.k8s.apimachinery.pkg.apis.meta.v1.${kind}`,
+);
+
+/** The v3 document of one group-version of custom resources. */
+export function customOpenApiV3({ operations, definitions }: CustomKinds): JsonObject {
+  const schemas: JsonObject = {};
+  for (const name of reachable(operations, customReferences).sort())
+    schemas[name] = definitions[name] ?? v3Schema(forExtensions(name, definition(name) ?? {}));
+  return {
+    openapi: "3.0.0",
+    info: { title: "Kubernetes CRD Swagger", version: "v0.1.0" },
+    paths: paths(operations, v3Operation, v3Parameter),
+    components: { schemas },
+  };
+}
+
 /** The one v2 document. Built anew at each call: keep what you serve. */
-export function openApiV2(): JsonObject {
+export function openApiV2(custom: CustomKinds = { operations: [], definitions: {} }): JsonObject {
   const operations = [...v3Operations().values()].flatMap((entry) => entry.operations());
   const definitions: JsonObject = {};
-  for (const name of definitionNames().sort()) definitions[name] = v2Schema(definition(name) ?? {});
+  for (const name of definitionNames()) definitions[name] = v2Schema(described(name));
   return {
     swagger: "2.0",
     info,
-    paths: paths(operations, v2Operation, v2Parameter),
-    definitions,
+    paths: paths([...operations, ...custom.operations], v2Operation, v2Parameter),
+    definitions: byName({ ...definitions, ...custom.definitions }),
     securityDefinitions: security,
     security: [{ BearerToken: [] }],
   };
+}
+
+/** Of built-in kinds only what lists hold can be told without knowing the kind. */
+function described(name: string): Schema {
+  const schema = definition(name) ?? {};
+  const { items } = schema.properties ?? {};
+  const plural = listed().get(name);
+  if (items === undefined || plural === undefined) return schema;
+  const description = `List of ${plural}.`;
+  return { ...schema, properties: { ...schema.properties, items: { ...items, description } } };
+}
+
+let listedPlurals: Map<string, string> | undefined;
+
+/** Plural of what is in a list, by the list's definition. */
+function listed(): Map<string, string> {
+  listedPlurals ??= new Map(resources().map(({ definition: name, name: plural }) => [`${name}List`, plural]));
+  return listedPlurals;
+}
+
+function byName(object: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(object).sort(([a], [b]) => (a < b ? -1 : 1)));
 }
 
 interface Document {
@@ -98,7 +146,7 @@ function paths(
     if (common.length > 0) item.parameters = sorted(common).map(writeParameter);
     result[path] = item;
   }
-  return result;
+  return byName(result);
 }
 
 function extensions({ action, kind }: Operation): JsonObject {
@@ -121,6 +169,7 @@ function v3Operation(operation: Operation, own: readonly Parameter[]): JsonObjec
   const { body } = operation;
   return {
     tags: [operation.tag],
+    description: operation.description,
     operationId: operation.id,
     ...(own.length > 0 ? { parameters: own.map(v3Parameter) } : {}),
     ...(body === undefined
@@ -141,6 +190,7 @@ function v3Parameter(parameter: Parameter): JsonObject {
   return {
     name: parameter.name,
     in: parameter.in,
+    description: parameter.description,
     ...required,
     schema: { type: parameter.type, uniqueItems: true },
   };
@@ -167,6 +217,7 @@ function v2Operation(operation: Operation, own: readonly Parameter[]): JsonObjec
         ];
   const list = [...bodyParameter, ...own.map(v2Parameter)];
   return {
+    description: operation.description,
     ...(consumes === undefined ? {} : { consumes: [...consumes] }),
     produces: [...operation.produces],
     schemes: ["https"],
@@ -180,11 +231,12 @@ function v2Operation(operation: Operation, own: readonly Parameter[]): JsonObjec
 
 function v2Parameter(parameter: Parameter): JsonObject {
   const required: JsonObject = parameter.in === "path" ? { required: true } : {};
-  return { name: parameter.name, in: parameter.in, type: parameter.type, uniqueItems: true, ...required };
+  const { name, in: where, description, type } = parameter;
+  return { name, in: where, description, type, uniqueItems: true, ...required };
 }
 
 /** Names of the definitions that operations use, directly or through others. */
-function reachable(operations: readonly Operation[]): string[] {
+function reachable(operations: readonly Operation[], others: readonly string[] = []): string[] {
   const seen = new Set<string>();
   const visit = (schema: Schema): void => {
     if (schema.$ref !== undefined) visitName(schema.$ref);
@@ -197,6 +249,7 @@ function reachable(operations: readonly Operation[]): string[] {
     seen.add(name);
     visit(definition(name) ?? {});
   };
+  for (const name of others) visitName(name);
   for (const { answers, body } of operations) {
     for (const [, name] of answers) if (name !== undefined) visitName(name);
     if (body !== undefined) visitName(body.definition);
@@ -211,6 +264,22 @@ function forGroupVersion(name: string, schema: Schema, groupVersion: GroupVersio
     ({ group, version }) =>
       (group === "" && version === "v1") ||
       (group === groupVersion?.group && version === groupVersion.version),
+  );
+  return { ...schema, "x-kubernetes-group-version-kind": kinds };
+}
+
+/** Groups that the part of the real server that serves custom resources does not know. */
+const unknownToExtensions = new Set([
+  "admission.k8s.io",
+  "apiextensions.k8s.io",
+  "apiregistration.k8s.io",
+  "imagepolicy.k8s.io",
+]);
+
+function forExtensions(name: string, schema: Schema): Schema {
+  if (!sharedKinds.test(name)) return schema;
+  const kinds = schema["x-kubernetes-group-version-kind"]?.filter(
+    ({ group }) => !unknownToExtensions.has(group),
   );
   return { ...schema, "x-kubernetes-group-version-kind": kinds };
 }

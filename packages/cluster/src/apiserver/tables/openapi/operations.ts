@@ -8,6 +8,7 @@ export interface Operation {
   readonly method: Method;
   readonly id: string;
   readonly tag: string;
+  readonly description: string;
   /** Absent for what is not about an object: discovery. */
   readonly action?: string;
   readonly kind?: GroupVersionKindEntry;
@@ -48,7 +49,8 @@ const anyType = ["*/*"];
 export function operationsOf(groupVersion: GroupVersion): Operation[] {
   const root = groupVersion.group ? `/apis/${groupVersion.groupVersion}` : `/api/${groupVersion.version}`;
   const names = new Names(groupVersion);
-  const own = discovery(`${root}/`, `get${names.prefix}APIResources`, names.tag, "APIResourceList");
+  const id = `get${names.prefix}APIResources`;
+  const own = discovery(`${root}/`, id, names.tag, "APIResourceList", "get available resources");
   return [
     own,
     ...groupVersion.resources.flatMap((resource) => new ResourceOperations(root, names, resource).all()),
@@ -57,45 +59,90 @@ export function operationsOf(groupVersion: GroupVersion): Operation[] {
 
 /** Operations of a group's discovery. */
 export function operationsOfGroup(group: string): Operation[] {
-  if (group === "") return [discovery("/api/", "getCoreAPIVersions", "core", "APIVersions")];
+  if (group === "")
+    return [discovery("/api/", "getCoreAPIVersions", "core", "APIVersions", "get available API versions")];
   const name = camelGroup(group);
-  return [discovery(`/apis/${group}/`, `get${upper(name)}APIGroup`, name, "APIGroup")];
+  const id = `get${upper(name)}APIGroup`;
+  return [discovery(`/apis/${group}/`, id, name, "APIGroup", "get information of a group")];
+}
+
+const customTypes = ["application/json", "application/yaml"];
+
+/** Operations of a version of a custom resource, whose lists have a definition of their own name. */
+export function operationsOfCustom(resource: Resource, listDefinition: string): Operation[] {
+  const { group, version, groupVersion } = resource;
+  const names = new Names({ group, version });
+  const all = new ResourceOperations(`/apis/${groupVersion}`, names, resource).all();
+  return all
+    .filter(({ action }) => action !== "watch" && action !== "watchlist")
+    .map((operation) => asCustom(operation, resource, listDefinition));
+}
+
+function asCustom(operation: Operation, resource: Resource, listDefinition: string): Operation {
+  const { action, body, consumes: _, ...rest } = operation;
+  const { group, version, kind } = resource;
+  const isPatch = action === "patch";
+  const types = isPatch ? patchTypes.filter((type) => !type.includes("strategic")) : customTypes;
+  const common = { ...rest, action, kind: { group, version, kind }, produces: customTypes, consumes: types };
+  if (action === "deletecollection")
+    return { ...common, parameters: [...parameters.list, ...rest.parameters.filter(isNoOption)] };
+  if (action === "list")
+    return { ...common, description: `list objects of kind ${kind}`, answers: [[200, listDefinition]] };
+  if (action === "get") return { ...common, parameters: [...rest.parameters, query("resourceVersion")] };
+  return {
+    ...common,
+    ...(body && { body: { ...body, types } }),
+    ...(isPatch && { answers: rest.answers.slice(0, 1) }),
+  };
+}
+
+function isNoOption({ in: where, name }: Parameter): boolean {
+  return where === "path" || name === "pretty";
 }
 
 /** Operations that belong to no group. */
 export const rootOperations = {
-  apis: discovery("/apis/", "getAPIVersions", "apis", "APIGroupList"),
+  apis: discovery("/apis/", "getAPIVersions", "apis", "APIGroupList", "get available API versions"),
   version: {
-    ...discovery("/version/", "getCodeVersion", "version", ""),
+    ...discovery("/version/", "getCodeVersion", "version", "", "get the version of this server"),
     answers: [[200, "io.k8s.apimachinery.pkg.version.Info"]],
     produces: ["application/json"],
     consumes: ["application/json"],
   },
-  keys: text("/openid/v1/jwks/", "getServiceAccountIssuerOpenIDKeyset", "openid", "application/jwk-set+json"),
-  issuer: text(
-    "/.well-known/openid-configuration/",
-    "getServiceAccountIssuerOpenIDConfiguration",
-    "WellKnown",
-    "application/json",
-  ),
+  keys: {
+    path: "/openid/v1/jwks/",
+    method: "get",
+    id: "getServiceAccountIssuerOpenIDKeyset",
+    tag: "openid",
+    description: "get the public keys that verify tokens of service accounts",
+    parameters: [],
+    produces: ["application/jwk-set+json"],
+    answers: [[200, undefined]],
+  },
+  issuer: {
+    path: "/.well-known/openid-configuration/",
+    method: "get",
+    id: "getServiceAccountIssuerOpenIDConfiguration",
+    tag: "WellKnown",
+    description: "get where tokens of service accounts come from",
+    parameters: [],
+    produces: ["application/json"],
+    answers: [[200, undefined]],
+  },
 } as const satisfies Record<string, Operation>;
 
-function discovery(at: string, id: string, tag: string, kind: string): Operation {
-  const answers = [[200, `${meta}.${kind}`]] as const;
+function discovery(at: string, id: string, tag: string, kind: string, description: string): Operation {
   return {
     path: at,
     method: "get",
     id,
     tag,
+    description,
     parameters: [],
     produces: objectTypes,
     consumes: objectTypes,
-    answers,
+    answers: [[200, `${meta}.${kind}`]],
   };
-}
-
-function text(at: string, id: string, tag: string, type: string): Operation {
-  return { path: at, method: "get", id, tag, parameters: [], produces: [type], answers: [[200, undefined]] };
 }
 
 /** What a group-version is called in operation ids and tags. */
@@ -103,7 +150,7 @@ class Names {
   readonly prefix: string;
   readonly tag: string;
 
-  constructor({ group, version }: GroupVersion) {
+  constructor({ group, version }: Pick<GroupVersion, "group" | "version">) {
     const name = camelGroup(group || "core");
     this.prefix = upper(name) + upper(version);
     this.tag = `${name}_${version}`;
@@ -225,7 +272,7 @@ class ResourceOperations {
     const at = `${this.collection}/{name}/${subresource.name}`;
     const name = upper(subresource.name);
     if (subresource.kind.endsWith("Options")) return this.connect(at, name, subresource);
-    const target = { ...subresource, definition: definitionName(subresource) ?? "" };
+    const target = { ...subresource, definition: definitionName(subresource) ?? this.resource.definition };
     const has = (verb: string) => subresource.verbs.includes(verb);
     const operations: Operation[] = [];
     if (has("get")) operations.push(subresource.name === "log" ? this.log(at) : this.read(at, name, target));
@@ -333,9 +380,33 @@ class ResourceOperations {
       method,
       id,
       tag: this.names.tag,
+      description: this.describe(action, method, /\{name\}\/(\w+)/.exec(at)?.[1]),
       action,
       kind: { group, version, kind },
     };
+  }
+
+  private describe(action: string, method: Method, subresource: string | undefined): string {
+    const { kind, verbs } = this.resource;
+    const target = `${subresource === undefined ? "" : `${subresource} of `}the specified ${kind}`;
+    switch (action) {
+      case "list":
+        return `list ${verbs.includes("watch") ? "or watch " : ""}objects of kind ${kind}`;
+      case "post":
+        return `create ${subresource === undefined ? withArticle(kind) : `${subresource} of ${withArticle(kind)}`}`;
+      case "deletecollection":
+        return `delete collection of ${kind}`;
+      case "delete":
+        return `delete ${withArticle(kind)}`;
+      case "watchlist":
+        return `watch individual changes to a list of ${kind}`;
+      case "watch":
+        return `watch changes to an object of kind ${kind}`;
+      case "connect":
+        return `connect ${method.toUpperCase()} requests to ${subresource} of ${kind}`;
+      default:
+        return `${{ get: "read", put: "replace", patch: "partially update" }[action]} ${target}`;
+    }
   }
 
   private id(verb: string, suffix = ""): string {
@@ -345,6 +416,12 @@ class ResourceOperations {
   private named(): readonly Parameter[] {
     return [path("name"), ...this.pathParameters];
   }
+}
+
+/** An Event, a Pod, Endpoints. */
+function withArticle(kind: string): string {
+  if (/[^s]s$/.test(kind)) return kind;
+  return `${/^[AEIOU]/.test(kind) ? "an" : "a"} ${kind}`;
 }
 
 function answers(definition: string, ...codes: number[]): (readonly [number, string])[] {
