@@ -94,7 +94,7 @@ function contextOf(config: Kubeconfig, wanted: string | undefined) {
 
 function choice(entries: ReadonlyMap<string, unknown>, what: string): string {
   const names = [...entries.keys()];
-  if (names.length === 0) return `there is no ${what} at all`;
+  if (names.length === 0) return `there is no ${what} at all; is KUBECONFIG set to the right file?`;
   return `choose one of ${names.slice(0, 8).join(", ")}${names.length > 8 ? ", …" : ""}`;
 }
 

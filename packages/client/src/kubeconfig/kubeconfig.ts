@@ -130,7 +130,7 @@ async function parseText(text: string, path: string): Promise<unknown> {
     const line = text.slice(0, error.pos[0]).split("\n").length;
     throw new ClientError(
       "KubeconfigMalformed",
-      `the kubeconfig ${path} is not YAML: line ${line}: ${error.message}`,
+      `the kubeconfig ${path} is not YAML: line ${line}: ${error.message}; correct it, or set KUBECONFIG to another file`,
       {
         cause: error,
       },
@@ -247,7 +247,7 @@ class Fields {
       const what = at || "the document";
       throw new ClientError(
         "KubeconfigMalformed",
-        `the kubeconfig ${file} is malformed: ${what} must be a mapping`,
+        `the kubeconfig ${file} is malformed: ${what} must be a mapping${at ? "" : " with clusters, users and contexts; is it another file?"}`,
       );
     }
     this.#value = value as Record<string, unknown>;
