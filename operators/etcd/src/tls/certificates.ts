@@ -1,4 +1,5 @@
 /** Keeps the certificates of a cluster: authorities, members' certificates, and the one for clients. */
+import { X509Certificate } from "node:crypto";
 import { Secret } from "keelson/kinds";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { annotations } from "../api/names.ts";
@@ -97,6 +98,11 @@ async function given({ object, ctx }: Scope, use: TlsUse, spec: TlsSpec): Promis
     return { problem: `the Secret ${name} of spec.tls.${use} needs ca.crt, tls.crt and tls.key` };
   const expiresMs = readable(pair.certificate);
   if (expiresMs === undefined) return { problem: `tls.crt of the Secret ${name} is not a certificate` };
+  if (use === "client" && object.spec.auth && /^CN=/m.test(new X509Certificate(pair.certificate).subject)) {
+    return {
+      problem: `tls.crt of the Secret ${name} has a common name, with which etcd's gateway lets nobody in once passwords are asked for; issue it without one`,
+    };
+  }
   return {
     facts: { secret: name, trust: trustOf(ca), phase: "Given", expiresMs },
     ...(use === "client" ? { material: { ca, cert: pair.certificate, key: pair.key } } : {}),
@@ -134,7 +140,9 @@ async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Kept> 
     facts: {
       trust: trustOf(bundle),
       phase: authority.next ? "Widening" : authority.previous === undefined ? "Current" : "Overlapping",
-      expiresMs: Math.min(...leaves.map(({ certificate }) => expiryOf(certificate)), Number.MAX_SAFE_INTEGER),
+      expiresMs: Math.min(
+        ...[issuerOf(authority), ...leaves].map(({ certificate }) => expiryOf(certificate)),
+      ),
     },
     ...(use === "client" && leaves[0]
       ? { material: { ca: bundle, cert: leaves[0].certificate, key: leaves[0].key } }
@@ -160,7 +168,14 @@ async function keepLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authority: A
   const lifetimeMs = spec.lifetimeHours * hourMs;
   if (use === "client") {
     const name = clientSecretName(cluster.name, spec);
-    const wish = { commonName: `${cluster.name}-client`, names: [], usages: ["client" as const], lifetimeMs };
+    // No common name: where etcd asks for passwords, its gateway refuses whoever brings one.
+    const wish: LeafWish = {
+      commonName: "",
+      organization: `${cluster.name}-client`,
+      names: [],
+      usages: ["client"],
+      lifetimeMs,
+    };
     leaves.push(await keep("client", name, wish));
   }
   for (const { name: member } of object.status?.members ?? []) {

@@ -5,6 +5,7 @@ import { backdateMs } from "./authority.ts";
 
 export interface LeafWish {
   readonly commonName: string;
+  readonly organization?: string;
   readonly names: readonly string[];
   readonly usages: readonly ("server" | "client")[];
   readonly lifetimeMs: number;
@@ -23,9 +24,9 @@ export function leafFor(
   nowMs: number,
 ): Leaf {
   if (isGood(issuer, wish, standing, nowMs)) return standing;
-  const { commonName, names, usages, lifetimeMs } = wish;
+  const { commonName, organization, names, usages, lifetimeMs } = wish;
   const pair = createLeaf(issuer, {
-    subject: { commonName },
+    subject: { commonName, ...(organization === undefined ? {} : { organizations: [organization] }) },
     names,
     usages,
     notBeforeMs: nowMs - backdateMs,

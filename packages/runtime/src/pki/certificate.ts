@@ -38,6 +38,7 @@ const ids = {
 } as const;
 
 export interface Subject {
+  /** Empty for none: some servers take it for the name of a user. */
   readonly commonName: string;
   readonly organizations?: readonly string[];
 }
@@ -142,7 +143,7 @@ function distinguishedName({ commonName, organizations = [] }: Subject): Der {
   const attribute = (id: string, value: string) => set(sequence(objectId(id), utf8(value)));
   return sequence(
     ...organizations.map((name) => attribute(ids.organization, name)),
-    attribute(ids.commonName, commonName),
+    ...(commonName === "" ? [] : [attribute(ids.commonName, commonName)]),
   );
 }
 
