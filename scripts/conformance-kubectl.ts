@@ -87,7 +87,7 @@ async function start(clientCaFile: string): Promise<Server> {
   if (values.reference) {
     const plane = await startControlPlane({
       token,
-      controllers: true,
+      controllers: values.controllers,
       scheduler: values.scheduler,
       flags: {
         "kube-apiserver": [
