@@ -1,123 +1,115 @@
 /** `npm run bench:apiserver`: the embedded API server beside the real one with etcd, in one run, interleaved. */
-import { spawn } from "node:child_process";
-import { readFileSync } from "node:fs";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { type Client, connect } from "@keelson/client";
-import { ConfigMap, CustomResourceDefinition, Namespace } from "@keelson/core/kinds";
-import { startControlPlane } from "@keelson/reference/control-plane";
+import { availableParallelism, loadavg } from "node:os";
+import { setTimeout as delay } from "node:timers/promises";
 import { locateKubernetes } from "@keelson/reference/locate";
-import { median, perSecond, table } from "./measure.ts";
+import { buildLoad, load, type Measured } from "./apiserver-load.ts";
+import {
+  install,
+  post,
+  type Server,
+  startEmbedded,
+  startInProcess,
+  startReference,
+} from "./apiserver-servers.ts";
+import { median, table } from "./measure.ts";
 
-const ROUNDS = Number(process.env["ROUNDS"] ?? 3);
-const WRITES = 2_000;
-const CLIENTS = 8;
-const WATCHERS = 100;
-const FANOUT_WRITES = 50;
-const LISTED = 3_000;
+const rounds = Number(process.env["ROUNDS"] ?? 3);
+const clients = 8;
+const watchers = 100;
+const listed = 3_000;
+const definitions = 50;
 
-interface Server extends AsyncDisposable {
-  readonly client: Client;
-  readonly startMs: number;
-  readonly pids: readonly number[];
-}
+const titles = {
+  startMs: "start, ms",
+  idleMb: "idle, MB",
+  crdMb: "per CRD, MB",
+  creates: "creates/s",
+  gets: "gets/s",
+  events: `events/s to ${watchers}`,
+  lists: `lists of ${listed}/s`,
+  gzipLists: "the same, gzip",
+  createCpu: "create",
+  getCpu: "get",
+  eventCpu: "event",
+  listCpu: "list",
+};
+type Figures = Record<keyof typeof titles, number>;
 
-type Figures = Record<"startMs" | "idleMb" | "crdMb" | "creates" | "gets" | "fanout" | "listsOf3000", number>;
-
+const reference = "kube-apiserver + etcd, durable";
+const program = buildLoad();
+using installed = install();
 const servers: Record<string, () => Promise<Server>> = {
-  "embedded, in memory": () => embedded(false),
-  "embedded, durable": () => embedded(true),
+  "embedded, in memory": () => startEmbedded(installed.directory, false),
+  "embedded, durable": () => startEmbedded(installed.directory, true),
 };
 if ("missing" in locateKubernetes())
   console.log("kube-apiserver is not built (npm run reference): measuring ours alone");
-else servers["kube-apiserver + etcd, durable"] = reference;
+else servers[reference] = startReference;
+
+// The first start fills Node's cache of compiled code, as the first start after an installation does.
+await (await startEmbedded(installed.directory, false))[Symbol.asyncDispose]();
+startInProcess(installed.directory);
 
 const results = new Map<string, Figures[]>(Object.keys(servers).map((name) => [name, []]));
-for (let round = 1; round <= ROUNDS; round++) {
+const inProcess: number[] = [];
+const loads: number[] = [];
+for (let round = 1; round <= rounds; round++) {
   for (const [name, start] of Object.entries(servers)) {
     process.stderr.write(`round ${round}: ${name}\n`);
+    inProcess.push(startInProcess(installed.directory));
+    loads.push(loadavg()[0] ?? 0);
+    const crdMb = await definitionMb(start);
     await using server = await start();
-    results.get(name)?.push(await figuresOf(server));
+    results.get(name)?.push({ ...(await figuresOf(server)), crdMb });
   }
 }
-const columns = ["startMs", "idleMb", "crdMb", "creates", "gets", "fanout", "listsOf3000"] as const;
-const titles = [
-  "start, ms",
-  "idle, MB",
-  "per CRD, MB",
-  "creates/s",
-  "gets/s",
-  "events/s to 100",
-  "lists of 3000/s",
-];
-const rows = [...results].map(([name, runs]) => [
-  name,
-  ...columns.map((column) => {
-    const value = median(runs.map((run) => run[column]));
-    return value >= 100 ? String(Math.round(value)) : value.toFixed(value < 1 ? 2 : 1);
-  }),
-]);
-console.log(
-  `\nMedians of ${ROUNDS} interleaved runs, ${CLIENTS} clients, one machine, Node ${process.version}\n`,
-);
-console.log(table(["server", ...titles], rows));
-process.exit(0);
+report();
 
-async function figuresOf(server: Server): Promise<Figures> {
-  const { client, pids, startMs } = server;
-  const idleMb = rssMb(pids);
-  await client.kind(Namespace).create({ metadata: { name: "bench" } });
-  const maps = client.kind(ConfigMap);
-  const body = (index: number) => ({
-    metadata: { namespace: "bench", name: `c-${index}`, labels: { bench: "yes" } },
-    data: { text: "x".repeat(1_000) },
-  });
-  await perSecond(200, CLIENTS, (index) =>
-    maps.create({ ...body(index), metadata: { ...body(index).metadata, name: `warm-${index}` } }),
-  );
-  const creates = await perSecond(WRITES, CLIENTS, (index) => maps.create(body(index)));
-  const gets = await perSecond(WRITES, CLIENTS, (index) =>
-    maps.get({ namespace: "bench", name: `c-${index}` }),
-  );
-  const fanout = await fanOut(client);
-  await perSecond(LISTED - WRITES - 200, CLIENTS, (index) => maps.create(body(WRITES + index)));
-  const listsOf3000 = await perSecond(10, 1, () => maps.list({ namespace: "bench" }));
-  const before = rssMb(pids);
-  for (let index = 0; index < 20; index++)
-    await client.kind(CustomResourceDefinition).create(definition(index));
-  const crdMb = Math.max(0, rssMb(pids) - before) / 20;
-  return { startMs, idleMb, crdMb, creates, gets, fanout, listsOf3000 };
+/** What one definition adds to a server that has done nothing else. */
+async function definitionMb(start: () => Promise<Server>): Promise<number> {
+  await using server = await start();
+  await delay(2_000);
+  const before = server.residentMb();
+  for (let index = 0; index < definitions; index++)
+    await post(server, "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", definition(index));
+  await delay(3_000);
+  return Math.max(0, server.residentMb() - before) / definitions;
 }
 
-/** Events per second that reach 100 watchers together. */
-async function fanOut(client: Client): Promise<number> {
-  const maps = client.kind(ConfigMap);
-  const abort = new AbortController();
-  const { resourceVersion } = await maps.list({ namespace: "bench", limit: 1 });
-  let received = 0;
-  const { promise: all, resolve } = Promise.withResolvers<void>();
-  const watchers = Array.from({ length: WATCHERS }, async () => {
-    for await (const event of maps.watch({ namespace: "bench", resourceVersion, signal: abort.signal })) {
-      if (event.type === "added" && ++received === WATCHERS * FANOUT_WRITES) resolve();
-    }
-  });
-  await new Promise((settled) => setTimeout(settled, 500));
-  const began = performance.now();
-  for (let index = 0; index < FANOUT_WRITES; index++) {
-    await maps.create({
-      metadata: { namespace: "bench", name: `fan-${index}` },
-      data: { text: "x".repeat(1_000) },
-    });
-  }
-  await all;
-  const rate = received / ((performance.now() - began) / 1000);
-  abort.abort();
-  await Promise.allSettled(watchers);
-  for (let index = 0; index < FANOUT_WRITES; index++)
-    await maps.delete({ namespace: "bench", name: `fan-${index}` });
-  return rate;
+async function figuresOf(server: Server): Promise<Omit<Figures, "crdMb">> {
+  await delay(2_000);
+  const idleMb = server.residentMb();
+  await post(server, "/api/v1/namespaces", { metadata: { name: "bench" } });
+  await post(server, "/api/v1/namespaces", { metadata: { name: "listed" } });
+  const run = (name: Parameters<typeof load>[2], options: Parameters<typeof load>[3]) =>
+    load(program, server, name, { clients, ...options });
+
+  // The listed objects warm the server up: code that is compiled as it runs is slow at first.
+  await run("create", { namespace: "listed", count: listed });
+  const creates = await run("create", { count: 5_000 });
+  await run("get", { count: 2_000, objects: 5_000 });
+  const gets = await run("get", { count: 10_000, objects: 5_000 });
+  await run("fanout", { prefix: "warm", count: 50, watchers });
+  const events = await run("fanout", { prefix: "fan", count: 400, watchers });
+  const lists = (options: Parameters<typeof load>[3]): Promise<Measured> =>
+    run("list", { namespace: "listed", clients: 1, ...options });
+  await lists({ count: 5 });
+  const plain = await lists({ count: 30 });
+  const gzip = await lists({ count: 30, gzip: true });
+
+  return {
+    startMs: server.startMs,
+    idleMb,
+    creates: creates.perSecond,
+    gets: gets.perSecond,
+    events: events.perSecond,
+    lists: plain.perSecond,
+    gzipLists: gzip.perSecond,
+    createCpu: creates.cpuUs,
+    getCpu: gets.cpuUs,
+    eventCpu: events.cpuUs,
+    listCpu: plain.cpuUs,
+  };
 }
 
 function definition(index: number) {
@@ -125,81 +117,50 @@ function definition(index: number) {
   const fields = Object.fromEntries(
     Array.from({ length: 30 }, (_, field) => [`field${field}`, { type: "string" }]),
   );
+  const openAPIV3Schema = {
+    type: "object",
+    properties: { spec: { type: "object", properties: fields } },
+  };
   return {
+    apiVersion: "apiextensions.k8s.io/v1",
+    kind: "CustomResourceDefinition",
     metadata: { name: `${plural}.bench.keelson.dev` },
     spec: {
       group: "bench.keelson.dev",
-      scope: "Namespaced" as const,
+      scope: "Namespaced",
       names: { plural, kind: `Widget${index}` },
-      versions: [
-        {
-          name: "v1",
-          served: true,
-          storage: true,
-          schema: {
-            openAPIV3Schema: { type: "object", properties: { spec: { type: "object", properties: fields } } },
-          },
-        },
-      ],
+      versions: [{ name: "v1", served: true, storage: true, schema: { openAPIV3Schema } }],
     },
   };
 }
 
-async function embedded(durable: boolean): Promise<Server> {
-  const directory = await mkdtemp(join(tmpdir(), "keelson-bench-"));
-  const began = performance.now();
-  const args = [
-    "apiserver",
-    "--port",
-    "0",
-    "--token",
-    "bench",
-    "--kubeconfig",
-    join(directory, "kubeconfig"),
-  ];
-  const bin = join(import.meta.dirname, "../../packages/keelson/bin/keelson.js");
-  const child = spawn(
-    process.execPath,
-    [bin, ...args, ...(durable ? ["--data-dir", join(directory, "data")] : [])],
-    {
-      stdio: ["ignore", "pipe", "inherit"],
-    },
+function report(): void {
+  const value = (name: string, column: keyof Figures) =>
+    median((results.get(name) ?? []).map((figures) => figures[column]));
+  const text = (number: number) =>
+    number >= 100 ? String(Math.round(number)) : number.toFixed(number < 1 ? 2 : 1);
+  const rows = (columns: readonly (keyof Figures)[]) =>
+    [...results.keys()].map((name) => [name, ...columns.map((column) => text(value(name, column)))]);
+  const heads = (columns: readonly (keyof Figures)[]) => columns.map((column) => titles[column]);
+  const rates = ["startMs", "idleMb", "crdMb", "creates", "gets", "events", "lists", "gzipLists"] as const;
+  const costs = ["createCpu", "getCpu", "eventCpu", "listCpu"] as const;
+  const busy = `load average ${text(Math.min(...loads))} to ${text(Math.max(...loads))} before each`;
+  console.log(
+    `\nMedians of ${rounds} interleaved runs, ${clients} clients, ${availableParallelism()} processors, ${busy}, Node ${process.version}\n`,
   );
-  for await (const line of createInterface(child.stdout)) if (line.startsWith("https://")) break;
-  const client = await connect({ kubeconfig: join(directory, "kubeconfig") });
-  await client.raw({ path: "/version" });
-  const startMs = performance.now() - began;
-  return {
-    client,
-    startMs,
-    pids: [child.pid ?? 0],
-    async [Symbol.asyncDispose]() {
-      await client.close();
-      child.kill("SIGKILL");
-      await rm(directory, { recursive: true, force: true, maxRetries: 5 });
-    },
-  };
-}
-
-async function reference(): Promise<Server> {
-  const began = performance.now();
-  const plane = await startControlPlane({ durable: true });
-  const client = await connect({ kubeconfig: plane.kubeconfig });
-  await client.raw({ path: "/version" });
-  return {
-    client,
-    startMs: performance.now() - began,
-    pids: [...plane.pids.values()],
-    async [Symbol.asyncDispose]() {
-      await client.close();
-      await plane[Symbol.asyncDispose]();
-    },
-  };
-}
-
-function rssMb(pids: readonly number[]): number {
-  const kib = pids.map((pid) =>
-    Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1] ?? 0),
-  );
-  return kib.reduce((sum, each) => sum + each, 0) / 1024;
+  console.log(table(["server", ...heads(rates)], rows(rates)));
+  console.log(`\nProcessor time of the server for one of each, µs\n`);
+  console.log(table(["server", ...heads(costs)], rows(costs)));
+  console.log(`\nIn process, the first apiServer() of a process: ${text(median(inProcess))} ms`);
+  if (!results.has(reference)) return;
+  for (const name of results.keys()) {
+    if (name === reference) continue;
+    const times = (column: keyof Figures, inverse = false) => {
+      const ratio = value(name, column) / value(reference, column);
+      return `${(inverse ? 1 / ratio : ratio).toFixed(1)}×`;
+    };
+    console.log(
+      `${name}, against the real one: creates ${times("creates")} (${times("createCpu", true)} by processor time), gets ${times("gets")}, events ${times("events")} (${times("eventCpu", true)}), lists ${times("lists")} (${times("listCpu", true)}), compressed lists ${times("gzipLists")}`,
+    );
+  }
 }

@@ -1,0 +1,3 @@
+module keelson.dev/bench/load
+
+go 1.25
