@@ -144,6 +144,12 @@ export type ReflectEvent<T> =
   /** The server answers again. Comes once after one or more `interrupted`. */
   | { readonly type: "resumed" };
 
+/** The events of `reflect`, to be iterated over or taken. Each iteration is a watch of its own. */
+export interface Reflection<T> extends AsyncIterable<ReflectEvent<T>> {
+  /** Calls `take` for each event, without a pause between those that came together; it must not throw. */
+  forEach(take: (event: ReflectEvent<T>) => void): Promise<void>;
+}
+
 /**
  * - `start`: the first read.
  * - `expired`: the server's history no longer reaches back to our version (410).
@@ -186,10 +192,8 @@ export interface KindClient<K extends AnyKind> {
    * flight, so a slow consumer slows the server down and costs no memory. It ends only when the consumer
    * stops or `signal` aborts, and throws only for what no retry can mend in the request itself.
    */
-  reflect(
-    options: ReflectOptions & { readonly metadataOnly: true },
-  ): AsyncIterable<ReflectEvent<MetadataOnly>>;
-  reflect(options?: ReflectOptions): AsyncIterable<ReflectEvent<ObjectOf<K>>>;
+  reflect(options: ReflectOptions & { readonly metadataOnly: true }): Reflection<MetadataOnly>;
+  reflect(options?: ReflectOptions): Reflection<ObjectOf<K>>;
   /** The same verbs on a subresource; `status` returns the whole object. */
   subresource(name: Subresource): SubresourceClient<K>;
 }

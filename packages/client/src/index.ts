@@ -12,6 +12,7 @@ export type {
   Patch,
   RawRequest,
   ReflectEvent,
+  Reflection,
   ReflectOptions,
   RequestOptions,
   RestartReason,

@@ -17,7 +17,7 @@ import type {
   ListOptions,
   MetadataOnly,
   Patch,
-  ReflectEvent,
+  Reflection,
   ReflectOptions,
   RequestOptions,
   SelectOptions,
@@ -184,12 +184,10 @@ class Verbs<K extends AnyKind> implements KindClient<K> {
     return watch(this.#context.requester, this.#kind, options) as AsyncIterable<WatchEvent<ObjectOf<K>>>;
   }
 
-  reflect(
-    options: ReflectOptions & { readonly metadataOnly: true },
-  ): AsyncIterable<ReflectEvent<MetadataOnly>>;
-  reflect(options?: ReflectOptions): AsyncIterable<ReflectEvent<ObjectOf<K>>>;
-  reflect(options: ReflectOptions = {}): AsyncIterable<ReflectEvent<ObjectOf<K>>> {
-    return reflect(this.#context.requester, this.#kind, options) as AsyncIterable<ReflectEvent<ObjectOf<K>>>;
+  reflect(options: ReflectOptions & { readonly metadataOnly: true }): Reflection<MetadataOnly>;
+  reflect(options?: ReflectOptions): Reflection<ObjectOf<K>>;
+  reflect(options: ReflectOptions = {}): Reflection<ObjectOf<K>> {
+    return reflect(this.#context.requester, this.#kind, options) as Reflection<ObjectOf<K>>;
   }
 
   subresource(name: Subresource): SubresourceClient<K> {

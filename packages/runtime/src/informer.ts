@@ -1,5 +1,5 @@
 /** Keeps a cache of one kind in step with the server, and tells who cares what changed. */
-import { type Client, ReceivedObject, type ReflectEvent } from "@keelson/client";
+import { type Client, ReceivedObject, type ReflectEvent, type Reflection } from "@keelson/client";
 import {
   type AnyKind,
   type Clock,
@@ -172,9 +172,11 @@ export class Informer<K extends AnyKind = AnyKind> {
     const kind = this.#options.client.kind(this.kind);
     const events = (
       metadataOnly ? kind.reflect({ ...options, metadataOnly }) : kind.reflect(options)
-    ) as AsyncIterable<ReflectEvent<ObjectOf<K> & Stored>>;
+    ) as Reflection<ObjectOf<K> & Stored>;
     try {
-      for await (const event of events) this.#take(event);
+      await events.forEach((event) => {
+        this.#take(event);
+      });
     } catch (error) {
       if (this.#stop.signal.aborted) return;
       this.#lastError = error as Error;

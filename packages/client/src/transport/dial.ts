@@ -1,6 +1,6 @@
 /** Opens sockets to an API server: TCP or Unix, with TLS or without, directly or through a proxy. */
-import { connect as connectTcp, isIP, type NetConnectOpts, type Socket } from "node:net";
-import type { SecureContext } from "node:tls";
+import { connect as connectTcp, isIP, type NetConnectOpts, type OnReadOpts, type Socket } from "node:net";
+import type { ConnectionOptions, SecureContext } from "node:tls";
 import type { Clock } from "@keelson/core";
 import { ClientError } from "../errors.ts";
 import { pieces } from "./pieces.ts";
@@ -16,6 +16,8 @@ export interface DialTarget {
   readonly serverName?: string;
   readonly insecure?: boolean;
   readonly alpn?: readonly string[];
+  /** Where to read into, and whom to tell; passed over on the way through a proxy, whose socket emits `data`. */
+  readonly onread?: OnReadOpts;
   readonly clock: Clock;
 }
 
@@ -31,6 +33,8 @@ export interface ServerAddress {
 }
 
 const connectTimeoutMs = 10_000;
+/** Larger than the default: a burst arrives in fewer pieces. */
+const bufferBytes = 64 << 10;
 /**
  * The kernel probes an idle connection from here on, once a second (libuv's interval), ten times: a peer
  * that is gone is noticed within half a minute, and one that is only quiet is left alone.
@@ -73,10 +77,19 @@ export async function dial(target: DialTarget): Promise<Socket> {
     for (const socket of stages) giveUp(socket, new Error(`no answer within ${connectTimeoutMs} ms`));
   });
   try {
-    let socket = target.proxy
-      ? await throughProxy(target, target.proxy, stages)
-      : await direct(server, stages);
-    if (server.secure) socket = await secure(socket, target, stages);
+    let socket: Socket;
+    if (target.proxy) {
+      socket = await throughProxy(target, target.proxy, stages);
+      if (server.secure) socket = await secure({ socket }, target, stages);
+    } else {
+      const { onread } = target;
+      const where = server.socketPath
+        ? { path: server.socketPath }
+        : { host: server.host, port: server.port };
+      socket = server.secure
+        ? await secure({ ...where, ...(onread ? { onread } : {}) }, target, stages)
+        : await open({ ...where, ...(onread ? { onread } : {}) }, stages);
+    }
     socket.setNoDelay(true);
     if (!server.socketPath) socket.setKeepAlive(true, keepAliveAfterMs);
     return socket;
@@ -94,37 +107,36 @@ function giveUp(socket: Socket, error?: Error): void {
   socket.destroy(error);
 }
 
-async function direct(server: ServerAddress, stages: Socket[]): Promise<Socket> {
-  return await open(
-    server.socketPath ? { path: server.socketPath } : { host: server.host, port: server.port },
-    stages,
-  );
-}
-
 async function open(
-  where: { path: string } | { host: string; port: number },
+  where: ({ path: string } | { host: string; port: number }) & { onread?: OnReadOpts },
   stages: Socket[],
 ): Promise<Socket> {
-  // Larger than the default: a watch's burst arrives in fewer pieces.
-  const options: NetConnectOpts & { highWaterMark: number } = { ...where, highWaterMark: 64 << 10 };
+  const options: NetConnectOpts & { highWaterMark: number } = { ...where, highWaterMark: bufferBytes };
   const socket = connectTcp(options);
   stages.push(socket);
   await ready(socket, "connect");
   return socket;
 }
 
-async function secure(socket: Socket, target: DialTarget, stages: Socket[]): Promise<Socket> {
+/** TLS over a socket, or over a connection that it makes itself. */
+async function secure(
+  over: { socket: Socket } | { path: string } | { host: string; port: number; onread?: OnReadOpts },
+  target: DialTarget,
+  stages: Socket[],
+): Promise<Socket> {
   const { connect } = await import("node:tls");
   const { server, serverName } = target;
   const name = serverName || (isIP(server.host) ? undefined : server.host);
-  const wrapped = connect({
-    socket,
+  const options: ConnectionOptions & { onread?: OnReadOpts; highWaterMark: number } = {
     host: server.host,
+    ...over,
+    highWaterMark: bufferBytes,
     servername: name,
     secureContext: target.secureContext,
     rejectUnauthorized: !target.insecure,
     ALPNProtocols: [...(target.alpn ?? ["http/1.1"])],
-  });
+  };
+  const wrapped = connect(options);
   stages.push(wrapped);
   await ready(wrapped, "secureConnect");
   return wrapped;

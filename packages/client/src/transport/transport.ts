@@ -1,4 +1,5 @@
 /** The HTTP port over sockets: pooled HTTP/1.1, one connection per stream, credentials that may change. */
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SecureContext } from "node:tls";
 import type { Clock, HttpHeaders, HttpPort, HttpRequest, HttpResponse, HttpUpgrade } from "@keelson/core";
@@ -10,6 +11,7 @@ import { webSocketAccept } from "../websocket/connection.ts";
 import { type DialTarget, dial, parseServer, type ServerAddress } from "./dial.ts";
 import { connectionFailed, connectionLost } from "./failures.ts";
 import { ResponseBody } from "./response-body.ts";
+import { openStream } from "./stream.ts";
 
 /** Who we are at this moment. */
 export interface Credential {
@@ -61,6 +63,8 @@ export interface Transport extends HttpPort {
 /** The pools that belong to one client certificate and one set of authorities. */
 interface Pools {
   readonly identity: string;
+  /** How a stream reaches the server. */
+  readonly target: DialTarget;
   readonly requests: Pool;
   readonly streams: Pool;
 }
@@ -79,6 +83,7 @@ class UndiciTransport implements Transport {
   #pools: Promise<Pools> | undefined;
   #identity = "";
   #closed = false;
+  readonly #streams = new Set<Socket>();
 
   constructor(settings: TransportSettings) {
     this.#settings = settings;
@@ -116,6 +121,7 @@ class UndiciTransport implements Transport {
 
   async close(): Promise<void> {
     this.#closed = true;
+    for (const socket of this.#streams) socket.destroy();
     const pools = await this.#pools?.catch(() => undefined);
     await Promise.all([pools?.streams.destroy(), pools?.requests.close()]);
   }
@@ -126,13 +132,23 @@ class UndiciTransport implements Transport {
 
   async #send(request: HttpRequest, credential: Credential): Promise<HttpResponse> {
     const pools = await this.#poolsFor(credential);
+    const headers = { ...request.headers, ...credential.headers };
+    if (request.streaming && request.body === undefined) {
+      return await openStream(pools.target, request, headers, (socket) => this.#track(socket));
+    }
     const exchange = new Exchange(this.#server.text, request.signal);
     const pool = request.streaming ? pools.streams : pools.requests;
-    pool.dispatch(this.#dispatchOptions(request, { ...request.headers, ...credential.headers }), exchange);
+    pool.dispatch(this.#dispatchOptions(request, headers), exchange);
     const answer = await exchange.response.catch((error: unknown) => this.#failed(error));
     if ("socket" in answer)
       throw new ClientError("InvalidResponse", "the server left HTTP without being asked");
     return answer;
+  }
+
+  #track(socket: Socket): void {
+    if (this.#closed) socket.destroy();
+    this.#streams.add(socket);
+    socket.once("close", () => this.#streams.delete(socket));
   }
 
   #dispatchOptions(request: HttpRequest, headers: HttpHeaders): Dispatcher.DispatchOptions {
@@ -188,6 +204,7 @@ class UndiciTransport implements Transport {
     const common = { pipelining: 1, keepAliveTimeout: idleMs, keepAliveMaxTimeout: idleMs };
     return {
       identity,
+      target: { ...target, alpn: ["http/1.1"] },
       requests: new PoolClass(origin, {
         ...common,
         connections: connections ?? 32,

@@ -30,6 +30,8 @@ export class WatchConnection {
   readonly #lines = new LineSplitter();
   readonly #release: () => void;
   #ended = false;
+  /** Size of what `take` returned last. */
+  taken = 0;
 
   private constructor(
     open: OpenWatch,
@@ -69,11 +71,12 @@ export class WatchConnection {
 
   /** The next event that has arrived whole; undefined when `fill` must wait for more. */
   take(): ReceivedEvent | undefined {
-    for (;;) {
-      const line = this.#lines.take();
-      if (line === undefined) return undefined;
-      if (line.length > 0) return receiveEvent(line, this.#decoding);
+    const lines = this.#lines;
+    while (lines.next()) {
+      this.taken = lines.end - lines.start;
+      if (this.taken > 0) return receiveEvent(lines.bytes, lines.start, lines.end, this.#decoding);
     }
+    return undefined;
   }
 
   /**

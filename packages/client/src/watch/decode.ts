@@ -10,16 +10,15 @@ export interface DecodeOptions {
   readonly dropManagedFields?: boolean;
 }
 
-/** One line of a watch, typed and trimmed. `bytes` is its size on the wire. */
+/** One line of a watch, typed and trimmed. */
 export type DecodedEvent =
-  | { readonly type: "added" | "modified" | "deleted"; readonly object: KubeObject; readonly bytes: number }
+  | { readonly type: "added" | "modified" | "deleted"; readonly object: KubeObject }
   | {
       readonly type: "bookmark";
       readonly resourceVersion: string;
       readonly initialEventsEnd: boolean;
-      readonly bytes: number;
     }
-  | { readonly type: "error"; readonly status: Status; readonly bytes: number };
+  | { readonly type: "error"; readonly status: Status };
 
 const initialEventsEnd = "k8s.io/initial-events-end";
 
@@ -35,9 +34,9 @@ export function decodeEvent(line: Buffer, options: DecodeOptions): DecodedEvent 
   const object = event.object;
   if (typeof event.type !== "string" || typeof object !== "object" || object === null) throw notAnEvent(line);
   const type = changes[event.type];
-  if (type !== undefined) return { type, object: trim(object, options), bytes: line.length };
+  if (type !== undefined) return { type, object: trim(object, options) };
   if (event.type === "BOOKMARK") return bookmark(object, line);
-  if (event.type === "ERROR") return { type: "error", status: object as Status, bytes: line.length };
+  if (event.type === "ERROR") return { type: "error", status: object as Status };
   throw notAnEvent(line);
 }
 
@@ -50,7 +49,7 @@ function bookmark(object: KubeObject, line: Buffer): DecodedEvent {
   const resourceVersion = object.metadata?.resourceVersion;
   if (!resourceVersion) throw notAnEvent(line);
   const end = object.metadata?.annotations?.[initialEventsEnd] === "true";
-  return { type: "bookmark", resourceVersion, initialEventsEnd: end, bytes: line.length };
+  return { type: "bookmark", resourceVersion, initialEventsEnd: end };
 }
 
 function trim(object: KubeObject, options: DecodeOptions): KubeObject {

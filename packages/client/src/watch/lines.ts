@@ -3,9 +3,9 @@
 const newline = 0x0a;
 
 /**
- * Feed it chunks with `push` and take complete lines with `take` until there is none; what is left at the
- * end of the stream is `rest`. Lines come without their newline. Bytes are never decoded here, so a
- * character that spans two chunks is safe.
+ * Feed it chunks with `push` and call `next` until it says that there is no complete line; what is left at the end of
+ * the stream is `rest`. A line is the part of `bytes` between `start` and `end`, without its newline. Bytes are never
+ * decoded here, so a character that spans two chunks is safe.
  */
 export class LineSplitter {
   readonly #longest: number;
@@ -14,12 +14,15 @@ export class LineSplitter {
   #partsLength = 0;
   #chunk: Buffer | undefined;
   #offset = 0;
+  bytes: Buffer = Buffer.alloc(0);
+  start = 0;
+  end = 0;
 
   constructor(longest = 256 << 20) {
     this.#longest = longest;
   }
 
-  /** May only be called when `take` returned undefined. */
+  /** May only be called when `next` returned false. */
   push(chunk: Uint8Array): void {
     this.#chunk = Buffer.isBuffer(chunk)
       ? chunk
@@ -27,23 +30,36 @@ export class LineSplitter {
     this.#offset = 0;
   }
 
-  take(): Buffer | undefined {
+  /** Moves to the next line; false when its end has not arrived. */
+  next(): boolean {
     const chunk = this.#chunk;
-    if (chunk === undefined) return undefined;
+    if (chunk === undefined) return false;
     const end = chunk.indexOf(newline, this.#offset);
     if (end < 0) {
       this.#keep(chunk.subarray(this.#offset));
       this.#chunk = undefined;
-      return undefined;
+      return false;
     }
-    const piece = chunk.subarray(this.#offset, end);
+    const start = this.#offset;
     this.#offset = end + 1;
-    if (this.#parts.length === 0) return piece;
-    this.#parts.push(piece);
-    const line = Buffer.concat(this.#parts, this.#partsLength + piece.length);
+    if (this.#parts.length === 0) {
+      this.bytes = chunk;
+      this.start = start;
+      this.end = end;
+      return true;
+    }
+    this.#parts.push(chunk.subarray(start, end));
+    this.bytes = Buffer.concat(this.#parts, this.#partsLength + end - start);
+    this.start = 0;
+    this.end = this.bytes.length;
     this.#parts = [];
     this.#partsLength = 0;
-    return line;
+    return true;
+  }
+
+  /** The line as a buffer of its own. */
+  take(): Buffer | undefined {
+    return this.next() ? this.bytes.subarray(this.start, this.end) : undefined;
   }
 
   /** The last line, when it never ended. */

@@ -1,14 +1,26 @@
 /** From the bytes of a watch line or a list item to an object that is known by name and not parsed yet. */
+import type { KubeObject } from "@keelson/core";
 import { type DecodedEvent, decodeEvent, decodeItem } from "./decode.ts";
 import { type Decoding, ReceivedObject } from "./received.ts";
 
-/** One line of a watch. `bytes` is its size on the wire. */
+/** A change, whose object is parsed when someone looks at it. */
+export class ObjectEvent<Type extends string = "item" | "added" | "modified" | "deleted"> {
+  readonly type: Type;
+  readonly received: ReceivedObject;
+
+  constructor(type: Type, received: ReceivedObject) {
+    this.type = type;
+    this.received = received;
+  }
+
+  get object(): KubeObject {
+    return this.received.object;
+  }
+}
+
+/** One line of a watch. */
 export type ReceivedEvent =
-  | {
-      readonly type: "added" | "modified" | "deleted";
-      readonly received: ReceivedObject;
-      readonly bytes: number;
-    }
+  | ObjectEvent<"added" | "modified" | "deleted">
   | Exclude<DecodedEvent, { readonly object: unknown }>;
 
 /** How API servers begin the line of a change. */
@@ -18,16 +30,15 @@ const deleted = { type: "deleted", bytes: Buffer.from('{"type":"DELETED","object
 const typeAt = '{"type":"'.length;
 const closeBrace = 0x7d;
 
-/** Takes one line. Throws `InvalidResponse` for what is no watch event. */
-export function receiveEvent(line: Buffer, decoding: Decoding): ReceivedEvent {
-  const opening = openingOf(line[typeAt]);
-  if (opening && startsWith(line, opening.bytes) && line[line.length - 1] === closeBrace) {
-    const received = ReceivedObject.read(line, opening.bytes.length, line.length - 1, decoding);
-    if (received) return { type: opening.type, received, bytes: line.length };
+/** Takes the line between `start` and `end`. Throws `InvalidResponse` for what is no watch event. */
+export function receiveEvent(bytes: Buffer, start: number, end: number, decoding: Decoding): ReceivedEvent {
+  const opening = openingOf(bytes[start + typeAt]);
+  if (opening && startsWith(bytes, start, opening.bytes) && bytes[end - 1] === closeBrace) {
+    const received = ReceivedObject.read(bytes, start + opening.bytes.length, end - 1, decoding);
+    if (received) return new ObjectEvent(opening.type, received);
   }
-  const event = decodeEvent(line, decoding.options);
-  if (!("object" in event)) return event;
-  return { type: event.type, received: ReceivedObject.of(event.object), bytes: event.bytes };
+  const event = decodeEvent(bytes.subarray(start, end), decoding.options);
+  return "object" in event ? new ObjectEvent(event.type, ReceivedObject.of(event.object)) : event;
 }
 
 export function receiveItem(item: Buffer, decoding: Decoding): ReceivedObject {
@@ -43,7 +54,7 @@ function openingOf(letter: number | undefined) {
   return letter === 0x44 ? deleted : undefined;
 }
 
-function startsWith(line: Uint8Array, opening: Uint8Array): boolean {
-  for (let at = 0; at < opening.length; at++) if (line[at] !== opening[at]) return false;
+function startsWith(bytes: Uint8Array, start: number, opening: Uint8Array): boolean {
+  for (let at = 0; at < opening.length; at++) if (bytes[start + at] !== opening[at]) return false;
   return true;
 }

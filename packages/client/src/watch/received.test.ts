@@ -71,7 +71,7 @@ describe("a received object", () => {
     const line = Buffer.from(
       '{"type":"MODIFIED","object":{"kind":"ConfigMap","apiVersion":"v1","metadata":{"managedFields":[{}],"name":"a","namespace":"n","uid":"u","resourceVersion":"7"},"data":{broken}}}',
     );
-    const event = receiveEvent(line, trimmed);
+    const event = receiveEvent(line, 0, line.length, trimmed);
     if (!("received" in event)) throw new Error("no object");
     expect([event.type, event.received.key, event.received.resourceVersion, event.received.uid]).toEqual([
       "modified",
@@ -104,6 +104,6 @@ describe("a received object", () => {
     ["half an object", '{"type":"ADDED","object":{"metadata":{"name":"a"}'],
     ["no JSON", "DELETED"],
   ])("is refused when the line has %s", (_what, line) => {
-    expect(() => receiveEvent(Buffer.from(line), trimmed)).toThrow("the server sent");
+    expect(() => receiveEvent(Buffer.from(line), 0, line.length, trimmed)).toThrow("the server sent");
   });
 });

@@ -10,33 +10,39 @@ const keyBytes = Buffer.alloc(2 << 10);
 /** Turns the bytes that `copyTo` wrote back into the object. */
 export type Decoder = (bytes: Buffer) => KubeObject;
 
-interface Text {
-  readonly bytes: Buffer;
-  readonly start: number;
-  readonly end: number;
-  readonly outline: Outline;
-  /** The managed fields are left out of copies. */
-  readonly cut: boolean;
-  readonly decoder: Decoder;
-}
-
 /**
  * It stands on a chunk from the network: keep a copy of its JSON (`copyTo`), never the received object itself. A cache
  * of copies is smaller than one of objects, costs a fraction to fill, and gives the garbage collector nothing to do.
  */
 export class ReceivedObject {
-  readonly #text: Text | undefined;
+  readonly #bytes: Buffer | undefined;
+  readonly #start: number;
+  readonly #end: number;
+  readonly #outline: Outline | undefined;
+  readonly #decoding: Decoding | undefined;
   #object: KubeObject | undefined;
   #key: string | undefined;
 
-  private constructor(object: KubeObject | undefined, text: Text | undefined) {
+  private constructor(
+    object: KubeObject | undefined,
+    bytes: Buffer | undefined,
+    start: number,
+    end: number,
+    found: Outline | undefined,
+    decoding: Decoding | undefined,
+  ) {
     this.#object = object;
-    this.#text = text;
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#end = end;
+    this.#outline = found;
+    this.#decoding = decoding;
+    this.#key = undefined;
   }
 
   /** One that is parsed already. */
   static of(object: KubeObject): ReceivedObject {
-    return new ReceivedObject(object, undefined);
+    return new ReceivedObject(object, undefined, 0, 0, undefined, undefined);
   }
 
   /**
@@ -46,66 +52,59 @@ export class ReceivedObject {
   static read(bytes: Buffer, start: number, end: number, decoding: Decoding): ReceivedObject | undefined {
     const found = outline(bytes, start, end);
     if (found === undefined) return undefined;
-    const { metadataOnly, dropManagedFields } = decoding.options;
     // A server that does not know how to leave the rest out has sent it all; it must not be kept.
-    if (metadataOnly && found.metadataEnd !== end - 1) return undefined;
-    const cut = dropManagedFields === true && found.managedEnd > 0;
-    return new ReceivedObject(undefined, {
-      bytes,
-      start,
-      end,
-      outline: found,
-      cut,
-      decoder: decoding.decoder,
-    });
+    if (decoding.options.metadataOnly && found.metadataEnd !== end - 1) return undefined;
+    return new ReceivedObject(undefined, bytes, start, end, found, decoding);
   }
 
   /** `namespace/name`, or the name alone for an object in no namespace. */
   get key(): string {
-    this.#key ??= this.#text ? keyOf(this.#text.bytes, this.#text.outline) : objectKey(this.object);
+    this.#key ??= this.#outline ? keyOf(this.#bytes as Buffer, this.#outline) : objectKey(this.object);
     return this.#key;
   }
 
   get resourceVersion(): string {
-    if (!this.#text) return this.object.metadata?.resourceVersion ?? "";
-    const { bytes, outline } = this.#text;
-    return bytes.toString("latin1", outline.versionStart, outline.versionEnd);
+    const found = this.#outline;
+    if (!found) return this.object.metadata?.resourceVersion ?? "";
+    return (this.#bytes as Buffer).toString("latin1", found.versionStart, found.versionEnd);
   }
 
   get uid(): string {
-    if (!this.#text) return this.object.metadata?.uid ?? "";
-    const { bytes, outline } = this.#text;
-    return bytes.toString("latin1", outline.uidStart, outline.uidEnd);
+    const found = this.#outline;
+    if (!found) return this.object.metadata?.uid ?? "";
+    return (this.#bytes as Buffer).toString("latin1", found.uidStart, found.uidEnd);
   }
 
   /** Parsed at the first look. */
   get object(): KubeObject {
-    if (this.#object) return this.#object;
-    const { decoder, bytes, start, end } = this.#text as Text;
-    this.#object = decoder(bytes.subarray(start, end));
+    this.#object ??= (this.#decoding as Decoding).decoder(
+      (this.#bytes as Buffer).subarray(this.#start, this.#end),
+    );
     return this.#object;
   }
 
   /** What reads a copy. Undefined when the object came parsed: there is nothing to copy. */
   get decoder(): Decoder | undefined {
-    return this.#text?.decoder;
+    return this.#decoding?.decoder;
   }
 
   /** Size of a copy: the JSON, without the managed fields where they are not wanted. */
   get byteLength(): number {
-    if (!this.#text) return 0;
-    const { start, end, cut, outline } = this.#text;
-    return cut ? end - start - (outline.managedEnd - outline.managedStart) : end - start;
+    const length = this.#end - this.#start;
+    if (!this.#decoding?.options.dropManagedFields) return length;
+    const { managedStart, managedEnd } = this.#outline as Outline;
+    return length - (managedEnd - managedStart);
   }
 
   copyTo(target: Uint8Array, at: number): void {
-    const { bytes, start, end, cut, outline } = this.#text as Text;
-    if (!cut) {
-      bytes.copy(target, at, start, end);
+    const bytes = this.#bytes as Buffer;
+    const { managedStart, managedEnd } = this.#outline as Outline;
+    if (managedEnd === 0 || !this.#decoding?.options.dropManagedFields) {
+      bytes.copy(target, at, this.#start, this.#end);
       return;
     }
-    bytes.copy(target, at, start, outline.managedStart);
-    bytes.copy(target, at + outline.managedStart - start, outline.managedEnd, end);
+    bytes.copy(target, at, this.#start, managedStart);
+    bytes.copy(target, at + managedStart - this.#start, managedEnd, this.#end);
   }
 }
 

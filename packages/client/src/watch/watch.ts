@@ -5,7 +5,6 @@ import { ClientError } from "../errors.ts";
 import { selected, selectQuery, withQuery } from "../paths.ts";
 import type { Requester } from "../requester.ts";
 import { WatchConnection } from "./connection.ts";
-import type { ReceivedEvent } from "./receive.ts";
 import { Decoding } from "./received.ts";
 import { Slices } from "./slices.ts";
 
@@ -44,8 +43,8 @@ export async function* watch(
     });
     do {
       for (let event = connection.take(); event !== undefined; event = connection.take()) {
-        yield eventOf(event);
-        if (slices.due(event.bytes)) await slices.rest();
+        yield "received" in event ? { type: event.type, object: event.object } : event;
+        if (slices.due(connection.taken)) await slices.rest();
       }
     } while (await connection.fill());
   } catch (error) {
@@ -53,10 +52,4 @@ export async function* watch(
   } finally {
     await connection?.close();
   }
-}
-
-function eventOf(event: ReceivedEvent): WatchEvent<KubeObject> {
-  if ("received" in event) return { type: event.type, object: event.received.object };
-  const { bytes: _, ...rest } = event;
-  return rest;
 }

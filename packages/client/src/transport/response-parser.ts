@@ -1,0 +1,189 @@
+/** Reads an HTTP/1.1 response as its bytes arrive: the head, then the body without its framing. */
+import type { HttpHeaders } from "@keelson/core";
+
+const longestHead = 64 << 10;
+const lineFeed = 0x0a;
+const carriageReturn = 0x0d;
+const semicolon = 0x3b;
+
+/**
+ * - `head`: the status line and headers are not complete.
+ * - `data`: `#left` bytes of the body come next, and then more of it in chunked framing.
+ * - `data-end`: the line break behind a chunk.
+ * - `size`: the size of the next chunk. `extension`: what may follow it on its line.
+ * - `trailer`: headers behind the last chunk, up to an empty line.
+ * - `rest`: the body lasts as long as the connection.
+ * - `done`: all has been read.
+ */
+type State = "head" | "data" | "data-end" | "size" | "extension" | "trailer" | "rest" | "done";
+
+export interface ResponseHead {
+  readonly status: number;
+  readonly headers: HttpHeaders;
+}
+
+/** One response to one request. `read` throws for what is no HTTP/1.1. */
+export class ResponseParser {
+  #state: State = "head";
+  #head: Buffer = Buffer.alloc(0);
+  #chunked = false;
+  /** Of the body or of its current chunk. */
+  #left = 0;
+  #digits = 0;
+  #trailing = 0;
+  /** Set as soon as the head is complete; interim responses are passed over. */
+  head: ResponseHead | undefined;
+
+  get done(): boolean {
+    return this.#state === "done";
+  }
+
+  /** The connection has ended. False when the response had not. */
+  end(): boolean {
+    if (this.#state === "rest") this.#state = "done";
+    return this.done;
+  }
+
+  /**
+   * Takes in what arrived between `start` and `end`. Moves the part of it that is body together, to `start`, and
+   * returns where that ends: each chunk as an event of its own would cost more than all that is done with it.
+   */
+  read(bytes: Buffer, start: number, end: number): number {
+    let at = start;
+    let out = start;
+    while (at < end) {
+      switch (this.#state) {
+        case "head":
+          at = this.#readHead(bytes, at, end);
+          break;
+        case "data": {
+          const length = Math.min(this.#left, end - at);
+          if (out !== at) bytes.copyWithin(out, at, at + length);
+          out += length;
+          at += length;
+          this.#left -= length;
+          if (this.#left === 0) this.#state = this.#chunked ? "data-end" : "done";
+          break;
+        }
+        case "rest":
+          if (out !== at) bytes.copyWithin(out, at, end);
+          out += end - at;
+          at = end;
+          break;
+        case "done":
+          throw new Error("the server sent more than one answer");
+        default:
+          this.#readFraming(bytes[at] as number);
+          at++;
+      }
+    }
+    return out;
+  }
+
+  /** One byte of what stands between chunks. */
+  #readFraming(byte: number): void {
+    switch (this.#state) {
+      case "data-end":
+        if (byte === lineFeed) this.#begin("size");
+        else if (byte !== carriageReturn) throw new Error("a chunk is longer than it said");
+        return;
+      case "size": {
+        const digit = hexDigit(byte);
+        if (digit >= 0) {
+          this.#left = this.#left * 16 + digit;
+          if (++this.#digits > 12) throw new Error("a chunk's size is too large");
+        } else if (byte === lineFeed) {
+          if (this.#digits === 0) throw new Error("a chunk has no size");
+          this.#begin(this.#left === 0 ? "trailer" : "data");
+        } else if (byte === semicolon) {
+          this.#state = "extension";
+        } else if (byte !== carriageReturn && byte !== 0x20) {
+          throw new Error("a chunk's size is no number");
+        }
+        return;
+      }
+      case "extension":
+        if (byte === lineFeed) this.#begin(this.#left === 0 ? "trailer" : "data");
+        return;
+      case "trailer":
+        if (byte === lineFeed) {
+          if (this.#trailing === 0) this.#state = "done";
+          this.#trailing = 0;
+        } else if (byte !== carriageReturn) {
+          this.#trailing++;
+        }
+        return;
+    }
+  }
+
+  #begin(state: "size" | "data" | "trailer"): void {
+    this.#state = state;
+    this.#digits = 0;
+    if (state === "size") this.#left = 0;
+  }
+
+  /** Returns where the head ends, or `end` when more of it must come. */
+  #readHead(bytes: Buffer, at: number, end: number): number {
+    const before = this.#head.length;
+    this.#head = Buffer.concat([this.#head, bytes.subarray(at, end)]);
+    const blank = this.#head.indexOf("\r\n\r\n", Math.max(0, before - 3));
+    if (blank < 0) {
+      if (this.#head.length > longestHead) throw new Error("its answer has no end of headers");
+      if (this.#head.length >= 5 && this.#head.toString("latin1", 0, 5) !== "HTTP/") {
+        throw new Error("its answer is no HTTP/1.1");
+      }
+      return end;
+    }
+    const text = this.#head.toString("latin1", 0, blank);
+    this.#head = Buffer.alloc(0);
+    const head = parseHead(text);
+    if (head.status >= 200) {
+      this.head = head;
+      this.#frame(head);
+    }
+    return at + blank + 4 - before;
+  }
+
+  #frame({ status, headers }: ResponseHead): void {
+    const encoding = headers["transfer-encoding"];
+    const length = headers["content-length"];
+    if (status === 204 || status === 304) {
+      this.#state = "done";
+    } else if (encoding !== undefined) {
+      if (String(encoding).toLowerCase() !== "chunked")
+        throw new Error(`its answer is encoded as ${encoding}`);
+      this.#chunked = true;
+      this.#begin("size");
+    } else if (length !== undefined) {
+      this.#left = Number(length);
+      if (!Number.isSafeInteger(this.#left) || this.#left < 0)
+        throw new Error("its answer has no true length");
+      this.#state = this.#left === 0 ? "done" : "data";
+    } else {
+      this.#state = "rest";
+    }
+  }
+}
+
+function parseHead(text: string): ResponseHead {
+  const [first = "", ...lines] = text.split("\r\n");
+  const status = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(first)?.[1];
+  if (status === undefined) throw new Error("its answer is no HTTP/1.1");
+  const headers: Record<string, string | string[]> = Object.create(null);
+  for (const line of lines) {
+    const colon = line.indexOf(":");
+    if (colon <= 0) throw new Error("a header of its answer has no name");
+    const name = line.slice(0, colon).toLowerCase();
+    const value = line.slice(colon + 1).trim();
+    const same = headers[name];
+    if (same === undefined) headers[name] = value;
+    else headers[name] = typeof same === "string" ? [same, value] : [...same, value];
+  }
+  return { status: Number(status), headers };
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}
