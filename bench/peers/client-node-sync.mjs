@@ -1,33 +1,26 @@
-// Follows the bench's custom resources with @kubernetes/client-node's informer, and says what it cost.
-import { finish, watchStalls } from "../src/cost.ts";
+// Follows the bench's custom resources with @kubernetes/client-node's informer, then reads each object once.
+import { CustomObjectsApi, KubeConfig, makeInformer } from "@kubernetes/client-node";
+import { inUse, measure, peakRssMb, report } from "./cost.mjs";
 
-const importing = process.cpuUsage();
-const { CustomObjectsApi, KubeConfig, makeInformer } = await import("@kubernetes/client-node");
-const importCpuMs = cpuMs(process.cpuUsage(importing));
 const [kubeconfig, group, plural, count] = process.argv.slice(2);
 const config = new KubeConfig();
 config.loadFromFile(kubeconfig);
 const api = config.makeApiClient(CustomObjectsApi);
-const stalls = watchStalls();
-const before = process.cpuUsage();
-const began = performance.now();
-let seen = 0;
+const before = inUse();
+let end = measure();
 const informer = makeInformer(config, `/apis/${group}/v1/${plural}`, () =>
   api.listClusterCustomObject({ group, version: "v1", plural }),
 );
-informer.on("add", () => {
-  if (++seen === Number(count)) {
-    finish({
-      importCpuMs,
-      syncMs: performance.now() - began,
-      cpuMs: cpuMs(process.cpuUsage(before)),
-      stalls,
-      keep: informer,
-    });
-  }
-});
-await informer.start();
-
-function cpuMs({ user, system }) {
-  return (user + system) / 1000;
-}
+const failed = new Promise((_, reject) => informer.on("error", reject));
+// The list and all its callbacks are over when this resolves, and the watch is open.
+await Promise.race([informer.start(), failed]);
+const sync = end();
+const peakMb = peakRssMb();
+const retained = inUse() - before;
+end = measure();
+const all = informer.list();
+if (all.length !== Number(count)) throw new Error(`expected ${count} objects, got ${all.length}`);
+let sum = 0;
+for (const object of all) sum += object.spec.replicas + object.status.conditions.length;
+const read = end();
+report({ sync, peakRssMb: peakMb, retained, read, retainedAfterRead: inUse() - before, sum });
