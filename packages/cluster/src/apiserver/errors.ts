@@ -173,6 +173,17 @@ export function methodNotAllowed(): StatusError {
   });
 }
 
+/** A verb that a custom resource does not have. */
+export function methodNotSupported(resource: { group: string; resource: string }, verb: string): StatusError {
+  const { group, resource: kind } = resource;
+  return failure({
+    code: 405,
+    reason: "MethodNotAllowed",
+    message: `${verb} is not supported on resources of kind ${JSON.stringify(`${kind}.${group}`)}`,
+    details: { group, kind },
+  });
+}
+
 export function notAcceptable(supported: readonly string[]): StatusError {
   return failure({
     code: 406,

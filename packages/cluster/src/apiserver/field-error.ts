@@ -69,7 +69,15 @@ export function aggregateText(errors: readonly FieldError[]): string {
 }
 
 function formatValue(value: JsonValue): string {
-  return typeof value === "string" ? goQuote(value) : JSON.stringify(value);
+  return typeof value === "string" ? goQuote(value) : goJson(value);
+}
+
+/** JSON as Go writes it, which spares readers of HTML. */
+function goJson(value: JsonValue): string {
+  return JSON.stringify(value).replace(
+    /[<>&\u2028\u2029]/g,
+    (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
 }
 
 const escapes: Record<string, string> = {

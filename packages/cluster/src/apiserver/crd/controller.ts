@@ -2,6 +2,7 @@
 import { type Clock, deepCopy, deepEqual, formatTime, type JsonObject, type Random } from "@keelson/core";
 import type { ApiObject } from "../hooks.ts";
 import type { Registry } from "../registry/registry.ts";
+import { FieldManager } from "../rest/field-manager.ts";
 import { foregroundFinalizer, orphanFinalizer } from "../rest/metadata.ts";
 import type { Store } from "../storage/store.ts";
 import type { StoreEvent, Table } from "../storage/table.ts";
@@ -17,6 +18,7 @@ export class DefinitionController {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #call: WebhookCaller;
+  readonly #fields: FieldManager;
   readonly #table: Table;
   /** Definitions to look at again, by key; empty means idle. */
   readonly #queue = new Set<string>();
@@ -35,6 +37,7 @@ export class DefinitionController {
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#call = parts.call;
+    this.#fields = new FieldManager(parts.clock);
     this.#table = parts.store.table("apiextensions.k8s.io/customresourcedefinitions");
   }
 
@@ -70,7 +73,7 @@ export class DefinitionController {
     const named = this.#acceptNames(object);
     if (named !== object) {
       // Comes back here through its own event.
-      this.#store.update(this.#table, name, named, object);
+      this.#write(named, object);
       return;
     }
     if (isEstablished(object)) this.#serve(object);
@@ -201,13 +204,21 @@ export class DefinitionController {
       reason: "InstanceDeletionInProgress",
       message: "CustomResource deletion is in progress",
     });
+    this.#write({ ...object, metadata: { ...object.metadata }, status: deepCopy(status) }, object);
+  }
+
+  /** Stores what the server itself says of a definition, as its own. */
+  #write(draft: ApiObject, object: ApiObject): void {
     const { name } = object.metadata;
-    this.#store.update(
-      this.#table,
-      name,
-      { ...object, metadata: { ...object.metadata }, status: deepCopy(status) },
-      object,
-    );
+    const resource = this.#registry.get("apiextensions.k8s.io", "customresourcedefinitions");
+    const owned = resource
+      ? this.#fields.update(
+          { resource, version: "v1", subresource: "status", manager: "kube-apiserver" },
+          object,
+          draft,
+        )
+      : draft;
+    this.#store.update(this.#table, name, owned, object);
   }
 
   #deleteInstances(table: Table): void {
@@ -249,12 +260,8 @@ export class DefinitionController {
       reason: "InstanceDeletionCompleted",
       message: "removed all instances",
     });
-    this.#store.update(
-      this.#table,
-      name,
-      { ...object, metadata: { ...object.metadata, finalizers: left }, status: deepCopy(status) },
-      object,
-    );
+    const metadata = { ...object.metadata, finalizers: left };
+    this.#write({ ...object, metadata, status: deepCopy(status) }, object);
   }
 }
 

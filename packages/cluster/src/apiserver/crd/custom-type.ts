@@ -61,8 +61,8 @@ class VersionSchema {
     if (!this.#preserve) prune(draft, this.schema, true, dropped);
   }
 
-  default(draft: ApiObject): void {
-    pruneNulls(draft, this.schema);
+  default(draft: ApiObject, applied = false): void {
+    if (!applied) pruneNulls(draft, this.schema);
     if (this.#hasDefaults) applyDefaults(draft, this.schema);
   }
 
@@ -121,7 +121,7 @@ export function customType(definition: Definition, converter: Converter): Object
       strict.sort();
       return draft;
     },
-    default: (draft, version) => schemaOf(version).default(draft),
+    default: (draft, version, applied) => schemaOf(version).default(draft, applied),
     convert,
     toStorage: (object) => convert(object, definition.storageVersion),
     toWorking: convert,
@@ -137,9 +137,7 @@ export function customType(definition: Definition, converter: Converter): Object
       if (status === undefined) delete draft.status;
       else draft.status = status;
     },
-    validateSchema(object, old, context) {
-      return validate(schemaOf(context.version), object, old);
-    },
+    validateSchema: (object, old, context, warn) => validate(schemaOf(context.version), object, old, warn),
     mergeType: (version) => schemaOf(version).mergeType,
     schema: (version) => schemaOf(version).version.schema,
     scale(version) {
@@ -169,7 +167,12 @@ function shown(value: JsonValue | undefined): string {
   return value === undefined || value === null ? "" : String(value);
 }
 
-function validate(version: VersionSchema, object: ApiObject, old: ApiObject | undefined): FieldError[] {
+function validate(
+  version: VersionSchema,
+  object: ApiObject,
+  old: ApiObject | undefined,
+  warn: (text: string) => void,
+): FieldError[] {
   const { schema } = version;
   const errors = validateValue(schema, object, old ? { old } : {});
   const { scale } = version.version;
@@ -189,5 +192,6 @@ function validate(version: VersionSchema, object: ApiObject, old: ApiObject | un
     return errors;
   }
   const result = rules.validate({ self: object, ...(old && { oldSelf: old }) });
+  for (const text of result.warnings) warn(text);
   return [...errors, ...(result.errors as FieldError[])];
 }

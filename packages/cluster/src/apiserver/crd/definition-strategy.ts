@@ -4,6 +4,7 @@ import type { ApiObject, Strategy } from "../hooks.ts";
 import type { LifeCycle } from "../registry/api-resource.ts";
 import { readDefinition } from "./definition.ts";
 import { validateDefinition, validateDefinitionUpdate } from "./validate-definition.ts";
+import { unknownFormats } from "./validate-schema.ts";
 
 export const cleanupFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
@@ -23,6 +24,8 @@ export const definitionStrategy: Strategy = {
     const client = (conversion.webhook as JsonObject | undefined)?.clientConfig as JsonObject | undefined;
     const service = client?.service as JsonObject | undefined;
     if (service && service.port === undefined) service.port = 443;
+    const webhook = conversion.webhook as JsonObject | undefined;
+    if (webhook && !webhook.clientConfig && !webhook.conversionReviewVersions) delete conversion.webhook;
   },
   prepareForCreate(draft) {
     draft.metadata.generation = 1;
@@ -42,7 +45,19 @@ export const definitionStrategy: Strategy = {
   },
   validate: (object) => validateDefinition(object),
   validateUpdate: (object, old) => validateDefinitionUpdate(object, old),
+  warningsOnCreate: (object) => formatWarnings(object, []),
+  warningsOnUpdate: (object, old) => formatWarnings(object, formatsIn(old)),
 };
+
+function formatsIn(object: ApiObject): string[] {
+  return readDefinition(object).versions.flatMap(({ schema }) => (schema ? unknownFormats(schema) : []));
+}
+
+function formatWarnings(object: ApiObject, known: readonly string[]): string[] {
+  return formatsIn(object)
+    .filter((format) => !known.includes(format))
+    .map((format) => `unrecognized format ${JSON.stringify(format)}`);
+}
 
 function storageVersions(object: ApiObject): string[] {
   return readDefinition(object)
@@ -68,8 +83,6 @@ export const definitionLifeCycle: LifeCycle = {
       metadata: {
         ...existing.metadata,
         deletionTimestamp: now,
-        deletionGracePeriodSeconds: 0,
-        generation: (existing.metadata.generation ?? 0) + 1,
         finalizers: finalizers.includes(cleanupFinalizer) ? finalizers : [...finalizers, cleanupFinalizer],
       },
       status: withCondition(existing, {

@@ -18,8 +18,9 @@ const formats: Readonly<Record<string, (text: string) => boolean>> = {
   uri: isRequestUri,
   email: (text) => /^[^\s@<>()[\],;:\\"]+@[^\s@]+$/.test(text),
   hostname: isHostname,
-  ipv4: (text) => isIPv4(text),
-  ipv6: (text) => isIPv6(text) && text.includes(":"),
+  // Leading zeros are allowed here, unlike elsewhere.
+  ipv4: (text) => isIPv4(text.replace(/(^|\.)0+(?=\d)/g, "$1")),
+  ipv6: (text) => isIPv6(text) && !text.includes("%"),
   cidr: isCidr,
   mac: (text) =>
     /^([0-9a-f]{2}[:-]){5,7}[0-9a-f]{2}$/i.test(text) || /^([0-9a-f]{4}\.){2,3}[0-9a-f]{4}$/i.test(text),
@@ -48,6 +49,11 @@ const formats: Readonly<Record<string, (text: string) => boolean>> = {
 export function hasFormat(format: string, text: string): boolean {
   const check = formats[format] ?? formats[format.replace(/-/g, "")];
   return check ? check(text) : true;
+}
+
+/** Whether anything is known of the format. */
+export function isFormat(format: string): boolean {
+  return format in formats || format.replace(/-/g, "") in formats;
 }
 
 function isTime(text: string): boolean {

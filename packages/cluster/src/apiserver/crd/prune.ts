@@ -58,8 +58,7 @@ export function pruneNulls(value: JsonValue, schema: JsonSchema): void {
     if (!property) continue;
     const item = value[key] as JsonValue;
     if (item === null) {
-      const isProperty = Object.hasOwn(properties, key);
-      if (isProperty && !property.nullable && property.default === undefined) delete value[key];
+      if (!property.nullable && property.default === undefined) delete value[key];
     } else pruneNulls(item, property);
   }
 }

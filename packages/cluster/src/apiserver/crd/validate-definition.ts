@@ -16,6 +16,8 @@ import {
   tooManyField,
 } from "../field-error.ts";
 import type { ApiObject } from "../hooks.ts";
+import { checkServiceAddress } from "../validation/admissionregistration/client-config.ts";
+import { Errors } from "../validation/errors.ts";
 import {
   type Definition,
   type DefinitionColumn,
@@ -27,6 +29,13 @@ import {
 } from "./definition.ts";
 import type { JsonSchema } from "./schema.ts";
 import { schemaAt, validateSchema } from "./validate-schema.ts";
+
+interface WebhookService {
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly path?: string;
+  readonly port?: number;
+}
 
 const columnTypes = ["boolean", "date", "integer", "number", "string"];
 const columnFormats = ["byte", "date", "date-time", "double", "float", "int32", "int64", "password"];
@@ -73,7 +82,7 @@ const approvalAnnotation = "api-approved.kubernetes.io";
 
 /** Groups of the project itself take definitions only with a word on who approved them. */
 function approvalErrors(object: ApiObject, { group }: Definition): FieldError[] {
-  if (!/\.(k8s|kubernetes)\.io$/.test(group)) return [];
+  if (!/(^|\.)(k8s|kubernetes)\.io$/.test(group)) return [];
   const field = `metadata.annotations[${approvalAnnotation}]`;
   const value = object.metadata.annotations?.[approvalAnnotation];
   const hint = `protected groups must have approval annotation "${approvalAnnotation}", see https://github.com/kubernetes/enhancements/pull/1111`;
@@ -126,7 +135,7 @@ function specErrors(definition: Definition, old?: Definition): FieldError[] {
   errors.push(...versionErrors(definition));
   const [first] = versions;
   const firstFaults = first ? validateDns1035Label(first.name) : [];
-  if (first && firstFaults.length > 0)
+  if (first?.name && firstFaults.length > 0)
     errors.push(invalidField("spec.version", first.name, firstFaults.join(",")));
   for (const field of ["plural", "singular", "kind", "listKind"] as const)
     if (!names[field]) errors.push(requiredField(`spec.names.${field}`));
@@ -343,6 +352,12 @@ function conversionErrors({ object }: Definition): FieldError[] {
     errors.push(requiredField(`${path}.webhookClientConfig`, "exactly one of url or service is required"));
   else if (typeof client.url === "string")
     errors.push(...webhookUrlErrors(client.url, `${path}.webhookClientConfig.url`));
+  else {
+    const { name = "", namespace = "", path: at, port = 443 } = client.service as WebhookService;
+    const found = new Errors();
+    checkServiceAddress(`${path}.webhookClientConfig.service`, { name, namespace, path: at, port }, found);
+    errors.push(...found.list);
+  }
   const versions = (webhook?.conversionReviewVersions as string[] | undefined) ?? [];
   const at = `${path}.conversionReviewVersions`;
   if (versions.length === 0) errors.push(requiredField(at));
@@ -371,6 +386,6 @@ function webhookUrlErrors(text: string, field: string): FieldError[] {
     errors.push(invalidField(field, text, "user information is not permitted in the URL"));
   if (url.hash) errors.push(invalidField(field, url.hash, "fragments are not permitted in the URL"));
   if (url.search)
-    errors.push(invalidField(field, url.search, "query parameters are not permitted in the URL"));
+    errors.push(invalidField(field, url.search.slice(1), "query parameters are not permitted in the URL"));
   return errors;
 }

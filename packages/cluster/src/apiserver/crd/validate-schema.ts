@@ -9,12 +9,13 @@ import {
   requiredField,
 } from "../field-error.ts";
 import { coerceEmbedded, validateEmbedded } from "./embedded.ts";
+import { isFormat } from "./formats.ts";
 import { prune } from "./prune.ts";
 import { additionalSchema, itemsOf, type JsonSchema } from "./schema.ts";
 import { validateStructural } from "./structural.ts";
 import { validateValue } from "./validate-value.ts";
 
-const types = ["array", "boolean", "integer", "null", "number", "object", "string"];
+const types = ["array", "boolean", "integer", "number", "object", "string"];
 const reasons = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"];
 const resourceFields = new Set(["metadata", "kind", "apiVersion"]);
 const rootFields = [
@@ -53,11 +54,46 @@ export function validateSchema(schema: JsonSchema, path: string, hasStatus: bool
       ? []
       : defaultErrors({ ...schema, "x-kubernetes-embedded-resource": true }, path, false);
   errors.push(...defaults);
+  if (hasSchemaKeyword(schema))
+    errors.push(invalidField(path, "", "OpenAPIV3Schema 'schema' is not supported"));
   const usage = usageErrors(schema, path, { root: true, meta: false, noDefaults: undefined });
   errors.push(...usage);
   if (structural.length === 0 && defaults.length === 0 && usage.length === 0)
     errors.push(...(compileRules(schema as RuleSchema, { path }).errors as FieldError[]));
   return errors;
+}
+
+function hasSchemaKeyword(schema: JsonSchema): boolean {
+  if ((schema as { $schema?: string }).$schema) return true;
+  return subSchemas(schema).some(hasSchemaKeyword);
+}
+
+function subSchemas(schema: JsonSchema): JsonSchema[] {
+  const items = itemsOf(schema);
+  const additional = additionalSchema(schema);
+  const { allOf = [], anyOf = [], oneOf = [], not } = schema;
+  return [
+    ...(items ? [items] : []),
+    ...allOf,
+    ...anyOf,
+    ...oneOf,
+    ...(not ? [not] : []),
+    ...Object.values(schema.properties ?? {}),
+    ...(additional ? [additional] : []),
+  ];
+}
+
+/** Formats that no validation knows, as often as they occur; they are accepted and have no effect. */
+export function unknownFormats(schema: JsonSchema): string[] {
+  const { format, type = "" } = schema;
+  const own = format && !isKnownFormat(type, format) ? [format] : [];
+  return [...own, ...subSchemas(schema).flatMap(unknownFormats)];
+}
+
+function isKnownFormat(type: string, format: string): boolean {
+  if (type === "integer") return format === "int32" || format === "int64";
+  if (type === "number") return format === "float" || format === "double";
+  return (type === "" || type === "string") && isFormat(format);
 }
 
 /** Status is validated apart, so the root may hold only what survives that. */
@@ -334,7 +370,7 @@ export function schemaAt(schema: JsonSchema, path: string): JsonSchema | undefin
     const match: RegExpExecArray | null = pathPart.exec(rest);
     if (!match || !current) return undefined;
     const name = match[1] ?? (match[2] ?? "").replace(/\\(.)/g, "$1");
-    current = current.properties?.[name] ?? (match[2] !== undefined ? additionalSchema(current) : undefined);
+    current = current.properties?.[name] ?? additionalSchema(current);
     rest = rest.slice(match[0].length);
   }
   return current;
@@ -368,6 +404,6 @@ function defaultError(schema: JsonSchema, value: JsonValue, path: string): Field
   if (found.length > 0) return [...errors, ...found];
   const rules = compileRules(schema as RuleSchema, { isResourceRoot: false });
   if (rules.hasRules && rules.errors.length === 0)
-    errors.push(...(rules.validate({ self: value, oldSelf: value, path: at }).errors as FieldError[]));
+    errors.push(...(rules.validate({ self: value, path: at }).errors as FieldError[]));
   return errors;
 }

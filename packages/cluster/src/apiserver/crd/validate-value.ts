@@ -96,14 +96,13 @@ class Validator {
   #string(schema: JsonSchema, value: string, path: string, result: Result): void {
     result.count += 2;
     const { maxLength, minLength, pattern, format } = schema;
-    if (maxLength !== undefined || minLength !== undefined) {
-      const length = [...value].length;
-      if (maxLength !== undefined && length > maxLength)
-        result.errors.push(tooLongField(this.#field(path), maxLength));
-      if (minLength !== undefined && length < minLength)
-        result.errors.push(this.#invalid(path, value, `should be at least ${minLength} chars long`));
-    }
-    if (pattern && !matchesPattern(pattern, value))
+    // Of these three, only what is found first is told.
+    const length = maxLength !== undefined || minLength !== undefined ? [...value].length : 0;
+    if (maxLength !== undefined && length > maxLength)
+      result.errors.push(tooLongField(this.#field(path), maxLength));
+    else if (minLength !== undefined && length < minLength)
+      result.errors.push(this.#invalid(path, value, `should be at least ${minLength} chars long`));
+    else if (pattern && !matchesPattern(pattern, value))
       result.errors.push(this.#invalid(path, value, `should match '${pattern}'`));
     if (format && !hasFormat(format, value))
       result.errors.push(

@@ -75,8 +75,8 @@ export interface ObjectType {
   decode(value: JsonValue, version: string, strict: StrictErrors): ApiObject;
   /** Why an object that was patched or applied to is not of this type, where that is not what `decode` says. */
   restoreFault?(value: JsonValue, version: string): string | undefined;
-  /** Fills in defaults, in place. */
-  default(draft: ApiObject, version: string): void;
+  /** Fills in defaults, in place. Of what was applied, nulls stay for the schema to judge. */
+  default(draft: ApiObject, version: string, applied?: boolean): void;
   /** The object in a served version; the argument itself when nothing changes. */
   convert(object: ApiObject, version: string): ApiObject | Promise<ApiObject>;
   /** The object in the version that is stored; the argument itself when nothing changes. */
@@ -90,8 +90,13 @@ export interface ObjectType {
   resetStatus(draft: ApiObject): void;
   /** Takes everything from `old` but what a write to `/status` may change. */
   keepAllButStatus(draft: ApiObject, old: ApiObject): void;
-  /** Schema validation beyond the strategy's: custom resources. `old` on update. */
-  validateSchema?(object: ApiObject, old: ApiObject | undefined, context: StrategyContext): FieldError[];
+  /** Schema validation beyond the strategy's: custom resources. `old` on update; `warn` of what is let pass. */
+  validateSchema?(
+    object: ApiObject,
+    old: ApiObject | undefined,
+    context: StrategyContext,
+    warn: (text: string) => void,
+  ): FieldError[];
   /** How values of the version merge: for patches and for server-side apply. */
   mergeType(version: string): TypeRef;
   /** Whether strategic merge patches are taken. */

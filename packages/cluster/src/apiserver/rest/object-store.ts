@@ -134,7 +134,7 @@ export class ObjectStore {
     const errors = [
       ...validateMetadata(meta, metadataRules(resource)),
       ...(strategy.validate?.(draft, context) ?? []),
-      ...(resource.type.validateSchema?.(draft, undefined, context) ?? []),
+      ...(resource.type.validateSchema?.(draft, undefined, context, warn) ?? []),
     ];
     this.#refuse(resource, meta.name, errors);
     for (const text of strategy.warningsOnCreate?.(draft, context) ?? []) warn(text);
@@ -244,7 +244,7 @@ export class ObjectStore {
     const errors = [
       ...validateMetadataUpdate(meta, old.metadata, metadataRules(resource)),
       ...(rules.validateUpdate?.(draft, old, context) ?? []),
-      ...(resource.type.validateSchema?.(draft, old, context) ?? []),
+      ...(resource.type.validateSchema?.(draft, old, context, warn) ?? []),
     ];
     this.#refuse(resource, meta.name, errors);
     for (const text of rules.warningsOnUpdate?.(draft, old, context) ?? []) warn(text);

@@ -1,6 +1,6 @@
 /** The options of writes, from the query and, for deletes, from the body. */
 import type { JsonObject, JsonValue } from "@keelson/core";
-import { isObject } from "../builtin/decode.ts";
+import { DecodeError, decodePart, isObject } from "../builtin/decode.ts";
 import { badRequest, invalid } from "../errors.ts";
 import {
   type FieldError,
@@ -69,6 +69,7 @@ export function deleteOptions(query: URLSearchParams, body: JsonValue | undefine
       throw badRequest(
         `decoded object cannot be converted to DeleteOptions: expected DeleteOptions, got ${String(body.kind)}`,
       );
+    checkShape(body);
     Object.assign(raw, body);
   } else if (body !== undefined && body !== null) {
     throw badRequest("decoded object cannot be converted to DeleteOptions");
@@ -77,6 +78,7 @@ export function deleteOptions(query: URLSearchParams, body: JsonValue | undefine
       if (query.has(name)) raw[name] = query.get(name);
     if (query.has("dryRun")) raw.dryRun = query.getAll("dryRun");
   }
+  const gracePeriodSeconds = seconds(raw.gracePeriodSeconds);
   const dryRun = (Array.isArray(raw.dryRun) ? raw.dryRun.map(String) : []).filter((value) => value !== "");
   const orphan = raw.orphanDependents;
   const policy = raw.propagationPolicy;
@@ -89,7 +91,8 @@ export function deleteOptions(query: URLSearchParams, body: JsonValue | undefine
         "orphanDependents and deletionPropagation cannot be both set",
       ),
     );
-  if (policy && policy !== "Foreground" && policy !== "Background" && policy !== "Orphan")
+  const named = policy !== undefined && policy !== null;
+  if (named && policy !== "Foreground" && policy !== "Background" && policy !== "Orphan")
     errors.push(
       notSupportedField("propagationPolicy", policy, ["Foreground", "Background", "Orphan", "nil"]),
     );
@@ -98,20 +101,34 @@ export function deleteOptions(query: URLSearchParams, body: JsonValue | undefine
   const preconditions = isObject(raw.preconditions) ? raw.preconditions : {};
   return {
     dryRun: dryRun.length > 0,
-    gracePeriodSeconds: seconds(raw.gracePeriodSeconds),
+    gracePeriodSeconds,
     propagationPolicy: (policy || undefined) as Propagation | undefined,
-    orphanDependents:
-      orphan === undefined || orphan === null ? undefined : orphan === true || orphan === "true",
+    orphanDependents: orphan === undefined || orphan === null ? undefined : isTrue(orphan),
     uid: typeof preconditions.uid === "string" ? preconditions.uid : undefined,
     resourceVersion:
       typeof preconditions.resourceVersion === "string" ? preconditions.resourceVersion : undefined,
   };
 }
 
+/** Throws 400 for a body whose values are of the wrong types. */
+function checkShape(body: JsonObject): void {
+  try {
+    decodePart("io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions", body);
+  } catch (error) {
+    if (error instanceof DecodeError) throw badRequest(error.message);
+    throw error;
+  }
+}
+
+/** Anything in a query but these is true. */
+function isTrue(value: JsonValue): boolean {
+  return value !== false && value !== "false" && value !== "0";
+}
+
 function seconds(value: JsonValue | undefined): number | undefined {
   if (value === undefined || value === null) return undefined;
   const number = typeof value === "string" ? Number(value) : value;
   if (typeof number !== "number" || !Number.isInteger(number))
-    throw badRequest(`unable to decode gracePeriodSeconds: ${JSON.stringify(value)}`);
+    throw badRequest(`strconv.ParseInt: parsing ${JSON.stringify(value)}: invalid syntax`);
   return number < 0 ? 1 : number;
 }

@@ -1,5 +1,5 @@
 /** Requests to resources: finds the resource, checks that the path takes the method, runs the verb. */
-import { methodNotAllowed, noSuchResource, notFound } from "../errors.ts";
+import { methodNotAllowed, methodNotSupported, noSuchResource, notFound } from "../errors.ts";
 import type { ApiObject, UserInfo } from "../hooks.ts";
 import { header, type ServerRequest, type ServerResponse } from "../http/message.ts";
 import { isMetaTransform, jsonOnly, type Negotiated, negotiate } from "../http/negotiation.ts";
@@ -132,7 +132,8 @@ function checkPath({ info, resource, version }: Exchange): void {
   if (subresource) {
     const sub = version.subresources.get(subresource);
     if (!sub) throw resource.custom ? notFound(resource, info.name) : noSuchResource();
-    if (!sub.verbs.includes(verb)) throw methodNotAllowed();
+    if (!sub.verbs.includes(verb))
+      throw resource.custom ? methodNotSupported(resource, verb) : methodNotAllowed();
     return;
   }
   if (resource.namespaced && !info.namespaced && verb !== "list" && verb !== "watch")

@@ -48,7 +48,7 @@ export function bindingHandler(parts: BindingParts): SubresourceHandler {
       name,
       context: strategyContext({ ...exchange, resource: pods }, parts.world, options.dryRun),
       create: false,
-      uidPrecondition: false,
+      uidPrecondition: true,
       unconditional: true,
       subresource: "binding",
       warn: (text) => exchange.warnings.add(text),
@@ -78,7 +78,8 @@ function assign(pod: ApiObject, binding: ApiObject, nowMs: number): ApiObject {
   if (spec.nodeName) throw refuse(`pod ${name} is already assigned to node "${String(spec.nodeName)}"`);
   if (((spec.schedulingGates as unknown[] | undefined) ?? []).length > 0)
     throw refuse(`pod ${name} has non-empty .spec.schedulingGates`);
-  const metadata = { ...pod.metadata };
+  const { uid, resourceVersion } = binding.metadata;
+  const metadata = { ...pod.metadata, ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) };
   if (binding.metadata.annotations)
     metadata.annotations = { ...metadata.annotations, ...binding.metadata.annotations };
   if (binding.metadata.labels) metadata.labels = { ...metadata.labels, ...binding.metadata.labels };
@@ -86,7 +87,7 @@ function assign(pod: ApiObject, binding: ApiObject, nowMs: number): ApiObject {
 }
 
 function scheduled(pod: ApiObject, nowMs: number): JsonObject {
-  const status = (pod.status ?? {}) as JsonObject;
+  const { nominatedNodeName: _, ...status } = (pod.status ?? {}) as JsonObject;
   const conditions = ((status.conditions as JsonObject[] | undefined) ?? []).filter(
     ({ type }) => type !== "PodScheduled",
   );

@@ -40,7 +40,7 @@ export function evictionHandler(parts: EvictionParts): SubresourceHandler {
     const create = writeOptions("CreateOptions", info.query);
     const body = await readBody(exchange, "Eviction");
     const eviction = decodeKind(kind, body.value);
-    if (eviction.metadata.name && eviction.metadata.name !== info.name)
+    if (eviction.metadata.name !== info.name)
       throw badRequest("name in URL does not match name in Eviction object");
     await parts.admission.admit(exchange, {
       operation: "CREATE",

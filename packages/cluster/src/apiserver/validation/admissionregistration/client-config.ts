@@ -13,14 +13,23 @@ export function checkClientConfig(path: string, config: WebhookClientConfig, err
   else if (url !== undefined) checkUrl(`${path}.url`, url, errors);
   else if (service) {
     const at = `${path}.service`;
+    const { name = "", namespace = "", path: route, port = 0 } = service;
     // The real server names the other of the two; clients see its words.
-    if (!service.namespace) errors.required(`${at}.name`);
-    if (!service.name) errors.required(`${at}.namespace`);
-    const port = service.port ?? 0;
-    const wrong = portNumber(port);
-    if (wrong.length > 0) errors.invalid(`${at}.port`, port, `port is not valid: ${wrong.join(", ")}`);
-    checkPath(`${at}.path`, service.path ?? "", errors);
+    checkServiceAddress(at, { name: namespace, namespace: name, path: route, port }, errors);
   }
+}
+
+export function checkServiceAddress(
+  at: string,
+  service: { name: string; namespace: string; path: string | undefined; port: number },
+  errors: Errors,
+): void {
+  const { name, namespace, path, port } = service;
+  if (!name) errors.required(`${at}.name`);
+  if (!namespace) errors.required(`${at}.namespace`);
+  const wrong = portNumber(port);
+  if (wrong.length > 0) errors.invalid(`${at}.port`, port, `port is not valid: ${wrong.join(", ")}`);
+  checkPath(`${at}.path`, path ?? "", errors);
 }
 
 /** By hand, because what browsers' parsers repair must be refused. */

@@ -49,6 +49,8 @@ function dropTypeDependent(service: Service, old: Service): void {
   }
   if (isExternal(before) && !isExternal(spec) && before.externalTrafficPolicy === spec.externalTrafficPolicy)
     delete spec.externalTrafficPolicy;
+  if (spec.type === "ExternalName" && before.internalTrafficPolicy === spec.internalTrafficPolicy)
+    delete spec.internalTrafficPolicy;
   if (spec.type !== "LoadBalancer" && service.status)
     service.status = { ...service.status, loadBalancer: {} };
 }
