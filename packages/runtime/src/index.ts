@@ -72,6 +72,7 @@ export {
 } from "./labels.ts";
 export type { LeaseTimings } from "./lease.ts";
 export { type LogLevel, pinoLogger, silentLogger } from "./log.ts";
+export { type MetricFamily, metricText } from "./metrics.ts";
 export { type CacheReader, type IndexFunction, ObjectCache } from "./object-cache.ts";
 export {
   type AnyController,

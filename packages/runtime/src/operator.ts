@@ -12,7 +12,7 @@ import { fenced, openFence } from "./fence.ts";
 import { InformerSet } from "./informers.ts";
 import { pinoLogger } from "./log.ts";
 import { Loop } from "./loop.ts";
-import { noMetrics, prometheusMetrics } from "./metrics.ts";
+import { type MetricFamily, type Metrics, metricText, noMetrics, prometheusMetrics } from "./metrics.ts";
 import { isRaw, permissionsOf } from "./permissions.ts";
 import type { RawController } from "./raw-controller.ts";
 import { RawRunner } from "./raw-runner.ts";
@@ -35,6 +35,8 @@ export interface OperatorOptions {
   readonly endpoints?: boolean | EndpointOptions;
   /** Counts for Prometheus; on where there are endpoints, unless told. */
   readonly metrics?: boolean;
+  /** Metrics of the operator's own, served beside those of its controllers. */
+  readonly collect?: () => readonly MetricFamily[];
   readonly world?: World;
   readonly log?: Logger;
   /** How long a stop waits for reconciles under way; 20 s unless told. A pod has 30 s by default. */
@@ -177,7 +179,7 @@ async function launch(
     ? await serveEndpoints(endpointsWanted === true ? {} : endpointsWanted, {
         alive: () => lost?.message,
         ready,
-        metrics,
+        metrics: withOwn(metrics, options.collect),
       })
     : undefined;
   const giveUp = (error: Error) => {
@@ -241,6 +243,15 @@ function wholeKindsOf(controllers: readonly AnyController[]): ReadonlySet<string
     return [...primary, ...reads.map(({ kind }) => kind)];
   });
   return new Set(kinds.map(groupKind));
+}
+
+function withOwn(metrics: Metrics, collect: OperatorOptions["collect"]): Metrics {
+  if (!collect) return metrics;
+  const text = async () => {
+    const { body, contentType } = await metrics.text();
+    return { body: `${body}${metricText(collect())}`, contentType };
+  };
+  return { ...metrics, text };
 }
 
 /** Waits for the work, but not for long. */
