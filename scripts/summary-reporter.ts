@@ -32,9 +32,11 @@ export default class SummaryReporter implements Reporter {
   }
 }
 
+/** What the test itself says, or else the name of what was skipped as a whole, which says what it needs. */
 function skipNote(test: TestCase): string {
   const result = test.result();
-  return (result.state === "skipped" && result.note) || "no reason given";
+  const note = result.state === "skipped" ? result.note : undefined;
+  return note ?? (test.parent.type === "suite" ? test.parent : test).fullName;
 }
 
 function printGroups(

@@ -57,7 +57,7 @@ function counting(client: Client): Counted {
 let counter = 0;
 
 for (const choice of servers) {
-  describe.skipIf(choice.missing)(`on ${choice.name}`, () => {
+  describe.skipIf(choice.missing)(`on ${choice.name}${choice.missing ? `: ${choice.missing}` : ""}`, () => {
     let server: ApiServerUnderTest;
     let namespace: string;
 

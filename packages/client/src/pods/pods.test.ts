@@ -341,44 +341,47 @@ const modernKubectl = await promisify(execFile)("kubectl", ["version", "--client
   () => false,
 );
 
-describe.skipIf(!modernKubectl)("the server's half, with kubectl as its client", () => {
-  it("carries kubectl port-forward", async () => {
-    const server = await fakeApiServer((_request, socket) => servePorts(tunnel(socket)));
-    const kubectl = execFile("kubectl", ["--server", server.address, "port-forward", "pod/web", ":80"]);
-    const [line] = (await once(kubectl.stdout ?? kubectl, "data")) as [string];
-    const port = Number(/127\.0\.0\.1:(\d+)/.exec(line)?.[1]);
-    for (const text of ["hello", "x".repeat(200_000)]) {
-      const socket = createConnection(port, "127.0.0.1");
-      socket.end(text);
-      let said = "";
-      for await (const chunk of socket) said += (chunk as Buffer).toString();
-      expect(said === text.toUpperCase()).toBe(true);
-    }
-    kubectl.kill();
-    await once(kubectl, "close");
-    server.close();
-  });
-
-  it("carries kubectl exec, its input, output and exit code", async () => {
-    const server = await fakeApiServer(async (request, socket) => {
-      expect(request.headers["sec-websocket-protocol"]).toContain("v5.channel.k8s.io");
-      let input = "";
-      for await (const { data } of socket) {
-        if (data[0] === 0) input += data.toString("utf8", 1);
-        if (data[0] !== 255) continue;
-        await socket.send(message(1, input.toUpperCase()));
-        await socket.send(exited(7));
-        await socket.close();
+describe.skipIf(!modernKubectl)(
+  "the server's half, with kubectl as its client (needs kubectl 1.31 or later)",
+  () => {
+    it("carries kubectl port-forward", async () => {
+      const server = await fakeApiServer((_request, socket) => servePorts(tunnel(socket)));
+      const kubectl = execFile("kubectl", ["--server", server.address, "port-forward", "pod/web", ":80"]);
+      const [line] = (await once(kubectl.stdout ?? kubectl, "data")) as [string];
+      const port = Number(/127\.0\.0\.1:(\d+)/.exec(line)?.[1]);
+      for (const text of ["hello", "x".repeat(200_000)]) {
+        const socket = createConnection(port, "127.0.0.1");
+        socket.end(text);
+        let said = "";
+        for await (const chunk of socket) said += (chunk as Buffer).toString();
+        expect(said === text.toUpperCase()).toBe(true);
       }
+      kubectl.kill();
+      await once(kubectl, "close");
+      server.close();
     });
-    const kubectl = execFile("kubectl", ["--server", server.address, "exec", "-i", "web", "--", "tr"]);
-    kubectl.stdin?.end("hello");
-    let said = "";
-    kubectl.stdout?.on("data", (text: string) => {
-      said += text;
+
+    it("carries kubectl exec, its input, output and exit code", async () => {
+      const server = await fakeApiServer(async (request, socket) => {
+        expect(request.headers["sec-websocket-protocol"]).toContain("v5.channel.k8s.io");
+        let input = "";
+        for await (const { data } of socket) {
+          if (data[0] === 0) input += data.toString("utf8", 1);
+          if (data[0] !== 255) continue;
+          await socket.send(message(1, input.toUpperCase()));
+          await socket.send(exited(7));
+          await socket.close();
+        }
+      });
+      const kubectl = execFile("kubectl", ["--server", server.address, "exec", "-i", "web", "--", "tr"]);
+      kubectl.stdin?.end("hello");
+      let said = "";
+      kubectl.stdout?.on("data", (text: string) => {
+        said += text;
+      });
+      const [code] = (await once(kubectl, "close")) as [number];
+      expect([said, code]).toEqual(["HELLO", 7]);
+      server.close();
     });
-    const [code] = (await once(kubectl, "close")) as [number];
-    expect([said, code]).toEqual(["HELLO", 7]);
-    server.close();
-  });
-});
+  },
+);

@@ -49,7 +49,7 @@ const hasOpenssl = (() => {
   }
 })();
 
-describe.skipIf(!hasOpenssl)("TLS", async () => {
+describe.skipIf(!hasOpenssl)(`TLS${hasOpenssl ? "" : ": there is no openssl"}`, async () => {
   if (!hasOpenssl) return;
   const server = certificate("server", "DNS:api.internal,IP:127.0.0.1");
   const named = certificate("named", "DNS:api.internal");
