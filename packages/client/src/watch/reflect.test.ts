@@ -337,12 +337,25 @@ describe("reflect", () => {
     await run.stop();
   });
 
-  it("gives a server without bookmarks until after its own end", async () => {
-    const first = new LiveBody();
-    const run = follow([list("5", []), first.answer, new LiveBody().answer], { initial: "list" });
-    await run.clock.advance(479_999);
-    expect(run.said()).toEqual(["restart start", "synced 5"]);
+  it("opens a watch that never had a bookmark anew after the same time, from where it stands and without a word", async () => {
+    const [first, second] = [new LiveBody(), new LiveBody()];
+    const run = follow([list("5", []), first.answer, second.answer, broken(new Error("no route"))], {
+      initial: "list",
+    });
+    await run.clock.advance(149_999);
+    expect(run.http.requests).toHaveLength(2);
     await run.clock.advance(1);
+    await settle();
+    expect(first.closed).toBe(true);
+    expect(run.http.paths[2]).toContain("resourceVersion=5");
+    expect(run.said()).toEqual(["restart start", "synced 5"]);
+    second.event("ADDED", configMap("a", 6));
+    await settle();
+    expect(run.said()).toEqual(["added a@6"]);
+    // It was dead, and so is the server: that is worth a word.
+    await run.clock.advance(150_000);
+    await settle();
+    expect(run.http.paths[3]).toContain("resourceVersion=6");
     expect(run.said()).toEqual(["interrupted 1 150"]);
     await run.stop();
   });

@@ -16,12 +16,13 @@ import { metadataAccept } from "./watch.ts";
 const reconnectBackoff = { firstMs: 200, longestMs: 30_000 };
 const defaultPageSize = 500;
 const pageTimeoutMs = 60_000;
-/** A watch asks the server to end it after 5 to 10 minutes, so that a dead one is noticed even without bookmarks. */
+/** A watch asks the server to end it after 5 to 10 minutes, so that load spreads over several of them in time. */
 const shortestWatchS = 300;
-/** A server that sends bookmarks does so every minute; two and a half of them missing is a dead connection. */
+/**
+ * A server that sends bookmarks does so every minute; two and a half of them missing is a dead connection. One that
+ * has never sent any may have nothing to say: its watch is opened anew from where it stands, and nobody is troubled.
+ */
 const bookmarkSilenceMs = 150_000;
-/** After its own end a server may be this late with closing. */
-const endGraceMs = 30_000;
 /** A server that streams the initial state never rests this long before its end mark. */
 const streamSilenceMs = 10_000;
 /** A watch that ends sooner than this without a word is a failure, not a rotation. */
@@ -275,7 +276,7 @@ class Reflector {
       retries: 0,
     });
     this.#openedAt = clock.monotonic();
-    this.#silenceMs = this.#bookmarked ? bookmarkSilenceMs : timeoutS * 1000 + endGraceMs;
+    this.#silenceMs = bookmarkSilenceMs;
     this.#progressed = false;
     this.#answered();
   }
@@ -284,9 +285,12 @@ class Reflector {
     try {
       if (await this.#connection?.fill(this.#silenceMs)) return;
     } catch (error) {
-      const ignored =
-        this.#phase === "streaming" && error instanceof ClientError && error.code === "StreamSilent";
-      if (!ignored || this.#options.initial === "stream") throw error;
+      const silent = error instanceof ClientError && error.code === "StreamSilent";
+      if (silent && this.#phase === "following" && !this.#bookmarked) {
+        this.#phase = "opening";
+        return;
+      }
+      if (!silent || this.#phase !== "streaming" || this.#options.initial === "stream") throw error;
       return this.#streamIgnored();
     }
     if (this.#phase === "streaming") {
@@ -321,7 +325,6 @@ class Reflector {
         return undefined;
       }
       this.#bookmarked = true;
-      this.#silenceMs = Math.min(this.#silenceMs, bookmarkSilenceMs);
       return this.#forward(event.resourceVersion)
         ? { type: "bookmark", resourceVersion: event.resourceVersion }
         : undefined;
@@ -352,7 +355,7 @@ class Reflector {
     this.#phase = next;
     this.#unpaged = false;
     this.#progressed = true;
-    this.#silenceMs = Math.max(this.#silenceMs, bookmarkSilenceMs);
+    this.#silenceMs = bookmarkSilenceMs;
     this.#queue.push({ type: "synced", resourceVersion });
   }
 
