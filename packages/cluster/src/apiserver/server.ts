@@ -189,6 +189,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     writes,
     handlers,
     virtual: merged.virtual ?? {},
+    fields,
   });
   const api = new ResourceApi(registry, store, { reads, writes, deletes, subresources });
   const advertise = options.advertise ?? { address: "127.0.0.1", port: 6443 };
@@ -242,9 +243,11 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
 
   definitions.start();
 
-  const close = async () => {
-    await store.settled();
-    await store.close();
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    reads.endWatches();
+    closed ??= store.close();
+    return closed;
   };
   return {
     http: inProcessPort(dispatch, administrator),

@@ -1,5 +1,5 @@
 /** Keys and certificates of a server, kept in its directory over restarts. */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAuthority, createLeaf, type KeyPair } from "../../pki/index.ts";
 
@@ -41,12 +41,18 @@ export function loadCredentials(directory: string | undefined, nowMs: number): C
     notBeforeMs: nowMs - hourMs,
     notAfterMs: nowMs + yearMs,
   });
-  if (directory) {
+  if (directory && !stored(directory, "ca")) {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
-    writeFileSync(join(directory, "ca.key"), authority.key, { mode: 0o600 });
-    writeFileSync(join(directory, "ca.crt"), authority.certificate);
+    keep(join(directory, "ca.key"), authority.key);
+    keep(join(directory, "ca.crt"), authority.certificate);
   }
   return { authority, serving, kubeletClient };
+}
+
+/** Whole or not at all: half an authority would keep the server from starting ever again. */
+function keep(path: string, text: string): void {
+  writeFileSync(`${path}.tmp`, text, { mode: 0o600, flush: true });
+  renameSync(`${path}.tmp`, path);
 }
 
 function stored(directory: string | undefined, name: string): KeyPair | undefined {

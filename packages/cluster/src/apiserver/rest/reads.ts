@@ -30,6 +30,8 @@ export class Reads {
   readonly #store: Store;
   readonly #world: World;
   readonly #onGone: WatchEnder;
+  /** Ends of the watches that are open. */
+  readonly #ends = new Set<() => void>();
 
   constructor(store: Store, world: World, onGone: WatchEnder) {
     this.#store = store;
@@ -103,7 +105,14 @@ export class Reads {
       form,
       clock: this.#world.clock,
       random: this.#world.random,
-      onGone: (end) => this.#onGone(resource, version.name, end),
+      onGone: (end) => {
+        const forget = this.#onGone(resource, version.name, end);
+        this.#ends.add(end);
+        return () => {
+          this.#ends.delete(end);
+          forget();
+        };
+      },
       bookmark: (metadata) => {
         const empty = { apiVersion: apiVersionText(resource, version.name), kind: resource.kind, metadata };
         return transform
@@ -121,6 +130,11 @@ export class Reads {
         return converted instanceof Promise ? converted.then(show) : show(converted);
       },
     });
+  }
+
+  /** Ends every watch, as a server does that goes away. */
+  endWatches(): void {
+    for (const end of [...this.#ends]) end();
   }
 
   /** One object as bytes. */
