@@ -2,6 +2,14 @@
 import type { Controller } from "keelson";
 import { etcdBackup } from "./backup/backup.ts";
 import { etcdBackupSchedule } from "./backup/schedule.ts";
+import { EtcdMetrics } from "./metrics.ts";
 import { etcdCluster } from "./reconcile.ts";
 
-export const controllers: readonly Controller[] = [etcdCluster(), etcdBackup(), etcdBackupSchedule()];
+/** What the running controllers tell Prometheus. */
+export const metrics: EtcdMetrics = new EtcdMetrics();
+
+export const controllers: readonly Controller[] = [
+  etcdCluster({ metrics }),
+  etcdBackup(),
+  etcdBackupSchedule(),
+];

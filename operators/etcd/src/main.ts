@@ -1,6 +1,6 @@
 /** Runs the etcd operator. */
 import { operator } from "keelson";
-import { controllers } from "./controllers.ts";
+import { controllers, metrics } from "./controllers.ts";
 
 /** A successor begins after 15 s, as soon as nothing of its predecessor can be under way any more. */
 const leaderElection = {
@@ -15,4 +15,5 @@ await operator({
   name: "etcd-operator",
   controllers,
   leaderElection: inCluster && leaderElection,
+  collect: () => metrics.families(),
 }).run();

@@ -7,6 +7,7 @@ import type { Decision } from "./decide/decision.ts";
 import { conditionsOf, statusOf } from "./decide/report.ts";
 import { type EtcdContext, owns, reads } from "./declaration.ts";
 import { EtcdGateway } from "./engine/gateway.ts";
+import { EtcdMetrics } from "./metrics.ts";
 import type { Dial } from "./observe/ask.ts";
 import { observe } from "./observe/observe.ts";
 import type { Observed } from "./observe/observed.ts";
@@ -24,6 +25,8 @@ export interface EtcdOptions {
   readonly inspect?: Inspect;
   /** How it is decided what comes next; the policies of this package unless told. */
   readonly decide?: (observed: Observed) => Decision;
+  /** Where numbers for Prometheus are kept. */
+  readonly metrics?: EtcdMetrics;
 }
 
 export function etcdCluster(options: EtcdOptions = {}): Controller {
@@ -31,6 +34,7 @@ export function etcdCluster(options: EtcdOptions = {}): Controller {
   const dial = options.dial ?? ((address) => new EtcdGateway(address));
   const served = servedBy(options.inspect ?? inspect);
   const sessions: Sessions = new Map();
+  const metrics = options.metrics ?? new EtcdMetrics();
   return controller(EtcdCluster, {
     owns,
     reads,
@@ -45,12 +49,22 @@ export function etcdCluster(options: EtcdOptions = {}): Controller {
 
       const decision = choose(observed);
       ctx.setStatus(statusOf(observed, decision));
-      for (const condition of conditionsOf(observed, decision)) ctx.setCondition(condition);
-      ctx.setCondition(backupHealth(schedulesOf(cluster, ctx), (at, since) => ctx.cron(at, since)));
-      return await act({ cluster, ctx, gathered }, decision);
+      const schedules = schedulesOf(cluster, ctx);
+      const conditions = [
+        ...conditionsOf(observed, decision),
+        backupHealth(schedules, (at, since) => ctx.cron(at, since)),
+      ];
+      for (const condition of conditions) ctx.setCondition(condition);
+      metrics.passed(cluster, observed, conditions, schedules);
+      const onAction = (action: string) => metrics.acted(cluster, action);
+      return await act({ cluster, ctx, gathered, onAction }, decision);
     },
 
-    finalize,
+    async finalize(cluster, ctx) {
+      const outcome = await finalize(cluster, ctx);
+      if (outcome.outcome === "done") metrics.forget(cluster);
+      return outcome;
+    },
   });
 }
 

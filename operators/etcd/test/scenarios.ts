@@ -1,6 +1,7 @@
 /** The lives of a cluster that every crash of the operator is tried on. */
-import { PersistentVolumeClaim, Pod, PodDisruptionBudget, Service } from "keelson/kinds";
+import { PersistentVolumeClaim, Pod, PodDisruptionBudget, Secret, Service } from "keelson/kinds";
 import { expect } from "vitest";
+import { EtcdBackup } from "../src/api/backup.ts";
 import { EtcdCluster } from "../src/api/cluster.ts";
 import { annotations } from "../src/api/names.ts";
 import type { Scenario } from "./simulation/explore.ts";
@@ -287,5 +288,139 @@ export const removed: Scenario = {
     await world.cluster.advance(5_000);
     expect(await world.podUids()).toEqual([]);
     expect((await client.kind(PersistentVolumeClaim).list(ref)).items).toEqual([]);
+  },
+};
+
+const secret = (value: string) => Buffer.from(value).toString("base64");
+
+/** With certificates for everyone and a password, from the first moment on. */
+function secured(spec: object = {}): (world: World) => Promise<void> {
+  return async (world) => {
+    await world.cluster.client.kind(Secret).create({
+      metadata: { ...ref, name: "root" },
+      data: { password: secret("one") },
+    });
+    const tls = { peer: {}, client: { overlapHours: 0 }, ...spec };
+    await world.create({ size: 3, version, tls, auth: { rootSecret: "root" } } as never);
+    await restsUnderLoad(world, { size: 3, version });
+    expect(world.etcd.group.password).toBe("one");
+  };
+}
+
+export const createSecured: Scenario = { play: secured() };
+
+/** Certificates are renewed in time, and nobody is restarted for it. */
+export const certificatesRenewed: Scenario = {
+  prepare: secured({ peer: { lifetimeHours: 1 }, client: { lifetimeHours: 1 } }),
+  play: async (world) => {
+    const before = await world.podUids();
+    const first = (await world.get()).status?.tls?.["peer"]?.expires ?? "";
+    await unchanged(world, async () => {
+      await world.cluster.advance(39 * 60_000);
+      world.load();
+      await restsUnderLoad(world, { size: 3, version });
+    });
+    expect(await world.podUids()).toEqual(before);
+    const expires = (await world.get()).status?.tls?.["peer"]?.expires ?? "";
+    expect(Date.parse(expires) - Date.parse(first)).toBeGreaterThan(30 * 60_000);
+  },
+};
+
+/** A person asks for other authorities: clients write on while everyone comes to trust the new ones. */
+export const authoritiesReplaced: Scenario = {
+  prepare: secured(),
+  play: async (world) =>
+    await unchanged(world, async () => {
+      const before = await authorities(world);
+      await world.annotate({ [annotations.rotateAuthorities]: "now" });
+      await replaced(world, before);
+    }),
+};
+
+/** The Secret of an authority is deleted, its key with it: another takes over, and nobody is cut off. */
+export const authorityLost: Scenario = {
+  prepare: secured(),
+  play: async (world) =>
+    await unchanged(world, async () => {
+      const before = await authorities(world);
+      for (const use of ["peer", "client"])
+        await world.cluster.client.kind(Secret).delete({ ...ref, name: `example-${use}-ca` });
+      await replaced(world, before);
+    }),
+};
+
+/** Clients write until both authorities are others than before and trusted alone. */
+async function replaced(world: World, before: readonly string[]): Promise<void> {
+  world.load();
+  for (let minutes = 0; minutes < 30; minutes++) {
+    await world.cluster.advance(60_000);
+    const { status } = await world.get();
+    const settled = ["peer", "client"].every((use) => status?.tls?.[use]?.phase === "Current");
+    if (settled && (await authorities(world)).every((each) => !before.includes(each))) break;
+  }
+  await restsUnderLoad(world, { size: 3, version });
+  const after = await authorities(world);
+  expect(after.filter((each) => before.includes(each))).toEqual([]);
+  for (const bundle of after) expect(bundle.match(/BEGIN CERTIFICATE/g)).toHaveLength(1);
+}
+
+/** What clients and peers are told to trust. */
+async function authorities(world: World): Promise<string[]> {
+  const found = [];
+  for (const use of ["peer", "client"]) {
+    const { data } = await world.cluster.client.kind(Secret).get({ ...ref, name: `example-${use}-ca` });
+    found.push(Buffer.from(data?.["ca.crt"] ?? "", "base64").toString());
+  }
+  return found;
+}
+
+export const passwordChanged: Scenario = {
+  prepare: secured(),
+  play: async (world) => {
+    const { client } = world.cluster;
+    const put = async (data: object) =>
+      await client.kind(Secret).patch({ ...ref, name: "root" }, { type: "merge", body: { data } as never });
+    await put({ password: secret("two") });
+    await world.cluster.until(async () => reasonOf((await world.get()).status, "Degraded") === "LockedOut");
+    await put({ password: secret("two"), previousPassword: secret("one") });
+    await restsUnderLoad(world, { size: 3, version });
+    expect(world.etcd.group.password).toBe("two");
+  },
+};
+
+/** Nothing goes before the last backup is done, and then everything does; the backup stays. */
+export const finalBackup: Scenario = {
+  prepare: async (world) => {
+    await created({ size: 3 })(world);
+    await world.change({ deletion: { volumes: "Remove", finalBackup: { claim: { name: "vault" } } } });
+    await world.cluster.advance(3_000);
+  },
+  play: async (world) => {
+    const { client } = world.cluster;
+    const before = await world.podUids();
+    world.allowStops();
+    await client.kind(EtcdCluster).delete(ref);
+    const backups = async () => (await client.kind(EtcdBackup).list(ref)).items;
+    await world.cluster.until(async () => (await backups()).length > 0);
+    await world.cluster.advance(60_000);
+    expect(await world.podUids()).toEqual(before);
+    const [backup, ...others] = await backups();
+    expect(others).toEqual([]);
+    expect(backup?.metadata.ownerReferences).toBeUndefined();
+    const report = async (status: object) =>
+      await client
+        .kind(EtcdBackup)
+        .subresource("status")
+        .patch({ ...ref, name: backup?.metadata.name ?? "" }, { type: "merge", body: { status } as never });
+    await report({ phase: "Failed", failure: { reason: "NoMember", message: "nobody answers" } });
+    await world.cluster.advance(30_000);
+    expect(reasonOf((await world.get()).status, "Stalled")).toBe("FinalBackupFailed");
+    expect(await world.podUids()).toEqual(before);
+    await report({ phase: "Done", failure: null });
+    await world.cluster.until(async () => (await client.kind(EtcdCluster).find(ref)) === undefined);
+    await world.cluster.advance(5_000);
+    expect(await world.podUids()).toEqual([]);
+    expect((await client.kind(PersistentVolumeClaim).list(ref)).items).toEqual([]);
+    expect(await backups()).toHaveLength(1);
   },
 };

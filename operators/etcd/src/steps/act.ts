@@ -16,6 +16,8 @@ export interface Scene {
   readonly cluster: EtcdClusterObject;
   readonly ctx: EtcdContext;
   readonly gathered: Gathered;
+  /** Told of everything that was done. */
+  readonly onAction: (action: Decision["do"]) => void;
 }
 
 /** How soon to look again after something was done; at rest members are asked this often though nothing changed. */
@@ -39,10 +41,11 @@ export async function act(scene: Scene, decision: Decision): Promise<Outcome> {
     case "record":
       if (decision.event !== undefined) scene.ctx.event("Normal", reason, decision.event);
       return waiting(reason, message, { recheckMs: 0 });
-    default:
-      return waiting(reason, message, {
-        recheckMs: (await perform(scene, decision)) === "refused" ? refusedMs : soonMs,
-      });
+    default: {
+      const refused = (await perform(scene, decision)) === "refused";
+      if (!refused) scene.onAction(decision.do);
+      return waiting(reason, message, { recheckMs: refused ? refusedMs : soonMs });
+    }
   }
 }
 

@@ -6,6 +6,7 @@ import { Pod } from "keelson/kinds";
 import { EtcdCluster, type EtcdClusterObject } from "../../src/api/cluster.ts";
 import { EtcdError } from "../../src/engine/errors.ts";
 import { majority } from "../../src/engine/quorum.ts";
+import { EtcdMetrics } from "../../src/metrics.ts";
 import { type EtcdOptions, etcdCluster } from "../../src/reconcile.ts";
 import { peerPort } from "../../src/resources/names.ts";
 import { SimClient, SimEtcd } from "./etcd.ts";
@@ -21,13 +22,15 @@ export class World implements AsyncDisposable {
   readonly cluster: Cluster;
   readonly etcd: SimEtcd;
   readonly kubelet: SimKubelet;
+  readonly metrics: EtcdMetrics;
   /** Calls to etcd that change something, in order. */
   readonly calls: string[] = [];
   readonly #ledger = new Map<string, string>();
   #writing = false;
   #written = 0;
 
-  private constructor(c: Cluster, etcd: SimEtcd, kubelet: SimKubelet) {
+  private constructor(c: Cluster, etcd: SimEtcd, kubelet: SimKubelet, metrics: EtcdMetrics) {
+    this.metrics = metrics;
     this.cluster = c;
     this.etcd = etcd;
     this.kubelet = kubelet;
@@ -35,6 +38,7 @@ export class World implements AsyncDisposable {
 
   static async start(options: WorldOptions = {}): Promise<World> {
     let world: World | undefined;
+    const metrics = new EtcdMetrics();
     const controllers = [
       etcdCluster({
         dial: (address) => {
@@ -46,6 +50,7 @@ export class World implements AsyncDisposable {
           const files = world?.kubelet.processOf(host)?.request.tls[port === peerPort ? "peer" : "client"];
           return files && new X509Certificate(files.leaf());
         },
+        metrics,
         ...(options.decide && { decide: options.decide }),
       }),
     ];
@@ -60,7 +65,7 @@ export class World implements AsyncDisposable {
     });
     const etcd = new SimEtcd({ now: () => c.clock.monotonic(), touch: () => c.clock.touch() });
     const kubelet = new SimKubelet({ client: c.client, clock: c.clock, etcd });
-    world = new World(c, etcd, kubelet);
+    world = new World(c, etcd, kubelet, metrics);
     world.#watch();
     await kubelet.start();
     return world;
