@@ -126,9 +126,7 @@ await world.change(cluster, {
   deletion: { volumes: "Remove", finalBackup: { claim: { name: "backups" } } },
 });
 await eventually("the change is seen", 20_000, async () => await world.isReady(cluster, 3));
-await world.client
-  .kind(EtcdCluster)
-  .delete({ namespace, name: cluster }, { propagation: "Foreground" });
+await world.client.kind(EtcdCluster).delete({ namespace, name: cluster }, { propagation: "Foreground" });
 await eventually(
   "the cluster is gone",
   240_000,
