@@ -159,6 +159,10 @@ export const EtcdCluster = resource({
           store: storeSchema.optional().describe("Where the backup lies, when its EtcdBackup is gone."),
           name: z.string().optional().describe("The backup's name in the store."),
           bumpRevisions: z.int().min(0).default(1_000_000_000),
+          allowUnverified: z
+            .boolean()
+            .default(false)
+            .describe("Also takes a backup that was never proven by restoring it."),
         })
         .optional()
         .check(immutable("a cluster is restored once, when it is created")),

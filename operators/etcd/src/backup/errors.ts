@@ -13,6 +13,10 @@ export type BackupErrorCode =
   | "NotOurs"
   /** What lies in the store is not what was written there. */
   | "StoredDamaged"
+  /** It was taken from a newer etcd than is to read it. */
+  | "VersionTooNew"
+  /** It was never proven by restoring it, and nobody said that it will do. */
+  | "NotVerified"
   /** The restored member does not hold what the cluster held. */
   | "ContentDiffers"
   /** The restored member does not serve. */

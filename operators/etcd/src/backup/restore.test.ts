@@ -6,14 +6,22 @@ import { canBumpRevisions, restoreCommand } from "./restore-command.ts";
 const store = {
   s3: { endpoint: "http://s3", region: "us-east-1", bucket: "b", prefix: "etcd", credentialsSecret: "keys" },
 };
-const done = { phase: "Done", name: "default/old/nightly-1", etcdVersion: "3.6.16" } as const;
+const done = {
+  phase: "Done",
+  name: "default/old/nightly-1",
+  etcdVersion: "3.6.16",
+  verifiedAt: "2026-01-01T00:00:00Z",
+} as const;
 
 function backup(status: object): EtcdBackupObject {
   return { metadata: { name: "nightly" }, spec: { cluster: "old", store, verify: true }, status } as never;
 }
 
 const from = (restoreFrom: object, version = "3.6.16") =>
-  ({ version, restoreFrom: { bumpRevisions: 1_000_000_000, ...restoreFrom } }) as const;
+  ({
+    version,
+    restoreFrom: { bumpRevisions: 1_000_000_000, allowUnverified: false, ...restoreFrom },
+  }) as const;
 
 describe("what a cluster is restored from", () => {
   it("is nothing unless it says so", () => {
@@ -23,7 +31,13 @@ describe("what a cluster is restored from", () => {
   it("is the backup that it names, where that one was put", () => {
     expect(restorePlan(from({ backup: "nightly" }), backup(done), "op:1")).toEqual({
       state: "ready",
-      source: { store, name: "default/old/nightly-1", bumpRevisions: 1_000_000_000, agentImage: "op:1" },
+      source: {
+        store,
+        name: "default/old/nightly-1",
+        bumpRevisions: 1_000_000_000,
+        allowUnverified: false,
+        agentImage: "op:1",
+      },
     });
   });
 
@@ -41,10 +55,17 @@ describe("what a cluster is restored from", () => {
       "nobody answered",
     ],
     [{ phase: "Removed" }, "refused", "was removed"],
+    [{ ...done, verifiedAt: undefined }, "refused", "was never proven"],
     [{ ...done, etcdVersion: "3.7.3" }, "refused", "was taken from etcd 3.7.3, which 3.6.16 cannot read"],
   ])("waits or refuses with a sentence: %j", (status, state, message) => {
     const plan = restorePlan(from({ backup: "nightly" }), status && backup(status), "op:1");
     expect(plan).toMatchObject({ state, message: expect.stringContaining(message) });
+  });
+
+  it("may be unproven when a person says so", () => {
+    const { verifiedAt: _, ...unproven } = done;
+    const wish = from({ backup: "nightly", allowUnverified: true });
+    expect(restorePlan(wish, backup(unproven), "op:1")?.state).toBe("ready");
   });
 
   it("may be of an older minor than the new cluster", () => {
@@ -62,7 +83,13 @@ describe("what a cluster is restored from", () => {
 
 describe("the containers that restore", () => {
   const cluster = { name: "new", namespace: "default", uid: "uid-1" };
-  const source = { store, name: "default/old/nightly-1", bumpRevisions: 1_000_000_000, agentImage: "op:1" };
+  const source = {
+    store,
+    name: "default/old/nightly-1",
+    bumpRevisions: 1_000_000_000,
+    allowUnverified: false,
+    agentImage: "op:1",
+  };
   const parts = restoreContainers(cluster, "new-0", { source, version: "3.6.16", image: "etcd:v3.6.16" });
 
   it("fetch, restore beside the data and move into place, in this order and from the right images", () => {
@@ -84,6 +111,11 @@ describe("the containers that restore", () => {
       "--bump-revision=1000000000",
       "--mark-compacted",
     ]);
+  });
+
+  it("fetch only what this version can read and what was proven", () => {
+    const task = JSON.parse(parts.initContainers[0]?.env?.[0]?.value ?? "{}") as { demand: unknown };
+    expect(task.demand).toEqual({ version: "3.6.16", verified: true });
   });
 
   it("mount only what the pod has, and the pod has all that they mount beside its data", () => {

@@ -1,7 +1,7 @@
 /** A new cluster from a backup: where it comes from, and the containers that bring it into the first member's volume. */
 import type { EtcdBackupObject } from "../api/backup.ts";
 import type { BackupStore, Spec } from "../api/cluster.ts";
-import { compareVersions, minorOf } from "../engine/version.ts";
+import { isNewerMinor, minorOf } from "../engine/version.ts";
 import { dataVolumePath } from "../resources/flags.ts";
 import { type ClusterName, peerUrl } from "../resources/names.ts";
 import { agentContainer, etcdContainer, type Mounted, type PodSpec, storeAccess } from "./agent-container.ts";
@@ -11,6 +11,7 @@ export interface RestoreSource {
   readonly store: BackupStore;
   readonly name: string;
   readonly bumpRevisions: number;
+  readonly allowUnverified: boolean;
   /** The image that fetches it. */
   readonly agentImage: string;
 }
@@ -34,36 +35,39 @@ export function restorePlan(
         "the operator does not know its own image, whose agent fetches backups; set OPERATOR_IMAGE in its Deployment",
     };
   }
-  const { bumpRevisions } = restoreFrom;
+  const { bumpRevisions, allowUnverified } = restoreFrom;
   if (restoreFrom.backup !== undefined) {
-    const problem = backupProblem(restoreFrom.backup, backup, version);
+    const problem = backupProblem(restoreFrom.backup, backup, { version, allowUnverified });
     if (problem) return problem;
     const { store } = backup?.spec ?? {};
     const { name } = backup?.status ?? {};
     if (store && name !== undefined)
-      return { state: "ready", source: { store, name, bumpRevisions, agentImage } };
+      return { state: "ready", source: { store, name, bumpRevisions, allowUnverified, agentImage } };
   }
   const { store, name } = restoreFrom;
   if (store && name !== undefined)
-    return { state: "ready", source: { store, name, bumpRevisions, agentImage } };
+    return { state: "ready", source: { store, name, bumpRevisions, allowUnverified, agentImage } };
   return { state: "refused", message: "restoreFrom needs a backup, or a store and the backup's name in it" };
 }
 
 function backupProblem(
   name: string,
   backup: EtcdBackupObject | undefined,
-  version: string,
+  { version, allowUnverified }: { readonly version: string; readonly allowUnverified: boolean },
 ): RestorePlan | undefined {
   if (!backup) return { state: "waiting", message: `there is no EtcdBackup ${name} in this namespace yet` };
-  const { phase, etcdVersion, failure } = backup.status ?? {};
+  const { phase, etcdVersion, failure, verifiedAt } = backup.status ?? {};
   if (phase === "Failed")
     return { state: "refused", message: `EtcdBackup ${name} failed: ${failure?.message}` };
   if (phase === "Removed") return { state: "refused", message: `the data of EtcdBackup ${name} was removed` };
   if (phase !== "Done") return { state: "waiting", message: `EtcdBackup ${name} is not done yet` };
-  if (
-    etcdVersion !== undefined &&
-    compareVersions(`${minorOf(etcdVersion)}.0`, `${minorOf(version)}.0`) > 0
-  ) {
+  if (verifiedAt === undefined && !allowUnverified) {
+    return {
+      state: "refused",
+      message: `EtcdBackup ${name} was never proven by restoring it; set restoreFrom.allowUnverified to use it all the same`,
+    };
+  }
+  if (etcdVersion !== undefined && isNewerMinor(etcdVersion, version)) {
     return {
       state: "refused",
       message: `EtcdBackup ${name} was taken from etcd ${etcdVersion}, which ${version} cannot read; choose ${minorOf(etcdVersion)} or later`,
@@ -105,13 +109,11 @@ export function restoreContainers(
     bumpRevisions: source.bumpRevisions,
   });
   const { agentImage, name } = source;
+  const demand = { version, verified: !source.allowUnverified };
+  const fetch = { do: "fetch", store: place, name, file, clear: [restoring], demand } as const;
   return {
     initContainers: [
-      agentContainer("fetch", agentImage, { do: "fetch", store: place, name, file, clear: [restoring] }, [
-        ...mounts,
-        scratch,
-        data,
-      ]),
+      agentContainer("fetch", agentImage, fetch, [...mounts, scratch, data]),
       etcdContainer("restore", image, command, [scratch, data]),
       agentContainer(
         "adopt",

@@ -31,6 +31,11 @@ export function minorOf(version: string): string {
   return version.split(".").slice(0, 2).join(".");
 }
 
+/** Whether data of one version is of a later minor than another can read. */
+export function isNewerMinor(version: string, than: string): boolean {
+  return compareVersions(`${minorOf(version)}.0`, `${minorOf(than)}.0`) > 0;
+}
+
 /** Why the operator will not run this version, as a sentence; undefined when it will. */
 export function versionProblem(version: string): string | undefined {
   const parsed = parseVersion(version);

@@ -56,7 +56,28 @@ export function trialView(pod: ObjectOf<typeof Pod>): TrialView {
   };
 }
 
-function obstacleOf({ status }: ObjectOf<typeof Pod>): string | undefined {
+/** Why an init container gave up, in its own words where it left any. */
+function failedInit({ status }: ObjectOf<typeof Pod>): string | undefined {
+  for (const { name, state, lastState } of status?.initContainerStatuses ?? []) {
+    const end = state?.terminated ?? (state?.running ? undefined : lastState?.terminated);
+    if (!end || end.exitCode === 0) continue;
+    return `${name} failed: ${reported(end.message ?? "") ?? `it ended with ${end.exitCode}`}`;
+  }
+  return undefined;
+}
+
+function reported(text: string): string | undefined {
+  try {
+    return (JSON.parse(text) as { message?: string }).message;
+  } catch {
+    return text.trim().split("\n").slice(-1)[0] || undefined;
+  }
+}
+
+function obstacleOf(pod: ObjectOf<typeof Pod>): string | undefined {
+  const { status } = pod;
+  const init = failedInit(pod);
+  if (init !== undefined) return init;
   const container = status?.containerStatuses?.find(({ name }) => name === "etcd");
   const waiting = container?.state?.waiting;
   if (waiting?.reason && obstacles.has(waiting.reason)) {

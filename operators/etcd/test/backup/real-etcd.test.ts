@@ -95,7 +95,7 @@ async function journey(tools: EtcdTools): Promise<void> {
   }
 }
 
-it("notices when the stored snapshot is not what was written", async () => {
+it("notices when the stored snapshot is not what was written, or not what is demanded", async () => {
   await using server = await s3Server();
   await using directory = await scratchDirectory();
   const store = await bucket(server, directory.path);
@@ -113,8 +113,15 @@ it("notices when the stored snapshot is not what was written", async () => {
   };
   server.objects.set(`etcd/${name}.json`, Buffer.from(JSON.stringify(manifest)));
   server.objects.set(`etcd/${name}.db`, Buffer.from("abc"));
-  const report = await runTask({ do: "fetch", store, name, file: join(directory.path, "snapshot.db") });
+  const file = join(directory.path, "snapshot.db");
+  const report = await runTask({ do: "fetch", store, name, file });
   expect(report).toMatchObject({ ok: false, code: "StoredDamaged" });
+  const demand = { version: "3.6.16", verified: true };
+  const unproven = await runTask({ do: "fetch", store, name, file, demand });
+  expect(unproven).toMatchObject({ ok: false, code: "NotVerified" });
+  const older = { version: "3.5.35", verified: false };
+  const tooNew = await runTask({ do: "fetch", store, name, file, demand: older });
+  expect(tooNew).toMatchObject({ ok: false, code: "VersionTooNew" });
 });
 
 it("does as told as a process, and leaves its report for the kubelet", async () => {

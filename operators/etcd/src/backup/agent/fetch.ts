@@ -1,10 +1,12 @@
 /** Brings a snapshot from the store to a local file, and a restored data directory to its place. */
 import { access, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { isNewerMinor, minorOf } from "../../engine/version.ts";
 import { BackupError } from "../errors.ts";
 import { type Manifest, readManifest, snapshotKey } from "../manifest.ts";
 import type { Store } from "../store/store.ts";
 import { checkedDigest } from "./checked-snapshot.ts";
+import type { Demand } from "./task.ts";
 
 export interface FetchOptions {
   readonly store: Store;
@@ -12,12 +14,15 @@ export interface FetchOptions {
   readonly file: string;
   /** Directories that an earlier attempt may have left and the restore must not find. */
   readonly clear?: readonly string[];
+  readonly demand?: Demand;
 }
 
 /** Every byte is checked against the manifest before the file counts. */
-export async function fetchSnapshot({ store, name, file, clear = [] }: FetchOptions): Promise<Manifest> {
+export async function fetchSnapshot(options: FetchOptions): Promise<Manifest> {
+  const { store, name, file, clear = [] } = options;
   for (const directory of clear) await rm(directory, { recursive: true, force: true });
   const manifest = await readManifest(store, name);
+  if (options.demand) meet(options.demand, manifest, name);
   await mkdir(dirname(file), { recursive: true });
   await using target = await open(file, "w", 0o600);
   for await (const chunk of checkedDigest(store.get(snapshotKey(name)), manifest, snapshotKey(name))) {
@@ -25,6 +30,21 @@ export async function fetchSnapshot({ store, name, file, clear = [] }: FetchOpti
   }
   await target.sync();
   return manifest;
+}
+
+function meet({ version, verified }: Demand, manifest: Manifest, name: string): void {
+  if (isNewerMinor(manifest.etcdVersion, version)) {
+    throw new BackupError(
+      "VersionTooNew",
+      `${name} was taken from etcd ${manifest.etcdVersion}, which ${version} cannot read; choose ${minorOf(manifest.etcdVersion)} or later`,
+    );
+  }
+  if (verified && !manifest.verified) {
+    throw new BackupError(
+      "NotVerified",
+      `${name} was never proven by restoring it; set restoreFrom.allowUnverified to use it all the same`,
+    );
+  }
 }
 
 export interface AdoptOptions {

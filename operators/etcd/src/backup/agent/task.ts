@@ -23,6 +23,13 @@ export interface MemberAccess {
   readonly password?: string;
 }
 
+/** What a backup must be to be restored from. */
+export interface Demand {
+  /** The etcd that is to read it. */
+  readonly version: string;
+  readonly verified: boolean;
+}
+
 export type AgentTask =
   | {
       readonly do: "copy";
@@ -38,6 +45,7 @@ export type AgentTask =
       readonly name: string;
       readonly file: string;
       readonly clear?: readonly string[];
+      readonly demand?: Demand;
     }
   | {
       readonly do: "verify";
