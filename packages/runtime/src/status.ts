@@ -193,7 +193,8 @@ export class StatusDraft {
     const current = statusOf(object);
     const { conditions: own, author } = await this.#ours(object, signal);
     const now = formatTime(this.#options.now());
-    const generation = outcome ? object.metadata.generation : current.observedGeneration;
+    // What was reconciled, though the cache may show a newer one by now: that one nobody has acted on.
+    const generation = outcome ? this.#object.metadata.generation : current.observedGeneration;
     const states = new Map(own.map((condition) => [condition.type, condition as ConditionState]));
     for (const state of outcome ? conditionsOf(outcome) : []) states.set(state.type, state);
     for (const state of this.#conditions.values()) states.set(state.type, state);

@@ -74,6 +74,27 @@ describe("the status", () => {
     });
   });
 
+  test("speaks of the generation that was acted on, not of one that came meanwhile", async () => {
+    const thing = controller(Thing, {
+      async reconcile(object, ctx) {
+        const takesMs = object.spec.value === "two" ? 60_000 : 1_000;
+        await new Promise<void>((resolve) => ctx.clock.timer(takesMs, resolve));
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [thing] });
+    await create(c, "one");
+    await c.advance(500);
+    await change(c, "two");
+    await c.advance(2_000);
+    const { metadata, status } = await get(c);
+    expect(metadata.generation).toBe(2);
+    expect(status).toMatchObject({ observedGeneration: 1 });
+    expect(await ready(c)).toMatchObject({ status: "True", observedGeneration: 1 });
+    await c.advance(120_000);
+    expect((await get(c)).status).toMatchObject({ observedGeneration: 2 });
+  });
+
   test("drops what the author no longer says", async () => {
     const thing = controller(Thing, {
       async reconcile(object, ctx) {
