@@ -165,7 +165,7 @@ export const everythingLost: Scenario = {
 };
 
 function restoreFrom(backup: string) {
-  return { backup, bumpRevisions: 1_000_000_000 };
+  return { backup, bumpRevisions: 1_000_000_000, allowUnverified: false };
 }
 
 /** The last one that counts. */
