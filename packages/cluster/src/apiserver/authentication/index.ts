@@ -36,7 +36,7 @@ export const authentication: HookFactory = (context) => {
     virtual: {
       "/serviceaccounts/token": tokenRequests(context, tokens),
       "authentication.k8s.io/tokenreviews": tokenReviews(context, tokens),
-      "authentication.k8s.io/selfsubjectreviews": selfSubjectReviews,
+      "authentication.k8s.io/selfsubjectreviews": selfSubjectReviews(context),
     },
     bootstrap: () => (context.caCertificate ? [authoritiesForExtensions(context.caCertificate)] : []),
     paths: {

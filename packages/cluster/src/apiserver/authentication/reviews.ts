@@ -1,7 +1,7 @@
 /** TokenReview and SelfSubjectReview: who a token, or the client itself, is. */
-import type { JsonObject } from "@keelson/core";
+import { formatTime, type JsonObject } from "@keelson/core";
 import { badRequest, StatusError } from "../errors.ts";
-import type { HookContext, UserInfo, VirtualResource } from "../hooks.ts";
+import type { ApiObject, HookContext, UserInfo, VirtualResource } from "../hooks.ts";
 import { type ServiceAccountTokens, TokenError } from "./service-account-tokens.ts";
 
 export function tokenReviews(context: HookContext, tokens: ServiceAccountTokens): VirtualResource {
@@ -37,9 +37,15 @@ export function tokenReviews(context: HookContext, tokens: ServiceAccountTokens)
   };
 }
 
-export const selfSubjectReviews: VirtualResource = {
-  create: (object, { user }) => ({ ...object, status: { userInfo: userJson(user) } }),
-};
+export function selfSubjectReviews({ clock }: HookContext): VirtualResource {
+  return {
+    create: (object, { user }) => ({
+      ...object,
+      metadata: { creationTimestamp: formatTime(clock.now()) } as unknown as ApiObject["metadata"],
+      status: { userInfo: userJson(user) },
+    }),
+  };
+}
 
 function withAuthenticated(user: UserInfo): UserInfo {
   if (user.groups.includes("system:authenticated")) return user;

@@ -54,13 +54,13 @@ const revalidated =
   resourceclaimtemplates.resource.k8s.io deviceclasses.resource.k8s.io volumeattributesclasses.storage.k8s.io
   csistoragecapacities.storage.k8s.io storageclasses.storage.k8s.io roles.rbac.authorization.k8s.io
   clusterroles.rbac.authorization.k8s.io rolebindings.rbac.authorization.k8s.io
-  clusterrolebindings.rbac.authorization.k8s.io statefulsets.apps controllerrevisions.apps
-  persistentvolumeclaims persistentvolumes pods services nodes serviceaccounts secrets configmaps endpoints
+  clusterrolebindings.rbac.authorization.k8s.io controllerrevisions.apps
+  persistentvolumeclaims persistentvolumes pods nodes serviceaccounts secrets configmaps endpoints
   runtimeclasses.node.k8s.io jobs.batch namespaces limitranges
   prioritylevelconfigurations.flowcontrol.apiserver.k8s.io`);
 
 /** Those whose update leaves the comparison with the old metadata to the common rules. */
-const comparedOnce = names(`poddisruptionbudgets.policy limitranges
+const comparedOnce = names(`poddisruptionbudgets.policy limitranges events events.events.k8s.io
   prioritylevelconfigurations.flowcontrol.apiserver.k8s.io`);
 
 /** Those that orphan their dependents unless told otherwise. */
@@ -104,6 +104,18 @@ const eventSelectors: Selectors = {
   type: (event) => at(event, "type"),
 };
 
+/** The same fields by the names of the newer group. */
+const newerEventSelectors: Selectors = {
+  ...Object.fromEntries(
+    Object.entries(eventSelectors)
+      .filter(([field]) => field.startsWith("involvedObject."))
+      .map(([field, read]) => [field.replace("involvedObject.", "regarding."), read]),
+  ),
+  reason: (event) => at(event, "reason"),
+  reportingController: (event) => at(event, "reportingComponent"),
+  type: (event) => at(event, "type"),
+};
+
 const selectors: Readonly<Record<string, Selectors>> = {
   pods: {
     "spec.nodeName": (pod) => at(pod, "spec", "nodeName"),
@@ -113,6 +125,8 @@ const selectors: Readonly<Record<string, Selectors>> = {
     "spec.hostNetwork": (pod) => at(pod, "spec", "hostNetwork") || "false",
     "status.phase": (pod) => at(pod, "status", "phase"),
     "status.podIP": (pod) => at(pod, "status", "podIP"),
+    // Accepted, though nothing is ever found by it.
+    "status.podIPs": () => "",
     "status.nominatedNodeName": (pod) => at(pod, "status", "nominatedNodeName"),
   },
   nodes: { "spec.unschedulable": (node) => at(node, "spec", "unschedulable") || "false" },
@@ -125,7 +139,7 @@ const selectors: Readonly<Record<string, Selectors>> = {
     "spec.type": (service) => at(service, "spec", "type"),
   },
   events: eventSelectors,
-  "events.events.k8s.io": eventSelectors,
+  "events.events.k8s.io": newerEventSelectors,
   "certificatesigningrequests.certificates.k8s.io": {
     "spec.signerName": (request) => at(request, "spec", "signerName"),
   },

@@ -69,7 +69,8 @@ export function negotiate(accept: string | undefined, options: NegotiationOption
   let known = false;
   for (const clause of parseAccept(accept)) {
     const mediaType = mediaTypeOf(clause.type);
-    if (!mediaType) continue;
+    // A route knows its types, and anything, but no halves.
+    if (!mediaType || (options.routed && clause.type === "application/*")) continue;
     known = true;
     const transform = transformOf(clause);
     if (transform ? !options.allows?.(transform) : mediaType === protobuf && options.protobuf === "metadata")

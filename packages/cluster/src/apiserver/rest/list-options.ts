@@ -71,15 +71,17 @@ function watchErrors(options: ListOptions): FieldError[] {
         ),
       );
     if (match !== "NotOlderThan") errors.push(notSupportedField(field, match, ["NotOlderThan"]));
-    if (options.continue)
-      errors.push(forbiddenField(field, "resourceVersionMatch is forbidden when continue is provided"));
   }
+  // A watch from no version in particular is one with initial events.
+  const fromAny = options.resourceVersion === "" || options.resourceVersion === "0";
+  if (options.continue && (match || fromAny))
+    errors.push(forbiddenField(field, "resourceVersionMatch is forbidden when continue is provided"));
   return errors;
 }
 
 function integer(query: URLSearchParams, name: string): number | undefined {
   const text = query.get(name);
-  if (text === null || text === "") return undefined;
+  if (text === null) return undefined;
   if (!/^[+-]?\d+$/.test(text))
     throw badRequest(`strconv.ParseInt: parsing ${goQuote(text)}: invalid syntax`);
   return Number(text);

@@ -229,10 +229,10 @@ export class ObjectStore {
     old: ApiObject,
   ): void {
     const { strategy } = resource;
-    const meta = draft.metadata;
     ensureNamespace(resource, draft, context.namespace);
-    copyOrDelete(meta, old.metadata, "generation");
+    copyOrDelete(draft.metadata, old.metadata, "generation");
     const rules = this.#prepareForUpdate(resource, subresource, draft, old, context);
+    const meta = draft.metadata;
     if (!meta.uid) meta.uid = old.metadata.uid as string;
     if (old.metadata.creationTimestamp) meta.creationTimestamp = old.metadata.creationTimestamp;
     if (old.metadata.deletionTimestamp) meta.deletionTimestamp = old.metadata.deletionTimestamp;
@@ -242,7 +242,7 @@ export class ObjectStore {
     if ((subresource === "" || subresource === "scale") && changesGeneration(resource, draft, old))
       meta.generation = (old.metadata.generation ?? 0) + 1;
     const errors = [
-      ...validateMetadataUpdate(meta, old.metadata, metadataRules(resource)),
+      ...validateMetadataUpdate(meta, old.metadata, metadataRules(resource, subresource)),
       ...(rules.validateUpdate?.(draft, old, context) ?? []),
       ...(resource.type.validateSchema?.(draft, old, context, warn) ?? []),
     ];
@@ -342,12 +342,15 @@ export function tableOf(resource: ApiResource): Table {
   return resource.table;
 }
 
-export function metadataRules(resource: ApiResource) {
+export function metadataRules(resource: ApiResource, subresource = "") {
+  const { full, update } = resource.metadataChecks;
+  // A status update compares, and leaves the rest of the metadata alone; that of cron jobs does not even compare.
+  const compares = resource.resource === "cronjobs" && !resource.custom ? 0 : update;
   return {
     namespaced: resource.namespaced,
     validateName: resource.strategy.validateName ?? (resource.custom ? pathSegmentName : subdomainName),
     builtin: !resource.custom,
-    checks: resource.metadataChecks,
+    checks: subresource === "status" ? { full: 0, update: compares } : { full, update },
   };
 }
 

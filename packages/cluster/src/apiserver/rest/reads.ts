@@ -121,7 +121,10 @@ export class Reads {
       },
       encode: (event, type, object) => {
         const show = (shown: ApiObject) => {
-          if (!transform) return encodeEvent(form, event, type, resource, version.name, shown);
+          if (!transform)
+            return event
+              ? encodeEvent(form, event, type, resource, version.name, shown)
+              : form.frame(type, form.object(resource, version.name, shown));
           const body = this.#transformOne(exchange, negotiated, shown, headers);
           headers = false;
           return form.frame(type, form.value(body));

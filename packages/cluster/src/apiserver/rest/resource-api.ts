@@ -1,5 +1,5 @@
 /** Requests to resources: finds the resource, checks that the path takes the method, runs the verb. */
-import { methodNotAllowed, methodNotSupported, noSuchResource, notFound } from "../errors.ts";
+import { badRequest, methodNotAllowed, methodNotSupported, noSuchResource, notFound } from "../errors.ts";
 import type { ApiObject, UserInfo } from "../hooks.ts";
 import { header, type ServerRequest, type ServerResponse } from "../http/message.ts";
 import { isMetaTransform, jsonOnly, type Negotiated, negotiate } from "../http/negotiation.ts";
@@ -124,8 +124,11 @@ function isCollection({ name, namespaced, verb }: RequestInfo): boolean {
 }
 
 /** Throws 404 or 405 for a path or method that the resource does not have. */
-function checkPath({ info, resource, version }: Exchange): void {
+function checkPath({ info, request, resource, version }: Exchange): void {
   const { verb, subresource } = info;
+  if (request.method === "HEAD" && !resource.custom) throw methodNotAllowed();
+  if (verb === "get" && /^(1|t|true)$/i.test(info.query.get("export") ?? ""))
+    throw badRequest("the export parameter, deprecated since v1.14, is no longer supported");
   const isItem = info.name !== "" && verb !== "list" && verb !== "watch" && verb !== "deletecollection";
   if (!resource.namespaced && info.namespaced) throw noSuchResource();
   if (resource.namespaced && !info.namespaced && isItem) throw noSuchResource();

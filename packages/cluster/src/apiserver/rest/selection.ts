@@ -49,7 +49,7 @@ export function parseSelection(
     const field =
       resource.resource === "pods" ? (renamed[requirement.field] ?? requirement.field) : requirement.field;
     const reader = known.all[field];
-    if (!reader) throw badRequest(unsupported(field, known.special));
+    if (!reader) throw badRequest(unsupported(field, known.special, resource.kind));
     readers.set(field, reader);
     return { ...requirement, field };
   });
@@ -80,7 +80,8 @@ function fieldReaders(resource: ApiResource, version: string) {
   };
 }
 
-function unsupported(field: string, special: boolean): string {
+function unsupported(field: string, special: boolean, kind: string): string {
+  if (special && kind === "Job") return `field label ${goQuote(field)} not supported for Job`;
   return special
     ? `field label not supported: ${field}`
     : `${goQuote(field)} is not a known field selector: only "metadata.name", "metadata.namespace"`;

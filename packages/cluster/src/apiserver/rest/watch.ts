@@ -16,10 +16,12 @@ const maxPendingBytes = 256 * 1024;
 const pageEvents = 500;
 const bookmarkIntervalMs = 60_000;
 const minTimeoutMs = 1_800_000;
+/** Node keeps a list for every length of time that a timer was ever set for; so let there be few. */
+const timeoutStepMs = 10_000;
 
-/** Shows one event in the client's version and form. */
+/** Shows one event in the client's version and form; what is there at the beginning is no event. */
 export type EventEncoder = (
-  event: StoreEvent,
+  event: StoreEvent | undefined,
   type: EventType,
   object: ApiObject,
 ) => Uint8Array | Promise<Uint8Array>;
@@ -60,7 +62,7 @@ class Watcher {
   readonly #sink: Sink;
   readonly #cleanups: (() => void)[] = [];
   /** What was there at the beginning and is not yet sent, the next one last. */
-  #initial: StoreEvent[] = [];
+  #initial: ApiObject[] = [];
   #endsWithBookmark = false;
   /** All events up to here are sent, or not for this watcher. */
   #revision = 0;
@@ -98,14 +100,7 @@ class Watcher {
     const { sendInitialEvents } = options;
     if (sendInitialEvents === true || (sendInitialEvents === undefined && requested === 0)) {
       this.#revision = store.revision;
-      this.#initial = table.rangeEntries(prefix).map(([key, object]) => ({
-        type: "ADDED",
-        revision: Number(object.metadata.resourceVersion),
-        key,
-        object,
-        previous: undefined,
-      }));
-      this.#initial.reverse();
+      this.#initial = table.range(prefix).reverse();
       this.#endsWithBookmark = sendInitialEvents === true && options.bookmarks;
       return true;
     }
@@ -129,7 +124,8 @@ class Watcher {
     while (!this.#busy && !this.#closed) {
       const first = this.#initial.pop();
       if (first) {
-        this.#deliver(first);
+        const { selection } = this.#request;
+        if (selection.empty || selection.matches(first)) this.#show(undefined, "ADDED", first);
         continue;
       }
       if (this.#endsWithBookmark) {
@@ -166,8 +162,8 @@ class Watcher {
   #schedule(clock: Clock): void {
     const { options, random, store } = this.#request;
     const timeoutMs = options.timeoutSeconds
-      ? options.timeoutSeconds * 1000
-      : Math.floor(minTimeoutMs * (1 + random.next()));
+      ? Math.max(0, options.timeoutSeconds) * 1000
+      : minTimeoutMs + Math.floor((random.next() * minTimeoutMs) / timeoutStepMs) * timeoutStepMs;
     this.#cleanups.push(clock.timer(timeoutMs, () => this.#end()));
     if (!options.bookmarks) return;
     const bookmark = () => {
@@ -201,7 +197,7 @@ class Watcher {
     else if (was) this.#show(event, "DELETED", event.type === "DELETED" ? event.object : departed(event));
   }
 
-  #show(event: StoreEvent, type: EventType, object: ApiObject): void {
+  #show(event: StoreEvent | undefined, type: EventType, object: ApiObject): void {
     try {
       const bytes = this.#request.encode(event, type, object);
       if (bytes instanceof Promise) this.#waitFor(bytes.then((ready) => this.#send(ready)));

@@ -1,10 +1,11 @@
 /** Subresources: each name and its handler. */
 import { methodNotAllowed, notFound } from "../errors.ts";
 import type { ApiObject, VirtualResource } from "../hooks.ts";
-import type { ServerResponse } from "../http/message.ts";
+import { header, type ServerResponse } from "../http/message.ts";
 import type { Negotiated } from "../http/negotiation.ts";
 import { bytesResponse, jsonResponse } from "../http/response.ts";
 import { draftFrom, type Exchange, readBody } from "../rest/exchange.ts";
+import { type FieldManager, managerFromUserAgent } from "../rest/field-manager.ts";
 import { writeOptions } from "../rest/options.ts";
 import type { Reads } from "../rest/reads.ts";
 import type { Writes } from "../rest/writes.ts";
@@ -19,17 +20,20 @@ export class Subresources {
   /** By `group/resource/subresource`, `*` standing for any resource. */
   readonly #handlers: ReadonlyMap<string, SubresourceHandler>;
   readonly #virtual: Readonly<Record<string, VirtualResource>>;
+  readonly #fields: FieldManager;
 
   constructor(parts: {
     reads: Reads;
     writes: Writes;
     handlers: ReadonlyMap<string, SubresourceHandler>;
     virtual: Readonly<Record<string, VirtualResource>>;
+    fields: FieldManager;
   }) {
     this.#reads = parts.reads;
     this.#writes = parts.writes;
     this.#handlers = parts.handlers;
     this.#virtual = parts.virtual;
+    this.#fields = parts.fields;
   }
 
   handle(exchange: Exchange, negotiated: Negotiated): Promise<ServerResponse> {
@@ -77,6 +81,21 @@ export class Subresources {
       headers: request.headers,
       warn: (text) => exchange.warnings.add(text),
     });
-    return jsonResponse(201, object, negotiated);
+    const owned = sub || newlyMade.has(resource.resource) ? object : this.#owned(exchange, draft, object);
+    return jsonResponse(201, owned, negotiated);
+  }
+
+  /** Though nothing is stored, the answer says who asked. */
+  #owned(exchange: Exchange, asked: ApiObject, answer: ApiObject): ApiObject {
+    const { resource, version, info, request } = exchange;
+    const userAgent = header(request.headers, "user-agent");
+    const manager = info.query.get("fieldManager") || managerFromUserAgent(userAgent);
+    const write = { resource, version: version.name, subresource: "", manager };
+    const { managedFields } = this.#fields.update(write, undefined, asked).metadata;
+    if (managedFields === undefined) return answer;
+    return { ...answer, metadata: { ...answer.metadata, managedFields } };
   }
 }
+
+/** Reviews whose answer has nothing of the question. */
+const newlyMade = new Set(["selfsubjectreviews", "selfsubjectrulesreviews"]);
