@@ -257,23 +257,17 @@ export class Informer<K extends AnyKind = AnyKind> {
 
 class ObservedChange<T> implements Change<T> {
   readonly type: Change["type"];
+  readonly key: string;
+  readonly resourceVersion: string;
   readonly initial: boolean;
-  readonly #received: ReceivedObject;
   readonly #seen: Observation<T>;
 
   constructor(type: Change["type"], received: ReceivedObject, seen: Observation<T>, initial: boolean) {
     this.type = type;
+    this.key = received.key;
+    this.resourceVersion = received.resourceVersion;
     this.initial = initial;
-    this.#received = received;
     this.#seen = seen;
-  }
-
-  get key(): string {
-    return this.#received.key;
-  }
-
-  get resourceVersion(): string {
-    return this.#received.resourceVersion;
   }
 
   get object(): T {

@@ -182,7 +182,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     const entry = this.#entries.get(key);
     if (!entry) {
       const added = this.#insert(key, received);
-      return new Seen(true, this.#incoming(added, received), undefined);
+      return new Seen(true, this.#incoming(added), undefined);
     }
     entry.epoch = this.#epoch;
     const previous = this.#view(entry);
@@ -191,12 +191,12 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     const past =
       this.#buried.get(key)?.metadata.uid === received.uid ||
       (ahead !== undefined && isNewer(ahead, version));
-    if (past) return new Seen(ahead !== undefined, () => frozen<T>(received), previous);
+    if (past) return new Seen(ahead !== undefined, frozen<T>(received), previous);
     this.#ahead.delete(key);
     const same = this.#versionOf(entry) === version;
     if (!same) this.#replace(entry, received);
     else if (!entry.slab) this.#keep(entry, received);
-    return new Seen(ahead !== undefined || !same, this.#incoming(entry, received), previous);
+    return new Seen(ahead !== undefined || !same, this.#incoming(entry), previous);
   }
 
   /** Takes in a deletion from the watch. */
@@ -205,7 +205,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     const { key, resourceVersion } = received;
     if (!this.#reading) this.#advance(resourceVersion);
     const entry = this.#entries.get(key);
-    const seen = new Seen(true, () => frozen<T>(received), entry && this.#view(entry));
+    const seen = new Seen(true, frozen<T>(received), entry && this.#view(entry));
     if (!entry) return seen;
     const ours = this.#buried.get(key)?.metadata.uid === received.uid;
     const ahead = this.#ahead.get(key);
@@ -332,13 +332,16 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     return deepFreeze(entry.object);
   }
 
-  /** The object that came with an event and is now in its entry, for whoever asks before the next event. */
-  #incoming(entry: Entry<T>, received: ReceivedObject): () => T {
-    const { slab, start } = entry;
+  /** The object that came with an event and is now in its entry, for whoever asks, however late. */
+  #incoming(entry: Entry<T>): () => T {
+    const { slab, start, length, object } = entry;
+    if (!slab) return () => deepFreeze(object as T);
     return () => {
-      if (entry.slab !== slab || entry.start !== start) return frozen<T>(received);
-      if (!entry.object) this.#adopt(entry, received.object as T);
-      return deepFreeze(entry.object ?? (received.object as T));
+      const current = entry.slab === slab && entry.start === start;
+      if (current && entry.object) return deepFreeze(entry.object);
+      const parsed = this.#decode?.(slab.bytes.subarray(start, start + length)) as T;
+      if (current) this.#adopt(entry, parsed);
+      return deepFreeze(parsed);
     };
   }
 
@@ -540,8 +543,10 @@ class Seen<T> implements Observation<T> {
   }
 }
 
-function frozen<T>(received: ReceivedObject): T {
-  return deepFreeze(withoutManagedFields(received.object as Stored)) as T;
+/** For what the cache did not take: it is parsed at once, since the bytes it came in are used again. */
+function frozen<T>(received: ReceivedObject): () => T {
+  const object = withoutManagedFields(received.object as Stored);
+  return () => deepFreeze(object) as T;
 }
 
 function namespaceOf(key: string): string {
