@@ -1,5 +1,12 @@
 /** The lives of a cluster that every crash of the operator is tried on. */
-import { PersistentVolumeClaim, Pod, PodDisruptionBudget, Secret, Service } from "keelson/kinds";
+import {
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+  Secret,
+  Service,
+  StorageClass,
+} from "keelson/kinds";
 import { expect } from "vitest";
 import { EtcdBackup } from "../src/api/backup.ts";
 import { EtcdCluster } from "../src/api/cluster.ts";
@@ -423,4 +430,109 @@ export const finalBackup: Scenario = {
     expect((await client.kind(PersistentVolumeClaim).list(ref)).items).toEqual([]);
     expect(await backups()).toHaveLength(1);
   },
+};
+
+/** Out of space: history is dropped, the space given back, and clients write again; nobody is restarted. */
+export const noSpace: Scenario = {
+  prepare: async (world) => {
+    await world.create({ size: 3, version, storage: { size: "1Gi", quotaBytes: 1_000_000 } } as never);
+    await restsUnderLoad(world, { size: 3, version });
+  },
+  play: async (world) => {
+    const before = await world.podUids();
+    await unchanged(world, async () => {
+      world.etcd.group.history = 990_000;
+      world.load();
+      await world.cluster.until(async () => world.etcd.group.alarms.length > 0);
+      await world.cluster.until(async () => world.etcd.group.alarms.length === 0);
+      await restsUnderLoad(world, { size: 3, version });
+    });
+    expect(await world.podUids()).toEqual(before);
+    for (const { fileBytes } of world.etcd.processes) expect(fileBytes).toBeLessThan(500_000);
+  },
+};
+
+/** One member's data is not that of the others: it is replaced, and the alarm lifted. */
+export const corruptAlarm: Scenario = {
+  prepare: created({ size: 3 }),
+  play: async (world) => {
+    const who = await world.follower();
+    const process = world.kubelet.processOf(who);
+    if (!process) throw new Error(`${who} does not run`);
+    process.data.wrong = true;
+    world.etcd.group.alarms.push({ memberId: process.data.memberId, type: "CORRUPT" });
+    world.load();
+    await world.cluster.advance(2_000);
+    await restsUnderLoad(world, { size: 3, version });
+    expect(world.etcd.group.alarms).toEqual([]);
+    expect((await world.get()).status?.members?.map(({ name }) => name)).not.toContain(who);
+  },
+};
+
+/** Free space is given back on schedule, one member after the other, the leader last and not as the leader. */
+export const defragmented: Scenario = {
+  prepare: created({ size: 3 }),
+  play: async (world) =>
+    await unchanged(world, async () => {
+      const free = 300_000_000;
+      for (const { data } of world.etcd.processes) data.fileBytes = free;
+      world.load();
+      await world.change({ defragmentation: { schedule: "*/5 * * * *" } });
+      await world.cluster.advance(330_000);
+      await restsUnderLoad(world, { size: 3, version });
+      for (const { fileBytes } of world.etcd.processes) expect(fileBytes).toBeLessThan(free);
+    }),
+};
+
+/** Volumes grow, and members start anew one by one to use what they got. */
+export const volumesGrow: Scenario = {
+  prepare: async (world) => {
+    await world.cluster.client.kind(StorageClass).create({
+      metadata: { name: "growing" },
+      provisioner: "simulated",
+      allowVolumeExpansion: true,
+    });
+    await world.create({ size: 3, version, storage: { size: "1Gi", className: "growing" } });
+    await restsUnderLoad(world, { size: 3, version });
+  },
+  play: async (world) =>
+    await unchanged(world, async () => {
+      await world.change({ storage: { size: "2Gi" } });
+      world.load();
+      await restsUnderLoad(world, { size: 3, version });
+      const { items } = await world.cluster.client.kind(PersistentVolumeClaim).list(ref);
+      expect(items.map(({ status }) => status?.capacity?.["storage"])).toEqual(["2Gi", "2Gi", "2Gi"]);
+    }),
+};
+
+/** A class that does not let volumes grow: a condition says so, and everything goes on as it was. */
+export const volumesCannotGrow: Scenario = {
+  prepare: created({ size: 3 }),
+  play: async (world) =>
+    await unchanged(world, async () => {
+      await world.change({ storage: { size: "2Gi" } });
+      await rests(world, { ready: false });
+      const { status } = await world.get();
+      expect(status?.conditions?.find(({ type }) => type === "Stalled")?.message).toContain("forbidden");
+      expect(condition(status, "Available")).toBe("True");
+      await world.change({ storage: { size: "1Gi" } });
+      await restsUnderLoad(world, { size: 3, version });
+    }),
+};
+
+/** Hands off while paused, whatever happens; then everything is made good. */
+export const pausedForAWhile: Scenario = {
+  prepare: created({ size: 3 }),
+  play: async (world) =>
+    await unchanged(world, async () => {
+      world.load();
+      await world.change({ paused: true, size: 5 });
+      await world.cluster.advance(5_000);
+      await world.cluster.client.kind(Pod).delete({ ...ref, name: await world.follower() });
+      await world.cluster.advance(60_000);
+      expect(await world.podUids()).toHaveLength(2);
+      expect((await world.get()).status?.phase).toBe("Paused");
+      await world.change({ paused: false, size: 3 });
+      await restsUnderLoad(world, { size: 3, version });
+    }),
 };

@@ -239,6 +239,14 @@ export const EtcdCluster = resource({
       .optional()
       .describe("The defragmentation under way: when it was due and who has had it."),
     lastDefragmentation: z.string().optional(),
+    refusedGrowth: z
+      .object({ size: z.string(), message: z.string() })
+      .optional()
+      .describe("The size to which volumes could not be grown, and why; it is not tried again."),
+    space: z
+      .object({ revision: z.string() })
+      .optional()
+      .describe("The revision up to which history was dropped when etcd last ran out of space."),
     lastKnownRevision: z
       .string()
       .optional()

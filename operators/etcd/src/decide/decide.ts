@@ -55,8 +55,8 @@ const policies: readonly Policy[] = [
   spentTrials,
   rollout,
   scale,
-  volumes,
   defragmentation,
+  volumes,
 ];
 
 export function decide(observed: Observed): Decision {

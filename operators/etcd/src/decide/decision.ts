@@ -33,7 +33,12 @@ export type Action =
   | { readonly do: "tryTemplate"; readonly template: Template }
   | { readonly do: "endTrials" }
   | { readonly do: "compareHashes"; readonly purpose: string; readonly members: readonly string[] }
-  | { readonly do: "makeSpace"; readonly members: readonly string[]; readonly alarms: readonly Alarm[] }
+  | {
+      readonly do: "makeSpace";
+      readonly members: readonly string[];
+      readonly alarms: readonly Alarm[];
+      readonly quota: bigint;
+    }
   | { readonly do: "disarm"; readonly alarms: readonly Alarm[]; readonly via: string }
   | { readonly do: "defragment"; readonly member: string; readonly due: string }
   | { readonly do: "enableAuthentication"; readonly via: string }

@@ -4,10 +4,11 @@ import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { hex } from "../observe/records.ts";
 import type { Decision } from "./decision.ts";
-import { isCalm, leaderOf } from "./facts.ts";
+import { isCalm, isSettled, lagOf, leaderOf } from "./facts.ts";
 import { leave, speaker } from "./leaving.ts";
 import { passLeadership, restart } from "./pods.ts";
 
+const levelLag = 500;
 /** etcd's own quota when none is set. */
 const defaultQuota = 2_147_483_648n;
 
@@ -57,8 +58,10 @@ export function noSpace(o: Observed): Decision | undefined {
   if (raised.length === 0 || !o.list) return undefined;
   const reason = reasons.noSpace;
   const quota = BigInt(o.status.template?.recipe.quotaBytes ?? defaultQuota);
-  const full = o.members.find(({ status }) => status && status.dbSizeInUseBytes * 10n >= quota * 9n);
-  if (full) {
+  // Until history is dropped nobody knows how much of what is in use is data: it must have been, at this very revision.
+  const newest = newestRevision(o);
+  const full = o.members.some(({ status }) => status && fillsQuota(status.dbSizeInUseBytes, quota));
+  if (full && o.status.space?.revision === newest.toString()) {
     const message = `the data itself fills the quota of ${quota} bytes; raise spec.storage.quotaBytes or delete keys`;
     return { do: "wait", reason, message, recheckMs: 10_000 };
   }
@@ -67,23 +70,43 @@ export function noSpace(o: Observed): Decision | undefined {
     do: "makeSpace",
     members,
     alarms: raised,
+    quota,
     reason,
     message: "etcd is out of space; old revisions are dropped",
   };
+}
+
+/** Nine tenths: less than that is worth letting writes through again. */
+export function fillsQuota(inUseBytes: bigint, quota: bigint): boolean {
+  return inUseBytes * 10n >= quota * 9n;
+}
+
+function newestRevision(o: Observed): bigint {
+  return o.members.reduce((max, { status }) => (status && status.revision > max ? status.revision : max), 0n);
 }
 
 /** Volumes grow where they are; they never shrink. */
 export function volumes(o: Observed): Decision | undefined {
   const reason = reasons.resizing;
   const waiting = o.members.find(({ claim }) => claim?.needsRestart);
-  if (waiting && isCalm(o))
-    return restart(o, waiting, reason, `${waiting.record.name} starts anew to use its larger volume`);
+  if (waiting) {
+    const { name } = waiting.record;
+    if (isCalm(o) && o.members.every((member) => isSettled(o, member) && isLevel(o, member)))
+      return restart(o, waiting, reason, `${name} starts anew to use its larger volume`);
+    const message = `${name} starts anew for its larger volume when every member has served for a while`;
+    return { do: "wait", reason, message, recheckMs: 1_000 };
+  }
   const size = Quantity.from(o.spec.storage.size);
   const small = o.members.find(
     ({ claim }) => claim && !claim.deleting && Quantity.from(claim.requested).compare(size) < 0,
   );
   if (!small) return undefined;
   const { name } = small.record;
+  const { refusedGrowth } = o.status;
+  if (refusedGrowth?.size === String(o.spec.storage.size)) {
+    const message = `${refusedGrowth.message}; take spec.storage.size back to what it was`;
+    return { do: "refuse", reason, message };
+  }
   return {
     do: "growClaim",
     member: name,
@@ -99,7 +122,7 @@ export function defragmentation(o: Observed): Decision | undefined {
   const under = status.defragmentation;
   const due = under?.due ?? o.defragmentationDue;
   if (!spec.defragmentation || due === undefined || !o.list) return undefined;
-  if (!isCalm(o)) return undefined;
+  if (!isCalm(o) || !o.members.every((member) => isSettled(o, member))) return undefined;
   const least = BigInt(spec.defragmentation.minReclaimableBytes);
   const next = followersFirst(o).find(
     ({ record, status: said }) =>
@@ -123,6 +146,11 @@ export function defragmentation(o: Observed): Decision | undefined {
       message: `${name} is defragmented`,
     }
   );
+}
+
+/** Whoever has just started may still have much to catch up on. */
+function isLevel(o: Observed, member: ObservedMember): boolean {
+  return (lagOf(o, member) ?? Number.POSITIVE_INFINITY) <= levelLag;
 }
 
 function followersFirst(o: Observed): ObservedMember[] {

@@ -25,7 +25,7 @@ const soonMs = 200;
 const refusedMs = 500;
 const restMs = 10_000;
 
-/** A step that etcd refused for now is met again by the next pass. */
+/** A step that was refused for now is met again by the next pass. */
 export type StepResult = "done" | "refused";
 
 export async function act(scene: Scene, decision: Decision): Promise<Outcome> {
@@ -58,8 +58,7 @@ async function perform(scene: Scene, decision: Decision): Promise<StepResult> {
       await signClaim(scene, decision);
       break;
     case "growClaim":
-      await growClaim(scene, decision);
-      break;
+      return await growClaim(scene, decision);
     case "fenceClaim":
       await fenceClaim(scene, decision);
       break;

@@ -2,9 +2,10 @@
 import type { ObjectOf } from "keelson";
 import { PersistentVolumeClaim } from "keelson/kinds";
 import { annotations } from "../api/names.ts";
+import { statusOf } from "../decide/report.ts";
 import { claimFor } from "../resources/claim.ts";
 import { clusterName, memberKey } from "../resources/names.ts";
-import type { Doing, Scene } from "./act.ts";
+import type { Doing, Scene, StepResult } from "./act.ts";
 
 export async function createClaim({ cluster, ctx }: Scene, { member }: Doing<"createClaim">): Promise<void> {
   const name = clusterName(cluster);
@@ -21,10 +22,22 @@ export async function fenceClaim(scene: Scene, { member, message }: Doing<"fence
   scene.ctx.event("Warning", "VolumeFenced", message);
 }
 
-export async function growClaim(scene: Scene, { member, message }: Doing<"growClaim">): Promise<void> {
+/** Its storage class may not let it: that is remembered, and the members go on as they are. */
+export async function growClaim(scene: Scene, decision: Doing<"growClaim">): Promise<StepResult> {
+  const { ctx, gathered } = scene;
   const { size } = scene.cluster.spec.storage;
-  await patch(scene, member, {}, { resources: { requests: { storage: size } } });
-  scene.ctx.event("Normal", "VolumeGrows", message);
+  try {
+    await patch(scene, decision.member, {}, { resources: { requests: { storage: size } } });
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string };
+    if (code !== 403 && code !== 422) throw error;
+    const refusedGrowth = { size: String(size), message };
+    ctx.setStatus({ ...statusOf(gathered.observed, decision), refusedGrowth });
+    ctx.event("Warning", "VolumeCannotGrow", message);
+    return "refused";
+  }
+  ctx.event("Normal", "VolumeGrows", decision.message);
+  return "done";
 }
 
 /** Only the volume that the record speaks of, as the server has it now. */

@@ -1,6 +1,7 @@
 /** Hashes, space, alarms. */
 
 import { statusOf } from "../decide/report.ts";
+import { fillsQuota } from "../decide/upkeep.ts";
 import { majority } from "../engine/quorum.ts";
 import type { Doing, Scene } from "./act.ts";
 import { etcdOf } from "./membership.ts";
@@ -40,9 +41,10 @@ function least(values: readonly bigint[]): bigint {
   return [...values].sort((a, b) => (a < b ? -1 : a > b ? 1 : 0))[0] ?? 0n;
 }
 
-/** Drops history up to now, gives the space back member by member, and lets writes through again. */
-export async function makeSpace(scene: Scene, { members, alarms }: Doing<"makeSpace">): Promise<void> {
+/** Drops history up to now, gives the space back member by member, and lets writes through again if there is room. */
+export async function makeSpace(scene: Scene, decision: Doing<"makeSpace">): Promise<void> {
   const { ctx, gathered } = scene;
+  const { members, alarms, quota } = decision;
   const [first = ""] = members;
   const call = { signal: ctx.signal, timeoutMs: longMs };
   const newest = gathered.answers.statuses.get(first)?.revision ?? 0n;
@@ -52,6 +54,17 @@ export async function makeSpace(scene: Scene, { members, alarms }: Doing<"makeSp
     if (!(error instanceof Error && "code" in error && error.code === "Compacted")) throw error;
   }
   for (const name of members) await etcdOf(scene, name).defragment(call);
+  const { dbSizeInUseBytes, revision } = await etcdOf(scene, first).status(call);
+  const space = { revision: revision.toString() };
+  ctx.setStatus({ ...statusOf(gathered.observed, decision), space });
+  if (fillsQuota(dbSizeInUseBytes, quota)) {
+    ctx.event(
+      "Warning",
+      "NoSpace",
+      `history before revision ${newest} was dropped, and there is still no room`,
+    );
+    return;
+  }
   for (const alarm of alarms) await etcdOf(scene, first).disarm(alarm, call);
   ctx.event("Normal", "SpaceMade", `history before revision ${newest} was dropped and the alarm lifted`);
 }

@@ -39,6 +39,7 @@ export interface StartRequest {
   readonly initialCluster: string;
   readonly state: string;
   readonly force: boolean;
+  readonly quotaBytes: number;
 }
 
 export type StartResult = { readonly process: SimProcess } | { readonly lastWords: string };
@@ -203,7 +204,14 @@ export class SimEtcd {
   put(key: string, value: string): boolean {
     const [group] = [...this.groups.values()].slice(-1);
     if (!group || group.alarms.length > 0) return false;
-    return group.leader !== undefined && group.propose({ type: "put", key, value });
+    const full = [...this.processes].find((each) => each.data.group === group && each.isFull);
+    if (full) {
+      group.alarms.push({ memberId: full.data.memberId, type: "NOSPACE" });
+      return false;
+    }
+    const done = group.leader !== undefined && group.propose({ type: "put", key, value });
+    if (done) group.history += 200;
+    return done;
   }
 }
 
@@ -232,6 +240,20 @@ export class SimProcess implements Node {
 
   get stopped(): boolean {
     return this.#stopped;
+  }
+
+  get inUseBytes(): number {
+    return 20_480 + this.data.group.history;
+  }
+
+  get fileBytes(): number {
+    this.data.fileBytes = Math.max(this.data.fileBytes ?? 0, this.inUseBytes);
+    return this.data.fileBytes;
+  }
+
+  get isFull(): boolean {
+    const { quotaBytes } = this.request;
+    return quotaBytes > 0 && this.fileBytes >= quotaBytes;
   }
 
   /** It learns of its own removal and ends. */
@@ -326,8 +348,8 @@ export class SimClient implements Etcd {
         appliedIndex: BigInt(data.index),
         leader: leader && group.served(this.#process) ? leader.data.memberId : undefined,
         learner: own?.learner ?? true,
-        dbSizeBytes: 20_480n,
-        dbSizeInUseBytes: 20_480n,
+        dbSizeBytes: BigInt(this.#process.fileBytes),
+        dbSizeInUseBytes: BigInt(this.#process.inUseBytes),
         errors: [],
       };
     });
@@ -432,13 +454,15 @@ export class SimClient implements Etcd {
   }
 
   async defragment(): Promise<void> {
-    await this.#call("defragment", true, () => undefined);
+    await this.#call("defragment", true, (process) => {
+      process.data.fileBytes = process.inUseBytes;
+    });
   }
 
   async hashKv(revision: bigint): Promise<KeyHash> {
     return await this.#call("hashKv", false, ({ data }) => {
       const puts = data.group.log.slice(0, data.index).filter(({ type }) => type === "put");
-      const text = JSON.stringify(puts.slice(0, Number(revision) - 1));
+      const text = JSON.stringify([puts.slice(0, Number(revision) - 1), data.wrong ?? false]);
       return { hash: hash("sha256", text).slice(0, 8), compactRevision: 0n, revision };
     });
   }
@@ -463,7 +487,9 @@ export class SimClient implements Etcd {
   }
 
   async compact(): Promise<void> {
-    await this.#call("compact", true, () => undefined);
+    await this.#call("compact", true, (process) => {
+      this.#voter(process).history = 0;
+    });
   }
 
   async *snapshot(): AsyncIterable<Uint8Array> {

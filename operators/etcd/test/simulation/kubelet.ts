@@ -180,6 +180,7 @@ export class SimKubelet {
     }
     this.#claims.set(uid, claim);
     this.#release(claim);
+    void this.#grow(claim);
     if (this.#volumes.has(uid)) return;
     this.#volumes.set(uid, {});
     this.#later(100, async () => {
@@ -192,6 +193,24 @@ export class SimKubelet {
           { type: "merge", body: { metadata: { uid }, status: { phase: "Bound" } } },
         );
     });
+  }
+
+  /** A volume grows at once, its file system when a pod starts with it. */
+  async #grow({ metadata, spec, status }: ClaimObject, started = false): Promise<void> {
+    const size = spec?.resources?.requests?.["storage"];
+    const before = status?.capacity?.["storage"];
+    const pending = status?.conditions?.some(({ type }) => type === "FileSystemResizePending");
+    if (status?.phase !== "Bound" || before === size || (pending && !started)) return;
+    const first = before === undefined;
+    const condition = { type: "FileSystemResizePending", status: "True" };
+    const next =
+      first || started ? { capacity: { storage: size }, conditions: [] } : { conditions: [condition] };
+    const { name, namespace, uid } = metadata;
+    await this.#options.client
+      .kind(PersistentVolumeClaim)
+      .subresource("status")
+      .patch({ namespace, name }, { type: "merge", body: { metadata: { uid }, status: next } as never })
+      .catch(() => {});
   }
 
   /** A claim that is deleted goes when no pod uses it any more. */
@@ -294,6 +313,8 @@ export class SimKubelet {
         .catch(() => {});
     }
     this.#startContainer(run);
+    const claim = [...this.#claims.values()].find((each) => each.metadata.name === name);
+    if (claim) await this.#grow(claim, true);
     await this.#report(run);
     this.#probe(run);
   }
@@ -327,6 +348,7 @@ export class SimKubelet {
         state: notes[annotations.initialClusterState] ?? "",
         force: notes[annotations.forceNewCluster] === "true",
         tls: { peer, client },
+        quotaBytes: Number(flag("quota-backend-bytes")),
       },
       volume,
     );

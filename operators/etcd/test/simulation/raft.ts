@@ -19,6 +19,10 @@ export type Entry =
 export interface DataDirectory {
   group: Group;
   readonly memberId: string;
+  /** The size that its file once had; it shrinks only by defragmentation. */
+  fileBytes?: number;
+  /** Its content is not what it should be, and nobody told it. */
+  wrong?: boolean;
   /** How many entries of the group's log it has. */
   index: number;
   /** The highest term it has voted in. */
@@ -55,6 +59,8 @@ export class Group {
   readonly nodes = new Map<string, Node>();
   readonly alarms: { memberId: string; type: "NOSPACE" | "CORRUPT" }[] = [];
   term = 1;
+  /** Bytes of what was written since history was last dropped. */
+  history = 0;
   /** Of the user root, once members ask for it. */
   password: string | undefined;
   /** The minor that all members have agreed on; it never falls. */
