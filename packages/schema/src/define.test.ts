@@ -115,6 +115,11 @@ describe("structural form", () => {
     ["an exclusive bound", z.number().gt(1), { type: "number", minimum: 1, exclusiveMinimum: true }],
     ["a 32-bit integer", z.int32(), { type: "integer", format: "int32" }],
     ["a time", z.iso.datetime(), { type: "string", format: "date-time" }],
+    [
+      "base64",
+      z.base64(),
+      { type: "string", pattern: "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$" },
+    ],
     ["a pattern", z.string().regex(/^a+$/), { type: "string", pattern: "^a+$" }],
     [
       "a record",

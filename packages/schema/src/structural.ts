@@ -172,8 +172,11 @@ const FORMATS: Readonly<Record<string, string>> = {
   url: "uri",
   ipv4: "ipv4",
   ipv6: "ipv6",
-  cidrv4: "cidr",
-  cidrv6: "cidr",
+};
+
+/** What zod checks beyond the pattern it shows. */
+const PATTERNS: Readonly<Record<string, string>> = {
+  base64: "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$",
 };
 
 function stringSchema(schema: Schema, path: string): StructuralSchema {
@@ -196,7 +199,9 @@ function stringSchema(schema: Schema, path: string): StructuralSchema {
       out.maxLength = def.length as number;
     } else if (def.check === "string_format") {
       const known = FORMATS[def.format ?? ""];
+      const exact = PATTERNS[def.format ?? ""];
       if (known) out.format = known;
+      else if (exact) patterns.push(exact);
       else if (def.pattern) patterns.push(re2(def.pattern, path));
       else throw notStructural(path, `the string format ${def.format} has no pattern`, "write regex()");
     }
