@@ -49,6 +49,12 @@ describe("a history is linearizable", () => {
     expect(isLinearizable([write(1, 0), read(0, 5, 6), read(0, 7, 8)])).toBe(true);
   });
 
+  test("with many writes whose answers never came, and in no time", () => {
+    const unanswered = Array.from({ length: 200 }, (_, n) => write(n + 1, 0));
+    expect(isLinearizable([...unanswered, write(1_000, 1, 2), read(1_000, 3, 4)])).toBe(true);
+    expect(isLinearizable([...unanswered, write(1_000, 1, 2), read(7, 3, 4), read(1_000, 5, 6)])).toBe(false);
+  });
+
   test("over thousands of operations, without end", () => {
     const long = Array.from({ length: 30_000 }, (_, n) => [
       write(n + 1, n * 10, n * 10 + 6),

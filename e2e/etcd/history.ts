@@ -137,8 +137,10 @@ function revisionOrder(history: readonly Operation[]): string[] {
  * the same set of operations with the same value.
  */
 export function isLinearizable(operations: readonly Operation[]): boolean {
+  const read = new Set(operations.flatMap(({ type, value }) => (type === "read" ? [value] : [])));
+  // A write without an answer whose value nobody ever read need not have happened, since no value is written twice.
   const pending = operations
-    .filter(({ type, endMs }) => type === "write" || endMs !== undefined)
+    .filter(({ type, endMs, value }) => endMs !== undefined || (type === "write" && read.has(value)))
     .sort((a, b) => a.startMs - b.startMs);
   const taken = new Array<boolean>(pending.length).fill(false);
   const seen = new Set<string>();
