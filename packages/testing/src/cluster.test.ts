@@ -37,6 +37,25 @@ describe("a cluster for a test", () => {
     expect(await story(4)).not.toEqual(once);
   });
 
+  test("tells what the role gives and nobody used", async () => {
+    await using c = await cluster({ controllers: [memcached] });
+    await create(c.client, "a", { extra: ["x"] });
+    await c.converges();
+    const unused = c.unusedPermissions.filter((each) => /configmaps|deployments|services/.test(each));
+    // A watch streams the first state: lists are for servers that cannot.
+    expect(unused).toEqual([
+      "delete configmaps.",
+      "delete deployments.apps",
+      "delete services.",
+      "list configmaps.",
+      "list deployments.apps",
+      "list services.",
+    ]);
+    await change(c.client, "a", { extra: [] });
+    await c.converges();
+    expect(c.unusedPermissions).not.toContain("delete configmaps.");
+  });
+
   test("drift is repaired", async () => {
     await using c = await cluster({ controllers: [memcached] });
     await create(c.client, "a");

@@ -33,6 +33,8 @@ export class RoleGate {
     );
     if (rule) {
       this.#used.add(`${verb} ${resource}.${group}`);
+      // An apply that finds nothing creates, and the server asks for both.
+      if (isApply(request)) this.#used.add(`create ${resource}.${group}`);
       return undefined;
     }
     const what = group === "" ? resource : `${resource}.${group}`;
@@ -50,6 +52,10 @@ export class RoleGate {
     );
     return [...new Set(granted)].filter((each) => !this.#used.has(each)).sort();
   }
+}
+
+function isApply({ headers }: HttpRequest): boolean {
+  return String(headers?.["content-type"] ?? "").includes("apply-patch");
 }
 
 function accessOf({ method, path: target }: HttpRequest): Access | undefined {
