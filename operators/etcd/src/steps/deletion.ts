@@ -20,6 +20,7 @@ export async function finalize(cluster: EtcdClusterObject, ctx: EtcdContext): Pr
     if (own.claims.list().length > 0) return waiting(reason, "the volumes are being deleted");
   }
   for (const key of own.secrets.entries().keys()) await own.secrets.delete(key);
+  await own.budget.delete();
   await own.peers.delete();
   return done();
 }
