@@ -1,5 +1,20 @@
 /** The front door: what an operator's author needs, from one import. */
 
+export {
+  ApiError,
+  type Client,
+  ClientError,
+  connect,
+  isAbsent,
+  isAlreadyExists,
+  isApiError,
+  isConflict,
+  isForbidden,
+  isInvalid,
+  isNotFound,
+  isTooManyRequests,
+  isTransient,
+} from "@keelson/client";
 export type {
   AnyKind,
   Clock,
