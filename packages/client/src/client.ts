@@ -146,7 +146,10 @@ export type ReflectEvent<T> =
 
 /** The events of `reflect`, to be iterated over or taken. Each iteration is a watch of its own. */
 export interface Reflection<T> extends AsyncIterable<ReflectEvent<T>> {
-  /** Calls `take` for each event, without a pause between those that came together; it must not throw. */
+  /**
+   * Calls `take` for each event, without a pause between those that came together; it must not throw. What an event has
+   * not been asked for by the end of the call is lost: the memory it came in is used again.
+   */
   forEach(take: (event: ReflectEvent<T>) => void): Promise<void>;
 }
 

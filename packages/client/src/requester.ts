@@ -26,6 +26,8 @@ export interface Call {
   readonly timeoutMs?: number;
   /** Overrides the client's own setting; 0 makes one attempt. */
   readonly retries?: number;
+  /** See `HttpRequest.reuse`. */
+  readonly reuse?: boolean;
 }
 
 export interface RequesterSettings {
@@ -158,6 +160,7 @@ export class Requester {
       body: call.body,
       signal,
       streaming,
+      reuse: call.reuse,
     });
     if (this.settings.onWarning && response.headers.warning !== undefined) {
       for (const text of warningsOf(response.headers.warning))

@@ -40,6 +40,8 @@ export interface HttpRequest {
   readonly signal?: AbortSignal;
   /** The answer may stay open and silent for long (watch, logs): no idle timeout applies. */
   readonly streaming?: boolean;
+  /** Each chunk of the answer is used only until the next is asked for: its memory may be used again. */
+  readonly reuse?: boolean;
 }
 
 export interface HttpResponse {

@@ -7,7 +7,7 @@
  */
 import { compareResourceVersions, type Decoder, ReceivedObject, uidIn, versionIn } from "@keelson/client";
 import { deepFreeze, objectKey, parseKey, type Stored } from "@keelson/core";
-import { ByteStore, type Holder } from "./byte-store.ts";
+import { ByteStore, type Holder, type Slab } from "./byte-store.ts";
 import { RuntimeError } from "./errors.ts";
 
 /** Values under which an object is found again. Pure, and never changes the object. */
@@ -182,7 +182,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     const entry = this.#entries.get(key);
     if (!entry) {
       const added = this.#insert(key, received);
-      return new Seen(true, this.#incoming(added), undefined);
+      return new Taken(this.#open, added, true, undefined);
     }
     entry.epoch = this.#epoch;
     const previous = this.#view(entry);
@@ -191,12 +191,12 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     const past =
       this.#buried.get(key)?.metadata.uid === received.uid ||
       (ahead !== undefined && isNewer(ahead, version));
-    if (past) return new Seen(ahead !== undefined, frozen<T>(received), previous);
+    if (past) return new Passed(ahead !== undefined, plain<T>(received), previous);
     this.#ahead.delete(key);
     const same = this.#versionOf(entry) === version;
     if (!same) this.#replace(entry, received);
     else if (!entry.slab) this.#keep(entry, received);
-    return new Seen(ahead !== undefined || !same, this.#incoming(entry), previous);
+    return new Taken(this.#open, entry, ahead !== undefined || !same, previous);
   }
 
   /** Takes in a deletion from the watch. */
@@ -205,7 +205,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     const { key, resourceVersion } = received;
     if (!this.#reading) this.#advance(resourceVersion);
     const entry = this.#entries.get(key);
-    const seen = new Seen(true, frozen<T>(received), entry && this.#view(entry));
+    const seen = new Passed(true, plain<T>(received), entry && this.#view(entry));
     if (!entry) return seen;
     const ours = this.#buried.get(key)?.metadata.uid === received.uid;
     const ahead = this.#ahead.get(key);
@@ -332,18 +332,14 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     return deepFreeze(entry.object);
   }
 
-  /** The object that came with an event and is now in its entry, for whoever asks, however late. */
-  #incoming(entry: Entry<T>): () => T {
-    const { slab, start, length, object } = entry;
-    if (!slab) return () => deepFreeze(object as T);
-    return () => {
-      const current = entry.slab === slab && entry.start === start;
-      if (current && entry.object) return deepFreeze(entry.object);
-      const parsed = this.#decode?.(slab.bytes.subarray(start, start + length)) as T;
-      if (current) this.#adopt(entry, parsed);
-      return deepFreeze(parsed);
-    };
-  }
+  /** The object that an event brought into its entry, for whoever asks, however late. */
+  readonly #open = ({ entry, slab, start, length }: Taken<T>): T => {
+    const current = entry.slab === slab && entry.start === start;
+    if (current && entry.object) return deepFreeze(entry.object);
+    const parsed = this.#decode?.((slab as Slab).bytes.subarray(start, start + length)) as T;
+    if (current) this.#adopt(entry, parsed);
+    return deepFreeze(parsed);
+  };
 
   /** Keeps what was parsed already: it will be read by whoever the event concerns. Not so a large state that is new. */
   #adopt(entry: Entry<T>, object: T): void {
@@ -518,20 +514,30 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
   }
 }
 
-/** See `Observation`. */
-class Seen<T> implements Observation<T> {
+/** An event whose object is in the cache now. One is made for every object of a state, so it is made of little. */
+class Taken<T> implements Observation<T> {
   readonly news: boolean;
-  readonly #object: () => T;
+  readonly entry: Entry<T>;
+  readonly slab: Slab | undefined;
+  readonly start: number;
+  readonly length: number;
+  readonly #parsed: T | undefined;
+  readonly #open: (taken: Taken<T>) => T;
   readonly #previous: (() => T) | undefined;
 
-  constructor(news: boolean, object: () => T, previous: (() => T) | undefined) {
+  constructor(open: (taken: Taken<T>) => T, entry: Entry<T>, news: boolean, previous: (() => T) | undefined) {
     this.news = news;
-    this.#object = object;
+    this.entry = entry;
+    this.slab = entry.slab;
+    this.start = entry.start;
+    this.length = entry.length;
+    this.#parsed = entry.object;
+    this.#open = open;
     this.#previous = previous;
   }
 
   get object(): T {
-    return this.#object();
+    return this.#parsed ? deepFreeze(this.#parsed) : this.#open(this);
   }
 
   get known(): boolean {
@@ -543,10 +549,34 @@ class Seen<T> implements Observation<T> {
   }
 }
 
-/** For what the cache did not take: it is parsed at once, since the bytes it came in are used again. */
-function frozen<T>(received: ReceivedObject): () => T {
-  const object = withoutManagedFields(received.object as Stored);
-  return () => deepFreeze(object) as T;
+/** An event whose object the cache did not take. */
+class Passed<T> implements Observation<T> {
+  readonly news: boolean;
+  readonly #object: T;
+  readonly #previous: (() => T) | undefined;
+
+  constructor(news: boolean, object: T, previous: (() => T) | undefined) {
+    this.news = news;
+    this.#object = object;
+    this.#previous = previous;
+  }
+
+  get object(): T {
+    return deepFreeze(this.#object);
+  }
+
+  get known(): boolean {
+    return this.#previous !== undefined;
+  }
+
+  get previous(): T | undefined {
+    return this.#previous?.();
+  }
+}
+
+/** Parsed at once, since the bytes it came in are used again. */
+function plain<T>(received: ReceivedObject): T {
+  return withoutManagedFields(received.object as Stored) as T;
 }
 
 function namespaceOf(key: string): string {

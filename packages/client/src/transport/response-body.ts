@@ -15,6 +15,9 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array> {
   readonly #source: BodySource;
   readonly #chunks: Uint8Array[] = [];
   #bytes = 0;
+  #handedOut = 0;
+  /** So many bytes from the beginning are no longer used: the consumer has asked for what follows them. */
+  released = 0;
   #paused = false;
   #ended = false;
   #error: unknown;
@@ -30,6 +33,7 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array> {
     const waiting = this.#waiting;
     if (waiting) {
       this.#waiting = undefined;
+      this.#handedOut += chunk.byteLength;
       waiting.resolve({ done: false, value: chunk });
       return;
     }
@@ -58,9 +62,11 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array> {
   }
 
   next(): Promise<IteratorResult<Uint8Array>> {
+    this.released = this.#handedOut;
     const chunk = this.#chunks.shift();
     if (chunk !== undefined) {
       this.#bytes -= chunk.byteLength;
+      this.#handedOut += chunk.byteLength;
       if (this.#paused && this.#bytes <= highWater / 2) {
         this.#paused = false;
         this.#source.resume();

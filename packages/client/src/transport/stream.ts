@@ -12,24 +12,13 @@ import { ResponseParser } from "./response-parser.ts";
 
 /** A quiet watch lives in its first buffer for hours. */
 const firstBuffer = 64 << 10;
-const nextBuffer = 512 << 10;
+const nextBuffer = 256 << 10;
 /** A TLS record and its framing; there is no use in reading into less. */
 const leastRoom = 17 << 10;
 
-/** Reads from the socket go here. Nothing is written twice: what was handed out stays as it is. */
-class Intake {
-  buffer = Buffer.allocUnsafeSlow(firstBuffer);
-  used = 0;
-
-  /** Where the next read goes. */
-  room(): Buffer {
-    if (this.buffer.length - this.used < leastRoom) {
-      this.buffer = Buffer.allocUnsafeSlow(nextBuffer);
-      this.used = 0;
-    }
-    return this.buffer.subarray(this.used);
-  }
-}
+/** A read of so much is one of several in a row, and whoever waits is woken once for all, up to this much. */
+const largeRead = 8 << 10;
+const handOut = 64 << 10;
 
 /** Sends the request and resolves with the head of the answer. `onOpen` gets the socket, to be closed at the end. */
 export async function openStream(
@@ -41,7 +30,7 @@ export async function openStream(
   const { signal } = request;
   const head = requestHead(target, request, headers);
   signal?.throwIfAborted();
-  const stream = new Stream(target.server.text, signal);
+  const stream = new Stream(target.server.text, request);
   let socket: Socket;
   try {
     socket = await dial({
@@ -58,18 +47,28 @@ export async function openStream(
 class Stream {
   readonly #server: string;
   readonly #signal: AbortSignal | undefined;
-  readonly #intake = new Intake();
   readonly #parser = new ResponseParser();
   readonly #response = Promise.withResolvers<HttpResponse>();
   readonly #body: ResponseBody;
+  /** Where `HttpRequest.reuse` allows, buffers that were filled, in order, and how much had come with each. */
+  readonly #filled: { readonly buffer: Buffer; readonly bytes: number }[] | undefined;
+  /** Bytes of the body that were handed out. */
+  #produced = 0;
+  /** Reads go here, behind `#used`. */
+  #buffer: Buffer = Buffer.allocUnsafeSlow(firstBuffer);
+  #used = 0;
+  /** From here to `#used` is body that has not been handed out. */
+  #from = 0;
+  #later: NodeJS.Immediate | undefined;
   #socket: Socket | undefined;
   #paused = false;
   #ended = false;
   readonly #onAbort = () => this.#fail(this.#signal?.reason);
 
-  constructor(server: string, signal: AbortSignal | undefined) {
+  constructor(server: string, { signal, reuse }: HttpRequest) {
     this.#server = server;
     this.#signal = signal;
+    this.#filled = reuse ? [] : undefined;
     this.#body = new ResponseBody({
       pause: () => {
         this.#paused = true;
@@ -86,7 +85,9 @@ class Stream {
     this.#socket = socket;
     // One that came through a proxy cannot read into our buffer.
     socket.on("data", (chunk: Buffer) => {
-      this.#read(chunk, 0, chunk.length);
+      const stop = this.#parse(chunk, 0, chunk.length);
+      if (stop > 0) this.#body.push(chunk.subarray(0, stop));
+      this.#settle();
       if (this.#paused) socket.pause();
     });
     socket.on("end", () => this.#onEnd());
@@ -98,47 +99,76 @@ class Stream {
     return this.#response.promise;
   }
 
+  /** Where the next read goes. */
   room(): Buffer {
-    return this.#intake.room();
+    if (this.#buffer.length - this.#used < leastRoom) {
+      this.#handOut();
+      this.#buffer = this.#nextBuffer();
+      this.#used = 0;
+      this.#from = 0;
+    }
+    return this.#buffer.subarray(this.#used);
+  }
+
+  #nextBuffer(): Buffer {
+    if (!this.#filled) return Buffer.allocUnsafeSlow(nextBuffer);
+    this.#filled.push({ buffer: this.#buffer, bytes: this.#produced });
+    const oldest = this.#filled[0];
+    if (!oldest || oldest.bytes > this.#body.released) return Buffer.allocUnsafeSlow(nextBuffer);
+    this.#filled.shift();
+    return oldest.buffer;
   }
 
   /** False holds the socket back until it is resumed. */
   arrived(length: number): boolean {
-    const { buffer, used } = this.#intake;
-    this.#intake.used = this.#read(buffer, used, used + length);
+    this.#used = this.#parse(this.#buffer, this.#used, this.#used + length);
+    if (this.#parser.done || length < largeRead || this.#used - this.#from >= handOut) this.#handOut();
+    else this.#later ??= setImmediate(() => this.#handOut());
+    this.#settle();
     return !this.#paused;
   }
 
-  /** Returns where what must be kept of it ends. */
-  #read(bytes: Buffer, start: number, end: number): number {
-    if (this.#ended) return end;
+  #handOut(): void {
+    if (this.#later) clearImmediate(this.#later);
+    this.#later = undefined;
+    if (this.#used === this.#from) return;
+    const piece = this.#buffer.subarray(this.#from, this.#used);
+    this.#produced += piece.length;
+    this.#from = this.#used;
+    if (!this.#ended) this.#body.push(piece);
+  }
+
+  /** Returns where the body in it ends. */
+  #parse(bytes: Buffer, start: number, end: number): number {
+    if (this.#ended) return start;
     try {
       const known = this.#parser.head;
       const stop = this.#parser.read(bytes, start, end);
       const { head } = this.#parser;
       if (head && !known) this.#response.resolve({ ...head, body: this.#body });
-      if (stop > start) this.#body.push(bytes.subarray(start, stop));
-      if (this.#parser.done) this.#finish();
       return stop;
     } catch (error) {
       this.#fail(connectionLost(this.#server, error));
-      return end;
+      return start;
     }
   }
 
-  #onEnd(): void {
-    if (this.#ended) return;
-    if (this.#parser.end()) this.#finish();
-    else this.#fail(connectionLost(this.#server, new Error("the server closed it")));
-  }
-
-  #finish(): void {
+  #settle(): void {
+    if (this.#ended || !this.#parser.done) return;
     this.#body.end();
     this.#close();
   }
 
+  #onEnd(): void {
+    if (this.#ended) return;
+    this.#handOut();
+    if (this.#parser.end()) this.#settle();
+    else this.#fail(connectionLost(this.#server, new Error("the server closed it")));
+  }
+
   #fail(error: unknown): void {
     if (this.#ended) return;
+    this.#handOut();
     this.#close();
     this.#body.fail(error);
     this.#response.reject(error);
@@ -146,6 +176,7 @@ class Stream {
 
   #close(): void {
     this.#ended = true;
+    if (this.#later) clearImmediate(this.#later);
     this.#signal?.removeEventListener("abort", this.#onAbort);
     this.#socket?.destroy();
   }

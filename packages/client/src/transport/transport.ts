@@ -60,13 +60,39 @@ export interface Transport extends HttpPort {
   close(): Promise<void>;
 }
 
-/** The pools that belong to one client certificate and one set of authorities. */
 interface Pools {
-  readonly identity: string;
-  /** How a stream reaches the server. */
-  readonly target: DialTarget;
   readonly requests: Pool;
+  /** For what leaves HTTP, or sends a body before it streams. */
   readonly streams: Pool;
+}
+
+/** How the server is reached with one set of certificates. Pools are made for the first request that needs one. */
+class Route {
+  readonly target: DialTarget;
+  readonly #make: () => Promise<Pools>;
+  #pools: Promise<Pools> | undefined;
+
+  constructor(target: DialTarget, make: () => Promise<Pools>) {
+    this.target = target;
+    this.#make = make;
+  }
+
+  pools(): Promise<Pools> {
+    this.#pools ??= this.#make();
+    return this.#pools;
+  }
+
+  /** What is under way may finish; undici closes each connection after that. */
+  async retire(): Promise<void> {
+    const pools = await this.#pools;
+    await Promise.all([pools?.requests.close(), pools?.streams.close()]);
+  }
+
+  /** Breaks what streams. */
+  async close(): Promise<void> {
+    const pools = await this.#pools?.catch(() => undefined);
+    await Promise.all([pools?.streams.destroy(), pools?.requests.close()]);
+  }
 }
 
 /** Servers close idle connections after 90 s and more; staying well below avoids sending into a closing one. */
@@ -80,7 +106,7 @@ class UndiciTransport implements Transport {
   readonly #settings: TransportSettings;
   readonly #server: ServerAddress;
   readonly #proxy: URL | undefined;
-  #pools: Promise<Pools> | undefined;
+  #route: Promise<Route> | undefined;
   #identity = "";
   #closed = false;
   readonly #streams = new Set<Socket>();
@@ -101,7 +127,8 @@ class UndiciTransport implements Transport {
 
   async upgrade(request: HttpRequest): Promise<HttpUpgrade> {
     const credential = await this.#credential();
-    const { streams } = await this.#poolsFor(credential);
+    const route = await this.#routeFor(credential);
+    const { streams } = await route.pools();
     const exchange = new Exchange(this.#server.text, request.signal);
     const { upgrade, connection: _connection, ...headers } = { ...request.headers, ...credential.headers };
     streams.dispatch(
@@ -122,8 +149,8 @@ class UndiciTransport implements Transport {
   async close(): Promise<void> {
     this.#closed = true;
     for (const socket of this.#streams) socket.destroy();
-    const pools = await this.#pools?.catch(() => undefined);
-    await Promise.all([pools?.streams.destroy(), pools?.requests.close()]);
+    const route = await this.#route?.catch(() => undefined);
+    await route?.close();
   }
 
   async #credential(): Promise<Credential> {
@@ -131,11 +158,13 @@ class UndiciTransport implements Transport {
   }
 
   async #send(request: HttpRequest, credential: Credential): Promise<HttpResponse> {
-    const pools = await this.#poolsFor(credential);
+    const route = await this.#routeFor(credential);
     const headers = { ...request.headers, ...credential.headers };
     if (request.streaming && request.body === undefined) {
-      return await openStream(pools.target, request, headers, (socket) => this.#track(socket));
+      const opening = openStream(route.target, request, headers, (socket) => this.#track(socket));
+      return await opening.catch((error: unknown) => this.#failed(error));
     }
+    const pools = await route.pools();
     const exchange = new Exchange(this.#server.text, request.signal);
     const pool = request.streaming ? pools.streams : pools.requests;
     pool.dispatch(this.#dispatchOptions(request, headers), exchange);
@@ -170,48 +199,45 @@ class UndiciTransport implements Transport {
     throw error;
   }
 
-  async #poolsFor(credential: Credential): Promise<Pools> {
+  async #routeFor(credential: Credential): Promise<Route> {
     if (this.#closed) throw new ClientError("ConnectionFailed", "the client was closed");
     const { ca } = this.#settings;
     const authority = typeof ca === "object" ? await ca.read() : ca;
     const identity = [credential.certificate, credential.key, authority].join("\n");
-    if (this.#pools && identity === this.#identity) return await this.#pools;
-    const old = this.#pools;
+    if (this.#route && identity === this.#identity) return await this.#route;
+    const old = this.#route;
     this.#identity = identity;
-    this.#pools = this.#createPools(identity, credential, authority);
-    // What still runs on the old certificates may finish; undici closes each connection after that.
-    old?.then((pools) => Promise.all([pools.requests.close(), pools.streams.close()])).catch(() => {});
-    return await this.#pools;
+    this.#route = this.#createRoute(credential, authority);
+    old?.then((route) => route.retire()).catch(() => {});
+    return await this.#route;
   }
 
-  async #createPools(
-    identity: string,
-    credential: Credential,
-    authority: string | undefined,
-  ): Promise<Pools> {
-    const { default: PoolClass } = await import("undici/lib/dispatcher/pool.js");
-    const { connections, http2, clock = systemClock } = this.#settings;
+  async #createRoute(credential: Credential, authority: string | undefined): Promise<Route> {
     const target: DialTarget = {
       server: this.#server,
       proxy: this.#proxy,
-      clock,
+      clock: this.#settings.clock ?? systemClock,
       serverName: this.#settings.serverName,
       insecure: this.#settings.insecure,
       secureContext: this.#server.secure ? await secureContext(credential, authority) : undefined,
+      alpn: ["http/1.1"],
     };
+    return new Route(target, () => this.#createPools(target));
+  }
+
+  async #createPools(target: DialTarget): Promise<Pools> {
+    const { default: PoolClass } = await import("undici/lib/dispatcher/pool.js");
+    const { connections, http2 } = this.#settings;
     const origin = originOf(this.#server);
-    const connectWith = (alpn: readonly string[]) => connector({ ...target, alpn });
     const common = { pipelining: 1, keepAliveTimeout: idleMs, keepAliveMaxTimeout: idleMs };
     return {
-      identity,
-      target: { ...target, alpn: ["http/1.1"] },
       requests: new PoolClass(origin, {
         ...common,
         connections: connections ?? 32,
         allowH2: http2 ?? false,
-        connect: connectWith(http2 ? ["h2", "http/1.1"] : ["http/1.1"]),
+        connect: connector(http2 ? { ...target, alpn: ["h2", "http/1.1"] } : target),
       }),
-      streams: new PoolClass(origin, { ...common, allowH2: false, connect: connectWith(["http/1.1"]) }),
+      streams: new PoolClass(origin, { ...common, allowH2: false, connect: connector(target) }),
     };
   }
 }

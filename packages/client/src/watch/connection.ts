@@ -15,6 +15,8 @@ export interface OpenWatch {
   readonly signal?: AbortSignal;
   /** 0 makes one attempt: the caller does its own waiting. */
   readonly retries?: number;
+  /** An event's bytes are good until the next call of `fill`; otherwise for ever. */
+  readonly reuse?: boolean;
 }
 
 /**
@@ -61,6 +63,7 @@ export class WatchConnection {
         accept: open.accept,
         signal: abort.signal,
         retries: open.retries,
+        reuse: open.reuse,
       });
       return new WatchConnection(open, abort, response.body[Symbol.asyncIterator](), release);
     } catch (error) {

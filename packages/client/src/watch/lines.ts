@@ -77,7 +77,8 @@ export class LineSplitter {
 
   #keep(piece: Buffer): void {
     if (piece.length === 0) return;
-    this.#parts.push(piece);
+    // A copy: the chunk may be overwritten when the next one comes, and would be held for a few bytes otherwise.
+    this.#parts.push(Buffer.from(piece));
     this.#partsLength += piece.length;
     if (this.#partsLength > this.#longest)
       throw new RangeError(`a line is longer than ${this.#longest} bytes`);

@@ -4,11 +4,11 @@ import { type DecodedEvent, decodeEvent, decodeItem } from "./decode.ts";
 import { type Decoding, ReceivedObject } from "./received.ts";
 
 /** A change, whose object is parsed when someone looks at it. */
-export class ObjectEvent<Type extends string = "item" | "added" | "modified" | "deleted"> {
-  readonly type: Type;
+export class ObjectEvent {
+  type: "item" | "added" | "modified" | "deleted";
   readonly received: ReceivedObject;
 
-  constructor(type: Type, received: ReceivedObject) {
+  constructor(type: ObjectEvent["type"], received: ReceivedObject) {
     this.type = type;
     this.received = received;
   }
@@ -19,9 +19,7 @@ export class ObjectEvent<Type extends string = "item" | "added" | "modified" | "
 }
 
 /** One line of a watch. */
-export type ReceivedEvent =
-  | ObjectEvent<"added" | "modified" | "deleted">
-  | Exclude<DecodedEvent, { readonly object: unknown }>;
+export type ReceivedEvent = ObjectEvent | Exclude<DecodedEvent, { readonly object: unknown }>;
 
 /** How API servers begin the line of a change. */
 const added = { type: "added", bytes: Buffer.from('{"type":"ADDED","object":') } as const;

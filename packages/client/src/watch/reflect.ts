@@ -59,7 +59,7 @@ async function* iterate(
   kind: AnyKind,
   options: ReflectOptions,
 ): AsyncGenerator<Event, void, void> {
-  const reflector = new Reflector(requester, kind, options);
+  const reflector = new Reflector(requester, kind, options, false);
   const slices = new Slices(requester.settings.clock);
   try {
     while (!options.signal?.aborted) {
@@ -82,7 +82,7 @@ async function forEach(
   options: ReflectOptions,
   take: (event: Event) => void,
 ): Promise<void> {
-  const reflector = new Reflector(requester, kind, options);
+  const reflector = new Reflector(requester, kind, options, true);
   const slices = new Slices(requester.settings.clock);
   try {
     while (!options.signal?.aborted) {
@@ -104,6 +104,8 @@ class Reflector {
   readonly #kind: AnyKind;
   readonly #options: ReflectOptions;
   readonly #doing: string;
+  /** What was taken is no longer used when the next step begins. */
+  readonly #reuse: boolean;
   readonly #decoding: Decoding;
   readonly #backoff: Backoff;
   /** Events of our own, ahead of the server's. */
@@ -128,7 +130,8 @@ class Reflector {
   /** Size of what `take` returned last. */
   taken = 0;
 
-  constructor(requester: Requester, kind: AnyKind, options: ReflectOptions) {
+  constructor(requester: Requester, kind: AnyKind, options: ReflectOptions, reuse: boolean) {
+    this.#reuse = reuse;
     this.#requester = requester;
     this.#kind = kind;
     this.#options = options;
@@ -274,6 +277,7 @@ class Reflector {
       decoding: this.#decoding,
       signal: this.#options.signal,
       retries: 0,
+      reuse: this.#reuse,
     });
     this.#openedAt = clock.monotonic();
     this.#silenceMs = bookmarkSilenceMs;
@@ -329,7 +333,7 @@ class Reflector {
         ? { type: "bookmark", resourceVersion: event.resourceVersion }
         : undefined;
     }
-    if (streaming) return event.type === "deleted" ? event : new ObjectEvent("item", event.received);
+    if (streaming) return event.type === "deleted" ? event : asItem(event);
     return this.#forward(event.received.resourceVersion) ? event : undefined;
   }
 
@@ -409,6 +413,12 @@ class Reflector {
   #itemAccept(): string {
     return this.#options.keepManagedFields ? "application/json" : trimmedAccept;
   }
+}
+
+/** Renamed and not made anew: this is done for every object of a state. */
+function asItem(event: ObjectEvent): ObjectEvent {
+  event.type = "item";
+  return event;
 }
 
 /** How servers without WatchList refuse it: they forbid the field or do not know it. */

@@ -5,6 +5,7 @@ import { ClientError } from "../errors.ts";
 import { selected, selectQuery, withQuery } from "../paths.ts";
 import type { Requester } from "../requester.ts";
 import { WatchConnection } from "./connection.ts";
+import type { ObjectEvent } from "./receive.ts";
 import { Decoding } from "./received.ts";
 import { Slices } from "./slices.ts";
 
@@ -43,7 +44,7 @@ export async function* watch(
     });
     do {
       for (let event = connection.take(); event !== undefined; event = connection.take()) {
-        yield "received" in event ? { type: event.type, object: event.object } : event;
+        yield "received" in event ? { type: changeOf(event), object: event.object } : event;
         if (slices.due(connection.taken)) await slices.rest();
       }
     } while (await connection.fill());
@@ -52,4 +53,9 @@ export async function* watch(
   } finally {
     await connection?.close();
   }
+}
+
+/** A watch of one connection builds no state, and so has no items. */
+function changeOf({ type }: ObjectEvent): "added" | "modified" | "deleted" {
+  return type === "item" ? "added" : type;
 }
