@@ -24,7 +24,8 @@ const credentials = { accessKeyId: "test-key", secretAccessKey: "test-secret" };
 const bucket = "backups";
 const pageSize = 3;
 
-export async function s3Server(): Promise<S3Server> {
+/** On loopback and a port of the system's choice unless told. */
+export async function s3Server(at: { host?: string; port?: number } = {}): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
   const uploads: S3Server["uploads"] = new Map();
   const requests: string[] = [];
@@ -36,7 +37,7 @@ export async function s3Server(): Promise<S3Server> {
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = Buffer.concat(await Array.fromAsync(request));
-    const url = new URL(request.url ?? "/", endpoint);
+    const url = new URL(request.url ?? "/", `http://${request.headers.host}`);
     const query = Object.fromEntries(url.searchParams);
     const said = `${request.method} ${decodeURIComponent(url.pathname)}${url.search}`;
     requests.push(said);
@@ -140,7 +141,7 @@ export async function s3Server(): Promise<S3Server> {
     return xml(`<ListMultipartUploadsResult>${items.join("")}</ListMultipartUploadsResult>`);
   }
 
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => server.listen(at.port ?? 0, at.host ?? "127.0.0.1", resolve));
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const self: S3Server = {
     endpoint,
