@@ -30,6 +30,9 @@ const frames = new Map<StoreEvent, Map<string, Buffer>>();
 let frameBytes = 0;
 const maxFrameBytes = 8 * 1024 * 1024;
 
+/** What a frame costs beside its bytes, roughly. */
+const frameOverheadBytes = 500;
+
 /** A watch event of a stored object, encoded once for all watchers of the version. */
 export function encodeEvent(
   form: Form,
@@ -49,7 +52,7 @@ export function encodeEvent(
   if (!frame) {
     frame = form.frame(type, form.object(resource, version, shown));
     known.set(key, frame);
-    frameBytes += frame.length;
+    frameBytes += frame.length + frameOverheadBytes;
     forgetOldest(event);
   }
   return frame;
@@ -59,6 +62,6 @@ function forgetOldest(latest: StoreEvent): void {
   for (const [event, known] of frames) {
     if (frameBytes <= maxFrameBytes || event === latest) return;
     frames.delete(event);
-    for (const frame of known.values()) frameBytes -= frame.length;
+    for (const frame of known.values()) frameBytes -= frame.length + frameOverheadBytes;
   }
 }
