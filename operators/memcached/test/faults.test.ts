@@ -7,7 +7,7 @@ import { Memcached, memcached } from "../src/index.ts";
 const here = { namespace: "default", name: "sessions" };
 const options = { controllers: [memcached], workloads: true };
 
-test("leaves what was asked for, whenever its manager dies", { timeout: 120_000 }, async () => {
+test("leaves what was asked for, whenever its manager dies", { timeout: 300_000 }, async () => {
   const { writes, runs } = await everyCrash(options, async (c) => {
     await c.client.kind(Memcached).create(Memcached.object({ metadata: here, spec: { size: 2 } }));
     await c.converges();

@@ -116,7 +116,7 @@ const Nightly = resource({
 const certificate = loopbackCertificate();
 
 for (const choice of servers) {
-  describe(`resources on ${choice.name}`, () => {
+  describe(`resources on ${choice.name}`, { timeout: 120_000 }, () => {
     let server: ApiServerUnderTest;
     let client: Client;
     beforeAll(async () => {
