@@ -1,5 +1,6 @@
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
@@ -310,4 +311,79 @@ describe("a disk", () => {
     await store.close();
     expect([...contents().keys()]).toEqual(["a"]);
   });
+});
+
+const canMount = spawnSync("unshare", ["-Urm", "true"]).status === 0;
+
+describe.skipIf(!canMount)("a server on a disk of three megabytes", () => {
+  const main = join(import.meta.dirname, "../../src/apiserver/main.ts");
+
+  async function start(): Promise<{ socketPath: string } & AsyncDisposable> {
+    const small = join(directory, "small");
+    mkdirSync(small);
+    const socketPath = join(directory, "s");
+    const child = spawn(
+      "unshare",
+      [
+        "-Urm",
+        "sh",
+        "-c",
+        'mount -t tmpfs -o size=3m none "$1" && shift && exec "$@"',
+        "sh",
+        small,
+        ...[process.execPath, "--conditions=keelson-source", "--no-warnings", main],
+        ...["--port", "0", "--token", "t", "--data-dir", small, "--socket", socketPath],
+        ...["--kubeconfig", join(directory, "kubeconfig")],
+      ],
+      { stdio: ["ignore", "pipe", "ignore"] },
+    );
+    await new Promise<void>((resolve, reject) => {
+      child.stdout.once("data", () => resolve());
+      child.once("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+    });
+    return {
+      socketPath,
+      async [Symbol.asyncDispose]() {
+        const ended = new Promise((resolve) => child.once("exit", resolve));
+        child.kill("SIGKILL");
+        await ended;
+      },
+    };
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: answers are read freely in tests.
+  function ask(socketPath: string, method: string, path: string, body?: unknown): Promise<any> {
+    return new Promise((resolve, reject) => {
+      const headers = { authorization: "Bearer t", "content-type": "application/json" };
+      const outgoing = request({ socketPath, method, path, headers }, (response) => {
+        let text = "";
+        response.on("data", (chunk) => {
+          text += chunk;
+        });
+        response.on("end", () => resolve(JSON.parse(text)));
+      });
+      outgoing.on("error", reject);
+      outgoing.end(body && JSON.stringify(body));
+    });
+  }
+
+  it("refuses what it cannot keep with a Status, and shows what it kept", async () => {
+    await using server = await start();
+    const maps = "/api/v1/namespaces/default/configmaps";
+    const names: string[] = [];
+    let refused: { kind?: string; reason?: string; message?: string } | undefined;
+    for (let i = 0; i < 60 && !refused; i++) {
+      const object = { metadata: { name: `m${i}` }, data: { text: "x".repeat(100_000) } };
+      const answer = await ask(server.socketPath, "POST", maps, object);
+      if (answer.kind === "Status") refused = answer;
+      else names.push(answer.metadata.name);
+    }
+    expect(refused).toMatchObject({ kind: "Status", reason: "InternalError", code: 500 });
+    expect(refused?.message).toMatch(/no space/);
+    expect(names.length).toBeGreaterThan(5);
+    const list = await ask(server.socketPath, "GET", maps);
+    expect(list.items.map((item: ApiObject) => item.metadata.name).sort()).toEqual([...names].sort());
+    const small = await ask(server.socketPath, "GET", `${maps}/${names[0]}`);
+    expect(small.data.text).toHaveLength(100_000);
+  }, 60_000);
 });

@@ -229,6 +229,57 @@ describe("over a socket", () => {
     expect((await at.server.get(configMaps)).body.items).toHaveLength(1);
   });
 
+  it("any bytes get an answer or the door, and leave it in order", async () => {
+    await using at = await listening();
+    const whole = `POST ${configMaps} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 27\r\n\r\n{"metadata":{"name":"raw"}}`;
+    const line = fc.constantFrom(
+      "GET / HTTP/1.1",
+      "GET /api/v1/%00 HTTP/1.1",
+      "PATCH * HTTP/1.1",
+      "GET http://x/version HTTP/1.1",
+      "CONNECT x:1 HTTP/1.1",
+      "PRI * HTTP/2.0",
+      "transfer-encoding: chunked",
+      "content-length: 5",
+      "content-length: -1",
+      "expect: 100-continue",
+      "upgrade: websocket",
+      "connection: upgrade",
+      "authorization: Bearer",
+      "impersonate-user: ",
+      "accept: ;;,;q=x",
+      "content-type: ;",
+      "ffffffffffffffff",
+      "0",
+      "",
+    );
+    const bytes = fc.oneof(
+      fc.uint8Array({ maxLength: 300 }).map((some) => Buffer.from(some)),
+      fc.array(line, { maxLength: 12 }).map((lines) => Buffer.from(lines.join("\r\n"))),
+      fc
+        .array(fc.record({ at: fc.nat(whole.length - 1), to: fc.nat(255) }), { maxLength: 4 })
+        .map((changes) => {
+          const changed = Buffer.from(whole);
+          for (const { at: index, to } of changes) changed[index] = to;
+          return changed;
+        }),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        bytes,
+        (sent) =>
+          new Promise<void>((resolve) => {
+            const socket = connect(at.socketPath, () => socket.end(sent));
+            socket.on("error", () => undefined);
+            socket.on("close", () => resolve());
+            socket.resume();
+          }),
+      ),
+      { numRuns: 500 },
+    );
+    expect((await post(at.socketPath, Buffer.from(JSON.stringify(configMap("fine"))))).status).toBe(201);
+  });
+
   it("what is no HTTP gets 400 and the door", async () => {
     await using at = await listening();
     const text = await new Promise<string>((resolve) => {

@@ -102,9 +102,12 @@ function attach(server: Server, options: ListenerOptions): void {
   // Watches stay open and silent for long; slow headers and dead keep-alives are cut by the defaults.
   server.requestTimeout = 0;
   server.keepAliveTimeout = 90_000;
-  server.on("request", (request, response) => void serve(options.dispatch, request, response));
+  // What fails on the way out is this client's loss and nobody else's.
+  server.on("request", (request, response) => {
+    serve(options.dispatch, request, response).catch(() => response.destroy());
+  });
   server.on("upgrade", (request, socket, head) => {
-    void upgrade(options.dispatch, request, socket, head);
+    upgrade(options.dispatch, request, socket, head).catch(() => socket.destroy());
   });
   server.on("clientError", (_, socket) => {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
