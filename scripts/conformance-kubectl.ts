@@ -8,7 +8,7 @@ import { delimiter, dirname, join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { startCluster } from "@keelson/cluster";
 import { startControlPlane } from "../reference/control-plane.ts";
-import { type FunctionResult, runSuite } from "./kubectl-suite/suite.ts";
+import { type FunctionResult, runSuite, suiteFunctions } from "./kubectl-suite/suite.ts";
 
 const usage = `npm run conformance:kubectl -- --suite DIR [options]
 
@@ -18,6 +18,7 @@ const usage = `npm run conformance:kubectl -- --suite DIR [options]
   --reference      on the real control plane (npm run reference)
   --server URL     on this server of 127.0.0.1, whose token admin-token is an administrator's
   --only FN,FN     these functions instead of all
+  --fresh          a new server for each function: none meets what another left behind
   --kubectl FILE   default: kubectl.1.33 beside the kubectl of the PATH
   --logs DIR       one log per function (default: a temporary directory)
   --timeout N      seconds for one function (default: 300)`;
@@ -42,6 +43,7 @@ const { values } = parseArgs({
     reference: { type: "boolean", default: false },
     server: { type: "string" },
     only: { type: "string" },
+    fresh: { type: "boolean", default: false },
     kubectl: { type: "string" },
     logs: { type: "string" },
     timeout: { type: "string", default: "300" },
@@ -55,23 +57,27 @@ if (values.help || values.suite === undefined) {
 } else process.exitCode = await play(resolve(values.suite));
 
 async function play(checkout: string): Promise<number> {
-  const clientCaFile = join(checkout, "hack/testdata/ca/ca.crt");
-  await using server = await start(clientCaFile);
-  const results: FunctionResult[] = [];
   const logs = values.logs ? resolve(values.logs) : mkdtempSync(join(tmpdir(), "keelson-kubectl-logs-"));
-  await runSuite({
-    checkout,
-    kubectl: values.kubectl ?? findKubectl("kubectl.1.33"),
-    port: Number(new URL(server.address).port),
-    logs,
-    timeoutMs: Number(values.timeout) * 1000,
-    ...(values.only && { only: values.only.split(",") }),
-    onResult: (result) => {
-      results.push(result);
-      const { name, passed, seconds, reason } = result;
-      console.log(`${passed ? "ok  " : "FAIL"} ${seconds.toFixed(0).padStart(4)}s ${name}  ${reason}`);
-    },
-  });
+  const only = values.only?.split(",");
+  const results: FunctionResult[] = [];
+  const run = async (functions: readonly string[] | undefined) => {
+    await using server = await start(join(checkout, "hack/testdata/ca/ca.crt"));
+    await runSuite({
+      checkout,
+      kubectl: values.kubectl ?? findKubectl("kubectl.1.33"),
+      port: Number(new URL(server.address).port),
+      logs,
+      timeoutMs: Number(values.timeout) * 1000,
+      ...(functions && { only: functions }),
+      onResult: (result) => {
+        results.push(result);
+        const { name, passed, seconds, reason } = result;
+        console.log(`${passed ? "ok  " : "FAIL"} ${seconds.toFixed(0).padStart(4)}s ${name}  ${reason}`);
+      },
+    });
+  };
+  if (values.fresh) for (const name of only ?? suiteFunctions(checkout)) await run([name]);
+  else await run(only);
   const functions = results.filter(({ name }) => name !== "(between)");
   const passed = functions.filter((result) => result.passed).length;
   console.log(`\n${passed} of ${functions.length} functions pass; logs in ${logs}`);

@@ -51,6 +51,12 @@ export interface FunctionResult {
   readonly reason: string;
 }
 
+/** The functions of the suite, in the order upstream runs them. */
+export function suiteFunctions(checkout: string): string[] {
+  const script = readFileSync(join(checkout, "test/cmd/legacy-script.sh"), "utf8");
+  return [...script.matchAll(/^ +record_command (run_\w+)$/gm)].map((match) => match[1] ?? "");
+}
+
 /** Resolves when all have run. Checks outside every function that failed come as a result named `(between)`. */
 export async function runSuite(options: SuiteOptions): Promise<void> {
   const workspace = mkdtempSync(join(tmpdir(), "keelson-kubectl-suite-"));
