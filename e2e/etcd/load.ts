@@ -13,7 +13,7 @@ export interface LoadOptions {
 }
 
 /** What all clients together try. Writers have a key of their own each. */
-export const load = { writers: 32, readers: 4, writesPerSecond: 400 } as const;
+export const load = { writers: 48, readers: 4, writesPerSecond: 400 } as const;
 
 /** How long a client tries before it gives a write up. */
 const giveUpMs = 5_000;
