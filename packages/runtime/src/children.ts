@@ -36,6 +36,11 @@ export function ownerLabelValue(name: string): string {
     : `${name.slice(0, 46).replace(/[^a-z0-9]+$/, "")}-${hash("sha256", name).slice(0, 16)}`;
 }
 
+/** Whether a label's value may stand for a name that was too long for it. */
+export function isShortened(label: string): boolean {
+  return /-[0-9a-f]{16}$/.test(label);
+}
+
 export function defaultName(owner: Stored, id: ChildId): string {
   return id.key === "" ? owner.metadata.name : `${owner.metadata.name}-${id.key}`;
 }

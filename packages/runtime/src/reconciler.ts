@@ -1,8 +1,8 @@
 /** Runs one controller: from a key to an outcome, and from the outcome to the status. */
-import { deepEqual, groupKind, keyOf, objectKey, type Random, type Stored } from "@keelson/core";
+import { deepEqual, groupKind, keyOf, objectKey, parseKey, type Random, type Stored } from "@keelson/core";
 import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
 import { AppliedRecords, Applier } from "./applier.ts";
-import { ownerLabelValue } from "./children.ts";
+import { isShortened, ownerLabelValue } from "./children.ts";
 import { inventoryOf, isOutcome, pruneRetired, realise } from "./composition.ts";
 import type { Cause, Logger } from "./context.ts";
 import type { Controller } from "./controller.ts";
@@ -15,18 +15,13 @@ import type { LoopDefinition, LoopWatch, Trigger, Verdict } from "./loop.ts";
 import type { Outcome } from "./outcome.ts";
 import { OwnedChildren, ownerIndex, ownerIndexValues } from "./owned-children.ts";
 import { PermissionCheck } from "./permissions.ts";
-import { causeOf, controllerUid } from "./raw-controller.ts";
+import { causeOf } from "./raw-controller.ts";
 import { ReadSet } from "./reads.ts";
 import { reconcileContext } from "./reconcile-context.ts";
 import type { Services } from "./services.ts";
 import { isPassing, outcomeOfError, StatusDraft, StatusMemory } from "./status.ts";
 import { TrackedClient } from "./tracked-client.ts";
 import type { WorkItem } from "./work-queue.ts";
-
-/** Names the primary by the UID that its children's owner references carry. */
-const uidIndex = "keelson/uid";
-/** Names the primary by the label value that children which outlive it carry. */
-const nameIndex = "keelson/name";
 
 /** The status is written even when the time of the reconcile itself is up. */
 const statusTimeoutMs = 30_000;
@@ -61,8 +56,6 @@ export class Reconciler implements LoopDefinition {
       services.namespace !== undefined && scope === "Namespaced" ? { namespace: services.namespace } : {};
     const labels = options.labels === undefined ? {} : { labels: options.labels };
     this.#primary = services.informers.for(kind, { ...here(kind.scope), ...labels }) as unknown as Informer;
-    this.#primary.cache.addIndex(uidIndex, uidOf);
-    this.#primary.cache.addIndex(nameIndex, nameOf);
     for (const [slot, owned] of Object.entries(controller.owns)) {
       const scope = { ...here(owned.kind.scope), labels: `${controllerLabel}=${controller.name}` };
       const informer = services.informers.for(owned.kind, scope, this.#fieldManager) as unknown as Informer;
@@ -339,25 +332,35 @@ export class Reconciler implements LoopDefinition {
     const keys = new Set<string>();
     for (const child of [change.object, change.previous]) {
       if (!child) continue;
-      for (const uid of controllerUid(child)) {
-        for (const key of this.#primary.cache.keysByIndex(uidIndex, uid)) keys.add(key);
-      }
-      // An owner that was made anew waits for the children of the earlier one to go.
+      // By name and not by UID: an owner that was made anew waits for the children of the earlier one to go.
       const owner = child.metadata.ownerReferences?.find(({ controller }) => controller);
-      if (owner?.kind === this.#controller.kind.kind) {
-        const namespace = this.#controller.kind.scope === "Cluster" ? undefined : child.metadata.namespace;
-        const key = keyOf({ namespace, name: owner.name });
-        if (this.#primary.cache.uidOf(key) !== undefined) keys.add(key);
-      }
-      const name = child.metadata.labels?.[ownerLabel];
-      if (name === undefined) continue;
-      for (const key of this.#primary.cache.keysByIndex(nameIndex, name)) {
-        const owner = this.#primary.cache.get(key);
-        const here = owner?.metadata.namespace;
-        if (here === undefined || here === child.metadata.namespace) keys.add(key);
+      if (owner?.kind === this.#controller.kind.kind) keys.add(this.#keyBeside(child, owner.name));
+      const label = child.metadata.labels?.[ownerLabel];
+      if (label !== undefined) for (const key of this.#named(child, label)) keys.add(key);
+    }
+    for (const key of keys) if (this.#primary.cache.uidOf(key) !== undefined) yield { key, cause };
+  }
+
+  /** The key of a primary of this name that may own the child. */
+  #keyBeside(child: Stored, name: string): string {
+    const namespace = this.#controller.kind.scope === "Cluster" ? undefined : child.metadata.namespace;
+    return keyOf({ namespace, name });
+  }
+
+  /** An index by name would have every object of a large cache looked at; only long names are not in the label whole. */
+  *#named(child: Stored, label: string): Iterable<string> {
+    yield this.#keyBeside(child, label);
+    if (!isShortened(label)) return;
+    for (const key of this.#primary.cache.keys()) {
+      const { name } = parseKey(key);
+      if (
+        name.length > label.length &&
+        ownerLabelValue(name) === label &&
+        key === this.#keyBeside(child, name)
+      ) {
+        yield key;
       }
     }
-    for (const key of keys) yield { key, cause };
   }
 
   // ------------------------------------------------------------------------------------ its errors
@@ -388,14 +391,6 @@ export class Reconciler implements LoopDefinition {
       `${what} of controller "${this.name}" returned ${shown}; it must end with done(), waiting() or fail()`,
     );
   }
-}
-
-function uidOf(object: Stored): readonly string[] {
-  return [object.metadata.uid];
-}
-
-function nameOf(object: Stored): readonly string[] {
-  return [ownerLabelValue(object.metadata.name)];
 }
 
 /** After its end a reconcile may still be running, unheard: it must not reach anything any more. */
