@@ -25,16 +25,15 @@ const quick = { startMs: 50, stopMs: 20 };
 
 export const controlPlanes: readonly ControlPlaneChoice[] = [
   { name: "the embedded control plane", start: embedded },
-  {
-    name: `Kubernetes ${"missing" in reference ? "" : reference.version}`.trim(),
-    ...("missing" in reference
-      ? { missing: reference.missing }
-      : reference.controllerManager
-        ? {}
-        : { missing: "there is no kube-controller-manager" }),
-    start: real,
-  },
+  { name: "Kubernetes", ...missingReal(), start: real },
 ];
+
+function missingReal(): { missing?: string } {
+  if ("missing" in reference) return { missing: reference.missing };
+  const { controllerManager, scheduler, version } = reference;
+  if (controllerManager && scheduler) return {};
+  return { missing: `Kubernetes ${version} is there without its controllers or scheduler` };
+}
 
 async function embedded(): Promise<ControlPlane> {
   await using stack = new AsyncDisposableStack();
