@@ -65,6 +65,7 @@ export class FakeContainer implements ContainerHandle {
   }
 
   freeze = () => Promise.resolve();
+  limit = () => Promise.resolve();
   resize = () => Promise.resolve();
   usage = () => Promise.resolve({ memoryBytes: 0, cpuNanoseconds: 0 });
 

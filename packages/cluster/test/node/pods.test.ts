@@ -1,6 +1,13 @@
 /** Pods with processes, on the embedded control plane. */
 
-import { ConfigMap, PersistentVolume, PersistentVolumeClaim, Secret, Service } from "@keelson/core/kinds";
+import {
+  ConfigMap,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  Secret,
+  Service,
+} from "@keelson/core/kinds";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { whyNoSandbox } from "./node-machine.ts";
 import { isGone, isOver, isReady, namespace, type RealPods, realPods } from "./real-pods.ts";
@@ -301,5 +308,63 @@ describe.skipIf(reason !== undefined)("faults", { timeout: 120_000 }, () => {
     await expect(pods.nodes.inject({ kind: "kill", pod: ref("ghost") })).rejects.toThrow(
       "pod default/ghost is not on this node",
     );
+  });
+
+  test("containers of a pod that shares its processes see each other, and nothing of the node", async () => {
+    await pods.create("family", {
+      shareProcessNamespace: true,
+      containers: [
+        { ...sleeper, name: "one" },
+        { ...sleeper, name: "two" },
+      ],
+    });
+    await pods.until("family", isReady);
+    await pods.client
+      .kind(Pod)
+      .subresource("ephemeralcontainers")
+      .patch(
+        { namespace, name: "family" },
+        {
+          type: "strategic",
+          body: {
+            spec: {
+              ephemeralContainers: [
+                { ...sh("ps -o args | grep -v grep"), name: "look", targetContainerName: "one" },
+              ],
+            },
+          },
+        },
+      );
+    await pods.until("family", (pod) => !!pod?.status?.ephemeralContainerStatuses?.[0]?.state?.terminated);
+    const seen = String(
+      await pods.client.raw({ path: `/api/v1/namespaces/${namespace}/pods/family/log?container=look` }),
+    );
+    expect(seen.match(/trap 'exit 0' TERM/g)).toHaveLength(2);
+    expect(seen).not.toContain("inside.ts");
+    await pods.remove("family");
+    await pods.until("family", isGone);
+  });
+
+  test("a container whose image is changed is started anew, and one that is resized is not", async () => {
+    await pods.create("changing", {
+      containers: [{ ...sleeper, resources: { requests: { cpu: "50m" }, limits: { cpu: "200m" } } }],
+    });
+    const before = await pods.until("changing", isReady);
+    const first = (pod: typeof before) => pod?.status?.containerStatuses?.[0];
+    const change = (container: object, subresource?: "resize") => {
+      const kind = pods.client.kind(Pod);
+      const body = { spec: { containers: [{ name: "c", ...container }] } };
+      const target = { namespace, name: "changing" };
+      return subresource === undefined
+        ? kind.patch(target, { type: "strategic", body })
+        : kind.subresource(subresource).patch(target, { type: "strategic", body });
+    };
+    await change({ resources: { limits: { cpu: "300m" } } }, "resize");
+    const resized = await pods.until("changing", (pod) => first(pod)?.resources?.limits?.cpu === "300m");
+    expect(first(resized)?.containerID).toBe(first(before)?.containerID);
+    await change({ image: "debian" });
+    const anew = await pods.until("changing", (pod) => isReady(pod) && first(pod)?.image === "debian");
+    expect(first(anew)?.restartCount).toBe(1);
+    await pods.remove("changing");
   });
 });

@@ -18,7 +18,10 @@ export interface Termination {
 export interface ContainerRecord {
   readonly name: string;
   readonly kind: ContainerKind;
-  readonly spec: Container;
+  /** As the pod says now: its image and its resources may change. */
+  spec: Container;
+  /** Its image changed: it is started anew, whatever the policy says of its end. */
+  redefined?: boolean;
   /** `none`: not started yet. A start under way leaves the state as it was. */
   state: "none" | "running" | "exited";
   /** A start or a kill is under way. */
@@ -68,10 +71,11 @@ export function recordsFor(spec: PodSpec): ContainerRecord[] {
 
 /** Whether a container that ended with `exitCode` is started again while its pod lives. */
 export function shouldRestart(
-  record: Pick<ContainerRecord, "kind" | "spec">,
+  record: Pick<ContainerRecord, "kind" | "spec" | "redefined">,
   spec: PodSpec,
   exitCode: number,
 ): boolean {
+  if (record.redefined) return true;
   if (record.kind === "ephemeral") return false;
   if (record.kind === "sidecar") return true;
   const rule = (record.spec.restartPolicyRules ?? []).find(({ exitCodes }) => {

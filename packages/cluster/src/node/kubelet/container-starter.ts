@@ -37,6 +37,8 @@ export interface StartInput {
   readonly id: string;
   /** The pod's directory on this machine. */
   readonly directory: string;
+  /** A process whose view of processes it shares. */
+  readonly joins?: number;
   readonly onOutput?: (stream: "stdout" | "stderr", chunk: Buffer) => void;
 }
 
@@ -104,8 +106,11 @@ export async function startPodContainer(input: StartInput): Promise<StartedConta
       capabilities: effectiveCapabilities(security.capabilities ?? {}, security.privileged ?? false),
       tty: container.tty,
       stdin: container.stdin,
-      limits: limitsOf(container),
+      ...(container.resources?.limits || container.resources?.requests
+        ? { limits: limitsOf(container) }
+        : {}),
       oneShot: input.oneShot,
+      ...(input.joins === undefined ? {} : { joins: input.joins }),
       onOutput: (stream, chunk) => {
         log.write(stream, chunk);
         input.onOutput?.(stream, chunk);
@@ -171,7 +176,7 @@ async function allMounts(
   return [...own, ...given.filter(({ target }) => !taken.has(target))];
 }
 
-function limitsOf(container: Container): ContainerLimits {
+export function limitsOf(container: Container): ContainerLimits {
   const { limits, requests } = container.resources ?? {};
   return {
     ...(limits?.memory === undefined ? {} : { memoryBytes: Number(Quantity.from(limits.memory).value()) }),

@@ -1,14 +1,15 @@
 /** The containers of one pod: their attempts, probes and ends. What to do next is decided by the pod's worker. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { formatDuration } from "@keelson/core";
-import type { LifecycleHandler, PodStatus } from "@keelson/core/kinds";
+import type { Container, LifecycleHandler, PodStatus, ResourceRequirements } from "@keelson/core/kinds";
 import type { ResolvedImage } from "../../images/index.ts";
 import { NodeError } from "../errors.ts";
 import type { PodSandbox } from "../runtime/container-runtime.ts";
 import type { StoredPod } from "./api.ts";
 import { type ContainerRecord, recordsFor, shouldRestart } from "./container-record.ts";
-import { type StartedContainer, startPodContainer } from "./container-starter.ts";
+import { limitsOf, type StartedContainer, startPodContainer } from "./container-starter.ts";
 import { stopContainer } from "./container-stopper.ts";
 import { Deadline } from "./deadline.ts";
 import { runHook } from "./hooks.ts";
@@ -89,10 +90,32 @@ export class PodContainers {
     return [...this.#running.values()];
   }
 
-  /** Containers may be added to a living pod to debug it. */
-  addEphemeral(pod: StoredPod): void {
-    for (const fresh of recordsFor(pod.spec)) {
-      if (fresh.kind === "ephemeral" && this.record(fresh.name) === undefined) this.#records.push(fresh);
+  /** Containers may be added to a living pod to debug it, and change their images and resources. */
+  update(pod: StoredPod): void {
+    for (const { name, kind, spec } of recordsFor(pod.spec)) {
+      const record = this.record(name);
+      if (record !== undefined) this.#redefine(record, spec);
+      else if (kind === "ephemeral")
+        this.#records.push(...recordsFor(pod.spec).filter((one) => one.name === name));
+    }
+  }
+
+  #redefine(record: ContainerRecord, spec: Container): void {
+    const { image, resources } = record.spec;
+    record.spec = spec;
+    const running = this.#running.get(record.name);
+    if (running === undefined || record.kind === "init" || record.kind === "ephemeral") return;
+    const resized = !isDeepStrictEqual(resources, spec.resources);
+    const anew = image !== spec.image || (resized && restartsOnResize(resources, spec));
+    if (anew) {
+      record.redefined = true;
+      this.#backoff.forget(record.name);
+      const message = `Container ${record.name} definition changed, will be restarted`;
+      void this.#stopOne(running, message, this.#context.pod().spec.terminationGracePeriodSeconds ?? 30);
+    } else if (resized) {
+      running.handle
+        .limit(limitsOf(spec))
+        .catch((error: unknown) => this.#context.event("Warning", "ResizeError", messageOf(error), record));
     }
   }
 
@@ -136,7 +159,8 @@ export class PodContainers {
     try {
       const image = await this.#pull(record);
       if (image === undefined || !this.#context.isLiving()) return;
-      if (record.state === "exited") this.#backoff.advance(record.name, record.termination?.finishedAt ?? 0);
+      if (record.state === "exited" && !record.redefined)
+        this.#backoff.advance(record.name, record.termination?.finishedAt ?? 0);
       await this.#run(record, sandbox, image);
     } catch (error) {
       this.#startFailed(record, error);
@@ -212,6 +236,7 @@ export class PodContainers {
     const ended = record.termination;
     const started = await startPodContainer({
       ...{ services, sandbox, volumes, image, directory, container: record.spec },
+      ...this.#target(record),
       pod: this.#context.pod(),
       attempt: record.attempts,
       oneShot: !shouldRestart(record, this.#context.pod().spec, 0),
@@ -235,6 +260,7 @@ export class PodContainers {
     record.user = started.user;
     record.startedAt = services.clock.now();
     record.attempts++;
+    record.redefined = false;
     if (ended !== undefined) record.previous = ended;
     this.#running.set(record.name, running);
     running.ended = this.#whenEnded(running);
@@ -245,6 +271,13 @@ export class PodContainers {
     record.termination = undefined;
     record.waiting = undefined;
     if (this.#context.isLiving()) this.#probe(running);
+  }
+
+  /** A debugging container may ask to see the processes of another. */
+  #target(record: ContainerRecord): { joins?: number } {
+    const { targetContainerName } = record.spec as { targetContainerName?: string };
+    const target = targetContainerName === undefined ? undefined : this.#running.get(targetContainerName);
+    return target === undefined ? {} : { joins: target.handle.pid };
   }
 
   async #postStart(running: RunningContainer, hook: LifecycleHandler): Promise<boolean> {
@@ -383,6 +416,19 @@ export class PodContainers {
   #file(): string {
     return join(this.#context.directory, "records.json");
   }
+}
+
+/** Each resource says by itself whether its container must begin anew. */
+function restartsOnResize(
+  before: ResourceRequirements | undefined,
+  { resources, resizePolicy }: Container,
+): boolean {
+  return (resizePolicy ?? []).some(
+    ({ resourceName, restartPolicy }) =>
+      restartPolicy === "RestartContainer" &&
+      (before?.limits?.[resourceName] !== resources?.limits?.[resourceName] ||
+        before?.requests?.[resourceName] !== resources?.requests?.[resourceName]),
+  );
 }
 
 function messageOf(error: unknown): string {

@@ -117,7 +117,7 @@ export class PodWorker {
     const marks = ({ metadata }: StoredPod) => JSON.stringify([metadata.labels, metadata.annotations]);
     const remarked = marks(this.#pod) !== marks(pod);
     this.#pod = pod;
-    this.containers.addEphemeral(pod);
+    this.containers.update(pod);
     if (remarked) void this.refreshVolumes();
     this.wake();
   }
@@ -286,7 +286,7 @@ export class PodWorker {
       hostname,
       address,
       hostNetwork: pod.spec.hostNetwork,
-      shareProcesses: pod.spec.shareProcessNamespace,
+      processes: pod.spec.hostPID ? "node" : pod.spec.shareProcessNamespace ? "pod" : "container",
     });
     if (runtime.kind === "simulated") return sandbox;
     await Promise.all([

@@ -13,8 +13,8 @@ export interface ContainerView {
   readonly switcher: UserSwitcher;
   /** The file descriptor of a seccomp program, where one is wanted. */
   readonly seccompFd?: number;
-  /** The processes of the pod are one tree already. */
-  readonly shareProcesses?: boolean;
+  /** `node` sees the processes of the node; a file descriptor those of that process namespace; else only its own. */
+  readonly processes?: "node" | number;
 }
 
 /** A copy of setpriv with its loader and libraries, mounted where it hides nothing of the image. */
@@ -30,7 +30,8 @@ export const switcherTarget = "/dev/.keelson";
 export function bubblewrapArguments(spec: ContainerSpec, view: ContainerView): string[] {
   const plays = playsAnotherUser(view.ids, spec.user);
   return [
-    ...(view.shareProcesses ? [] : ["--unshare-pid", "--as-pid-1"]),
+    ...(view.processes === undefined ? ["--unshare-pid", "--as-pid-1"] : []),
+    ...(typeof view.processes === "number" ? ["--pidns", String(view.processes)] : []),
     ...["--die-with-parent", "--new-session"],
     ...(plays ? ["--unshare-user", "--uid", String(spec.user.uid), "--gid", String(spec.user.gid)] : []),
     ...["--bind", view.root, "/", "--proc", "/proc", "--dev", "/dev"],

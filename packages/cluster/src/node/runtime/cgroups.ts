@@ -7,6 +7,8 @@ import type { ContainerLimits } from "./container-runtime.ts";
 export interface ContainerGroup {
   /** Put before a command: the process enters the group before it becomes the command. */
   readonly enter: readonly string[];
+  /** Changes the limits of what runs. */
+  limit(limits: ContainerLimits): Promise<void>;
   wasOomKilled(): Promise<boolean>;
   remove(): Promise<void>;
 }
@@ -55,17 +57,21 @@ class UnifiedCgroups implements Cgroups {
   async create(name: string, limits: ContainerLimits): Promise<ContainerGroup> {
     const path = join(this.#home, name);
     await mkdir(path, { recursive: true });
-    if (limits.memoryBytes !== undefined) {
-      await writeFile(join(path, "memory.max"), String(limits.memoryBytes));
-      await writeFile(join(path, "memory.swap.max"), "0").catch(() => undefined);
-    }
-    if (limits.cpuMillis !== undefined)
-      await writeFile(join(path, "cpu.max"), `${quota(limits.cpuMillis)} ${periodMicros}`);
-    if (limits.cpuShares !== undefined) {
-      const weight = Math.round(1 + ((Math.min(limits.cpuShares, 262_144) - 2) * 9999) / 262_142);
+    const limit = async ({ memoryBytes, cpuMillis, cpuShares }: ContainerLimits) => {
+      await writeFile(join(path, "memory.max"), String(memoryBytes ?? "max"));
+      await writeFile(join(path, "memory.swap.max"), memoryBytes === undefined ? "max" : "0").catch(
+        () => undefined,
+      );
+      await writeFile(
+        join(path, "cpu.max"),
+        `${cpuMillis === undefined ? "max" : quota(cpuMillis)} ${periodMicros}`,
+      );
+      if (cpuShares === undefined) return;
+      const weight = Math.round(1 + ((Math.min(cpuShares, 262_144) - 2) * 9999) / 262_142);
       await writeFile(join(path, "cpu.weight"), String(Math.max(1, weight)));
-    }
-    return group([path], async () =>
+    };
+    await limit(limits);
+    return group([path], limit, async () =>
       /^oom_kill [1-9]/m.test(await readFile(join(path, "memory.events"), "utf8")),
     );
   }
@@ -89,14 +95,14 @@ class SeparateCgroups implements Cgroups {
     const memory = join(this.#homes.memory, name);
     const cpu = join(this.#homes.cpu, name);
     for (const path of [memory, cpu]) await mkdir(path, { recursive: true });
-    if (limits.memoryBytes !== undefined)
-      await writeFile(join(memory, "memory.limit_in_bytes"), String(limits.memoryBytes));
-    if (limits.cpuMillis !== undefined) {
+    const limit = async ({ memoryBytes, cpuMillis, cpuShares }: ContainerLimits) => {
+      await writeFile(join(memory, "memory.limit_in_bytes"), String(memoryBytes ?? -1));
       await writeFile(join(cpu, "cpu.cfs_period_us"), String(periodMicros));
-      await writeFile(join(cpu, "cpu.cfs_quota_us"), String(quota(limits.cpuMillis)));
-    }
-    if (limits.cpuShares !== undefined) await writeFile(join(cpu, "cpu.shares"), String(limits.cpuShares));
-    return group([memory, cpu], async () => {
+      await writeFile(join(cpu, "cpu.cfs_quota_us"), String(cpuMillis === undefined ? -1 : quota(cpuMillis)));
+      if (cpuShares !== undefined) await writeFile(join(cpu, "cpu.shares"), String(cpuShares));
+    };
+    await limit(limits);
+    return group([memory, cpu], limit, async () => {
       const control = await readFile(join(memory, "memory.oom_control"), "utf8");
       return /^oom_kill [1-9]/m.test(control);
     });
@@ -115,8 +121,13 @@ export async function removeCgroups(isUnwanted: (name: string) => boolean): Prom
   }
 }
 
-function group(paths: readonly string[], wasOomKilled: () => Promise<boolean>): ContainerGroup {
+function group(
+  paths: readonly string[],
+  limit: ContainerGroup["limit"],
+  wasOomKilled: () => Promise<boolean>,
+): ContainerGroup {
   return {
+    limit,
     enter: ["sh", "-c", enterScript, "sh", ...paths.map((path) => join(path, "cgroup.procs")), "--"],
     wasOomKilled: () => wasOomKilled().catch(() => false),
     remove: () => removeGroups(paths),

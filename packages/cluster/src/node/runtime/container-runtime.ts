@@ -12,8 +12,8 @@ export interface PodSandboxSpec {
   readonly address: string;
   /** Shares the node's network namespace instead of having its own. */
   readonly hostNetwork?: boolean;
-  /** All containers see one process tree, whose first process holds the sandbox. */
-  readonly shareProcesses?: boolean;
+  /** Who shares a view of processes: each container has its own unless told; or the pod, or the whole node. */
+  readonly processes?: "container" | "pod" | "node";
 }
 
 export interface PodSandbox {
@@ -63,7 +63,10 @@ export interface ContainerSpec {
   readonly tty?: boolean;
   /** Keeps standard input open for `attach`. */
   readonly stdin?: boolean;
+  /** Even without a figure, they can be changed later. */
   readonly limits?: ContainerLimits;
+  /** Sees the processes that this process of the node sees, instead of only its own. */
+  readonly joins?: number;
   /** Expected to end by itself, as an init container or a job's; only a simulation needs to be told. */
   readonly oneShot?: boolean;
   /** Receives standard output and error, chunk by chunk. */
@@ -95,6 +98,8 @@ export interface ContainerHandle {
   signal(signal: NodeJS.Signals): void;
   /** Stops or continues every process of the container. */
   freeze(frozen: boolean): Promise<void>;
+  /** Changes its limits while it runs; nothing where there are none. */
+  limit(limits: ContainerLimits): Promise<void>;
   exec(request: ExecRequest): Promise<ExecSession>;
   resize(size: TerminalSize): Promise<void>;
   /** Bytes of resident memory and nanoseconds of CPU of all its processes. */

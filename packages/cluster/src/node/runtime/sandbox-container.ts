@@ -16,6 +16,7 @@ import {
 import type {
   ContainerExit,
   ContainerHandle,
+  ContainerLimits,
   ContainerSpec,
   ContainerUsage,
   ExecRequest,
@@ -23,7 +24,7 @@ import type {
   TerminalSize,
 } from "./container-runtime.ts";
 import type { FifoPool, OutputPipe } from "./fifo-pool.ts";
-import { processesOf, usageOf } from "./process-tree.ts";
+import { namespaceOf, processesIn, usageOf } from "./process-tree.ts";
 import { childrenOf, onTerminal, resizeTerminal } from "./terminal.ts";
 
 export interface ContainerTools {
@@ -40,22 +41,32 @@ export interface ContainerSetting {
   readonly enter: readonly string[];
   /** Path of a seccomp program for this container. */
   readonly seccomp?: string;
+  /** A process whose view of processes the container shares, or the node; one of its own unless given. */
+  readonly joins?: number | "node";
   /** Puts the starting process under its limits; runs before anything of the image does. */
   readonly wrap?: readonly string[];
   /** Told once the container is gone; returns whether memory was the cause. */
   readonly onGone?: () => Promise<{ oomKilled: boolean }>;
+  /** Changes its limits. */
+  readonly limit?: (limits: ContainerLimits) => Promise<void>;
 }
 
 const argumentsFd = 5;
 const infoFd = 6;
 const seccompFd = 7;
+const processesFd = 8;
 
 export async function startContainer(
   spec: ContainerSpec,
   setting: ContainerSetting,
 ): Promise<ContainerHandle> {
   const { tools, fifos } = setting;
-  const view = setting.seccomp === undefined ? setting.view : { ...setting.view, seccompFd };
+  const { joins } = setting;
+  const view: ContainerView = {
+    ...setting.view,
+    ...(setting.seccomp === undefined ? {} : { seccompFd }),
+    ...(joins === undefined ? {} : { processes: joins === "node" ? joins : processesFd }),
+  };
   const stdout = await fifos.open();
   const stderr = spec.tty ? undefined : await fifos.open();
   const stdin = spec.stdin || spec.tty ? await fifos.openInput() : undefined;
@@ -66,6 +77,7 @@ export async function startContainer(
   ];
   const [command = "", ...args] = spec.tty ? onTerminal(tools.script, sandbox) : sandbox;
   const seccomp = setting.seccomp === undefined ? "ignore" : openSync(setting.seccomp, "r");
+  const processes = typeof joins === "number" ? openSync(`/proc/${joins}/ns/pid`, "r") : "ignore";
   const child = spawn(command, args, {
     env: {},
     stdio: [
@@ -77,6 +89,7 @@ export async function startContainer(
       "pipe",
       "pipe",
       seccomp,
+      processes,
     ],
   });
   const exited = exitOf(child);
@@ -84,7 +97,7 @@ export async function startContainer(
   stdout.releaseWriter();
   stderr?.releaseWriter();
   stdin?.releaseReader();
-  if (typeof seccomp === "number") closeSync(seccomp);
+  for (const fd of [seccomp, processes]) if (typeof fd === "number") closeSync(fd);
   const pipes: readonly unknown[] = child.stdio;
   const feed = pipes[argumentsFd] as Writable;
   feed.on("error", () => undefined);
@@ -93,7 +106,7 @@ export async function startContainer(
       .map((argument) => `${argument}\0`)
       .join(""),
   );
-  const info = await readAll(pipes[infoFd] as Readable);
+  const info = await readInfo(pipes[infoFd] as Readable);
   const pid = Number(/"child-pid": (\d+)/.exec(info)?.[1]);
   if (!Number.isInteger(pid)) {
     await exited;
@@ -101,7 +114,11 @@ export async function startContainer(
     throw new NodeError("ContainerCannotRun", `the sandbox of ${spec.id} could not be started`);
   }
   await inPlace(pid, exited);
-  return new SandboxContainer(spec, setting, { child, pid, exited, drained, stdin: quiet(stdin?.writable) });
+  const home = await namespaceOf(pid, joins === undefined ? "pid" : "mnt");
+  return new SandboxContainer(spec, setting, {
+    ...{ child, pid, home, exited, drained },
+    stdin: quiet(stdin?.writable),
+  });
 }
 
 /**
@@ -120,6 +137,8 @@ async function inPlace(pid: number, exited: Promise<unknown>): Promise<void> {
 interface Started {
   readonly child: ChildProcess;
   readonly pid: number;
+  /** The namespace that all its processes share, and no others. */
+  readonly home: string | undefined;
   readonly exited: Promise<number>;
   readonly drained: Promise<unknown>;
   readonly stdin: Writable | undefined;
@@ -132,6 +151,7 @@ class SandboxContainer implements ContainerHandle {
   readonly #spec: ContainerSpec;
   readonly #setting: ContainerSetting;
   readonly #child: ChildProcess;
+  readonly #home: string | undefined;
   readonly stdin: Writable | undefined;
   #gone = false;
 
@@ -142,9 +162,12 @@ class SandboxContainer implements ContainerHandle {
     this.#spec = spec;
     this.#setting = setting;
     this.#child = started.child;
+    this.#home = started.home;
     this.exited = started.exited.then(async (code) => {
       this.#gone = true;
       started.stdin?.destroy();
+      // Where it had no view of processes of its own, the end of the first does not end the others.
+      if (setting.joins !== undefined) await this.#killAll();
       await started.drained;
       const verdict = await setting.onGone?.();
       return { code, oomKilled: verdict?.oomKilled ?? false };
@@ -153,6 +176,7 @@ class SandboxContainer implements ContainerHandle {
 
   signal(signal: NodeJS.Signals): void {
     if (this.#gone) return;
+    if (signal === "SIGKILL" && this.#setting.joins !== undefined) void this.#killAll();
     try {
       process.kill(this.pid, signal);
     } catch {
@@ -163,7 +187,7 @@ class SandboxContainer implements ContainerHandle {
   async freeze(frozen: boolean): Promise<void> {
     // The first process last when stopping: nothing it starts meanwhile escapes the second look.
     for (let round = 0; round < (frozen ? 2 : 1); round++) {
-      for (const pid of (await processesOf(this.pid)).reverse()) {
+      for (const pid of (await processesIn(this.#home)).reverse()) {
         try {
           process.kill(pid, frozen ? "SIGSTOP" : "SIGCONT");
         } catch {
@@ -173,8 +197,22 @@ class SandboxContainer implements ContainerHandle {
     }
   }
 
-  usage(): Promise<ContainerUsage> {
-    return usageOf(this.pid);
+  async usage(): Promise<ContainerUsage> {
+    return await usageOf(await processesIn(this.#home));
+  }
+
+  async limit(limits: ContainerLimits): Promise<void> {
+    await this.#setting.limit?.(limits);
+  }
+
+  async #killAll(): Promise<void> {
+    for (const pid of await processesIn(this.#home)) {
+      try {
+        process.kill(pid, "SIGKILL");
+      } catch {
+        // Gone already.
+      }
+    }
   }
 
   resize(size: TerminalSize): Promise<void> {
@@ -272,10 +310,14 @@ function closeWhenIdle(...pipes: (OutputPipe | undefined)[]): void {
   }
 }
 
-async function readAll(stream: Readable): Promise<string> {
+/** One object. Whoever started the sandbox may hold the other end open for as long as it lives. */
+async function readInfo(stream: Readable): Promise<string> {
   let text = "";
   try {
-    for await (const chunk of stream) text += String(chunk);
+    for await (const chunk of stream) {
+      text += String(chunk);
+      if (text.includes("}")) break;
+    }
   } catch {
     // The sandbox died; the caller sees that nothing was said.
   }

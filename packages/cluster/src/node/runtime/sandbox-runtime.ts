@@ -6,7 +6,7 @@ import { runCommand } from "../../images/command.ts";
 import { resolveInside } from "../../images/root-path.ts";
 import { NodeError } from "../errors.ts";
 import type { IdMode } from "../namespace/id-map.ts";
-import type { UserSwitcher } from "./bubblewrap.ts";
+import { playsAnotherUser, type UserSwitcher } from "./bubblewrap.ts";
 import { type Cgroups, type ContainerGroup, openCgroups } from "./cgroups.ts";
 import type {
   ContainerHandle,
@@ -25,6 +25,7 @@ import {
   prepareNodeNetwork,
   removePodNamespace,
 } from "./pod-namespace.ts";
+import { holdProcesses, type ProcessHolder } from "./process-holder.ts";
 import { type ContainerTools, startContainer } from "./sandbox-container.ts";
 import { quote, runScript } from "./shell.ts";
 import { syscallFilter } from "./syscall-filter.ts";
@@ -103,10 +104,13 @@ export class SandboxRuntime implements ContainerRuntime {
       await removePodNamespace(tools, directory, hostNetwork ? undefined : link);
       throw error;
     }
+    const holder = spec.processes === "pod" ? await holdProcesses(tools.unshare) : undefined;
     return new RealPodSandbox({
-      ...{ id: spec.id, address, directory, tools, hostNetwork },
+      ...{ id: spec.id, address, directory, tools, hostNetwork, holder },
+      joins: spec.processes === "node" ? "node" : holder?.pid,
       link: hostNetwork ? undefined : link,
       ids: this.#options.ids,
+      log: this.#options.log,
       fifos: this.#fifos,
       switcher: this.#switcher,
       filters: this.#filters,
@@ -134,8 +138,13 @@ interface RealPodOptions {
   readonly directory: string;
   readonly link: string | undefined;
   readonly hostNetwork: boolean;
+  /** Keeps the pod's own view of processes, when it has one. */
+  readonly holder: ProcessHolder | undefined;
+  /** The process whose view of processes the containers share, when they share one. */
+  readonly joins: number | "node" | undefined;
   readonly tools: SandboxTools;
   readonly ids: IdMode;
+  readonly log: ((message: string) => void) | undefined;
   readonly fifos: FifoPool;
   readonly switcher: UserSwitcher;
   readonly filters: Filters;
@@ -176,17 +185,16 @@ class RealPodSandbox implements PodSandbox {
     await this.#mountRoot(spec, home);
     const { plain, pretending } = this.#options.filters;
     const seccomp = ids === "single" && spec.user.uid === 0 ? pretending : plain;
-    const limited = Object.keys(spec.limits ?? {}).length > 0;
-    const group = limited
-      ? await this.#options.cgroups?.create(`${this.id}-${spec.id}`, spec.limits ?? {})
-      : undefined;
+    const group = spec.limits && (await this.#options.cgroups?.create(`${this.id}-${spec.id}`, spec.limits));
+    const joins = this.#joins(spec);
     const handle = await startContainer(await withoutLinks(spec), {
       tools,
       fifos,
       view: { ids, switcher, root: join(home, "root"), sharedMemory: join(this.directory, "shm") },
       enter: enterOptions(this.directory, this.#options.hostNetwork),
       ...(seccomp === undefined ? {} : { seccomp }),
-      ...(group === undefined ? {} : { wrap: group.enter, onGone: () => conclude(group) }),
+      ...(joins === undefined ? {} : { joins }),
+      ...(group && { wrap: group.enter, onGone: () => conclude(group), limit: group.limit }),
     });
     this.#running.add(handle);
     void handle.exited.then(async () => {
@@ -194,6 +202,16 @@ class RealPodSandbox implements PodSandbox {
       await unmountRoot(home);
     });
     return handle;
+  }
+
+  /** The view of processes to share. A container that only plays its user cannot enter one of the others' root. */
+  #joins(spec: ContainerSpec): number | "node" | undefined {
+    const joins = spec.joins ?? this.#options.joins;
+    if (typeof joins !== "number" || !playsAnotherUser(this.#options.ids, spec.user)) return joins;
+    this.#options.log?.(
+      `container ${spec.id} sees only its own processes: with one user id, only containers of root share them`,
+    );
+    return undefined;
   }
 
   /** By the pod's address when something listens there, else by its own loopback. */
@@ -219,6 +237,7 @@ class RealPodSandbox implements PodSandbox {
     await Promise.all(
       running.map((container) => unmountRoot(join(this.directory, "containers", container.id))),
     );
+    await this.#options.holder?.end();
     await removePodNamespace(this.#options.tools, this.directory, this.#options.link);
   }
 

@@ -89,6 +89,10 @@ class SimulatedContainer implements ContainerHandle {
     return Promise.resolve();
   }
 
+  limit(): Promise<void> {
+    return Promise.resolve();
+  }
+
   exec(): Promise<never> {
     return Promise.reject(
       new NodeError("Unsupported", `container ${this.id} is simulated: no command can run in it`),
