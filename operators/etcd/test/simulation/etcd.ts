@@ -131,6 +131,11 @@ export class SimEtcd {
 
   #run(request: StartRequest, data: DataDirectory, minor: number): SimProcess {
     const process = new SimProcess(this, request, data, minor);
+    for (const other of this.processes) {
+      const strangers = other.data.group === data.group && other.running() && !this.#trust(process, other);
+      if (strangers)
+        this.violation(`${process.name} starts, and it and ${other.name} do not trust each other`);
+    }
     this.processes.add(process);
     data.group.nodes.set(data.memberId, process);
     data.group.tick();
@@ -169,7 +174,10 @@ export class SimEtcd {
 
   /** Nobody is in the way, and each trusts what the other shows. */
   #connected(a: SimProcess, b: SimProcess): boolean {
-    if (this.#cut(a.name, b.name)) return false;
+    return !this.#cut(a.name, b.name) && this.#trust(a, b);
+  }
+
+  #trust(a: SimProcess, b: SimProcess): boolean {
     const [one, other] = [a.request.tls.peer, b.request.tls.peer];
     if (!one || !other) return one === other;
     return isTrusted(other.leaf(), one.trust) && isTrusted(one.leaf(), other.trust);

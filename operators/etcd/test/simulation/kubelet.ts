@@ -32,7 +32,7 @@ const startMs = 500;
 const stopMs = 300;
 const probeMs = 500;
 /** How long a changed Secret takes to reach the pods that run. */
-const secretMs = 45_000;
+const secretMs = 90_000;
 
 export class SimKubelet {
   readonly #options: KubeletOptions;
@@ -147,13 +147,17 @@ export class SimKubelet {
   #onSecret(type: string, { metadata, data = {} }: ObjectOf<typeof Secret>): void {
     const { name } = metadata;
     if (type === "deleted") return void this.#secrets.delete(name);
-    const files = Object.fromEntries(
-      Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]),
-    );
+    const texts = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]);
+    const files: Record<string, string> = {
+      ...Object.fromEntries(texts),
+      version: metadata.resourceVersion,
+    };
     this.#secrets.set(name, files);
     this.#later(secretMs, async () => {
-      const newest = this.#secrets.get(name) ?? files;
-      for (const run of this.#runs.values()) if (run.files.has(name)) run.files.set(name, newest);
+      for (const run of this.#runs.values()) {
+        const mounted = run.files.get(name);
+        if (mounted && Number(mounted["version"]) < Number(files["version"])) run.files.set(name, files);
+      }
       this.#options.etcd.tick();
     });
   }
