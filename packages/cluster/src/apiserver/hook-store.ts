@@ -5,6 +5,7 @@ import type { ApiObject, StoreListener, StoreWriter, StrategyContext, UserInfo }
 import { type ApiResource, keyFor } from "./registry/api-resource.ts";
 import type { Registry } from "./registry/registry.ts";
 import type { World } from "./rest/exchange.ts";
+import { FieldManager } from "./rest/field-manager.ts";
 import { type ObjectStore, tableOf } from "./rest/object-store.ts";
 import type { Store } from "./storage/store.ts";
 
@@ -89,8 +90,12 @@ export class HookStore implements StoreWriter {
     const base = table.get(key);
     if (!base) return undefined;
     const changed = change(deepCopy(base));
+    if (!changed) return base;
+    const version = found.storageVersion.slice(found.storageVersion.indexOf("/") + 1);
+    const write = { resource: found, version, subresource: "status", manager: "kube-apiserver" };
+    const owned = new FieldManager(this.#parts.world.clock).update(write, base, changed);
     // Synchronous from read to commit: nobody can come between.
-    return changed ? this.#store.update(table, key, changed, base) : base;
+    return this.#store.update(table, key, owned, base);
   }
 
   #context(namespace: string, version: string): StrategyContext {

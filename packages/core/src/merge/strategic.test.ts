@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject } from "../object.ts";
 import { listType, mapType, objectMetaType, scalarType, structType, untypedAtomic } from "./schema.ts";
@@ -232,4 +233,104 @@ test("neither the object nor the patch is changed", () => {
   const before = JSON.stringify([object, patch]);
   patched(object, patch);
   expect(JSON.stringify([object, patch])).toBe(before);
+});
+
+describe("laws", () => {
+  const word = fc.constantFrom("a", "b", "c", "d");
+  const labels = fc.dictionary(word, word, { maxKeys: 3 });
+  const element = fc.record({ name: word, value: word, labels }, { requiredKeys: ["name"] });
+  const elements = fc.uniqueArray(element, { selector: ({ name }) => name, maxLength: 4 });
+  const words = fc.uniqueArray(word, { maxLength: 4 });
+  const parts = {
+    items: elements,
+    words,
+    atomic: elements,
+    whole: labels,
+    choice: fc.record({ kind: word }),
+  };
+  const object = fc.record(parts, { requiredKeys: [] }) as fc.Arbitrary<JsonObject>;
+  const patch = object;
+  const list = (value: JsonObject) => (value.items ?? []) as { name: string }[];
+
+  test("a patch of nothing changes nothing, and no input is ever changed", () => {
+    fc.assert(
+      fc.property(object, patch, (before, change) => {
+        expect(patched(before, {})).toEqual(before);
+        const [copy, sent] = [structuredClone(before), structuredClone(change)];
+        patched(before, change);
+        expect([before, change]).toEqual([copy, sent]);
+      }),
+    );
+  });
+
+  test("the same patch twice is the same as once", () => {
+    fc.assert(
+      fc.property(object, patch, (before, change) => {
+        const once = patched(before, change);
+        expect(patched(once, change)).toEqual(once);
+      }),
+    );
+  });
+
+  test("items of a merged list are those of both, each once, and those not mentioned in their order", () => {
+    fc.assert(
+      fc.property(object, patch, (before, change) => {
+        const namesIn = (value: JsonObject) => list(value).map(({ name }) => name);
+        const [old, said, after] = [namesIn(before), namesIn(change), namesIn(patched(before, change))];
+        expect(new Set(after)).toEqual(new Set([...old, ...said]));
+        expect(new Set(after).size).toBe(after.length);
+        const others = (all: string[]) => all.filter((name) => !said.includes(name));
+        expect(others(after)).toEqual(others(old));
+      }),
+    );
+  });
+
+  test("what a patch says of an item is so afterwards, and what it does not mention stays", () => {
+    fc.assert(
+      fc.property(object, patch, (before, change) => {
+        const after = new Map(list(patched(before, change)).map((each) => [each.name, each as JsonObject]));
+        const old = new Map(list(before).map((each) => [each.name, each as JsonObject]));
+        for (const said of list(change) as (JsonObject & { name: string })[]) {
+          const found = after.get(said.name) as JsonObject;
+          expect(found.value).toBe(said.value ?? old.get(said.name)?.value);
+          for (const [key, value] of Object.entries((said.labels ?? {}) as JsonObject))
+            expect((found.labels as JsonObject)[key]).toBe(value);
+        }
+        for (const [name, each] of old)
+          if (!list(change).some((said) => said.name === name)) expect(after.get(name)).toEqual(each);
+      }),
+    );
+  });
+
+  test("null takes away what is there", () => {
+    fc.assert(
+      fc.property(object, word, (before, label) => {
+        const [first] = list(before);
+        if (!first) return;
+        const after = patched(before, { items: [{ name: first.name, labels: { [label]: null } }] });
+        const found = list(after).find(({ name }) => name === first.name) as JsonObject;
+        const kept = { ...((first as JsonObject).labels as JsonObject | undefined) };
+        delete kept[label];
+        expect(found.labels ?? {}).toEqual(kept);
+      }),
+    );
+  });
+
+  test("what is deleted by name is gone, and nothing else", () => {
+    fc.assert(
+      fc.property(object, word, (before, name) => {
+        const after = patched(before, { items: [{ name, $patch: "delete" }] });
+        expect(list(after)).toEqual(list(before).filter((each) => each.name !== name));
+      }),
+    );
+  });
+
+  test("what is replaced has nothing of before", () => {
+    fc.assert(
+      fc.property(object, elements, (before, items) => {
+        const after = patched(before, { items: [{ $patch: "replace" }, ...items] as JsonObject[] });
+        expect(list(after)).toEqual(items);
+      }),
+    );
+  });
 });

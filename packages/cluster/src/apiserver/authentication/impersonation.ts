@@ -39,26 +39,32 @@ const modes: readonly Mode[] = [
   { applies: () => true },
 ];
 
-export const impersonate: NonNullable<Hooks["impersonate"]> = async (
-  { headers },
-  user,
-  authorizer,
-  attributes,
-) => {
-  const wanted = wantedUser(headers);
-  if (!wanted) return user;
-  let refusal: StatusError | undefined;
-  for (const mode of modes) {
-    if (!mode.applies(wanted, user)) continue;
-    try {
-      return await become(mode, wanted, user, authorizer, attributes);
-    } catch (error) {
-      if (!(error instanceof StatusError)) throw error;
-      refusal ??= error;
+const maxRemembered = 10_000;
+
+/** What worked for a user before is tried first; of several refusals the client reads the first. */
+export function impersonation(): NonNullable<Hooks["impersonate"]> {
+  const worked = new Map<string, Mode>();
+  return async ({ headers }, user, authorizer, attributes) => {
+    const wanted = wantedUser(headers);
+    if (!wanted) return user;
+    const first = worked.get(user.name);
+    const order = first ? [first, ...modes.filter((mode) => mode !== first)] : modes;
+    let refusal: StatusError | undefined;
+    for (const mode of order) {
+      if (!mode.applies(wanted, user)) continue;
+      try {
+        const became = await become(mode, wanted, user, authorizer, attributes);
+        if (worked.size >= maxRemembered) worked.clear();
+        worked.set(user.name, mode);
+        return became;
+      } catch (error) {
+        if (!(error instanceof StatusError)) throw error;
+        refusal ??= error;
+      }
     }
-  }
-  throw refusal ?? new Error("all impersonation modes failed");
-};
+    throw refusal ?? new Error("all impersonation modes failed");
+  };
+}
 
 function wantedUser(headers: HttpHeaders): Wanted | undefined {
   const name = values(headers["impersonate-user"])[0] ?? "";

@@ -1,7 +1,7 @@
 /** Who sends a request: certificates, tokens, impersonation, and the reviews that tell. */
 import type { ApiObject, HookFactory } from "../hooks.ts";
 import { clientCertificates } from "./client-certificates.ts";
-import { impersonate } from "./impersonation.ts";
+import { impersonation } from "./impersonation.ts";
 import { selfSubjectReviews, tokenReviews } from "./reviews.ts";
 import { ServiceAccountKeys } from "./service-account-keys.ts";
 import { ServiceAccountTokens } from "./service-account-tokens.ts";
@@ -32,7 +32,7 @@ export const authentication: HookFactory = (context) => {
   const tokenFile = flag("token-auth-file");
   return {
     authenticators: [clientCertificates, ...(tokenFile ? [staticTokens(tokenFile)] : []), tokens],
-    impersonate,
+    impersonate: impersonation(),
     virtual: {
       "/serviceaccounts/token": tokenRequests(context, tokens),
       "authentication.k8s.io/tokenreviews": tokenReviews(context, tokens),

@@ -1,5 +1,6 @@
 /** Request bodies, whatever their media type, as JSON values. */
 import type { JsonValue } from "@keelson/core";
+import type { Document } from "yaml";
 import { badRequest, StatusError, unsupportedMediaType } from "../errors.ts";
 import { JsonSyntaxError, maxDepth, parseJsonBody } from "./json-body.ts";
 
@@ -90,9 +91,17 @@ const yamlFaults: Readonly<Record<string, string>> = {
 
 /** YAML as the server reads it: JSON's types, and duplicate keys noticed rather than refused. */
 export async function parseYaml(source: string): Promise<{ value: JsonValue; duplicates: string[] }> {
-  const { parseDocument, isMap, isSeq, isScalar, isAlias } = await import("yaml");
-  // Anchors are allowed, bombs are not: maxAliasCount bounds what an alias may expand to.
-  const document = parseDocument(source, { uniqueKeys: false, schema: "core", version: "1.2" });
+  const { parseAllDocuments, isMap, isSeq, isScalar, isAlias } = await import("yaml");
+  // Words such as yes and on are true, as they were in YAML 1.1; times stay text, and nothing counts to sixty.
+  const [document] = parseAllDocuments(source, {
+    uniqueKeys: false,
+    version: "1.1",
+    customTags: (tags) =>
+      tags.filter(
+        (tag) => typeof tag === "string" || (!tag.tag.endsWith(":timestamp") && tag.format !== "TIME"),
+      ),
+  }) as Document.Parsed[];
+  if (!document) return { value: null, duplicates: [] };
   const fault = document.errors[0];
   if (fault) throw badRequest(`yaml: ${yamlFaults[fault.code] ?? fault.message.split("\n")[0]}`);
   const duplicates: string[] = [];

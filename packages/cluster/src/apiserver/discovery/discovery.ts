@@ -1,6 +1,6 @@
 /** What the server serves, told in the two forms that clients ask for. */
 import { canonicalJson, type JsonObject } from "@keelson/core";
-import { noSuchResource } from "../errors.ts";
+import { methodNotAllowed, noSuchResource } from "../errors.ts";
 import { header, type ServerRequest, type ServerResponse } from "../http/message.ts";
 import { type Negotiated, negotiate, type Transform } from "../http/negotiation.ts";
 import { jsonResponse, textResponse } from "../http/response.ts";
@@ -44,6 +44,8 @@ export class Discovery {
   async handle(request: ServerRequest, path: string): Promise<ServerResponse | undefined> {
     const parts = path.split("/").filter((part) => part !== "");
     const [prefix, first, second] = parts;
+    const isOurs = (prefix === "api" && parts.length <= 2) || (prefix === "apis" && parts.length <= 3);
+    if (isOurs && request.method !== "GET") throw methodNotAllowed();
     if (prefix === "api") {
       if (parts.length === 1) return this.#root(request, true);
       if (parts.length === 2) return this.#resources(request, "", first as string);

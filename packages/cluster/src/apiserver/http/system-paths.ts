@@ -1,5 +1,6 @@
 /** Health, version, and the list of paths. */
 import type { JsonObject } from "@keelson/core";
+import { methodNotAllowed } from "../errors.ts";
 import type { Hooks } from "../hooks.ts";
 import { header, type ServerRequest, type ServerResponse } from "./message.ts";
 import { negotiate } from "./negotiation.ts";
@@ -35,6 +36,7 @@ export class SystemPaths {
     }
     if (healthRoots.has(root)) return health(root, rest.join("/"), query);
     const negotiated = () => negotiate(header(request.headers, "accept"), { query });
+    if (root === "version" && request.method !== "GET") throw methodNotAllowed();
     if (root === "version" && rest.length === 0) return jsonResponse(200, versionInfo(), negotiated());
     if (path === "/") return jsonResponse(200, { paths: this.#paths() }, negotiated());
     if (path === "/metrics")

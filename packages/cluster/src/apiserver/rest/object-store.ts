@@ -110,7 +110,8 @@ export class ObjectStore {
     await request.validate(draft, undefined);
     const table = tableOf(resource);
     const key = keyFor(resource, draft.metadata.namespace ?? "", draft.metadata.name);
-    if (draft.metadata.resourceVersion) throw resourceVersionOnCreate();
+    // Only the storage minds, and a trial run does not get there.
+    if (draft.metadata.resourceVersion && !context.dryRun) throw resourceVersionOnCreate();
     const current = table.get(key);
     if (current) throw existsError(resource, draft, current);
     resource.strategy.beforeCommit?.(draft, undefined, context);

@@ -118,9 +118,9 @@ export class ResourceApi {
   }
 }
 
-/** A path that lists across namespaces, or of a cluster-scoped resource. */
-function isCollection({ name, namespaced, verb }: RequestInfo): boolean {
-  return !namespaced && (name === "" || verb === "list" || verb === "watch");
+/** A path that lists across namespaces. */
+function isCollection({ namespaced, verb }: RequestInfo): boolean {
+  return !namespaced && (verb === "list" || verb === "watch");
 }
 
 /** Throws 404 or 405 for a path or method that the resource does not have. */
@@ -141,6 +141,12 @@ function checkPath({ info, request, resource, version }: Exchange): void {
   }
   if (resource.namespaced && !info.namespaced && verb !== "list" && verb !== "watch")
     throw methodNotAllowed();
+  if (resource.custom) {
+    if ((verb === "update" || verb === "patch") && info.name === "")
+      throw badRequest("name must be provided");
+    if (!version.verbs.includes(verb)) throw methodNotSupported(resource, "");
+    return;
+  }
   if (!resource.table && info.name !== "" && !version.verbs.includes("get")) throw noSuchResource();
   if (verb === "create" && info.name !== "") throw methodNotAllowed();
   if ((verb === "update" || verb === "patch") && info.name === "") throw methodNotAllowed();

@@ -53,6 +53,9 @@ export class Writes {
     const body = await readBody(exchange);
     const draft = draftFrom(exchange, body, options.fieldValidation);
     ensureNamespace(exchange.resource, draft, exchange.info.namespace);
+    // What only the server may set is not the writer's.
+    for (const field of ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"])
+      delete (draft.metadata as JsonObject)[field];
     dedupeOwners(exchange, draft, false);
     const owned = this.#fields.update(this.#managed(exchange, options), undefined, draft);
     const admitted = await this.#admit(exchange, owned, undefined, options);

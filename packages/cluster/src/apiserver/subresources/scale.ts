@@ -151,6 +151,10 @@ async function write(
 
 function checkScale({ info, resource }: Exchange, scale: ApiObject): void {
   const { name } = scale.metadata;
+  if (!name && resource.custom)
+    throw badRequest(
+      `the name of the object (${info.name} based on URL) was undeterminable: name must be provided`,
+    );
   if (!name) scale.metadata.name = info.name;
   else if (name !== info.name)
     throw badRequest(`the name of the object (${name}) does not match the name on the URL (${info.name})`);
