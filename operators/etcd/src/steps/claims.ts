@@ -7,10 +7,14 @@ import { claimFor } from "../resources/claim.ts";
 import { clusterName, memberKey } from "../resources/names.ts";
 import type { Doing, Scene, StepResult } from "./act.ts";
 
-export async function createClaim({ cluster, ctx }: Scene, { member }: Doing<"createClaim">): Promise<void> {
+export async function createClaim(
+  { cluster, ctx }: Scene,
+  { member, message }: Doing<"createClaim">,
+): Promise<void> {
   const name = clusterName(cluster);
   const claim = claimFor({ cluster: name, member, storage: cluster.spec.storage });
   await ctx.own.claims.apply(memberKey(name, member), claim);
+  ctx.event("Normal", "VolumeCreated", message);
 }
 
 export async function signClaim(scene: Scene, { member }: Doing<"signClaim">): Promise<void> {

@@ -34,7 +34,7 @@ export async function compareHashes(scene: Scene, decision: Doing<"compareHashes
       "HashesDiffer",
       `at revision ${revision}: ${odd.join(", ") || "no majority has the same hash"}`,
     );
-  }
+  } else ctx.event("Normal", "HashesEqual", `all members have the same data at revision ${revision}`);
 }
 
 function least(values: readonly bigint[]): bigint {
