@@ -77,7 +77,7 @@ await say.step("a member's pod deleted; the operator brings it back with its dat
     client,
     Pod,
     { namespace: here.namespace, name },
-    (pod) => pod !== undefined && pod.metadata.uid !== uid,
+    (pod) => pod !== undefined && pod.metadata.uid !== uid && isReady(pod),
   );
   await members(3);
   await everyKey(name);
@@ -139,6 +139,11 @@ async function anyMember(): Promise<string> {
   const { status } = await client.kind(EtcdCluster).get(here);
   const follower = status?.members?.find((member) => member.name !== status.leader);
   return (follower ?? status?.members?.[0])?.name ?? "";
+}
+
+/** What the cluster's status says may still be of the time before. */
+function isReady({ status }: ObjectOf<typeof Pod>): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false;
 }
 
 /** Speaks to one member through a port-forward, as a person at this machine would. */
