@@ -1,5 +1,6 @@
 /** Defaults of apps/v1. */
 import type { DaemonSet, Deployment, PodSpec, ReplicaSet, StatefulSet } from "@keelson/core/kinds";
+import { badRequest } from "../errors.ts";
 import { defaultClaimSpec, defaultPodSpec, roundToMilli } from "./pod-spec.ts";
 
 type Draft<T extends { spec?: unknown }> = Omit<T, "spec"> & { spec: Partial<NonNullable<T["spec"]>> };
@@ -41,8 +42,12 @@ export function defaultDaemonSet(set: DaemonSet): void {
   // Older versions had a field for it.
   const generation = "deprecated.daemonset.template.generation";
   set.metadata ??= {};
-  if (set.metadata.annotations?.[generation] === undefined)
-    set.metadata.annotations = { ...set.metadata.annotations, [generation]: "0" };
+  const given = set.metadata.annotations?.[generation];
+  if (given !== undefined && !/^[+-]?\d+$/.test(given))
+    throw badRequest(
+      `DaemonSet in version "v1" cannot be handled as a DaemonSet: strconv.ParseInt: parsing ${JSON.stringify(given)}: invalid syntax`,
+    );
+  if (given === undefined) set.metadata.annotations = { ...set.metadata.annotations, [generation]: "0" };
 }
 
 export function defaultStatefulSet(set: StatefulSet): void {

@@ -296,6 +296,10 @@ export const daemonSets: Strategy = {
       : templateWarnings("spec.template", daemonSetTemplate(object) as PodTemplateSpec),
   subresources: {
     status: {
+      // The number was part of the spec once, and still behaves so.
+      prepareForUpdate(draft, old) {
+        setTemplateGeneration(draft, Number(old.metadata.annotations?.[templateGeneration] ?? 1));
+      },
       validateUpdate: checkingUpdate<DaemonSet>((set, old, errors) => {
         for (const field of daemonSetCounts) checkNotNegative(`status.${field}`, set.status?.[field], errors);
         checkCollisions(set.status, old.status, errors);

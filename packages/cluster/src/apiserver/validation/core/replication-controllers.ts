@@ -93,7 +93,8 @@ export const replicationControllers: Strategy = {
     ];
   },
   warningsOnUpdate: (object, old) => {
-    const { template } = (object as unknown as ReplicationController).spec ?? {};
+    // The real server warns of the template that is given up, not of the new one.
+    const { template } = (old as unknown as ReplicationController).spec ?? {};
     if (object.metadata.generation === old.metadata.generation || !template) return [];
     return templateWarnings("spec.template", template);
   },
