@@ -198,15 +198,18 @@ async function startNodes(
 ): Promise<NodeHost | undefined> {
   const count = options.nodes ?? 1;
   if (count === 0) return undefined;
-  const { startNodes } = await import("./node/index.ts");
-  return await startNodes({
-    kubeconfig,
-    names: Array.from({ length: count }, (_, index) => `node-${index + 1}`),
-    dataDirectory: nodeDir,
-    ...(options.simulate && { simulate: options.simulate }),
-    ...(options.maxPods !== undefined && { maxPods: options.maxPods }),
-    ...(options.onProgress && { onProgress: options.onProgress }),
-    ...(options.stopGraceMs !== undefined && { stopGraceMs: options.stopGraceMs }),
-    log: (line) => void log().then((log) => log?.info(line)),
-  });
+  const { startNodes, superviseNodes } = await import("./node/index.ts");
+  const say = (line: string) => void log().then((logger) => logger?.info(line));
+  const start = () =>
+    startNodes({
+      kubeconfig,
+      names: Array.from({ length: count }, (_, index) => `node-${index + 1}`),
+      dataDirectory: nodeDir,
+      ...(options.simulate && { simulate: options.simulate }),
+      ...(options.maxPods !== undefined && { maxPods: options.maxPods }),
+      ...(options.onProgress && { onProgress: options.onProgress }),
+      ...(options.stopGraceMs !== undefined && { stopGraceMs: options.stopGraceMs }),
+      log: say,
+    });
+  return await superviseNodes({ start, log: say });
 }

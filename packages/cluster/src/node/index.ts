@@ -3,6 +3,7 @@ export { NodeError, type NodeErrorCode } from "./errors.ts";
 export type { Fault, PodRef } from "./faults/fault.ts";
 export { type NodeFlags, runNode } from "./host/command.ts";
 export { type NodeHost, type NodeHostOptions, startNodes } from "./host/node-host.ts";
+export { superviseNodes } from "./host/supervised.ts";
 export { checkSandboxSupport, type SandboxSupport } from "./namespace/support.ts";
 export type {
   ContainerHandle,

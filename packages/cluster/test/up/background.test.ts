@@ -121,6 +121,29 @@ describe.skipIf(reason !== undefined)("a cluster in the background", { timeout: 
     expect(census(home).files.filter((path) => path.startsWith("state/"))).toEqual(["state/clusters"]);
   });
 
+  test("a node whose process is killed is started again, with its pods", async () => {
+    const record = await clusterUp();
+    const client = await connect({ kubeconfig: record.kubeconfig });
+    const { volumes: _, ...spec } = keeper.spec;
+    const containers = spec.containers.map(({ volumeMounts: _, command: __, ...rest }) => ({
+      ...rest,
+      command: ["sh", "-c", "touch /up; exec sleep 100000"],
+    }));
+    await client.kind(Pod).create({ ...keeper, spec: { containers } });
+    await ready(record, 0);
+    const inside = census(home).processes.find((pid) => {
+      const words = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
+      return words[0] === process.execPath && words.some((word) => word.endsWith("/inside.ts"));
+    });
+    expect(inside).toBeDefined();
+    process.kill(inside ?? 0, "SIGKILL");
+    await ready(record, 1);
+    expect(await readRecord("default")).toBeDefined();
+    await client.close();
+    await clusterDown();
+    await allGone();
+  });
+
   test("a node that is cut off is not seen, and is seen again when it is mended", async () => {
     const record = await clusterUp();
     const client = await connect({ kubeconfig: record.kubeconfig });

@@ -85,4 +85,16 @@ describe("container logs", () => {
     expect(readdirSync(home)).toHaveLength(2);
     expect(await following).toContain("enough 19\n");
   });
+
+  test("who does not follow gets what there was, however fast the log grows", async () => {
+    const log = new ContainerLog(join(home, "0.log"), clock);
+    const many = `${"x".repeat(100)}\n`.repeat(2_000);
+    write(log, many);
+    let text = "";
+    for await (const chunk of readLog({ path: log.path, live: log }, {})) {
+      text += chunk.toString();
+      write(log, many);
+    }
+    expect(text).toBe(many);
+  });
 });

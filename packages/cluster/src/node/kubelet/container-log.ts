@@ -58,14 +58,15 @@ export class ContainerLog {
     if (this.#fd === undefined) return;
     const parts: Buffer[] = [];
     const stamp = formatNanoTime(this.#clock.now());
+    const [whole, cut] = [head(stamp, stream, "F"), head(stamp, stream, "P")];
     let rest = this.#partial[stream].length > 0 ? Buffer.concat([this.#partial[stream], chunk]) : chunk;
     for (;;) {
       const end = rest.indexOf(newline);
       if (end >= 0 && end <= maxLineBytes) {
-        parts.push(line(stamp, stream, "F", rest.subarray(0, end)));
+        parts.push(whole, rest.subarray(0, end + 1));
         rest = rest.subarray(end + 1);
       } else if (rest.length >= maxLineBytes) {
-        parts.push(line(stamp, stream, "P", rest.subarray(0, maxLineBytes)));
+        parts.push(cut, rest.subarray(0, maxLineBytes), lineEnd);
         rest = rest.subarray(maxLineBytes);
       } else break;
     }
@@ -79,7 +80,7 @@ export class ContainerLog {
     const stamp = formatNanoTime(this.#clock.now());
     for (const stream of ["stdout", "stderr"] as const) {
       const rest = this.#partial[stream];
-      if (rest.length > 0) this.#append(line(stamp, stream, "P", rest));
+      if (rest.length > 0) this.#append(Buffer.concat([head(stamp, stream, "P"), rest, lineEnd]));
     }
     closeSync(this.#fd);
     this.#fd = undefined;
@@ -129,6 +130,8 @@ export function formatNanoTime(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 23)}000000Z`;
 }
 
-function line(stamp: string, stream: string, tag: "F" | "P", content: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`${stamp} ${stream} ${tag} `), content, Buffer.from("\n")]);
+const lineEnd = Buffer.from("\n");
+
+function head(stamp: string, stream: string, tag: "F" | "P"): Buffer {
+  return Buffer.from(`${stamp} ${stream} ${tag} `);
 }

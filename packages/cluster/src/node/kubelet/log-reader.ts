@@ -23,12 +23,12 @@ export interface LogSource {
 const chunkBytes = 64 * 1024;
 const newline = 0x0a;
 
-/** Yields the log's bytes. Ends at the end of the file, or with `follow` when the container has ended. */
+/** Yields the log's bytes. Ends where the file ended when it was asked, or with `follow` when the container does. */
 export async function* readLog(source: LogSource, query: LogQuery): AsyncGenerator<Buffer> {
   let budget = query.limitBytes ?? Number.POSITIVE_INFINITY;
-  for await (const raw of rawLines(source, query)) {
-    const shown = render(raw, query);
-    if (shown === undefined) continue;
+  for await (const lines of rawLines(source, query)) {
+    const shown = Buffer.concat(lines.flatMap((raw) => render(raw, query)));
+    if (shown.length === 0) continue;
     if (shown.length >= budget) {
       yield shown.subarray(0, budget);
       return;
@@ -38,29 +38,36 @@ export async function* readLog(source: LogSource, query: LogQuery): AsyncGenerat
   }
 }
 
-async function* rawLines(source: LogSource, query: LogQuery): AsyncGenerator<Buffer> {
+/** Many at a time: a log has more lines than a connection should have messages. */
+async function* rawLines(source: LogSource, query: LogQuery): AsyncGenerator<Buffer[]> {
   if (query.tailLines === 0 && !query.follow) return;
   let rotations = source.live?.rotations ?? 0;
   let file = await openLog(source);
   try {
-    let position = query.tailLines === undefined ? 0 : await tailOffset(file, query.tailLines);
+    // A log may grow faster than it is read: who does not follow it gets what there is now.
+    const { size } = await file.stat();
+    const end = query.follow ? Number.POSITIVE_INFINITY : size;
+    let position = query.tailLines === undefined ? 0 : await tailOffset(file, query.tailLines, size);
     let rest = Buffer.alloc(0);
     for (;;) {
       // Looked at before reading: what is written after the read wakes us again.
       const ended = source.live?.closed ?? true;
       const changed = changeOf(source, query);
-      const { buffer, bytesRead } = await file.read(Buffer.alloc(chunkBytes), 0, chunkBytes, position);
+      const wanted = Math.min(chunkBytes, end - position);
+      const { buffer, bytesRead } = await file.read(Buffer.alloc(chunkBytes), 0, wanted, position);
       position += bytesRead;
       rest = bytesRead > 0 ? Buffer.concat([rest, buffer.subarray(0, bytesRead)]) : rest;
-      for (let end = rest.indexOf(newline); end >= 0; end = rest.indexOf(newline)) {
-        yield rest.subarray(0, end);
-        rest = rest.subarray(end + 1);
+      const lines: Buffer[] = [];
+      for (let at = rest.indexOf(newline); at >= 0; at = rest.indexOf(newline)) {
+        lines.push(rest.subarray(0, at));
+        rest = rest.subarray(at + 1);
       }
+      if (lines.length > 0) yield lines;
       if (bytesRead > 0) {
         changed.cancel();
         continue;
       }
-      if (source.live !== undefined && source.live.rotations !== rotations) {
+      if (query.follow && source.live !== undefined && source.live.rotations !== rotations) {
         rotations = source.live.rotations;
         changed.cancel();
         await file.close();
@@ -98,9 +105,8 @@ function changeOf(
   return { promise: promise.finally(off), cancel: () => resolve() };
 }
 
-/** Where the last `lines` lines begin. */
-async function tailOffset(file: FileHandle, lines: number): Promise<number> {
-  const { size } = await file.stat();
+/** Where the last `lines` lines of the first `size` bytes begin. */
+async function tailOffset(file: FileHandle, lines: number, size: number): Promise<number> {
   if (lines <= 0) return size;
   let seen = 0;
   for (let end = size; end > 0; ) {
@@ -115,20 +121,22 @@ async function tailOffset(file: FileHandle, lines: number): Promise<number> {
   return 0;
 }
 
-/** `TIME STREAM TAG CONTENT`, as the query wants to see it; undefined when it does not. */
-function render(raw: Buffer, query: LogQuery): Buffer | undefined {
+const lineEnd = Buffer.from("\n");
+
+/** `TIME STREAM TAG CONTENT`, as the query wants to see it; nothing when it does not. */
+function render(raw: Buffer, query: LogQuery): Buffer[] {
   const afterTime = raw.indexOf(0x20);
   const afterStream = raw.indexOf(0x20, afterTime + 1);
   const afterTag = raw.indexOf(0x20, afterStream + 1);
-  if (afterTag < 0) return undefined;
+  if (afterTag < 0) return [];
   const time = raw.toString("latin1", 0, afterTime);
   const stream = raw.toString("latin1", afterTime + 1, afterStream);
   const whole = raw.toString("latin1", afterStream + 1, afterTag) === "F";
-  if (query.stream !== undefined && stream !== query.stream) return undefined;
-  if (query.since !== undefined && parseTime(time) < query.since) return undefined;
-  return Buffer.concat([
+  if (query.stream !== undefined && stream !== query.stream) return [];
+  if (query.since !== undefined && parseTime(time) < query.since) return [];
+  return [
     ...(query.timestamps ? [Buffer.from(`${time} `)] : []),
     raw.subarray(afterTag + 1),
-    ...(whole ? [Buffer.from("\n")] : []),
-  ]);
+    ...(whole ? [lineEnd] : []),
+  ];
 }

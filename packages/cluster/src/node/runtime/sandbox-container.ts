@@ -1,10 +1,11 @@
 /** One container as a process tree in a bubblewrap sandbox. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
 import { readlink } from "node:fs/promises";
 import { constants as os } from "node:os";
 import { PassThrough, type Readable, type Writable } from "node:stream";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { NodeError } from "../errors.ts";
 import {
   bubblewrapArguments,
@@ -241,14 +242,18 @@ class SandboxContainer implements ContainerHandle {
     stdout.releaseWriter();
     stderr?.releaseWriter();
     stdin?.releaseReader();
-    const output = [stdout, stderr].map((pipe) => pipe && onlyData(pipe));
+    const output = onlyData(stdout);
+    const errors = stderr && onlyData(stderr);
     // Something the command left running in the background may hold the pipe open; the session ends regardless.
-    void exited.then(() => setImmediate(() => closeWhenIdle(stdout, stderr)));
+    void exited.then(() => {
+      void closeWhenIdle(stdout, output);
+      if (stderr !== undefined && errors !== undefined) void closeWhenIdle(stderr, errors);
+    });
     void exited.then(() => stdin?.writable.destroy());
     return {
       stdin: quiet(stdin?.writable),
-      stdout: output[0] as Readable,
-      stderr: output[1],
+      stdout: output,
+      stderr: errors,
       exited,
       resize: (size) => resizeTerminal(child.pid ?? 0, size),
       kill: () => void killTree(child),
@@ -283,11 +288,17 @@ function exitOf(child: ChildProcess): Promise<number> {
 }
 
 async function drain(pipe: OutputPipe, stream: "stdout" | "stderr", spec: ContainerSpec): Promise<void> {
-  pipe.readable.on("data", (chunk: Buffer) => spec.onOutput(stream, chunk));
+  const { readable } = pipe;
+  readable.on("data", (chunk: Buffer) => {
+    spec.onOutput(stream, chunk);
+    // One piece per turn: a container that shouts must not keep the node from its other work.
+    readable.pause();
+    setImmediate(() => readable.resume());
+  });
   await new Promise<void>((resolve) => pipe.readable.once("close", resolve).on("error", () => undefined));
 }
 
-function onlyData(pipe: OutputPipe): Readable {
+function onlyData(pipe: OutputPipe): PassThrough {
   const through = new PassThrough();
   pipe.readable.on("error", () => undefined);
   pipe.readable.pipe(through, { end: false });
@@ -295,18 +306,19 @@ function onlyData(pipe: OutputPipe): Readable {
   return through;
 }
 
-/** Lets what is in the pipes come through, then closes our ends. */
-function closeWhenIdle(...pipes: (OutputPipe | undefined)[]): void {
-  for (const pipe of pipes) {
-    if (pipe === undefined || pipe.readable.destroyed) continue;
-    let seen = pipe.readable.bytesRead;
-    const look = () => {
-      if (pipe.readable.destroyed) return;
-      if (pipe.readable.bytesRead === seen) return void pipe.readable.destroy();
-      seen = pipe.readable.bytesRead;
-      setTimeout(look, 20);
-    };
-    setTimeout(look, 20);
+/**
+ * Lets what is in the pipe come through, then closes our end. Whatever the command wrote is in the pipe when it has
+ * ended, so one turn that finds nothing to read has found everything; unless nothing was read because whoever reads
+ * from us is slow.
+ */
+async function closeWhenIdle({ readable }: OutputPipe, through: PassThrough): Promise<void> {
+  const flows = () => readable.readableFlowing && readable.readableLength === 0 && !through.writableNeedDrain;
+  for (let seen = -1; !readable.destroyed; ) {
+    if (through.destroyed || (flows() && readable.bytesRead === seen)) return void readable.destroy();
+    seen = flows() ? readable.bytesRead : -1;
+    if (through.writableNeedDrain) await Promise.race([once(through, "drain"), once(through, "close")]);
+    await nextTurn();
+    await nextTurn();
   }
 }
 
