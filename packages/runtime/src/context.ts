@@ -96,13 +96,16 @@ export type Permissions<P extends AnyKind, O extends Owns, R extends Reads<never
 /** Distributes over the grants, each with verbs of its own. */
 type GrantedBy<G> = G extends Grant<infer K, infer V, infer S> ? PermissionOn<K, S, V> : never;
 
+/** The verbs granted on exactly this kind: one that is known only at run time is not covered by a grant on another. */
 type VerbOn<Granted, K extends AnyKind, S extends string | undefined> = Granted extends {
-  group: K["group"];
-  kind: K["kind"];
+  group: infer G;
+  kind: infer N;
   subresource: S;
   verb: infer V;
 }
-  ? V
+  ? [G, N, K["group"], K["kind"]] extends [K["group"], K["kind"], G, N]
+    ? V
+    : never
   : never;
 
 interface Methods {

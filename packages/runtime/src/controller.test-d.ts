@@ -20,6 +20,8 @@ declare const Pod: Kind<PodObject, "", "Pod">;
 declare const Service: Kind<ServiceObject, "", "Service">;
 declare const Secret: Kind<SecretObject, "", "Secret">;
 declare const Node: Kind<KubeObject, "", "Node">;
+declare const OtherPod: Kind<PodObject, "other.example.com", "Pod">;
+declare const atRunTime: Kind;
 declare const App: Kind<AppObject, "example.com", "App">;
 
 controller(App, {
@@ -80,12 +82,55 @@ controller(App, {
     await ctx.client.subresource(Pod, "eviction").create({ name: "a" }, {});
     // @ts-expect-error: this subresource was not declared
     await ctx.client.subresource(Pod, "exec").create({ name: "a" }, {});
+    // @ts-expect-error: nothing was declared on Pods of another group
+    await ctx.client.kind(OtherPod).get({ name: "a" });
+    // @ts-expect-error: what a kind of run time is, no declaration can say
+    await ctx.client.kind(atRunTime).get({ name: "a" });
+    // @ts-expect-error: the runtime writes the status, not the reconcile
+    await ctx.client.subresource(App, "status").update(app);
+    // @ts-expect-error: the primary may be read, not written
+    await ctx.client.kind(App).patch({ name: "a" }, { type: "merge", body: {} });
+    // @ts-expect-error: owned kinds are deleted one by one
+    await ctx.client.kind(Pod).deleteAll({ namespace: "default" });
+    // @ts-expect-error: there is no such slot
+    ctx.own.volume;
+    // @ts-expect-error: there is no such read
+    ctx.read.secret;
+    // @ts-expect-error: the status has no such field
+    ctx.setStatus({ reddy: 3 });
+    // @ts-expect-error: conditions are set one by one
+    ctx.setStatus({ conditions: [] });
     ctx.setStatus({ ready: 3 });
     const id = await ctx.step("promote", async ({ idempotencyKey }) => idempotencyKey);
     id satisfies string;
     return done();
   },
 });
+
+controller(App, {
+  writes: [allow(atRunTime, ["get"])],
+  async reconcile(_app, ctx) {
+    await ctx.client.kind(atRunTime).get({ name: "a" });
+    // @ts-expect-error: a kind of run time stands for itself alone
+    await ctx.client.kind(Pod).get({ name: "a" });
+    return done();
+  },
+});
+
+controller(App, {
+  owns: { service: Service },
+  // @ts-expect-error: there is no slot for this child
+  compose: () => ({ children: { pod: { spec: { containers: [] } } } }),
+});
+
+controller(App, {
+  // @ts-expect-error: there is no such verb
+  writes: [allow(Secret, ["read"])],
+  reconcile: async () => done(),
+});
+
+// @ts-expect-error: one of the two
+controller(App, { compose: () => ({ children: {} }), reconcile: async () => done() });
 
 // @ts-expect-error: a reconcile must say how it ended
 controller(App, { reconcile: async () => undefined });

@@ -8,6 +8,28 @@ export interface DeadlineOptions {
   readonly signal: AbortSignal;
   /** The reason with which the work is aborted when time is up. */
   readonly expired: () => Error;
+  /** Told of work that was aborted and has not ended by then. */
+  readonly stragglers?: Stragglers;
+}
+
+/** Work that was told to end and has not ended yet. It can reach nothing of ours any more, but it may still do harm elsewhere. */
+export class Stragglers {
+  readonly #works = new Set<Promise<unknown>>();
+
+  get size(): number {
+    return this.#works.size;
+  }
+
+  add(work: Promise<unknown>): void {
+    this.#works.add(work);
+    const forget = () => this.#works.delete(work);
+    work.then(forget, forget);
+  }
+
+  /** Resolves when all of it has ended. */
+  async ended(): Promise<void> {
+    while (this.#works.size > 0) await Promise.allSettled(this.#works);
+  }
 }
 
 /**
@@ -32,7 +54,12 @@ export async function withDeadline<T>(
   const cancel = clock.timer(timeoutMs, () => abort(options.expired()));
   try {
     if (controller.signal.aborted) throw controller.signal.reason;
-    return await Promise.race([work(controller.signal), aborted.promise]);
+    const running = work(controller.signal);
+    try {
+      return await Promise.race([running, aborted.promise]);
+    } finally {
+      if (controller.signal.aborted) options.stragglers?.add(running);
+    }
   } finally {
     cancel();
     outer.removeEventListener("abort", onOuter);

@@ -26,7 +26,8 @@ export interface Election {
   readonly acquired: Promise<void>;
   readonly lost: Promise<RuntimeError>;
   run(): void;
-  stop(): Promise<void>;
+  /** Gives the lease back, unless it is to be kept until it runs out. */
+  stop(options?: { readonly keep?: boolean }): Promise<void>;
 }
 
 export interface ElectionServices {

@@ -79,7 +79,8 @@ export function fenced(client: Client, options: FencedOptions): Client {
     ...(http.upgrade
       ? {
           upgrade: async (request: HttpRequest) => {
-            if (!isRead(request.method) && !fence.mayWrite()) throw refused(request);
+            // Whatever its method, what leaves HTTP (exec, port-forward) is there to do something.
+            if (!fence.mayWrite()) throw refused(request);
             return await (http.upgrade as NonNullable<HttpPort["upgrade"]>)(withHeaders(request, client));
           },
         }

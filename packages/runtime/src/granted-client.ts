@@ -22,54 +22,55 @@ export function grantedKind<K extends AnyKind>(options: GrantedOptions, kind: K)
     check();
     permissions.require(verb, kind, undefined, name);
   };
+  const within = <O extends object>(request: O | undefined) => bounded(signal, request);
   return {
     get: async (ref, request) => {
       demand("get", ref.name);
-      return await verbs.get(ref, { signal, ...request });
+      return await verbs.get(ref, within(request));
     },
     find: async (ref, request) => {
       demand("get", ref.name);
-      return await verbs.find(ref, { signal, ...request });
+      return await verbs.find(ref, within(request));
     },
     list: async (request) => {
       demand("list");
-      return await verbs.list({ signal, ...request });
+      return await verbs.list(within(request));
     },
     each: (request) => {
       demand("list");
-      return verbs.each({ signal, ...request });
+      return verbs.each(within(request));
     },
     create: async (object, request) => {
       demand("create", nameOf(object));
-      return await verbs.create(object, { signal, fieldManager, ...request });
+      return await verbs.create(object, { fieldManager, ...within(request) });
     },
     update: async (object, request) => {
       demand("update", nameOf(object));
-      return await verbs.update(object, { signal, fieldManager, ...request });
+      return await verbs.update(object, { fieldManager, ...within(request) });
     },
     patch: async (ref, patch, request) => {
       demand("patch", ref.name);
-      return await verbs.patch(ref, patch, { signal, fieldManager, ...request });
+      return await verbs.patch(ref, patch, { fieldManager, ...within(request) });
     },
     apply: async (object, request) => {
       demand("patch", nameOf(object));
-      return await verbs.apply(object, { signal, fieldManager, ...request });
+      return await verbs.apply(object, { fieldManager, ...within(request) });
     },
     delete: async (ref, request) => {
       demand("delete", ref.name);
-      return await verbs.delete(ref, { signal, ...request });
+      return await verbs.delete(ref, within(request));
     },
     deleteAll: async (request) => {
       demand("deletecollection");
-      await verbs.deleteAll({ signal, ...request });
+      await verbs.deleteAll(within(request));
     },
     watch: ((request) => {
       demand("watch");
-      return verbs.watch({ signal, ...request });
+      return verbs.watch(within(request));
     }) as KindClient<K>["watch"],
     reflect: ((request) => {
       demand("watch");
-      return verbs.reflect({ signal, ...request });
+      return verbs.reflect(within(request));
     }) as KindClient<K>["reflect"],
     subresource: (name) => grantedSubresource(options, kind, name),
   };
@@ -86,28 +87,38 @@ export function grantedSubresource<K extends AnyKind>(
     check();
     permissions.require(verb, kind, subresource, name);
   };
+  const within = <O extends object>(request: O | undefined) => bounded(signal, request);
   return {
     get: async (ref, request) => {
       demand("get", ref.name);
-      return await verbs.get(ref, { signal, ...request });
+      return await verbs.get(ref, within(request));
     },
     create: async (ref, body, request) => {
       demand("create", ref.name);
-      return await verbs.create(ref, body, { signal, fieldManager, ...request });
+      return await verbs.create(ref, body, { fieldManager, ...within(request) });
     },
     update: async (object, request) => {
       demand("update", nameOf(object));
-      return await verbs.update(object, { signal, fieldManager, ...request });
+      return await verbs.update(object, { fieldManager, ...within(request) });
     },
     patch: async (ref, patch, request) => {
       demand("patch", ref.name);
-      return await verbs.patch(ref, patch, { signal, fieldManager, ...request });
+      return await verbs.patch(ref, patch, { fieldManager, ...within(request) });
     },
     apply: async (object, request) => {
       demand("patch", nameOf(object));
-      return await verbs.apply(object, { signal, fieldManager, ...request });
+      return await verbs.apply(object, { fieldManager, ...within(request) });
     },
   };
+}
+
+/** A signal of the caller's own may end a request sooner, never later than its reconcile. */
+function bounded<O extends { readonly signal?: AbortSignal }>(
+  signal: AbortSignal,
+  request: O | undefined,
+): O & { signal: AbortSignal } {
+  const own = request?.signal;
+  return { ...(request as O), signal: own ? AbortSignal.any([signal, own]) : signal };
 }
 
 function nameOf(object: KubeObject): string | undefined {

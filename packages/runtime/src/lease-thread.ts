@@ -93,11 +93,11 @@ export class LeaseThread {
 
   run(): void {}
 
-  async stop(): Promise<void> {
+  async stop(options: { readonly keep?: boolean } = {}): Promise<void> {
     clearInterval(this.#beat);
     this.fence.close();
     this.#leading = false;
-    this.#worker.postMessage("stop");
+    this.#worker.postMessage(options);
     await this.#stopped.promise;
     await this.#worker.terminate();
   }

@@ -66,11 +66,11 @@ const watchdog = setInterval(() => {
   }
 }, 500);
 
-parentPort?.once("message", () => void end());
+parentPort?.once("message", (options: { readonly keep?: boolean }) => void end(options));
 
-async function end(): Promise<void> {
+async function end(options: { readonly keep?: boolean } = {}): Promise<void> {
   clearInterval(watchdog);
-  await elector.stop();
+  await elector.stop(options);
   await client.close();
   tell({ type: "stopped" });
   parentPort?.close();

@@ -132,12 +132,15 @@ export class LeaseElector {
     this.#watching ??= this.#watch();
   }
 
-  /** Stops, and gives the lease back so that another takes over at once. Nothing may be written afterwards. */
-  async stop(): Promise<void> {
+  /**
+   * Stops, and gives the lease back so that another takes over at once. Nothing may be written afterwards. With `keep`
+   * it runs out by itself: for a process that is not sure to be done.
+   */
+  async stop(options: { readonly keep?: boolean } = {}): Promise<void> {
     const held = this.#state === "leading" ? this.#held : undefined;
     this.#end();
     await this.#watching;
-    if (!held) return;
+    if (!held || options.keep) return;
     try {
       await this.#release(held);
     } catch (error) {

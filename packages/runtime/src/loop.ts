@@ -29,8 +29,8 @@ export interface Verdict {
   readonly failed?: { readonly error: unknown };
   /** There is no object of this key any more. */
   readonly gone?: boolean;
-  /** For metrics: `success` unless told. */
-  readonly result?: "success" | "error" | "requeue_after";
+  /** For metrics: `success` unless told; `terminal` is an error that is not tried again. */
+  readonly result?: "success" | "terminal" | "requeue_after";
 }
 
 export interface LoopDefinition {
@@ -48,7 +48,7 @@ export interface LoopDefinition {
 
 export interface LoopObserver extends QueueObserver {
   started?(): void;
-  ended?(result: "success" | "error" | "requeue_after", seconds: number): void;
+  ended?(result: "success" | "error" | "terminal" | "requeue_after", seconds: number, error?: unknown): void;
 }
 
 export interface LoopServices {
@@ -185,10 +185,12 @@ export class Loop {
     const { clock, observer } = this.#services;
     const startedAt = clock.monotonic();
     observer?.started?.();
-    let result: "success" | "error" | "requeue_after" = "error";
+    let result: "success" | "error" | "terminal" | "requeue_after" = "error";
+    let failure: unknown;
     try {
       const verdict = await this.#definition.process(item, this.#stop.signal);
       if (verdict.failed) {
+        failure = verdict.failed.error;
         this.#retry(item, verdict.failed.error);
         return;
       }
@@ -199,9 +201,10 @@ export class Loop {
       }
       result = verdict.result ?? (verdict.recheckMs === undefined ? "success" : "requeue_after");
     } catch (error) {
+      failure = error;
       this.#retry(item, error);
     } finally {
-      observer?.ended?.(result, (clock.monotonic() - startedAt) / 1000);
+      observer?.ended?.(result, (clock.monotonic() - startedAt) / 1000, failure);
     }
   }
 

@@ -1,6 +1,7 @@
 /** Prometheus metrics under the names that dashboards for controllers already know. */
 
 import { groupKind } from "@keelson/core";
+import { RuntimeError } from "./errors.ts";
 import type { InformerSet } from "./informers.ts";
 import type { Loop, LoopObserver } from "./loop.ts";
 
@@ -59,6 +60,11 @@ const reconcileBuckets = [
 ];
 const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000];
 
+/** What nobody throws on purpose. */
+function isMistake(error: unknown): boolean {
+  return [TypeError, ReferenceError, RangeError, SyntaxError].some((mistake) => error instanceof mistake);
+}
+
 /** Metrics by prom-client, in a registry of their own; loaded only when asked for. */
 export async function prometheusMetrics(): Promise<Metrics> {
   const { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } = await import("prom-client");
@@ -79,6 +85,21 @@ export async function prometheusMetrics(): Promise<Metrics> {
   const errors = counter("controller_runtime_reconcile_errors_total", "Reconciles that failed.", [
     "controller",
   ]);
+  const terminal = counter(
+    "controller_runtime_terminal_reconcile_errors_total",
+    "Reconciles that failed and are not tried again.",
+    ["controller"],
+  );
+  const panics = counter(
+    "controller_runtime_reconcile_panics_total",
+    "Reconciles that failed by a mistake in the program.",
+    ["controller"],
+  );
+  const timeouts = counter(
+    "controller_runtime_reconcile_timeouts_total",
+    "Reconciles that did not end in time.",
+    ["controller"],
+  );
   const time = histogram(
     "controller_runtime_reconcile_time_seconds",
     "How long a reconcile takes.",
@@ -126,18 +147,25 @@ export async function prometheusMetrics(): Promise<Metrics> {
       const labels = { name: controller, controller };
       most.set({ controller }, concurrency);
       active.set({ controller }, 0);
-      for (const result of ["success", "error", "requeue_after"]) total.inc({ controller, result }, 0);
-      errors.inc({ controller }, 0);
+      for (const result of ["success", "error", "requeue", "requeue_after"]) {
+        total.inc({ controller, result }, 0);
+      }
+      for (const each of [errors, terminal, panics, timeouts]) each.inc({ controller }, 0);
       return {
         added: () => adds.inc(labels),
         retried: () => retries.inc(labels),
         taken: (seconds) => waited.observe(labels, seconds),
         finished: (seconds) => worked.observe(labels, seconds),
         started: () => active.inc({ controller }),
-        ended: (result, seconds) => {
+        ended: (result, seconds, error) => {
           active.dec({ controller });
-          total.inc({ controller, result });
-          if (result === "error") errors.inc({ controller });
+          const failed = result === "error" || result === "terminal";
+          total.inc({ controller, result: failed ? "error" : result });
+          if (failed) errors.inc({ controller });
+          if (result === "terminal") terminal.inc({ controller });
+          if (isMistake(error)) panics.inc({ controller });
+          if (error instanceof RuntimeError && error.code === "ReconcileTimeout")
+            timeouts.inc({ controller });
           time.observe({ controller }, seconds);
         },
       };

@@ -4,6 +4,7 @@ import { type AnyKind, apiVersionOf, type Clock, groupKind, type World } from "@
 import { type Connector, directConnector, forwardConnector } from "./connect.ts";
 import type { Logger } from "./context.ts";
 import type { Controller } from "./controller.ts";
+import { Stragglers } from "./deadline.ts";
 import { type Election, elect, type LeaderElectionOptions } from "./election.ts";
 import { cachesReady, type EndpointOptions, type Endpoints, serveEndpoints } from "./endpoints.ts";
 import { RuntimeError } from "./errors.ts";
@@ -71,7 +72,12 @@ export interface RunningOperator extends AsyncDisposable {
   readonly failed: Promise<Error>;
   /** Undefined when all is well, otherwise why not. */
   ready(): string | undefined;
-  /** Lets reconciles under way end, within the deadline, gives the lease back and closes what was opened. */
+  /** Reconciles that were told to end and go on: a process that has any must not live on. */
+  readonly stragglers: number;
+  /**
+   * Lets reconciles under way end, within the deadline, gives the lease back and closes what was opened. The lease is
+   * left to run out when a reconcile goes on although it was told to end.
+   */
   stop(): Promise<void>;
 }
 
@@ -94,6 +100,8 @@ export function operator(options: OperatorOptions): Operator {
 
 /** Events are told to people; they do not hold up the end. */
 const eventPatienceMs = 2_000;
+/** What listens to its signal ends at once. */
+const stragglerPatienceMs = 1_000;
 
 async function start(options: OperatorOptions): Promise<RunningOperator> {
   const { running, synced } = await launch(options);
@@ -144,6 +152,7 @@ async function launch(
   });
   const informers = new InformerSet({ client, clock, log });
   const events = new EventRecorder({ client, clock, log, instance: world.process.hostname });
+  const stragglers = new Stragglers();
   const services: Services = {
     client,
     informers,
@@ -152,6 +161,7 @@ async function launch(
     clock,
     random,
     log,
+    stragglers,
     wholeKinds: wholeKindsOf(options.controllers),
     ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
   };
@@ -204,6 +214,9 @@ async function launch(
     whenLeading,
     failed: failed.promise,
     ready,
+    get stragglers() {
+      return stragglers.size;
+    },
     stop: () => {
       stopping ??= stop();
       return stopping;
@@ -225,7 +238,8 @@ async function launch(
     await Promise.all(loops.map((loop) => loop.drain()));
     patience();
     await patiently(clock, events.flush(), eventPatienceMs);
-    await election?.stop();
+    await patiently(clock, stragglers.ended(), stragglerPatienceMs);
+    await election?.stop({ keep: stragglers.size > 0 });
     await informers.stop();
     await endpoints?.[Symbol.asyncDispose]();
     if (!given) await plain.close();
@@ -291,6 +305,12 @@ async function run(options: OperatorOptions): Promise<number> {
       code = 1;
     }
     await running.stop();
+    if (running.stragglers > 0) {
+      log.error("reconciles go on although they were told to end: the process ends without them", {
+        reconciles: running.stragglers,
+      });
+      process.exit(code);
+    }
   } catch (error) {
     log.error("the operator could not start", { error });
     code = 1;

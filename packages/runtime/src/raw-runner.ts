@@ -87,11 +87,17 @@ export class RawRunner implements LoopDefinition {
 
   async process(item: WorkItem<Cause>, stop: AbortSignal): Promise<Verdict> {
     await Promise.all([...this.#informers.values()].map((informer) => informer.settle(stop)));
-    const { clock, log, events } = this.#services;
+    const { clock, log, events, stragglers } = this.#services;
     const { options, fieldManager } = this.#controller;
     const wishes: number[] = [];
     await withDeadline(
-      { clock, timeoutMs: options.timeoutMs, signal: stop, expired: () => this.#tooLong(item.key) },
+      {
+        clock,
+        timeoutMs: options.timeoutMs,
+        signal: stop,
+        expired: () => this.#tooLong(item.key),
+        stragglers,
+      },
       async (signal) => {
         const check = () => {
           if (!signal.aborted) return;

@@ -115,7 +115,13 @@ export class Reconciler implements LoopDefinition {
     let draft: StatusDraft | undefined;
     try {
       const outcome = await withDeadline(
-        { clock, timeoutMs, signal: stop, expired: () => this.#tooLong(item.key) },
+        {
+          clock,
+          timeoutMs,
+          signal: stop,
+          expired: () => this.#tooLong(item.key),
+          stragglers: this.#services.stragglers,
+        },
         async (signal) => {
           const object =
             this.#controller.finalize && !deleted && !hasFinalizer(found, this.name)
@@ -131,7 +137,8 @@ export class Reconciler implements LoopDefinition {
         return {};
       }
       await this.#settle(found, draft, outcome, stop);
-      if (outcome.outcome !== "failed" && outcome.recheckMs !== undefined) wishes.push(outcome.recheckMs);
+      if (outcome.outcome === "failed") return { result: "terminal" };
+      if (outcome.recheckMs !== undefined) wishes.push(outcome.recheckMs);
       return wishes.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...wishes)) };
     } catch (error) {
       if (stop.aborted) throw error;

@@ -3,6 +3,7 @@ import type { Client } from "@keelson/client";
 import type { Clock, Random } from "@keelson/core";
 import type { Connector } from "./connect.ts";
 import type { Logger } from "./context.ts";
+import type { Stragglers } from "./deadline.ts";
 import type { EventRecorder } from "./events.ts";
 import type { InformerSet } from "./informers.ts";
 
@@ -15,6 +16,8 @@ export interface Services {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Reconciles that were told to end and have not yet. */
+  readonly stragglers: Stragglers;
   /** Kinds of which some controller keeps every object, as `Kind.group`. */
   readonly wholeKinds: ReadonlySet<string>;
   /** The only namespace to look at; all of them when absent. */

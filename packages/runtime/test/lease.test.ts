@@ -286,6 +286,23 @@ describe("the fence", () => {
     );
   });
 
+  test("stops what leaves HTTP too: an exec begins with a GET", async () => {
+    const http = {
+      request: async () => ({ status: 200, headers: {}, body: (async function* () {})() }),
+      upgrade: async () => {
+        throw new Error("the server was asked");
+      },
+    };
+    let open = true;
+    const gated = fenced(createClient({ http }), { fence: { mayWrite: () => open } });
+    const exec = { method: "GET", path: "/api/v1/namespaces/default/pods/a/exec?command=rm" };
+    await expect(gated.http.upgrade?.(exec)).rejects.toThrow("the server was asked");
+    open = false;
+    await expect(gated.http.upgrade?.(exec)).rejects.toThrow(
+      "GET /api/v1/namespaces/default/pods/a/exec was not sent: this process does not lead",
+    );
+  });
+
   test("falls when either clock says so", async () => {
     const clock = new VirtualClock();
     const fence = new SharedFence(clock);

@@ -40,6 +40,20 @@ if (mode === "elected") {
       writeTimeoutMs: 1_000,
     },
   }).run();
+} else if (mode === "stuck") {
+  // Listens to nobody, and keeps the process alive.
+  const server = await apiServer();
+  const stuck = rawController({
+    name: "stuck",
+    watches: { configs: watch(ConfigMap) },
+    reconcile: async () => {
+      console.log("stuck for ever");
+      await new Promise(() => setInterval(() => {}, 1_000));
+    },
+  });
+  const client = createClient({ http: server.http });
+  await client.kind(ConfigMap).create({ metadata: { namespace: "default", name: "a" } });
+  await operator({ controllers: [stuck], client, shutdownMs: 100 }).run();
 } else {
   const server = await apiServer();
   const controller = rawController({

@@ -4,8 +4,17 @@ import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { createClient } from "@keelson/client";
 import { apiServer } from "@keelson/cluster/apiserver";
-import { ConfigMap } from "@keelson/core/kinds";
-import { operator, rawController, silentLogger, watch } from "@keelson/runtime";
+import { ConfigMap, Lease } from "@keelson/core/kinds";
+import {
+  controller,
+  done,
+  fail,
+  type Outcome,
+  operator,
+  rawController,
+  silentLogger,
+  watch,
+} from "@keelson/runtime";
 import { describe, expect, test } from "vitest";
 import { eventually } from "./servers.ts";
 
@@ -68,7 +77,82 @@ describe("endpoints", () => {
   });
 });
 
+describe("metrics", () => {
+  test("tell errors that are not tried again, mistakes and timeouts apart", async () => {
+    const ends: Record<string, () => Promise<Outcome>> = {
+      terminal: async () => fail("Broken", "it is broken"),
+      mistake: async () => (undefined as unknown as { name: string }).name as never,
+      late: () => new Promise(() => {}),
+      other: async () => {
+        throw new Error("as happens");
+      },
+    };
+    const thing = controller(ConfigMap, {
+      name: "thing",
+      labels: "end",
+      timeoutMs: 50,
+      reconcile: async (object) => await (ends[object.metadata.labels?.["end"] ?? ""]?.() ?? done()),
+    });
+    await using server = await apiServer();
+    const client = createClient({ http: server.http });
+    await using running = await operator({
+      controllers: [thing],
+      client,
+      log: silentLogger,
+      endpoints: { port: 0, host: "127.0.0.1" },
+    }).start();
+    for (const name of Object.keys(ends)) {
+      await client
+        .kind(ConfigMap)
+        .create({ metadata: { namespace: "default", name, labels: { end: name } } });
+    }
+    await eventually(async () => {
+      const body = await (await fetch(`http://127.0.0.1:${running.port}/metrics`)).text();
+      const value = (name: string) =>
+        Number(
+          new RegExp(`^controller_runtime_${name}\\{controller="thing"\\} (\\d+)$`, "m").exec(body)?.[1],
+        );
+      expect(value("terminal_reconcile_errors_total")).toBe(1);
+      expect(value("reconcile_panics_total")).toBeGreaterThan(0);
+      expect(value("reconcile_timeouts_total")).toBeGreaterThan(0);
+      expect(value("reconcile_errors_total")).toBeGreaterThanOrEqual(4);
+      expect(body).toContain('controller_runtime_reconcile_total{controller="thing",result="requeue"} 0');
+    });
+  });
+});
+
 describe("the end", () => {
+  test("gives the lease back, but not while a reconcile goes on that was told to end", async () => {
+    for (const listens of [true, false]) {
+      await using server = await apiServer();
+      const client = createClient({ http: server.http });
+      const begun = Promise.withResolvers<void>();
+      const stuck = rawController({
+        name: "stuck",
+        watches: { configs: watch(ConfigMap, { namespace: "default" }) },
+        reconcile: async (_key, { signal }) => {
+          begun.resolve();
+          await new Promise<void>((resolve) => {
+            if (listens) signal.addEventListener("abort", () => resolve());
+          });
+        },
+      });
+      const running = await operator({
+        controllers: [stuck],
+        client,
+        log: silentLogger,
+        leaderElection: { name: "stuck", identity: "me" },
+        shutdownMs: 50,
+      }).start();
+      await client.kind(ConfigMap).create({ metadata: { namespace: "default", name: "a" } });
+      await begun.promise;
+      await running.stop();
+      expect(running.stragglers).toBe(listens ? 0 : 1);
+      const lease = await client.kind(Lease).get({ namespace: "default", name: "stuck" });
+      expect(lease.spec?.holderIdentity).toBe(listens ? "" : "me");
+    }
+  });
+
   test("waits for what is under way", async () => {
     let ended = false;
     const gate = Promise.withResolvers<void>();
@@ -111,10 +195,25 @@ describe("the end", () => {
     child.stdout.on("data", (chunk) => {
       output += chunk;
     });
-    await eventually(() => expect(output).toContain("caches are complete"), 20_000);
+    await eventually(() => expect(output).toContain("caches are complete"), 60_000);
     child.kill("SIGTERM");
     const [code] = await once(child, "exit");
     expect(output).toContain('"msg":"stopping"');
+    expect(code).toBe(0);
+  });
+
+  test("comes also when a reconcile goes on for ever", async () => {
+    const child = start("stuck");
+    let output = "";
+    child.stdout.on("data", (chunk) => {
+      output += chunk;
+    });
+    await eventually(() => expect(output).toContain("stuck for ever"), 60_000);
+    child.kill("SIGTERM");
+    const [code] = await once(child, "exit");
+    expect(output).toContain(
+      "reconciles go on although they were told to end: the process ends without them",
+    );
     expect(code).toBe(0);
   });
 
