@@ -82,6 +82,12 @@ function podSpec(
         // For operators that run pods of their own from the image they are in.
         env: [{ name: "OPERATOR_IMAGE", value: image }],
         ports: [{ name: "http", containerPort: 8080 }],
+        // An operator that starts while the API server is away waits for it: killing it would only add a backoff.
+        startupProbe: {
+          httpGet: { path: "/healthz", port: "http" },
+          periodSeconds: 1,
+          failureThreshold: 300,
+        },
         livenessProbe: { httpGet: { path: "/healthz", port: "http" } },
         readinessProbe: { httpGet: { path: "/readyz", port: "http" }, periodSeconds: 2 },
         resources: { requests: { cpu: "50m", memory: "128Mi" }, limits: { memory: "512Mi" } },
