@@ -26,7 +26,17 @@ function* ownFiles(directory: string, into: string): Iterable<TarEntry> {
   }
 }
 
-/** Every package that can be reached by dependencies, by name. One version of each: the nearest wins. */
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly exports?: { "."?: { default?: unknown } };
+  /** `tools`: dependencies that only the package's command needs, and no program that imports it. */
+  readonly keelson?: { readonly tools?: readonly string[] };
+}
+
+/**
+ * Every package that can be reached by dependencies, by name, without the tools among them: an operator does not carry
+ * the command that built it, and with it a whole cluster. One version of each: the nearest wins.
+ */
 function closure(project: Project): Map<string, string> {
   const found = new Map<string, string>();
   const queue = Object.keys(project.dependencies).map((name) => [name, project.directory] as const);
@@ -36,15 +46,14 @@ function closure(project: Project): Map<string, string> {
     const directory = locate(name, from);
     if (directory === undefined) continue;
     found.set(name, directory);
-    const manifest = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as {
-      dependencies?: Record<string, string>;
-      exports?: { "."?: { default?: unknown } };
-    };
+    const manifest = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
     const entry = manifest.exports?.["."]?.default;
     if (typeof entry === "string" && entry.startsWith("./dist/") && !existsSync(join(directory, entry))) {
       throw new CliError("NotBuilt", `${name} is not built (${entry} is missing); run: npm run build`);
     }
-    queue.push(...Object.keys(manifest.dependencies ?? {}).map((each) => [each, directory] as const));
+    const tools = manifest.keelson?.tools ?? [];
+    const needed = Object.keys(manifest.dependencies ?? {}).filter((each) => !tools.includes(each));
+    queue.push(...needed.map((each) => [each, directory] as const));
   }
   return found;
 }
