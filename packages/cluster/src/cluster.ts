@@ -138,6 +138,7 @@ async function startServer(
   kubeconfig: PromiseWithResolvers<string>,
 ): Promise<RunningApiServer> {
   try {
+    options.onProgress?.("Starting the API server");
     const { startApiServer } = await import("./apiserver/index.ts");
     const api = stack.use(
       await startApiServer({
@@ -152,6 +153,7 @@ async function startServer(
     );
     kubeconfig.resolve(api.kubeconfig);
     if (options.controllers === false) return api;
+    options.onProgress?.("Starting the controllers");
     const [{ startControllers }, { silentLogger }] = await Promise.all([
       import("./controllers/index.ts"),
       import("@keelson/runtime"),
@@ -198,6 +200,7 @@ async function startNodes(
 ): Promise<NodeHost | undefined> {
   const count = options.nodes ?? 1;
   if (count === 0) return undefined;
+  options.onProgress?.(count === 1 ? "Starting a node" : `Starting ${count} nodes`);
   const { startNodes, superviseNodes } = await import("./node/index.ts");
   const say = (line: string) => void log().then((logger) => logger?.info(line));
   const start = () =>

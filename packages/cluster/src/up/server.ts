@@ -24,6 +24,11 @@ try {
     stopGraceMs: dataDir === undefined ? 0 : 2_000,
     onProgress: (sentence) => tell({ type: "progress", sentence }),
   });
+  // Who wanted it gave up before it was there: nobody knows of it, so nobody would end it.
+  if (!process.connected) {
+    await cluster.stop();
+    process.exit(1);
+  }
   const record: ClusterRecord = {
     name,
     pid: process.pid,

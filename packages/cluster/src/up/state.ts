@@ -57,5 +57,10 @@ export async function removeState(name: string): Promise<void> {
 
 export async function clusterNames(): Promise<string[]> {
   const root = join(stateRoot(), "clusters");
-  return existsSync(root) ? (await readdir(root)).sort() : [];
+  if (!existsSync(root)) return [];
+  const entries = await readdir(root, { withFileTypes: true });
+  return entries
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name)
+    .sort();
 }

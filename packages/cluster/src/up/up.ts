@@ -43,7 +43,7 @@ export async function clusterUp(
   if (running) return { ...running, existed: true };
   const directory = clusterDirectory(name);
   await mkdir(dirname(directory), { recursive: true, mode: 0o700 });
-  await using _ = await holdLock(`${directory}.starting`, `the start of cluster ${name}`);
+  await using _ = await holdLock(startLock(name), `the name ${name}`);
   // What one that was killed left: without a data directory nothing of it is wanted back.
   await removeState(name);
   await mkdir(directory, { mode: 0o700 });
@@ -82,6 +82,8 @@ export async function clusterUp(
 
 /** Ends the cluster and everything that it started. True when there was one. */
 export async function clusterDown(name = "default", graceMs = 20_000): Promise<boolean> {
+  await mkdir(dirname(clusterDirectory(name)), { recursive: true, mode: 0o700 });
+  await using _ = await holdLock(startLock(name), `the name ${name}`);
   const record = await readRecord(name);
   if (record) {
     process.kill(record.pid, "SIGTERM");
@@ -94,6 +96,11 @@ export async function clusterDown(name = "default", graceMs = 20_000): Promise<b
   }
   await removeState(name);
   return record !== undefined;
+}
+
+/** Held by whoever brings a cluster of that name up or takes it down. */
+function startLock(name: string): string {
+  return `${clusterDirectory(name)}.lock`;
 }
 
 async function gone({ pid, startTicks }: ClusterRecord, withinMs: number): Promise<boolean> {
