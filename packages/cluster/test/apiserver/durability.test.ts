@@ -56,6 +56,10 @@ describe("a writer that is killed", () => {
     return { child, acknowledged: () => text.split("\n").slice(1, -1) };
   }
 
+  async function acknowledges(acknowledged: () => string[], count: number): Promise<void> {
+    while (acknowledged().length < count) await new Promise((resolve) => setImmediate(resolve));
+  }
+
   async function kill(child: ChildProcess): Promise<void> {
     const closed = new Promise((resolve) => child.once("close", resolve));
     child.kill("SIGKILL");
@@ -68,7 +72,7 @@ describe("a writer that is killed", () => {
     for (let round = 0; round < 12; round++) {
       const { child, acknowledged } = await start(round);
       const until = 20 + Math.floor(Math.random() * 1_500);
-      while (acknowledged().length < until) await new Promise((resolve) => setImmediate(resolve));
+      await acknowledges(acknowledged, until);
       await kill(child);
       for (const line of acknowledged()) {
         const [key = "", value] = line.split("=");
@@ -93,7 +97,8 @@ describe("a writer that is killed", () => {
   }, 120_000);
 
   it("leaves its directory to the next, which none has before", async () => {
-    const { child } = await start(0);
+    const { child, acknowledged } = await start(0);
+    await acknowledges(acknowledged, 20);
     await expect(open()).rejects.toMatchObject({ code: "Locked" });
     await kill(child);
     const store = await open();
