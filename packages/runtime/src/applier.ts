@@ -1,7 +1,7 @@
 /** Brings a child to its desired state with as few requests as that takes, and never touches what is not ours. */
 
 import { hash } from "node:crypto";
-import { isAlreadyExists, isConflict, isInvalid } from "@keelson/client";
+import { type ApiError, isAlreadyExists, isConflict, isInvalid } from "@keelson/client";
 import {
   type AnyKind,
   groupKind,
@@ -146,6 +146,16 @@ export class Applier {
       return await this.#send(slot, bound, options.force ?? true);
     } catch (error) {
       if (!isInvalid(error)) throw error;
+      if (isReplaced(error)) {
+        // Looked up, so that the cache knows as well when this comes again.
+        await this.#find(slot, body);
+        const what = `${groupKind(slot.kind)} ${objectKey(body)}`;
+        throw new RuntimeError(
+          "Replaced",
+          `cannot apply ${what}: the one that was seen is gone and another has its name; it is looked at again`,
+          { cause: error },
+        );
+      }
       if (!slot.options.recreate) throw invalidChild(error, slot, "");
       return await this.#recreate(slot, body, seen, error);
     }
@@ -241,6 +251,11 @@ export class Applier {
     const inventory = (owner as { status?: RuntimeStatus }).status?.inventory ?? [];
     return inventory.some((entry) => entry.uid === object.metadata.uid) ? "ours" : "foreign";
   }
+}
+
+/** The server's way of saying that an object is not the one that the UID names. */
+function isReplaced(error: ApiError): boolean {
+  return error.status.details?.causes?.some(({ field }) => field === "metadata.uid") ?? false;
 }
 
 function controllerOf(object: Stored): OwnerReference | undefined {

@@ -31,6 +31,8 @@ export interface ConditionState {
 /** The conditions that the runtime keeps on every object. */
 export const runtimeConditions = ["Ready", "Reconciling", "Stalled"] as const;
 
+/** How often someone else's edit between our read and our write is met before the queue takes over. */
+const attempts = 4;
 const messageLimit = 32_768;
 const reasonLimit = 1_024;
 
@@ -161,7 +163,7 @@ export class StatusDraft {
     outcome: Outcome | undefined,
     options: { signal?: AbortSignal; exclusive?: boolean } = {},
   ): Promise<boolean> {
-    const { client, kind, fieldManager, memory } = this.#options;
+    const { memory } = this.#options;
     const object = this.#options.current() ?? this.#object;
     if (object.metadata.uid !== this.#object.metadata.uid) return false;
     const status = await this.#body(object, outcome, options.signal);
@@ -172,21 +174,40 @@ export class StatusDraft {
       memory.set(object, status);
       return false;
     }
-    const { name, namespace, uid, resourceVersion } = object.metadata;
-    await client
-      .kind(kind)
-      .subresource("status")
-      .apply(
-        {
-          apiVersion: apiVersionOf(kind),
-          kind: kind.kind,
-          metadata: { name, namespace, uid, ...(options.exclusive ? { resourceVersion } : {}) },
-          status,
-        } as never,
-        { force: true, fieldManager, ...(options.signal ? { signal: options.signal } : {}) },
-      );
+    if (!(await this.#send(object, status, options))) return false;
     memory.set(object, status);
     return true;
+  }
+
+  /**
+   * The server does not look at the UID in a status, so only the version binds it to this object and not to another of
+   * its name. An edit by someone else in between is looked at and met; false when the object is not there any more.
+   */
+  async #send(
+    object: Stored,
+    status: JsonObject,
+    options: { signal?: AbortSignal; exclusive?: boolean },
+  ): Promise<boolean> {
+    const { client, kind, fieldManager } = this.#options;
+    const { name, namespace, uid } = object.metadata;
+    const signal = options.signal ? { signal: options.signal } : {};
+    let { resourceVersion } = object.metadata;
+    for (let attempt = 1; ; attempt++) {
+      const metadata = { name, namespace, uid, resourceVersion };
+      const body = { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata, status };
+      try {
+        await client
+          .kind(kind)
+          .subresource("status")
+          .apply(body as never, { force: true, fieldManager, ...signal });
+        return true;
+      } catch (error) {
+        if (!isConflict(error) || options.exclusive || attempt === attempts) throw error;
+        const live = (await client.kind(kind).find({ namespace, name }, signal)) as Stored | undefined;
+        if (live?.metadata.uid !== uid) return false;
+        resourceVersion = live.metadata.resourceVersion;
+      }
+    }
   }
 
   async #body(object: Stored, outcome: Outcome | undefined, signal?: AbortSignal): Promise<JsonObject> {

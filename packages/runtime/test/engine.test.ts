@@ -19,11 +19,13 @@ import {
   controllerUid,
   done,
   keep,
+  type Logger,
   many,
   ref as named,
   own,
   rawController,
   select,
+  silentLogger,
   waiting,
   watch,
 } from "@keelson/runtime";
@@ -197,6 +199,32 @@ describe("a composition", () => {
     await c.converges();
     expect(c.writes.slice(before)).toEqual([]);
     await finalizers([]);
+    await c.converges();
+    expect((await c.client.kind(Service).get(ref)).spec?.ports?.[0]?.port).toBe(81);
+  });
+
+  test("never writes into an object that took a child's place unseen", async () => {
+    const messages: string[] = [];
+    const log: Logger = {
+      ...silentLogger,
+      warn: (_, fields) => messages.push(String(fields?.["error"])),
+      child: () => log,
+    };
+    await using c = await cluster({ controllers: [composed], log });
+    await parent(c.client, { service: "80" });
+    await c.converges();
+    c.faults.hold("services");
+    await c.client.kind(Service).delete(ref);
+    await c.client.kind(Service).create({ metadata: ref, spec: { ports: [{ port: 7 }] } });
+    await edit(c.client, { service: "81" });
+    await c.advance(60_000);
+    expect((await c.client.kind(Service).get(ref)).spec?.ports?.[0]?.port).toBe(7);
+    expect(messages[0]).toContain(
+      "cannot apply Service default/a: the one that was seen is gone and another has its name; it is looked at again",
+    );
+    expect(messages.at(-1)).toContain("it exists and no controller made it");
+    await c.client.kind(Service).delete(ref);
+    c.faults.clear();
     await c.converges();
     expect((await c.client.kind(Service).get(ref)).spec?.ports?.[0]?.port).toBe(81);
   });

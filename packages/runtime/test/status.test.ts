@@ -246,7 +246,9 @@ describe("the inventory", () => {
 });
 
 describe("steps", () => {
-  test("are run at least once, with one key for all attempts, wherever the manager dies", async () => {
+  test("are run at least once, with one key for all attempts, wherever the manager dies", {
+    timeout: 180_000,
+  }, async () => {
     const effects: { step: string; key: string; resumed: boolean }[] = [];
     const thing = controller(Thing, {
       async reconcile(object, ctx) {
