@@ -11,11 +11,21 @@ if (major < 22 || (major === 22 && minor < 19)) {
 const { enableCompileCache, registerHooks } = await import("node:module");
 const { existsSync } = await import("node:fs");
 enableCompileCache?.();
+const ours = /\/node_modules\/@keelson\/[^/]+\/dist\//;
 // In the repository there is nothing built: run the sources, which Node can read by itself.
 if (existsSync(new URL("../src/index.ts", import.meta.url))) {
   registerHooks({
     resolve: (specifier, context, next) =>
       next(specifier, { ...context, conditions: [...context.conditions, "keelson-source"] }),
+  });
+} else {
+  // Our built modules name each other by their files. Node would look each one up on the disk all the same, which
+  // takes a fifth of the start.
+  registerHooks({
+    resolve: (specifier, context, next) =>
+      specifier.startsWith(".") && specifier.endsWith(".js") && ours.test(context.parentURL ?? "")
+        ? { url: new URL(specifier, context.parentURL).href, format: "module", shortCircuit: true }
+        : next(specifier, context),
   });
 }
 const { main } = await import("@keelson/cli/main");
