@@ -89,8 +89,8 @@ async function figuresOf(server: Server): Promise<Omit<Figures, "crdMb">> {
   const creates = await run("create", { count: 5_000 });
   await run("get", { count: 2_000, objects: 5_000 });
   const gets = await run("get", { count: 10_000, objects: 5_000 });
-  await run("fanout", { prefix: "warm", count: 50, watchers });
-  const events = await run("fanout", { prefix: "fan", count: 400, watchers });
+  await run("fanout", { prefix: "warm", count: 200, watchers });
+  const events = await run("fanout", { prefix: "fan", count: 800, watchers });
   const lists = (options: Parameters<typeof load>[3]): Promise<Measured> =>
     run("list", { namespace: "listed", clients: 1, ...options });
   await lists({ count: 5 });
