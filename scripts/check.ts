@@ -51,7 +51,14 @@ async function checkBuilt(): Promise<number> {
     "testing",
     "cli",
   ];
-  const parts = ["cluster", "cluster/apiserver", "cluster/controllers", "cluster/node", "cluster/images"];
+  const parts = [
+    "cluster",
+    "cluster/apiserver",
+    "cluster/controllers",
+    "cluster/node",
+    "cluster/images",
+    "cluster/up",
+  ];
   const imports = ["keelson", ...[...names, ...parts].map((name) => `@keelson/${name}`)];
   const program = imports.map((name) => `await import(${JSON.stringify(name)});`).join("\n");
   return run("node", ["--input-type=module", "--eval", program]);
