@@ -99,6 +99,12 @@ async function drive(options: SuiteOptions, workspace: string): Promise<void> {
     },
   });
   const ended = once(shell, "exit");
+  let group: number | undefined;
+  const stop = () => {
+    if (group !== undefined) process.kill(-group, "SIGKILL");
+    shell.kill("SIGKILL");
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, stop);
   let begun = 0;
   let isLate = false;
   let timer: NodeJS.Timeout | undefined;
@@ -107,12 +113,15 @@ async function drive(options: SuiteOptions, workspace: string): Promise<void> {
     if (event === "begin") {
       begun = performance.now();
       isLate = false;
+      const started = Number(rest[0]);
+      group = started;
       timer = setTimeout(() => {
         isLate = true;
-        process.kill(-Number(rest[0]), "SIGKILL");
+        process.kill(-started, "SIGKILL");
       }, options.timeoutMs);
     } else if (event === "end") {
       clearTimeout(timer);
+      group = undefined;
       const seconds = (performance.now() - begun) / 1000;
       const passed = rest[0] === "0";
       const reason = isLate ? "timeout; " : "";
@@ -123,6 +132,7 @@ async function drive(options: SuiteOptions, workspace: string): Promise<void> {
     }
   }
   clearTimeout(timer);
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, stop);
   const [code] = await ended;
   if (begun === 0 && code !== 0) throw new Error(`the suite did not start: see ${options.logs}/drive.log`);
 }

@@ -50,6 +50,7 @@ import { componentStatuses } from "./subresources/component-statuses.ts";
 import { evictionHandler } from "./subresources/eviction.ts";
 import { scaleHandler } from "./subresources/scale.ts";
 import { type SubresourceHandler, Subresources } from "./subresources/subresources.ts";
+import { defaultServiceRange, firstServiceAddress } from "./validation/core/service-addresses.ts";
 import { realClock, realRandom } from "./world.ts";
 
 export interface ApiServerOptions {
@@ -238,7 +239,9 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     return own.dispatch(request);
   };
 
-  await bootstrap(hookStore, registry, bootstrapObjects({ advertise, serviceAddress: "10.0.0.1" }), true);
+  const serviceAddress = firstServiceAddress(flags["service-cluster-ip-range"] ?? defaultServiceRange);
+  const first = bootstrapObjects({ advertise, serviceAddress, nowMs: clock.now() });
+  await bootstrap(hookStore, registry, first, true);
   for (const hook of hooks) await bootstrap(hookStore, registry, (await hook.bootstrap?.()) ?? [], false);
 
   definitions.start();

@@ -1,5 +1,7 @@
 /** What exists in every cluster from the beginning. */
+import { formatTime } from "@keelson/core";
 import type { ApiObject } from "../hooks.ts";
+import { builtinApiServices } from "./api-services.ts";
 
 const namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];
 
@@ -8,12 +10,15 @@ export interface BootstrapOptions {
   readonly advertise: { readonly address: string; readonly port: number };
   /** First address of the service range: that of the `kubernetes` service. */
   readonly serviceAddress: string;
+  readonly nowMs: number;
 }
 
 /** Complete as they are: they are stored without passing through decoding, defaults or validation. */
 export function bootstrapObjects(options: BootstrapOptions): ApiObject[] {
   return [
+    ...builtinApiServices(options.nowMs),
     ...namespaces.map(namespace),
+    tokenTracking(options),
     kubernetesService(options),
     kubernetesEndpoints(options),
     kubernetesEndpointSlice(options),
@@ -32,6 +37,13 @@ function namespace(name: string): ApiObject {
 
 function object(apiVersion: string, kind: string, metadata: ApiObject["metadata"], rest = {}): ApiObject {
   return { apiVersion, kind, metadata, ...rest };
+}
+
+/** Since when the use of tokens in secrets is noted. */
+function tokenTracking({ nowMs }: BootstrapOptions): ApiObject {
+  const name = "kube-apiserver-legacy-service-account-token-tracking";
+  const since = formatTime(nowMs).slice(0, "2026-01-01".length);
+  return object("v1", "ConfigMap", { name, namespace: "kube-system" }, { data: { since } });
 }
 
 const serverLabels = { component: "apiserver", provider: "kubernetes" };

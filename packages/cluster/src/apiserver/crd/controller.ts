@@ -1,5 +1,6 @@
 /** Keeps what is served in step with the definitions: names, conditions, and the end of both. */
 import { type Clock, deepCopy, deepEqual, formatTime, type JsonObject, type Random } from "@keelson/core";
+import { CustomApiServices } from "../bootstrap/api-services.ts";
 import type { ApiObject } from "../hooks.ts";
 import type { Registry } from "../registry/registry.ts";
 import { FieldManager } from "../rest/field-manager.ts";
@@ -20,8 +21,11 @@ export class DefinitionController {
   readonly #call: WebhookCaller;
   readonly #fields: FieldManager;
   readonly #table: Table;
+  readonly #services: CustomApiServices;
   /** Definitions to look at again, by key; empty means idle. */
   readonly #queue = new Set<string>();
+  /** Groups of definitions that went since. */
+  readonly #gone = new Set<string>();
   /** Watches over the instances of terminating definitions. */
   readonly #emptying = new Map<string, () => void>();
 
@@ -39,6 +43,7 @@ export class DefinitionController {
     this.#call = parts.call;
     this.#fields = new FieldManager(parts.clock);
     this.#table = parts.store.table("apiextensions.k8s.io/customresourcedefinitions");
+    this.#services = new CustomApiServices(parts);
   }
 
   /** Serves what is established already, and follows every change from now on. */
@@ -65,6 +70,8 @@ export class DefinitionController {
     const names = [...this.#queue];
     this.#queue.clear();
     for (const name of names) this.#settle(name);
+    for (const group of this.#gone) this.#services.settle(group);
+    this.#gone.clear();
   }
 
   #settle(name: string): void {
@@ -161,11 +168,13 @@ export class DefinitionController {
       hasCondition(object, "Terminating"),
     );
     this.#registry.put(resource);
+    this.#services.settle(definition.group);
   }
 
   #withdraw(object: ApiObject): void {
     const definition = readDefinition(object);
     this.#registry.remove(definition.group, definition.names.plural);
+    this.#gone.add(definition.group);
     this.#emptying.get(definition.name)?.();
     this.#emptying.delete(definition.name);
   }

@@ -12,6 +12,9 @@ import {
   rangeContains,
 } from "../addresses.ts";
 
+/** `--service-cluster-ip-range` unless it is given. */
+export const defaultServiceRange = "10.0.0.0/24";
+
 export type Family = "IPv4" | "IPv6";
 
 const services = { group: "", resource: "services" };
@@ -63,6 +66,10 @@ class AddressRange {
     return text !== this.#at(0) && !(this.family === "IPv4" && text === this.#at(this.#size - 1));
   }
 
+  get first(): string {
+    return this.#at(1);
+  }
+
   next(random: Random, isFree: (address: string) => boolean): string | undefined {
     const last = this.family === "IPv4" ? this.#size - 2 : this.#size - 1;
     const band = Math.min(Math.max(16, Math.floor(this.#size / 16)), 256);
@@ -95,6 +102,11 @@ class AddressRange {
     }
     return formatAddress({ ...this.range.address, bytes });
   }
+}
+
+/** The address of the service `kubernetes`: the first of the first range. */
+export function firstServiceAddress(ranges: string): string {
+  return new AddressRange((ranges.split(",")[0] ?? "").trim()).first;
 }
 
 export interface AddressOptions {

@@ -4,7 +4,7 @@ import type { Service, ServiceSpec } from "@keelson/core/kinds";
 import type { ApiObject, HookContext, Strategy } from "../../hooks.ts";
 import { addressWarnings } from "../addresses.ts";
 import { Errors } from "../errors.ts";
-import { ServiceAddresses } from "./service-addresses.ts";
+import { defaultServiceRange, ServiceAddresses } from "./service-addresses.ts";
 import { allocate, settle } from "./service-allocation.ts";
 import {
   checkLoadBalancerStatus,
@@ -54,8 +54,6 @@ function dropTypeDependent(service: Service, old: Service): void {
   if (spec.type !== "LoadBalancer" && service.status)
     service.status = { ...service.status, loadBalancer: {} };
 }
-
-export const defaultServiceRange = "10.0.0.0/24";
 
 export function services(context: HookContext): Strategy {
   const addresses = new ServiceAddresses({
