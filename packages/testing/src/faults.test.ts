@@ -193,6 +193,9 @@ describe("two managers", () => {
     await life(c);
     expect(new Set(c.writes.map(({ manager }) => manager)).size).toBe(1);
     expect(c.managers.map(({ running }) => running?.ready())).toEqual([undefined, undefined]);
+    // What it has gathered waits for the day on which it leads.
+    const standby = c.managers.find(({ running }) => !running?.leading)?.running;
+    expect(standby?.loops[0]?.queue.depth).toBeGreaterThan(0);
   });
 
   test("the standby takes over when the leader dies, and the work goes on", async () => {
