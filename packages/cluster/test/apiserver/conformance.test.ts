@@ -6,7 +6,7 @@ import { startApiServer } from "../../src/apiserver/index.ts";
 /** How many agree at least: raised when more do, never lowered. */
 const suites = [
   { name: "given", count: 220, floor: 218, args: [] },
-  { name: "our own", count: 318, floor: 298, args: ["--cases", "own/cases", "--golden", "own/golden"] },
+  { name: "our own", count: 347, floor: 327, args: ["--cases", "own/cases", "--golden", "own/golden"] },
 ] as const;
 
 const folder = resolve(import.meta.dirname, "../../../../conformance");

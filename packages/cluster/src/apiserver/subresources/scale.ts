@@ -1,6 +1,6 @@
 /** `/scale`: replica counts as `autoscaling/v1 Scale`, read from and written to the object itself. */
 import type { JsonObject, JsonValue, ManagedFieldsEntry } from "@keelson/core";
-import { decodeManagedFields, encodeManagedFields, FieldSet, type Owners } from "@keelson/core/merge";
+import { type Path, parentEntries, type ReplicasPaths, scaleEntries } from "@keelson/core/merge";
 import { builtinMergeType } from "../builtin/object-type.ts";
 import { badRequest, invalid, methodNotAllowed } from "../errors.ts";
 import { invalidField } from "../field-error.ts";
@@ -26,7 +26,6 @@ import type { SubresourceHandler } from "./subresources.ts";
 
 const definition = "io.k8s.api.autoscaling.v1.Scale";
 const kind = { group: "autoscaling", version: "v1", kind: "Scale" };
-const replicasOfScale = FieldSet.of(["f:spec", "f:replicas"]);
 
 export interface ScaleParts {
   readonly reads: Reads;
@@ -112,9 +111,8 @@ async function write(
     warn: (text) => exchange.warnings.add(text),
     build: async (existing) => {
       const live = await type.convert(existing as ApiObject, version.name);
-      const owners = ownersOf(live);
-      const path = FieldSet.of(access.path.map((part) => `f:${part}`));
-      const oldScale = withEntries(scaleOf(live, access), scaleEntries(owners, path));
+      const paths = replicasPaths(resource);
+      const oldScale = withEntries(scaleOf(live, access), scaleEntries(entriesOf(live), paths));
       let scale = change(oldScale);
       checkScale(exchange, scale);
       scale = (await parts.admission.admit(exchange, {
@@ -127,7 +125,8 @@ async function write(
       })) as ApiObject;
       const draft: ApiObject = { ...live, metadata: { ...live.metadata } };
       access.write(draft, Number((scale.spec as JsonObject | undefined)?.replicas ?? 0));
-      const entries = parentEntries(exchange, owners, ownersOf(scale), path);
+      const apiVersion = apiVersionText(resource, version.name);
+      const entries = parentEntries(entriesOf(live), entriesOf(scale), paths, apiVersion);
       if (entries.length > 0) draft.metadata.managedFields = entries as unknown as JsonValue;
       else delete draft.metadata.managedFields;
       draft.metadata.resourceVersion = scale.metadata.resourceVersion ?? "";
@@ -180,8 +179,8 @@ function managed(exchange: Exchange, options: WriteOptions) {
   };
 }
 
-function ownersOf(object: ApiObject): Owners {
-  return decodeManagedFields(object.metadata.managedFields as ManagedFieldsEntry[] | undefined);
+function entriesOf(object: ApiObject): readonly ManagedFieldsEntry[] | undefined {
+  return object.metadata.managedFields as ManagedFieldsEntry[] | undefined;
 }
 
 function withEntries(object: ApiObject, entries: ManagedFieldsEntry[]): ApiObject {
@@ -189,56 +188,17 @@ function withEntries(object: ApiObject, entries: ManagedFieldsEntry[]): ApiObjec
   return { ...object, metadata: { ...object.metadata, managedFields: entries as unknown as JsonValue } };
 }
 
-/** Who owns the object's replica count, as owners of the scale's. */
-function scaleEntries(owners: Owners, path: FieldSet): ManagedFieldsEntry[] {
-  const out: Owners = new Map();
-  for (const [id, ownership] of owners)
-    if (!ownership.fields.intersection(path).isEmpty)
-      out.set(id, { ...ownership, fields: replicasOfScale, apiVersion: "autoscaling/v1" });
-  return encodeManagedFields(out);
-}
-
-/** Owners of the object after the scale was written. A new owner has no time, as on the real server. */
-function parentEntries(
-  { resource, version }: Exchange,
-  owners: Owners,
-  ofScale: Owners,
-  path: FieldSet,
-): ManagedFieldsEntry[] {
-  const apiVersion = apiVersionText(resource, version.name);
-  const left = new Map([...ofScale.values()].map((ownership) => [ownerKey(ownership), ownership]));
-  const out: Owners = new Map();
-  for (const [id, ownership] of owners) {
-    if (ownership.fields.intersection(path).isEmpty) {
-      out.set(id, ownership);
-      continue;
-    }
-    if (left.delete(ownerKey(ownership))) {
-      out.set(id, ownership);
-      continue;
-    }
-    const fields = ownership.fields.difference(path);
-    if (!fields.isEmpty) out.set(id, { ...ownership, fields });
+/** Where each version of the resource keeps its replicas. */
+function replicasPaths(resource: ApiResource): ReplicasPaths {
+  const paths = new Map<string, Path | undefined>();
+  for (const version of resource.versions.keys()) {
+    const path = resource.type.scale?.(version)?.path;
+    paths.set(
+      apiVersionText(resource, version),
+      path?.map((part) => `f:${part}`),
+    );
   }
-  for (const [key, ownership] of left) {
-    if (ownership.fields.intersection(replicasOfScale).isEmpty) continue;
-    const { time: _, ...rest } = ownership;
-    out.set(key, { ...rest, apiVersion, fields: path });
-  }
-  return encodeManagedFields(out);
-}
-
-/** The same manager in both forms, whatever version it speaks. */
-function ownerKey({
-  manager,
-  operation,
-  subresource,
-}: {
-  manager: string;
-  operation: string;
-  subresource: string;
-}) {
-  return `${manager}|${operation}|${subresource}`;
+  return paths;
 }
 
 /** Scale as a resource of its own, for patches and ownership. */
