@@ -4,9 +4,9 @@
  *     npm run e2e:etcd -- [--only id,id] [--runs n] [--version 3.6.16] [--control-plane embedded|reference]
  *                         [--resume] [--write] [--list]
  *
- * Results go to `e2e/etcd/results`, row by row: a row that is measured again replaces what was there; with `--resume` it
- * is completed to its number of runs, or left alone. `--write` puts all tables into the operator's README, and with
- * `--runs 0` nothing is measured before.
+ * Rows are measured in the order in which `--only` names them. Results go to `e2e/etcd/results`, row by row: a row that is
+ * measured again replaces what was there; with `--resume` it is completed to its number of runs, or left alone. `--write`
+ * puts all tables into the operator's README, and with `--runs 0` nothing is measured before.
  */
 import { arch, cpus, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
@@ -46,8 +46,9 @@ const { version } = values;
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()} ${arch()}`;
 
 let results = await readResults({ controlPlane, version, machine });
-const wanted = scenarios
-  .filter(({ id, versions }) => (only?.includes(id) ?? true) && (versions?.includes(version) ?? true))
+const chosen = only ? only.flatMap((id) => scenarios.filter((scenario) => scenario.id === id)) : scenarios;
+const wanted = chosen
+  .filter(({ versions }) => versions?.includes(version) ?? true)
   .map((scenario) => {
     const before = values.resume ? (results.rows[scenario.id] ?? empty()) : empty();
     const all = values.runs === undefined ? scenario.runs : Number(values.runs);
