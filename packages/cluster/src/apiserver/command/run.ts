@@ -53,7 +53,9 @@ export async function startApiServer(flags: ApiServerFlags): Promise<RunningApiS
 }
 
 async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promise<RunningApiServer> {
-  const directory = flags.dataDir ?? temporary(stack);
+  // Where everything has its place already, there is nothing to put into a temporary one.
+  const isPlaced = flags.socket !== undefined && flags.kubeconfig !== undefined;
+  const directory = flags.dataDir ?? (isPlaced ? "" : temporary(stack));
   const token = flags.token ?? randomBytes(24).toString("base64url");
   const { authority, serving, kubeletClient } = loadCredentials(
     flags.dataDir && join(directory, "pki"),
