@@ -229,6 +229,21 @@ describe("a composition", () => {
     expect((await c.client.kind(Service).get(ref)).spec?.ports?.[0]?.port).toBe(81);
   });
 
+  test("never deletes an object that took a child's place unseen", async () => {
+    await using c = await cluster({ controllers: [composed] });
+    await parent(c.client, { service: "80" });
+    await c.converges();
+    c.faults.hold("services");
+    await c.client.kind(Service).delete(ref);
+    await c.client.kind(Service).create({ metadata: ref, spec: { ports: [{ port: 7 }] } });
+    await edit(c.client, { service: null });
+    await c.advance(60_000);
+    expect(c.writes.filter(({ method }) => method === "DELETE")).toHaveLength(1);
+    c.faults.clear();
+    await c.converges();
+    expect((await c.client.kind(Service).get(ref)).spec?.ports?.[0]?.port).toBe(7);
+  });
+
   test("of a cluster-scoped owner may reach into many namespaces", async () => {
     const everywhere = controller(PriorityClass, {
       labels,
