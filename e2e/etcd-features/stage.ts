@@ -29,7 +29,10 @@ export class Stage implements AsyncDisposable {
       const name = `e2e-features-${process.pid}`;
       const directory = await mkdtemp(join(tmpdir(), "keelson-e2e-"));
       stack.defer(async () => await rm(directory, { recursive: true, force: true }));
-      const { kubeconfig } = await clusterUp({ name, nodes: 0, onProgress: say });
+      const { kubeconfig, pid } = await clusterUp({ name, nodes: 0, onProgress: say });
+      // The cluster runs in the background: it must not outlive a run that breaks off.
+      process.once("exit", () => end(pid));
+      process.once("SIGTERM", () => process.exit(1));
       stack.defer(async () => void (await clusterDown(name)));
       stack.use(
         await startNodes({
@@ -94,6 +97,14 @@ export class Stage implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stack.disposeAsync();
+  }
+}
+
+function end(pid: number): void {
+  try {
+    process.kill(pid, "SIGTERM");
+  } catch {
+    // It has ended.
   }
 }
 
