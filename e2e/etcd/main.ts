@@ -8,12 +8,13 @@
  * measured again replaces what was there; with `--resume` it is completed to its number of runs, or left alone. `--write`
  * puts all tables into the operator's README, and with `--runs 0` nothing is measured before.
  */
-import { arch, cpus, release, totalmem } from "node:os";
+import { arch, cpus, loadavg, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
+import type { Scenario } from "./bench.ts";
 import { type ControlPlaneName, controlPlanes } from "./control-plane.ts";
 import { Clusters, failedRun, type Measured } from "./measure.ts";
 import { writeReport } from "./report.ts";
-import { markdown, type RowResult, readResults, shortcomings, writeResults } from "./results.ts";
+import { markdown, type RowResult, readResults, shortcomings, withRow, writeResults } from "./results.ts";
 import { scenarios } from "./scenarios.ts";
 import { World } from "./world.ts";
 
@@ -46,7 +47,9 @@ const { version } = values;
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()} ${arch()}`;
 
 let results = await readResults({ controlPlane, version, machine });
-const chosen = only ? only.flatMap((id) => scenarios.filter((scenario) => scenario.id === id)) : scenarios;
+const chosen = only
+  ? only.flatMap((id) => scenarios.filter((scenario) => scenario.id === id))
+  : [...scenarios].sort((a, b) => upheaval(a) - upheaval(b));
 const wanted = chosen
   .filter(({ versions }) => versions?.includes(version) ?? true)
   .map((scenario) => {
@@ -75,7 +78,7 @@ for (let next = 0; next < wanted.length; ) {
       loads: [...before.loads, ...measured.loads],
     };
     for (const sentence of shortcomings(row)) say(`MISSED ${sentence}`);
-    results = { ...results, rows: { ...results.rows, [scenario.id]: row } };
+    results = withRow(results, scenario.id, row, loadavg()[0] ?? 0);
     await writeResults(results);
   }
   await clusters.release().catch((error: unknown) => say(String(error)));
@@ -88,4 +91,9 @@ process.exit(missed.length === 0 ? 0 : 1);
 
 function empty(): RowResult {
   return { runs: [], loads: [] };
+}
+
+/** Rows that can share a living cluster come first, one after the other. */
+function upheaval({ fresh, size }: Scenario): number {
+  return fresh ? 2 : size === 3 ? 0 : 1;
 }

@@ -1,4 +1,5 @@
 /** The measured tables, where people read them: in the operator's README, between two marks. */
+import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Scenario } from "./bench.ts";
@@ -26,13 +27,18 @@ export async function writeReport(scenarios: readonly Scenario[]): Promise<strin
       ? `${text.trimEnd()}\n\n## Measured\n\n${section}\n`
       : text.slice(0, from) + section + text.slice(to + end.length);
   await writeFile(readme, whole);
+  execFileSync("biome", ["format", "--write", readme], { stdio: "ignore" });
   return readme;
 }
 
-function heading({ controlPlane, version, machine }: Results): string {
+function heading({ controlPlane, version, machine, busy }: Results): string {
   const where =
     controlPlane === "embedded"
       ? "the embedded cluster"
       : "the real kube-apiserver, controller manager and scheduler, with our node joined to them";
-  return `### etcd ${version} on ${where}\n\n${machine}.`;
+  const [least = 0, greatest = 0] = busy ?? [];
+  const beside = busy
+    ? `, shared with other work: its load average was ${least.toFixed(0)} to ${greatest.toFixed(0)}`
+    : "";
+  return `### etcd ${version} on ${where}\n\nA machine with ${machine}${beside}.`;
 }

@@ -25,6 +25,8 @@ export interface Results {
   readonly version: string;
   /** On how much of a machine. */
   readonly machine: string;
+  /** The least and the greatest load average met after a row: what else the machine had to do. */
+  readonly busy?: readonly [number, number];
   readonly rows: Readonly<Record<string, RowResult>>;
 }
 
@@ -63,6 +65,13 @@ export async function allResults(): Promise<Results[]> {
 
 function minor(version: string): number | undefined {
   return Number(version.split(".")[1]);
+}
+
+/** With one more row, measured while the machine had this load average. */
+export function withRow(results: Results, id: string, row: RowResult, loadAverage: number): Results {
+  const [least, greatest] = results.busy ?? [loadAverage, loadAverage];
+  const busy = [Math.min(least, loadAverage), Math.max(greatest, loadAverage)] as const;
+  return { ...results, busy, rows: { ...results.rows, [id]: row } };
 }
 
 /** What a row did not hold, as sentences. */

@@ -12,7 +12,7 @@ import {
   leaderKilled,
 } from "./scenarios/pods.ts";
 
-/** In the order of the table. Rows that can share a living cluster stand together where that order allows it. */
+/** In the order of the table. */
 export const scenarios: readonly Scenario[] = [
   followerDeleted,
   leaderDeleted,
@@ -21,14 +21,14 @@ export const scenarios: readonly Scenario[] = [
   volumeWiped,
   volumeCorrupted,
   allPodsDeleted,
+  majorityLost,
+  scaled,
+  upgraded,
   ...cuts,
   operatorBlind,
   apiServerGone,
   badSpecs,
   operatorReplaced,
   operatorKilled,
-  scaled,
-  majorityLost,
-  upgraded,
   everythingLost,
 ];
