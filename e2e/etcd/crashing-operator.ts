@@ -1,21 +1,26 @@
 /**
- * The operator, which tells of every change it makes to Kubernetes or etcd and, when `KEELSON_DIE_AT` says `7:before` or
- * `7:after`, dies with the seventh as a power cut would end it.
+ * The operator, which tells of every change it makes to Kubernetes or etcd and, when it is told `7:before` or `7:after`,
+ * dies with the seventh from then on as a power cut would end it.
  */
 import { connect, createClient } from "@keelson/client";
 import type { HttpPort } from "@keelson/core";
 import { EtcdGateway, type EtcdOptions, etcdCluster } from "@keelson/etcd-operator";
 import { operator } from "keelson";
 
-const [at = "0", when = "before"] = (process.env["KEELSON_DIE_AT"] ?? "").split(":");
 let changes = 0;
+let death = { at: 0, when: "before" };
+process.on("message", (told) => {
+  const [after, when = "before"] = String(told).split(":");
+  death = { at: changes + Number(after), when };
+});
 
 async function change<T>(what: string, make: () => Promise<T>): Promise<T> {
   const mine = ++changes;
   process.send?.(`${mine} ${what}`);
-  if (mine === Number(at) && when === "before") process.kill(process.pid, "SIGKILL");
+  const { at, when } = death;
+  if (mine === at && when === "before") process.kill(process.pid, "SIGKILL");
   const made = await make();
-  if (mine === Number(at) && when === "after") process.kill(process.pid, "SIGKILL");
+  if (mine === at && when === "after") process.kill(process.pid, "SIGKILL");
   return made;
 }
 

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** Before or after the so-manieth change that it makes to Kubernetes or to etcd. */
+/** Before or after the so-manieth change that it makes to Kubernetes or to etcd from now on. */
 export interface Death {
   readonly change: number;
   readonly when: "before" | "after";
@@ -23,14 +23,10 @@ export class OperatorProcess {
   }
 
   /** Resolves when it works. */
-  static async start(kubeconfig: string, death?: Death): Promise<OperatorProcess> {
+  static async start(kubeconfig: string): Promise<OperatorProcess> {
     const module = fileURLToPath(new URL("./crashing-operator.ts", import.meta.url));
     const child = spawn(process.execPath, ["--conditions=keelson-source", module], {
-      env: {
-        ...process.env,
-        KUBECONFIG: kubeconfig,
-        KEELSON_DIE_AT: death ? `${death.change}:${death.when}` : "",
-      },
+      env: { ...process.env, KUBECONFIG: kubeconfig },
       stdio: ["ignore", "pipe", "inherit", "ipc"],
     });
     const process_ = new OperatorProcess(child);
@@ -41,6 +37,13 @@ export class OperatorProcess {
       });
     });
     return process_;
+  }
+
+  /** Sentences it to death. Resolves when it knows. */
+  async sentence({ change, when }: Death): Promise<void> {
+    await new Promise<void>((resolve, reject) => {
+      this.#child.send(`${change}:${when}`, (error) => (error ? reject(error) : resolve()));
+    });
   }
 
   get alive(): boolean {
