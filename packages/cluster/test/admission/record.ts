@@ -4,7 +4,7 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { resolve } from "node:path";
 import { startControlPlane } from "@keelson/reference/control-plane";
-import { createAuthority, createLeaf } from "../../src/pki/index.ts";
+import { createAuthority, createLeaf } from "@keelson/runtime/pki";
 import { realPlayer } from "../validation/players.ts";
 import { play, type Scenario } from "../validation/story.ts";
 import { plugins } from "./plugins.ts";

@@ -16,7 +16,7 @@ import {
   type KeyPair,
   PkiError,
   readCertificateRequest,
-} from "../../pki/index.ts";
+} from "@keelson/runtime/pki";
 import { controllerManager, yieldingToOthers } from "../acting.ts";
 import {
   hasCondition,
