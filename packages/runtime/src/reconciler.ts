@@ -137,9 +137,10 @@ export class Reconciler implements LoopDefinition {
         return {};
       }
       await this.#settle(found, draft, outcome, stop);
-      if (outcome.outcome === "failed") return { result: "terminal" };
-      if (outcome.recheckMs !== undefined) wishes.push(outcome.recheckMs);
-      return wishes.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...wishes)) };
+      const failed = outcome.outcome === "failed";
+      if (!failed && outcome.recheckMs !== undefined) wishes.push(outcome.recheckMs);
+      const recheck = wishes.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...wishes)) };
+      return failed ? { result: "terminal", ...recheck } : recheck;
     } catch (error) {
       if (stop.aborted) throw error;
       await this.#fail(found, draft ?? this.#draft(found), error, item, stop);

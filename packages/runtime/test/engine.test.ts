@@ -18,6 +18,7 @@ import {
   controllerOf,
   controllerUid,
   done,
+  fail,
   keep,
   type Logger,
   many,
@@ -487,6 +488,31 @@ describe("a reconcile", () => {
     c.clock.jump(3 * 3_600_000);
     await c.advance(60_000);
     expect(seen.at(-1)).toBe("05:00 2");
+  });
+
+  test("that failed for good comes back only when it asked to", async () => {
+    const runs = { silent: 0, asking: 0 };
+    const stuck = controller(ConfigMap, {
+      labels,
+      async reconcile({ metadata }, ctx) {
+        if (metadata.name === "a") runs.silent++;
+        else {
+          runs.asking++;
+          ctx.recheck(10_000);
+        }
+        return fail("Refused", "it cannot be");
+      },
+    });
+    await using c = await cluster({ controllers: [stuck] });
+    await parent(c.client, {}, "a");
+    await parent(c.client, {}, "b");
+    await c.advance(5_000);
+    const before = { ...runs };
+    await c.advance(30_000);
+    expect({ silent: runs.silent - before.silent, asking: runs.asking - before.asking }).toEqual({
+      silent: 0,
+      asking: 3,
+    });
   });
 
   test("that calls itself by what it writes is slowed down", async () => {
