@@ -115,8 +115,12 @@ describe.each(controlPlanes)("a Memcached on $name", { timeout: 120_000 }, ({ mi
     await until(client, Service, here, (object) => object !== undefined && object.metadata.uid !== uid);
     await client.kind(Deployment).delete(here);
     const { uid: old } = repaired?.metadata ?? {};
-    await until(client, Deployment, here, (object) => object !== undefined && object.metadata.uid !== old);
-    await until(client, Memcached, here, (object) => object?.status?.readyReplicas === 1);
+    await until(
+      client,
+      Deployment,
+      here,
+      (object) => object?.status?.readyReplicas === 1 && object.metadata.uid !== old,
+    );
   });
 
   test("refuses what its schema forbids, in the server's words", async ({ skip }) => {
@@ -135,13 +139,12 @@ describe.each(controlPlanes)("a Memcached on $name", { timeout: 120_000 }, ({ mi
 
   test("takes everything along when it is deleted", async ({ skip }) => {
     if (missing) skip(missing);
-    await client.kind(Memcached).delete(here);
+    // In the foreground, so that it goes last: until then nobody makes anything anew.
+    await client.kind(Memcached).delete(here, { propagation: "Foreground" });
     // The real garbage collector looks for new kinds every 30 s, and follows their deletions only from then on.
-    const patient = { timeoutMs: 90_000 };
-    const left = await pods();
-    await until(client, Deployment, here, isGone, patient);
-    await until(client, Service, here, isGone, patient);
-    for (const pod of left) await until(client, Pod, pod.metadata, isGone, patient);
+    await until(client, Memcached, here, isGone, { timeoutMs: 90_000 });
+    expect(await client.kind(Deployment).find(here)).toBeUndefined();
+    expect(await client.kind(Service).find(here)).toBeUndefined();
     expect(await pods()).toEqual([]);
     expect(running.ready()).toBeUndefined();
   });
