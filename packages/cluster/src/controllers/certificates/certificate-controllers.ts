@@ -95,20 +95,21 @@ async function mayRequest(ctx: Context, { spec }: RequestObject, subresource: st
 }
 
 async function approve(ctx: Context, request: RequestObject, message: string): Promise<void> {
-  const time = formatTime(ctx.clock.now());
-  const condition = {
-    type: "Approved",
-    status: "True",
-    reason: "AutoApproved",
-    message,
-    lastUpdateTime: time,
-    lastTransitionTime: time,
-  };
-  const status = { ...request.status, conditions: [...(request.status?.conditions ?? []), condition] };
+  const status = withCondition(ctx, request, { type: "Approved", reason: "AutoApproved", message });
   await ctx
     .kind(CertificateSigningRequest)
     .subresource("approval")
     .update({ ...request, status });
+}
+
+function withCondition(
+  ctx: Context,
+  { status }: RequestObject,
+  told: { readonly type: string; readonly reason: string; readonly message: string },
+) {
+  const time = formatTime(ctx.clock.now());
+  const condition = { ...told, status: "True", lastUpdateTime: time, lastTransitionTime: time };
+  return { ...status, conditions: [...(status?.conditions ?? []), condition] };
 }
 
 export interface SignerOptions {
@@ -180,16 +181,7 @@ function sign(
 }
 
 async function fail(ctx: Context, request: RequestObject, message: string): Promise<void> {
-  const time = formatTime(ctx.clock.now());
-  const condition = {
-    type: "Failed",
-    status: "True",
-    reason: "SignerValidationFailure",
-    message,
-    lastUpdateTime: time,
-    lastTransitionTime: time,
-  };
-  const status = { ...request.status, conditions: [...(request.status?.conditions ?? []), condition] };
+  const status = withCondition(ctx, request, { type: "Failed", reason: "SignerValidationFailure", message });
   await ctx
     .kind(CertificateSigningRequest)
     .subresource("status")
