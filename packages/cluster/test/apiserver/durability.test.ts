@@ -356,8 +356,16 @@ describe.skipIf(!canMount)("a server on a disk of three megabytes", () => {
     };
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: answers are read freely in tests.
-  function ask(socketPath: string, method: string, path: string, body?: unknown): Promise<any> {
+  /** What is read of a config map, of a list of them, or of a Status. */
+  interface Answer {
+    readonly kind: string;
+    readonly message?: string;
+    readonly metadata: { readonly name: string };
+    readonly data: { readonly text: string };
+    readonly items: readonly Answer[];
+  }
+
+  function ask(socketPath: string, method: string, path: string, body?: unknown): Promise<Answer> {
     return new Promise((resolve, reject) => {
       const headers = { authorization: "Bearer t", "content-type": "application/json" };
       const outgoing = request({ socketPath, method, path, headers }, (response) => {
@@ -376,7 +384,7 @@ describe.skipIf(!canMount)("a server on a disk of three megabytes", () => {
     await using server = await start();
     const maps = "/api/v1/namespaces/default/configmaps";
     const names: string[] = [];
-    let refused: { kind?: string; reason?: string; message?: string } | undefined;
+    let refused: Answer | undefined;
     for (let i = 0; i < 60 && !refused; i++) {
       const object = { metadata: { name: `m${i}` }, data: { text: "x".repeat(100_000) } };
       const answer = await ask(server.socketPath, "POST", maps, object);
@@ -387,7 +395,7 @@ describe.skipIf(!canMount)("a server on a disk of three megabytes", () => {
     expect(refused?.message).toMatch(/no space/);
     expect(names.length).toBeGreaterThan(5);
     const list = await ask(server.socketPath, "GET", maps);
-    expect(list.items.map((item: ApiObject) => item.metadata.name).sort()).toEqual([...names].sort());
+    expect(list.items.map((item) => item.metadata.name).sort()).toEqual([...names].sort());
     const small = await ask(server.socketPath, "GET", `${maps}/${names[0]}`);
     expect(small.data.text).toHaveLength(100_000);
   }, 60_000);
