@@ -182,8 +182,8 @@ onEveryControlPlane("workloads", (start, on) => {
     await until(client, ConfigMap, { name: "child", namespace: "default" }, (each) => each === undefined);
   });
 
-  // The real one learns of new kinds every 30 s only.
-  it.runIf(on === "embedded")("objects of a kind that came later are collected", async () => {
+  it("objects of a kind that came later are collected", async ({ skip }) => {
+    if (on === "real") skip("the real garbage collector learns of new kinds only every 30 s");
     const Thing = dynamicKind({
       group: "test.example.com",
       version: "v1",
