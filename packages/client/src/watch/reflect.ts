@@ -68,7 +68,9 @@ async function* iterate(
         if (options.signal?.aborted) return;
         if (slices.due(reflector.taken)) await slices.rest();
       }
+      slices.pause();
       await reflector.advance();
+      slices.resume();
     }
   } finally {
     await reflector.close();
@@ -91,7 +93,9 @@ async function forEach(
         if (options.signal?.aborted) return;
         if (slices.due(reflector.taken)) await slices.rest();
       }
+      slices.pause();
       await reflector.advance();
+      slices.resume();
     }
   } finally {
     await reflector.close();

@@ -17,6 +17,31 @@ describe("slices", () => {
     expect(slices.due(1)).toBe(true);
   });
 
+  it("begin anew when the work waited while the loop turned", async () => {
+    const clock = new FakeClock();
+    const slices = new Slices(clock);
+    for (let i = 0; i < 100; i++) {
+      expect(slices.due(20_000)).toBe(false);
+      slices.pause();
+      await new Promise((resolve) => setImmediate(resolve));
+      await clock.advance(5);
+      slices.resume();
+    }
+  });
+
+  it("go on when the loop did not turn meanwhile, and count no time but that of the work", () => {
+    let ms = 0;
+    const slices = new Slices({ now: () => ms, monotonic: () => ms, timer: () => () => {} });
+    expect(slices.due(20_000)).toBe(false);
+    ms += 1;
+    slices.pause();
+    ms += 5;
+    slices.resume();
+    expect(slices.due(1)).toBe(false);
+    ms += 1;
+    expect(slices.due(1)).toBe(true);
+  });
+
   it("end after half a megabyte under a clock that stands still", async () => {
     const slices = new Slices(new FakeClock());
     let taken = 0;

@@ -42,12 +42,15 @@ export async function* watch(
       decoding: new Decoding({ kind, metadataOnly: options.metadataOnly }),
       signal: options.signal,
     });
-    do {
+    for (;;) {
       for (let event = connection.take(); event !== undefined; event = connection.take()) {
         yield "received" in event ? { type: changeOf(event), object: event.object } : event;
         if (slices.due(connection.taken)) await slices.rest();
       }
-    } while (await connection.fill());
+      slices.pause();
+      if (!(await connection.fill())) return;
+      slices.resume();
+    }
   } catch (error) {
     if (!options.signal?.aborted) throw error;
   } finally {
