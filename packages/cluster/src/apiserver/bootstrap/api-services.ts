@@ -5,6 +5,7 @@ import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../storage/store.ts";
 import type { Table } from "../storage/table.ts";
 import { groupVersions } from "../tables/index.ts";
+import { locallyAvailable } from "../validation/apiregistration.ts";
 
 const managed = "kube-aggregator.kubernetes.io/automanaged";
 
@@ -26,13 +27,6 @@ export function builtinApiServices(nowMs: number): ApiObject[] {
 
 function apiService(served: Served, management: "onstart" | "true", nowMs: number): ApiObject {
   const { group, version, groupPriority, versionPriority } = served;
-  const available = {
-    type: "Available",
-    status: "True",
-    lastTransitionTime: formatTime(nowMs),
-    reason: "Local",
-    message: "Local APIServices are always available",
-  };
   return {
     apiVersion: "apiregistration.k8s.io/v1",
     kind: "APIService",
@@ -43,7 +37,7 @@ function apiService(served: Served, management: "onstart" | "true", nowMs: numbe
       groupPriorityMinimum: groupPriority,
       versionPriority,
     },
-    status: { conditions: [available] },
+    status: { conditions: [locallyAvailable(nowMs)] },
   };
 }
 

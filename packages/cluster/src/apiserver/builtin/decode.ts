@@ -94,7 +94,7 @@ class Decoder {
       }
       const value = this.value(field.shape, raw, shown ? `${shown}.${field.name}` : field.name);
       if (field.omitEmpty && isEmpty(value)) continue;
-      out[field.name] = field.emptyIsNull && isEmptyCollection(field.shape, value) ? null : value;
+      out[field.name] = value;
     }
     if (this.#unknown) {
       for (const key of Object.keys(input))
@@ -269,10 +269,6 @@ export function jsonType(value: JsonValue): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "array";
   return typeof value === "boolean" ? "bool" : typeof value;
-}
-
-function isEmptyCollection(shape: Shape, value: JsonValue): boolean {
-  return (shape.type === "list" || shape.type === "map") && isEmpty(value);
 }
 
 function isEmpty(value: JsonValue): boolean {

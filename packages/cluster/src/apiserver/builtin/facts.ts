@@ -55,13 +55,50 @@ const revalidated =
   csistoragecapacities.storage.k8s.io storageclasses.storage.k8s.io roles.rbac.authorization.k8s.io
   clusterroles.rbac.authorization.k8s.io rolebindings.rbac.authorization.k8s.io
   clusterrolebindings.rbac.authorization.k8s.io controllerrevisions.apps
-  persistentvolumeclaims persistentvolumes pods nodes serviceaccounts secrets configmaps endpoints
-  runtimeclasses.node.k8s.io jobs.batch namespaces limitranges
+  persistentvolumeclaims pods nodes serviceaccounts secrets configmaps endpoints
+  runtimeclasses.node.k8s.io jobs.batch namespaces apiservices.apiregistration.k8s.io`);
+
+/** Those whose update, in place of comparing with the old metadata once more, runs the checks of a create. */
+const onlyRevalidated = names(`csinodes.storage.k8s.io volumeattachments.storage.k8s.io
+  flowschemas.flowcontrol.apiserver.k8s.io prioritylevelconfigurations.flowcontrol.apiserver.k8s.io
+  endpointslices.discovery.k8s.io limitranges validatingwebhookconfigurations.admissionregistration.k8s.io
+  mutatingwebhookconfigurations.admissionregistration.k8s.io
+  validatingadmissionpolicies.admissionregistration.k8s.io
+  validatingadmissionpolicybindings.admissionregistration.k8s.io
+  mutatingadmissionpolicies.admissionregistration.k8s.io
+  mutatingadmissionpolicybindings.admissionregistration.k8s.io`);
+
+/** Those that leave metadata to the common rules. */
+const unchecked = names("poddisruptionbudgets.policy events");
+
+/** Those whose status update compares metadata by the common rules alone. */
+const statusUnchecked = names(`cronjobs.batch poddisruptionbudgets.policy
   prioritylevelconfigurations.flowcontrol.apiserver.k8s.io`);
 
-/** Those whose update leaves the comparison with the old metadata to the common rules. */
-const comparedOnce = names(`poddisruptionbudgets.policy limitranges events events.events.k8s.io
-  prioritylevelconfigurations.flowcontrol.apiserver.k8s.io`);
+/** Those that let a finalizer be without a domain. */
+const freeFinalizers = names(`poddisruptionbudgets.policy events leases.coordination.k8s.io
+  runtimeclasses.node.k8s.io customresourcedefinitions.apiextensions.k8s.io
+  apiservices.apiregistration.k8s.io validatingwebhookconfigurations.admissionregistration.k8s.io
+  mutatingwebhookconfigurations.admissionregistration.k8s.io
+  validatingadmissionpolicies.admissionregistration.k8s.io
+  validatingadmissionpolicybindings.admissionregistration.k8s.io
+  mutatingadmissionpolicies.admissionregistration.k8s.io
+  mutatingadmissionpolicybindings.admissionregistration.k8s.io`);
+
+function metadataChecksOf(name: string): MetadataChecks {
+  const counted = () => {
+    // Volumes are checked whole, and again as a part of checking the change.
+    if (name === "persistentvolumes") return { full: 2, update: 0 };
+    if (unchecked.has(name)) return { full: 0, update: 0 };
+    if (onlyRevalidated.has(name)) return { full: 1, update: 0 };
+    return { full: revalidated.has(name) ? 1 : 0, update: 1 };
+  };
+  return {
+    ...counted(),
+    status: statusUnchecked.has(name) ? 0 : 1,
+    qualifiedFinalizers: !freeFinalizers.has(name),
+  };
+}
 
 /** Those that orphan their dependents unless told otherwise. */
 const orphaning = names("jobs.batch replicationcontrollers");
@@ -78,6 +115,7 @@ export const statusResetsMetadata = new Set([
   "resourceclaims.resource.k8s.io",
   "devicetaintrules.resource.k8s.io",
   "volumeattachments.storage.k8s.io",
+  "apiservices.apiregistration.k8s.io",
   "flowschemas.flowcontrol.apiserver.k8s.io",
   "prioritylevelconfigurations.flowcontrol.apiserver.k8s.io",
   "validatingadmissionpolicies.admissionregistration.k8s.io",
@@ -168,7 +206,7 @@ export function builtinFacts(group: string, resource: string): BuiltinFacts {
     allowCreateOnUpdate: createdByReplace.has(name),
     returnsDeleted: returned.has(name),
     ungoverned: resource === "events",
-    metadataChecks: { full: revalidated.has(name) ? 1 : 0, update: comparedOnce.has(name) ? 0 : 1 },
+    metadataChecks: metadataChecksOf(name),
     ...(orphaning.has(name) && { defaultPropagation: "Orphan" as const }),
     ...(fields && { selectableFields: fields }),
     ...(pathNamed.has(name) && { validateName: pathSegmentName }),

@@ -12,6 +12,7 @@ import { statusResetsMetadata } from "./facts.ts";
 import { restoreFault } from "./restore-fault.ts";
 import { scaleAccess } from "./scale.ts";
 import { shapeOf } from "./shape.ts";
+import { settlerOf } from "./stored-empties.ts";
 
 export interface BuiltinKind {
   /** `deployments.apps`. */
@@ -58,6 +59,7 @@ export function builtinType(kind: BuiltinKind): ObjectType {
     convertBuiltin(object, kind.storageApiVersion, storageDefinition(kind));
   const storageVersion = kind.storageApiVersion.slice(kind.storageApiVersion.indexOf("/") + 1);
   const storedDefinition = kind.definitions.get(storageVersion) ?? [...kind.definitions.values()][0];
+  let settler: { settle: ReturnType<typeof settlerOf> } | undefined;
   return {
     strategicPatches: true,
     decode(value: JsonValue, version: string, strict: StrictErrors): ApiObject {
@@ -86,6 +88,10 @@ export function builtinType(kind: BuiltinKind): ObjectType {
       ),
     toStorage,
     toWorking: toStorage,
+    settle(draft) {
+      settler ??= { settle: settlerOf(storedDefinition as string) };
+      settler.settle?.(draft);
+    },
     resetStatus(draft) {
       const shape = shapeOf(storedDefinition as string);
       const field = shape.type === "struct" ? shape.fields.find(({ name }) => name === "status") : undefined;

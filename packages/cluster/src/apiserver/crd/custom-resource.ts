@@ -45,7 +45,7 @@ export function customResource(
     custom: true,
     returnsDeleted: false,
     ungoverned: false,
-    metadataChecks: { full: 0, update: 1 },
+    metadataChecks: { full: 0, update: 1, status: 1, qualifiedFinalizers: false },
     strategy: customStrategy(definition, terminating),
     type: customType(definition, converter),
   };

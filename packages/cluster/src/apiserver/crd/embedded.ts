@@ -49,8 +49,7 @@ export function validateEmbedded(value: JsonValue, schema: JsonSchema): FieldErr
       {
         namespaced: Boolean(meta.namespace),
         validateName: pathSegmentName,
-        builtin: false,
-        checks: { full: 0, update: 0 },
+        checks: { full: 0, update: 0, status: 0, qualifiedFinalizers: false },
       },
     );
     errors.push(...found.map((error) => ({ ...error, field: `${at}.${error.field}` })));

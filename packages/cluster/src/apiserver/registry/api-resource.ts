@@ -86,6 +86,8 @@ export interface ObjectType {
    * request's for custom resources, whose versions each have a schema of their own.
    */
   toWorking(object: ApiObject, version: string): ApiObject | Promise<ApiObject>;
+  /** Brings a draft in the working version to the form in which it will be read again, after its owners were noted. */
+  settle?(draft: ApiObject): void;
   /** Empties the status of an object that is created. */
   resetStatus(draft: ApiObject): void;
   /** Takes everything from `old` but what a write to `/status` may change. */

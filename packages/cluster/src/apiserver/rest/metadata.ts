@@ -43,13 +43,15 @@ export const pathSegmentName: NameValidator = (name, prefix) => {
 export interface MetadataChecks {
   readonly full: number;
   readonly update: number;
+  /** As `update`, of a write to the status. */
+  readonly status: number;
+  /** Whether a finalizer that the server does not know needs a domain. */
+  readonly qualifiedFinalizers: boolean;
 }
 
 export interface MetadataRules {
   readonly namespaced: boolean;
   readonly validateName: NameValidator;
-  /** Built-in kinds know their own finalizers and refuse others without a domain. */
-  readonly builtin: boolean;
   readonly checks: MetadataChecks;
 }
 
@@ -81,7 +83,7 @@ function validateCommon(meta: ApiMeta, rules: MetadataRules): FieldError[] {
   errors.push(...validateOwners((meta.ownerReferences as JsonObject[] | undefined) ?? []));
   errors.push(...validateFinalizers(meta.finalizers ?? []));
   errors.push(...validateManagedFields((meta.managedFields as JsonObject[] | undefined) ?? []));
-  if (rules.builtin) errors.push(...validateKubeFinalizers(meta.finalizers ?? []));
+  if (rules.checks.qualifiedFinalizers) errors.push(...validateKubeFinalizers(meta.finalizers ?? []));
   return errors;
 }
 
@@ -217,11 +219,12 @@ export function validateFieldManager(manager: string, field: string): FieldError
 
 export function validateMetadataUpdate(meta: ApiMeta, old: ApiMeta, rules: MetadataRules): FieldError[] {
   const compared = updateErrors(meta, old);
-  const errors = validateMetadata(meta, { ...rules, validateName: pathSegmentName, builtin: false });
+  const common = { ...rules.checks, qualifiedFinalizers: false };
+  const errors = validateMetadata(meta, { ...rules, validateName: pathSegmentName, checks: common });
   errors.push(...compared);
   for (let i = 0; i < rules.checks.update; i++) {
     errors.push(...compared);
-    if (rules.builtin) errors.push(...validateKubeFinalizers(meta.finalizers ?? []));
+    if (rules.checks.qualifiedFinalizers) errors.push(...validateKubeFinalizers(meta.finalizers ?? []));
   }
   for (let i = 0; i < rules.checks.full; i++) errors.push(...validateMetadata(meta, rules));
   return errors;

@@ -106,6 +106,7 @@ export class ObjectStore {
 
   async #create(request: CreateRequest): Promise<ApiObject> {
     const { resource, draft, context } = request;
+    resource.type.settle?.(draft);
     this.#beforeCreate(request);
     await request.validate(draft, undefined);
     const table = tableOf(resource);
@@ -182,6 +183,7 @@ export class ObjectStore {
   async #replace(request: UpdateRequest, present: Present, draft: ApiObject): Promise<ApiObject> {
     const { resource, context } = request;
     const { table, key, base, existing } = present;
+    resource.type.settle?.(draft);
     this.#checkPreconditions(request, draft, existing);
     this.#beforeUpdate(request, draft, existing);
     const settled = sameButForTimes(draft, existing) ? existing : draft;
@@ -344,14 +346,11 @@ export function tableOf(resource: ApiResource): Table {
 }
 
 export function metadataRules(resource: ApiResource, subresource = "") {
-  const { full, update } = resource.metadataChecks;
-  // A status update compares, and leaves the rest of the metadata alone; that of cron jobs does not even compare.
-  const compares = resource.resource === "cronjobs" && !resource.custom ? 0 : update;
+  const { metadataChecks: checks } = resource;
   return {
     namespaced: resource.namespaced,
     validateName: resource.strategy.validateName ?? (resource.custom ? pathSegmentName : subdomainName),
-    builtin: !resource.custom,
-    checks: subresource === "status" ? { full: 0, update: compares } : { full, update },
+    checks: subresource === "status" ? { ...checks, full: 0, update: checks.status } : checks,
   };
 }
 

@@ -10,6 +10,7 @@ import {
   mutatingWebhookConfigurations,
   validatingWebhookConfigurations,
 } from "./admissionregistration/webhooks.ts";
+import { apiServices } from "./apiregistration.ts";
 import { controllerRevisions, statefulSets } from "./apps/stateful-sets.ts";
 import { daemonSets, deployments, replicaSets } from "./apps/workloads.ts";
 import { horizontalPodAutoscalers } from "./autoscaling.ts";
@@ -33,6 +34,7 @@ import { networkPolicies } from "./networking/network-policies.ts";
 import { runtimeClasses } from "./node.ts";
 import { podDisruptionBudgets } from "./policy.ts";
 import { clusterRoleBindings, clusterRoles, roleBindings, roles } from "./rbac.ts";
+import { resourceClaims, resourceClaimTemplates, resourceSlices } from "./resource.ts";
 import { priorityClasses } from "./scheduling.ts";
 import {
   csiDrivers,
@@ -97,6 +99,10 @@ const strategies: Readonly<Record<string, Strategy | ((context: HookContext) => 
   "admissionregistration.k8s.io/mutatingadmissionpolicies": mutatingAdmissionPolicies,
   "admissionregistration.k8s.io/mutatingadmissionpolicybindings": mutatingAdmissionPolicyBindings,
   "certificates.k8s.io/certificatesigningrequests": certificateSigningRequests,
+  "apiregistration.k8s.io/apiservices": apiServices,
+  "resource.k8s.io/resourceclaims": resourceClaims,
+  "resource.k8s.io/resourceclaimtemplates": resourceClaimTemplates,
+  "resource.k8s.io/resourceslices": resourceSlices,
 };
 
 /** The range that services have their addresses from, as an object. */
