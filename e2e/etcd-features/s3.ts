@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { request } from "node:http";
-import { EtcdBackup, EtcdBackupSchedule, EtcdCluster, EtcdGateway } from "@keelson/etcd-operator";
+import { EtcdBackup, EtcdBackupSchedule, EtcdGateway } from "@keelson/etcd-operator";
 import { forwardConnector } from "keelson";
 import { ConfigMap, Pod, Secret, Service } from "keelson/kinds";
 import { eventually } from "../etcd/eventually.ts";
@@ -142,13 +142,7 @@ await eventually(
 const [newest] = (await backups()).toSorted((a, b) =>
   (b.status?.takenAt ?? "") < (a.status?.takenAt ?? "") ? -1 : 1,
 );
-await world.change("old", { deletion: { volumes: "Remove" } });
-await world.client.kind(EtcdCluster).delete({ namespace, name: "old" });
-await eventually(
-  "everything is lost",
-  60_000,
-  async () => (await world.client.kind(EtcdCluster).find({ namespace, name: "old" })) === undefined,
-);
+await world.remove("old");
 for (const { metadata } of await backups())
   await world.client.kind(EtcdBackup).delete({ namespace, name: metadata.name });
 

@@ -5,94 +5,64 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Client, connect } from "@keelson/client";
-import { clusterDown, clusterUp } from "@keelson/cluster";
+import type { Client } from "@keelson/client";
 import { startNodes } from "@keelson/cluster/node";
-import { EtcdBackup, EtcdBackupSchedule, EtcdCluster, type EtcdClusterObject } from "@keelson/etcd-operator";
-import { CustomResourceDefinition } from "keelson/kinds";
+import { EtcdBackup, EtcdBackupSchedule, EtcdCluster } from "@keelson/etcd-operator";
+import { CustomResourceDefinition, Node } from "keelson/kinds";
+import { ClusterAccess } from "../etcd/cluster-access.ts";
+import { type ControlPlane, type ControlPlaneName, startControlPlaneFor } from "../etcd/control-plane.ts";
 import { eventually } from "../etcd/eventually.ts";
 
-export const namespace = "default";
+export { namespace } from "../etcd/cluster-access.ts";
 
-export class Stage implements AsyncDisposable {
-  readonly client: Client;
+export interface StageOptions {
+  /** `KEELSON_E2E_CONTROL_PLANE`, or the embedded one, unless told. */
+  readonly controlPlane?: ControlPlaneName;
+  /** 1 unless told. */
+  readonly nodes?: number;
+}
+
+export class Stage extends ClusterAccess implements AsyncDisposable {
+  readonly kubeconfig: string;
   readonly #stack: AsyncDisposableStack;
 
-  private constructor(client: Client, stack: AsyncDisposableStack) {
-    this.client = client;
+  private constructor({ client, kubeconfig }: ControlPlane, stack: AsyncDisposableStack) {
+    super(client);
+    this.kubeconfig = kubeconfig;
     this.#stack = stack;
   }
 
-  static async start(say: (sentence: string) => void): Promise<Stage> {
+  static async start(say: (sentence: string) => void, options: StageOptions = {}): Promise<Stage> {
+    const chosen = process.env["KEELSON_E2E_CONTROL_PLANE"] as ControlPlaneName | undefined;
+    const { controlPlane = chosen ?? "embedded", nodes = 1 } = options;
     const stack = new AsyncDisposableStack();
     try {
-      const name = `e2e-features-${process.pid}`;
       const directory = await mkdtemp(join(tmpdir(), "keelson-e2e-"));
       stack.defer(async () => await rm(directory, { recursive: true, force: true }));
-      const { kubeconfig, pid } = await clusterUp({ name, nodes: 0, onProgress: say });
-      // The cluster runs in the background: it must not outlive a run that breaks off.
-      process.once("exit", () => end(pid));
       process.once("SIGTERM", () => process.exit(1));
-      stack.defer(async () => void (await clusterDown(name)));
+      const plane = stack.use(await startControlPlaneFor(controlPlane, { directory, say }));
+      const names = Array.from({ length: nodes }, (_, n) => `node-${n + 1}`);
       stack.use(
         await startNodes({
-          kubeconfig,
-          names: ["node-1"],
+          kubeconfig: plane.kubeconfig,
+          names,
           dataDirectory: join(directory, "node"),
           simulate: "never",
           onProgress: say,
         }),
       );
-      const client = await connect({ kubeconfig });
-      stack.defer(async () => await client.close());
-      await install(client);
-      const child = await startOperator(kubeconfig);
+      await install(plane.client, names);
+      const child = await startOperator(plane.kubeconfig);
       stack.defer(async () => {
         if (child.exitCode !== null) return;
         child.kill("SIGTERM");
         await once(child, "exit");
       });
-      return new Stage(client, stack);
+      return new Stage(plane, stack);
     } catch (error) {
       await stack.disposeAsync();
       throw error;
     }
-  }
-
-  async create(name: string, spec: object): Promise<void> {
-    await this.client.kind(EtcdCluster).create({ metadata: { namespace, name }, spec } as never);
-  }
-
-  async change(name: string, spec: object): Promise<void> {
-    await this.client
-      .kind(EtcdCluster)
-      .patch({ namespace, name }, { type: "merge", body: { spec } as never });
-  }
-
-  async annotate(name: string, annotations: Record<string, string>): Promise<void> {
-    await this.client
-      .kind(EtcdCluster)
-      .patch({ namespace, name }, { type: "merge", body: { metadata: { annotations } } });
-  }
-
-  async get(name: string): Promise<EtcdClusterObject> {
-    return await this.client.kind(EtcdCluster).get({ namespace, name });
-  }
-
-  async isReady(name: string, size: number): Promise<boolean> {
-    const { status, metadata } = await this.get(name);
-    const ready = status?.conditions?.find(({ type }) => type === "Ready");
-    const current = status?.observedGeneration === metadata.generation;
-    return current && ready?.status === "True" && status?.readyMembers === size;
-  }
-
-  async whenReady(name: string, size: number, withinMs: number): Promise<void> {
-    await eventually(
-      `${name} has ${size} members`,
-      withinMs,
-      async () => await this.isReady(name, size),
-      async () => JSON.stringify((await this.get(name)).status),
-    );
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -100,23 +70,25 @@ export class Stage implements AsyncDisposable {
   }
 }
 
-function end(pid: number): void {
-  try {
-    process.kill(pid, "SIGTERM");
-  } catch {
-    // It has ended.
-  }
-}
-
-async function install(client: Client): Promise<void> {
+async function install(client: Client, nodes: readonly string[]): Promise<void> {
   const crds = client.kind(CustomResourceDefinition);
   for (const each of [EtcdCluster, EtcdBackup, EtcdBackupSchedule]) await crds.create(each.crd() as never);
   await eventually("the custom resources are served", 20_000, async () => {
     const { items } = await crds.list();
-    return items.every(({ status }) =>
-      status?.conditions?.some(({ type, status: is }) => type === "Established" && is === "True"),
-    );
+    return items.every(({ status }) => isTrue(status, "Established"));
   });
+  await eventually("the nodes are ready", 60_000, async () => {
+    const { items } = await client.kind(Node).list();
+    return items.filter(({ status }) => isTrue(status, "Ready")).length === nodes.length;
+  });
+}
+
+interface Conditions {
+  readonly conditions?: readonly { readonly type: string; readonly status: string }[];
+}
+
+function isTrue(status: Conditions | undefined, condition: string): boolean {
+  return status?.conditions?.some(({ type, status: is }) => type === condition && is === "True") ?? false;
 }
 
 async function startOperator(kubeconfig: string): Promise<ChildProcess> {

@@ -1,7 +1,7 @@
 /** On real processes: TLS, passwords, certificates and authorities that change under load, backup, restore, the end. */
 import assert from "node:assert/strict";
 import { EtcdBackup, EtcdCluster } from "@keelson/etcd-operator";
-import { PersistentVolumeClaim, Pod, Secret } from "keelson/kinds";
+import { PersistentVolumeClaim, Secret } from "keelson/kinds";
 import { eventually } from "../etcd/eventually.ts";
 import { installImage, say, Writer, withMember } from "./setting.ts";
 import { namespace, Stage } from "./stage.ts";
@@ -20,7 +20,7 @@ await secrets.create({
 });
 const tls = { peer: {}, client: { overlapHours: 0 } };
 const spec = { size: 3, version, tls, auth: { rootSecret: "root" } };
-await world.create(cluster, spec as never);
+await world.create(cluster, spec);
 await world.whenReady(cluster, 3, 180_000);
 say(`etcd ${version}: three members over TLS, with passwords`);
 
@@ -32,14 +32,7 @@ for (const { name } of (await world.get(cluster)).status?.members ?? []) {
   assert.equal(bare, "Unauthenticated");
 }
 
-const uids = async () =>
-  (
-    await world.client
-      .kind(Pod)
-      .list({ namespace, labels: `app.kubernetes.io/instance=${cluster},app.kubernetes.io/name=etcd` })
-  ).items
-    .map(({ metadata, status }) => `${metadata.uid}/${status?.containerStatuses?.[0]?.restartCount}`)
-    .sort();
+const uids = async () => await world.incarnations(cluster);
 const served = async (member: string) => {
   const { connect } = await import("node:tls");
   const { forwardConnector } = await import("keelson");
@@ -130,8 +123,8 @@ await world.client.kind(EtcdCluster).delete({ namespace, name: cluster }, { prop
 await eventually(
   "the cluster is gone",
   240_000,
-  async () => (await world.client.kind(EtcdCluster).find({ namespace, name: cluster })) === undefined,
-  async () => JSON.stringify((await world.get(cluster)).status?.conditions),
+  async () => await world.isGone(cluster),
+  async () => await world.told(cluster),
 );
 const [last] = (await world.client.kind(EtcdBackup).list({ namespace })).items;
 assert.equal(last?.status?.phase, "Done");
@@ -152,7 +145,7 @@ await world.create("again", {
   ...spec,
   size: 1,
   restoreFrom: { backup: last?.metadata.name ?? "" },
-} as never);
+});
 await world.whenReady("again", 1, 180_000);
 const restored = await withMember(world, { ...secure, cluster: "again" }, "again-0", (etcd) => etcd.count());
 assert.equal(restored, keys);

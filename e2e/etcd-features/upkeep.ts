@@ -24,11 +24,7 @@ const on = async <T>(pod: string, work: (at: { host: string; port: number }) => 
   });
   return await work(link);
 };
-const pods = async () =>
-  (await world.client.kind(Pod).list({ namespace, labels: `app.kubernetes.io/instance=${name}` })).items
-    .filter(({ metadata }) => metadata.labels?.["app.kubernetes.io/name"] === "etcd")
-    .map(({ metadata, status }) => `${metadata.uid}/${status?.containerStatuses?.[0]?.restartCount}`)
-    .sort();
+const pods = async () => await world.incarnations(name);
 const leader = async () => (await world.get(name)).status?.leader ?? "";
 const before = await pods();
 

@@ -1,9 +1,10 @@
 /** One cluster of etcd under load, on which a row of the table is measured. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EtcdClusterObject } from "@keelson/etcd-operator";
+import { namespace } from "./cluster-access.ts";
 import { eventually } from "./eventually.ts";
 import type { Felt, Load } from "./load.ts";
-import { namespace, type World } from "./world.ts";
+import type { World } from "./world.ts";
 
 type Spec = EtcdClusterObject["spec"];
 
@@ -59,21 +60,27 @@ export class Bench {
   }
 
   /**
-   * A member in a pod whose container has not ended before: Kubernetes lets the second start of a container wait, and
-   * what is to be measured is the first.
+   * A member in a pod whose container was started again so many times: Kubernetes lets the second restart wait for ten
+   * seconds, and longer every time, so runs that are to be compared begin alike.
    */
-  async unhurt(role: "Leader" | "Follower"): Promise<string> {
+  async restarted(role: "Leader" | "Follower", times: number): Promise<string> {
     for (;;) {
       const name = await this.member(role);
       const pod = await this.world.pod(name);
-      if ((pod?.status?.containerStatuses?.[0]?.restartCount ?? 0) === 0) return name;
-      await this.world.deletePod(name);
-      await this.time(`${name} has another pod`, 60_000, async () => {
-        const now = await this.world.pod(name);
-        return now !== undefined && now.metadata.uid !== pod?.metadata.uid && (await this.isReady());
+      const restarts = pod?.status?.containerStatuses?.[0]?.restartCount ?? 0;
+      if (restarts === times) return name;
+      const before = await this.incarnations();
+      await (restarts < times ? this.kill(name) : this.world.deletePod(name));
+      await this.time(`${name} is back`, 60_000, async () => {
+        const now = await this.incarnations();
+        return now.some((each) => !before.includes(each)) && (await this.isReady());
       });
       await this.settle();
     }
+  }
+
+  async kill(name: string): Promise<void> {
+    await this.world.inject({ kind: "kill", pod: this.pod(name) });
   }
 
   async members(): Promise<readonly string[]> {
@@ -86,10 +93,8 @@ export class Bench {
     return (status?.members ?? []).map(({ id }) => id).join();
   }
 
-  /** Changes when a pod is made anew or its container restarts. */
   async incarnations(): Promise<readonly string[]> {
-    const found = await Promise.all((await this.members()).map(async (name) => await this.world.pod(name)));
-    return found.map((pod) => `${pod?.metadata.uid}/${pod?.status?.containerStatuses?.[0]?.restartCount}`);
+    return await this.world.incarnations(this.name);
   }
 
   async isReady(size = 3): Promise<boolean> {

@@ -3,12 +3,11 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Client } from "@keelson/client";
 import { type Fault, type NodeHost, startNodes } from "@keelson/cluster/node";
-import { EtcdCluster, type EtcdClusterObject } from "@keelson/etcd-operator";
 import type { ObjectOf } from "keelson";
 import { Node, PersistentVolume, PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { Doors, type Endpoint, fill, read } from "./client.ts";
+import { ClusterAccess, isServing, namespace } from "./cluster-access.ts";
 import { type ControlPlane, type ControlPlaneName, startControlPlaneFor } from "./control-plane.ts";
 import { corrupt } from "./damage.ts";
 import { eventually } from "./eventually.ts";
@@ -16,10 +15,7 @@ import { Installation } from "./installation.ts";
 import { Load } from "./load.ts";
 import { makeBrokenRepository, makeOperatorImages, operatorImages } from "./operator-images.ts";
 
-export const namespace = "default";
-
-export class World implements AsyncDisposable {
-  readonly client: Client;
+export class World extends ClusterAccess implements AsyncDisposable {
   readonly kubeconfig: string;
   readonly operator: Installation;
   readonly #stack: AsyncDisposableStack;
@@ -35,7 +31,7 @@ export class World implements AsyncDisposable {
     nodes: NodeHost,
     { socket, stack }: { readonly socket: string; readonly stack: AsyncDisposableStack },
   ) {
-    this.client = plane.client;
+    super(plane.client);
     this.kubeconfig = plane.kubeconfig;
     this.operator = new Installation(plane.client);
     this.#nodes = nodes;
@@ -87,89 +83,11 @@ export class World implements AsyncDisposable {
 
   // ------------------------------------------------------------------------------------ clusters
 
-  async create(name: string, spec: Partial<EtcdClusterObject["spec"]> & { version: string }): Promise<void> {
-    await this.client.kind(EtcdCluster).create({ metadata: { namespace, name }, spec });
-  }
-
-  async change(name: string, spec: object): Promise<void> {
-    await this.client
-      .kind(EtcdCluster)
-      .patch({ namespace, name }, { type: "merge", body: { spec } as never });
-  }
-
-  async annotate(name: string, annotations: Record<string, string>): Promise<void> {
-    await this.client
-      .kind(EtcdCluster)
-      .patch({ namespace, name }, { type: "merge", body: { metadata: { annotations } } });
-  }
-
-  async get(name: string): Promise<EtcdClusterObject> {
-    return await this.client.kind(EtcdCluster).get({ namespace, name });
-  }
-
-  /** As the spec says, for its current generation, with so many members that serve. */
-  async isReady(name: string, size: number): Promise<boolean> {
-    const { status, metadata } = await this.get(name);
-    const ready = status?.conditions?.find(({ type }) => type === "Ready");
-    return (
-      status !== undefined &&
-      status.observedGeneration === metadata.generation &&
-      ready?.status === "True" &&
-      status.readyMembers === size &&
-      // The status may be older than what was just done to a pod; the pods themselves are not.
-      (await this.readyPods(name)) === size
-    );
-  }
-
-  async whenReady(name: string, size: number, withinMs: number): Promise<void> {
-    await eventually(
-      `${name} has ${size} members`,
-      withinMs,
-      async () => await this.isReady(name, size),
-      async () => await this.told(name),
-    );
-  }
-
-  /** What the cluster says of itself, for messages. */
-  async told(name: string): Promise<string> {
-    const { status } = await this.get(name);
-    const conditions = status?.conditions?.map(({ type, status: is, message }) => `${type}=${is} ${message}`);
-    return JSON.stringify({ phase: status?.phase, members: status?.members, conditions });
-  }
-
-  async remove(name: string): Promise<void> {
-    await this.change(name, { deletion: { volumes: "Remove" } });
-    await this.client.kind(EtcdCluster).delete({ namespace, name });
-    await eventually(
-      `${name} is gone`,
-      60_000,
-      async () => (await this.client.kind(EtcdCluster).find({ namespace, name })) === undefined,
-    );
-  }
-
-  async pod(name: string) {
-    return await this.client.kind(Pod).find({ namespace, name });
-  }
-
-  async deletePod(name: string): Promise<void> {
-    await this.client.kind(Pod).delete({ namespace, name });
-  }
-
-  async readyPods(name: string): Promise<number> {
-    const { items } = await this.client.kind(Pod).list({ namespace, labels: labelsOf(name) });
-    return items.filter(isServing).length;
-  }
-
   /** Names of the pods and of the claims that there are of a cluster. */
   async objects(name: string): Promise<{ readonly pods: string[]; readonly claims: string[] }> {
-    const query = { namespace, labels: labelsOf(name) };
-    const [pods, claims] = await Promise.all([
-      this.client.kind(Pod).list(query),
-      this.client.kind(PersistentVolumeClaim).list(query),
-    ]);
-    const names = ({ items }: { items: readonly { metadata: { name: string } }[] }) =>
+    const names = (items: readonly { metadata: { name: string } }[]) =>
       items.map(({ metadata }) => metadata.name).sort();
-    return { pods: names(pods), claims: names(claims) };
+    return { pods: names(await this.pods(name)), claims: names(await this.claims(name)) };
   }
 
   load(name: string): Load {
@@ -277,13 +195,4 @@ export class World implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stack.disposeAsync();
   }
-}
-
-function isServing({ metadata, status }: ObjectOf<typeof Pod>): boolean {
-  const ready = status?.conditions?.some((each) => each.type === "Ready" && each.status === "True");
-  return ready === true && metadata.deletionTimestamp === undefined;
-}
-
-function labelsOf(cluster: string): string {
-  return `app.kubernetes.io/name=etcd,app.kubernetes.io/instance=${cluster}`;
 }

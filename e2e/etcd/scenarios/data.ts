@@ -4,14 +4,14 @@ import { EtcdBackup, EtcdBackupSchedule } from "@keelson/etcd-operator";
 import type { ObjectOf } from "keelson";
 import { PersistentVolumeClaim } from "keelson/kinds";
 import { type Bench, over, type Scenario } from "../bench.ts";
+import { namespace } from "../cluster-access.ts";
 import { eventually } from "../eventually.ts";
-import { namespace } from "../world.ts";
 import { heal } from "./heal.ts";
 
 /** A member loses its data, is replaced by another, and nobody ever sees an empty cluster. */
 function dataLost(damage: "wipe" | "corrupt"): Scenario["run"] {
   return async (bench, nth) => {
-    const name = await bench.unhurt(nth % 2 === 0 ? "Follower" : "Leader");
+    const name = await bench.restarted(nth % 2 === 0 ? "Follower" : "Leader", 0);
     const guard = bench.world.guard(bench.name, bench.load.key(0));
     const run = await heal(bench, {
       disturb: async () => await bench.world.damage(name, damage),
