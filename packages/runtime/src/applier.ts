@@ -13,7 +13,7 @@ import {
   parseApiVersion,
   type Stored,
 } from "@keelson/core";
-import type { RuntimeStatus } from "@keelson/schema";
+import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
 import { type ChildBody, type ChildId, childBody, ownerLabelValue } from "./children.ts";
 import type { Controller } from "./controller.ts";
 import type { Owned } from "./declaration.ts";
@@ -55,6 +55,8 @@ export class AppliedRecords {
 export interface ApplierOptions {
   readonly controller: Controller;
   readonly owner: Stored;
+  /** What is known of the owner by now; undefined when it is gone. */
+  readonly ownerNow: () => Stored | undefined;
   readonly client: TrackedClient;
   readonly children: OwnedChildren;
   readonly informers: ReadonlyMap<string, Informer>;
@@ -79,8 +81,9 @@ export class Applier {
 
   /** The child after the apply, as the cache shows it. Sends nothing when the child is as desired already. */
   async apply(id: ChildId, desired: object, options: { force?: boolean } = {}): Promise<Stored> {
-    const { controller, owner, children, check } = this.#options;
+    const { controller, owner, ownerNow, children, check } = this.#options;
     check();
+    this.#refuseIfGone(ownerNow());
     const slot = controller.owns[id.slot] as Owned;
     const body = childBody(controller, owner, id, desired as never);
     const seen = children.at(id.slot, objectKey(body));
@@ -91,7 +94,10 @@ export class Applier {
       return await this.#update(slot, body, seen, options);
     }
     const live = await this.#find(slot, body);
-    if (!live) return await this.#send(slot, body, false);
+    if (!live) {
+      await this.#checkVanished(id, body);
+      return await this.#send(slot, body, false);
+    }
     this.#claim(slot, id, live);
     return await this.#update(slot, body, live, options);
   }
@@ -190,6 +196,27 @@ export class Applier {
     return served;
   }
 
+  /** A child that was there and is not any more may have gone with its owner, of which our watch may not know yet. */
+  async #checkVanished({ slot }: ChildId, { metadata }: ChildBody): Promise<void> {
+    const { controller, owner, client, signal } = this.#options;
+    if (!inventoryOf(owner).some((entry) => entry.slot === slot && entry.name === metadata.name)) return;
+    const { namespace, name } = owner.metadata;
+    this.#refuseIfGone(await client.kind(controller.kind).find({ namespace, name }, { signal }));
+  }
+
+  /** What is made for an owner that is gone would be collected; for one that is going it would hold it up. */
+  #refuseIfGone(now: Stored | undefined): void {
+    const { controller, owner } = this.#options;
+    const { uid, deletionTimestamp } = owner.metadata;
+    const isGoing = deletionTimestamp === undefined && now?.metadata.deletionTimestamp !== undefined;
+    if (now?.metadata.uid === uid && !isGoing) return;
+    const what = `${groupKind(controller.kind)} ${objectKey(owner)}`;
+    throw new RuntimeError(
+      "OwnerGone",
+      `${what} was deleted while it was reconciled; nothing more is made for it`,
+    );
+  }
+
   /** Digest of what we own of an object, as the cache remembers it. */
   #owned(body: ChildBody, object: Stored): string | undefined {
     const informer = this.#options.informers.get(slotOf(body)) as Informer;
@@ -248,14 +275,17 @@ export class Applier {
     }
     if (object.metadata.annotations?.[adoptAnnotation] === owner.metadata.name) return "ours";
     // Someone took the owner reference away: the inventory still knows the child.
-    const inventory = (owner as { status?: RuntimeStatus }).status?.inventory ?? [];
-    return inventory.some((entry) => entry.uid === object.metadata.uid) ? "ours" : "foreign";
+    return inventoryOf(owner).some((entry) => entry.uid === object.metadata.uid) ? "ours" : "foreign";
   }
 }
 
 /** The server's way of saying that an object is not the one that the UID names. */
 function isReplaced(error: ApiError): boolean {
   return error.status.details?.causes?.some(({ field }) => field === "metadata.uid") ?? false;
+}
+
+function inventoryOf(owner: Stored): readonly InventoryEntry[] {
+  return (owner as { status?: RuntimeStatus }).status?.inventory ?? [];
 }
 
 function controllerOf(object: Stored): OwnerReference | undefined {

@@ -9,6 +9,7 @@
  * - `OutcomeUnknown`: an object is not served because the last write to it may or may not have happened.
  * - `NotOurs`: an object of a child's name exists and belongs to someone else.
  * - `StillThere`: a child of an earlier owner of the same name has not gone yet.
+ * - `OwnerGone`: an object was deleted while its reconcile ran; nothing more is made for it.
  * - `Replaced`: a child that we saw is gone, and another has its name.
  * - `InvalidChild`: a desired child that cannot be made as asked.
  * - `StepTooLarge`: a step returned more than a status can hold.
@@ -28,6 +29,7 @@ export type RuntimeErrorCode =
   | "OutcomeUnknown"
   | "NotOurs"
   | "StillThere"
+  | "OwnerGone"
   | "Replaced"
   | "InvalidChild"
   | "StepTooLarge"

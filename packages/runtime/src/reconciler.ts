@@ -143,6 +143,8 @@ export class Reconciler implements LoopDefinition {
       return failed ? { result: "terminal", ...recheck } : recheck;
     } catch (error) {
       if (stop.aborted) throw error;
+      // Its deletion is on its way to us, or has arrived: that brings it back.
+      if (error instanceof RuntimeError && error.code === "OwnerGone") return {};
       await this.#fail(found, draft ?? this.#draft(found), error, item, stop);
       return { failed: { error } };
     }
@@ -164,6 +166,7 @@ export class Reconciler implements LoopDefinition {
     const applier = new Applier({
       controller: this.#controller,
       owner: object,
+      ownerNow: () => this.#now(object),
       client: this.#client,
       children,
       informers: this.#owned,
@@ -238,6 +241,13 @@ export class Reconciler implements LoopDefinition {
         many ? children.entries(slot) : children.get({ slot, key: "" }),
       ]),
     );
+  }
+
+  /** A write of ours that is in doubt says nothing against the object. */
+  #now(object: Stored): Stored | undefined {
+    const { cache } = this.#primary;
+    const key = objectKey(object);
+    return cache.doubted.has(key) ? object : cache.get(key);
   }
 
   /** Children of slots that this release does not know stay on record, so that a person or a later release finds them. */

@@ -1,7 +1,7 @@
 /** Status and steps under virtual time, with crashes. */
 import { findCondition } from "@keelson/core";
 import { ConfigMap, Event, Secret } from "@keelson/core/kinds";
-import { controller, done, fail, waiting } from "@keelson/runtime";
+import { controller, done, fail, type Logger, silentLogger, waiting } from "@keelson/runtime";
 import { resource } from "@keelson/schema";
 import { type Cluster, cluster, everyCrash, serverError } from "@keelson/testing";
 import { describe, expect, test } from "vitest";
@@ -342,5 +342,49 @@ describe("steps", () => {
     await create(c);
     await c.advance(1_000);
     expect((await ready(c))?.message).toContain("keep the rest in a ConfigMap or Secret");
+  });
+});
+
+describe("an owner that is deleted while its reconcile runs", () => {
+  test("is given no more children, and nobody is troubled", async () => {
+    const warnings: string[] = [];
+    const log: Logger = { ...silentLogger, warn: (message) => warnings.push(message), child: () => log };
+    const thing = controller(Thing, {
+      owns: { first: ConfigMap, second: Secret },
+      async reconcile(_object, ctx) {
+        await ctx.own.first.apply({});
+        await new Promise<void>((resolve) => ctx.clock.timer(5_000, resolve));
+        await ctx.own.second.apply({});
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [thing], log });
+    await create(c);
+    await c.advance(1_000);
+    await c.client.kind(Thing).delete(ref);
+    await c.advance(60_000);
+    expect(await c.client.kind(ConfigMap).find(ref)).toBeDefined();
+    expect(await c.client.kind(Secret).find(ref)).toBeUndefined();
+    expect(warnings).toEqual([]);
+  });
+
+  test("is given no new child for one that was collected with it, even while its own deletion is unseen", async () => {
+    const thing = controller(Thing, {
+      owns: { secret: Secret },
+      compose: () => ({ children: { secret: {} } }),
+    });
+    await using c = await cluster({ controllers: [thing] });
+    await create(c);
+    await c.converges();
+    c.faults.hold("things");
+    await c.client.kind(Thing).delete(ref);
+    await c.client.kind(Secret).delete(ref);
+    await c.advance(60_000);
+    expect(await c.client.kind(Secret).find(ref)).toBeUndefined();
+    await create(c);
+    c.faults.clear();
+    await c.converges();
+    const [owner] = (await c.client.kind(Secret).get(ref)).metadata.ownerReferences ?? [];
+    expect(owner?.uid).toBe((await get(c)).metadata.uid);
   });
 });
