@@ -121,13 +121,16 @@ interface Methods {
 
 type MethodOf<V> = V extends keyof Methods ? Methods[V] : never;
 
+/** The compiler shows this sentence where an undeclared kind is written. */
+type NotDeclared<What extends string> = `${What} is not declared: name it in owns, reads or writes`;
+
 /** A client that offers the declared verbs on the declared kinds; anything else does not compile. */
 export interface GrantedClient<Granted> {
   kind<K extends AnyKind>(
-    kind: [VerbOn<Granted, K, undefined>] extends [never] ? never : K,
+    kind: [VerbOn<Granted, K, undefined>] extends [never] ? NotDeclared<K["kind"]> : K,
   ): Pick<KindClient<K>, MethodOf<VerbOn<Granted, K, undefined>>>;
   subresource<K extends AnyKind, const S extends string>(
-    kind: [VerbOn<Granted, K, S>] extends [never] ? never : K,
+    kind: [VerbOn<Granted, K, S>] extends [never] ? NotDeclared<`${K["kind"]}/${S}`> : K,
     name: S,
   ): Pick<SubresourceClient<K>, MethodOf<VerbOn<Granted, K, S>> & keyof SubresourceClient<K>>;
 }
@@ -199,7 +202,10 @@ export interface Context<
   /** The declared reads, from the cache: what the object names as it was when this began, the rest as of now. */
   readonly read: ObservedReads<R>;
   readonly client: GrantedClient<Permissions<P, O, R, W>>;
-  /** Replaces the author's part of the status when the reconcile ends, however it ends. */
+  /**
+   * What the author's part of the status is when the reconcile ends, however it ends. Several calls add up. A field
+   * that no call of this reconcile names is removed; without a call everything stays.
+   */
   setStatus(status: StatusOf<P>): void;
   /** Sets a condition of the author's own, beside Ready, Reconciling and Stalled. */
   setCondition(condition: {

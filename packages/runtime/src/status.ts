@@ -119,8 +119,9 @@ export class StatusDraft {
     this.#steps = statusOf(object).steps ?? [];
   }
 
+  /** Said in several parts, the parts add up: a later one must not silently take away what an earlier one said. */
   setAuthor(status: JsonObject): void {
-    this.#author = deepCopy(status);
+    this.#author = { ...this.#author, ...deepCopy(status) };
   }
 
   setCondition(condition: ConditionState): void {
