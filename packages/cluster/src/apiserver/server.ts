@@ -2,11 +2,13 @@
 import { type Clock, type HttpPort, type JsonObject, parseApiVersion, type Random } from "@keelson/core";
 import { socketWebhooks } from "./admission/webhooks/call.ts";
 import { bootstrapObjects } from "./bootstrap/objects.ts";
+import { ownedByServer } from "./bootstrap/owners.ts";
+import { withStatus } from "./bootstrap/status.ts";
 import { namespaceLifecycle } from "./builtin/namespace-lifecycle.ts";
 import { DefinitionController } from "./crd/controller.ts";
 import { callWebhook } from "./crd/webhook-call.ts";
 import { Discovery } from "./discovery/discovery.ts";
-import { badRequest, StatusError } from "./errors.ts";
+import { badRequest, type StatusError } from "./errors.ts";
 import { HookStore } from "./hook-store.ts";
 import type {
   ApiObject,
@@ -240,9 +242,10 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   };
 
   const serviceAddress = firstServiceAddress(flags["service-cluster-ip-range"] ?? defaultServiceRange);
-  const first = bootstrapObjects({ advertise, serviceAddress, nowMs: clock.now() });
-  await bootstrap(hookStore, registry, first, true);
-  for (const hook of hooks) await bootstrap(hookStore, registry, (await hook.bootstrap?.()) ?? [], false);
+  const nowMs = clock.now();
+  const first = bootstrapObjects({ advertise, serviceAddress, nowMs });
+  bootstrap(hookStore, registry, first, nowMs);
+  for (const hook of hooks) bootstrap(hookStore, registry, (await hook.bootstrap?.()) ?? [], nowMs);
 
   definitions.start();
 
@@ -379,31 +382,13 @@ function mergeHooks(all: readonly Hooks[]): Hooks {
   };
 }
 
-/** Writes what is not there yet. Objects without a status are complete as plug-ins give them. */
-async function bootstrap(
-  store: HookStore,
-  registry: Registry,
-  objects: readonly ApiObject[],
-  complete: boolean,
-): Promise<void> {
+/** Writes what is not there yet, as it is: it passes through no validation. */
+function bootstrap(store: HookStore, registry: Registry, objects: readonly ApiObject[], nowMs: number): void {
   for (const object of objects) {
     const { group } = parseApiVersion(String(object.apiVersion));
     const resource = registry.byKind(group, String(object.kind));
     if (!resource) continue;
     if (store.get(resource, object.metadata.namespace ?? "", object.metadata.name)) continue;
-    const hasStatus = [...resource.versions.values()].some((version) => version.subresources.has("status"));
-    if (complete || !hasStatus) {
-      store.seed(resource, object);
-      continue;
-    }
-    try {
-      await store.create(resource, object);
-    } catch (error) {
-      if (error instanceof StatusError)
-        throw new Error(`cannot create ${String(object.kind)} ${object.metadata.name}: ${error.message}`, {
-          cause: error,
-        });
-      throw error;
-    }
+    store.seed(resource, withStatus(ownedByServer(object, nowMs), nowMs));
   }
 }

@@ -6,6 +6,7 @@ import type { Store } from "../storage/store.ts";
 import type { Table } from "../storage/table.ts";
 import { groupVersions } from "../tables/index.ts";
 import { locallyAvailable } from "../validation/apiregistration.ts";
+import { ownedByServer } from "./owners.ts";
 
 const managed = "kube-aggregator.kubernetes.io/automanaged";
 
@@ -74,7 +75,7 @@ export class CustomApiServices {
       const name = `${version}.${group}`;
       if (this.#table.get(name)) continue;
       const served = { group, version, groupPriority: 1000, versionPriority: 100 };
-      const { metadata, ...rest } = apiService(served, "true", nowMs);
+      const { metadata, ...rest } = ownedByServer(apiService(served, "true", nowMs), nowMs);
       const identity = { uid: this.#random.uuid(), creationTimestamp: formatTime(nowMs) };
       this.#store.create(this.#table, name, { ...rest, metadata: { ...metadata, ...identity } });
     }

@@ -62,6 +62,29 @@ describe("what a server begins with", () => {
     expect(await managed(server, "true")).toEqual([]);
   });
 
+  it("owns what it has made, as far as others do not fill it in", async () => {
+    await using server = await apiServer();
+    const fieldsOf = async (path: string): Promise<unknown> => {
+      const { metadata } = await call(server, path);
+      const entries = (metadata as JsonObject).managedFields as JsonObject[];
+      return Object.fromEntries(entries.map(({ manager, fieldsV1 }) => [manager, fieldsV1]));
+    };
+    expect(await fieldsOf("/api/v1/namespaces/default")).toEqual({
+      "kube-apiserver": { "f:metadata": { "f:labels": { ".": {}, "f:kubernetes.io/metadata.name": {} } } },
+    });
+    expect(await fieldsOf("/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas/probes")).toMatchObject({
+      "api-priority-and-fairness-config-producer-v1": {
+        "f:spec": { "f:matchingPrecedence": {}, "f:priorityLevelConfiguration": { "f:name": {} } },
+      },
+      "api-priority-and-fairness-config-consumer-v1": { "f:status": {} },
+    });
+    expect(await fieldsOf("/api/v1/namespaces/default/services/kubernetes")).toMatchObject({
+      "kube-apiserver": {
+        "f:spec": { "f:ports": { 'k:{"port":443,"protocol":"TCP"}': { ".": {}, "f:name": {} } } },
+      },
+    });
+  });
+
   it("has the service of the server at the first address of the range", async () => {
     const flags: ApiServerOptions["flags"] = { "service-cluster-ip-range": "10.96.0.0/16" };
     await using server = await apiServer({ flags });

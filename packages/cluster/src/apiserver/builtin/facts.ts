@@ -18,7 +18,7 @@ const counted = names(`priorityclasses.scheduling.k8s.io ingressclasses.networki
   mutatingadmissionpolicybindings.admissionregistration.k8s.io
   mutatingwebhookconfigurations.admissionregistration.k8s.io
   validatingwebhookconfigurations.admissionregistration.k8s.io
-  customresourcedefinitions.apiextensions.k8s.io apiservices.apiregistration.k8s.io`);
+  customresourcedefinitions.apiextensions.k8s.io`);
 
 /** Those whose replace must name a resourceVersion. */
 const conditional = names(`podcertificaterequests.certificates.k8s.io clustertrustbundles.certificates.k8s.io
