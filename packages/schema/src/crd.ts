@@ -1,5 +1,6 @@
 /** The CustomResourceDefinition that follows from a resource's versions. */
 import type { z } from "zod";
+import { SchemaError } from "./errors.ts";
 import { pluralOf, versionOrder } from "./names.ts";
 import type {
   Column,
@@ -60,6 +61,7 @@ export function crdOf(source: CrdSource, webhook?: ConversionEndpoint): CustomRe
 function versionOf(name: string, version: VersionDefinition, storage: boolean): CrdVersion {
   const { columns, deprecated, scale, selectable } = version;
   const schema = objectSchema(version);
+  for (const [where, path] of pathsOf(version)) checkPath(schema, where, path);
   return {
     name,
     served: version.served ?? true,
@@ -172,6 +174,37 @@ function columnOf(name: string, column: Column, schema: StructuralSchema): Print
     ...(description ? { description } : {}),
     ...(wide ? { priority: 1 } : {}),
   };
+}
+
+/** Every path that a version names into its objects, and where it names it. */
+function pathsOf({
+  columns = {},
+  scale,
+  selectable = [],
+}: VersionDefinition): [where: string, path: string][] {
+  return [
+    ...Object.entries(columns).map(([name, column]): [string, string] => [
+      `columns.${name}`,
+      typeof column === "string" ? column : column.path,
+    ]),
+    ...Object.entries(scale ?? {}).map(([name, path]): [string, string] => [`scale.${name}`, path]),
+    ...selectable.map((path): [string, string] => ["selectable", path]),
+  ];
+}
+
+/** The server takes a path to a field that is not there, and shows nothing. Paths with filters are left to it. */
+function checkPath(schema: StructuralSchema, where: string, path: string): void {
+  if (!/^\.(spec|status)(\.\w+)*$/.test(path)) return;
+  let at = schema;
+  for (const name of path.split(".").slice(1)) {
+    if (at.properties === undefined || at["x-kubernetes-preserve-unknown-fields"]) return;
+    const next = at.properties[name];
+    if (next === undefined) {
+      const known = Object.keys(at.properties).join(", ");
+      throw new SchemaError("BadPath", where, `${path} names no field: there is no "${name}" among ${known}`);
+    }
+    at = next;
+  }
 }
 
 /** The column type that a plain path such as `.spec.size` has in the schema; a string where it cannot be told. */

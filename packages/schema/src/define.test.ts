@@ -74,6 +74,21 @@ describe("resource", () => {
     });
   });
 
+  test("refuses a path to a field that is not there, where the server would show nothing", () => {
+    const names = { group: "a.example.com", kind: "Policy", version: "v1" } as const;
+    const spec = z.object({ size: z.int(), labels: z.record(z.string(), z.string()) });
+    expect(() => resource({ ...names, spec, columns: { Size: ".spec.siez" } })).toThrow(
+      'columns.Size: .spec.siez names no field: there is no "siez" among size, labels',
+    );
+    const scale = { specReplicasPath: ".spec.size", statusReplicasPath: ".status.size" };
+    expect(() => resource({ ...names, spec, scale })).toThrow(/scale\.statusReplicasPath: .*"size"/);
+    expect(() => resource({ ...names, spec, selectable: [".spec.zone"] })).toThrow(
+      /selectable: \.spec\.zone/,
+    );
+    const columns = { Team: ".spec.labels.team", Since: ".status.conditions[0].lastTransitionTime" };
+    expect(resource({ ...names, spec, columns }).crd()).toBeDefined();
+  });
+
   test("parses with defaults and names every issue", () => {
     expect(Cache.parse({ spec: { image: "x" } })).toMatchObject({ spec: { size: 3, image: "x" } });
     expect(() => Cache.parse({ spec: { size: 10 } })).toThrow(/spec\.size.*spec\.image/s);

@@ -6,6 +6,7 @@ export type SchemaErrorCode =
   | "BadPattern"
   | "BadDefault"
   | "BadNames"
+  | "BadPath"
   | "BadVersions"
   | "UnknownVersion"
   | "BadConversion"
