@@ -28,6 +28,7 @@ import { prune } from "./prune.ts";
 import type { TypeRef } from "./schema.ts";
 import { type ApplyConflict, reconcile, settle } from "./settle.ts";
 import type { ElementMemo } from "./typed.ts";
+import { type Comparison, compareTyped } from "./typed-compare.ts";
 import { checkedFieldsOf, checkType } from "./typed-fields.ts";
 import { type MergeNotes, mergeTypedNoting } from "./typed-merge.ts";
 
@@ -80,7 +81,8 @@ export function applyUpdate(request: UpdateRequest): JsonObject {
   const owners = ownersForUpdate(resource, live, updated);
   const bare = withManagedFields(updated, []);
   if (owners.size === 0 && hasUid(live)) return bare;
-  const recorded = recordUpdate(resource, bareLive(resource, live), bare, owners, manager, now);
+  const before = live === undefined ? frozenZeroOf(resource) : withManagedFields(live, []);
+  const recorded = recordUpdate(resource, before, bare, owners, manager, now);
   return withManagedFields(bare, encodeManagedFields(recorded));
 }
 
@@ -153,6 +155,18 @@ function zeroOf(resource: ManagedResource): JsonObject {
   return { apiVersion: resource.apiVersion, kind: resource.kind, ...resource.zero };
 }
 
+const zeros = new WeakMap<ManagedResource, JsonObject>();
+
+/** For those who only read it: that a frozen object fits its type is remembered. */
+function frozenZeroOf(resource: ManagedResource): JsonObject {
+  let zero = zeros.get(resource);
+  if (zero === undefined) {
+    zero = Object.freeze(zeroOf(resource));
+    zeros.set(resource, zero);
+  }
+  return zero;
+}
+
 function bareLive(resource: ManagedResource, live: JsonObject | undefined): JsonObject {
   return live === undefined ? zeroOf(resource) : withManagedFields(live, []);
 }
@@ -206,14 +220,11 @@ function recordUpdate(
 ): Owners {
   checkStored(updated, resource.type, "failed to convert new object");
   checkStored(live, resource.type, "failed to convert live object");
-  const versions = new Versions(resource);
-  const settled = settle(resource, versions, live, updated, reconcile(versions, live, given), "", true);
-  if ("conflicts" in settled) throw new Error("an update cannot conflict");
-  const { owners, comparison } = settled;
+  const { owners, comparison } = changesFor(resource, live, updated, given);
   let fields = comparison.modified.union(comparison.added);
   const ignored = resource.resetFields?.get(resource.apiVersion);
   if (ignored !== undefined) fields = fields.recursiveDifference(ignored);
-  fields = fields.difference(neverOwned);
+  fields = fields.difference(neverOwned).shared();
   if (!fields.isEmpty) {
     const who = identity(resource, manager, "Update");
     const id = managerId(who);
@@ -226,6 +237,20 @@ function recordUpdate(
   }
   capUpdaters(owners);
   return owners;
+}
+
+/** What an update changed, and what it leaves to the owners that were there: on a create, nobody. */
+function changesFor(
+  resource: ManagedResource,
+  live: JsonObject,
+  updated: JsonObject,
+  given: Owners,
+): { readonly owners: Owners; readonly comparison: Comparison } {
+  if (given.size === 0) return { owners: new Map(), comparison: compareTyped(live, updated, resource.type) };
+  const versions = new Versions(resource);
+  const settled = settle(resource, versions, live, updated, reconcile(versions, live, given), "", true);
+  if ("conflicts" in settled) throw new Error("an update cannot conflict");
+  return settled;
 }
 
 type Attempt =

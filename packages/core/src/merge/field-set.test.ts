@@ -126,6 +126,17 @@ describe("set operations", () => {
     .map((paths) => FieldSet.of(...paths));
   const members = (s: FieldSet) => new Set([...s.paths()].map((path) => path.join(" ")));
 
+  test("an equal set stands for another, and no other does", () => {
+    fc.assert(
+      fc.property(set, set, (a, b) => {
+        expect(a.shared().equals(a)).toBe(true);
+        expect(FieldSet.of(...[...a.paths()].reverse()).shared()).toBe(a.shared());
+        b.shared();
+        expect(a.shared().equals(a)).toBe(true);
+      }),
+    );
+  });
+
   test("union, intersection and difference are those of the paths", () => {
     fc.assert(
       fc.property(set, set, (a, b) => {

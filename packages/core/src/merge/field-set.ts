@@ -12,6 +12,9 @@ export interface FieldSetNode {
 /** A member with nothing below it. */
 export const leafNode: FieldSetNode = Object.freeze({ member: true, below: undefined });
 const decoded = new WeakMap<object, FieldSet>();
+/** Sets of some size that were written lately. */
+const shared = new Array<FieldSet | undefined>(256);
+const largestShared = 200;
 
 /**
  * An immutable set of paths. Membership of a path says nothing about its parents or its children.
@@ -138,6 +141,29 @@ export class FieldSet {
       const below = this.below(element);
       if (below !== undefined) yield* below.#walk([...prefix, element]);
     }
+  }
+
+  /**
+   * The set itself, or an equal one from before. Writers write objects of few forms, so that most ownership is held,
+   * and written out, once for many objects.
+   */
+  shared(): FieldSet {
+    if (this.size > largestShared) return this;
+    const slot = this.#hash() % shared.length;
+    const known = shared[slot];
+    if (known?.equals(this)) return known;
+    shared[slot] = this;
+    return this;
+  }
+
+  /** Equal for equal sets, whatever the order of their elements. */
+  #hash(): number {
+    let sum = 0;
+    for (const [element, { member, below }] of this.#nodes) {
+      const name = element.length * 31 + element.charCodeAt(element.length - 1);
+      sum += name * (member ? 7 : 11) + (below === undefined ? 0 : (name + 1) * below.#hash());
+    }
+    return sum % 1_000_003;
   }
 
   equals(other: FieldSet): boolean {
@@ -271,35 +297,43 @@ function prune(set: FieldSet): FieldSet | undefined {
   return set.isEmpty ? undefined : set;
 }
 
+interface Growing {
+  member: boolean;
+  below: FieldSetBuilder | undefined;
+}
+
 /** Collects paths into a {@link FieldSet}. */
 export class FieldSetBuilder {
-  readonly #members = new Set<PathElement>();
-  readonly #below = new Map<PathElement, FieldSetBuilder>();
+  /** Made with the first path: of the builders of a comparison most stay empty. */
+  #nodes: Map<PathElement, Growing> | undefined;
 
   /** The empty path is ignored: nobody owns a whole object. */
   insert(path: Path): void {
     if (path.length === 0) return;
     let builder: FieldSetBuilder = this;
-    for (let i = 0; i < path.length - 1; i++) builder = builder.#descend(path[i] as PathElement);
-    builder.#members.add(path[path.length - 1] as PathElement);
+    for (let i = 0; i < path.length - 1; i++) {
+      const node = builder.#at(path[i] as PathElement);
+      node.below ??= new FieldSetBuilder();
+      builder = node.below;
+    }
+    builder.#at(path[path.length - 1] as PathElement).member = true;
   }
 
-  #descend(element: PathElement): FieldSetBuilder {
-    let below = this.#below.get(element);
-    if (below === undefined) {
-      below = new FieldSetBuilder();
-      this.#below.set(element, below);
+  #at(element: PathElement): Growing {
+    this.#nodes ??= new Map();
+    let node = this.#nodes.get(element);
+    if (node === undefined) {
+      node = { member: false, below: undefined };
+      this.#nodes.set(element, node);
     }
-    return below;
+    return node;
   }
 
   build(): FieldSet {
-    if (this.#members.size === 0 && this.#below.size === 0) return FieldSet.empty;
+    if (this.#nodes === undefined) return FieldSet.empty;
     const nodes = new Map<PathElement, FieldSetNode>();
-    for (const element of this.#members) nodes.set(element, leafNode);
-    for (const [element, builder] of this.#below) {
-      nodes.set(element, { member: this.#members.has(element), below: builder.build() });
-    }
+    for (const [element, { member, below }] of this.#nodes)
+      nodes.set(element, makeNode(member, below?.build()));
     return FieldSet.adopt(nodes);
   }
 }

@@ -5,7 +5,7 @@ import type { JsonObject, ManagedFieldsEntry, Time } from "../object.ts";
 import { parseTime } from "../time.ts";
 import { MergeError } from "./errors.ts";
 import { FieldSet } from "./field-set.ts";
-import { escapeHtml } from "./path.ts";
+import { scalarText } from "./path.ts";
 
 /** What one manager owns. Immutable. */
 export interface Ownership {
@@ -29,12 +29,11 @@ export type ManagerIdentity = Pick<Ownership, "manager" | "operation" | "subreso
  * version. The text is the API server's own, because it sorts by it.
  */
 export function managerId({ manager, operation, subresource, apiVersion }: ManagerIdentity): string {
-  const parts: string[] = [];
-  if (manager !== "") parts.push(`"manager":${escapeHtml(JSON.stringify(manager))}`);
-  parts.push(`"operation":"${operation}"`);
-  if (operation === "Update") parts.push(`"apiVersion":${escapeHtml(JSON.stringify(apiVersion))}`);
-  if (subresource !== "") parts.push(`"subresource":${escapeHtml(JSON.stringify(subresource))}`);
-  return `{${parts.join(",")}}`;
+  let text = manager === "" ? "{" : `{"manager":${scalarText(manager)},`;
+  text += `"operation":"${operation}"`;
+  if (operation === "Update") text += `,"apiVersion":${scalarText(apiVersion)}`;
+  if (subresource !== "") text += `,"subresource":${scalarText(subresource)}`;
+  return `${text}}`;
 }
 
 /** A manager as conflict messages name it. */
@@ -74,7 +73,9 @@ function fail(message: string): never {
 
 /** Entries in the API server's order: appliers first, then by time, manager, version and subresource. */
 export function encodeManagedFields(owners: Owners): ManagedFieldsEntry[] {
-  return [...owners.values()].sort(compareOwnership).map(encodeEntry);
+  const all = [...owners.values()];
+  if (all.length > 1) all.sort(compareOwnership);
+  return all.map(encodeEntry);
 }
 
 function seconds(time: Time | undefined): number {
@@ -96,15 +97,15 @@ function compareOwnership(a: Ownership, b: Ownership): number {
 
 function encodeEntry(ownership: Ownership): ManagedFieldsEntry {
   const { manager, operation, apiVersion, time, fields, subresource } = ownership;
-  return {
-    ...(manager === "" ? {} : { manager }),
-    operation,
-    apiVersion,
-    ...(time === undefined ? {} : { time }),
-    fieldsType: "FieldsV1",
-    fieldsV1: fields.toJson(),
-    ...(subresource === "" ? {} : { subresource }),
-  };
+  const entry: { -readonly [Key in keyof ManagedFieldsEntry]?: ManagedFieldsEntry[Key] } = {};
+  if (manager !== "") entry.manager = manager;
+  entry.operation = operation;
+  entry.apiVersion = apiVersion;
+  if (time !== undefined) entry.time = time;
+  entry.fieldsType = "FieldsV1";
+  entry.fieldsV1 = fields.toJson();
+  if (subresource !== "") entry.subresource = subresource;
+  return entry as ManagedFieldsEntry;
 }
 
 /** Whether a writer asks to forget all ownership: an empty list, or a list of one empty entry. */
@@ -125,6 +126,7 @@ export const maxUpdaters = 10;
 
 /** Folds the oldest updaters into one entry per version until at most {@link maxUpdaters} are left. */
 export function capUpdaters(owners: Owners, max: number = maxUpdaters): void {
+  if (owners.size <= max) return;
   const updaters = [...owners].filter(([, ownership]) => ownership.operation === "Update");
   if (updaters.length <= max) return;
   updaters.sort(([idA, a], [idB, b]) => seconds(a.time) - seconds(b.time) || compareBytes(idA, idB));
