@@ -120,6 +120,11 @@ describe("values are read through their schema", () => {
     expect(validate(spec, { self: { "a-b": 1, "c.d/e": 2, if: 3, under__score: 4 } })).toEqual([]);
   });
 
+  test("a reserved word names its property without an escape too", () => {
+    const spec = object({ if: integer, namespace: integer }, "self.if + self.namespace == 3 && has(self.if)");
+    expect(validate(spec, { self: { if: 1, namespace: 2 } })).toEqual([]);
+  });
+
   test("a null field is absent, a null element is null", () => {
     const spec = object(
       {

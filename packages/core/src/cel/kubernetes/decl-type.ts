@@ -3,7 +3,7 @@ import { byteLength } from "../../names.ts";
 import type { CostNode, SizeRange } from "../cost.ts";
 import type { ObjectDecl } from "../environment.ts";
 import { type CelType, listType, mapType, objectType, types } from "../types.ts";
-import { escapeName } from "./escaping.ts";
+import { escapeName, fieldNamed } from "./escaping.ts";
 import type { RuleSchema } from "./types.ts";
 
 /** The largest request the API server takes, in bytes. */
@@ -154,12 +154,10 @@ export function withTypeAndObjectMeta(schema: RuleSchema): RuleSchema {
 
 /** The object types inside a declaration, for an environment. */
 export function* objectDecls(decl: DeclType): IterableIterator<ObjectDecl> {
-  if (decl.fields !== undefined) {
-    yield {
-      name: decl.type.name,
-      fields: new Map([...decl.fields].map(([name, field]) => [name, field.type])),
-    };
-    for (const field of decl.fields.values()) yield* objectDecls(field);
+  const { fields } = decl;
+  if (fields !== undefined) {
+    yield { name: decl.type.name, fields: { get: (name) => fieldNamed(fields, name)?.type } };
+    for (const field of fields.values()) yield* objectDecls(field);
   }
   if (decl.element !== undefined) yield* objectDecls(decl.element);
 }
@@ -171,7 +169,7 @@ export function sizeHint(root: DeclType, node: CostNode): SizeRange | undefined 
   for (const step of node.path.slice(1)) {
     if (step === "@items" || step === "@values") at = at.element;
     else if (step === "@keys") at = at.key;
-    else at = at.fields?.get(step);
+    else at = at.fields && fieldNamed(at.fields, step);
     if (at === undefined) return undefined;
   }
   return { min: 0, max: at.maxElements };

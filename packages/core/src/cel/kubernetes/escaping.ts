@@ -20,3 +20,8 @@ export function escapeName(name: string): string | undefined {
   if (!/^[A-Za-z_./-][A-Za-z0-9_./-]*$/.test(name)) return undefined;
   return name.replace(/__|[-./]/g, (part) => spelled[part] as string);
 }
+
+/** The field that an expression names; a reserved word may stand for its property unescaped too. */
+export function fieldNamed<T>(fields: Pick<ReadonlyMap<string, T>, "get">, name: string): T | undefined {
+  return fields.get(name) ?? (reserved.has(name) ? fields.get(`__${name}__`) : undefined);
+}

@@ -17,7 +17,7 @@ import {
   Opaque,
 } from "../values.ts";
 import { withTypeAndObjectMeta } from "./decl-type.ts";
-import { escapeName } from "./escaping.ts";
+import { escapeName, fieldNamed } from "./escaping.ts";
 import {
   parseFormattedBytes,
   parseFormattedDate,
@@ -212,7 +212,7 @@ export class JsonMap extends CelMap {
     if (typeof key !== "string") return key instanceof Fault ? key : noSuchOverload;
     const { fields, values } = this.#shape;
     if (fields !== undefined) {
-      const field = fields.get(key);
+      const field = fieldNamed(fields, key);
       if (field === undefined) return undefined;
       const json = this.json[field.name];
       // A nullable field that is null reads as absent.
