@@ -1,5 +1,7 @@
+import { VirtualClock } from "@keelson/testing/clock";
 import { describe, expect, test } from "vitest";
-import { statusPatch } from "./status-writer.ts";
+import type { NodeApi, StoredPod } from "./api.ts";
+import { StatusWriter, statusPatch } from "./status-writer.ts";
 
 describe("a status patch", () => {
   test("is nothing when nothing changed", () => {
@@ -32,5 +34,43 @@ describe("a status patch", () => {
     expect(statusPatch({ reason: "Evicted", phase: "Failed" }, { phase: "Failed" })).toEqual({
       reason: null,
     });
+  });
+});
+
+describe("a status writer", () => {
+  const pod = (resourceVersion: string, ready?: "True" | "False") =>
+    ({
+      metadata: { name: "p", namespace: "default", uid: "1", resourceVersion },
+      spec: {},
+      ...(ready && { status: { conditions: [{ type: "Ready", status: ready, lastProbeTime: null }] } }),
+    }) as unknown as StoredPod;
+  const ready = { conditions: [{ type: "Ready", status: "True" as const }] };
+
+  async function written(seen: StoredPod): Promise<unknown[]> {
+    const sent: unknown[] = [];
+    const api = {
+      patchPodStatus: async (_: StoredPod, patch: unknown) => {
+        sent.push(patch);
+        return pod("5");
+      },
+    } as unknown as NodeApi;
+    const writer = new StatusWriter({ api, clock: new VirtualClock(), log: () => {} });
+    writer.write(pod("4"), ready);
+    await writer.flush("1");
+    writer.write(seen, ready);
+    await writer.flush("1");
+    return sent.slice(1);
+  }
+
+  test("says again what another has written over", async () => {
+    expect(await written(pod("6", "False"))).toEqual([{ conditions: ready.conditions }]);
+  });
+
+  test("is silent when what it sees is older than what it has sent", async () => {
+    expect(await written(pod("4", "False"))).toEqual([]);
+  });
+
+  test("is silent when the server only writes it down in another way", async () => {
+    expect(await written(pod("6", "True"))).toEqual([]);
   });
 });

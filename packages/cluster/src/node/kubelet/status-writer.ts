@@ -9,6 +9,8 @@ interface Entry {
   pod: StoredPod;
   /** What the server last confirmed. */
   sent: PodStatus | undefined;
+  /** The newest version of the pod that it is an answer to or has become. */
+  sentVersion: bigint;
   sending: boolean;
   /** Of the last round of sending. */
   done: Promise<void>;
@@ -37,7 +39,7 @@ export class StatusWriter {
   write(pod: StoredPod, status: PodStatus): void {
     const uid = pod.metadata.uid;
     const entry: Entry = this.#entries.get(uid) ?? {
-      ...{ wanted: status, pod, sent: undefined, sending: false, failures: 0 },
+      ...{ wanted: status, pod, sent: undefined, sentVersion: 0n, sending: false, failures: 0 },
       done: Promise.resolve(),
     };
     entry.wanted = status;
@@ -60,13 +62,14 @@ export class StatusWriter {
   async #send(uid: string, entry: Entry): Promise<void> {
     for (;;) {
       const status = entry.wanted;
-      const patch = statusPatch(entry.sent ?? entry.pod.status ?? {}, status);
+      const patch = statusPatch(standing(entry), status);
       if (patch === undefined || this.#entries.get(uid) !== entry) break;
       try {
         const answer = await this.#api.patchPodStatus(entry.pod, patch);
         entry.failures = 0;
         if (answer === undefined) break;
         entry.sent = status;
+        entry.sentVersion = versionOf(newer(entry.pod, answer));
       } catch (error) {
         const { namespace, name } = entry.pod.metadata;
         this.#log(`cannot write the status of pod ${namespace}/${name}: ${String(error)}`);
@@ -78,6 +81,31 @@ export class StatusWriter {
     // In the same breath as the look above: a status written in between would be lost.
     entry.sending = false;
   }
+}
+
+/**
+ * What stands at the server: what we sent, unless the pod as we see it is newer and says otherwise. The node
+ * lifecycle controller calls pods not ready when it has not heard of their node, and nobody but us takes that back.
+ */
+function standing({ pod, sent, sentVersion }: Entry): PodStatus {
+  const told = pod.status ?? {};
+  if (sent === undefined) return told;
+  if (versionOf(pod) <= sentVersion) return sent;
+  // How others write down the same thing is no difference.
+  const conditions = sent.conditions?.flatMap((condition) => {
+    const now = told.conditions?.find(({ type }) => type === condition.type);
+    if (!now) return [];
+    return [now.status === condition.status ? condition : now];
+  });
+  return { ...sent, ...(conditions === undefined ? {} : { conditions }) };
+}
+
+function newer(a: StoredPod, b: StoredPod): StoredPod {
+  return versionOf(a) > versionOf(b) ? a : b;
+}
+
+function versionOf({ metadata }: StoredPod): bigint {
+  return BigInt(metadata.resourceVersion);
 }
 
 /** The fields that differ, as a strategic merge patch: conditions merge by type, so others' stay. */
