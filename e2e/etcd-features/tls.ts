@@ -68,6 +68,7 @@ const served = async (member: string) => {
 {
   const authority = await secrets.get({ namespace, name: `${cluster}-peer-ca` });
   const writer = new Writer(world, secure);
+  const startMs = performance.now();
   await world.annotate(cluster, { "etcd.keelson.dev/rotate-authorities": "1" });
   await eventually(
     "both authorities are replaced",
@@ -82,7 +83,9 @@ const served = async (member: string) => {
     },
     async () => JSON.stringify((await world.get(cluster)).status?.tls),
   );
-  say(`both authorities were replaced: ${await writer.stop()}`);
+  const seconds = Math.round((performance.now() - startMs) / 1_000);
+  say(`both authorities were replaced in ${seconds} s: ${await writer.stop()}`);
+  assert.ok(seconds < 300, `${seconds} s are too long for two restarts of three members`);
   assert.ok(writer.longestGapMs < 10_000, `${writer.longestGapMs} ms without a write: ${writer.lastError}`);
   const count = await withMember(world, secure, `${cluster}-0`, (etcd) => etcd.count());
   assert.equal(count, writer.written > 0 ? count : 0);
