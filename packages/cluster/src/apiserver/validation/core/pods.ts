@@ -11,6 +11,7 @@ import type {
 import type { ApiObject, Strategy, StrategyContext } from "../../hooks.ts";
 import { addressWarnings } from "../addresses.ts";
 import { Errors } from "../errors.ts";
+import { isEmpty } from "../strategies.ts";
 import {
   appArmorContainer,
   checkAnnotationChanges,
@@ -73,7 +74,11 @@ function prepareForCreate(object: ApiObject, context: StrategyContext): void {
 /** Fields of features that are off by default are not kept. */
 function dropDisabled(spec: PodSpec): void {
   delete (spec as JsonObject & PodSpec).schedulingGroup;
-  for (const container of allContainers(spec)) if (container.lifecycle) delete container.lifecycle.stopSignal;
+  for (const container of allContainers(spec)) {
+    if (container.lifecycle?.stopSignal === undefined) continue;
+    delete container.lifecycle.stopSignal;
+    if (isEmpty(container.lifecycle)) delete container.lifecycle;
+  }
   for (const volume of spec.volumes ?? [])
     for (const source of volume.projected?.sources ?? []) {
       delete source.clusterTrustBundle;
