@@ -8,7 +8,7 @@ import { ClusterError } from "./errors.ts";
 import type { Fault, NodeHost } from "./node/index.ts";
 import { removeTree } from "./node/namespace/remove-tree.ts";
 import { holdLock } from "./owner.ts";
-import { sweepTemporary, temporaryDirectory } from "./temporary.ts";
+import { socketDirectory, sweepTemporary, temporaryDirectory } from "./temporary.ts";
 
 export interface ClusterOptions {
   /** Nodes of our own; 1 unless told. None leaves a control plane for others' nodes. */
@@ -84,7 +84,12 @@ async function start(options: ClusterOptions, stack: AsyncDisposableStack): Prom
   const sweeping = sweepTemporary();
   if (options.dataDir !== undefined) {
     await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
-    stack.use(await holdLock(join(options.dataDir, "lock"), `the data directory ${options.dataDir}`));
+    stack.use(
+      await holdLock(
+        join(options.dataDir, "lock"),
+        (pid) => `the data directory ${options.dataDir} is in use by process ${pid}; stop that one first`,
+      ),
+    );
   }
   // The nodes' namespace first: other processes make it and load the node, while this one starts the API server.
   const launched = Promise.withResolvers<void>();
@@ -140,11 +145,13 @@ async function startServer(
   try {
     options.onProgress?.("Starting the API server");
     const { startApiServer } = await import("./apiserver/index.ts");
+    const sockets = await socketDirectory(stateDir);
+    if (sockets !== stateDir) stack.defer(() => removeTree(sockets));
     const api = stack.use(
       await startApiServer({
         port: 0,
         kubeconfig: join(stateDir, "kubeconfig"),
-        socket: join(stateDir, "apiserver.sock"),
+        socket: join(sockets, "apiserver.sock"),
         ...options.apiserver,
         ...(options.dataDir && { dataDir: join(resolve(options.dataDir), "apiserver") }),
         ...(options.port !== undefined && { port: options.port }),

@@ -1,6 +1,6 @@
 /** Errors of the cluster as a whole, by code; its parts have their own. */
 
-export type ClusterErrorCode = "BadName" | "StartFailed" | "InUse" | "NotRunning" | "Unsupported";
+export type ClusterErrorCode = "BadName" | "NoState" | "StartFailed" | "InUse" | "NotRunning" | "Unsupported";
 
 export class ClusterError extends Error {
   override readonly name = "ClusterError";

@@ -20,13 +20,12 @@ test("a mark from another view of processes is left alone", () => {
 test("a lock is held by one, and inherited from the dead", async () => {
   const home = mkdtempSync(join(tmpdir(), "lock-"));
   const path = join(home, "lock");
+  const inUse = (pid: string) => `the thing is held by ${pid}`;
   writeFileSync(path, dead);
   {
-    await using _ = await holdLock(path, "the thing");
-    await expect(holdLock(path, "the thing")).rejects.toThrow(
-      `the thing is in use by process ${process.pid}`,
-    );
+    await using _ = await holdLock(path, inUse);
+    await expect(holdLock(path, inUse)).rejects.toThrow(`the thing is held by ${process.pid}`);
   }
-  await using _ = await holdLock(path, "the thing");
+  await using _ = await holdLock(path, inUse);
   rmSync(home, { recursive: true });
 });

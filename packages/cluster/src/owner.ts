@@ -28,16 +28,16 @@ export function startTicksOf(pid: number): string | undefined {
   }
 }
 
-/** Holds a file with our mark until disposal. Throws `InUse`, in words, while another process holds it. */
-export async function holdLock(path: string, what: string): Promise<AsyncDisposable> {
+/** Holds a file with our mark until disposal. Throws `InUse`, in the words given, while another process holds it. */
+export async function holdLock(path: string, inUse: (pid: string) => string): Promise<AsyncDisposable> {
   const taken = await readFile(path, "utf8").catch(() => undefined);
   if (taken !== undefined && isAbandoned(taken)) await rm(path, { force: true });
   try {
     await writeFile(path, ownMark(), { flag: "wx", mode: 0o600 });
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    const [, pid] = (taken ?? "").split("-");
-    throw new ClusterError("InUse", `${what} is in use by process ${pid}; stop that one first`);
+    const [, pid = "?"] = (await readFile(path, "utf8").catch(() => "")).split("-");
+    throw new ClusterError("InUse", inUse(pid));
   }
   return { [Symbol.asyncDispose]: () => rm(path, { force: true }) };
 }

@@ -9,6 +9,14 @@ export async function temporaryDirectory(): Promise<string> {
   return await mkdtemp(join(tmpdir(), `keelson-${ownMark()}-`));
 }
 
+/** The directory itself, or a temporary one when a Unix socket in it would have a path that the kernel refuses. */
+export async function socketDirectory(wanted: string): Promise<string> {
+  return Buffer.byteLength(wanted) <= longestSocketDirectory ? wanted : await temporaryDirectory();
+}
+
+/** Unix socket paths end at 107 bytes; leaves room for a name. */
+const longestSocketDirectory = 80;
+
 /** Removes what killed processes of ours left. What belongs to other users stays. */
 export async function sweepTemporary(): Promise<void> {
   const made = new RegExp(`^keelson-(${markPattern})-\\w{6}$`);

@@ -1,7 +1,7 @@
 /** Faults of a cluster that runs in the background, for people. */
 import { ClusterError } from "../errors.ts";
 import type { Fault } from "../node/faults/fault.ts";
-import { controlSocket, readRecord } from "./state.ts";
+import { readRecord } from "./state.ts";
 
 export type ClusterFault =
   | Fault
@@ -19,5 +19,5 @@ export async function injectFault(fault: ClusterFault, name = "default"): Promis
     return;
   }
   const { askToInject } = await import("./control.ts");
-  await askToInject(controlSocket(name), fault);
+  await askToInject(record.control, fault);
 }

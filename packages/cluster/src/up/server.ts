@@ -1,10 +1,14 @@
 /** The background process of `keelson cluster up`: the cluster, until it is told to end. */
 import { once } from "node:events";
+import { join } from "node:path";
 import type { Logger } from "@keelson/runtime";
 import { startCluster } from "../cluster.ts";
+import { removeTree } from "../node/namespace/remove-tree.ts";
 import { startTicksOf } from "../owner.ts";
+import { explainSystemError } from "../system-error.ts";
+import { socketDirectory } from "../temporary.ts";
 import { serveControl } from "./control.ts";
-import { type ClusterRecord, clusterDirectory, controlSocket, writeRecord } from "./state.ts";
+import { type ClusterRecord, clusterDirectory, writeRecord } from "./state.ts";
 import type { FromServer, UpOptions } from "./up.ts";
 
 const settings = JSON.parse(process.argv[2] ?? "{}") as UpOptions & { name: string };
@@ -29,18 +33,20 @@ try {
     await cluster.stop();
     process.exit(1);
   }
+  const sockets = await socketDirectory(clusterDirectory(name));
   const record: ClusterRecord = {
     name,
     pid: process.pid,
     startTicks: startTicksOf(process.pid) ?? "",
     server: cluster.server,
     kubeconfig: cluster.kubeconfig,
+    control: join(sockets, "control.sock"),
     nodes,
     pods: cluster.pods,
     ...(dataDir && { dataDir }),
     startedAt: new Date().toISOString(),
   };
-  const control = await serveControl(controlSocket(name), cluster);
+  const control = await serveControl(record.control, cluster);
   await writeRecord(record);
   tell({ type: "ready", record });
   const end = await Promise.race([
@@ -50,11 +56,13 @@ try {
   ]);
   if (end) log?.error("the cluster ends because a part of it did", { error: end.message });
   await control[Symbol.asyncDispose]();
+  if (sockets !== clusterDirectory(name)) await removeTree(sockets);
   await cluster.stop();
   process.exit(end ? 1 : 0);
 } catch (error) {
   console.error(error);
-  tell({ type: "failed", message: error instanceof Error ? error.message : String(error) });
+  const message = explainSystemError(error) ?? (error instanceof Error ? error.message : String(error));
+  tell({ type: "failed", message });
   process.exit(1);
 }
 

@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { ClusterError } from "../errors.ts";
 import { removeTree } from "../node/namespace/remove-tree.ts";
 import { startTicksOf } from "../owner.ts";
 
@@ -14,6 +15,8 @@ export interface ClusterRecord {
   readonly startTicks: string;
   readonly server: string;
   readonly kubeconfig: string;
+  /** Where it takes questions. */
+  readonly control: string;
   readonly nodes: number;
   readonly pods: "real" | "simulated" | "none";
   readonly dataDir?: string;
@@ -26,13 +29,15 @@ export function stateRoot(env: NodeJS.ProcessEnv = process.env): string {
   return KEELSON_STATE ?? join(XDG_STATE_HOME ?? join(homedir(), ".local/state"), "keelson");
 }
 
+/** Throws on a name that could lead elsewhere: what is found here is removed with the cluster. */
 export function clusterDirectory(name: string, env?: NodeJS.ProcessEnv): string {
+  if (!/^[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?$/.test(name)) {
+    throw new ClusterError(
+      "BadName",
+      `"${name}" is no name for a cluster; use lower-case letters, digits and dashes`,
+    );
+  }
   return join(stateRoot(env), "clusters", name);
-}
-
-/** Where a running cluster takes questions. */
-export function controlSocket(name: string): string {
-  return join(clusterDirectory(name), "control.sock");
 }
 
 export async function writeRecord(record: ClusterRecord): Promise<void> {

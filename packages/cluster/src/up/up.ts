@@ -8,6 +8,7 @@ import type { ClusterOptions } from "../cluster.ts";
 import { ClusterError } from "../errors.ts";
 import { cacheDirectory } from "../images/cache-directory.ts";
 import { holdLock, startTicksOf } from "../owner.ts";
+import { explainSystemError } from "../system-error.ts";
 import { type ClusterRecord, clusterDirectory, readRecord, removeState } from "./state.ts";
 
 export interface UpOptions {
@@ -33,17 +34,10 @@ export async function clusterUp(
   options: UpOptions = {},
 ): Promise<ClusterRecord & { readonly existed: boolean }> {
   const name = options.name ?? "default";
-  if (!/^[a-z0-9]([-a-z0-9]{0,40}[a-z0-9])?$/.test(name)) {
-    throw new ClusterError(
-      "BadName",
-      `"${name}" is no name for a cluster; use lower-case letters, digits and dashes`,
-    );
-  }
   const running = await readRecord(name);
   if (running) return { ...running, existed: true };
   const directory = clusterDirectory(name);
-  await mkdir(dirname(directory), { recursive: true, mode: 0o700 });
-  await using _ = await holdLock(startLock(name), `the name ${name}`);
+  await using _ = await holdName(name);
   // What one that was killed left: without a data directory nothing of it is wanted back.
   await removeState(name);
   await mkdir(directory, { mode: 0o700 });
@@ -82,8 +76,7 @@ export async function clusterUp(
 
 /** Ends the cluster and everything that it started. True when there was one. */
 export async function clusterDown(name = "default", graceMs = 20_000): Promise<boolean> {
-  await mkdir(dirname(clusterDirectory(name)), { recursive: true, mode: 0o700 });
-  await using _ = await holdLock(startLock(name), `the name ${name}`);
+  await using _ = await holdName(name);
   const record = await readRecord(name);
   if (record) {
     process.kill(record.pid, "SIGTERM");
@@ -99,8 +92,18 @@ export async function clusterDown(name = "default", graceMs = 20_000): Promise<b
 }
 
 /** Held by whoever brings a cluster of that name up or takes it down. */
-function startLock(name: string): string {
-  return `${clusterDirectory(name)}.lock`;
+async function holdName(name: string): Promise<AsyncDisposable> {
+  const directory = clusterDirectory(name);
+  try {
+    await mkdir(dirname(directory), { recursive: true, mode: 0o700 });
+    return await holdLock(
+      `${directory}.lock`,
+      () => `another command brings cluster ${name} up or takes it down; try again in a moment`,
+    );
+  } catch (error) {
+    const explained = explainSystemError(error);
+    throw explained === undefined ? error : new ClusterError("NoState", explained, { cause: error });
+  }
 }
 
 async function gone({ pid, startTicks }: ClusterRecord, withinMs: number): Promise<boolean> {

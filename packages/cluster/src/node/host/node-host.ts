@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { loadKubeconfig } from "@keelson/client";
 import { cacheDirectory, Images, locateProgram, type ProgramName } from "../../images/index.ts";
 import { isAbandoned, markPattern, ownMark } from "../../owner.ts";
-import { temporaryDirectory } from "../../temporary.ts";
+import { socketDirectory, temporaryDirectory } from "../../temporary.ts";
 import { NodeError, type NodeErrorCode } from "../errors.ts";
 import type { Fault } from "../faults/fault.ts";
 import { firstAddress } from "../kubelet/address-pool.ts";
@@ -67,9 +67,6 @@ const stopMarginMs = 3_000;
 /** Several hosts may live in one process. */
 let hosts = 0;
 
-/** Unix socket paths end at 107 characters; leaves room for a name. */
-const longestSocketDirectory = 70;
-
 export async function startNodes(options: NodeHostOptions): Promise<NodeHost> {
   const own = options.dataDirectory === undefined;
   const data = own ? await temporaryDirectory() : resolve(options.dataDirectory ?? "");
@@ -109,7 +106,7 @@ export async function startNodes(options: NodeHostOptions): Promise<NodeHost> {
 
 async function startSandboxedNodes(options: NodeHostOptions, data: string): Promise<NodeHost> {
   const log = options.log ?? (() => undefined);
-  const sockets = data.length <= longestSocketDirectory ? join(data, "sockets") : await temporaryDirectory();
+  const sockets = await socketDirectory(join(data, "sockets"));
   const group = `keelson-${ownMark()}-${hosts++}`;
   const closing: (() => Promise<unknown>)[] = [];
   const release = async () => {
@@ -127,6 +124,8 @@ async function startSandboxedNodes(options: NodeHostOptions, data: string): Prom
       // Compiled code is kept between starts: that halves the time until the node's first word.
       env: { ...process.env, NODE_COMPILE_CACHE: join(cacheDirectory(), "compile") },
     });
+    // It may fail before anyone waits for it below, and that is no reason to end the process.
+    launching.catch(() => undefined);
     closing.push(async () => {
       const inside = await launching.catch(() => undefined);
       inside?.kill();
