@@ -1,6 +1,7 @@
 /** What decisions are carried out with: the part of a reconcile's context that steps hand on. */
 import { ApiError, isAlreadyExists, isConflict, isNotFound } from "@keelson/client";
 import type { CacheReader, RawContext } from "@keelson/runtime";
+import { ControllerError } from "./errors.ts";
 
 export type Acting = Pick<RawContext, "kind" | "event" | "clock" | "recheck" | "log" | "random">;
 
@@ -21,6 +22,10 @@ export function isNamespaceTerminating(error: unknown): boolean {
   );
 }
 
+function isOwnerGone(error: unknown): boolean {
+  return error instanceof ControllerError && error.code === "OwnerGone";
+}
+
 /** How long the first lost race waits: the winner's change is on its way through the watch. */
 const raceMs = 20;
 /** One that is lost again and again is no race: somebody else has what we want. */
@@ -28,7 +33,7 @@ const longestRaceMs = 30_000;
 
 /**
  * Looks again when a write lost a race or its object, shortly at first, without the noise of a failure; a namespace on
- * its way out needs nothing any more. Anything else is thrown on.
+ * its way out needs nothing any more, nor does an owner. Anything else is thrown on.
  */
 export function yieldingToOthers<C extends Acting>(
   reconcile: (key: string, ctx: C) => Promise<void>,
@@ -39,7 +44,7 @@ export function yieldingToOthers<C extends Acting>(
       await reconcile(key, ctx);
       lost.delete(key);
     } catch (error) {
-      if (isNamespaceTerminating(error)) return;
+      if (isNamespaceTerminating(error) || isOwnerGone(error)) return;
       if (!isConflict(error) && !isAlreadyExists(error) && !isNotFound(error)) throw error;
       ctx.log.debug("another writer was first; looking again", { error });
       const times = lost.get(key) ?? 0;

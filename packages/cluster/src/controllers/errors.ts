@@ -1,7 +1,7 @@
 /** Every error that the controllers throw themselves. */
 
 /**
- * - `OwnerGone`: an object was about to be adopted by an owner that is being deleted.
+ * - `OwnerGone`: an object was about to be adopted by, or made for, an owner that has been deleted.
  * - `InvalidObject`: an object is not as validation promises.
  * - `Incomplete`: work is left that the next run will take up.
  */

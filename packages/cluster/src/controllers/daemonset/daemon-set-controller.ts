@@ -21,7 +21,7 @@ import {
 } from "@keelson/runtime";
 import { cacheNamed, controllerManager, yieldingToOthers } from "../acting.ts";
 import type { NodeObject } from "../nodes/node-selector.ts";
-import { claimed } from "../ownership/claim.ts";
+import { claimed, refuseIfGone } from "../ownership/claim.ts";
 import { candidatesFor, ownerIndexes, ownersOf } from "../ownership/owner-index.ts";
 import { createPod, deletePod, slowStart } from "../pods/pod-control.ts";
 import { nextAvailabilityMs, type PodObject } from "../pods/pod-state.ts";
@@ -106,9 +106,12 @@ async function reconcile(ctx: Context, set: DaemonSetObject, failures: Failures)
     hash,
     nowMs,
   });
+  const { ended, ...moves } = placement(look());
+  // Daemons that vanished may have gone with their set.
+  const isReplacing = moves.create.length > 0 && (set.status?.currentNumberScheduled ?? 0) > pods.length;
+  if (isReplacing) await refuseIfGone(ctx, { owner: set, ownerKind: DaemonSet });
   let failure: { error: unknown } | undefined;
   try {
-    const { ended, ...moves } = placement(look());
     await move(ctx, set, hash, {
       ...moves,
       remove: [...moves.remove, ...endedToRemove(ctx, set, ended, failures)],

@@ -4,6 +4,7 @@ import { deepCopy, deepEqual, objectKey } from "@keelson/core";
 import { Deployment, type DeploymentStatus, type PodTemplateSpec, ReplicaSet } from "@keelson/core/kinds";
 import type { CacheReader } from "@keelson/runtime";
 import { type Acting, isNamespaceTerminating, serverMessage } from "../acting.ts";
+import { refuseIfGone } from "../ownership/claim.ts";
 import { controllerReference, isControlledBy } from "../ownership/owner-reference.ts";
 import { templateHash } from "../pods/template-hash.ts";
 import type { ReplicaSetObject } from "../replicas/replica-status.ts";
@@ -66,6 +67,9 @@ export async function newSet(
   const { minReadySeconds, selector } = deployment.spec;
   const revision = maxRevision(old) + 1;
   const replicas = newSetSize(deployment, sumOfSizes(old), 0);
+  // One that has had sets before may be gone, and they with it.
+  if (deployment.metadata.annotations?.[revisionAnnotation] !== undefined)
+    await refuseIfGone(ctx, { owner: deployment, ownerKind: Deployment });
   let created: ReplicaSetObject | undefined;
   try {
     created = await ctx.kind(ReplicaSet).create({

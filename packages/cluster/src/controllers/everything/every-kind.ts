@@ -12,12 +12,25 @@ export interface EveryKindOptions {
   readonly signal: AbortSignal;
 }
 
-export type EveryChange = (kind: AnyKind, change: Pick<Change<Stored>, "type" | "object">) => void;
+export type EveryChange = (
+  kind: AnyKind,
+  change:
+    | Pick<Change<Stored>, "type" | "object" | "previous">
+    /** Its kind is not followed any more: nothing is known of it from now on, least of all that it is gone. */
+    | { readonly type: "forgotten"; readonly object: Stored },
+) => void;
 
 interface Followed {
   readonly kind: AnyKind;
   readonly informer: Informer;
+  /** Not served since, by the monotonic clock. */
+  missingSinceMs?: number;
 }
+
+/** What is deleted along with its kind is told by the watches of that kind, for which they are left this much time. */
+const farewellMs = 10_000;
+/** A kind that cannot be listed, as when its conversion fails, must not keep the others waiting. */
+const syncMs = 30_000;
 
 /** Kinds that come and go by themselves in great numbers, and that nothing refers to. */
 const ignored = new Set(["events", "events.events.k8s.io"]);
@@ -47,9 +60,12 @@ export class EveryKind {
     this.#handlers.add(handler);
   }
 
-  /** Asks the server what it serves, follows what is new and leaves what is gone. Resolves when all of it is read. */
+  /**
+   * Asks the server what it serves, follows what is new and leaves what is gone. Resolves when all of it is read, or as
+   * much of it as can be read in time.
+   */
   async refresh(): Promise<void> {
-    const { client, signal } = this.#options;
+    const { client, clock, signal } = this.#options;
     this.#known = await discoverAll(client, signal);
     if (signal.aborted) return;
     const down = new Set(this.#known.failures.map(({ groupVersion }) => parseApiVersion(groupVersion).group));
@@ -61,16 +77,29 @@ export class EveryKind {
       served.add(id);
       if (!this.#followed.has(id)) this.#follow(id, kind);
     }
-    for (const [id, { kind, informer }] of this.#followed) {
+    for (const [id, followed] of this.#followed) {
       // A group that does not answer is not gone: what is known of it stays.
-      if (served.has(id) || down.has(kind.group)) continue;
+      if (served.has(id) || down.has(followed.kind.group)) {
+        delete followed.missingSinceMs;
+        continue;
+      }
+      followed.missingSinceMs ??= clock.monotonic();
+      if (clock.monotonic() - followed.missingSinceMs < farewellMs) continue;
       this.#followed.delete(id);
-      await informer.stop();
-      for (const object of informer.cache.list()) {
-        this.#tell(kind, { type: "deleted", object });
+      await followed.informer.stop();
+      for (const object of followed.informer.cache.list()) {
+        this.#tell(followed.kind, { type: "forgotten", object });
       }
     }
-    await Promise.allSettled([...this.#followed.values()].map(({ informer }) => informer.whenSynced()));
+    await this.#whenSynced(served);
+  }
+
+  async #whenSynced(ids: ReadonlySet<string>): Promise<void> {
+    const waiting = [...ids].flatMap((id) => this.#followed.get(id)?.informer.whenSynced() ?? []);
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const cancel = this.#options.clock.timer(syncMs, resolve);
+    await Promise.race([Promise.allSettled(waiting), late]);
+    cancel();
   }
 
   /** The kind that an owner reference names, whatever version it speaks. */
@@ -88,7 +117,7 @@ export class EveryKind {
     log.debug("following the metadata of a kind", { kind: groupKind(kind) });
   }
 
-  #tell(kind: AnyKind, change: Pick<Change<Stored>, "type" | "object">): void {
+  #tell(kind: AnyKind, change: Parameters<EveryChange>[1]): void {
     for (const handler of this.#handlers) handler(kind, change);
   }
 

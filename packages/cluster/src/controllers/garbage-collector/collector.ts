@@ -1,11 +1,13 @@
 /** Collects what its owners left behind, in the background, the foreground, or by letting it go. */
-import { type Client, isConflict, isNotFound } from "@keelson/client";
+import { type Client, type DeleteOptions, isConflict, isNotFound } from "@keelson/client";
 import {
   type AnyKind,
   type Clock,
+  deepEqual,
   groupKind,
   keyOf,
   type OwnerReference,
+  parseApiVersion,
   type Random,
   type Stored,
 } from "@keelson/core";
@@ -25,7 +27,7 @@ import {
 
 export interface CollectorOptions {
   readonly client: Client;
-  readonly everything: EveryKind;
+  readonly everything: Pick<EveryKind, "onChange" | "find">;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
@@ -44,12 +46,14 @@ export class Collector {
   constructor(options: CollectorOptions) {
     this.#options = options;
     this.#queue = new WorkQueue({ clock: options.clock, random: options.random, longestRetryMs: 30_000 });
-    options.everything.onChange((kind, { type, object }) => {
-      const look =
-        type === "deleted"
-          ? this.#graph.remove(object.metadata.uid)
-          : this.#graph.put(vertexOf(kind, object));
-      for (const uid of look) this.#queue.add(uid);
+    options.everything.onChange((kind, change) => {
+      const { uid } = change.object.metadata;
+      if (change.type === "forgotten") return this.#graph.forget(uid, kind);
+      const before = change.previous?.metadata.uid;
+      // After a gap in the watch, another object may stand under the same name.
+      if (before !== undefined && before !== uid) this.#lookAt(this.#graph.remove(before));
+      if (change.type === "deleted") this.#lookAt(this.#graph.remove(uid));
+      else this.#lookAt(this.#graph.put(vertexOf(kind, change.object)));
     });
     options.signal.addEventListener("abort", () => this.#queue.close(), { once: true });
   }
@@ -66,13 +70,17 @@ export class Collector {
     for (const uid of this.#graph.uids()) this.#queue.add(uid, { priority: "background" });
   }
 
+  #lookAt(uids: Iterable<string>): void {
+    for (const uid of uids) this.#queue.add(uid);
+  }
+
   async #work(): Promise<void> {
     for (;;) {
       const item = await this.#queue.take();
       if (!item) return;
       try {
-        await this.#process(item.key);
-        this.#queue.forget(item.key);
+        if ((await this.#process(item.key)) === "unseen") this.#queue.retry(item.key);
+        else this.#queue.forget(item.key);
       } catch (error) {
         if (this.#options.signal.aborted) return;
         const retryInMs = this.#queue.retry(item.key);
@@ -93,12 +101,13 @@ export class Collector {
     return vertex ? `${groupKind(vertex.kind)} ${keyOf(vertex)}` : uid;
   }
 
-  async #process(uid: string): Promise<void> {
+  async #process(uid: string): Promise<"unseen" | undefined> {
     const vertex = this.#graph.get(uid);
-    if (!vertex) return;
+    if (!vertex) return undefined;
     if (isOrphaning(vertex)) await this.#orphan(vertex);
     else if (isDeletingDependents(vertex)) await this.#deleteDependents(vertex);
-    else if (!vertex.isDeleting && vertex.owners.length > 0) await this.#judge(vertex);
+    else if (!vertex.isDeleting && vertex.owners.length > 0) return await this.#judge(vertex);
+    return undefined;
   }
 
   /** Dependents that block go first; the object itself may go when none is left. */
@@ -121,11 +130,16 @@ export class Collector {
     await this.#removeFinalizer(vertex, orphanFinalizer);
   }
 
-  async #judge(vertex: Vertex): Promise<void> {
+  /**
+   * `unseen` where an owner is there by the server's word and not in the graph yet: should it go before we see it, as in a
+   * gap of the watch, nothing would bring this object back, so it is looked at again until we do.
+   */
+  async #judge(vertex: Vertex): Promise<"unseen" | undefined> {
     // Nearly always all owners are there, and nothing has to be asked.
-    if (vertex.owners.every((reference) => this.#stateInGraph(vertex, reference) === "solid")) return;
+    if (vertex.owners.every((reference) => this.#stateInGraph(vertex, reference) === "solid"))
+      return undefined;
     const live = await this.#read(vertex);
-    if (!live || live.metadata.deletionTimestamp !== undefined) return;
+    if (!live || live.metadata.deletionTimestamp !== undefined) return undefined;
     const references = live.metadata.ownerReferences ?? [];
     const owners: { reference: OwnerReference; state: OwnerState }[] = [];
     for (const reference of references)
@@ -143,16 +157,38 @@ export class Collector {
       if (verdict.propagation === "Foreground" && dependents.some(isDeletingDependents)) {
         await this.#change(vertex, unblocked);
       }
-      await this.#options.client.kind(vertex.kind).delete(vertex, {
-        uid: vertex.uid,
-        propagation: verdict.propagation,
-      });
+      await this.#delete(vertex, live, verdict.propagation);
+      return undefined;
+    }
+    const unseen = owners.some(
+      ({ reference, state }) => state === "solid" && !this.#stateInGraph(vertex, reference),
+    );
+    return unseen ? "unseen" : undefined;
+  }
+
+  /** Deletes it as it was judged: who adopted it meanwhile keeps it. Other changes, as to a pod's status, do not count. */
+  async #delete(vertex: Vertex, judged: Stored, propagation: DeleteOptions["propagation"]): Promise<void> {
+    let { resourceVersion } = judged.metadata;
+    for (;;) {
+      try {
+        await this.#options.client
+          .kind(vertex.kind)
+          .delete(vertex, { uid: vertex.uid, resourceVersion, propagation });
+        return;
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        const live = await this.#read(vertex);
+        if (!live || !deepEqual(live.metadata.ownerReferences, judged.metadata.ownerReferences)) throw error;
+        if (live.metadata.resourceVersion === resourceVersion) throw error;
+        resourceVersion = live.metadata.resourceVersion;
+      }
     }
   }
 
-  #stateInGraph(vertex: Vertex, { uid }: OwnerReference): OwnerState | undefined {
-    const owner = this.#graph.get(uid);
-    if (!owner) return undefined;
+  #stateInGraph(vertex: Vertex, reference: OwnerReference): OwnerState | undefined {
+    if (this.#graph.isGone(reference.uid)) return "dangling";
+    const owner = this.#graph.get(reference.uid);
+    if (!owner || !isNamedBy(owner, reference)) return undefined;
     if (owner.namespace !== undefined && owner.namespace !== vertex.namespace) return undefined;
     return isDeletingDependents(owner) ? "waiting" : "solid";
   }
@@ -165,7 +201,8 @@ export class Collector {
     const elsewhere = this.#graph.get(reference.uid);
     const kind = everything.find(reference.apiVersion, reference.kind);
     if (!kind) return "unresolvable";
-    if (elsewhere || (vertex.namespace === undefined && kind.scope === "Namespaced"))
+    const isElsewhere = elsewhere?.namespace !== undefined && elsewhere.namespace !== vertex.namespace;
+    if (isElsewhere || (vertex.namespace === undefined && kind.scope === "Namespaced"))
       this.#refuse(vertex, reference);
     if (vertex.namespace === undefined && kind.scope === "Namespaced") return "unresolvable";
     const namespace = kind.scope === "Namespaced" ? vertex.namespace : undefined;
@@ -218,6 +255,13 @@ export class Collector {
       if (!isNotFound(error)) throw error;
     }
   }
+}
+
+/** A reference with the right UID and another's name or kind leads nowhere, whatever version it speaks. */
+function isNamedBy(owner: Vertex, { apiVersion, kind, name }: OwnerReference): boolean {
+  return (
+    owner.name === name && owner.kind.kind === kind && owner.kind.group === parseApiVersion(apiVersion).group
+  );
 }
 
 function withoutOwners(

@@ -48,12 +48,21 @@ export function blocks(dependent: Vertex, ownerUid: string): boolean {
   );
 }
 
+/** So many of those that are gone are remembered: their kind may be gone too, and then nobody can be asked. */
+const rememberedGone = 1_000;
+
 export class OwnerGraph {
   readonly #vertices = new Map<string, Vertex>();
+  readonly #gone = new Set<string>();
   readonly #dependents = new Map<string, Set<string>>();
 
   get(uid: string): Vertex | undefined {
     return this.#vertices.get(uid);
+  }
+
+  /** Whether it was seen to go while others depended on it. UIDs never come back. */
+  isGone(uid: string): boolean {
+    return this.#gone.has(uid);
   }
 
   dependentsOf(uid: string): Vertex[] {
@@ -80,19 +89,38 @@ export class OwnerGraph {
 
   /** The object is gone. Returns the UIDs of those to look at. */
   remove(uid: string): Set<string> {
-    const vertex = this.#vertices.get(uid);
     const look = new Set(this.#dependents.get(uid) ?? []);
-    this.#vertices.delete(uid);
-    for (const owner of vertex?.owners ?? []) {
-      this.#detach(owner.uid, uid);
+    if (look.size > 0) this.#bury(uid);
+    for (const owner of this.#drop(uid)?.owners ?? []) {
       const still = this.#vertices.get(owner.uid);
       if (still && isDeletingDependents(still)) look.add(owner.uid);
     }
     return look;
   }
 
+  /** Nothing is known any more of an object of this very kind and version; another version of it may be followed. */
+  forget(uid: string, kind: AnyKind): void {
+    if (this.#vertices.get(uid)?.kind === kind) this.#drop(uid);
+  }
+
   uids(): Iterable<string> {
     return this.#vertices.keys();
+  }
+
+  #drop(uid: string): Vertex | undefined {
+    const vertex = this.#vertices.get(uid);
+    this.#vertices.delete(uid);
+    for (const owner of vertex?.owners ?? []) this.#detach(owner.uid, uid);
+    return vertex;
+  }
+
+  #bury(uid: string): void {
+    this.#gone.add(uid);
+    if (this.#gone.size <= rememberedGone) return;
+    for (const oldest of this.#gone) {
+      this.#gone.delete(oldest);
+      return;
+    }
   }
 
   #attach(owner: string, dependent: string): void {
@@ -112,6 +140,9 @@ function sameOwners(before: Vertex | undefined, now: Vertex): boolean {
   return (
     before !== undefined &&
     before.owners.length === now.owners.length &&
-    before.owners.every(({ uid }, index) => now.owners[index]?.uid === uid)
+    before.owners.every((owner, index) => {
+      const { uid, kind, name } = now.owners[index] ?? {};
+      return owner.uid === uid && owner.kind === kind && owner.name === name;
+    })
   );
 }

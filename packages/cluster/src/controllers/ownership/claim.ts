@@ -54,17 +54,20 @@ export async function claimed<K extends AnyKind>(
   return ours;
 }
 
-/** The cache may not know yet that the owner is going; what it adopted then would go with it. */
-async function refuseIfGone<K extends AnyKind>(
+/**
+ * Asks the server, since the cache may not know yet that the owner is going: what it adopted would go with it, and what
+ * it made in the place of others that went with it would have to be collected once more.
+ */
+export async function refuseIfGone(
   acting: Acting,
-  { owner, ownerKind }: Claim<K>,
+  { owner, ownerKind }: Pick<Claim<AnyKind>, "owner" | "ownerKind">,
 ): Promise<void> {
   const { name, namespace, uid } = owner.metadata;
   const live = (await acting.kind(ownerKind).find({ name, namespace })) as Stored | undefined;
   if (live?.metadata.uid === uid && live.metadata.deletionTimestamp === undefined) return;
   throw new ControllerError(
     "OwnerGone",
-    `cannot adopt for ${groupKind(ownerKind)} ${objectKey(owner)}: it has just been deleted`,
+    `cannot act for ${groupKind(ownerKind)} ${objectKey(owner)}: it has just been deleted`,
   );
 }
 

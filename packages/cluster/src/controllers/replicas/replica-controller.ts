@@ -10,7 +10,7 @@ import {
   watch,
 } from "@keelson/runtime";
 import { controllerManager, serverMessage, yieldingToOthers } from "../acting.ts";
-import { claimed } from "../ownership/claim.ts";
+import { claimed, refuseIfGone } from "../ownership/claim.ts";
 import { candidatesFor, ownerIndexes, ownersOf } from "../ownership/owner-index.ts";
 import { controllerOfObject, controllerReference, isControlledBy } from "../ownership/owner-reference.ts";
 import { createPod, deletePod, slowStart } from "../pods/pod-control.ts";
@@ -110,6 +110,8 @@ async function adjust(
   const missing = (set.spec.replicas ?? 1) - active.length;
   const { template } = set.spec;
   if (missing > 0 && template) {
+    // Pods that vanished may have gone with their set.
+    if ((set.status?.replicas ?? 0) > active.length) await refuseIfGone(ctx, { owner: set, ownerKind: kind });
     const { error } = await slowStart(Math.min(missing, burst), async () => {
       const pod = podFromTemplate(template, set.metadata);
       pod.metadata.ownerReferences = [controllerReference(set, kind)];

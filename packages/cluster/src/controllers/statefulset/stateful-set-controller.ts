@@ -21,7 +21,7 @@ import {
   yieldingToOthers,
 } from "../acting.ts";
 import { ControllerError } from "../errors.ts";
-import { claimed } from "../ownership/claim.ts";
+import { claimed, refuseIfGone } from "../ownership/claim.ts";
 import { candidatesFor, ownerIndexes, ownersOf } from "../ownership/owner-index.ts";
 import { slowStart } from "../pods/pod-control.ts";
 import type { NewPod } from "../pods/pod-from-template.ts";
@@ -100,6 +100,10 @@ async function reconcile(ctx: Context, set: StatefulSetObject): Promise<void> {
     hasStaleClaim: (pod) => existingClaims(ctx, set, pod).some((each) => isClaimStale(each, set, pod)),
     hasRightOwners: (pod) => existingClaims(ctx, set, pod).every((each) => !claimOwners(each, set, pod)),
   });
+  // Pods that vanished may have gone with their set.
+  const isReplacing =
+    actions.some(({ type }) => type === "create") && (set.status?.replicas ?? 0) > pods.length;
+  if (isReplacing) await refuseIfGone(ctx, { owner: set, ownerKind: StatefulSet });
   const failure = await act(ctx, set, actions);
   const status = statefulSetStatus({
     set,
