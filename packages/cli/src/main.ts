@@ -1,5 +1,14 @@
 /** The table of commands. */
-import { buildApplication, buildRouteMap, run, text_en } from "@stricli/core";
+import {
+  type ArgumentParseError,
+  ArgumentScannerError,
+  buildApplication,
+  buildRouteMap,
+  ExitCode,
+  formatMessageForArgumentScannerError,
+  run,
+  text_en,
+} from "@stricli/core";
 import { apiserver } from "./commands/apiserver.ts";
 import { build } from "./commands/build.ts";
 import { cluster } from "./commands/cluster.ts";
@@ -7,6 +16,9 @@ import { generate } from "./commands/generate.ts";
 import { image } from "./commands/image.ts";
 import { node } from "./commands/node.ts";
 import { version } from "./version.ts";
+
+/** How a shell is told that a command was not understood. */
+const MISUSED = 2;
 
 const root = buildRouteMap({
   routes: { generate, build, cluster, apiserver, node, image },
@@ -19,9 +31,26 @@ const application = buildApplication(root, {
   name: "keelson",
   versionInfo: { currentVersion: version },
   scanner: { caseStyle: "allow-kebab-for-camel" },
-  documentation: { caseStyle: "convert-camel-to-kebab" },
-  localization: { text: { ...text_en, exceptionWhileRunningCommand: (error) => sentenceOf(error) } },
+  documentation: { caseStyle: "convert-camel-to-kebab", onlyRequiredInUsageLine: true },
+  localization: {
+    text: {
+      ...text_en,
+      noCommandRegisteredForInput: (args) =>
+        text_en.noCommandRegisteredForInput(args) +
+        (args.corrections.length === 0 ? "; see keelson --help" : ""),
+      exceptionWhileParsingArguments: (error) =>
+        error instanceof ArgumentScannerError
+          ? formatMessageForArgumentScannerError(error, { ArgumentParseError: refusalOf })
+          : sentenceOf(error),
+      exceptionWhileRunningCommand: (error) => sentenceOf(error),
+    },
+  },
 });
+
+function refusalOf({ externalFlagNameOrPlaceholder: where, input, exception }: ArgumentParseError): string {
+  const why = exception instanceof Error ? exception.message : String(exception);
+  return `"${input}" will not do for ${where}: ${why}`;
+}
 
 /** Errors of ours are sentences for people; anything else is a fault of the program and shows where it happened. */
 function sentenceOf(error: unknown): string {
@@ -29,10 +58,12 @@ function sentenceOf(error: unknown): string {
   return "code" in error && typeof error.code === "string" ? error.message : (error.stack ?? error.message);
 }
 
-/** Runs the command line and gives the exit code. */
+/** Runs the command line and gives the exit code: 1 when it could not be done, 2 when it was not understood. */
 export async function main(args: readonly string[]): Promise<number> {
   const before = process.exitCode;
-  await run(application, args, { process });
+  // As with git, kubectl and npm: `help cluster up` is `cluster up --help`.
+  await run(application, args[0] === "help" ? [...args.slice(1), "--help"] : args, { process });
   const code = process.exitCode ?? before ?? 0;
+  if (code === ExitCode.UnknownCommand || code === ExitCode.InvalidArgument) return MISUSED;
   return typeof code === "number" ? Math.abs(code) : 1;
 }

@@ -1,5 +1,6 @@
 /** `keelson apiserver`: the API server alone, with the flags of kube-apiserver. */
-import { buildCommand, numberParser } from "@stricli/core";
+import { buildCommand } from "@stricli/core";
+import { PORT, wholeNumber } from "../whole-number.ts";
 
 interface ApiServerFlags {
   readonly port: number;
@@ -19,7 +20,12 @@ export const apiserver = buildCommand<ApiServerFlags>({
   docs: { brief: "Run the API server alone" },
   parameters: {
     flags: {
-      port: { kind: "parsed", parse: numberParser, brief: "Port on loopback", default: "6443" },
+      port: {
+        kind: "parsed",
+        parse: wholeNumber(PORT),
+        brief: "Port on loopback, 0 for a free one",
+        default: "6443",
+      },
       token: text("Bearer token of an administrator"),
       dataDir: text("Keep objects here: every acknowledged write survives"),
       kubeconfig: text("Where to write the kubeconfig"),

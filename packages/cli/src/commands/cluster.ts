@@ -1,28 +1,45 @@
 /** `keelson cluster up|down|status|fault`. */
-import { buildCommand, buildRouteMap, numberParser } from "@stricli/core";
+import { resolve } from "node:path";
+import type { ClusterRecord } from "@keelson/cluster/up";
+import { buildCommand, buildRouteMap } from "@stricli/core";
 import { progress } from "../progress.ts";
+import { PORT, wholeNumber } from "../whole-number.ts";
 import { faults } from "./fault.ts";
+
+/** A cluster that needs longer for one list is not well. */
+const ANSWER_WITHIN_MS = 3_000;
 
 interface UpFlags {
   readonly name: string;
-  readonly nodes: number;
+  readonly nodes?: number;
   readonly port?: number;
   readonly token?: string;
   readonly dataDir?: string;
   readonly simulate: boolean;
 }
 
-const name = { kind: "parsed", parse: String, brief: "Name of the cluster", default: "default" } as const;
+const name = {
+  kind: "parsed",
+  parse: String,
+  brief: "Name of the cluster",
+  placeholder: "name",
+  default: "default",
+} as const;
 
 const up = buildCommand<UpFlags>({
   docs: { brief: "Start an embedded cluster in the background" },
   parameters: {
     flags: {
       name,
-      nodes: { kind: "parsed", parse: numberParser, brief: "Nodes that run pods; 0 for none", default: "1" },
+      nodes: {
+        kind: "parsed",
+        parse: wholeNumber({ min: 0, max: 100 }),
+        brief: "Nodes that run pods, 0 for none; 1 unless given",
+        optional: true,
+      },
       port: {
         kind: "parsed",
-        parse: numberParser,
+        parse: wholeNumber(PORT),
         brief: "Port on loopback; a free one unless given",
         optional: true,
       },
@@ -58,9 +75,31 @@ const up = buildCommand<UpFlags>({
           : "This machine allows no sandboxes: pods are simulated, no process runs in them.\n",
       );
     }
-    this.process.stdout.write(`\n  export KUBECONFIG=${cluster.kubeconfig}\n`);
+    const ignored = cluster.existed ? differences(flags, cluster) : [];
+    if (ignored.length > 0) {
+      this.process.stdout.write(
+        `It runs as it was started: for ${ignored.join(" and ")} take it down first, with keelson cluster down.\n`,
+      );
+    }
+    this.process.stdout.write(`\n  export KUBECONFIG=${shellWord(cluster.kubeconfig)}\n`);
   },
 });
+
+/** The flags that a cluster which runs already does not follow. */
+function differences({ dataDir, nodes, port, simulate }: UpFlags, cluster: ClusterRecord): string[] {
+  const other: (string | false)[] = [
+    nodes !== undefined && nodes !== cluster.nodes && `--nodes ${nodes}`,
+    port !== undefined && port !== 0 && String(port) !== new URL(cluster.server).port && `--port ${port}`,
+    dataDir !== undefined && resolve(dataDir) !== cluster.dataDir && `--data-dir ${dataDir}`,
+    simulate && cluster.pods === "real" && "--simulate",
+  ];
+  return other.filter((each) => each !== false);
+}
+
+/** As a shell reads it, whatever is in it. */
+function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
 
 const down = buildCommand<{ readonly name: string }>({
   docs: { brief: "Stop a cluster and everything in it" },
@@ -83,13 +122,35 @@ const status = buildCommand({
       (each) => each !== undefined,
     );
     if (records.length === 0) this.process.stdout.write("No cluster is up. Start one: keelson cluster up\n");
-    for (const record of records) {
-      const { kubeconfig, nodes, pods, server, startedAt } = record;
-      const state = pods === "none" ? "no nodes" : `${nodes} ${nodes === 1 ? "node" : "nodes"}, ${pods} pods`;
-      this.process.stdout.write(`${record.name}  ${server}  ${state}  since ${startedAt}\n  ${kubeconfig}\n`);
+    const states = await Promise.all(records.map(stateOf));
+    for (const [index, { name, kubeconfig, server, startedAt }] of records.entries()) {
+      this.process.stdout.write(
+        `${name}  ${server}  ${states[index]}  since ${startedAt}\n  ${kubeconfig}\n`,
+      );
     }
   },
 });
+
+/** What its API server says of the nodes, if it says anything. */
+async function stateOf({ kubeconfig, name, pods }: ClusterRecord): Promise<string> {
+  const [{ connect }, { Node }] = await Promise.all([
+    import("@keelson/client"),
+    import("@keelson/core/kinds"),
+  ]);
+  const client = await connect({ kubeconfig });
+  try {
+    const { items } = await client.kind(Node).list({ signal: AbortSignal.timeout(ANSWER_WITHIN_MS) });
+    const ready = items.filter(({ status }) =>
+      status?.conditions?.some((each) => each.type === "Ready" && each.status === "True"),
+    );
+    if (items.length === 0) return "no nodes";
+    return `${ready.length} of ${items.length} nodes ready${pods === "none" ? "" : `, ${pods} pods`}`;
+  } catch {
+    return `does not answer (frozen? keelson cluster fault api-up --name ${name})`;
+  } finally {
+    await client.close();
+  }
+}
 
 export const cluster = buildRouteMap({
   routes: { up, down, status, fault: faults },

@@ -1,8 +1,10 @@
 /** `keelson cluster fault …`: makes something go wrong in a running cluster, and undoes it. */
 
 import type { ClusterFault, PodRef } from "@keelson/cluster/up";
-import { buildCommand, buildRouteMap, numberParser } from "@stricli/core";
+import { buildCommand, buildRouteMap } from "@stricli/core";
+import { PORT, wholeNumber } from "../whole-number.ts";
 
+const ANY = { min: 0, max: Number.MAX_SAFE_INTEGER };
 const cluster = { kind: "parsed", parse: String, brief: "Name of the cluster", default: "default" } as const;
 const optional = <T>(brief: string, parse: (text: string) => T) =>
   ({ kind: "parsed", parse, brief, optional: true }) as const;
@@ -83,8 +85,8 @@ const delay = fault<{ ms: number; port?: number }>(
   "Delay new connections to a pod, each way; 0 undoes it",
   pod,
   {
-    ms: { kind: "parsed", parse: numberParser, brief: "Milliseconds, each way" },
-    port: optional("Only this port; the declared ones unless told", numberParser),
+    ms: { kind: "parsed", parse: wholeNumber(ANY), brief: "Milliseconds, each way" },
+    port: optional("Only this port; the declared ones unless told", wholeNumber(PORT)),
   },
   (what, { ms, port }) => ({
     kind: "delay",
@@ -97,7 +99,7 @@ const delay = fault<{ ms: number; port?: number }>(
 const fillDisk = fault<{ volume: string; leave?: number }>(
   "Fill a pod's volume whose size is capped",
   pod,
-  { ...volume, leave: optional("Bytes to leave free", numberParser) },
+  { ...volume, leave: optional("Bytes to leave free", wholeNumber(ANY)) },
   (what, { volume, leave }) => ({
     kind: "fillDisk",
     pod: podOf(what),

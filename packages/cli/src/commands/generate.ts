@@ -1,5 +1,6 @@
 /** `keelson generate`: the manifests that install an operator, from its code. */
-import { buildCommand, numberParser } from "@stricli/core";
+import { buildCommand } from "@stricli/core";
+import { wholeNumber } from "../whole-number.ts";
 
 interface GenerateFlags {
   readonly directory: string;
@@ -23,7 +24,7 @@ export const generate = buildCommand<GenerateFlags>({
       image: { kind: "parsed", parse: String, brief: "Its image; name:version unless given", optional: true },
       replicas: {
         kind: "parsed",
-        parse: numberParser,
+        parse: wholeNumber({ min: 0, max: 100 }),
         brief: "One leads, the others stand by",
         default: "1",
       },

@@ -1,0 +1,88 @@
+/** The command line as a shell meets it: what is said where, and the exit code. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { main } from "./main.ts";
+
+let said = "";
+beforeEach(() => {
+  said = "";
+  for (const stream of [process.stdout, process.stderr]) {
+    vi.spyOn(stream, "write").mockImplementation((chunk) => {
+      said += String(chunk);
+      return true;
+    });
+  }
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+  process.exitCode = undefined;
+});
+
+/** What is printed, and the exit code. */
+async function keelson(...args: string[]): Promise<[output: string, code: number]> {
+  said = "";
+  process.exitCode = undefined;
+  const code = await main(args);
+  return [said, code];
+}
+
+describe("a command that was not understood ends with 2 and a sentence", () => {
+  test.each<[string, RegExp]>([
+    ["frobnicate", /No command registered for `frobnicate`; see keelson --help/],
+    ["cluster upp", /did you mean `up`\?$/m],
+    ["cluster up --nmae x", /did you mean --name\?/],
+    ["cluster up --nodes -1", /"-1" will not do for nodes: it must be a whole number from 0 to 100/],
+    ["cluster up --port 99999", /"99999" will not do for port/],
+    ["cluster fault delay web --ms soon", /"soon" will not do for ms: it must be a whole number from 0 on/],
+    ["image load", /Expected argument for path/],
+  ])("%s", async (line, sentence) => {
+    const [output, code] = await keelson(...line.split(" "));
+    expect(output).toMatch(sentence);
+    expect(code).toBe(2);
+  });
+});
+
+test("what could not be done ends with 1 and a sentence, without a stack", async () => {
+  const [output, code] = await keelson("generate", "--directory", "/nowhere");
+  expect(output.trim()).toBe("/nowhere has no package.json; run this in an operator's folder");
+  expect(code).toBe(1);
+});
+
+test("every page of help fits a terminal of eighty columns, but for what is longer in itself", async () => {
+  for (const line of [
+    "",
+    "cluster",
+    "cluster up",
+    "cluster fault",
+    "apiserver",
+    "generate",
+    "build",
+    "node",
+  ]) {
+    const [output, code] = await keelson("help", ...line.split(" ").filter(Boolean));
+    expect(code).toBe(0);
+    const usage = output.slice(0, output.indexOf("FLAGS")).split("\n");
+    expect(usage.filter((each) => each.length > 80 && !each.includes("|"))).toEqual([]);
+  }
+});
+
+test("a cluster that runs already says which flags it does not follow, and a path is quoted for the shell", {
+  timeout: 60_000,
+}, async () => {
+  const home = mkdtempSync(join(tmpdir(), "klcli-"));
+  vi.stubEnv("KEELSON_STATE", join(home, "a home"));
+  try {
+    expect((await keelson("cluster", "up", "--nodes", "0"))[1]).toBe(0);
+    const [again, code] = await keelson("cluster", "up", "--nodes", "3");
+    expect(again).toMatch(/is up already at .*\nIt runs as it was started: for --nodes 3 take it down first/);
+    expect(again).toContain(`export KUBECONFIG='${home}/a home/clusters/default/kubeconfig'`);
+    expect(code).toBe(0);
+    expect((await keelson("cluster", "status"))[0]).toMatch(/^default {2}https:\S+ {2}no nodes {2}since /);
+  } finally {
+    expect((await keelson("cluster", "down"))[0]).toBe("Cluster default is down.\n");
+    rmSync(home, { recursive: true });
+  }
+});
