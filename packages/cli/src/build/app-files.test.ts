@@ -47,4 +47,33 @@ describe("an operator's image", () => {
       "app/node_modules/engine/package.json",
     ]);
   });
+
+  test("holds two versions of a package, each where the one that needs it finds it", () => {
+    const directory = folder({
+      "package.json": { name: "my-operator", dependencies: { yaml: "1", door: "1" } },
+      "node_modules/yaml/package.json": { version: "1.0.0" },
+      "node_modules/door/package.json": { dependencies: { yaml: "2", engine: "1" } },
+      "node_modules/door/node_modules/yaml/package.json": { version: "2.0.0" },
+      "node_modules/engine/package.json": { dependencies: { yaml: "1" } },
+    });
+    const files = appFiles(readProject(directory)).filter(({ type }) => type === "file");
+    const versionAt = (path: string) =>
+      String(files.find((file) => file.path === `app/node_modules/${path}/package.json`)?.content);
+    expect(versionAt("yaml")).toContain("1.0.0");
+    expect(versionAt("door/node_modules/yaml")).toContain("2.0.0");
+    expect(files.filter(({ path }) => path.includes("/yaml/"))).toHaveLength(2);
+  });
+
+  test("does not hold an image that was built before", () => {
+    const directory = folder({ "package.json": {}, "src/main.ts": "", "my-operator.oci.tar": "big" });
+    const paths = appFiles(readProject(directory)).map(({ path }) => path);
+    expect(paths).not.toContain("app/my-operator.oci.tar");
+  });
+
+  test("is not made of a package that lacks a dependency", () => {
+    const directory = folder({ "package.json": { dependencies: { door: "1" } }, "src/main.ts": "" });
+    expect(() => appFiles(readProject(directory))).toThrow(
+      /door, which .* is not installed; run: npm install/,
+    );
+  });
 });

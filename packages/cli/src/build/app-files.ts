@@ -6,13 +6,12 @@ import type { Project } from "../project.ts";
 import type { TarEntry } from "./tar.ts";
 
 const LEFT_OUT =
-  /(^|\/)(node_modules|test|tests|coverage|\.git|\.keelson)(\/|$)|\.test(-d)?\.ts$|\.tsbuildinfo$|\.map$/;
+  /(^|\/)(node_modules|test|tests|coverage|\.git|\.keelson)(\/|$)|\.test(-d)?\.ts$|\.tsbuildinfo$|\.map$|\.oci\.tar$/;
 
-/** The package itself, and its dependencies flat in node_modules. */
+/** The package itself, and its dependencies in node_modules. */
 export function appFiles(project: Project): TarEntry[] {
-  const packages = closure(project);
   const files = [...ownFiles(project.directory, "app")];
-  for (const [name, directory] of packages) files.push(...ownFiles(directory, `app/node_modules/${name}`));
+  for (const [into, directory] of closure(project)) files.push(...ownFiles(directory, into));
   return withDirectories(files);
 }
 
@@ -33,29 +32,61 @@ interface Manifest {
   readonly keelson?: { readonly tools?: readonly string[] };
 }
 
+/** A package that is needed: by which name, found from where, by whom in the image. */
+interface Need {
+  readonly name: string;
+  readonly from: string;
+  readonly by: string;
+}
+
 /**
- * Every package that can be reached by dependencies, by name, without the tools among them: an operator does not carry
- * the command that built it, and with it a whole cluster. One version of each: the nearest wins.
+ * Every package that can be reached by dependencies, by its place in the image, without the tools among them: an
+ * operator does not carry the command that built it, and with it a whole cluster. A package lies flat in node_modules,
+ * or below the one that needs it where another version has that place.
  */
 function closure(project: Project): Map<string, string> {
-  const found = new Map<string, string>();
-  const queue = Object.keys(project.dependencies).map((name) => [name, project.directory] as const);
-  for (let next = queue.shift(); next; next = queue.shift()) {
-    const [name, from] = next;
-    if (found.has(name)) continue;
+  const placed = new Map<string, string>();
+  const needs: Need[] = Object.keys(project.dependencies).map((name) => ({
+    name,
+    from: project.directory,
+    by: "app",
+  }));
+  for (let need = needs.shift(); need; need = needs.shift()) {
+    const { name, from, by } = need;
     const directory = locate(name, from);
-    if (directory === undefined) continue;
-    found.set(name, directory);
-    const manifest = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
-    const entry = manifest.exports?.["."]?.default;
-    if (typeof entry === "string" && entry.startsWith("./dist/") && !existsSync(join(directory, entry))) {
-      throw new CliError("NotBuilt", `${name} is not built (${entry} is missing); run: npm run build`);
+    if (directory === undefined) {
+      throw new CliError(
+        "NotInstalled",
+        `${name}, which ${from} depends on, is not installed; run: npm install`,
+      );
     }
+    const found = seenFrom(by, name, placed);
+    if (found === directory) continue;
+    const into = `${found === undefined ? "app" : by}/node_modules/${name}`;
+    placed.set(into, directory);
+    const manifest = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
+    checkBuilt(name, directory, manifest);
     const tools = manifest.keelson?.tools ?? [];
     const needed = Object.keys(manifest.dependencies ?? {}).filter((each) => !tools.includes(each));
-    queue.push(...needed.map((each) => [each, directory] as const));
+    needs.push(...needed.map((each) => ({ name: each, from: directory, by: into })));
   }
-  return found;
+  return placed;
+}
+
+/** What an import of that name finds in the image so far, looking as Node does. */
+function seenFrom(place: string, name: string, placed: ReadonlyMap<string, string>): string | undefined {
+  for (let at = place; at !== ""; at = at.slice(0, Math.max(0, at.lastIndexOf("/")))) {
+    const found = placed.get(`${at}/node_modules/${name}`);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function checkBuilt(name: string, directory: string, manifest: Manifest): void {
+  const entry = manifest.exports?.["."]?.default;
+  if (typeof entry === "string" && entry.startsWith("./dist/") && !existsSync(join(directory, entry))) {
+    throw new CliError("NotBuilt", `${name} is not built (${entry} is missing); run: npm run build`);
+  }
 }
 
 /** As Node finds a package: in the node_modules of each folder upwards. */
