@@ -1,7 +1,9 @@
 /** Pods with processes, on the embedded control plane. */
 
+import { pods as podClient } from "@keelson/client";
 import {
   ConfigMap,
+  Event,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
@@ -36,6 +38,68 @@ describe.skipIf(reason !== undefined)("real pods", { timeout: 120_000 }, () => {
     await pods.remove(name);
     return { pod, log };
   };
+
+  test("startup, readiness and liveness are asked by gRPC, each for its own service", async () => {
+    // Healthy is the service of which a file says so; the process keeps on listening whatever they say.
+    const server = [
+      'const { createServer } = require("node:http2"), { existsSync } = require("node:fs");',
+      'createServer().on("stream", (s) => { const asked = []; s.on("data", (c) => asked.push(c)); s.on("end", () => {',
+      "  const service = Buffer.concat(asked).subarray(7).toString();",
+      '  s.respond({ "content-type": "application/grpc" }, { waitForTrailers: true });',
+      '  s.on("wantTrailers", () => s.sendTrailers({ "grpc-status": "0" }));',
+      '  s.end(Buffer.from([0, 0, 0, 0, 2, 8, existsSync("/health/" + service) ? 1 : 2]));',
+      "}); }).listen(9000);",
+    ].join("\n");
+    const grpc = (service: string) => ({ grpc: { port: 9000, service }, periodSeconds: 1 });
+    await pods.create("grpc", {
+      containers: [
+        {
+          name: "c",
+          image: "node",
+          command: ["node", "-e", server],
+          volumeMounts: [{ name: "health", mountPath: "/health" }],
+          startupProbe: { ...grpc("startup"), failureThreshold: 120 },
+          readinessProbe: { ...grpc("readiness"), failureThreshold: 1 },
+          livenessProbe: { ...grpc("liveness"), failureThreshold: 1 },
+        },
+      ],
+      // Of the pod and not of its container, so that it is still there after a restart.
+      volumes: [{ name: "health", emptyDir: {} }],
+    });
+    const say = async (script: string) => {
+      const ref = { namespace, name: "grpc" };
+      expect((await podClient(pods.client).run(ref, { command: ["node", "-e", script] })).code).toBe(0);
+    };
+    const write = (...services: string[]) =>
+      say(
+        `for (const each of ${JSON.stringify(services)}) require("node:fs").writeFileSync("/health/" + each, "")`,
+      );
+    const remove = (service: string) => say(`require("node:fs").unlinkSync("/health/${service}")`);
+    const status = (pod: Awaited<ReturnType<RealPods["until"]>>) => pod?.status?.containerStatuses?.[0];
+    const isRunning = (pod: Awaited<ReturnType<RealPods["until"]>>) =>
+      status(pod)?.state?.running !== undefined;
+    expect(status(await pods.until("grpc", isRunning))).toMatchObject({ started: false, ready: false });
+    await write("liveness", "startup");
+    expect(status(await pods.until("grpc", (pod) => status(pod)?.started === true))?.ready).toBe(false);
+    await write("readiness");
+    await pods.until("grpc", isReady);
+    await remove("readiness");
+    await pods.until("grpc", (pod) => !isReady(pod));
+    expect(status(await pods.until("grpc", isRunning))?.restartCount).toBe(0);
+    await remove("liveness");
+    const again = await pods.until("grpc", (pod) => status(pod)?.restartCount === 1 && isRunning(pod));
+    expect(status(again)?.lastState?.terminated).toBeDefined();
+    const { items } = await pods.client.kind(Event).list({ namespace });
+    const said = items.flatMap(({ involvedObject, message = "" }) =>
+      involvedObject.name === "grpc" ? [message] : [],
+    );
+    const unhealthy = 'service unhealthy (responded with "NOT_SERVING")';
+    expect(said).toContainEqual(expect.stringMatching(/^Startup probe failed: (timeout|service unhealthy)/));
+    expect(said).toContain(`Readiness probe failed: ${unhealthy}`);
+    expect(said).toContain(`Liveness probe failed: ${unhealthy}`);
+    expect(said).toContain("Container c failed liveness probe, will be restarted");
+    await pods.remove("grpc");
+  });
 
   test("a pod sees its environment, its volumes, its names and its token", async () => {
     await pods.client

@@ -3,7 +3,8 @@ import type { Clock } from "@keelson/core";
 import type { Container, Probe } from "@keelson/core/kinds";
 import type { ContainerHandle } from "../runtime/container-runtime.ts";
 import { portNumber } from "./hooks.ts";
-import { probeCommand, probeGrpc, probeHttp, probeTcp } from "./probes/probe-actions.ts";
+import { probeGrpc } from "./probes/grpc-probe.ts";
+import { probeCommand, probeHttp, probeTcp } from "./probes/probe-actions.ts";
 import { type ProbeKind, type ProbeOutcome, ProbeWorker } from "./probes/probe-worker.ts";
 
 export interface ContainerProbesOptions {
@@ -83,7 +84,8 @@ export class ContainerProbes {
         return await probeTcp(host, portNumber(probe.tcpSocket.port, container), timeoutMs);
       }
       if (probe.grpc !== undefined) {
-        return await probeGrpc(podAddress, probe.grpc.port, probe.grpc.service ?? "", timeoutMs);
+        const { port, service = "" } = probe.grpc;
+        return await probeGrpc({ host: podAddress, port, service, timeoutMs });
       }
       return { ok: true, message: "" };
     } catch (error) {

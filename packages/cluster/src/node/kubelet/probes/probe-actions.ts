@@ -1,7 +1,6 @@
-/** The ways to ask a container how it is: a command, an HTTP request, a TCP connection, a gRPC health check. */
+/** Plain ways to ask a container how it is: a command, an HTTP request, a TCP connection. */
 
 import { request as requestHttp } from "node:http";
-import { connect as connectHttp2, constants as http2 } from "node:http2";
 import { request as requestHttps } from "node:https";
 import { connect as connectTcp } from "node:net";
 import type { HTTPGetAction } from "@keelson/core/kinds";
@@ -123,79 +122,6 @@ export async function probeTcp(host: string, port: number, timeoutMs: number): P
     clearTimeout(timer);
     socket.destroy();
   });
-}
-
-const servingStatus = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
-
-/** `grpc.health.v1.Health/Check`, in the clear. */
-export async function probeGrpc(
-  host: string,
-  port: number,
-  service: string,
-  timeoutMs: number,
-): Promise<ProbeOutcome> {
-  const { promise, resolve } = Promise.withResolvers<ProbeOutcome>();
-  const where = JSON.stringify(`${host}:${port}`);
-  const session = connectHttp2(`http://${host}:${port}`);
-  const timer = setTimeout(
-    () =>
-      resolve(
-        bad(
-          `timeout: failed to connect service ${where} within ${timeoutMs / 1000}s: context deadline exceeded`,
-        ),
-      ),
-    timeoutMs,
-  );
-  session.on("error", (error) =>
-    resolve(bad(`error: failed to connect service at ${where}: ${messageOf(error)}`)),
-  );
-  const stream = session.request({
-    [http2.HTTP2_HEADER_METHOD]: "POST",
-    [http2.HTTP2_HEADER_PATH]: "/grpc.health.v1.Health/Check",
-    "content-type": "application/grpc",
-    te: "trailers",
-    "user-agent": "kube-probe/1.36",
-  });
-  const chunks: Buffer[] = [];
-  let code = "0";
-  let said = "";
-  const onHeaders = (headers: Record<string, unknown>) => {
-    if (headers["grpc-status"] !== undefined) code = String(headers["grpc-status"]);
-    if (headers["grpc-message"] !== undefined) said = String(headers["grpc-message"]);
-  };
-  stream.on("response", onHeaders).on("trailers", onHeaders);
-  stream.on("data", (chunk: Buffer) => chunks.push(chunk));
-  stream.on("error", (error) =>
-    resolve(bad(`error: failed to connect service at ${where}: ${messageOf(error)}`)),
-  );
-  stream.on("end", () => {
-    if (code === "12")
-      return resolve(
-        bad("error: this server does not implement the grpc health protocol (grpc.health.v1.Health)"),
-      );
-    if (code !== "0")
-      return resolve(bad(`error: health rpc probe failed: rpc error: code = ${code} desc = ${said}`));
-    const message = Buffer.concat(chunks).subarray(5);
-    // The only field: status, number 1, a varint. Absent means zero.
-    const status = servingStatus[message[0] === 0x08 ? (message[1] ?? 0) : 0] ?? "UNKNOWN";
-    resolve(
-      status === "SERVING" ? good : bad(`service unhealthy (responded with ${JSON.stringify(status)})`),
-    );
-  });
-  stream.end(grpcMessage(service));
-  return await promise.finally(() => {
-    clearTimeout(timer);
-    session.destroy();
-  });
-}
-
-/** Uncompressed, length before content; the request's only field is the service's name. */
-function grpcMessage(service: string): Buffer {
-  const name = Buffer.from(service);
-  const body = name.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.from([0x0a, name.length]), name]);
-  const head = Buffer.alloc(5);
-  head.writeUInt32BE(body.length, 1);
-  return Buffer.concat([head, body]);
 }
 
 /** Node's words for a failed connection, in the words that people know from the kubelet. */
