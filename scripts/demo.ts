@@ -3,9 +3,8 @@
  * demo fails if what it shows is not so. With `--exit` the cluster goes away at the end; otherwise it stays up.
  */
 import { execFileSync } from "node:child_process";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { buildImage, loadOperator, manifestsFor, readProject } from "@keelson/cli";
 import { pods } from "@keelson/client";
 import { startCluster } from "@keelson/cluster";
@@ -24,11 +23,17 @@ const modern = locateEtcd("3.6");
 // Every Debian has etcd 3.4; where the reference was built there is 3.6.
 const version = "missing" in modern ? "3.4.23" : modern.version;
 const say = narrate();
-const scratch = await mkdtemp(join(tmpdir(), "keelson-demo-"));
 
 const cluster = await say.step("an embedded cluster: API server, controllers, scheduler, a node", () =>
-  startCluster({ stateDir: scratch, onProgress: say.detail }),
+  startCluster({ onProgress: say.detail }),
 );
+let isOver = false;
+for (const signal of ["SIGINT", "SIGTERM"] as const) {
+  process.once(signal, () => {
+    say.interrupt("taking the cluster down");
+    void leave(isOver ? 0 : 130);
+  });
+}
 const { client } = cluster;
 if (cluster.pods === "simulated") {
   await leave(
@@ -42,10 +47,9 @@ const image = `${project.name}:${project.version}`;
 await say.step("the etcd operator, built into an image without a daemon", async () => {
   execFileSync("tsc", ["-b", "packages/keelson"], { cwd: root, env: environment, stdio: "inherit" });
   const { archive, digest } = await buildImage(project, { image, base: "node:24", onProgress: say.detail });
-  const path = join(scratch, "operator.oci.tar");
+  const path = join(dirname(cluster.kubeconfig), "operator.oci.tar");
   await writeFile(path, archive);
   await loadImages(path);
-  await rm(path);
   say.detail(`${image}  ${digest.slice(0, 19)}  ${(archive.length / 2 ** 20).toFixed(0)} MiB`);
 });
 
@@ -82,7 +86,7 @@ await say.step("a member's pod deleted; the operator brings it back with its dat
   await members(3);
   await everyKey(name);
 });
-await say.step("a backup, which counts only after it was restored into a scratch member", async () => {
+await say.step("a backup, which counts only after a restore into a scratch member", async () => {
   const { namespace } = here;
   await client.kind(PersistentVolumeClaim).create({
     metadata: { namespace, name: "backups" },
@@ -102,6 +106,7 @@ await say.step("kubectl scale --replicas 5", async () => {
   for (const { name } of grown.status?.members ?? []) await everyKey(name);
 });
 say.end();
+isOver = true;
 
 if (!process.argv.includes("--exit") && process.stdout.isTTY) {
   console.log("\nThe cluster stays up until Ctrl-C. In another terminal:\n");
@@ -110,7 +115,7 @@ if (!process.argv.includes("--exit") && process.stdout.isTTY) {
     "  kubectl get etcd,pods,pvc\n  kubectl delete pod example-etcd-cluster-0 && kubectl get etcd -w",
   );
   console.log("  kubectl scale etcd example-etcd-cluster --replicas 3");
-  await new Promise<void>((resolve) => process.once("SIGINT", () => resolve()));
+  await new Promise(() => {});
 }
 await leave(0);
 
@@ -165,6 +170,5 @@ async function everyKey(name: string): Promise<void> {
 async function leave(code: number, why?: string): Promise<never> {
   if (why) console.error(why);
   await cluster.stop();
-  await rm(scratch, { recursive: true, force: true });
   process.exit(code);
 }

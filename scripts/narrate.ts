@@ -4,6 +4,8 @@ export interface Narrator {
   step<T>(title: string, run: () => Promise<T>): Promise<T>;
   detail(this: void, line: string): void;
   fail(message: string): never;
+  /** Ends the story before its end: what becomes of the step under way is not told any more. */
+  interrupt(message: string): void;
   end(): void;
 }
 
@@ -11,20 +13,24 @@ export function narrate(): Narrator {
   const start = performance.now();
   let count = 0;
   let details: string[] = [];
+  let title = "";
+  let interrupted = false;
   const narrator: Narrator = {
-    async step(title, run) {
+    async step(what, run) {
       count += 1;
+      title = `${String(count).padStart(2)}. ${what}`;
       const began = performance.now();
-      const number = `${String(count).padStart(2)}.`;
-      // A terminal sees the step while it runs; a log gets it once, when it is done.
-      if (process.stdout.isTTY) process.stdout.write(`${number} ${title} …`);
-      const clear = process.stdout.isTTY ? "\r\x1b[K" : "";
+      show(`${title} …`);
       try {
         const result = await run();
-        console.log(`${clear}${number} ${title}  ${seconds(performance.now() - began)}`);
+        if (interrupted) await forever();
+        show("");
+        console.log(`${title}  ${seconds(performance.now() - began)}`);
         return result;
       } catch (error) {
-        console.log(`${clear}${number} ${title}`);
+        if (interrupted) await forever();
+        show("");
+        console.log(title);
         return narrator.fail(error instanceof Error ? error.message : String(error));
       } finally {
         for (const line of details) console.log(`      ${line}`);
@@ -33,16 +39,32 @@ export function narrate(): Narrator {
     },
     detail: (line) => {
       details.push(line);
+      if (!interrupted) show(`${title} … ${line}`);
     },
     fail(message) {
       console.error(`\nThe demo failed: ${message}`);
       process.exit(1);
+    },
+    interrupt(message) {
+      interrupted = true;
+      show("");
+      console.error(message);
     },
     end() {
       console.log(`\nAll of it was checked. ${seconds(performance.now() - start)} in all.`);
     },
   };
   return narrator;
+}
+
+/** A terminal sees a step while it runs, in one line that is written over; a log gets it once, when it is done. */
+function show(line: string): void {
+  const { stdout } = process;
+  if (stdout.isTTY) stdout.write(`\r\x1b[K${line.slice(0, Math.max(0, stdout.columns - 1))}`);
+}
+
+function forever(): Promise<never> {
+  return new Promise(() => {});
 }
 
 function seconds(ms: number): string {
