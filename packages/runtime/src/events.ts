@@ -37,7 +37,10 @@ export interface EventRecorderOptions {
 const seriesMs = 10 * 60_000;
 /** A count is written at most this often. */
 const seriesUpdateMs = 60_000;
-/** Events about one object: this many at once, then one every five minutes. */
+/**
+ * Events about one object for one reason: this many at once, then one every five minutes. By reason, so that what
+ * happens often does not use up the room of what matters.
+ */
 const burst = 25;
 const refillMs = 5 * 60_000;
 const noteLimit = 1024;
@@ -78,7 +81,7 @@ export class EventRecorder {
       if (now - series.writtenMs >= seriesUpdateMs) this.#send(this.#count(series, now));
       return;
     }
-    if (!this.#allowed(subject.metadata.uid, now)) return;
+    if (!this.#allowed(`${subject.metadata.uid}/${reason}`, now)) return;
     this.#forgetOld(now);
     const namespace = subject.metadata.namespace ?? "default";
     const suffix = hash("sha256", `${id}\u0000${now}\u0000${this.#options.instance}`).slice(0, 16);
@@ -132,20 +135,20 @@ export class EventRecorder {
     await this.#options.client.kind(Event).patch(ref, { type: "merge", body });
   }
 
-  #allowed(uid: string, now: number): boolean {
-    const bucket = this.#buckets.get(uid) ?? { tokens: burst, atMs: now };
+  #allowed(what: string, now: number): boolean {
+    const bucket = this.#buckets.get(what) ?? { tokens: burst, atMs: now };
     const refilled = Math.floor((now - bucket.atMs) / refillMs);
     const tokens = Math.min(burst, bucket.tokens + refilled);
     const atMs = bucket.atMs + refilled * refillMs;
-    this.#buckets.set(uid, { tokens: Math.max(0, tokens - 1), atMs });
+    this.#buckets.set(what, { tokens: Math.max(0, tokens - 1), atMs });
     return tokens > 0;
   }
 
   #forgetOld(now: number): void {
     if (this.#series.size < 4_096) return;
     for (const [id, series] of this.#series) if (now - series.lastMs >= seriesMs) this.#series.delete(id);
-    for (const [uid, bucket] of this.#buckets) {
-      if (now - bucket.atMs >= burst * refillMs) this.#buckets.delete(uid);
+    for (const [what, bucket] of this.#buckets) {
+      if (now - bucket.atMs >= burst * refillMs) this.#buckets.delete(what);
     }
   }
 }

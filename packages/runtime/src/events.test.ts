@@ -1,0 +1,41 @@
+import type { Client } from "@keelson/client";
+import { VirtualClock } from "@keelson/testing/clock";
+import { describe, expect, test } from "vitest";
+import { EventRecorder } from "./events.ts";
+import { silentLogger } from "./log.ts";
+
+describe("events about one object", () => {
+  const subject = {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "c", namespace: "default", uid: "1", resourceVersion: "1" },
+  };
+
+  function recorder() {
+    const sent: { reason: string; note: string }[] = [];
+    const client = {
+      kind: () => ({ create: async (event: { reason: string; note: string }) => void sent.push(event) }),
+    } as unknown as Client;
+    const clock = new VirtualClock();
+    const events = new EventRecorder({ client, clock, instance: "i", log: silentLogger });
+    return { events, clock, sent };
+  }
+
+  test("of a reason that does not stop leave room for those of another", async () => {
+    const { events, sent } = recorder();
+    for (let n = 0; n < 100; n++) events.record("c", subject, "Normal", "Busy", `again ${n}`);
+    events.record("c", subject, "Warning", "Lost", "its volume is gone");
+    await events.flush();
+    expect(sent.filter(({ reason }) => reason === "Busy")).toHaveLength(25);
+    expect(sent.at(-1)).toMatchObject({ reason: "Lost", note: "its volume is gone" });
+  });
+
+  test("of one reason go on, one in five minutes", async () => {
+    const { events, clock, sent } = recorder();
+    for (let n = 0; n < 100; n++) events.record("c", subject, "Normal", "Busy", `again ${n}`);
+    await clock.advance(600_000);
+    for (let n = 100; n < 200; n++) events.record("c", subject, "Normal", "Busy", `again ${n}`);
+    await events.flush();
+    expect(sent).toHaveLength(27);
+  });
+});
