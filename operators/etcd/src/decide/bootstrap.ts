@@ -6,7 +6,7 @@ import { hex } from "../observe/records.ts";
 import { memberName } from "../resources/names.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
-import { wantsOtherClass, withMember } from "./facts.ts";
+import { obstacleOf, wantsOtherClass, withMember } from "./facts.ts";
 
 const reason = reasons.bootstrapping;
 
@@ -66,7 +66,8 @@ function seedStep(o: Observed, seed: ObservedMember, template: ReturnType<typeof
     return step({ do: "deletePods", members: [name] }, `${name} is made anew from the spec`);
   }
   if (pod) {
-    const why = pod.obstacle === undefined ? "" : `: ${pod.obstacle}`;
+    const obstacle = obstacleOf(seed);
+    const why = obstacle === undefined ? "" : `: ${obstacle}`;
     return step(
       { do: "wait", recheckMs: 500 },
       `the first member ${name} is ${pod.deleting ? "stopping" : `starting${why}`}`,

@@ -8,7 +8,7 @@ import type { Observed } from "../observe/observed.ts";
 import type { StartMode } from "../resources/flags.ts";
 
 export type Action =
-  /** Stores an intent or a fact; nothing else happens in this pass. */
+  /** Stores an intent or a fact; nothing else happens in this pass. Its event is the message unless given. */
   | { readonly do: "record"; readonly status: Partial<Status>; readonly event?: string }
   | { readonly do: "createClaim"; readonly member: string }
   /** Writes onto the claim whose data it holds. */

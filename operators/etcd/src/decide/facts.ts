@@ -100,6 +100,13 @@ export function wantsOtherClass(o: Observed, { claim }: ObservedMember): boolean
   return claim !== undefined && !claim.bound && claim.className !== (o.spec.storage.className ?? "");
 }
 
+/** What keeps its pod from starting, with the volume that Kubernetes does not name. */
+export function obstacleOf({ pod, claim }: ObservedMember): string | undefined {
+  if (pod?.obstacle === undefined || !claim || claim.bound) return pod?.obstacle;
+  const storage = claim.className === "" ? "the default storage class" : `storage class ${claim.className}`;
+  return `no volume of ${storage} is there for it yet (${pod.obstacle})`;
+}
+
 /** It has run as a member at least once: etcd learns the name at the first start. */
 export function startedBefore({ record, entry }: ObservedMember): boolean {
   return record.phase === "Voter" || (entry !== undefined && entry.name !== "");

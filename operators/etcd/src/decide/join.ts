@@ -2,7 +2,7 @@
 import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { isHealthy, lagOf, leaderOf, voters, wantsOtherClass } from "./facts.ts";
+import { isHealthy, lagOf, leaderOf, obstacleOf, voters, wantsOtherClass } from "./facts.ts";
 import { leave } from "./leaving.ts";
 
 const reason = reasons.growing;
@@ -68,7 +68,8 @@ function asLearner(o: Observed, member: ObservedMember): Decision {
     };
   }
   const distance = lag === undefined ? "" : ` (${lag} entries behind)`;
-  const why = pod.obstacle === undefined ? "is catching up" : `cannot start: ${pod.obstacle}`;
+  const obstacle = obstacleOf(member);
+  const why = obstacle === undefined ? "is catching up" : `cannot start: ${obstacle}`;
   return { do: "wait", reason, message: `${name} ${why}${near ? "" : distance}`, recheckMs: 500 };
 }
 

@@ -70,7 +70,6 @@ export function leave(
   return {
     do: "record",
     status: { members: withMember(o, name, { phase: "Leaving", message: because }) },
-    event: `${name} is to leave: ${because}`,
     reason: why,
     message: `${name} is to leave: ${because}`,
   };

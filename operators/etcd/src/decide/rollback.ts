@@ -25,7 +25,6 @@ export function rollback(o: Observed): Decision | undefined {
   return {
     do: "record",
     status: { rollout: { ...rollout, rollback: why } },
-    event: `the rollout is taken back: ${why}`,
     reason,
     message: `the rollout is taken back: ${why}`,
   };
@@ -96,7 +95,6 @@ function takeBack(o: Observed, rollout: Rollout, template: Template): Decision {
   return {
     do: "record",
     status: { rollout: undefined, comparison: undefined, failedRollout: failed },
-    event: `every member is back at etcd ${template.recipe.version}`,
     reason,
     message: `every member is back at etcd ${template.recipe.version}`,
   };

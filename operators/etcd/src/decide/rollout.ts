@@ -38,7 +38,6 @@ function begin(o: Observed): Decision | undefined {
     return {
       do: "record",
       status: { failedRollout: { hash: template.hash, version, message: impossible } },
-      event: `nothing is rolled out: ${impossible}`,
       reason: reasons.rolloutFailed,
       message: `nothing is rolled out: ${impossible}`,
     };
@@ -51,7 +50,6 @@ function begin(o: Observed): Decision | undefined {
   return {
     do: "record",
     status: { rollout: template },
-    event: `${what} is rolled out`,
     reason,
     message: `${what} is rolled out`,
   };

@@ -11,13 +11,19 @@ import { addLearner, moveLeader, promote, removeMember } from "./membership.ts";
 import { createPods, deletePods, markVoter } from "./pods.ts";
 import { endTrials, tryTemplate } from "./rollout.ts";
 
-/** What every step is given. */
-export interface Scene {
+/** What a pass has seen, and of what. */
+export interface Pass {
   readonly cluster: EtcdClusterObject;
   readonly ctx: EtcdContext;
   readonly gathered: Gathered;
   /** Told of everything that was done. */
   readonly onAction: (action: Decision["do"]) => void;
+}
+
+/** What every step is given. */
+export interface Scene extends Pass {
+  /** Makes an event on the cluster. A step that tells none is told by the reason and the message of its decision. */
+  readonly tell: EtcdContext["event"];
 }
 
 /** How soon to look again after something was done; at rest members are asked this often though nothing changed. */
@@ -28,22 +34,28 @@ const restMs = 10_000;
 /** A step that was refused for now is met again by the next pass. */
 export type StepResult = "done" | "refused";
 
-export async function act(scene: Scene, decision: Decision): Promise<Outcome> {
+export async function act(pass: Pass, decision: Decision): Promise<Outcome> {
   const { reason, message } = decision;
   switch (decision.do) {
     case "nothing":
       return done({ message, recheckMs: restMs });
     case "refuse":
-      scene.ctx.recheck(restMs);
+      pass.ctx.recheck(restMs);
       return fail(reason, message);
     case "wait":
       return waiting(reason, message, { recheckMs: decision.recheckMs ?? 1_000 });
     case "record":
-      if (decision.event !== undefined) scene.ctx.event("Normal", reason, decision.event);
+      pass.ctx.event("Normal", reason, decision.event ?? message);
       return waiting(reason, message, { recheckMs: 0 });
     default: {
-      const refused = (await perform(scene, decision)) === "refused";
-      if (!refused) scene.onAction(decision.do);
+      let told = false;
+      const tell: Scene["tell"] = (...event) => {
+        told = true;
+        pass.ctx.event(...event);
+      };
+      const refused = (await perform({ ...pass, tell }, decision)) === "refused";
+      if (!refused) pass.onAction(decision.do);
+      if (!refused && !told) tell("Normal", reason, message);
       return waiting(reason, message, { recheckMs: refused ? refusedMs : soonMs });
     }
   }

@@ -9,7 +9,7 @@ export async function enableAuthentication(
 ): Promise<StepResult> {
   return await attempt(scene, async (signal) => {
     await etcdOf(scene, via).enableAuthentication({ signal });
-    scene.ctx.event("Normal", "AuthenticationEnabled", message);
+    scene.tell("Normal", "AuthenticationEnabled", message);
   });
 }
 
@@ -21,6 +21,6 @@ export async function changePassword(
   if (password === undefined) return "refused";
   return await attempt(scene, async (signal) => {
     await etcdOf(scene, via).changePassword(password, { signal });
-    scene.ctx.event("Normal", "PasswordChanged", message);
+    scene.tell("Normal", "PasswordChanged", message);
   });
 }

@@ -8,13 +8,13 @@ import { clusterName, memberKey } from "../resources/names.ts";
 import type { Doing, Scene, StepResult } from "./act.ts";
 
 export async function createClaim(
-  { cluster, ctx }: Scene,
+  { cluster, ctx, tell }: Scene,
   { member, message }: Doing<"createClaim">,
 ): Promise<void> {
   const name = clusterName(cluster);
   const claim = claimFor({ cluster: name, member, storage: cluster.spec.storage });
   await ctx.own.claims.apply(memberKey(name, member), claim);
-  ctx.event("Normal", "VolumeCreated", message);
+  tell("Normal", "VolumeCreated", message);
 }
 
 export async function signClaim(scene: Scene, { member }: Doing<"signClaim">): Promise<void> {
@@ -23,12 +23,12 @@ export async function signClaim(scene: Scene, { member }: Doing<"signClaim">): P
 
 export async function fenceClaim(scene: Scene, { member, message }: Doing<"fenceClaim">): Promise<void> {
   await patch(scene, member, { annotations: { [annotations.fenced]: "true" } });
-  scene.ctx.event("Warning", "VolumeFenced", message);
+  scene.tell("Warning", "VolumeFenced", message);
 }
 
 /** Its storage class may not let it: that is remembered, and the members go on as they are. */
 export async function growClaim(scene: Scene, decision: Doing<"growClaim">): Promise<StepResult> {
-  const { ctx, gathered } = scene;
+  const { ctx, gathered, tell } = scene;
   const { size } = scene.cluster.spec.storage;
   try {
     await patch(scene, decision.member, {}, { resources: { requests: { storage: size } } });
@@ -37,21 +37,21 @@ export async function growClaim(scene: Scene, decision: Doing<"growClaim">): Pro
     if (code !== 403 && code !== 422) throw error;
     const refusedGrowth = { size: String(size), message };
     ctx.setStatus({ ...statusOf(gathered.observed, decision), refusedGrowth });
-    ctx.event("Warning", "VolumeCannotGrow", message);
+    tell("Warning", "VolumeCannotGrow", message);
     return "refused";
   }
-  ctx.event("Normal", "VolumeGrows", decision.message);
+  tell("Normal", "VolumeGrows", decision.message);
   return "done";
 }
 
 /** Only the volume that the record speaks of, as the server has it now. */
 export async function deleteClaim(scene: Scene, { member, message }: Doing<"deleteClaim">): Promise<void> {
-  const { ctx, cluster } = scene;
+  const { ctx, cluster, tell } = scene;
   const key = memberKey(clusterName(cluster), member);
   const live = await ctx.own.claims.live(key);
   if (!live) return;
   await ctx.own.claims.delete(key, { resourceVersion: live.metadata.resourceVersion });
-  ctx.event("Normal", "VolumeDeleted", message);
+  tell("Normal", "VolumeDeleted", message);
 }
 
 function identityOf({ gathered, cluster }: Scene, member: string): Record<string, string> {

@@ -1,6 +1,6 @@
 /** The end of a cluster: a last backup if the spec wants one, then the members, and their volumes as the spec says. */
 import { hash } from "node:crypto";
-import { done, fail, type Outcome, waiting } from "keelson";
+import { done, fail, type ObjectMeta, type Outcome, waiting } from "keelson";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
 import type { EtcdContext } from "../declaration.ts";
@@ -11,11 +11,13 @@ export async function finalize(cluster: EtcdClusterObject, ctx: EtcdContext): Pr
   const { own } = ctx;
   const unfinished = await finalBackup(cluster, ctx);
   if (unfinished) return unfinished;
+  if (own.pods.list().some(isStanding)) ctx.event("Normal", reason, "the members are stopped");
   for (const slot of [own.trials, own.pods] as const) {
     for (const key of slot.entries().keys()) await slot.delete(key);
   }
   if (own.pods.list().length > 0) return waiting(reason, "the members are stopping");
   if (cluster.spec.deletion.volumes === "Remove") {
+    if (own.claims.list().some(isStanding)) ctx.event("Normal", "VolumeDeleted", "the volumes are deleted");
     for (const key of own.claims.entries().keys()) await own.claims.delete(key);
     if (own.claims.list().length > 0) return waiting(reason, "the volumes are being deleted");
   }
@@ -23,6 +25,11 @@ export async function finalize(cluster: EtcdClusterObject, ctx: EtcdContext): Pr
   await own.budget.delete();
   await own.peers.delete();
   return done();
+}
+
+/** Nobody has asked for its end. */
+function isStanding({ metadata }: { readonly metadata: ObjectMeta }): boolean {
+  return metadata.deletionTimestamp === undefined;
 }
 
 /** Undefined when there is none to be taken, or it is done. */

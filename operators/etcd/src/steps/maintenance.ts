@@ -10,7 +10,7 @@ const longMs = 120_000;
 
 /** Asks every member for its hash at one revision that all of them have. */
 export async function compareHashes(scene: Scene, decision: Doing<"compareHashes">): Promise<void> {
-  const { ctx, gathered } = scene;
+  const { ctx, gathered, tell } = scene;
   const { members, purpose } = decision;
   const revisions = members.map((name) => gathered.answers.statuses.get(name)?.revision ?? 0n);
   const revision = least(revisions);
@@ -29,12 +29,12 @@ export async function compareHashes(scene: Scene, decision: Doing<"compareHashes
   const comparison = { purpose, revision: revision.toString(), odd, agreed };
   ctx.setStatus({ ...statusOf(gathered.observed, decision), comparison });
   if (!agreed || odd.length > 0) {
-    ctx.event(
+    tell(
       "Warning",
       "HashesDiffer",
       `at revision ${revision}: ${odd.join(", ") || "no majority has the same hash"}`,
     );
-  } else ctx.event("Normal", "HashesEqual", `all members have the same data at revision ${revision}`);
+  } else tell("Normal", "HashesEqual", `all members have the same data at revision ${revision}`);
 }
 
 function least(values: readonly bigint[]): bigint {
@@ -43,7 +43,7 @@ function least(values: readonly bigint[]): bigint {
 
 /** Drops history up to now, gives the space back member by member, and lets writes through again if there is room. */
 export async function makeSpace(scene: Scene, decision: Doing<"makeSpace">): Promise<void> {
-  const { ctx, gathered } = scene;
+  const { ctx, gathered, tell } = scene;
   const { members, alarms, quota } = decision;
   const [first = ""] = members;
   const call = { signal: ctx.signal, timeoutMs: longMs };
@@ -58,28 +58,24 @@ export async function makeSpace(scene: Scene, decision: Doing<"makeSpace">): Pro
   const space = { revision: revision.toString() };
   ctx.setStatus({ ...statusOf(gathered.observed, decision), space });
   if (fillsQuota(dbSizeInUseBytes, quota)) {
-    ctx.event(
-      "Warning",
-      "NoSpace",
-      `history before revision ${newest} was dropped, and there is still no room`,
-    );
+    tell("Warning", "NoSpace", `history before revision ${newest} was dropped, and there is still no room`);
     return;
   }
   for (const alarm of alarms) await etcdOf(scene, first).disarm(alarm, call);
-  ctx.event("Normal", "SpaceMade", `history before revision ${newest} was dropped and the alarm lifted`);
+  tell("Normal", "SpaceMade", `history before revision ${newest} was dropped and the alarm lifted`);
 }
 
 export async function disarm(scene: Scene, { alarms, via, message }: Doing<"disarm">): Promise<void> {
   for (const alarm of alarms) await etcdOf(scene, via).disarm(alarm, { signal: scene.ctx.signal });
-  scene.ctx.event("Normal", "AlarmLifted", message);
+  scene.tell("Normal", "AlarmLifted", message);
 }
 
 export async function defragment(scene: Scene, decision: Doing<"defragment">): Promise<void> {
-  const { ctx, gathered } = scene;
+  const { ctx, gathered, tell } = scene;
   const { member, due } = decision;
   await etcdOf(scene, member).defragment({ signal: ctx.signal, timeoutMs: longMs });
   const before = gathered.observed.status.defragmentation?.members ?? [];
   const status = statusOf(gathered.observed, decision);
   ctx.setStatus({ ...status, defragmentation: { due, members: [...before, member] } });
-  ctx.event("Normal", "Defragmented", `${member} has given back its free space`);
+  tell("Normal", "Defragmented", `${member} has given back its free space`);
 }

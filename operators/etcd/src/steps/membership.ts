@@ -21,7 +21,7 @@ export async function addLearner(scene: Scene, { member, via }: Doing<"addLearne
   return await attempt(scene, async (signal) => {
     try {
       const { added } = await etcdOf(scene, via).addLearner([url], { signal });
-      scene.ctx.event("Normal", "MemberAdded", `${member} is a learner (${hexOf(added.id)})`);
+      scene.tell("Normal", "MemberAdded", `${member} is a learner (${hexOf(added.id)})`);
     } catch (error) {
       if (!isEtcdError(error, "PeerUrlExists")) throw error;
     }
@@ -31,7 +31,7 @@ export async function addLearner(scene: Scene, { member, via }: Doing<"addLearne
 export async function promote(scene: Scene, { member, id, via }: Doing<"promote">): Promise<StepResult> {
   return await attempt(scene, async (signal) => {
     await etcdOf(scene, via).promote(id, { signal });
-    scene.ctx.event("Normal", "MemberPromoted", `${member} votes`);
+    scene.tell("Normal", "MemberPromoted", `${member} votes`);
   });
 }
 
@@ -39,7 +39,7 @@ export async function removeMember(scene: Scene, decision: Doing<"removeMember">
   const { id, via, message } = decision;
   return await attempt(scene, async (signal) => {
     await etcdOf(scene, via).remove(id, { signal });
-    scene.ctx.event("Normal", "MemberRemoved", message);
+    scene.tell("Normal", "MemberRemoved", message);
   });
 }
 
@@ -47,7 +47,7 @@ export async function moveLeader(scene: Scene, decision: Doing<"moveLeader">): P
   const { from, toId, message } = decision;
   return await attempt(scene, async (signal) => {
     await etcdOf(scene, from).moveLeader(toId, { signal });
-    scene.ctx.event("Normal", "LeaderMoved", message);
+    scene.tell("Normal", "LeaderMoved", message);
   });
 }
 

@@ -9,13 +9,16 @@ import { clusterName, memberKey } from "../resources/names.ts";
 import { podFor, startAnnotations } from "../resources/pod.ts";
 import type { Doing, Scene } from "./act.ts";
 
-export async function createPods({ cluster, ctx }: Scene, { pods }: Doing<"createPods">): Promise<void> {
+export async function createPods(
+  { cluster, ctx, tell }: Scene,
+  { pods }: Doing<"createPods">,
+): Promise<void> {
   const name = clusterName(cluster);
   for (const { member, ...plan } of pods) {
     const pod = podFor({ cluster: name, member, ...plan });
     const metadata = { ...pod.metadata, ownerReferences: ownersOf(cluster, ctx) };
     await ctx.own.pods.apply(memberKey(name, member), { ...pod, metadata });
-    ctx.event(
+    tell(
       "Normal",
       "PodCreated",
       `${member} starts (${plan.start.mode}, etcd ${plan.template.recipe.version})`,
@@ -46,7 +49,7 @@ function ownersOf(cluster: EtcdClusterObject, ctx: EtcdContext): NonNullable<Obj
 
 /** By UID: what we saw ends, never what has taken its place. Eviction would be refused by our own budget. */
 export async function deletePods(
-  { cluster, ctx }: Scene,
+  { cluster, ctx, tell }: Scene,
   { members, now, message, reason }: Doing<"deletePods">,
 ): Promise<void> {
   for (const member of members) {
@@ -55,7 +58,7 @@ export async function deletePods(
       now ? { gracePeriodSeconds: 0 } : undefined,
     );
   }
-  ctx.event("Normal", reason, message);
+  tell("Normal", reason, message);
 }
 
 export async function markVoter({ cluster, ctx }: Scene, { member }: Doing<"markVoter">): Promise<void> {

@@ -6,18 +6,18 @@ import { podFor, trialFor } from "../resources/pod.ts";
 import type { Doing, Scene } from "./act.ts";
 
 export async function tryTemplate(scene: Scene, decision: Doing<"tryTemplate">): Promise<void> {
-  const { ctx, gathered, cluster } = scene;
+  const { ctx, gathered, cluster, tell } = scene;
   const { template, message } = decision;
   const refusal = await refusalOf(scene, decision);
   if (refusal !== undefined) {
     const { version } = template.recipe;
     const failedRollout = { hash: template.hash, version, message: refusal };
     ctx.setStatus({ ...statusOf(gathered.observed, decision), failedRollout });
-    ctx.event("Warning", "RolloutRefused", refusal);
+    tell("Warning", "RolloutRefused", refusal);
     return;
   }
   await ctx.own.trials.apply(template.hash, trialFor(clusterName(cluster), template));
-  ctx.event("Normal", "RolloutTried", message);
+  tell("Normal", "RolloutTried", message);
 }
 
 export async function endTrials({ ctx }: Scene): Promise<void> {

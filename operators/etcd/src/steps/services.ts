@@ -9,6 +9,8 @@ import { clientService, peerService } from "../resources/services.ts";
 
 export async function applyServices(cluster: EtcdClusterObject, ctx: EtcdContext): Promise<void> {
   const name = clusterName(cluster);
+  if (!ctx.own.peers.get() || !ctx.own.clients.get())
+    ctx.event("Normal", "ServicesMade", `members are found by ${name.name}, clients by ${name.name}-client`);
   await ctx.own.peers.apply(peerService(name));
   await ctx.own.clients.apply(clientService(name));
 }
@@ -16,6 +18,9 @@ export async function applyServices(cluster: EtcdClusterObject, ctx: EtcdContext
 /** Without a list the budget stays as it is: a cluster in trouble is no time to allow more drains. */
 export async function applyBudget(observed: Observed, ctx: EtcdContext): Promise<void> {
   if (!observed.list && ctx.own.budget.get()) return;
-  const options = { size: observed.spec.size, voters: voterCount(observed) };
-  await ctx.own.budget.apply(budgetFor(observed.cluster, options));
+  const budget = budgetFor(observed.cluster, { size: observed.spec.size, voters: voterCount(observed) });
+  const least = budget.spec?.minAvailable;
+  if (ctx.own.budget.get()?.spec?.minAvailable !== least)
+    ctx.event("Normal", "BudgetSet", `drains leave at least ${least} members alone`);
+  await ctx.own.budget.apply(budget);
 }

@@ -1,0 +1,35 @@
+import { Event } from "keelson/kinds";
+import { expect, test } from "vitest";
+import { EtcdCluster } from "../src/api/cluster.ts";
+import { ref, World } from "./simulation/world.ts";
+
+test("every action is an event: births, restarts, departures and the end", async () => {
+  await using world = await World.start();
+  await world.create({ size: 3, version: "3.6.16", deletion: { volumes: "Remove" } });
+  await world.settles(3);
+  await world.change({ settings: { snapshotCount: 12_345 } });
+  await world.settles(3);
+  await world.change({ size: 1 });
+  await world.settles(1);
+  await world.cluster.client.kind(EtcdCluster).delete(ref);
+  await world.cluster.advance(60_000);
+  const { items } = await world.cluster.client.kind(Event).list({ namespace: ref.namespace });
+  const told = items.map(({ message }) => message);
+  for (const sentence of [
+    "members are found by example, clients by example-client",
+    "drains leave at least 2 members alone",
+    "example-0 is to be the first member",
+    "example-0 gets its volume",
+    "the volume of example-0 is marked as its own",
+    "example-1 is to join: 1 of 3 members",
+    "example-1 votes and may serve",
+    "a new configuration is tried",
+    "a trial is over",
+    "example-2 is to leave: the cluster shrinks to 1",
+    "example-2 has left",
+    "drains leave at least 1 members alone",
+    "the members are stopped",
+    "the volumes are deleted",
+  ])
+    expect(told).toContain(sentence);
+});
