@@ -1,6 +1,6 @@
 /** What goes wrong, and what must come of it. */
 import type { Scenario } from "./bench.ts";
-import { badSpecs, scaled, upgraded } from "./scenarios/changes.ts";
+import { badSpecs, scaled, upgraded, upgradedFrom34 } from "./scenarios/changes.ts";
 import { everythingLost, majorityLost, volumeCorrupted, volumeWiped } from "./scenarios/data.ts";
 import { apiServerGone, cuts, operatorBlind } from "./scenarios/lines.ts";
 import { operatorKilled, operatorReplaced } from "./scenarios/operator.ts";
@@ -24,6 +24,7 @@ export const scenarios: readonly Scenario[] = [
   majorityLost,
   scaled,
   upgraded,
+  upgradedFrom34,
   ...cuts,
   operatorBlind,
   apiServerGone,

@@ -72,6 +72,34 @@ export const upgraded: Scenario = {
   },
 };
 
+export const upgradedFrom34: Scenario = {
+  id: "upgrade34",
+  fault: "upgrade 3.4.23 → 3.5.35 → 3.6.16 under load by one changed field",
+  goal: "0 lost, 0 failed after 5 s of client retry",
+  runs: 3,
+  size: 3,
+  versions: ["3.4.23"],
+  fresh: true,
+  run: async (bench) => {
+    const { world, name, load } = bench;
+    const since = load.now;
+    await world.change(name, { version: "3.6.16" });
+    const first = await bench.time("3.5.35 runs", 240_000, async () => await runs(bench, "3.5.35"));
+    const second = await bench.time("3.6.16 runs", 240_000, async () => {
+      return (await runs(bench, "3.6.16")) && (await bench.isReady());
+    });
+    await sleep(6_000);
+    const felt = load.felt(since);
+    const figures = {
+      "3.4 to 3.5": first,
+      "3.5 to 3.6": second,
+      "longest without a write": felt.longestGapMs,
+      "slowest write": felt.slowestMs,
+    };
+    return { figures, missed: failures(felt) };
+  },
+};
+
 async function runs({ world, name }: Bench, version: string): Promise<boolean> {
   const { status } = await world.get(name);
   const everywhere = status?.members?.every((member) => member.version === version);
