@@ -5,6 +5,8 @@ import { isFor, refused } from "./refusals.ts";
 
 const classes = { group: "scheduling.k8s.io", resource: "priorityclasses" };
 
+const systemClasses = new Set(["system-node-critical", "system-cluster-critical"]);
+
 export function priority(store: StoreReader): AdmissionPlugin {
   const all = () => store.list(classes) as unknown as readonly PriorityClass[];
   const lowestDefault = (): PriorityClass | undefined => {
@@ -29,6 +31,8 @@ export function priority(store: StoreReader): AdmissionPlugin {
     },
     validate(request) {
       if (!isFor(request, classes.group, classes.resource)) return;
+      if (request.operation === "DELETE" && systemClasses.has(request.name ?? ""))
+        throw refused(request, "this is a system priority class and cannot be deleted");
       const object = request.object as unknown as PriorityClass | undefined;
       if (!object?.globalDefault) return;
       const other = lowestDefault();

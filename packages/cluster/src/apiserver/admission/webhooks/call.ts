@@ -1,5 +1,6 @@
 /** Webhooks over TLS; those behind a service at one of its endpoints. */
 import { Agent, request as send } from "node:https";
+import { isIP } from "node:net";
 import type { Service } from "@keelson/core/kinds";
 import type { StoreReader, WebhookCaller, WebhookTarget } from "../../hooks.ts";
 import { serviceDestination } from "../../proxy/destinations.ts";
@@ -18,7 +19,8 @@ export function socketWebhooks(store: StoreReader): WebhookCaller {
       if (agents.size >= mostAgents) agents.clear();
       agent = new Agent({
         keepAlive: true,
-        servername: name,
+        // An address is no name to ask for; it is verified all the same.
+        ...(isIP(name) === 0 && { servername: name }),
         ...(authorities && { ca: authorities }),
       });
       agents.set(key, agent);
