@@ -20,6 +20,7 @@ export {
   numberFromDigits,
   parseJson,
   type RawNumber,
+  setKey,
   stringifyJson,
 } from "./json.ts";
 export {

@@ -36,7 +36,7 @@ export class HookStore implements StoreWriter {
 
   list({ group, resource }: { group: string; resource: string }, namespace = "") {
     const found = this.#registry.get(group, resource);
-    if (!found?.table) return [];
+    if (!found?.table || found.table.size === 0) return [];
     return found.table.range(found.namespaced && namespace ? `${namespace}/` : "");
   }
 

@@ -22,7 +22,7 @@ import type {
   UserInfo,
   WebhookCaller,
 } from "./hooks.ts";
-import { Dispatcher, denied } from "./http/dispatcher.ts";
+import { Dispatcher, denied, type Handler } from "./http/dispatcher.ts";
 import { inProcessPort } from "./http/in-process.ts";
 import { header, type ServerRequest, type ServerResponse } from "./http/message.ts";
 import type { RequestInfo } from "./http/request-info.ts";
@@ -200,20 +200,13 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   const openApi = new OpenApi(registry);
   const system = new SystemPaths(merged.paths ?? {});
 
-  const handle = async (
-    request: ServerRequest,
-    info: RequestInfo,
-    user: UserInfo,
-    warnings: Set<string>,
-  ): Promise<ServerResponse> => {
-    if (info.isResource) return api.handle(request, info, user, warnings);
-    return (
-      (await discovery.handle(request, info.path)) ??
-      (await openApi.handle(request, info)) ??
-      (await system.handle(request, info)) ??
-      textResponse(404, "404 page not found\n")
-    );
-  };
+  const handleOther = async (request: ServerRequest, info: RequestInfo): Promise<ServerResponse> =>
+    (await discovery.handle(request, info.path)) ??
+    (await openApi.handle(request, info)) ??
+    (await system.handle(request, info)) ??
+    textResponse(404, "404 page not found\n");
+  const handle: Handler = (request, info, user, warnings) =>
+    info.isResource ? api.handle(request, info, user, warnings) : handleOther(request, info);
   authenticators.push(...adminToken(options.token), ...(merged.authenticators ?? []));
   const dispatcher = new Dispatcher({
     authenticators,

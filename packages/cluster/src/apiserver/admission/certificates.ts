@@ -42,17 +42,23 @@ async function mayFor(
   return false;
 }
 
+async function assertMayFor(
+  authorizer: Authorizer,
+  request: AdmissionRequest,
+  verb: "approve" | "sign",
+  signer: string,
+): Promise<void> {
+  if (await mayFor(authorizer, request, verb, signer)) return;
+  throw refused(request, `user not permitted to ${verb} requests with signerName ${JSON.stringify(signer)}`);
+}
+
 export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: "CertificateApproval",
-    async validate(request) {
-      if (!isAbout(request, "approval")) return;
+    validate(request) {
+      if (!isAbout(request, "approval")) return undefined;
       const signer = (request.oldObject as unknown as CertificateSigningRequest).spec?.signerName ?? "";
-      if (!(await mayFor(authorizer, request, "approve", signer)))
-        throw refused(
-          request,
-          `user not permitted to approve requests with signerName ${JSON.stringify(signer)}`,
-        );
+      return assertMayFor(authorizer, request, "approve", signer);
     },
   };
 }
@@ -60,21 +66,16 @@ export function certificateApproval(authorizer: Authorizer): AdmissionPlugin {
 export function certificateSigning(authorizer: Authorizer): AdmissionPlugin {
   return {
     name: "CertificateSigning",
-    async validate(request) {
-      if (!isAbout(request, "status")) return;
+    validate(request) {
+      if (!isAbout(request, "status")) return undefined;
       const old = request.oldObject as unknown as CertificateSigningRequest;
       const now = request.object as unknown as CertificateSigningRequest;
       if (
         old.status?.certificate === now.status?.certificate &&
         deepEqual(old.status?.conditions ?? [], now.status?.conditions ?? [])
       )
-        return;
-      const signer = old.spec?.signerName ?? "";
-      if (!(await mayFor(authorizer, request, "sign", signer)))
-        throw refused(
-          request,
-          `user not permitted to sign requests with signerName ${JSON.stringify(signer)}`,
-        );
+        return undefined;
+      return assertMayFor(authorizer, request, "sign", old.spec?.signerName ?? "");
     },
   };
 }

@@ -90,8 +90,8 @@ export function reinvoking(plugins: readonly AdmissionPlugin[]): AdmissionPlugin
     rounds.round = 1;
     return runAll(mutating, request);
   };
-  const rest = plugins.map(
-    ({ name, validate }): AdmissionPlugin => ({ name, ...(validate && { validate }) }),
+  const rest = plugins.flatMap(({ name, validate }): AdmissionPlugin[] =>
+    validate ? [{ name, validate }] : [],
   );
   return [chain, ...rest];
 }

@@ -22,20 +22,23 @@ const ignored = new Set([
 ]);
 
 export function resourceQuota({ store, clock }: HookContext): AdmissionPlugin {
+  const charge = async (namespace: string, charges: readonly Charge[]): Promise<void> => {
+    for (const { quota, used } of charges)
+      await store.update(quotas, namespace, quota.metadata?.name ?? "", (draft) => withUsage(draft, used));
+  };
   return {
     name: "ResourceQuota",
-    async validate(request) {
+    validate(request) {
       const { namespace, resource, operation, kind } = request;
-      if (!namespace || operation === "DELETE" || operation === "CONNECT") return;
-      if (kind.kind === "Namespace" || ignored.has(`${resource.group}/${resource.resource}`)) return;
+      if (!namespace || operation === "DELETE" || operation === "CONNECT") return undefined;
+      if (kind.kind === "Namespace" || ignored.has(`${resource.group}/${resource.resource}`))
+        return undefined;
       const all = store.list(quotas, namespace) as unknown as readonly ResourceQuota[];
-      if (all.length === 0) return;
+      if (all.length === 0) return undefined;
       const evaluator = evaluatorOf(resource.group, resource.resource);
-      if (!evaluator.handles(request)) return;
+      if (!evaluator.handles(request)) return undefined;
       const charges = chargesOf(request, evaluator, all, clock.now());
-      if (request.dryRun) return;
-      for (const { quota, used } of charges)
-        await store.update(quotas, namespace, quota.metadata?.name ?? "", (draft) => withUsage(draft, used));
+      return request.dryRun ? undefined : charge(namespace, charges);
     },
   };
 }

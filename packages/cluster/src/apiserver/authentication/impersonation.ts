@@ -44,9 +44,12 @@ const maxRemembered = 10_000;
 /** What worked for a user before is tried first; of several refusals the client reads the first. */
 export function impersonation(): NonNullable<Hooks["impersonate"]> {
   const worked = new Map<string, Mode>();
-  return async ({ headers }, user, authorizer, attributes) => {
-    const wanted = wantedUser(headers);
-    if (!wanted) return user;
+  const impersonate = async (
+    wanted: Wanted,
+    user: UserInfo,
+    authorizer: Authorizer,
+    attributes: Attributes,
+  ): Promise<UserInfo> => {
     const first = worked.get(user.name);
     const order = first ? [first, ...modes.filter((mode) => mode !== first)] : modes;
     let refusal: StatusError | undefined;
@@ -63,6 +66,10 @@ export function impersonation(): NonNullable<Hooks["impersonate"]> {
       }
     }
     throw refusal ?? new Error("all impersonation modes failed");
+  };
+  return ({ headers }, user, authorizer, attributes) => {
+    const wanted = wantedUser(headers);
+    return wanted ? impersonate(wanted, user, authorizer, attributes) : user;
   };
 }
 

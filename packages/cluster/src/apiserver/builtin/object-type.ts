@@ -56,7 +56,9 @@ export function builtinType(kind: BuiltinKind): ObjectType {
     return name;
   };
   const toStorage = (object: ApiObject) =>
-    convertBuiltin(object, kind.storageApiVersion, storageDefinition(kind));
+    object.apiVersion === kind.storageApiVersion
+      ? object
+      : convertBuiltin(object, kind.storageApiVersion, storageDefinition(kind));
   const storageVersion = kind.storageApiVersion.slice(kind.storageApiVersion.indexOf("/") + 1);
   const storedDefinition = kind.definitions.get(storageVersion) ?? [...kind.definitions.values()][0];
   let settler: { settle: ReturnType<typeof settlerOf> } | undefined;

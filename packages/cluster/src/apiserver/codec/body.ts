@@ -18,26 +18,30 @@ const yaml = "application/yaml";
 const protobuf = "application/vnd.kubernetes.protobuf";
 
 /** `kind` is what the body should be, for messages. */
-export async function decodeBody(
+export function decodeBody(
   bytes: Uint8Array,
   contentType: string | undefined,
   expected: { kind: string; custom: boolean },
-): Promise<DecodedBody> {
-  const mediaType = (contentType ?? "").split(";")[0]?.trim().toLowerCase() || json;
+): DecodedBody | Promise<DecodedBody> {
+  const mediaType =
+    contentType === json ? json : (contentType ?? "").split(";")[0]?.trim().toLowerCase() || json;
   switch (mediaType) {
-    case json:
-      return { ...jsonValue(bytes, expected.kind), mediaType, source: bytes };
+    case json: {
+      const { value, duplicates } = jsonValue(bytes, expected.kind);
+      return { value, duplicates, mediaType, source: bytes };
+    }
     case yaml:
-      return { ...(await yamlValue(bytes, expected.kind)), mediaType, source: bytes };
+      return yamlValue(bytes, expected.kind).then((read) => ({ ...read, mediaType, source: bytes }));
     case protobuf:
       if (!expected.custom)
-        return { value: await protobufValue(bytes), duplicates: [], mediaType, source: bytes };
+        return protobufValue(bytes).then((value) => ({ value, duplicates: [], mediaType, source: bytes }));
   }
   throw unsupportedMediaType(expected.custom ? [json, yaml] : [json, yaml, protobuf]);
 }
 
 function text(bytes: Uint8Array): string {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  return buffer.toString("utf8");
 }
 
 function jsonValue(bytes: Uint8Array, kind: string) {

@@ -19,10 +19,9 @@ export interface Form {
   frame(type: string, object: Pieces): Buffer;
 }
 
-export async function formOf(mediaType: MediaType): Promise<Form> {
+export function formOf(mediaType: MediaType): Form | Promise<Form> {
   if (mediaType !== "application/vnd.kubernetes.protobuf") return jsonForm;
-  const { protobufForm } = await import("./protobuf-form.ts");
-  return protobufForm;
+  return import("./protobuf-form.ts").then(({ protobufForm }) => protobufForm);
 }
 
 /** Frames of the latest events, oldest first: whoever keeps up shares them, and the past keeps none. */

@@ -13,7 +13,6 @@ export const maxDepth = 1000;
 
 /** Halves of a character, of which a single one stands for nothing. */
 const surrogateEscape = /\\u[dD][89a-fA-F]/;
-const keyToken = /"(?:[^"\\]|\\.)*"\s*:/g;
 
 export interface JsonBody {
   readonly value: JsonValue;
@@ -32,9 +31,35 @@ export function parseJsonBody(text: string): JsonBody {
   }
   if (surrogateEscape.test(text)) value = wellFormed(value);
   const keys = countKeys(value, 0);
-  // In valid JSON a string before a colon is a key, so a surplus of these means a key given twice.
-  const written = text.match(keyToken)?.length ?? 0;
-  return { value, duplicates: written > keys ? new Scanner(text).document() : [] };
+  return { value, duplicates: countWritten(text) > keys ? new Scanner(text).document() : [] };
+}
+
+const quote = '"';
+const colon = 58;
+const backslash = 92;
+
+/** Keys in valid JSON as they are written, of which a surplus means that one was given twice: strings before a colon. */
+function countWritten(text: string): number {
+  let count = 0;
+  for (let open = text.indexOf(quote); open >= 0; ) {
+    let close = text.indexOf(quote, open + 1);
+    while (isEscaped(text, close)) close = text.indexOf(quote, close + 1);
+    let next = close + 1;
+    while (isSpace(text.charCodeAt(next))) next++;
+    if (text.charCodeAt(next) === colon) count++;
+    open = text.indexOf(quote, next);
+  }
+  return count;
+}
+
+function isEscaped(text: string, at: number): boolean {
+  let before = at - 1;
+  while (text.charCodeAt(before) === backslash) before--;
+  return (at - before) % 2 === 0;
+}
+
+function isSpace(code: number): boolean {
+  return code === 32 || code === 10 || code === 13 || code === 9;
 }
 
 /** Replaces halves of characters, as Go does. */

@@ -1,5 +1,5 @@
 /** Objects as JSON. What was encoded once is shared by every answer and every watcher that shows it. */
-import type { JsonObject } from "@keelson/core";
+import { type JsonObject, setKey } from "@keelson/core";
 import type { ApiObject } from "../hooks.ts";
 import type { Pieces } from "../http/message.ts";
 import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
@@ -13,7 +13,9 @@ const comma = Buffer.from(",");
 function body(object: JsonObject): Buffer {
   const known = bodies.get(object);
   if (known) return known;
-  const { apiVersion: _a, kind: _k, ...rest } = object;
+  const rest: JsonObject = {};
+  for (const key in object)
+    if (key !== "apiVersion" && key !== "kind") setKey(rest, key, object[key] as JsonObject);
   const bytes = Buffer.from(JSON.stringify(rest));
   // Only stored objects are frozen, and only they are shown more than once.
   if (Object.isFrozen(object)) bodies.set(object, bytes);

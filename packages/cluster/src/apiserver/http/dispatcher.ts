@@ -64,19 +64,34 @@ export class Dispatcher {
 
   async #serve(request: ServerRequest, warnings: Set<string>): Promise<ServerResponse> {
     const info = parseRequestInfo(request.method, request.target);
-    const user = await this.#userOf(request, info);
+    const found = this.#userOf(request, info);
+    const user = found instanceof Promise ? await found : found;
     const attributes = attributesOf(info, user);
-    const { decision, reason } = await this.#authorizer.authorize(attributes);
+    const decided = this.#authorizer.authorize(attributes);
+    const { decision, reason } = decided instanceof Promise ? await decided : decided;
     if (decision !== "allow" && !isOpen(info, request.method)) throw denied(attributes, reason);
     return this.#handle(request, info, user, warnings);
   }
 
-  async #userOf(request: ServerRequest, info: RequestInfo): Promise<UserInfo> {
-    let user: UserInfo | undefined;
-    for (const authenticator of this.#authenticators) {
-      user = await authenticator.authenticate(request);
-      if (user) break;
+  /** Waits only where an authenticator does: most requests bring what is known already. */
+  #userOf(request: ServerRequest, info: RequestInfo, from = 0): UserInfo | Promise<UserInfo> {
+    for (let i = from; i < this.#authenticators.length; i++) {
+      const user = (this.#authenticators[i] as Authenticator).authenticate(request);
+      if (user instanceof Promise)
+        return user.then((waited) =>
+          waited ? this.#known(request, info, waited) : this.#userOf(request, info, i + 1),
+        );
+      if (user) return this.#known(request, info, user);
     }
+    return this.#known(request, info, undefined);
+  }
+
+  #known(
+    request: ServerRequest,
+    info: RequestInfo,
+    authenticated: UserInfo | undefined,
+  ): UserInfo | Promise<UserInfo> {
+    let user = authenticated;
     if (!user) {
       // Credentials that nobody knows are wrong; no credentials are nobody's.
       if (header(request.headers, "authorization")) throw unauthorized();
@@ -89,14 +104,13 @@ export class Dispatcher {
   }
 
   #finish(response: ServerResponse, warnings: ReadonlySet<string>): ServerResponse {
-    const headers = {
+    const headers: ServerResponse["headers"] = {
       "audit-id": this.#random.uuid(),
       "cache-control": "no-cache, private",
-      ...response.headers,
     };
-    const out: ServerResponse = { ...response, headers };
-    if (warnings.size > 0) out.headers.warning = [...warnings].map(warningHeader);
-    return out;
+    for (const name in response.headers) headers[name] = response.headers[name] as string | string[];
+    if (warnings.size > 0) headers.warning = [...warnings].map(warningHeader);
+    return { status: response.status, headers, body: response.body };
   }
 }
 

@@ -32,8 +32,22 @@ interface Clause {
   readonly parameters: ReadonlyMap<string, string>;
 }
 
+/** Clients send the same few headers over and over. */
+const knownClauses = new Map<string, readonly Clause[]>();
+const maxKnown = 100;
+
 /** The clauses of an Accept header, best first; equals keep their order. */
-export function parseAccept(accept: string): Clause[] {
+export function parseAccept(accept: string): readonly Clause[] {
+  let clauses = knownClauses.get(accept);
+  if (!clauses) {
+    clauses = readClauses(accept);
+    if (knownClauses.size >= maxKnown) knownClauses.clear();
+    knownClauses.set(accept, clauses);
+  }
+  return clauses;
+}
+
+function readClauses(accept: string): Clause[] {
   const clauses: Clause[] = [];
   for (const part of accept.split(",")) {
     const [type = "", ...rest] = part.split(";").map((piece) => piece.trim());

@@ -30,33 +30,21 @@ const methodVerbs: Record<string, string> = {
   DELETE: "delete",
 };
 
+/** Most requests have none, and nobody changes what was asked. */
+const noQuery = new URLSearchParams();
+
 export function parseRequestInfo(method: string, target: string): RequestInfo {
   const mark = target.indexOf("?");
   const rawPath = mark < 0 ? target : target.slice(0, mark);
-  const query = new URLSearchParams(mark < 0 ? "" : target.slice(mark + 1));
+  const query = mark < 0 ? noQuery : new URLSearchParams(target.slice(mark + 1));
   const segments = rawPath.split("/").filter((part) => part !== "");
   const parts = segments.map(decode);
   const path = rawPath.startsWith("/") ? rawPath : `/${rawPath}`;
-  const info = {
-    path,
-    query,
-    isResource: false,
-    verb: method.toLowerCase(),
-    prefix: "",
-    group: "",
-    version: "",
-    namespace: "",
-    resource: "",
-    subresource: "",
-    name: "",
-    rest: "",
-    namespaced: false,
-  };
   const prefix = parts[0];
-  if ((prefix !== "api" && prefix !== "apis") || parts.length < 3) return info;
+  if ((prefix !== "api" && prefix !== "apis") || parts.length < 3) return otherPath(method, path, query);
   const grouped = prefix === "apis";
   // /apis/<group>/<version> is discovery; a resource needs one part more.
-  if (grouped && parts.length < 4) return info;
+  if (grouped && parts.length < 4) return otherPath(method, path, query);
   let at = grouped ? 3 : 2;
   let verb = methodVerbs[method] ?? "";
   if (parts[at] === "watch" && parts.length > at + 1) {
@@ -88,7 +76,8 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   if (name === "" && (verb === "list" || verb === "watch" || verb === "deletecollection"))
     finalName = nameFromSelector(query) ?? "";
   return {
-    ...info,
+    path,
+    query,
     isResource: true,
     verb,
     prefix,
@@ -103,7 +92,26 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   };
 }
 
+function otherPath(method: string, path: string, query: URLSearchParams): RequestInfo {
+  return {
+    path,
+    query,
+    isResource: false,
+    verb: method.toLowerCase(),
+    prefix: "",
+    group: "",
+    version: "",
+    namespace: "",
+    resource: "",
+    subresource: "",
+    name: "",
+    rest: "",
+    namespaced: false,
+  };
+}
+
 function decode(part: string): string {
+  if (!part.includes("%")) return part;
   try {
     return decodeURIComponent(part);
   } catch {

@@ -22,20 +22,21 @@ export async function jsonResponse(
 }
 
 /** `bytes` is protobuf or else JSON, which is sent as it is unless the client wants YAML or to read it. */
-export async function bytesResponse(
+export function bytesResponse(
   status: number,
   bytes: Uint8Array | Pieces,
   negotiated: Negotiated,
-): Promise<ServerResponse> {
-  if (negotiated.mediaType === "application/yaml") {
-    const { stringify } = await import("yaml");
-    const value = parsed(bytes);
-    return { status, headers: { "content-type": "application/yaml" }, body: stringify(value) };
-  }
+): ServerResponse | Promise<ServerResponse> {
+  if (negotiated.mediaType === "application/yaml") return yamlResponse(status, bytes);
   const headers = { "content-type": negotiated.mediaType };
   if (negotiated.mediaType === protobuf) return { status, headers, body: bytes };
   if (!negotiated.pretty) return { status, headers, body: bytes };
   return { status, headers, body: JSON.stringify(parsed(bytes), null, 2) };
+}
+
+async function yamlResponse(status: number, bytes: Uint8Array | Pieces): Promise<ServerResponse> {
+  const { stringify } = await import("yaml");
+  return { status, headers: { "content-type": "application/yaml" }, body: stringify(parsed(bytes)) };
 }
 
 function parsed(bytes: Uint8Array | Pieces): JsonObject {

@@ -47,7 +47,11 @@ export function namespaceOf({ info, resource }: Exchange): string {
 export async function readBody(exchange: Exchange, kind = exchange.resource.kind): Promise<DecodedBody> {
   const { request, resource } = exchange;
   const bytes = await request.body();
-  return decodeBody(bytes, header(request.headers, "content-type"), { kind, custom: resource.custom });
+  const decoded = decodeBody(bytes, header(request.headers, "content-type"), {
+    kind,
+    custom: resource.custom,
+  });
+  return decoded instanceof Promise ? await decoded : decoded;
 }
 
 /**
@@ -117,11 +121,17 @@ export function kindFault(value: JsonValue): string | undefined {
       jsonType(value),
       `value of type struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }`,
     );
-  for (const [key, given] of Object.entries(value)) {
-    if ((key === "kind" || key === "apiVersion") && typeof given !== "string" && given !== null)
-      return fault(jsonType(given as JsonValue), `struct field .${key} of type string`);
+  if (isTextIfAny(value.kind) && isTextIfAny(value.apiVersion)) return undefined;
+  // The first of the two in the body's order.
+  for (const key in value) {
+    if ((key === "kind" || key === "apiVersion") && !isTextIfAny(value[key]))
+      return fault(jsonType(value[key] as JsonValue), `struct field .${key} of type string`);
   }
   return undefined;
+}
+
+function isTextIfAny(value: JsonValue | undefined): boolean {
+  return typeof value === "string" || value === undefined || value === null;
 }
 
 function versionPart(apiVersion: string): string {

@@ -202,8 +202,10 @@ function validateManagedFields(entries: readonly JsonObject[]): FieldError[] {
 }
 
 const unprintable = /[\p{C}\p{Z}]/u;
+const shortAndPlain = /^[ -~]{0,128}$/;
 
 export function validateFieldManager(manager: string, field: string): FieldError[] {
+  if (shortAndPlain.test(manager)) return [];
   const errors: FieldError[] = [];
   if (Buffer.byteLength(manager) > 128) errors.push(tooLongField(field, 128));
   let position = 0;

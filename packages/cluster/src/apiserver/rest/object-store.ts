@@ -20,7 +20,7 @@ import {
   StatusError,
 } from "../errors.ts";
 import { type FieldError, goQuote, invalidField } from "../field-error.ts";
-import type { ApiObject, StrategyContext, SubresourceStrategy } from "../hooks.ts";
+import type { ApiMeta, ApiObject, StrategyContext, SubresourceStrategy } from "../hooks.ts";
 import { type ApiResource, keyFor, versionOf } from "../registry/api-resource.ts";
 import { RevisionConflict, type Store } from "../storage/store.ts";
 import type { Table } from "../storage/table.ts";
@@ -33,7 +33,7 @@ import type { DeleteOptions } from "./options.ts";
 const maxAttempts = 100;
 const maxNameAttempts = 8;
 
-export type Validate = (object: ApiObject, old: ApiObject | undefined) => Promise<void>;
+export type Validate = (object: ApiObject, old: ApiObject | undefined) => Promise<void> | undefined;
 
 export interface CreateRequest {
   readonly resource: ApiResource;
@@ -106,9 +106,10 @@ export class ObjectStore {
 
   async #create(request: CreateRequest): Promise<ApiObject> {
     const { resource, draft, context } = request;
-    resource.type.settle?.(draft);
     this.#beforeCreate(request);
-    await request.validate(draft, undefined);
+    resource.type.settle?.(draft);
+    const validating = request.validate(draft, undefined);
+    if (validating) await validating;
     const table = tableOf(resource);
     const key = keyFor(resource, draft.metadata.namespace ?? "", draft.metadata.name);
     // Only the storage minds, and a trial run does not get there.
@@ -126,9 +127,7 @@ export class ObjectStore {
     const meta = draft.metadata;
     meta.uid = this.#random.uuid();
     meta.creationTimestamp = formatTime(this.#clock.now());
-    delete meta.deletionTimestamp;
-    delete meta.deletionGracePeriodSeconds;
-    delete meta.selfLink;
+    dropServersOwn(meta);
     ensureNamespace(resource, draft, context.namespace);
     if (hasStatus(resource)) resource.type.resetStatus(draft);
     if (strategy.generation === "spec") meta.generation = 1;
@@ -360,6 +359,14 @@ function hasStatus(resource: ApiResource): boolean {
   const stored = resource.versions.get(versionOf({ apiVersion: resource.storageVersion }));
   const any = stored ?? [...resource.versions.values()][0];
   return any?.subresources.has("status") ?? false;
+}
+
+/** What only the server may set is not the writer's. */
+export function dropServersOwn(meta: ApiMeta): void {
+  // Deleting what is not there is slow, and mostly it is not there.
+  if (meta.deletionTimestamp !== undefined) delete meta.deletionTimestamp;
+  if (meta.deletionGracePeriodSeconds !== undefined) delete meta.deletionGracePeriodSeconds;
+  if (meta.selfLink !== undefined) delete meta.selfLink;
 }
 
 export function ensureNamespace(resource: ApiResource, draft: ApiObject, namespace: string): void {

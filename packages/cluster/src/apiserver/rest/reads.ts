@@ -46,8 +46,9 @@ export class Reads {
     if (requested > this.#store.revision) throw tooLarge(requested, this.#store.revision);
     const object = storageOf(resource).get(keyFor(resource, namespaceOf(exchange), info.name));
     if (!object) throw notFound(resource, info.name);
-    const shown = await resource.type.convert(object, version.name);
-    await this.#store.settled();
+    const shown = resource.type.convert(object, version.name);
+    const settled = this.#store.settled();
+    if (settled) await settled;
     return shown;
   }
 
@@ -141,8 +142,14 @@ export class Reads {
   }
 
   /** One object as bytes. */
-  async encode(exchange: Exchange, negotiated: Negotiated, object: ApiObject): Promise<Pieces> {
-    const form = await formOf(negotiated.mediaType);
+  encode(exchange: Exchange, negotiated: Negotiated, object: ApiObject): Pieces | Promise<Pieces> {
+    const form = formOf(negotiated.mediaType);
+    if (form instanceof Promise)
+      return form.then((loaded) => this.#encode(exchange, negotiated, object, loaded));
+    return this.#encode(exchange, negotiated, object, form);
+  }
+
+  #encode(exchange: Exchange, negotiated: Negotiated, object: ApiObject, form: Form): Pieces {
     if (!negotiated.transform) return form.object(exchange.resource, exchange.version.name, object);
     return form.value(this.#transformOne(exchange, negotiated, object, true));
   }

@@ -1,7 +1,7 @@
 /** Requests to resources: finds the resource, checks that the path takes the method, runs the verb. */
 import { badRequest, methodNotAllowed, methodNotSupported, noSuchResource, notFound } from "../errors.ts";
 import type { ApiObject, UserInfo } from "../hooks.ts";
-import { header, type ServerRequest, type ServerResponse } from "../http/message.ts";
+import { header, type Pieces, type ServerRequest, type ServerResponse } from "../http/message.ts";
 import { isMetaTransform, jsonOnly, type Negotiated, negotiate } from "../http/negotiation.ts";
 import type { RequestInfo } from "../http/request-info.ts";
 import { bytesResponse, jsonResponse, textResponse } from "../http/response.ts";
@@ -72,13 +72,15 @@ export class ResourceApi {
 
   async #run(exchange: Exchange, negotiated: Negotiated): Promise<ServerResponse> {
     const { reads, writes, deletes, subresources } = this.#verbs;
-    const answer = async (status: number, object: ApiObject) => {
-      const bytes = await reads.encode(exchange, negotiated, object);
-      return bytesResponse(
-        status,
-        negotiated.mediaType === "application/json" ? [...bytes, newline] : bytes,
-        negotiated,
-      );
+    const answer = (status: number, object: ApiObject) => {
+      const bytes = reads.encode(exchange, negotiated, object);
+      const whole = (pieces: Pieces) =>
+        bytesResponse(
+          status,
+          negotiated.mediaType === "application/json" ? [...pieces, newline] : pieces,
+          negotiated,
+        );
+      return bytes instanceof Promise ? bytes.then(whole) : whole(bytes);
     };
     if (!exchange.resource.table) return subresources.virtual(exchange, negotiated);
     switch (exchange.info.verb) {

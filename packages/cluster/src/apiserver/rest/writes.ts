@@ -15,7 +15,7 @@ import {
   type World,
 } from "./exchange.ts";
 import { type FieldManager, type ManagedWrite, managerFromUserAgent } from "./field-manager.ts";
-import { ensureNamespace, type ObjectStore } from "./object-store.ts";
+import { dropServersOwn, ensureNamespace, type ObjectStore } from "./object-store.ts";
 import { type WriteOptions, writeOptions } from "./options.ts";
 import { type Patch, readPatch } from "./patch.ts";
 
@@ -53,15 +53,15 @@ export class Writes {
     const body = await readBody(exchange);
     const draft = draftFrom(exchange, body, options.fieldValidation);
     ensureNamespace(exchange.resource, draft, exchange.info.namespace);
-    // What only the server may set is not the writer's.
-    for (const field of ["deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"])
-      delete (draft.metadata as JsonObject)[field];
+    dropServersOwn(draft.metadata);
     dedupeOwners(exchange, draft, false);
     const owned = this.#fields.update(this.#managed(exchange, options), undefined, draft);
-    const admitted = await this.#admit(exchange, owned, undefined, options);
+    const admitting = this.#admit(exchange, owned, undefined, options);
+    const admitted = admitting instanceof Promise ? await admitting : admitting;
+    const working = this.#toWorking(exchange, admitted);
     const object = await this.#objects.create({
       resource: exchange.resource,
-      draft: await this.#toWorking(exchange, admitted),
+      draft: working instanceof Promise ? await working : working,
       context: strategyContext(exchange, this.#world, options.dryRun),
       warn: (text) => exchange.warnings.add(text),
       validate: (stored) => this.#validate(exchange, stored, undefined, options),
@@ -152,41 +152,60 @@ export class Writes {
     return { object: await this.#toRequest(exchange, result.object), created: result.created };
   }
 
-  async #admit(
+  #admit(
     exchange: Exchange,
     draft: ApiObject,
     oldObject: ApiObject | undefined,
     options: WriteOptions,
-  ): Promise<ApiObject> {
-    const admitted = await this.#admission.admit(exchange, {
+  ): ApiObject | Promise<ApiObject> {
+    const admitted = this.#admission.admit(exchange, {
       operation: oldObject ? "UPDATE" : "CREATE",
       dryRun: options.dryRun,
       options: admissionOptions(options, oldObject !== undefined),
       object: draft,
       oldObject,
     });
-    let object = admitted as ApiObject;
-    if (object !== draft) {
-      object = decodeObject(exchange, object, []);
-      exchange.resource.type.default(object, exchange.version.name);
-    }
-    dedupeOwners(exchange, object, true);
-    return object;
+    const completed = (given: ApiObject | undefined): ApiObject => {
+      let object = given as ApiObject;
+      if (object !== draft) {
+        object = decodeObject(exchange, object, []);
+        exchange.resource.type.default(object, exchange.version.name);
+      }
+      dedupeOwners(exchange, object, true);
+      return object;
+    };
+    return admitted instanceof Promise ? admitted.then(completed) : completed(admitted);
   }
 
-  async #validate(
+  #validate(
     exchange: Exchange,
     stored: ApiObject,
     old: ApiObject | undefined,
     options: WriteOptions,
-  ): Promise<void> {
-    await this.#admission.validate(exchange, {
-      operation: old ? "UPDATE" : "CREATE",
+  ): Promise<void> | undefined {
+    const shown = this.#toRequest(exchange, stored);
+    const shownOld = old && this.#toRequest(exchange, old);
+    if (shown instanceof Promise || shownOld instanceof Promise)
+      return Promise.all([shown, shownOld]).then(([object, oldObject]) =>
+        this.#validateShown(exchange, object, oldObject, stored.metadata.name, options),
+      );
+    return this.#validateShown(exchange, shown, shownOld, stored.metadata.name, options);
+  }
+
+  #validateShown(
+    exchange: Exchange,
+    object: ApiObject,
+    oldObject: ApiObject | undefined,
+    name: string,
+    options: WriteOptions,
+  ): Promise<void> | undefined {
+    return this.#admission.validate(exchange, {
+      operation: oldObject ? "UPDATE" : "CREATE",
       dryRun: options.dryRun,
-      options: admissionOptions(options, old !== undefined),
-      object: await this.#toRequest(exchange, stored),
-      oldObject: old && (await this.#toRequest(exchange, old)),
-      ...(stored.metadata.name && { name: stored.metadata.name }),
+      options: admissionOptions(options, oldObject !== undefined),
+      object,
+      oldObject,
+      ...(name && { name }),
     });
   }
 
