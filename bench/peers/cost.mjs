@@ -40,12 +40,25 @@ function threadMs() {
   return (user + system) / 1000;
 }
 
+/** Bytes of shared buffers that are in use; Node does not count them. */
+let sharedBytes = 0;
+const freed = new FinalizationRegistry((bytes) => {
+  sharedBytes -= bytes;
+});
+globalThis.SharedArrayBuffer = class extends SharedArrayBuffer {
+  constructor(length, options) {
+    super(length, options);
+    sharedBytes += length;
+    freed.register(this, length);
+  }
+};
+
 /** Heap and buffers in use after a collection, in bytes. */
 export function inUse() {
   globalThis.gc();
   globalThis.gc();
   const { heapUsed, external } = process.memoryUsage();
-  return heapUsed + external;
+  return heapUsed + external + sharedBytes;
 }
 
 export function peakRssMb() {

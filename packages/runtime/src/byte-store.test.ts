@@ -64,4 +64,17 @@ describe("a byte store", () => {
     store.put(one, source(Buffer.from("after!")));
     expect([view?.toString(), store.bytesOf(one)?.toString()]).toEqual(["before", "after!"]);
   });
+
+  test("lets V8 count its slabs as soon as one can become garbage", () => {
+    const store = new ByteStore();
+    const [first, second, third] = [holder(), holder(), holder()];
+    const large = source(Buffer.alloc(600_000));
+    store.put(first, large);
+    store.put(second, large);
+    expect(first.slab?.bytes.buffer).toBeInstanceOf(SharedArrayBuffer);
+    expect(second.slab?.bytes.buffer).toBeInstanceOf(SharedArrayBuffer);
+    store.release(first);
+    store.put(third, large);
+    expect(third.slab?.bytes.buffer).toBeInstanceOf(ArrayBuffer);
+  });
 });

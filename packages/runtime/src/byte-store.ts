@@ -32,6 +32,7 @@ export interface Slab {
 export class ByteStore {
   #current: Slab | undefined;
   #live = 0;
+  #released = false;
 
   /** Bytes in use. */
   get size(): number {
@@ -53,6 +54,7 @@ export class ByteStore {
   release(holder: Holder): void {
     const { slab, length } = holder;
     if (!slab) return;
+    this.#released = true;
     holder.slab = undefined;
     slab.live -= length;
     this.#live -= length;
@@ -86,18 +88,27 @@ export class ByteStore {
   /** A slab with room for so many bytes. */
   #place(length: number): Slab {
     // What is large has a slab of its own, and the rest goes on filling the last.
-    if (length > largestSlab / 4) return slabOf(length);
+    if (length > largestSlab / 4) return this.#slabOf(length);
     for (;;) {
       const current = this.#current;
       if (current && current.bytes.length - current.used >= length) return current;
-      this.#current = slabOf(current ? Math.min(largestSlab, current.bytes.length * 2) : firstSlab);
+      this.#current = this.#slabOf(current ? Math.min(largestSlab, current.bytes.length * 2) : firstSlab);
       if (current && isSparse(current)) this.#empty(current);
     }
   }
-}
 
-function slabOf(length: number): Slab {
-  return { bytes: Buffer.allocUnsafeSlow(length), used: 0, live: 0, holders: [] };
+  /**
+   * V8 takes the size of every ArrayBuffer for pressure on its heap and answers by marking all of it, which during the
+   * first read of a large state finds nothing to free and costs a tenth of that read. Shared memory it does not count,
+   * and frees just as well, but without hurry. So that is used for as long as nothing was ever given back; from then on
+   * slabs become garbage, and V8 has to know how much.
+   */
+  #slabOf(length: number): Slab {
+    const bytes = this.#released
+      ? Buffer.allocUnsafeSlow(length)
+      : Buffer.from(new SharedArrayBuffer(length));
+    return { bytes, used: 0, live: 0, holders: [] };
+  }
 }
 
 function isSparse(slab: Slab): boolean {

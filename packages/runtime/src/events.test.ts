@@ -38,4 +38,26 @@ describe("events about one object", () => {
     await events.flush();
     expect(sent).toHaveLength(27);
   });
+
+  test("that warn outlive a namespace which ends: they are told of the namespace", async () => {
+    const made: { metadata: { namespace: string }; note: string; regarding: object }[] = [];
+    const create = async (event: (typeof made)[number]) => {
+      if (event.metadata.namespace !== "default") {
+        const message = "unable to create new content in namespace doomed because it is being terminated";
+        throw Object.assign(new Error(message), { code: 403 });
+      }
+      made.push(event);
+    };
+    const client = { kind: () => ({ create }) } as unknown as Client;
+    const events = new EventRecorder({ client, clock: new VirtualClock(), instance: "i", log: silentLogger });
+    const doomed = { ...subject, metadata: { ...subject.metadata, namespace: "doomed" } };
+    events.record("c", doomed, "Normal", "Deleting", "it ends");
+    events.record("c", doomed, "Warning", "BackupFailed", "no backup can be taken");
+    await events.flush();
+    expect(made).toHaveLength(1);
+    expect(made[0]).toMatchObject({
+      note: "ConfigMap c: no backup can be taken",
+      regarding: { kind: "Namespace", name: "doomed" },
+    });
+  });
 });

@@ -53,6 +53,15 @@ interface Series {
   writtenMs: number;
 }
 
+interface NewEvent {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly note: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly now: number;
+}
+
 export class EventRecorder {
   readonly #options: EventRecorderOptions;
   readonly #series = new Map<string, Series>();
@@ -102,12 +111,21 @@ export class EventRecorder {
     this.#pending.add(sending);
   }
 
-  async #create(
-    controller: string,
-    subject: EventSubject,
-    event: { type: string; reason: string; note: string; name: string; namespace: string; now: number },
-  ): Promise<void> {
+  async #create(controller: string, subject: EventSubject, event: NewEvent): Promise<void> {
     const { name, namespace, uid, resourceVersion } = subject.metadata;
+    const { apiVersion, kind } = subject;
+    try {
+      await this.#post(controller, event, { apiVersion, kind, name, namespace, uid, resourceVersion });
+    } catch (error) {
+      if (event.type !== "Warning" || namespace === undefined || !isEnding(error)) throw error;
+      // Nothing can be made where a namespace ends: what went wrong there is told of the namespace itself.
+      const note = `${kind} ${name}: ${event.note}`.slice(0, noteLimit);
+      const regarding = { apiVersion: "v1", kind: "Namespace", name: namespace, uid: namespace };
+      await this.#post(controller, { ...event, note, namespace: "default" }, regarding);
+    }
+  }
+
+  async #post(controller: string, event: NewEvent, regarding: object): Promise<void> {
     await this.#options.client.kind(Event).create({
       metadata: { name: event.name, namespace: event.namespace },
       eventTime: formatMicroTime(event.now),
@@ -117,14 +135,7 @@ export class EventRecorder {
       type: event.type,
       reason: event.reason.slice(0, 128),
       note: event.note,
-      regarding: {
-        apiVersion: subject.apiVersion,
-        kind: subject.kind,
-        name,
-        namespace,
-        uid,
-        resourceVersion,
-      },
+      regarding,
     } as JsonObject as never);
   }
 
@@ -151,4 +162,9 @@ export class EventRecorder {
       if (now - bucket.atMs >= burst * refillMs) this.#buckets.delete(what);
     }
   }
+}
+
+function isEnding(error: unknown): boolean {
+  const { code, message = "" } = error as { code?: unknown; message?: string };
+  return code === 403 && message.includes("is being terminated");
 }

@@ -9,6 +9,7 @@ import { compareResourceVersions, type Decoder, ReceivedObject, uidIn, versionIn
 import { deepFreeze, objectKey, parseKey, type Stored } from "@keelson/core";
 import { ByteStore, type Holder, type Slab } from "./byte-store.ts";
 import { RuntimeError } from "./errors.ts";
+import { KeyTable } from "./key-table.ts";
 
 /** Values under which an object is found again. Pure, and never changes the object. */
 export type IndexFunction<T> = (object: T) => readonly string[];
@@ -70,7 +71,7 @@ export interface Observation<T> {
 
 export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
   readonly #options: ObjectCacheOptions;
-  readonly #entries = new Map<string, Entry<T>>();
+  readonly #entries = new KeyTable<Entry<T>>();
   readonly #bytes = new ByteStore();
   #decode: Decoder | undefined;
   /** Entries that are parsed and could be JSON alone again. */
@@ -117,7 +118,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     this.#refuseUncertain();
     const out: T[] = [];
     if (namespace === undefined) {
-      for (const entry of this.#entries.values()) {
+      for (const entry of this.#entries) {
         const object = this.#serve(entry);
         if (object) out.push(object);
       }
@@ -139,7 +140,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
   }
 
   *keys(): Iterable<string> {
-    for (const key of this.#entries.keys()) if (!this.#buried.has(key)) yield key;
+    for (const { key } of this.#entries) if (!this.#buried.has(key)) yield key;
   }
 
   /** The fields that the manager of interest owns, as the JSON of a field set. */
@@ -156,7 +157,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     }
     const index: Index<T> = { of, keys: new Map() };
     this.#indexes.set(name, index);
-    for (const entry of this.#entries.values()) {
+    for (const entry of this.#entries) {
       const object = this.#peek(entry);
       if (object) this.#indexIn(name, index, entry.key, object);
     }
@@ -217,7 +218,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
   /** The whole state has been read: what it did not hold is gone. Returns what went. */
   end(version: string): T[] {
     const gone: T[] = [];
-    for (const entry of this.#entries.values()) {
+    for (const entry of this.#entries) {
       if (entry.epoch === this.#epoch) continue;
       const ahead = this.#ahead.get(entry.key);
       const buried = this.#buried.get(entry.key);
@@ -422,7 +423,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
       epoch: this.#epoch,
       readIn: this.#period,
     };
-    this.#entries.set(key, entry);
+    this.#entries.add(entry);
     this.#set(entry, received);
     return entry;
   }

@@ -3,8 +3,8 @@ import type { Clock } from "@keelson/core";
 import { ClientError } from "../errors.ts";
 import type { Requester } from "../requester.ts";
 import { LineSplitter } from "./lines.ts";
-import { type ReceivedEvent, receiveEvent } from "./receive.ts";
-import type { Decoding } from "./received.ts";
+import { ObjectEvent, type ReceivedEvent, receiveEvent } from "./receive.ts";
+import { type Decoding, ReceivedObject } from "./received.ts";
 
 export interface OpenWatch {
   readonly requester: Requester;
@@ -15,7 +15,7 @@ export interface OpenWatch {
   readonly signal?: AbortSignal;
   /** 0 makes one attempt: the caller does its own waiting. */
   readonly retries?: number;
-  /** An event's bytes are good until the next call of `fill`; otherwise for ever. */
+  /** An event is good until the next call of `take`; otherwise for ever. */
   readonly reuse?: boolean;
 }
 
@@ -31,6 +31,8 @@ export class WatchConnection {
   readonly #body: AsyncIterator<Uint8Array>;
   readonly #lines = new LineSplitter();
   readonly #release: () => void;
+  /** Where `reuse` allows, the one event that all are. */
+  readonly #event: ObjectEvent | undefined;
   #ended = false;
   /** Size of what `take` returned last. */
   taken = 0;
@@ -47,6 +49,7 @@ export class WatchConnection {
     this.#abort = abort;
     this.#body = body;
     this.#release = release;
+    this.#event = open.reuse ? new ObjectEvent("item", ReceivedObject.blank(open.decoding)) : undefined;
   }
 
   static async open(open: OpenWatch): Promise<WatchConnection> {
@@ -77,7 +80,8 @@ export class WatchConnection {
     const lines = this.#lines;
     while (lines.next()) {
       this.taken = lines.end - lines.start;
-      if (this.taken > 0) return receiveEvent(lines.bytes, lines.start, lines.end, this.#decoding);
+      if (this.taken > 0)
+        return receiveEvent(lines.bytes, lines.start, lines.end, this.#decoding, this.#event);
     }
     return undefined;
   }

@@ -19,52 +19,39 @@ words.forEach((word, index) => {
 });
 const metadataWord = Buffer.from("metadata");
 
-const uidSlot = 0;
-const nameSlot = 2;
-const namespaceSlot = 4;
-const managedSlot = 6;
-const versionSlot = 8;
+/**
+ * Where in the bytes the parts of an object's identity are: at each of these places the part begins, at the next it
+ * ends. A part that is not there begins and ends at 0. The managed fields include the comma that goes with them.
+ */
+export type Outline = Int32Array;
+export const uidAt = 0;
+export const nameAt = 2;
+export const namespaceAt = 4;
+export const managedAt = 6;
+export const versionAt = 8;
+/** Just behind the metadata. */
+export const metadataEndAt = 10;
 
-/** Where each part begins and ends; a part that is not there begins and ends at 0. */
-const spans = new Int32Array(2 * words.length);
-
-/** Where in the bytes the parts of an object's identity are. */
-export class Outline {
-  readonly uidStart = spans[uidSlot] as number;
-  readonly uidEnd = spans[uidSlot + 1] as number;
-  readonly nameStart = spans[nameSlot] as number;
-  readonly nameEnd = spans[nameSlot + 1] as number;
-  readonly namespaceStart = spans[namespaceSlot] as number;
-  readonly namespaceEnd = spans[namespaceSlot + 1] as number;
-  readonly versionStart = spans[versionSlot] as number;
-  readonly versionEnd = spans[versionSlot + 1] as number;
-  /** The managed fields, with the comma that goes with them. */
-  readonly managedStart = spans[managedSlot] as number;
-  readonly managedEnd = spans[managedSlot + 1] as number;
-  /** Just behind the metadata. */
-  readonly metadataEnd: number;
-
-  constructor(metadataEnd: number) {
-    this.metadataEnd = metadataEnd;
-  }
+export function emptyOutline(): Outline {
+  return new Int32Array(11);
 }
 
 /**
- * The outline of the object whose JSON begins at `start`. Undefined unless it looks exactly as API servers write it: no
- * white space, no escapes in names, and a name and a version in its metadata. Then it must be parsed to know.
+ * Fills in the outline of the object whose JSON begins at `start`. False unless it looks exactly as API servers write
+ * it: no white space, no escapes in names, and a name and a version in its metadata. Then it must be parsed to know.
  */
-export function outline(bytes: Uint8Array, start: number, end: number): Outline | undefined {
-  const metadataEnd = scan(bytes, start, end);
-  if (metadataEnd < 0 || spans[nameSlot] === 0 || spans[versionSlot] === 0) return undefined;
-  return new Outline(metadataEnd);
+export function outline(bytes: Uint8Array, start: number, end: number, found: Outline): boolean {
+  const metadataEnd = scan(bytes, start, end, found);
+  found[metadataEndAt] = metadataEnd;
+  return metadataEnd >= 0 && found[nameAt] !== 0 && found[versionAt] !== 0;
 }
 
 /**
- * Sets the spans and returns the end of the metadata; negative when it is not as expected. One small loop for all
- * levels: it runs for every object from the first on, so time spent on making it fast counts.
+ * Returns the end of the metadata; negative when it is not as expected. One small loop for all levels: it runs for every
+ * object from the first on, so time spent on making it fast counts.
  */
-function scan(bytes: Uint8Array, start: number, end: number): number {
-  spans.fill(0);
+function scan(bytes: Uint8Array, start: number, end: number, found: Outline): number {
+  found.fill(0);
   if (bytes[start] !== openBrace) return -1;
   let within = false;
   for (let at = start + 1; at < end; at++) {
@@ -84,15 +71,15 @@ function scan(bytes: Uint8Array, start: number, end: number): number {
     const word = within ? wordOfLength[length] : undefined;
     if (word !== undefined && isWord(bytes, key, length, word)) {
       const slot = slotOfLength[length] as number;
-      if (slot === managedSlot) {
+      if (slot === managedAt) {
         // What is left when they are cut must still be JSON.
         const first = bytes[key - 2] !== comma;
-        spans[slot] = first ? key - 1 : key - 2;
-        spans[slot + 1] = first && bytes[at] === comma ? at + 1 : at;
+        found[slot] = first ? key - 1 : key - 2;
+        found[slot + 1] = first && bytes[at] === comma ? at + 1 : at;
       } else {
         if (!isPlain(bytes, value, at)) return -1;
-        spans[slot] = value + 1;
-        spans[slot + 1] = at - 1;
+        found[slot] = value + 1;
+        found[slot + 1] = at - 1;
       }
     }
     if (bytes[at] === comma) continue;

@@ -28,12 +28,25 @@ const deleted = { type: "deleted", bytes: Buffer.from('{"type":"DELETED","object
 const typeAt = '{"type":"'.length;
 const closeBrace = 0x7d;
 
-/** Takes the line between `start` and `end`. Throws `InvalidResponse` for what is no watch event. */
-export function receiveEvent(bytes: Buffer, start: number, end: number, decoding: Decoding): ReceivedEvent {
+/**
+ * Takes the line between `start` and `end`. Throws `InvalidResponse` for what is no watch event. With `again`, an event
+ * that is no longer used, that one is filled in and returned where it can be.
+ */
+export function receiveEvent(
+  bytes: Buffer,
+  start: number,
+  end: number,
+  decoding: Decoding,
+  again?: ObjectEvent,
+): ReceivedEvent {
   const opening = openingOf(bytes[start + typeAt]);
   if (opening && startsWith(bytes, start, opening.bytes) && bytes[end - 1] === closeBrace) {
-    const received = ReceivedObject.read(bytes, start + opening.bytes.length, end - 1, decoding);
-    if (received) return new ObjectEvent(opening.type, received);
+    const received = again?.received ?? ReceivedObject.blank(decoding);
+    if (received.read(bytes, start + opening.bytes.length, end - 1)) {
+      if (!again) return new ObjectEvent(opening.type, received);
+      again.type = opening.type;
+      return again;
+    }
   }
   const event = decodeEvent(bytes.subarray(start, end), decoding.options);
   return "object" in event ? new ObjectEvent(event.type, ReceivedObject.of(event.object)) : event;

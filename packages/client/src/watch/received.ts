@@ -1,11 +1,22 @@
 /** An object as it came from the server: named, and parsed only when someone looks inside. */
 import { type KubeObject, objectKey } from "@keelson/core";
 import { type DecodeOptions, decodeItem } from "./decode.ts";
-import { type Outline, outline } from "./outline.ts";
+import {
+  emptyOutline,
+  managedAt,
+  metadataEndAt,
+  nameAt,
+  namespaceAt,
+  type Outline,
+  outline,
+  uidAt,
+  versionAt,
+} from "./outline.ts";
 
 const slash = 0x2f;
 /** Longer than any namespace and name together. */
 const keyBytes = Buffer.alloc(2 << 10);
+const nothing = Buffer.alloc(0);
 
 /** Turns the bytes that `copyTo` wrote back into the object. */
 export type Decoder = (bytes: Buffer) => KubeObject;
@@ -15,34 +26,30 @@ export type Decoder = (bytes: Buffer) => KubeObject;
  * of copies is smaller than one of objects, costs a fraction to fill, and gives the garbage collector nothing to do.
  */
 export class ReceivedObject {
-  readonly #bytes: Buffer | undefined;
-  readonly #start: number;
-  readonly #end: number;
+  #bytes: Buffer = nothing;
+  #start = 0;
+  #end = 0;
+  /** Undefined when the object came parsed. */
   readonly #outline: Outline | undefined;
   readonly #decoding: Decoding | undefined;
   #object: KubeObject | undefined;
   #key: string | undefined;
 
-  private constructor(
-    object: KubeObject | undefined,
-    bytes: Buffer | undefined,
-    start: number,
-    end: number,
-    found: Outline | undefined,
-    decoding: Decoding | undefined,
-  ) {
-    this.#object = object;
-    this.#bytes = bytes;
-    this.#start = start;
-    this.#end = end;
+  private constructor(found: Outline | undefined, decoding: Decoding | undefined) {
     this.#outline = found;
     this.#decoding = decoding;
-    this.#key = undefined;
   }
 
   /** One that is parsed already. */
   static of(object: KubeObject): ReceivedObject {
-    return new ReceivedObject(object, undefined, 0, 0, undefined, undefined);
+    const received = new ReceivedObject(undefined, undefined);
+    received.#object = object;
+    return received;
+  }
+
+  /** One to be read into. */
+  static blank(decoding: Decoding): ReceivedObject {
+    return new ReceivedObject(emptyOutline(), decoding);
   }
 
   /**
@@ -50,36 +57,44 @@ export class ReceivedObject {
    * parsed at once.
    */
   static read(bytes: Buffer, start: number, end: number, decoding: Decoding): ReceivedObject | undefined {
-    const found = outline(bytes, start, end);
-    if (found === undefined) return undefined;
+    const received = ReceivedObject.blank(decoding);
+    return received.read(bytes, start, end) ? received : undefined;
+  }
+
+  /** Becomes another object, so that a long stream of them leaves no garbage. False when it does not look as expected. */
+  read(bytes: Buffer, start: number, end: number): boolean {
+    const found = this.#outline as Outline;
+    this.#bytes = bytes;
+    this.#start = start;
+    this.#end = end;
+    this.#object = undefined;
+    this.#key = undefined;
+    if (!outline(bytes, start, end, found)) return false;
     // A server that does not know how to leave the rest out has sent it all; it must not be kept.
-    if (decoding.options.metadataOnly && found.metadataEnd !== end - 1) return undefined;
-    return new ReceivedObject(undefined, bytes, start, end, found, decoding);
+    return !this.#decoding?.options.metadataOnly || found[metadataEndAt] === end - 1;
   }
 
   /** `namespace/name`, or the name alone for an object in no namespace. */
   get key(): string {
-    this.#key ??= this.#outline ? keyOf(this.#bytes as Buffer, this.#outline) : objectKey(this.object);
+    this.#key ??= this.#outline ? keyOf(this.#bytes, this.#outline) : objectKey(this.object);
     return this.#key;
   }
 
   get resourceVersion(): string {
     const found = this.#outline;
     if (!found) return this.object.metadata?.resourceVersion ?? "";
-    return (this.#bytes as Buffer).toString("latin1", found.versionStart, found.versionEnd);
+    return this.#bytes.toString("latin1", found[versionAt], found[versionAt + 1]);
   }
 
   get uid(): string {
     const found = this.#outline;
     if (!found) return this.object.metadata?.uid ?? "";
-    return (this.#bytes as Buffer).toString("latin1", found.uidStart, found.uidEnd);
+    return this.#bytes.toString("latin1", found[uidAt], found[uidAt + 1]);
   }
 
   /** Parsed at the first look. */
   get object(): KubeObject {
-    this.#object ??= (this.#decoding as Decoding).decoder(
-      (this.#bytes as Buffer).subarray(this.#start, this.#end),
-    );
+    this.#object ??= (this.#decoding as Decoding).decoder(this.#bytes.subarray(this.#start, this.#end));
     return this.#object;
   }
 
@@ -91,14 +106,16 @@ export class ReceivedObject {
   /** Size of a copy: the JSON, without the managed fields where they are not wanted. */
   get byteLength(): number {
     const length = this.#end - this.#start;
+    const found = this.#outline as Outline;
     if (!this.#decoding?.options.dropManagedFields) return length;
-    const { managedStart, managedEnd } = this.#outline as Outline;
-    return length - (managedEnd - managedStart);
+    return length - (found[managedAt + 1] as number) + (found[managedAt] as number);
   }
 
   copyTo(target: Uint8Array, at: number): void {
-    const bytes = this.#bytes as Buffer;
-    const { managedStart, managedEnd } = this.#outline as Outline;
+    const bytes = this.#bytes;
+    const found = this.#outline as Outline;
+    const managedStart = found[managedAt] as number;
+    const managedEnd = found[managedAt + 1] as number;
     if (managedEnd === 0 || !this.#decoding?.options.dropManagedFields) {
       bytes.copy(target, at, this.#start, this.#end);
       return;
@@ -119,21 +136,26 @@ export class Decoding {
   }
 }
 
+const scratch = emptyOutline();
+
 /** The resource version in the JSON of a copy. */
 export function versionIn(bytes: Buffer): string | undefined {
-  const found = outline(bytes, 0, bytes.length);
-  return found && bytes.toString("latin1", found.versionStart, found.versionEnd);
+  if (!outline(bytes, 0, bytes.length, scratch)) return undefined;
+  return bytes.toString("latin1", scratch[versionAt], scratch[versionAt + 1]);
 }
 
 /** The UID in the JSON of a copy. */
 export function uidIn(bytes: Buffer): string | undefined {
-  const found = outline(bytes, 0, bytes.length);
-  return found && bytes.toString("latin1", found.uidStart, found.uidEnd);
+  if (!outline(bytes, 0, bytes.length, scratch)) return undefined;
+  return bytes.toString("latin1", scratch[uidAt], scratch[uidAt + 1]);
 }
 
 /** Written by hand: one string from two places costs half of two strings and their sum. */
 function keyOf(bytes: Buffer, found: Outline): string {
-  const { namespaceStart, namespaceEnd, nameStart, nameEnd } = found;
+  const namespaceStart = found[namespaceAt] as number;
+  const namespaceEnd = found[namespaceAt + 1] as number;
+  const nameStart = found[nameAt] as number;
+  const nameEnd = found[nameAt + 1] as number;
   const namespace = namespaceEnd - namespaceStart;
   if (namespace === 0) return bytes.toString("latin1", nameStart, nameEnd);
   const length = namespace + 1 + nameEnd - nameStart;

@@ -108,7 +108,7 @@ class Reflector {
   readonly #kind: AnyKind;
   readonly #options: ReflectOptions;
   readonly #doing: string;
-  /** What was taken is no longer used when the next step begins. */
+  /** What was taken is no longer used when the next is. */
   readonly #reuse: boolean;
   readonly #decoding: Decoding;
   readonly #backoff: Backoff;
@@ -152,8 +152,7 @@ class Reflector {
   take(): Event | undefined {
     this.taken = 0;
     for (;;) {
-      const own = this.#queue.shift();
-      if (own !== undefined) return own;
+      if (this.#queue.length > 0) return this.#queue.shift();
       try {
         if (this.#items !== undefined) {
           const item = this.#items.next();

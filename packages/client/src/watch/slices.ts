@@ -2,7 +2,7 @@
 import type { Clock } from "@keelson/core";
 
 const sliceMs = 2;
-/** Below this many bytes the time is not looked at: about a tenth of a slice. */
+/** The time is looked at after so many bytes: about a tenth of a slice. */
 const smallBytes = 16 << 10;
 /** Above this many bytes a slice ends whatever the clock says, so that it ends under a standing clock too. */
 const largeBytes = 512 << 10;
@@ -32,6 +32,8 @@ export class Slices {
   #started: number;
   #turn: number;
   #bytes = 0;
+  /** How many bytes there were when the time was looked at. */
+  #looked = 0;
   #workedMs = 0;
 
   constructor(clock: Clock) {
@@ -42,7 +44,8 @@ export class Slices {
 
   due(bytes: number): boolean {
     this.#bytes += bytes;
-    if (this.#bytes < smallBytes) return false;
+    if (this.#bytes - this.#looked < smallBytes) return false;
+    this.#looked = this.#bytes;
     return this.#bytes >= largeBytes || this.#clock.monotonic() - this.#started >= sliceMs;
   }
 
@@ -57,6 +60,7 @@ export class Slices {
     if (now !== this.#turn) {
       this.#turn = now;
       this.#bytes = 0;
+      this.#looked = 0;
       this.#workedMs = 0;
     }
     this.#started = this.#clock.monotonic() - this.#workedMs;
@@ -67,5 +71,6 @@ export class Slices {
     this.#turn = currentTurn();
     this.#started = this.#clock.monotonic();
     this.#bytes = 0;
+    this.#looked = 0;
   }
 }
