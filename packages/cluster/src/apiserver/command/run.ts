@@ -68,7 +68,9 @@ async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promis
   const tls = { certificate: serving.certificate, key: serving.key, clientAuthorities };
   // The port comes first, because objects name it; requests that come early wait.
   const { promise: ready, resolve: answer } = Promise.withResolvers<ApiServer>();
-  const dispatch: Dispatch = async (request, user) => (await ready).dispatch(request, user);
+  let served: ApiServer | undefined;
+  const dispatch: Dispatch = (request, user) =>
+    served ? served.dispatch(request, user) : ready.then((api) => api.dispatch(request, user));
   const secure = await listenSecurely({ dispatch, host: "127.0.0.1", port: flags.port ?? 6443, tls });
   closing(stack, secure);
   const api = await apiServer({
@@ -84,6 +86,7 @@ async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promis
     ...(flags.dataDir && { dataDir: join(directory, "objects") }),
   });
   stack.use(api);
+  served = api;
   answer(api);
   const socketPath = flags.socket ?? join(directory, "apiserver.sock");
   closing(stack, await listenOnSocket({ dispatch, socketPath, tls }));

@@ -22,9 +22,8 @@ export async function send(
 ): Promise<void> {
   let pieces = piecesOf(answer.body);
   let length = lengthOf(pieces);
-  const headers = { ...answer.headers };
-  const accepts = String(request.headers["accept-encoding"] ?? "");
-  if (length > gzipAboveBytes && /\bgzip\b/.test(accepts)) {
+  const { headers } = answer;
+  if (length > gzipAboveBytes && /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""))) {
     const compressed = await compress(Buffer.concat(pieces, length));
     pieces = [compressed];
     length = compressed.length;

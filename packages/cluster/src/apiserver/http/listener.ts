@@ -143,27 +143,54 @@ function track(sockets: Set<Socket>, socket: Socket): void {
   socket.on("error", () => socket.destroy());
 }
 
+class SocketRequest implements ServerRequest {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: HttpHeaders;
+  readonly clientCertificate?: ClientCertificate;
+  readonly #message: IncomingMessage;
+  #gone: AbortController | undefined;
+  #left = false;
+
+  constructor(message: IncomingMessage) {
+    this.#message = message;
+    this.method = message.method ?? "GET";
+    this.target = message.url ?? "/";
+    this.headers = headersOf(message);
+    const certificate = clientCertificate(message.socket);
+    if (certificate) this.clientCertificate = certificate;
+  }
+
+  body(): Promise<Uint8Array> {
+    return readBody(this.#message);
+  }
+
+  /** Made when somebody asks: most requests are answered before anyone does. */
+  get signal(): AbortSignal {
+    if (!this.#gone) {
+      this.#gone = new AbortController();
+      if (this.#left) this.#gone.abort();
+    }
+    return this.#gone.signal;
+  }
+
+  leave(): void {
+    this.#left = true;
+    this.#gone?.abort();
+  }
+}
+
 async function serve(dispatch: Dispatch, request: IncomingMessage, response: NodeResponse): Promise<void> {
-  const gone = new AbortController();
+  const serverRequest = new SocketRequest(request);
   response.once("close", () => {
-    if (!response.writableEnded) gone.abort();
+    if (!response.writableEnded) serverRequest.leave();
   });
-  request.on("error", () => gone.abort());
-  const certificate = clientCertificate(request.socket);
-  const serverRequest: ServerRequest = {
-    method: request.method ?? "GET",
-    target: request.url ?? "/",
-    headers: headersOf(request),
-    body: () => readBody(request),
-    signal: gone.signal,
-    ...(certificate && { clientCertificate: certificate }),
-  };
   const answer = await dispatch(serverRequest);
   if (response.destroyed) return;
   // A body that nobody read must not be taken for the next request.
   if (!request.complete) response.setHeader("connection", "close");
   if (isHijack(answer.body)) response.writeHead(400).end();
-  else if (isStream(answer.body)) stream({ ...answer, body: answer.body }, response, gone.signal);
+  else if (isStream(answer.body)) stream({ ...answer, body: answer.body }, response, serverRequest.signal);
   else await send(answer, request, response);
 }
 
@@ -192,11 +219,10 @@ function readBody(request: IncomingMessage): Promise<Uint8Array> {
       chunks.push(chunk);
     });
     request.once("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
-    const broken = () =>
-      reject(failure({ code: 400, reason: "BadRequest", message: "the request's body broke off" }));
-    request.once("error", broken);
+    // Comes without an error, which nobody listens for, when the client goes away.
     request.once("close", () => {
-      if (!request.complete) broken();
+      if (!request.complete)
+        reject(failure({ code: 400, reason: "BadRequest", message: "the request's body broke off" }));
     });
   });
 }
