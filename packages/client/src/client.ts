@@ -225,6 +225,8 @@ export interface Client {
   /** Any path, for what has no verb of its own: `/version`, `/readyz`. An answer that is no JSON comes as a string. */
   raw(request: RawRequest): Promise<JsonValue>;
   readonly http: HttpPort;
+  /** The server as its address has it, `10.96.0.1:443`; none when it is in this process. */
+  readonly host?: string;
   /** The namespace that stands for "here": from the kubeconfig context or the service account. */
   readonly namespace: string;
   readonly fieldManager: string;

@@ -7,7 +7,7 @@ import type { Connection, ConnectionOptions } from "./kubeconfig/connection.ts";
 import type { Kubeconfig, KubeconfigDocument } from "./kubeconfig/kubeconfig.ts";
 import { systemWorld } from "./system.ts";
 
-export interface ConnectOptions extends Omit<ClientConfig, "http" | "clock" | "random" | "onClose"> {
+export interface ConnectOptions extends Omit<ClientConfig, "http" | "host" | "clock" | "random" | "onClose"> {
   /** A path, or a kubeconfig's content. */
   readonly kubeconfig?: string | KubeconfigDocument;
   /** A context other than the current one. */
@@ -43,6 +43,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
     ...config,
     namespace: options.namespace ?? connection.namespace,
     http: transport,
+    host: transport.host,
     clock: world.clock,
     random: world.random,
     onClose: () => transport.close(),

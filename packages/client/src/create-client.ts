@@ -9,6 +9,8 @@ import { systemClock, systemRandom } from "./system.ts";
 export interface ClientConfig {
   /** Where requests go. `connect()` makes one of a kubeconfig; the embedded API server is one by itself. */
   readonly http: HttpPort;
+  /** See `Client.host`. */
+  readonly host?: string;
   /** The namespace that stands for "here"; `default` unless told. */
   readonly namespace?: string;
   /** Signs our writes; `keelson` unless told. */
@@ -42,6 +44,7 @@ export function createClient(config: ClientConfig): Client {
   const discovery = new Discovery(requester);
   return {
     http,
+    host: config.host,
     namespace,
     fieldManager,
     clock,

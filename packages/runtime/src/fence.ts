@@ -59,7 +59,7 @@ export interface FencedOptions {
  */
 export function fenced(client: Client, options: FencedOptions): Client {
   const { fence, writeTimeoutMs, onRequest } = options;
-  const { http, namespace, fieldManager, clock, random } = client;
+  const { http, host, namespace, fieldManager, clock, random } = client;
   const send = async (request: HttpRequest): Promise<HttpResponse> => {
     if (isRead(request.method)) return await http.request(withHeaders(request, client));
     if (!fence.mayWrite()) throw refused(request);
@@ -86,7 +86,15 @@ export function fenced(client: Client, options: FencedOptions): Client {
         }
       : {}),
   };
-  return createClient({ http: port, namespace, fieldManager, clock, random, onClose: () => client.close() });
+  return createClient({
+    http: port,
+    host,
+    namespace,
+    fieldManager,
+    clock,
+    random,
+    onClose: () => client.close(),
+  });
 }
 
 function isRead(method: string): boolean {

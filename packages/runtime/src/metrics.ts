@@ -41,7 +41,8 @@ export interface Metrics {
     leading: () => boolean;
     name: string;
   }): void;
-  request(method: string, status: number): void;
+  /** `host` is the API server's, as in its address; status 0 when there was no answer. */
+  request(host: string, method: string, status: number): void;
   /** The text that Prometheus reads, and its content type. */
   text(): Promise<{ body: string; contentType: string }>;
 }
@@ -136,7 +137,11 @@ export async function prometheusMetrics(): Promise<Metrics> {
     "Time spent on the oldest work.",
     queueLabels,
   );
-  const requests = counter("rest_client_requests_total", "Requests to the API server.", ["code", "method"]);
+  const requests = counter("rest_client_requests_total", "Requests to the API server.", [
+    "code",
+    "host",
+    "method",
+  ]);
   const leader = gauge("leader_election_master_status", "1 while this process leads.", ["name"]);
   const objects = gauge("keelson_cache_objects", "Objects in a cache.", ["kind"]);
   const fresh = gauge("keelson_cache_connected", "1 while a cache follows the server.", ["kind"]);
@@ -192,7 +197,8 @@ export async function prometheusMetrics(): Promise<Metrics> {
         }
       };
     },
-    request: (method, status) => requests.inc({ code: status === 0 ? "<error>" : String(status), method }),
+    request: (host, method, status) =>
+      requests.inc({ code: status === 0 ? "<error>" : String(status), host, method }),
     text: async () => {
       collect();
       return { body: await registry.metrics(), contentType: registry.contentType };

@@ -6,7 +6,13 @@ import type { Logger } from "./context.ts";
 import type { Controller } from "./controller.ts";
 import { Stragglers } from "./deadline.ts";
 import { type Election, elect, type LeaderElectionOptions } from "./election.ts";
-import { cachesReady, type EndpointOptions, type Endpoints, serveEndpoints } from "./endpoints.ts";
+import {
+  type Check,
+  cachesReady,
+  type EndpointOptions,
+  type Endpoints,
+  serveEndpoints,
+} from "./endpoints.ts";
 import { RuntimeError } from "./errors.ts";
 import { EventRecorder } from "./events.ts";
 import { fenced, openFence } from "./fence.ts";
@@ -123,18 +129,28 @@ async function launch(
   const inCluster = world.process.env.KUBERNETES_SERVICE_HOST !== undefined;
   const name = options.name ?? options.controllers[0]?.name ?? "operator";
   const log = options.log ?? (await pinoLogger({ name }));
-  const given = options.client && "kind" in options.client ? options.client : undefined;
-  const settings = options.client && !("kind" in options.client) ? options.client : {};
-  const plain = given ?? (await connect({ ...settings, world }));
-  const failed = Promise.withResolvers<Error>();
   const endpointsWanted = options.endpoints ?? inCluster;
   const metrics = (options.metrics ?? endpointsWanted !== false) ? await prometheusMetrics() : noMetrics;
-  try {
-    await refuseMissingKinds(plain, options.controllers);
-  } catch (error) {
-    if (!given) await plain.close();
+  const failed = Promise.withResolvers<Error>();
+  let stopping: Promise<void> | undefined;
+  let lost: Error | undefined;
+  let fresh: Check = () => "the operator is starting";
+  const ready = () => (stopping ? "the operator is stopping" : (lost?.message ?? fresh()));
+  // Before anything is asked of the API server: that may take longer than a probe waits, and the process is alive.
+  const endpoints: Endpoints | undefined = endpointsWanted
+    ? await serveEndpoints(endpointsWanted === true ? {} : endpointsWanted, {
+        alive: () => lost?.message,
+        ready,
+        metrics: withOwn(metrics, options.collect),
+      })
+    : undefined;
+  if (endpoints) log.info("health, readiness and metrics are served", { port: endpoints.port });
+  const given = options.client && "kind" in options.client ? options.client : undefined;
+  const settings = options.client && !("kind" in options.client) ? options.client : {};
+  const plain = await reach(given, { ...settings, world }, options.controllers).catch(async (error) => {
+    await endpoints?.[Symbol.asyncDispose]();
     throw error;
-  }
+  });
   const wanted = options.leaderElection ?? inCluster;
   const election: Election | undefined = wanted
     ? elect(wanted === true ? {} : wanted, {
@@ -145,10 +161,11 @@ async function launch(
         log,
       })
     : undefined;
+  const host = plain.host ?? "";
   const client = fenced(plain, {
     fence: election?.fence ?? openFence,
     ...(election ? { writeTimeoutMs: election.timings.writeTimeoutMs } : {}),
-    onRequest: (method, status) => metrics.request(method, status),
+    onRequest: (method, status) => metrics.request(host, method, status),
   });
   const informers = new InformerSet({ client, clock, log });
   const events = new EventRecorder({ client, clock, log, instance: world.process.hostname });
@@ -181,17 +198,7 @@ async function launch(
   informers.start();
   election?.run();
 
-  const fresh = cachesReady(informers, () => clock.monotonic(), options.staleMs ?? 120_000);
-  let stopping: Promise<void> | undefined;
-  let lost: Error | undefined;
-  const ready = () => (stopping ? "the operator is stopping" : (lost?.message ?? fresh()));
-  const endpoints: Endpoints | undefined = endpointsWanted
-    ? await serveEndpoints(endpointsWanted === true ? {} : endpointsWanted, {
-        alive: () => lost?.message,
-        ready,
-        metrics: withOwn(metrics, options.collect),
-      })
-    : undefined;
+  fresh = cachesReady(informers, () => clock.monotonic(), options.staleMs ?? 120_000);
   const giveUp = (error: Error) => {
     if (stopping || lost) return;
     lost = error;
@@ -321,6 +328,22 @@ async function run(options: OperatorOptions): Promise<number> {
   }
   process.exitCode = code;
   return code;
+}
+
+/** A client of a server that has what the controllers need. */
+async function reach(
+  given: Client | undefined,
+  settings: ConnectOptions,
+  controllers: readonly AnyController[],
+): Promise<Client> {
+  const client = given ?? (await connect(settings));
+  try {
+    await refuseMissingKinds(client, controllers);
+    return client;
+  } catch (error) {
+    if (!given) await client.close();
+    throw error;
+  }
 }
 
 /** A kind that the server does not serve is one clear sentence at the start, not an endless retry. */

@@ -20,7 +20,7 @@ import { eventually } from "./servers.ts";
 
 async function setup(reconcile: (key: string) => Promise<void>, shutdownMs = 20_000) {
   const server = await apiServer();
-  const client = createClient({ http: server.http });
+  const client = createClient({ http: server.http, host: "10.0.0.1:443" });
   const copier = rawController({
     name: "copier",
     watches: { configs: watch(ConfigMap, { namespace: "default" }) },
@@ -55,7 +55,9 @@ describe("endpoints", () => {
       expect(body).toContain('workqueue_retries_total{name="copier",controller="copier"} 1');
       expect(body).toContain('workqueue_depth{name="copier",controller="copier"} 0');
       expect(body).toContain('leader_election_master_status{name="copier"} 1');
-      expect(body).toMatch(/rest_client_requests_total\{code="200",method="GET"\} \d+/);
+      expect(body).toMatch(
+        /rest_client_requests_total\{code="200",host="10\.0\.0\.1:443",method="GET"\} \d+/,
+      );
       expect(body).toContain('keelson_cache_objects{kind="ConfigMap"}');
       for (const name of [
         "controller_runtime_reconcile_time_seconds_bucket",
@@ -73,6 +75,49 @@ describe("endpoints", () => {
     expect(await get("/readyz")).toEqual({ status: 200, body: "ok" });
     expect((await get("/other")).status).toBe(404);
     await running.stop();
+    await expect(get("/healthz")).rejects.toThrow();
+  });
+});
+
+describe("an operator whose API server does not answer", () => {
+  async function begin() {
+    const asked = Promise.withResolvers<void>();
+    const answer = Promise.withResolvers<never>();
+    const request = () => {
+      asked.resolve();
+      return answer.promise;
+    };
+    let port: unknown;
+    const log = {
+      ...silentLogger,
+      info: (_message: string, fields?: object) => {
+        port ??= (fields as { port?: unknown } | undefined)?.port;
+      },
+    };
+    const starting = operator({
+      controllers: [
+        rawController({ name: "copier", watches: { configs: watch(ConfigMap) }, reconcile: async () => {} }),
+      ],
+      client: createClient({ http: { request }, retries: 0 }),
+      log,
+      endpoints: { port: 0, host: "127.0.0.1" },
+    }).start();
+    starting.catch(() => {});
+    await asked.promise;
+    const get = async (path: string) => {
+      const response = await fetch(`http://127.0.0.1:${port}${path}`);
+      return { status: response.status, body: await response.text() };
+    };
+    return { starting, answer, get };
+  }
+
+  test("is alive and not ready", async () => {
+    const { starting, answer, get } = await begin();
+    expect(await get("/healthz")).toEqual({ status: 200, body: "ok" });
+    expect(await get("/readyz")).toEqual({ status: 503, body: "the operator is starting" });
+    expect((await get("/metrics")).status).toBe(200);
+    answer.reject(new Error("the server is gone"));
+    await expect(starting).rejects.toThrow("the server is gone");
     await expect(get("/healthz")).rejects.toThrow();
   });
 });

@@ -55,6 +55,8 @@ export interface TransportSettings {
 }
 
 export interface Transport extends HttpPort {
+  /** The server as its address has it, without scheme and path. */
+  readonly host: string;
   upgrade(request: HttpRequest): Promise<HttpUpgrade>;
   /** Breaks what still streams, lets requests finish. */
   close(): Promise<void>;
@@ -115,6 +117,11 @@ class UndiciTransport implements Transport {
     this.#settings = settings;
     this.#server = parseServer(settings.server);
     this.#proxy = settings.proxy && !this.#server.socketPath ? parseProxy(settings.proxy) : undefined;
+  }
+
+  get host(): string {
+    const { socketPath, host, port } = this.#server;
+    return socketPath ?? `${bracketed(host)}:${port}`;
   }
 
   async request(request: HttpRequest): Promise<HttpResponse> {
@@ -290,9 +297,12 @@ function connector(target: DialTarget) {
   };
 }
 
-function originOf(server: ServerAddress): string {
-  const host = server.host.includes(":") ? `[${server.host}]` : server.host;
-  return `${server.secure ? "https" : "http"}://${host}:${server.port}`;
+function originOf({ secure, host, port }: ServerAddress): string {
+  return `${secure ? "https" : "http"}://${bracketed(host)}:${port}`;
+}
+
+function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
 }
 
 function parseProxy(text: string): URL {
