@@ -1,6 +1,5 @@
 /** The storage of the API server: tables under one revision counter, in memory, optionally journalled. */
-import type { Clock } from "@keelson/core";
-import { deepFreeze } from "@keelson/core";
+import type { Clock, JsonValue } from "@keelson/core";
 import type { ApiObject } from "../hooks.ts";
 import type { Journal } from "./journal.ts";
 import { type EventType, type StoreEvent, Table } from "./table.ts";
@@ -11,6 +10,8 @@ export interface StoreOptions {
   readonly compactionIntervalMs?: number;
   /** Events kept per resource, however young. Default 10,000. */
   readonly maxEvents?: number;
+  /** What the objects of the events kept per resource weigh together, in characters. Default 64 million. */
+  readonly maxEventSize?: number;
   /** Makes commits durable; absent in memory. */
   readonly journal?: Journal;
 }
@@ -126,11 +127,13 @@ export class Store {
     this.#options.journal?.assertWritable();
     const revision = ++this.#revision;
     draft.metadata.resourceVersion = String(revision);
-    const object = deepFreeze(draft);
-    const event: StoreEvent = Object.freeze({ type, revision, key, object, previous });
+    const size = freeze(draft);
+    const object = draft;
+    const event: StoreEvent = Object.freeze({ type, revision, key, object, previous, size });
     table.apply(event);
-    if (table.eventCount > (this.#options.maxEvents ?? 10_000) * 1.1)
-      table.trim(this.#options.maxEvents ?? 10_000);
+    const { maxEvents = 10_000, maxEventSize = 64_000_000 } = this.#options;
+    if (table.eventCount > maxEvents * 1.1 || table.eventSize > maxEventSize * 1.1)
+      table.trim(maxEvents, maxEventSize);
     this.#compactByTime();
     const { journal } = this.#options;
     if (journal)
@@ -163,4 +166,15 @@ export class Store {
     this.compact(revision);
     this.#mark = { atMs: now, revision: this.#revision };
   }
+}
+
+/** Freezes a value and all it contains, and says how long it is, roughly as JSON: one walk for both. */
+function freeze(value: JsonValue): number {
+  if (typeof value === "string") return value.length;
+  if (typeof value !== "object" || value === null) return 5;
+  if (!Object.isFrozen(value)) Object.freeze(value);
+  let size = 2;
+  if (Array.isArray(value)) for (const item of value) size += freeze(item);
+  else for (const key in value) size += key.length + freeze(value[key] as JsonValue);
+  return size;
 }

@@ -57,6 +57,25 @@ describe("the store", () => {
     expect(table.rangeAt(4, "")?.map(([key]) => key)).toEqual(["k0", "k1", "k2"]);
   });
 
+  it("bounds history by what its objects weigh, and keeps the last event whatever it weighs", () => {
+    const store = new Store({ clock: realClock, maxEventSize: 10_000 });
+    const table = store.table("t");
+    const heavy = (name: string, length: number): ApiObject => ({
+      metadata: { name },
+      text: "x".repeat(length),
+    });
+    for (let i = 0; i < 40; i++) store.create(table, `k${i}`, heavy(`k${i}`, 1_000));
+    expect(table.eventCount).toBeGreaterThanOrEqual(8);
+    expect(table.eventCount).toBeLessThanOrEqual(11);
+    expect(table.eventsAfter(store.revision - table.eventCount)).toHaveLength(table.eventCount);
+    expect(table.eventsAfter(store.revision - table.eventCount - 1)).toBeUndefined();
+    const last = store.create(table, "last", heavy("last", 100_000));
+    expect(table.eventsAfter(store.revision - 1)?.map(({ object }) => object)).toEqual([last]);
+    store.delete(table, "last", last);
+    expect(table.eventCount).toBe(1);
+    expect(table.size).toBe(40);
+  });
+
   it("reads any past that it still has exactly as it was", () => {
     const key = fc.constantFrom("a/1", "a/2", "b/1", "c/1");
     fc.assert(

@@ -11,6 +11,8 @@ export interface StoreEvent {
   readonly key: string;
   readonly object: ApiObject;
   readonly previous: ApiObject | undefined;
+  /** About how many characters the object has as JSON. */
+  readonly size: number;
 }
 
 /** Objects in key order. */
@@ -31,6 +33,7 @@ export class Table {
   readonly #objects = new Map<string, ApiObject>();
   readonly #keys = new SortedKeys();
   #events: StoreEvent[] = [];
+  #eventSize = 0;
   #compacted: number;
   readonly #listeners = new Set<EventListener>();
 
@@ -127,11 +130,13 @@ export class Table {
       this.#objects.set(event.key, event.object);
     }
     this.#events.push(event);
+    this.#eventSize += event.size;
   }
 
   /** Takes the latest event back. */
   revert(event: StoreEvent): void {
     this.#events.pop();
+    this.#eventSize -= event.size;
     if (event.type === "ADDED") {
       this.#objects.delete(event.key);
       this.#keys.delete(event.key);
@@ -162,18 +167,30 @@ export class Table {
   compact(revision: number): void {
     if (revision <= this.#compacted) return;
     const kept = this.eventsAfter(revision);
-    if (kept && kept.length < this.#events.length) this.#events = kept;
+    if (kept && kept.length < this.#events.length) {
+      this.#events = kept;
+      this.#eventSize = kept.reduce((sum, { size }) => sum + size, 0);
+    }
     this.#compacted = revision;
   }
 
-  /** Keeps at most `limit` events. */
-  trim(limit: number): void {
-    const surplus = this.#events.length - limit;
+  /** Keeps the latest events, at most `limit` of them and of `size` together, but always the last. */
+  trim(limit: number, size: number): void {
+    let surplus = Math.max(0, this.#events.length - limit);
+    let left = this.#eventSize;
+    for (let i = 0; i < surplus; i++) left -= (this.#events[i] as StoreEvent).size;
+    for (; left > size && surplus < this.#events.length - 1; surplus++)
+      left -= (this.#events[surplus] as StoreEvent).size;
     if (surplus > 0) this.compact((this.#events[surplus - 1] as StoreEvent).revision);
   }
 
   get eventCount(): number {
     return this.#events.length;
+  }
+
+  /** The sizes of all events together. */
+  get eventSize(): number {
+    return this.#eventSize;
   }
 
   #bounds(prefix: string): { keys: readonly string[]; start: number; end: number } {
