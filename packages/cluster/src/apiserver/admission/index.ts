@@ -10,6 +10,7 @@ import {
   runtimeClass,
   taintNodesByCondition,
 } from "./pod-defaults.ts";
+import { podResizeValidator } from "./pod-resize.ts";
 import { podSecurity } from "./pod-security/index.ts";
 import { mutatingAdmissionPolicy } from "./policies/mutating.ts";
 import { validatingAdmissionPolicy } from "./policies/validating.ts";
@@ -43,6 +44,7 @@ const plugins: readonly ((context: HookContext) => AdmissionPlugin)[] = [
   () => certificateSubjectRestriction,
   ({ store }) => defaultIngressClass(store),
   ({ store }) => podTopologyLabels(store),
+  ({ store }) => podResizeValidator(store),
   mutatingAdmissionPolicy,
   mutatingAdmissionWebhook,
   validatingAdmissionPolicy,

@@ -29,10 +29,7 @@ export function connectHandler(parts: ConnectParts): SubresourceHandler {
     const pod = parts.store.get({ group: "", resource: "pods" }, info.namespace, info.name);
     if (!pod) throw notFound(resource, info.name);
     const { nodeName } = (pod.spec ?? {}) as { nodeName?: string };
-    const path =
-      info.subresource === "portforward"
-        ? portForwardPath(exchange)
-        : commandPath(exchange, containerOf(pod, info.query.get("container")));
+    const container = info.subresource === "portforward" ? "" : containerOf(pod, info.query.get("container"));
     const input = {
       operation: "CONNECT" as const,
       dryRun: false,
@@ -43,7 +40,9 @@ export function connectHandler(parts: ConnectParts): SubresourceHandler {
     await parts.admission.admit(exchange, input);
     await parts.admission.validate(exchange, input);
     if (!nodeName) throw badRequest(`pod ${info.name} does not have a host assigned`);
-    const to = kubeletOf(parts.store, nodeName);
+    const to = kubeletOf(parts.store, nodeName, "pods");
+    const path =
+      info.subresource === "portforward" ? portForwardPath(exchange) : commandPath(exchange, container);
     if (!request.canUpgrade)
       throw failure({ code: 400, reason: "BadRequest", message: "Upgrade request required" });
     const outgoing: ProxyRequest = {

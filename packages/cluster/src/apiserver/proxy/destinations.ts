@@ -6,10 +6,10 @@ import type { Destination } from "./transport.ts";
 
 const preferred = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
 
-/** The kubelet of a node, as the node's status says. */
-export function kubeletOf(store: StoreReader, nodeName: string): Destination {
+/** The kubelet of a node, as the node's status says. A node that is not there is called what was `asked` for. */
+export function kubeletOf(store: StoreReader, nodeName: string, asked: "nodes" | "pods"): Destination {
   const node = store.get({ group: "", resource: "nodes" }, "", nodeName);
-  if (!node) throw notFound({ group: "", resource: "nodes" }, nodeName);
+  if (!node) throw notFound({ group: "", resource: asked }, nodeName);
   const status = (node.status ?? {}) as JsonObject;
   const addresses = (status.addresses as { type: string; address: string }[] | undefined) ?? [];
   // An address comes before a name: names of nodes resolve nowhere but inside their cluster.

@@ -19,7 +19,7 @@ export function httpProxyHandler(parts: HttpProxyParts): SubresourceHandler {
     const { info, request, resource } = exchange;
     const { store } = parts;
     let to: Destination;
-    if (resource.resource === "nodes") to = kubeletOf(store, info.name.split(":")[0] ?? "");
+    if (resource.resource === "nodes") to = kubeletOf(store, info.name.split(":")[0] ?? "", "nodes");
     else if (resource.resource === "pods") to = podDestination(store, info.namespace, info.name);
     else
       to = serviceDestination(store, info.namespace, info.name, (count) =>

@@ -1,6 +1,6 @@
 /** `/log`: what a container wrote, from its node. */
 import { internalError, invalid, notFound } from "../errors.ts";
-import { type FieldError, invalidField } from "../field-error.ts";
+import { type FieldError, forbiddenField, invalidField } from "../field-error.ts";
 import type { StoreReader } from "../hooks.ts";
 import type { BodyStream, ServerResponse } from "../http/message.ts";
 import type { Exchange } from "../rest/exchange.ts";
@@ -9,16 +9,7 @@ import { containerOf } from "./containers.ts";
 import { kubeletOf } from "./destinations.ts";
 import type { ProxyResponse, ProxyTransport } from "./transport.ts";
 
-const passedOn = [
-  "follow",
-  "previous",
-  "sinceSeconds",
-  "sinceTime",
-  "timestamps",
-  "tailLines",
-  "limitBytes",
-  "stream",
-];
+const passedOn = ["follow", "previous", "sinceSeconds", "sinceTime", "timestamps", "tailLines", "limitBytes"];
 
 export function podLogHandler(store: StoreReader, transport: ProxyTransport): SubresourceHandler {
   return async (exchange) => {
@@ -37,7 +28,7 @@ export function podLogHandler(store: StoreReader, transport: ProxyTransport): Su
       if (value !== null) query.set(name, value);
     }
     const path = `/containerLogs/${info.namespace}/${info.name}/${container}?${query}`;
-    const to = kubeletOf(store, nodeName);
+    const to = kubeletOf(store, nodeName, "pods");
     let response: ProxyResponse;
     try {
       response = await transport.request(to, { method: "GET", path, headers: {}, signal: request.signal });
@@ -106,8 +97,9 @@ function checkOptions({ info }: Exchange): void {
   if (info.query.has("sinceSeconds") && info.query.has("sinceTime"))
     errors.push({
       type: "FieldValueForbidden",
-      field: "",
+      field: "[]",
       detail: "at most one of `sinceTime` or `sinceSeconds` may be specified",
     });
+  if (info.query.has("stream")) errors.push(forbiddenField("stream", "may not be specified"));
   if (errors.length > 0) throw invalid({ group: "", kind: "PodLogOptions" }, info.name, errors);
 }

@@ -1,24 +1,46 @@
 /** `componentstatuses`: the health of what a control plane once consisted of. */
 import type { JsonObject } from "@keelson/core";
 import { notFound } from "../errors.ts";
+import type { ApiObject, Printer } from "../hooks.ts";
+import type { Negotiated } from "../http/negotiation.ts";
 import { jsonResponse } from "../http/response.ts";
+import { nameDescription, parseIncludeObject, tableOf } from "../rest/table-output.ts";
 import type { SubresourceHandler } from "./subresources.ts";
 
 const components = ["scheduler", "controller-manager", "etcd-0"];
 
-function statusOf(name: string): JsonObject {
+function statusOf(name: string): ApiObject {
   return { metadata: { name }, conditions: [{ type: "Healthy", status: "True", message: "ok" }] };
 }
 
+const printer: Printer = {
+  columns: [
+    { name: "Name", type: "string", format: "name", description: nameDescription },
+    { name: "Status", type: "string" },
+    { name: "Message", type: "string" },
+    { name: "Error", type: "string" },
+  ],
+  row: (object) => ({ cells: [object.metadata.name, "Healthy", "ok", ""] }),
+};
+
+function asTable(
+  objects: readonly ApiObject[],
+  query: URLSearchParams,
+  transform: NonNullable<Negotiated["transform"]>,
+): JsonObject {
+  const include = parseIncludeObject(query);
+  const whole = (object: ApiObject) => ({ kind: "ComponentStatus", apiVersion: "v1", ...object });
+  return tableOf(printer, objects, {}, { transform, include, whole, nowMs: 0, headers: true });
+}
+
 export const componentStatuses: SubresourceHandler = async ({ info, resource }, negotiated) => {
-  if (info.verb === "list") {
-    const items = components.map(statusOf);
-    return jsonResponse(
-      200,
-      { kind: "ComponentStatusList", apiVersion: "v1", metadata: {}, items },
-      negotiated,
-    );
-  }
-  if (!components.includes(info.name)) throw notFound(resource, info.name);
-  return jsonResponse(200, { kind: "ComponentStatus", apiVersion: "v1", ...statusOf(info.name) }, negotiated);
+  const { transform } = negotiated;
+  const found = info.verb === "list" ? components : components.filter((name) => name === info.name);
+  if (found.length === 0) throw notFound(resource, info.name);
+  const items = found.map(statusOf);
+  const one = { kind: "ComponentStatus", apiVersion: "v1", ...items[0] };
+  const list = { kind: "ComponentStatusList", apiVersion: "v1", metadata: {}, items };
+  const plain = info.verb === "list" ? list : one;
+  const body = transform?.kind === "Table" ? asTable(items, info.query, transform) : plain;
+  return jsonResponse(200, body, negotiated);
 };

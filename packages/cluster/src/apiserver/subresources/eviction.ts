@@ -7,7 +7,7 @@ import {
   labelSelectorFrom,
   matchesLabels,
 } from "@keelson/core";
-import { badRequest, forbidden, internalError, notFound, tooManyRequests } from "../errors.ts";
+import { badRequest, failure, forbidden, notFound, tooManyRequests } from "../errors.ts";
 import type { ApiObject } from "../hooks.ts";
 import { jsonResponse } from "../http/response.ts";
 import { keyFor } from "../registry/api-resource.ts";
@@ -87,9 +87,12 @@ function spend(parts: EvictionParts, pod: ApiObject, dryRun: boolean): void {
   const matching = table.rangeEntries(`${namespace}/`).filter(([, budget]) => covers(budget, pod));
   if (matching.length === 0) return;
   if (matching.length > 1)
-    throw internalError(
-      "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
-    );
+    throw failure({
+      code: 500,
+      reason: "",
+      message:
+        "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support.",
+    });
   const [key, budget] = matching[0] as [string, ApiObject];
   const status = (budget.status ?? {}) as JsonObject;
   if (!isReady(pod) && allowsUnhealthy(budget, status)) return;
