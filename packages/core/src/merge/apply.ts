@@ -9,7 +9,9 @@ import { parseApiVersion } from "../kind.ts";
 import type { JsonObject, ManagedFieldsEntry, Time } from "../object.ts";
 import type { StatusCause } from "../status.ts";
 import { describeConflicts } from "./conflict-message.ts";
+import { fieldsOfNew } from "./created-fields.ts";
 import { MergeError } from "./errors.ts";
+import type { FieldSet } from "./field-set.ts";
 import { conflictsAfterLastApplied, syncLastApplied } from "./last-applied.ts";
 import {
   capUpdaters,
@@ -81,8 +83,10 @@ export function applyUpdate(request: UpdateRequest): JsonObject {
   const owners = ownersForUpdate(resource, live, updated);
   const bare = withManagedFields(updated, []);
   if (owners.size === 0 && hasUid(live)) return bare;
-  const before = live === undefined ? frozenZeroOf(resource) : withManagedFields(live, []);
-  const recorded = recordUpdate(resource, before, bare, owners, manager, now);
+  const recorded =
+    live === undefined && owners.size === 0
+      ? recordCreate(resource, bare, manager, now)
+      : recordUpdate(resource, bareLive(resource, live), bare, owners, manager, now);
   return withManagedFields(bare, encodeManagedFields(recorded));
 }
 
@@ -155,18 +159,6 @@ function zeroOf(resource: ManagedResource): JsonObject {
   return { apiVersion: resource.apiVersion, kind: resource.kind, ...resource.zero };
 }
 
-const zeros = new WeakMap<ManagedResource, JsonObject>();
-
-/** For those who only read it: that a frozen object fits its type is remembered. */
-function frozenZeroOf(resource: ManagedResource): JsonObject {
-  let zero = zeros.get(resource);
-  if (zero === undefined) {
-    zero = Object.freeze(zeroOf(resource));
-    zeros.set(resource, zero);
-  }
-  return zero;
-}
-
 function bareLive(resource: ManagedResource, live: JsonObject | undefined): JsonObject {
   return live === undefined ? zeroOf(resource) : withManagedFields(live, []);
 }
@@ -220,11 +212,11 @@ function recordUpdate(
 ): Owners {
   checkStored(updated, resource.type, "failed to convert new object");
   checkStored(live, resource.type, "failed to convert live object");
-  const { owners, comparison } = changesFor(resource, live, updated, given);
-  let fields = comparison.modified.union(comparison.added);
-  const ignored = resource.resetFields?.get(resource.apiVersion);
-  if (ignored !== undefined) fields = fields.recursiveDifference(ignored);
-  fields = fields.difference(neverOwned).shared();
+  const versions = new Versions(resource);
+  const settled = settle(resource, versions, live, updated, reconcile(versions, live, given), "", true);
+  if ("conflicts" in settled) throw new Error("an update cannot conflict");
+  const { owners, comparison } = settled;
+  const fields = ownedOf(resource, comparison);
   if (!fields.isEmpty) {
     const who = identity(resource, manager, "Update");
     const id = managerId(who);
@@ -239,18 +231,25 @@ function recordUpdate(
   return owners;
 }
 
-/** What an update changed, and what it leaves to the owners that were there: on a create, nobody. */
-function changesFor(
-  resource: ManagedResource,
-  live: JsonObject,
-  updated: JsonObject,
-  given: Owners,
-): { readonly owners: Owners; readonly comparison: Comparison } {
-  if (given.size === 0) return { owners: new Map(), comparison: compareTyped(live, updated, resource.type) };
-  const versions = new Versions(resource);
-  const settled = settle(resource, versions, live, updated, reconcile(versions, live, given), "", true);
-  if ("conflicts" in settled) throw new Error("an update cannot conflict");
-  return settled;
+/** As {@link recordUpdate}, of an object that nobody owns anything of yet. */
+function recordCreate(resource: ManagedResource, created: JsonObject, manager: string, now: Time): Owners {
+  const fields = fieldsOfNew(resource, created, () => {
+    const zero = zeroOf(resource);
+    checkStored(created, resource.type, "failed to convert new object");
+    checkStored(zero, resource.type, "failed to convert live object");
+    return ownedOf(resource, compareTyped(zero, created, resource.type));
+  });
+  if (fields.isEmpty) return new Map();
+  const who = identity(resource, manager, "Update");
+  return new Map([[managerId(who), { ...who, fields, time: now }]]);
+}
+
+/** Of what changed, what its writer owns. */
+function ownedOf(resource: ManagedResource, comparison: Comparison): FieldSet {
+  let fields = comparison.modified.union(comparison.added);
+  const ignored = resource.resetFields?.get(resource.apiVersion);
+  if (ignored !== undefined) fields = fields.recursiveDifference(ignored);
+  return fields.difference(neverOwned).shared();
 }
 
 type Attempt =
