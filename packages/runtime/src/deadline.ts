@@ -32,36 +32,83 @@ export class Stragglers {
   }
 }
 
+/** What work that must end in time is told. */
+export class Scope {
+  #controller: AbortController | undefined;
+  #aborted = false;
+  #reason: unknown;
+
+  get aborted(): boolean {
+    return this.#aborted;
+  }
+
+  get reason(): unknown {
+    return this.#reason;
+  }
+
+  /** Made for the first who asks: most work is short and asks nobody, and a signal would cost more than the rest. */
+  get signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.#aborted) this.#controller.abort(this.#reason);
+    }
+    return this.#controller.signal;
+  }
+
+  abort(reason: unknown): void {
+    if (this.#aborted) return;
+    this.#aborted = true;
+    this.#reason = reason;
+    this.#controller?.abort(reason);
+  }
+}
+
+/** What ends with a signal. One listener stands for all of it. */
+const followers = new WeakMap<AbortSignal, Set<(reason: unknown) => void>>();
+
+function follow(signal: AbortSignal, abort: (reason: unknown) => void): () => void {
+  let all = followers.get(signal);
+  if (!all) {
+    const added = new Set<(reason: unknown) => void>();
+    signal.addEventListener("abort", () => {
+      for (const each of added) each(signal.reason);
+    });
+    followers.set(signal, added);
+    all = added;
+  }
+  const those = all;
+  those.add(abort);
+  return () => those.delete(abort);
+}
+
 /**
- * Calls `work` with a signal of its own and settles with it, or rejects as soon as the signal aborts. The work
- * may still run on then: whatever it was handed must refuse service once the signal is aborted.
+ * Calls `work` with a scope of its own and settles with it, or rejects as soon as the scope is aborted. The work
+ * may still run on then: whatever it was handed must refuse service once the scope is aborted.
  */
 export async function withDeadline<T>(
   options: DeadlineOptions,
-  work: (signal: AbortSignal) => Promise<T>,
+  work: (scope: Scope) => Promise<T>,
 ): Promise<T> {
   const { clock, timeoutMs, signal: outer } = options;
-  const controller = new AbortController();
-  const aborted = Promise.withResolvers<never>();
+  if (outer.aborted) throw outer.reason;
+  const scope = new Scope();
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
   const abort = (reason: unknown) => {
-    controller.abort(reason);
-    aborted.reject(reason);
+    scope.abort(reason);
+    reject(reason);
   };
-  aborted.promise.catch(() => {});
-  const onOuter = () => abort(outer.reason);
-  if (outer.aborted) onOuter();
-  else outer.addEventListener("abort", onOuter, { once: true });
+  const unfollow = follow(outer, abort);
   const cancel = clock.timer(timeoutMs, () => abort(options.expired()));
   try {
-    if (controller.signal.aborted) throw controller.signal.reason;
-    const running = work(controller.signal);
+    const running = work(scope);
+    running.then(resolve, reject);
     try {
-      return await Promise.race([running, aborted.promise]);
+      return await promise;
     } finally {
-      if (controller.signal.aborted) options.stragglers?.add(running);
+      if (scope.aborted) options.stragglers?.add(running);
     }
   } finally {
     cancel();
-    outer.removeEventListener("abort", onOuter);
+    unfollow();
   }
 }

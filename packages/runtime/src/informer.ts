@@ -255,6 +255,15 @@ export class Informer<K extends AnyKind = AnyKind> {
   }
 }
 
+/** `settle` of several. */
+export async function settleAll(informers: Iterable<Informer>, signal?: AbortSignal): Promise<void> {
+  const unsettled: Promise<void>[] = [];
+  for (const informer of informers) {
+    if (informer.cache.doubted.size > 0) unsettled.push(informer.settle(signal));
+  }
+  if (unsettled.length > 0) await Promise.all(unsettled);
+}
+
 class ObservedChange<T> implements Change<T> {
   readonly type: Change["type"];
   readonly key: string;

@@ -1,10 +1,10 @@
 /** Runs one raw controller. */
 import { deepFreeze, groupKind, type Random } from "@keelson/core";
-import type { Cause } from "./context.ts";
+import type { Cause, Logger } from "./context.ts";
 import { withDeadline } from "./deadline.ts";
 import { RuntimeError } from "./errors.ts";
 import { grantedKind } from "./granted-client.ts";
-import type { Change, Informer } from "./informer.ts";
+import { type Change, type Informer, settleAll } from "./informer.ts";
 import type { LoopDefinition, LoopWatch, Trigger, Verdict } from "./loop.ts";
 import { PermissionCheck } from "./permissions.ts";
 import {
@@ -86,7 +86,7 @@ export class RawRunner implements LoopDefinition {
   }
 
   async process(item: WorkItem<Cause>, stop: AbortSignal): Promise<Verdict> {
-    await Promise.all([...this.#informers.values()].map((informer) => informer.settle(stop)));
+    await settleAll(this.#informers.values(), stop);
     const { clock, log, events, stragglers } = this.#services;
     const { options, fieldManager } = this.#controller;
     const wishes: number[] = [];
@@ -98,20 +98,25 @@ export class RawRunner implements LoopDefinition {
         expired: () => this.#tooLong(item.key),
         stragglers,
       },
-      async (signal) => {
+      async (scope) => {
         const check = () => {
-          if (!signal.aborted) return;
+          if (!scope.aborted) return;
           throw new RuntimeError("Ended", "this reconcile is over and can do nothing more", {
-            cause: signal.reason,
+            cause: scope.reason,
           });
         };
         const granted = {
           client: this.#client,
           permissions: this.#permissions,
           check,
-          signal,
+          get signal() {
+            return scope.signal;
+          },
           fieldManager,
         };
+        const controller = this.name;
+        // Made when someone has something to say.
+        let childLog: Logger | undefined;
         const context: RawContext = {
           caches: this.#caches,
           kind: (kind) => grantedKind(granted, kind),
@@ -120,10 +125,15 @@ export class RawRunner implements LoopDefinition {
           recheck: (afterMs) => wishes.push(afterMs),
           causes: item.causes,
           failures: item.failures,
-          log: log.child({ controller: this.name, key: item.key }),
+          get log() {
+            childLog ??= log.child({ controller, key: item.key });
+            return childLog;
+          },
           clock,
           random: this.#random,
-          signal,
+          get signal() {
+            return scope.signal;
+          },
         };
         await this.#controller.reconcile(item.key, context);
       },

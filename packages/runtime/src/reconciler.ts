@@ -9,7 +9,7 @@ import type { Controller } from "./controller.ts";
 import { withDeadline } from "./deadline.ts";
 import { RuntimeError } from "./errors.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizer.ts";
-import type { Change, Informer } from "./informer.ts";
+import { type Change, type Informer, settleAll } from "./informer.ts";
 import { controllerLabel, fieldManagerOf, ownerLabel } from "./labels.ts";
 import type { LoopDefinition, LoopWatch, Trigger, Verdict } from "./loop.ts";
 import type { Outcome } from "./outcome.ts";
@@ -95,7 +95,7 @@ export class Reconciler implements LoopDefinition {
 
   async process(item: WorkItem<Cause>, stop: AbortSignal): Promise<Verdict> {
     const informers = new Set([this.#primary, ...this.#owned.values(), ...this.#reads.informers]);
-    await Promise.all([...informers].map((informer) => informer.settle(stop)));
+    await settleAll(informers, stop);
     const object = this.#primary.cache.get(item.key);
     if (!object) {
       this.#memory.forget(item.key);
@@ -122,7 +122,7 @@ export class Reconciler implements LoopDefinition {
           expired: () => this.#tooLong(item.key),
           stragglers: this.#services.stragglers,
         },
-        async (signal) => {
+        async ({ signal }) => {
           const object =
             this.#controller.finalize && !deleted && !hasFinalizer(found, this.name)
               ? await addFinalizer(found, this.#finalizerOptions(signal))
@@ -327,7 +327,7 @@ export class Reconciler implements LoopDefinition {
         signal: stop,
         expired: () => new RuntimeError("ReconcileTimeout", "the status could not be written in time"),
       },
-      async (signal) => await draft.write(outcome, { signal }),
+      async ({ signal }) => await draft.write(outcome, { signal }),
     );
   }
 

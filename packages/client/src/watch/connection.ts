@@ -1,5 +1,5 @@
 /** One watch connection: it is opened, filled chunk by chunk on demand, and closed. */
-import type { Clock } from "@keelson/core";
+import type { Cancel, Clock } from "@keelson/core";
 import { ClientError } from "../errors.ts";
 import type { Requester } from "../requester.ts";
 import { LineSplitter } from "./lines.ts";
@@ -34,6 +34,11 @@ export class WatchConnection {
   /** Where `reuse` allows, the one event that all are. */
   readonly #event: ObjectEvent | undefined;
   #ended = false;
+  /** The wait under way, when it must not last for ever. */
+  #silence:
+    | { readonly beganAt: number; readonly ms: number; readonly reject: (error: Error) => void }
+    | undefined;
+  #timer: { readonly dueAt: number; readonly cancel: Cancel } | undefined;
   /** Size of what `take` returned last. */
   taken = 0;
 
@@ -109,6 +114,8 @@ export class WatchConnection {
 
   async close(): Promise<void> {
     this.#release();
+    this.#timer?.cancel();
+    this.#timer = undefined;
     this.#ended = true;
     this.#abort.abort(new ClientError("ConnectionLost", "the watch was closed"));
     await this.#body.return?.().catch(() => {});
@@ -117,25 +124,46 @@ export class WatchConnection {
   #next(silenceMs: number | undefined): Promise<IteratorResult<Uint8Array>> {
     if (silenceMs === undefined) return this.#body.next().catch((cause) => this.#broken(cause));
     return new Promise((resolve, reject) => {
-      const cancel = this.#clock.timer(silenceMs, () => {
-        const error = new ClientError(
-          "StreamSilent",
-          `cannot ${this.#doing}: the connection has been silent for ${Math.round(silenceMs / 1000)} s and is taken for dead`,
-        );
-        this.#abort.abort(error);
-        reject(error);
-      });
+      this.#silence = { beganAt: this.#clock.monotonic(), ms: silenceMs, reject };
+      this.#listen(silenceMs);
       this.#body.next().then(
         (result) => {
-          cancel();
+          this.#silence = undefined;
           resolve(result);
         },
         (cause) => {
-          cancel();
+          this.#silence = undefined;
           reject(this.#explain(cause));
         },
       );
     });
+  }
+
+  /** One timer for many waits, which looks when it is due whether its own has lasted: most end within a moment. */
+  #listen(afterMs: number): void {
+    if (this.#timer && this.#timer.dueAt <= this.#clock.monotonic() + afterMs) return;
+    this.#timer?.cancel();
+    this.#timer = {
+      dueAt: this.#clock.monotonic() + afterMs,
+      cancel: this.#clock.timer(afterMs, () => this.#onTimer()),
+    };
+  }
+
+  #onTimer(): void {
+    this.#timer = undefined;
+    const silence = this.#silence;
+    if (!silence) return;
+    const leftMs = silence.beganAt + silence.ms - this.#clock.monotonic();
+    if (leftMs > 0) {
+      this.#listen(leftMs);
+      return;
+    }
+    const error = new ClientError(
+      "StreamSilent",
+      `cannot ${this.#doing}: the connection has been silent for ${Math.round(silence.ms / 1000)} s and is taken for dead`,
+    );
+    this.#abort.abort(error);
+    silence.reject(error);
   }
 
   #broken(cause: unknown): never {

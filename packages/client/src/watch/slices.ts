@@ -54,9 +54,12 @@ export class Slices {
     this.#workedMs = this.#clock.monotonic() - this.#started;
   }
 
-  /** The work goes on: where it stopped, or from the beginning when the loop has turned meanwhile. */
+  /**
+   * The work goes on: where it stopped, or from the beginning when the loop has turned meanwhile. To know that costs a
+   * turn of the loop; work that has done next to nothing does not ask.
+   */
   resume(): void {
-    const now = currentTurn();
+    const now = this.#bytes < smallBytes ? this.#turn : currentTurn();
     if (now !== this.#turn) {
       this.#turn = now;
       this.#bytes = 0;
