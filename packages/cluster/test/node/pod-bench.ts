@@ -11,7 +11,7 @@ import { SeededRandom, VirtualClock } from "@keelson/testing/clock";
 import { emptyConfig } from "../../src/images/image.ts";
 import { ImageError, type ResolvedImage } from "../../src/images/index.ts";
 import { RangePool } from "../../src/node/kubelet/address-pool.ts";
-import type { NodeApi, StoredPod } from "../../src/node/kubelet/api.ts";
+import type { IssuedToken, NodeApi, StoredPod } from "../../src/node/kubelet/api.ts";
 import { PodWorker } from "../../src/node/kubelet/pod-worker.ts";
 import { ReferenceCache } from "../../src/node/kubelet/references.ts";
 import type { KubeletServices } from "../../src/node/kubelet/services.ts";
@@ -96,6 +96,8 @@ export class PodBench implements Disposable {
   readonly configMaps = new Map<string, Stored<ConfigMap>>();
   /** Set to refuse images. */
   imageError: string | undefined;
+  /** Answers requests for tokens; refuses them unless told otherwise. */
+  issueToken: (seconds: number) => Promise<IssuedToken> = () => Promise.reject(new Error("not expected"));
   /** Called for each container as it starts. */
   onStart: (container: FakeContainer) => void = () => undefined;
   pod: StoredPod;
@@ -261,7 +263,8 @@ export class PodBench implements Disposable {
         this.deleted.push(pod.metadata.uid);
         return Promise.resolve();
       },
-      createToken: unused,
+      createToken: ({ expirationSeconds }: { expirationSeconds: number }) =>
+        this.issueToken(expirationSeconds),
       claim: unused,
       volume: unused,
     } as unknown as NodeApi;

@@ -1,3 +1,5 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { PodBench } from "../../../test/node/pod-bench.ts";
 
@@ -329,5 +331,77 @@ describe("what keeps a container from starting", () => {
       message:
         'container has runAsNonRoot and image will run as root (pod: "web_default(u1)", container: app)',
     });
+  });
+});
+
+describe("a projected token", () => {
+  const volumes = [
+    {
+      name: "token",
+      projected: { sources: [{ serviceAccountToken: { path: "token", expirationSeconds: 600 } }] },
+    },
+  ];
+  const mounted = { ...app, volumeMounts: [{ name: "token", mountPath: "/token" }] };
+
+  /** A bench whose API issues tokens that are numbered, and a look at the file that the container sees. */
+  function withTokens() {
+    const bench = new PodBench({ volumes, containers: [mounted] });
+    const begun = bench.clock.now();
+    const issuedAt: number[] = [];
+    bench.issueToken = (seconds) => {
+      issuedAt.push((bench.clock.now() - begun) / 1000);
+      const token = `token ${issuedAt.length}`;
+      return Promise.resolve({ token, expiresAt: bench.clock.now() + seconds * 1000 });
+    };
+    const read = () => {
+      const source = bench.container("app").spec.mounts.find(({ target }) => target === "/token")?.source;
+      return readFileSync(join(source ?? "", "token"), "utf8");
+    };
+    return { bench, issuedAt, read };
+  }
+
+  test("of ten minutes is replaced within the minute after eight, again and again, without a restart", async () => {
+    const { bench, issuedAt, read } = withTokens();
+    using _ = bench;
+    await bench.begin();
+    expect(read()).toBe("token 1");
+    await bench.clock.advance(7.9 * 60_000);
+    expect(read()).toBe("token 1");
+    await bench.clock.advance(1.1 * 60_000);
+    expect(read()).toBe("token 2");
+    await bench.clock.advance(30 * 60_000);
+    expect(read()).toBe(`token ${issuedAt.length}`);
+    const gaps = issuedAt.slice(1).map((at, index) => at - (issuedAt[index] ?? 0));
+    for (const gap of gaps) expect(gap).toSatisfy((seconds: number) => seconds >= 480 && seconds <= 540);
+    expect(issuedAt.length).toBeGreaterThanOrEqual(5);
+    expect(bench.starts("app")).toBe(1);
+  });
+
+  test("that cannot be renewed stays while it is valid, and is replaced when one is to be had again", async () => {
+    const { bench, read } = withTokens();
+    using _ = bench;
+    const { issueToken } = bench;
+    await bench.begin();
+    bench.issueToken = () => Promise.reject(new Error("the API server is away"));
+    await bench.clock.advance(9.5 * 60_000);
+    expect(read()).toBe("token 1");
+    expect(bench.events.filter((event) => event.includes("FailedMount"))).toEqual([]);
+    await bench.clock.advance(2 * 60_000);
+    expect(bench.events).toContainEqual(expect.stringContaining("the API server is away"));
+    bench.issueToken = issueToken;
+    await bench.clock.advance(2 * 60_000);
+    expect(read()).toBe("token 2");
+  });
+
+  test("follows the clock of the wall when that jumps", async () => {
+    const { bench, read } = withTokens();
+    using _ = bench;
+    await bench.begin();
+    bench.clock.jump(9 * 60_000);
+    await bench.clock.advance(60_000);
+    expect(read()).toBe("token 2");
+    bench.clock.jump(-30 * 60_000);
+    await bench.clock.advance(60_000);
+    expect(read()).toBe("token 3");
   });
 });
