@@ -23,8 +23,7 @@ export function decodeBody(
   contentType: string | undefined,
   expected: { kind: string; custom: boolean },
 ): DecodedBody | Promise<DecodedBody> {
-  const mediaType =
-    contentType === json ? json : (contentType ?? "").split(";")[0]?.trim().toLowerCase() || json;
+  const mediaType = contentType === json ? json : mediaTypeOf(contentType ?? json);
   switch (mediaType) {
     case json: {
       const { value, duplicates } = jsonValue(bytes, expected.kind);
@@ -37,6 +36,16 @@ export function decodeBody(
         return protobufValue(bytes).then((value) => ({ value, duplicates: [], mediaType, source: bytes }));
   }
   throw unsupportedMediaType(expected.custom ? [json, yaml] : [json, yaml, protobuf]);
+}
+
+const parameters =
+  /^(?:\s*;\s*[\w!#$%&'*+.^`|~-]+\s*=\s*(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))*\s*;?\s*$/;
+
+/** Empty for a header that is not well-formed. */
+function mediaTypeOf(contentType: string): string {
+  const end = contentType.indexOf(";");
+  if (end < 0) return contentType.trim().toLowerCase() || json;
+  return parameters.test(contentType.slice(end)) ? contentType.slice(0, end).trim().toLowerCase() : "";
 }
 
 function text(bytes: Uint8Array): string {

@@ -1,6 +1,6 @@
 /** Every request's way through the server: who, may they, what, and an answer whatever happens. */
-import type { Random } from "@keelson/core";
-import { failure, forbidden, StatusError, statusOf, unauthorized } from "../errors.ts";
+import { parseDuration, type Random } from "@keelson/core";
+import { badRequest, failure, forbidden, StatusError, statusOf, unauthorized } from "../errors.ts";
 import type { Attributes, Authenticator, Authorizer, Hooks, UserInfo } from "../hooks.ts";
 import { header, type ServerRequest, type ServerResponse } from "./message.ts";
 import { negotiateError } from "./negotiation.ts";
@@ -64,6 +64,7 @@ export class Dispatcher {
 
   async #serve(request: ServerRequest, warnings: Set<string>): Promise<ServerResponse> {
     const info = parseRequestInfo(request.method, request.target);
+    checkTimeout(info);
     const found = this.#userOf(request, info);
     const user = found instanceof Promise ? await found : found;
     const attributes = attributesOf(info, user);
@@ -77,13 +78,20 @@ export class Dispatcher {
   #userOf(request: ServerRequest, info: RequestInfo, from = 0): UserInfo | Promise<UserInfo> {
     for (let i = from; i < this.#authenticators.length; i++) {
       const user = (this.#authenticators[i] as Authenticator).authenticate(request);
-      if (user instanceof Promise)
-        return user.then((waited) =>
-          waited ? this.#known(request, info, waited) : this.#userOf(request, info, i + 1),
-        );
+      if (user instanceof Promise) return this.#waitFor(user, request, info, i + 1);
       if (user) return this.#known(request, info, user);
     }
     return this.#known(request, info, undefined);
+  }
+
+  async #waitFor(
+    user: Promise<UserInfo | undefined>,
+    request: ServerRequest,
+    info: RequestInfo,
+    next: number,
+  ): Promise<UserInfo> {
+    const waited = await user;
+    return waited ? this.#known(request, info, waited) : this.#userOf(request, info, next);
   }
 
   #known(
@@ -113,6 +121,20 @@ export class Dispatcher {
     return { status: response.status, headers, body: response.body };
   }
 }
+
+/** How long a client would wait is checked before who it is. Watches and connections know no such limit. */
+function checkTimeout({ query, verb, subresource }: RequestInfo): void {
+  const timeout = query.get("timeout");
+  if (!timeout || verb === "watch" || endless.has(subresource)) return;
+  try {
+    parseDuration(timeout);
+  } catch (error) {
+    const why = `time: invalid duration ${JSON.stringify(timeout)}`;
+    throw badRequest(`invalid timeout specified in the request URL - ${why}`, error);
+  }
+}
+
+const endless = new Set(["log", "exec", "attach", "portforward", "proxy"]);
 
 function isOpen(info: RequestInfo, method: string): boolean {
   return method === "GET" && openPaths.has(info.path);

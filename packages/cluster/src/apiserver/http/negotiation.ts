@@ -106,9 +106,9 @@ export function negotiateError(accept: string | undefined, options: NegotiationO
 }
 
 function transformOf({ parameters }: Clause): Transform | undefined {
-  const kind = parameters.get("as");
-  if (kind === undefined) return undefined;
-  return { kind, group: parameters.get("g") ?? "", version: parameters.get("v") ?? "" };
+  const [kind, group, version] = ["as", "g", "v"].map((name) => parameters.get(name));
+  if (kind === undefined && group === undefined && version === undefined) return undefined;
+  return { kind: kind ?? "", group: group ?? "", version: version ?? "" };
 }
 
 function mediaTypeOf(type: string): MediaType | undefined {

@@ -38,7 +38,8 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   const rawPath = mark < 0 ? target : target.slice(0, mark);
   const query = mark < 0 ? noQuery : new URLSearchParams(target.slice(mark + 1));
   const segments = rawPath.split("/").filter((part) => part !== "");
-  const parts = segments.map(decode);
+  // A slash is one however it is written.
+  const parts = rawPath.includes("%") ? segments.flatMap((part) => decode(part).split("/")) : segments;
   const path = rawPath.startsWith("/") ? rawPath : `/${rawPath}`;
   const prefix = parts[0];
   if ((prefix !== "api" && prefix !== "apis") || parts.length < 3) return otherPath(method, path, query);
@@ -111,7 +112,6 @@ function otherPath(method: string, path: string, query: URLSearchParams): Reques
 }
 
 function decode(part: string): string {
-  if (!part.includes("%")) return part;
   try {
     return decodeURIComponent(part);
   } catch {

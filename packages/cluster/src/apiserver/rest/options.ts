@@ -27,7 +27,7 @@ export function writeOptions(
   query: URLSearchParams,
   apply = false,
 ): WriteOptions {
-  const dryRun = query.getAll("dryRun").filter((value) => value !== "");
+  const dryRun = query.getAll("dryRun");
   const fieldManager = query.get("fieldManager") ?? "";
   const fieldValidation = query.get("fieldValidation") ?? "";
   const force = query.get("force");
@@ -79,7 +79,7 @@ export function deleteOptions(query: URLSearchParams, body: JsonValue | undefine
     if (query.has("dryRun")) raw.dryRun = query.getAll("dryRun");
   }
   const gracePeriodSeconds = seconds(raw.gracePeriodSeconds);
-  const dryRun = (Array.isArray(raw.dryRun) ? raw.dryRun.map(String) : []).filter((value) => value !== "");
+  const dryRun = Array.isArray(raw.dryRun) ? raw.dryRun.map(String) : [];
   const orphan = raw.orphanDependents;
   const policy = raw.propagationPolicy;
   const errors: FieldError[] = [];

@@ -137,6 +137,7 @@ function checkPath({ info, request, resource, version }: Exchange): void {
   if (subresource) {
     const sub = version.subresources.get(subresource);
     if (!sub) throw resource.custom ? notFound(resource, info.name) : noSuchResource();
+    if (info.rest !== "" && subresource !== "proxy" && !resource.custom) throw noSuchResource();
     if (!sub.verbs.includes(verb))
       throw resource.custom ? methodNotSupported(resource, verb) : methodNotAllowed();
     return;

@@ -17,6 +17,9 @@ function decodedLength(base64: string): number {
   return Math.floor((base64.length * 3) / 4) - padding;
 }
 
+/** How the server spells the path of an object itself. */
+const itself = "[]";
+
 function checkConfigMap(map: ConfigMap, errors: Errors): void {
   let total = 0;
   for (const key in map.data) {
@@ -29,7 +32,7 @@ function checkConfigMap(map: ConfigMap, errors: Errors): void {
     errors.messages(`binaryData[${key}]`, key, configKey(key));
     total += decodedLength(map.binaryData[key] as string);
   }
-  if (total > maxBytes) errors.tooLong("", maxBytes);
+  if (total > maxBytes) errors.tooLong(itself, maxBytes);
 }
 
 export const configMaps: Strategy = {
