@@ -145,3 +145,35 @@ export function currentToV2(metric: JsonObject): JsonObject {
     }
   });
 }
+
+/** The server's own types, whose field names v1 keeps: all are there, the absent ones as null. */
+const behaviorFields = ["ScaleUp", "ScaleDown"];
+const ruleFields = ["StabilizationWindowSeconds", "SelectPolicy", "Policies", "Tolerance"];
+const policyFields = ["Type", "Value", "PeriodSeconds"];
+
+const lowered = (name: string) => name.slice(0, 1).toLowerCase() + name.slice(1);
+
+function named(object: JsonObject, fields: readonly string[], inner: (value: JsonValue) => JsonValue) {
+  return Object.fromEntries(
+    fields.map((field) => {
+      const value = object[lowered(field)];
+      return [field, value === undefined || value === null ? null : inner(value)];
+    }),
+  );
+}
+
+/** A behavior as v1 keeps it in an annotation. */
+export function behaviorToV1(behavior: JsonObject): JsonObject {
+  const policy = (value: JsonValue) => named(value as JsonObject, policyFields, (field) => field);
+  const rules = (value: JsonValue) =>
+    named(value as JsonObject, ruleFields, (field) => (Array.isArray(field) ? field.map(policy) : field));
+  return named(behavior, behaviorFields, rules);
+}
+
+/** Names are read whatever their case. */
+export function behaviorToV2(value: JsonValue): JsonValue {
+  if (Array.isArray(value)) return value.map(behaviorToV2);
+  if (typeof value !== "object" || value === null) return value;
+  const kept = Object.entries(value).filter(([, inner]) => inner !== null);
+  return Object.fromEntries(kept.map(([key, inner]) => [lowered(key), behaviorToV2(inner as JsonValue)]));
+}

@@ -1,7 +1,14 @@
 /** The built-in kinds that are served in more than one version: events and autoscalers. */
 import type { JsonObject, JsonValue } from "@keelson/core";
 import type { ApiObject } from "../hooks.ts";
-import { currentToV1, currentToV2, metricToV1, metricToV2 } from "./autoscaler-metrics.ts";
+import {
+  behaviorToV1,
+  behaviorToV2,
+  currentToV1,
+  currentToV2,
+  metricToV1,
+  metricToV2,
+} from "./autoscaler-metrics.ts";
 import { decodeBuiltin } from "./decode.ts";
 
 type Converter = (object: ApiObject) => ApiObject;
@@ -40,7 +47,8 @@ const autoscalerToV1: Converter = (object) => {
   const current = (currentMetrics as JsonObject[] | null | undefined) ?? [];
   const currentCpu = current.find((metric) => (metric.resource as JsonObject | undefined)?.name === "cpu");
   if (others.length > 0) annotations[`${annotationPrefix}metrics`] = JSON.stringify(others.map(metricToV1));
-  if (behavior) annotations[`${annotationPrefix}behavior`] = JSON.stringify(behavior);
+  if (behavior)
+    annotations[`${annotationPrefix}behavior`] = JSON.stringify(behaviorToV1(behavior as JsonObject));
   if (conditions) annotations[`${annotationPrefix}conditions`] = JSON.stringify(conditions);
   if (current.length > 0)
     annotations[`${annotationPrefix}current-metrics`] = JSON.stringify(current.map(currentToV1));
@@ -79,11 +87,11 @@ const autoscalerToV2: Converter = (object) => {
   };
   const metrics = ((take("metrics") as JsonObject[] | undefined) ?? []).map(metricToV2);
   if (target !== undefined)
-    metrics.unshift({
+    metrics.push({
       type: "Resource",
       resource: { name: "cpu", target: { type: "Utilization", averageUtilization: target } },
     });
-  const behavior = take("behavior");
+  const behavior = behaviorToV2(take("behavior") ?? null);
   const conditions = take("conditions");
   let current: JsonValue | undefined = (take("current-metrics") as JsonObject[] | undefined)?.map(
     currentToV2,
