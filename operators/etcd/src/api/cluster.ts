@@ -225,6 +225,12 @@ export const EtcdCluster = resource({
       .object({ hash: z.string(), version: z.string(), message: z.string() })
       .optional()
       .describe("What was rolled back; it is not tried again until the spec asks for something else."),
+    oldLog: z
+      .object({ index: z.string() })
+      .optional()
+      .describe(
+        "Up to this raft index the members' logs may hold what etcd 3.4 wrote and 3.6 refuses to read.",
+      ),
     comparison: z
       .object({
         purpose: z.string(),

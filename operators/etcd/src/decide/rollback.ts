@@ -1,6 +1,7 @@
 /** A rollout that does not work is taken back, as long as there is a way back. */
 import type { Template } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
+import { complaint } from "../engine/last-words.ts";
 import { minorOf } from "../engine/version.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
@@ -47,7 +48,10 @@ function failure(o: Observed, member: ObservedMember, rollout: Rollout): string 
     return `${record.name} runs etcd ${status.version} where ${rollout.recipe.version} was asked for`;
   }
   if (isHealthy(member)) return undefined;
-  if (pod.obstacle !== undefined && ageMs >= obstacleMs) return `${record.name} cannot run: ${pod.obstacle}`;
+  if (pod.obstacle !== undefined && ageMs >= obstacleMs) {
+    const words = complaint(pod.lastWords);
+    return `${record.name} cannot run: ${pod.obstacle}${words === undefined ? "" : `; it said: ${words}`}`;
+  }
   return ageMs >= slowMs ? `${record.name} was not ready after ${slowMs / 1_000} s` : undefined;
 }
 

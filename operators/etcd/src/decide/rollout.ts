@@ -32,6 +32,11 @@ function begin(o: Observed): Decision | undefined {
     const message = "a rollout waits until every member has served for a while";
     return { do: "wait", reason, message, recheckMs: 1_000 };
   }
+  const entriesLeft = oldLogEntries(o, template);
+  if (entriesLeft > 0) {
+    const message = `etcd ${template.recipe.version} cannot read what 3.4 left in the log; it follows when every member has written a snapshot, after ${entriesLeft} more changes (fewer with a lower spec.settings.snapshotCount)`;
+    return { do: "wait", reason, message, recheckMs: 5_000 };
+  }
   const { version } = template.recipe;
   const impossible = oversized(o, template) ?? failedTrial(o, template);
   if (impossible !== undefined) {
@@ -53,6 +58,24 @@ function begin(o: Observed): Decision | undefined {
     reason,
     message: `${what} is rolled out`,
   };
+}
+
+/** etcd's own when none is set, in 3.5. */
+const defaultSnapshotCount = 100_000;
+/** Entries are applied in batches, and a snapshot is considered after each. */
+const largestBatch = 5_000;
+
+/**
+ * How many entries are to come before 3.6 may be entered from a cluster that was 3.4 once, whose health checks went
+ * through the log in a form that 3.6 panics at. A member reads its log from its last snapshot on, and writes one when it
+ * has applied so many entries since: beyond that its log is free of them, whenever its last snapshot was.
+ */
+function oldLogEntries(o: Observed, { recipe }: Template): number {
+  const { oldLog, template } = o.status;
+  if (!oldLog || minorOf(recipe.version) === minorOf(template?.recipe.version ?? "")) return 0;
+  const count = Number(template?.recipe.settings?.["snapshotCount"] ?? defaultSnapshotCount);
+  const behind = o.members.map(({ status }) => BigInt(oldLog.index) - (status?.appliedIndex ?? 0n));
+  return Math.max(...behind.map((each) => Number(each) + count + largestBatch));
 }
 
 /** The template that is to be rolled out and has not been yet. */
@@ -134,12 +157,15 @@ function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]
     const members = o.members.map(({ record }) => record.name);
     return { do: "compareHashes", purpose, members, reason, message: "the members' hashes are compared" };
   }
+  const before = minorOf(o.status.template?.recipe.version ?? recipe.version);
+  const raised = minorOf(recipe.version) !== before;
   const next = nextOf(o, outdated);
   if (!next) {
     return {
       do: "record",
       status: {
         template: { hash, recipe },
+        ...(raised ? { oldLog: before === "3.4" ? { index: raftIndex(o) } : undefined } : {}),
         rollout: undefined,
         failedRollout: undefined,
         comparison: undefined,
@@ -149,7 +175,6 @@ function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]
       message: `etcd ${recipe.version} runs everywhere`,
     };
   }
-  const raised = minorOf(recipe.version) !== minorOf(o.status.template?.recipe.version ?? recipe.version);
   const fresh = updated.find(({ pod }) => o.nowMs - (pod?.readyChangedMs ?? 0) < soakMs);
   if (raised && outdated.length === 1 && o.members.length > 1 && fresh) {
     return {
@@ -159,17 +184,21 @@ function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]
       recheckMs: 1_000,
     };
   }
-  const index = leaderOf(o)?.status?.raftIndex.toString();
   return {
     do: "record",
     status: {
       members: withMember(o, next.record.name, { template: hash }),
-      rollout: { ...rolling, ...(index === undefined ? {} : { index }) },
+      rollout: { ...rolling, index: raftIndex(o) },
     },
     event: `${next.record.name} takes etcd ${recipe.version}`,
     reason,
     message: `${next.record.name} is next (${updated.length} of ${o.members.length} done)`,
   };
+}
+
+/** The leader's: a calm cluster has one. */
+function raftIndex(o: Observed): string {
+  return String(leaderOf(o)?.status?.raftIndex ?? 0n);
 }
 
 /** What keeps an updated member from being trusted, as a sentence. */

@@ -34,3 +34,18 @@ export function diagnose(lastWords: string): Diagnosis | undefined {
   if (OTHERWISE.test(lastWords)) return undefined;
   return SENTENCES.find(([pattern]) => pattern.test(lastWords))?.[1];
 }
+
+const longest = 300;
+
+/** The sentence in which etcd says why it gives up, when its last words hold one. */
+export function complaint(lastWords: string): string | undefined {
+  const lines = lastWords.split("\n").reverse();
+  for (const line of lines) {
+    const logged =
+      /"level":"(?:fatal|panic|error)".*?"msg":"([^"]*)"(?:.*?"error":"((?:[^"\\]|\\.)*)")?/.exec(line);
+    const said = logged ? [logged[1], logged[2]].filter(Boolean).join(": ") : /^panic: (.*)/.exec(line)?.[1];
+    const flag = /^(?:error verifying flags, .*|.*flag provided but not defined.*)/.exec(line)?.[0];
+    if (said ?? flag) return (said ?? flag)?.slice(0, longest);
+  }
+  return undefined;
+}

@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { World } from "./simulation/world.ts";
+
+test("3.6 is entered from what was 3.4 once only when the log of 3.4 is behind a snapshot", async () => {
+  await using world = await World.start();
+  await world.create({ size: 3, version: "3.4.45", settings: { snapshotCount: 100 } });
+  await world.settles(3);
+  await world.change({ version: "3.6.16" });
+  const runs = async () => (await world.get()).status?.template?.recipe.version;
+  await world.cluster.until(async () => (await runs()) === "3.5.35");
+  await world.cluster.advance(600_000);
+  expect(await runs()).toBe("3.5.35");
+  const { status } = await world.get();
+  expect(status?.rollout).toBeUndefined();
+  const said = status?.conditions?.find(({ type }) => type === "Ready")?.message;
+  expect(said).toMatch(/^etcd 3\.6\.16 cannot read what 3\.4 left in the log; .* after 5\d\d\d more changes/);
+  world.load();
+  await world.cluster.until(async () => (await runs()) === "3.6.16", 3_600_000);
+  expect(world.etcd.group.log.length).toBeGreaterThan(5_100);
+  expect((await world.get()).status?.oldLog).toBeUndefined();
+  world.rest();
+  world.verify();
+});
