@@ -2,11 +2,11 @@
 import { CustomObjectsApi, KubeConfig, makeInformer } from "@kubernetes/client-node";
 import { latencies } from "./latencies.mjs";
 
-const [kubeconfig, group, plural, , events, rate] = process.argv.slice(2);
+const [kubeconfig, group, plural, , events, rate, control] = process.argv.slice(2);
 const config = new KubeConfig();
 config.loadFromFile(kubeconfig);
 const api = config.makeApiClient(CustomObjectsApi);
-const taken = latencies(kubeconfig, Number(events), Number(rate));
+const taken = latencies(control, Number(events), Number(rate));
 const informer = makeInformer(config, `/apis/${group}/v1/${plural}`, () =>
   api.listClusterCustomObject({ group, version: "v1", plural }),
 );

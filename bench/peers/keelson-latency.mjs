@@ -3,9 +3,9 @@ import { dynamicKind } from "@keelson/core";
 import { operator, rawController, silentLogger, watch } from "@keelson/runtime";
 import { latencies } from "./latencies.mjs";
 
-const [kubeconfig, group, resource, count, events, rate] = process.argv.slice(2);
+const [kubeconfig, group, resource, count, events, rate, control] = process.argv.slice(2);
 const kind = dynamicKind({ group, version: "v1", kind: "Item", resource, scope: "Namespaced" });
-const taken = latencies(kubeconfig, Number(events), Number(rate));
+const taken = latencies(control, Number(events), Number(rate));
 const items = rawController({
   name: "items",
   watches: { items: watch(kind) },

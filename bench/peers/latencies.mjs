@@ -1,13 +1,11 @@
-// Asks the bench's server for changes and notes how long each took to arrive.
-import { readFileSync } from "node:fs";
-import { request } from "node:https";
+// Asks for changes and notes how long each took to arrive.
+import { get } from "node:http";
 import { cpuMs, report } from "./cost.mjs";
 
 const sentAt = "bench.keelson.dev/sent-at";
 
 /** `see` each changed object; `run` asks for them and reports when all were seen, or none came for two seconds. */
-export function latencies(kubeconfig, events, rate) {
-  const [{ cluster }] = JSON.parse(readFileSync(kubeconfig, "utf8")).clusters;
+export function latencies(control, events, rate) {
   const times = [];
   let last = performance.now();
   return {
@@ -22,7 +20,7 @@ export function latencies(kubeconfig, events, rate) {
       await new Promise((resolve) => setTimeout(resolve, 1_000));
       const cpu = cpuMs();
       last = performance.now();
-      ask(cluster, `/bench/events?count=${events}&rate=${rate}`);
+      get(`${control}/events?count=${events}&rate=${rate}`, (response) => response.resume());
       while (times.length < events && performance.now() - last < 2_000) {
         await new Promise((resolve) => setTimeout(resolve, 20));
       }
@@ -36,9 +34,4 @@ export function latencies(kubeconfig, events, rate) {
       });
     },
   };
-}
-
-function ask(cluster, path) {
-  const ca = Buffer.from(cluster["certificate-authority-data"], "base64");
-  request(new URL(path, cluster.server), { ca }, (response) => response.resume()).end();
 }

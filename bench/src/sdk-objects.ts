@@ -4,6 +4,15 @@ import { createHash } from "node:crypto";
 export const group = "bench.keelson.dev";
 export const resource = "items";
 export const kind = "Item";
+/** The annotation that tells when a change was sent, in ns of the machine's clock. */
+export const sentAt = "bench.keelson.dev/sent-at";
+
+const teams = 12;
+export const namespaces = Array.from({ length: teams }, (_, index) => `team-${index}`);
+
+export function nameOf(index: number): { readonly namespace: string; readonly name: string } {
+  return { namespace: `team-${index % teams}`, name: `item-${String(index).padStart(6, "0")}` };
+}
 
 /**
  * Object `index` at a version. About as diverse as real ones: names, UIDs, times, hashes and messages differ, keys and
@@ -21,7 +30,7 @@ export function itemJson(index: number, resourceVersion: number, sentAtNs?: bigi
     metadata: {
       annotations: {
         "bench.keelson.dev/checksum": hash.slice(0, 40),
-        ...(sentAtNs === undefined ? {} : { "bench.keelson.dev/sent-at": String(sentAtNs) }),
+        ...(sentAtNs === undefined ? {} : { [sentAt]: String(sentAtNs) }),
       },
       creationTimestamp: created,
       generation: 1 + (index % 5),
@@ -57,8 +66,7 @@ export function itemJson(index: number, resourceVersion: number, sentAtNs?: bigi
           time: touched,
         },
       ],
-      name: `item-${String(index).padStart(6, "0")}`,
-      namespace: `team-${index % 12}`,
+      ...nameOf(index),
       resourceVersion: String(resourceVersion),
       uid,
     },

@@ -1,12 +1,14 @@
 /**
  * A server that knows one kind and answers from prepared bytes, so that what is measured is the client: a list (whole
- * or by pages), a watch with or without the initial state, and live events on demand. Prints its port when it listens.
+ * or by pages), a watch with or without the initial state, and live events on demand. Prints its port, and the one on
+ * which it is asked for events, when it listens.
  */
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import { join } from "node:path";
 import type { Writable } from "node:stream";
+import { serveControl } from "./sdk-control.ts";
 import { group, itemJson, kind, resource } from "./sdk-objects.ts";
 
 const [directory = "", count = "0"] = process.argv.slice(2);
@@ -29,16 +31,19 @@ const server = createServer(
     });
   },
 );
+const control = await serveControl((index) => {
+  const item = itemJson((index * 7919) % objects, ++version, process.hrtime.bigint());
+  for (const watcher of watchers) watcher.write(`{"type":"MODIFIED","object":${item}}\n`);
+});
 server.listen(0, "127.0.0.1", () => {
   const address = server.address();
-  console.log(typeof address === "object" ? address?.port : "");
+  console.log(`${typeof address === "object" ? address?.port : ""} ${control}`);
 });
 
 async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const url = new URL(request.url ?? "/", "https://localhost");
   const query = url.searchParams;
   response.setHeader("content-type", "application/json");
-  if (url.pathname === "/bench/events") return await emit(query, response);
   if (url.pathname === "/api")
     return end(response, JSON.stringify({ kind: "APIVersions", versions: ["v1"] }));
   if (url.pathname === "/apis") return end(response, groups());
@@ -86,22 +91,6 @@ async function watch(query: URLSearchParams, response: ServerResponse): Promise<
 
 function chunk(text: string): string {
   return `${Buffer.byteLength(text).toString(16)}\r\n${text}\r\n`;
-}
-
-/** Sends `count` changes, `rate` per second, each with the time at which it was sent. */
-async function emit(query: URLSearchParams, response: ServerResponse): Promise<void> {
-  const total = Number(query.get("count"));
-  const everyMs = 1_000 / Number(query.get("rate"));
-  const began = performance.now();
-  for (let sent = 0; sent < total; ) {
-    const due = Math.min(total, Math.floor((performance.now() - began) / everyMs) + 1);
-    for (; sent < due; sent++) {
-      const item = itemJson((sent * 7919) % objects, ++version, process.hrtime.bigint());
-      for (const watcher of watchers) watcher.write(`{"type":"MODIFIED","object":${item}}\n`);
-    }
-    await new Promise((resolve) => setTimeout(resolve, 1));
-  }
-  end(response, "{}");
 }
 
 function* slices(from: number, to: number, wrap: (item: string, index: number) => string): Generator<Buffer> {

@@ -1,28 +1,37 @@
 /**
- * `npm run bench`: Keelson's informer beside @kubernetes/client-node's, in one run, interleaved. Both are clients in
- * processes of their own, from built code, of one server that answers from prepared bytes. `--quick` for a small run.
+ * `npm run bench`: Keelson's informer beside @kubernetes/client-node's, in one run, interleaved, and what a manager costs.
+ * All are clients in processes of their own, from built code, of one server that answers from prepared bytes, or with
+ * `--server reference` of the real kube-apiserver. `--quick` for a small run.
  */
-import { execFile, execFileSync, spawn, spawnSync } from "node:child_process";
+import { execFile, execFileSync, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { cpus, tmpdir } from "node:os";
+import { cpus } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { parseArgs, promisify } from "node:util";
 import { median, table } from "./measure.ts";
 import { group, resource } from "./sdk-objects.ts";
+import { startEmbedded, startReference, startReplay } from "./sdk-servers.ts";
 
 const { values: flags } = parseArgs({
   options: {
     quick: { type: "boolean", default: false },
+    server: { type: "string", default: "replay" },
     objects: { type: "string" },
     rounds: { type: "string" },
   },
 });
+if (flags.server !== "replay" && flags.server !== "reference")
+  throw new Error(`there is no server ${JSON.stringify(flags.server)}: replay or reference`);
+const real = flags.server === "reference";
 const OBJECTS = Number(flags.objects ?? (flags.quick ? 5_000 : 50_000));
 const ROUNDS = Number(flags.rounds ?? (flags.quick ? 3 : 5));
-const EVENTS = flags.quick ? 500 : 3_000;
-const RATE = 500;
+const EVENTS = flags.quick ? 500 : real ? 2_000 : 3_000;
+/** A real server that shares two cores with its clients is not to be the bottleneck. */
+const RATE = real ? 200 : 500;
+const MANAGED = flags.quick ? 200 : 1_000;
+const IDLE_MS = flags.quick ? 5_000 : 20_000;
+/** A real server keeps what a round made, and only the first finds nothing there. */
+const MANAGER_ROUNDS = real ? 1 : Math.min(ROUNDS, 3);
 
 interface Cost {
   readonly ms: number;
@@ -52,6 +61,19 @@ interface Import {
   readonly rssMb: number;
 }
 
+interface Work {
+  readonly perSecond: number;
+  readonly cpuUs: number;
+  readonly reconciles: number;
+}
+
+interface Manager {
+  readonly writing: Work;
+  readonly checking: Work;
+  readonly idleShare: number;
+  readonly rssMb: number;
+}
+
 const contenders = ["keelson", "client-node"] as const;
 type Contender = (typeof contenders)[number];
 
@@ -66,34 +88,30 @@ console.log("building");
 execFileSync("tsc", ["-b", "packages/runtime"], { cwd: root, stdio: "inherit" });
 spawnSync("tsc", ["-b", "packages/keelson"], { cwd: root, stdio: "inherit" });
 
-const directory = await mkdtemp(join(tmpdir(), "keelson-bench-"));
-certify();
-const server = spawn(
-  process.execPath,
-  [join(import.meta.dirname, "sdk-replay.ts"), directory, String(OBJECTS)],
-  {
-    stdio: ["ignore", "pipe", "inherit"],
-  },
-);
-try {
-  const kubeconfig = await serverReady();
-  const syncs = { keelson: [] as Sync[], "client-node": [] as Sync[] };
-  const latencies = { keelson: [] as Latency[], "client-node": [] as Latency[] };
-  const imports = { keelson: [] as Import[], "client-node": [] as Import[] };
-  const common = [kubeconfig, group, resource, String(OBJECTS), String(EVENTS), String(RATE)];
-  for (let round = 1; round <= ROUNDS; round++) {
-    for (const name of contenders) {
-      process.stderr.write(`round ${round}: ${name}\n`);
-      imports[name].push(await measure<Import>(`${name}-import.mjs`, []));
-      syncs[name].push(await measure<Sync>(`${name}-sync.mjs`, common));
-      latencies[name].push(await measure<Latency>(`${name}-latency.mjs`, common));
-    }
+await using server = await (real ? startReference(OBJECTS) : startReplay(OBJECTS));
+const syncs = { keelson: [] as Sync[], "client-node": [] as Sync[] };
+const latencies = { keelson: [] as Latency[], "client-node": [] as Latency[] };
+const imports = { keelson: [] as Import[], "client-node": [] as Import[] };
+const { kubeconfig, control } = server;
+const common = [kubeconfig, group, resource, String(OBJECTS), String(EVENTS), String(RATE), control];
+for (let round = 1; round <= ROUNDS; round++) {
+  for (const name of contenders) {
+    process.stderr.write(`round ${round}: ${name}\n`);
+    // What a server does not take part in is told once.
+    if (!real) imports[name].push(await measure<Import>(`${name}-import.mjs`, []));
+    syncs[name].push(await measure<Sync>(`${name}-sync.mjs`, common));
+    latencies[name].push(await measure<Latency>(`${name}-latency.mjs`, common));
   }
-  report(syncs, latencies, imports);
-} finally {
-  server.kill();
-  await rm(directory, { recursive: true, force: true });
 }
+report(syncs, latencies, imports);
+const managers: Manager[] = [];
+for (let round = 1; round <= MANAGER_ROUNDS; round++) {
+  process.stderr.write(`round ${round}: a manager\n`);
+  await using embedded = real ? undefined : await startEmbedded();
+  const args = [(embedded ?? server).kubeconfig, String(MANAGED), String(IDLE_MS)];
+  managers.push(await measure<Manager>("keelson-manager.mjs", args));
+}
+reportManager(managers);
 
 function report(
   syncs: Record<Contender, Sync[]>,
@@ -123,15 +141,34 @@ function report(
   row("event to reconcile, p50, ms", latencies, (run) => run.p50Ms, { digits: 2 });
   row("event to reconcile, p99, ms", latencies, (run) => run.p99Ms, { digits: 2 });
   row("CPU per event, µs", latencies, (run) => run.cpuUsPerEvent);
-  row("import, CPU, ms", imports, (run) => run.cpuMs);
-  row("import, time, ms", imports, (run) => run.ms);
-  row("RSS after import, MB", imports, (run) => run.rssMb);
+  if (!real) {
+    row("import, CPU, ms", imports, (run) => run.cpuMs);
+    row("import, time, ms", imports, (run) => run.ms);
+    row("RSS after import, MB", imports, (run) => run.rssMb);
+  }
   const machine = `${cpus().length} × ${cpus()[0]?.model.trim() ?? "unknown CPU"}`;
   console.log(
-    `\n${OBJECTS} custom resources of 1.5 KB over TLS; ${EVENTS} events at ${RATE}/s; ` +
+    `\n${OBJECTS} custom resources of 1.5 KB over TLS from ${server.title}; ${EVENTS} events at ${RATE}/s; ` +
       `medians of ${ROUNDS} interleaved rounds; Node ${process.version}; ${machine}\n`,
   );
   console.log(table(["", "keelson", "@kubernetes/client-node", "ratio"], rows));
+}
+
+function reportManager(managers: readonly Manager[]): void {
+  const of = (value: (manager: Manager) => number, digits = 0) => median(managers.map(value)).toFixed(digits);
+  const title = real ? server.title : "the embedded API server";
+  console.log(
+    `\na manager of ${MANAGED} custom resources with a child each, on ${title}; idle for ${IDLE_MS / 1000} s\n`,
+  );
+  const rows = [
+    ["reconciles/s, child and status written", of(({ writing }) => writing.perSecond)],
+    ["CPU of such a reconcile, µs", of(({ writing }) => writing.cpuUs)],
+    ["reconciles/s, nothing to write", of(({ checking }) => checking.perSecond)],
+    ["CPU of such a reconcile, µs", of(({ checking }) => checking.cpuUs)],
+    ["CPU while nothing happens, % of one core", of(({ idleShare }) => 100 * idleShare, 2)],
+    ["RSS, MB", of(({ rssMb }) => rssMb)],
+  ];
+  console.log(table(["", "keelson"], rows));
 }
 
 /** Runs a contender without the conditions that would load our sources: what is measured is what is published. */
@@ -142,37 +179,4 @@ async function measure<T>(script: string, args: readonly string[]): Promise<T> {
     { timeout: 300_000, env: { ...process.env, NODE_OPTIONS: "" } },
   );
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as T;
-}
-
-function certify(): void {
-  const name = ["-subj", "/CN=keelson-bench", "-addext", "subjectAltName=IP:127.0.0.1"];
-  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "tls.key"];
-  execFileSync("openssl", ["req", "-x509", ...key, "-out", "tls.crt", "-days", "2", ...name], {
-    cwd: directory,
-    stdio: "ignore",
-  });
-}
-
-/** Waits until the server listens and writes the kubeconfig that leads to it. */
-async function serverReady(): Promise<string> {
-  for await (const port of createInterface(server.stdout)) {
-    const path = join(directory, "kubeconfig");
-    const ca = (await readFile(join(directory, "tls.crt"))).toString("base64");
-    const config = {
-      apiVersion: "v1",
-      kind: "Config",
-      "current-context": "bench",
-      contexts: [{ name: "bench", context: { cluster: "bench", user: "bench" } }],
-      users: [{ name: "bench", user: { token: "bench" } }],
-      clusters: [
-        {
-          name: "bench",
-          cluster: { server: `https://127.0.0.1:${port}`, "certificate-authority-data": ca },
-        },
-      ],
-    };
-    await writeFile(path, JSON.stringify(config));
-    return path;
-  }
-  throw new Error("the bench's server ended before it listened");
 }
