@@ -324,7 +324,7 @@ export interface Hooks {
     user: UserInfo,
     authorizer: Authorizer,
     /** What the request asks for, by the real user. */
-    attributes: Attributes,
+    attributes: () => Attributes,
   ) => Promise<UserInfo> | UserInfo;
   /** In the order in which they run. */
   readonly admission?: readonly AdmissionPlugin[];

@@ -298,22 +298,7 @@ function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer {
   return {
     // At once when all of them answer at once: expressions cannot wait.
     authorize(attributes: Attributes): Decision | Promise<Decision> {
-      const reasons: string[] = [];
-      const ask = (from: number): Decision | Promise<Decision> => {
-        for (let i = from; i < authorizers.length; i++) {
-          const decided = (authorizers[i] as Authorizer).authorize(attributes);
-          if (decided instanceof Promise)
-            return decided.then((result) => (note(result) ? result : ask(i + 1)));
-          if (note(decided)) return decided;
-        }
-        return { decision: "no-opinion", reason: reasons.join("\n") };
-      };
-      const note = ({ decision, reason }: Decision): boolean => {
-        if (decision !== "no-opinion") return true;
-        if (reason) reasons.push(reason);
-        return false;
-      };
-      return ask(0);
+      return ask(authorizers, attributes, [], 0);
     },
     rulesFor(user, namespace) {
       const rules = authorizers.map((authorizer) => authorizer.rulesFor?.(user, namespace));
@@ -324,6 +309,34 @@ function unionAuthorizer(authorizers: readonly Authorizer[]): Authorizer {
       };
     },
   };
+}
+
+function ask(
+  authorizers: readonly Authorizer[],
+  attributes: Attributes,
+  reasons: string[],
+  from: number,
+): Decision | Promise<Decision> {
+  for (let i = from; i < authorizers.length; i++) {
+    const decided = (authorizers[i] as Authorizer).authorize(attributes);
+    if (decided instanceof Promise) return askOn(decided, authorizers, attributes, reasons, i + 1);
+    if (decided.decision !== "no-opinion") return decided;
+    if (decided.reason) reasons.push(decided.reason);
+  }
+  return { decision: "no-opinion", reason: reasons.join("\n") };
+}
+
+async function askOn(
+  pending: Promise<Decision>,
+  authorizers: readonly Authorizer[],
+  attributes: Attributes,
+  reasons: string[],
+  next: number,
+): Promise<Decision> {
+  const decided = await pending;
+  if (decided.decision !== "no-opinion") return decided;
+  if (decided.reason) reasons.push(decided.reason);
+  return ask(authorizers, attributes, reasons, next);
 }
 
 async function authorizeCreate(authorizer: Authorizer, exchange: Exchange): Promise<StatusError | undefined> {

@@ -104,7 +104,17 @@ function runAll(
 ): Promise<void> | undefined {
   for (let i = from; i < plugins.length; i++) {
     const pending = plugins[i]?.admit?.(request);
-    if (pending) return pending.then(() => runAll(plugins, request, i + 1));
+    if (pending) return goOn(pending, plugins, request, i + 1);
   }
   return undefined;
+}
+
+/** Apart from the loop, each of whose turns would be kept for the closure. */
+function goOn(
+  pending: Promise<void>,
+  plugins: readonly AdmissionPlugin[],
+  request: AdmissionRequest,
+  next: number,
+): Promise<void> {
+  return pending.then(() => runAll(plugins, request, next));
 }

@@ -69,7 +69,7 @@ export function impersonation(): NonNullable<Hooks["impersonate"]> {
   };
   return ({ headers }, user, authorizer, attributes) => {
     const wanted = wantedUser(headers);
-    return wanted ? impersonate(wanted, user, authorizer, attributes) : user;
+    return wanted ? impersonate(wanted, user, authorizer, attributes()) : user;
   };
 }
 

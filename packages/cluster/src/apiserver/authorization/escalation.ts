@@ -65,14 +65,14 @@ export function escalationCheck(bindings: Bindings, authorizer: Authorizer): Adm
 
   return {
     name: "RBACEscalation",
-    async admit(request) {
+    admit(request) {
       const { resource, operation, object, user } = request;
-      if (resource.group !== group || !object || request.subresource) return;
-      if (operation !== "CREATE" && operation !== "UPDATE") return;
-      if (user.groups.includes("system:masters")) return;
-      if (resource.resource === "roles" || resource.resource === "clusterroles")
-        await checkRole(request, object);
-      else await checkBinding(request, object);
+      if (resource.group !== group || !object || request.subresource) return undefined;
+      if (operation !== "CREATE" && operation !== "UPDATE") return undefined;
+      if (user.groups.includes("system:masters")) return undefined;
+      return resource.resource === "roles" || resource.resource === "clusterroles"
+        ? checkRole(request, object)
+        : checkBinding(request, object);
     },
   };
 }

@@ -97,8 +97,7 @@ class Decoder {
       out[field.name] = value;
     }
     if (this.#unknown) {
-      for (const key of Object.keys(input))
-        if (!shape.names.has(key)) this.#unknown.push(shown ? `${shown}.${key}` : key);
+      for (const key in input) if (!shape.names.has(key)) this.#unknown.push(shown ? `${shown}.${key}` : key);
     }
     return out;
   }

@@ -108,7 +108,8 @@ export class Dispatcher {
       user = { ...user, groups: [...user.groups, "system:authenticated"] };
     }
     if (!this.#impersonate) return user;
-    return this.#impersonate(request, user, this.#authorizer, attributesOf(info, user));
+    const real = user;
+    return this.#impersonate(request, real, this.#authorizer, () => attributesOf(info, real));
   }
 
   #finish(response: ServerResponse, warnings: ReadonlySet<string>): ServerResponse {

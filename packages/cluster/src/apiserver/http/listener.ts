@@ -182,7 +182,8 @@ class SocketRequest implements ServerRequest {
 
 async function serve(dispatch: Dispatch, request: IncomingMessage, response: NodeResponse): Promise<void> {
   const serverRequest = new SocketRequest(request);
-  response.once("close", () => {
+  // Comes once anyway, and to wait for that with `once` costs.
+  response.on("close", () => {
     if (!response.writableEnded) serverRequest.leave();
   });
   const answer = await dispatch(serverRequest);
@@ -218,9 +219,9 @@ function readBody(request: IncomingMessage): Promise<Uint8Array> {
       }
       chunks.push(chunk);
     });
-    request.once("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
     // Comes without an error, which nobody listens for, when the client goes away.
-    request.once("close", () => {
+    request.on("close", () => {
       if (!request.complete)
         reject(failure({ code: 400, reason: "BadRequest", message: "the request's body broke off" }));
     });

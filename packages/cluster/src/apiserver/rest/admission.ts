@@ -1,6 +1,7 @@
 /** Runs the admission plug-ins around a write. */
 import { canonicalJson, deepCopy, type JsonObject } from "@keelson/core";
-import type { AdmissionPlugin, AdmissionRequest, ApiObject, Operation } from "../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest, ApiObject, Operation, UserInfo } from "../hooks.ts";
+import type { ServerRequest } from "../http/message.ts";
 import type { Exchange } from "./exchange.ts";
 
 export interface AdmissionInput {
@@ -23,44 +24,69 @@ export class Admission {
 
   /** The object as the mutating phase leaves it. */
   admit(exchange: Exchange, input: AdmissionInput): ApiObject | undefined | Promise<ApiObject | undefined> {
-    const request = admissionRequest(exchange, input);
+    const request = new Request(exchange, input);
     const pending = this.#run("admit", request, 0);
     return pending ? pending.then(() => request.object) : request.object;
   }
 
   validate(exchange: Exchange, input: AdmissionInput): Promise<void> | undefined {
-    return this.#run("validate", admissionRequest(exchange, input), 0);
+    return this.#run("validate", new Request(exchange, input), 0);
   }
 
   /** Waits only when a plug-in does, and most answer at once. */
   #run(phase: "admit" | "validate", request: AdmissionRequest, from: number): Promise<void> | undefined {
     for (let i = from; i < this.#plugins.length; i++) {
       const pending = this.#plugins[i]?.[phase]?.(request);
-      if (pending) return pending.then(() => this.#run(phase, request, i + 1));
+      if (pending) return this.#goOn(pending, phase, request, i + 1);
     }
     return undefined;
   }
+
+  /** Apart from the loop, each of whose turns would be kept for the closure. */
+  #goOn(
+    pending: Promise<void>,
+    phase: "admit" | "validate",
+    request: AdmissionRequest,
+    next: number,
+  ): Promise<void> {
+    return pending.then(() => this.#run(phase, request, next));
+  }
 }
 
-function admissionRequest(exchange: Exchange, input: AdmissionInput): AdmissionRequest {
-  const { info, resource, version, user, warnings, request } = exchange;
-  return {
-    operation: input.operation,
-    kind: input.kind ?? { group: resource.group, version: version.name, kind: resource.kind },
-    resource: { group: resource.group, version: version.name, resource: resource.resource },
-    subresource: info.subresource,
-    namespace: info.namespace,
-    name: input.name ?? info.name,
-    user,
-    dryRun: input.dryRun,
-    options: input.options,
-    object: input.object,
-    oldObject: input.oldObject,
-    warn: (text) => warnings.add(text),
-    get signal() {
-      return request.signal;
-    },
-  };
+class Request implements AdmissionRequest {
+  readonly operation: Operation;
+  readonly kind: AdmissionRequest["kind"];
+  readonly resource: AdmissionRequest["resource"];
+  readonly subresource: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly user: UserInfo;
+  readonly dryRun: boolean;
+  readonly options: JsonObject | undefined;
+  object: ApiObject | undefined;
+  readonly oldObject: ApiObject | undefined;
+  readonly warn: (text: string) => void;
+  readonly #request: ServerRequest;
+
+  constructor({ info, resource, version, user, warnings, request }: Exchange, input: AdmissionInput) {
+    this.operation = input.operation;
+    this.kind = input.kind ?? { group: resource.group, version: version.name, kind: resource.kind };
+    this.resource = { group: resource.group, version: version.name, resource: resource.resource };
+    this.subresource = info.subresource;
+    this.namespace = info.namespace;
+    this.name = input.name ?? info.name;
+    this.user = user;
+    this.dryRun = input.dryRun;
+    this.options = input.options;
+    this.object = input.object;
+    this.oldObject = input.oldObject;
+    this.warn = (text) => warnings.add(text);
+    this.#request = request;
+  }
+
+  get signal(): AbortSignal {
+    return this.#request.signal;
+  }
 }
 
 /** Equal owner references are one reference; the client is told. */
