@@ -15,9 +15,9 @@ export interface S3Server extends AsyncDisposable {
   readonly requests: string[];
   /**
    * Looked at for each request: `refuse` answers 503, `cut` closes the connection unanswered, `lose` does it and answers
-   * nothing, `truncate` breaks off in the middle of the answer's body.
+   * nothing, `truncate` breaks off in the middle of the answer's body, `stall` never answers, `full` has no room left.
    */
-  misbehave: (request: string) => "refuse" | "cut" | "lose" | "truncate" | undefined;
+  misbehave: (request: string) => "refuse" | "cut" | "lose" | "truncate" | "stall" | "full" | undefined;
 }
 
 const credentials = { accessKeyId: "test-key", secretAccessKey: "test-secret" };
@@ -44,6 +44,8 @@ export async function s3Server(at: { host?: string; port?: number } = {}): Promi
     const fault = self.misbehave(said);
     if (fault === "refuse") return respond(response, 503, xmlError("SlowDown", "reduce your request rate"));
     if (fault === "cut") return void request.socket.destroy();
+    if (fault === "stall") return;
+    if (fault === "full") return respond(response, 507, xmlError("QuotaExceeded", "the bucket is full"));
     const problem = signatureProblem(request, url, query, body);
     if (problem !== undefined) return respond(response, 403, xmlError("SignatureDoesNotMatch", problem));
     const key = decodeURIComponent(url.pathname).slice(`/${bucket}/`.length);

@@ -24,7 +24,7 @@ function sample(length: number): Buffer {
   return Buffer.from(Array.from({ length }, (_, i) => (i * 7 + (i >> 8)) & 0xff));
 }
 
-function bucketOf(server: S3Server, prefix = "etcd"): S3Store {
+function bucketOf(server: S3Server, prefix = "etcd", idleMs = 2_000): S3Store {
   const { endpoint, bucket, credentials } = server;
   return new S3Store({
     endpoint,
@@ -34,7 +34,7 @@ function bucketOf(server: S3Server, prefix = "etcd"): S3Store {
     prefix,
     partBytes,
     backoffMs: 1,
-    idleMs: 2_000,
+    idleMs,
   });
 }
 
@@ -190,5 +190,25 @@ describe("a directory", () => {
     await expect(new DirectoryStore(path).put("k.db", failing(sample(100)))).rejects.toThrow("broke off");
     expect(await readdir(path)).toEqual([]);
     await rm(path, { recursive: true });
+  });
+});
+
+describe("a bucket that is slow or full", () => {
+  it("is asked again when it does not answer", async () => {
+    await using server = await s3Server();
+    let stalls = 2;
+    server.misbehave = () => (stalls-- > 0 ? "stall" : undefined);
+    await bucketOf(server, "etcd", 50).put("k", chunks(sample(10)));
+    expect(server.requests.length).toBe(3);
+  });
+
+  it("is given up with what it said, and what was begun is taken back", async () => {
+    await using server = await s3Server();
+    server.misbehave = (request) => (request.includes("partNumber=3") ? "full" : undefined);
+    await expect(bucketOf(server).put("k", chunks(sample(5_000)))).rejects.toMatchObject({
+      message: expect.stringContaining("QuotaExceeded (the bucket is full)"),
+    });
+    expect(server.uploads.size).toBe(0);
+    expect(server.objects.size).toBe(0);
   });
 });
