@@ -51,6 +51,26 @@ test("what could not be done ends with 1 and a sentence, without a stack", async
   expect(code).toBe(1);
 });
 
+test("an operator's manifests come in the order in which they apply, or only its CRDs", async () => {
+  const directory = join(import.meta.dirname, "../../../operators/memcached");
+  const kinds = (output: string) => [...output.matchAll(/^kind: (.*)$/gm)].map(([, kind]) => kind);
+  const [all] = await keelson("generate", "--directory", directory, "--image", "registry.example.com/m:1");
+  expect(kinds(all)).toEqual([
+    "CustomResourceDefinition",
+    "Namespace",
+    "ServiceAccount",
+    "ClusterRole",
+    "ClusterRoleBinding",
+    "Role",
+    "RoleBinding",
+    "Deployment",
+  ]);
+  expect(all).toContain("image: registry.example.com/m:1");
+  expect(kinds((await keelson("generate", "--directory", directory, "--crds"))[0])).toEqual([
+    "CustomResourceDefinition",
+  ]);
+});
+
 test("every page of help fits a terminal of eighty columns, but for what is longer in itself", async () => {
   for (const line of [
     "",

@@ -7,6 +7,7 @@ interface GenerateFlags {
   readonly namespace?: string;
   readonly image?: string;
   readonly replicas: number;
+  readonly crds: boolean;
   readonly output?: string;
 }
 
@@ -28,6 +29,11 @@ export const generate = buildCommand<GenerateFlags>({
         brief: "One leads, the others stand by",
         default: "1",
       },
+      crds: {
+        kind: "boolean",
+        brief: "Only the CRDs, for an operator that runs on your machine",
+        default: false,
+      },
       output: {
         kind: "parsed",
         parse: String,
@@ -36,7 +42,7 @@ export const generate = buildCommand<GenerateFlags>({
       },
     },
   },
-  async func({ directory, image, namespace, output, replicas }) {
+  async func({ crds, directory, image, namespace, output, replicas }) {
     const [{ readProject, loadOperator }, { manifestsFor }, { stringify }] = await Promise.all([
       import("../project.ts"),
       import("../generate/manifests.ts"),
@@ -44,11 +50,13 @@ export const generate = buildCommand<GenerateFlags>({
     ]);
     const project = readProject(directory);
     const parts = await loadOperator(project);
-    const manifests = manifestsFor(project, parts, {
-      namespace: namespace ?? project.name,
-      image: image ?? `${project.name}:${project.version}`,
-      replicas,
-    });
+    const manifests = crds
+      ? parts.resources.map((resource) => resource.crd())
+      : manifestsFor(project, parts, {
+          namespace: namespace ?? project.name,
+          image: image ?? `${project.name}:${project.version}`,
+          replicas,
+        });
     const text = manifests
       .map((manifest) => stringify(manifest, { aliasDuplicateObjects: false }))
       .join("---\n");
