@@ -1,5 +1,7 @@
 /** Pods with processes, on the embedded control plane. */
 
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
 import { pods as podClient } from "@keelson/client";
 import {
   ConfigMap,
@@ -190,6 +192,37 @@ describe.skipIf(reason !== undefined)("real pods", { timeout: 120_000 }, () => {
       .patch({ namespace, name: "live" }, { type: "merge", body: { data: { a: "2", b: "2" } } });
     await pods.until("watcher", isOver);
     expect(await pods.log("watcher")).toBe("22");
+  });
+
+  test("datagrams reach a service and a pod on the machine's loopback", async () => {
+    const echo = 'require("node:dgram").createSocket("udp4")';
+    const server = `const s = ${echo}; s.on("message", (m, from) => s.send("heard " + m, from.port, from.address)); s.bind(5353)`;
+    const ports = [{ containerPort: 5353, hostPort: 15_353, protocol: "UDP" as const }];
+    await pods.create(
+      "echo",
+      { containers: [{ name: "c", image: "node", command: ["node", "-e", server], ports }] },
+      { app: "echo" },
+    );
+    await pods.until("echo", isReady);
+    const service = await pods.client.kind(Service).create({
+      metadata: { name: "echo", namespace },
+      spec: {
+        type: "NodePort",
+        selector: { app: "echo" },
+        ports: [{ port: 53, targetPort: 5353, protocol: "UDP" }],
+      },
+    });
+    for (const port of [service.spec?.ports?.[0]?.nodePort ?? 0, 15_353]) {
+      const socket = createSocket("udp4");
+      const answered = once(socket, "message");
+      // Datagrams may be lost, and are until the service has its endpoint.
+      const sending = setInterval(() => socket.send("hello", port, "127.0.0.1"), 50);
+      expect(String((await answered)[0])).toBe("heard hello");
+      clearInterval(sending);
+      socket.close();
+    }
+    await pods.client.kind(Service).delete({ name: "echo", namespace });
+    await pods.remove("echo");
   });
 
   test("services are found by name, answer on their address and on the machine's loopback", async () => {

@@ -12,7 +12,7 @@ import type { NodeImages } from "../kubelet/services.ts";
 import { Delays } from "../network/delays.ts";
 import { startDialServer } from "../network/dial-server.ts";
 import { DnsServer } from "../network/dns-server.ts";
-import { type Exposure, Exposures } from "../network/exposures.ts";
+import { type ExposedPort, type Exposure, Exposures } from "../network/exposures.ts";
 import { ServiceNetwork } from "../network/service-network.ts";
 import { ServiceRegistry } from "../network/service-registry.ts";
 import { UserspaceServices } from "../network/userspace-services.ts";
@@ -28,7 +28,7 @@ import type { ListedImage } from "./remote-images.ts";
 export interface Outside {
   readonly images: NodeImages & { list(): Promise<readonly ListedImage[]> };
   expose(exposure: Exposure): Promise<void>;
-  unexpose(port: number): Promise<void>;
+  unexpose(port: ExposedPort): Promise<void>;
   log(message: string): void;
 }
 

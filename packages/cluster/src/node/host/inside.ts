@@ -1,7 +1,7 @@
 /** The program that runs inside the cluster's namespace. */
 import { NodeError } from "../errors.ts";
 import type { Fault } from "../faults/fault.ts";
-import type { Exposure } from "../network/exposures.ts";
+import type { ExposedPort, Exposure } from "../network/exposures.ts";
 import { SandboxRuntime } from "../runtime/sandbox-runtime.ts";
 import { Channel } from "./channel.ts";
 import type { InsideConfig, InsideSandboxes } from "./inside-config.ts";
@@ -21,7 +21,7 @@ const channel = new Channel(process, {
     const outside = {
       images: remoteImages(channel),
       expose: (exposure: Exposure) => channel.ask<void>("expose", exposure),
-      unexpose: (port: number) => channel.ask<void>("unexpose", port),
+      unexpose: (port: ExposedPort) => channel.ask<void>("unexpose", port),
       log,
     };
     host = await InsideHost.start(config, outside, runtime);

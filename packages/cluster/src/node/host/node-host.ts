@@ -12,9 +12,10 @@ import type { Fault } from "../faults/fault.ts";
 import { firstAddress } from "../kubelet/address-pool.ts";
 import { launchInNamespace, type NamespaceProcess } from "../namespace/launch.ts";
 import { removeTree } from "../namespace/remove-tree.ts";
-import type { Exposure } from "../network/exposures.ts";
+import type { ExposedPort, Exposure } from "../network/exposures.ts";
 import { removeCgroups } from "../runtime/cgroups.ts";
 import { Channel } from "./channel.ts";
+import { startDatagramRelay } from "./datagram-relay.ts";
 import { type InsideConfig, type InsideNode, type InsideSandboxes, insideApiPort } from "./inside-config.ts";
 import { insideKubeconfig } from "./inside-kubeconfig.ts";
 import { nodeRange } from "./node-range.ts";
@@ -135,21 +136,26 @@ async function startSandboxedNodes(options: NodeHostOptions, data: string): Prom
     await mkdir(sockets, { recursive: true, mode: 0o700 });
     const [inside, found] = await Promise.all([launching, tools(options), sweepCgroups()]);
     const images = new Images({ onProgress: options.onProgress });
-    const exposed = new Map<number, Relay>();
+    const exposed = new Map<string, Relay>();
     closing.push(() => Promise.all([...exposed.values()].map((relay) => relay.close())));
     const dialSocket = join(sockets, "dial");
     const channel = new Channel(inside.child, {
-      expose: async ({ port, host, targetPort }: Exposure) => {
-        const relay = await startRelay({
-          listen: { host: "127.0.0.1", port },
-          target: () => ({ path: dialSocket }),
-          preamble: `${host} ${targetPort}\n`,
-        });
-        exposed.set(port, relay);
+      expose: async ({ protocol, port, host, targetPort }: Exposure) => {
+        const listen = { host: "127.0.0.1", port };
+        const relay =
+          protocol === "UDP"
+            ? await startDatagramRelay({ listen, dialSocket, target: { host, port: targetPort } })
+            : await startRelay({
+                listen,
+                target: () => ({ path: dialSocket }),
+                preamble: `${host} ${targetPort}\n`,
+              });
+        exposed.set(`${protocol} ${port}`, relay);
       },
-      unexpose: async (port: number) => {
-        await exposed.get(port)?.close();
-        exposed.delete(port);
+      unexpose: async ({ protocol, port }: ExposedPort) => {
+        const id = `${protocol} ${port}`;
+        await exposed.get(id)?.close();
+        exposed.delete(id);
       },
       findImage: (image: string) => images.find(image),
       pullImage: ({ image, secrets }: { image: string; secrets: [] }) => images.pull(image, secrets),

@@ -1,10 +1,13 @@
 /** The way in: a connection on a Unix socket names an address of the cluster's network and is joined to it. */
+import { createSocket, type Socket as Datagrams } from "node:dgram";
+import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
 import { join, listen } from "../host/relay.ts";
+import { FrameReader, frame } from "./datagram-frames.ts";
 
 const longestRequest = 128;
 
-/** The first line is `ADDRESS PORT`; everything behind it belongs to the connection. */
+/** The first line is `ADDRESS PORT`, or `udp ADDRESS PORT`; everything behind it belongs to the connection. */
 export async function startDialServer(path: string): Promise<void> {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     let head = Buffer.alloc(0);
@@ -18,7 +21,12 @@ export async function startDialServer(path: string): Promise<void> {
       }
       client.off("data", onData);
       client.pause();
-      const [host = "", port = ""] = head.toString("latin1", 0, end).split(" ");
+      const words = head.toString("latin1", 0, end).split(" ");
+      const [host = "", port = ""] = words.slice(-2);
+      if (words[0] === "udp") {
+        joinDatagrams(client, host, Number(port), head.subarray(end + 1));
+        return;
+      }
       const upstream: Socket = connect({ host, port: Number(port), allowHalfOpen: true, noDelay: true });
       if (head.length > end + 1) client.unshift(head.subarray(end + 1));
       join(client, upstream);
@@ -26,4 +34,34 @@ export async function startDialServer(path: string): Promise<void> {
     client.on("data", onData);
   });
   await listen(server, { path });
+}
+
+/** One sender's datagrams, framed on the stream, and the answers to them. */
+function joinDatagrams(client: Socket, host: string, port: number, begun: Buffer): void {
+  const reader = new FrameReader();
+  let socket: Promise<Datagrams> | undefined;
+  const open = async (): Promise<Datagrams> => {
+    const made = createSocket("udp4");
+    made.on("message", (datagram) => client.write(frame(datagram)));
+    // Nobody listens there yet. The kernel remembers for this port of ours where it led; a new one is led anew.
+    made.on("error", () => {
+      made.close();
+      socket = undefined;
+    });
+    made.connect(port, host);
+    await once(made, "connect");
+    return made;
+  };
+  const send = async (datagram: Buffer) => {
+    socket ??= open();
+    (await socket).send(datagram);
+  };
+  // What cannot be sent is lost, as datagrams are.
+  const take = (chunk: Buffer) => {
+    for (const datagram of reader.read(chunk)) send(datagram).catch(() => undefined);
+  };
+  client.once("close", () => void socket?.then((last) => last.close()).catch(() => undefined));
+  take(begun);
+  client.on("data", take);
+  client.resume();
 }

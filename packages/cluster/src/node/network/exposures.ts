@@ -2,9 +2,14 @@
 import type { PodWorker } from "../kubelet/pod-worker.ts";
 import type { ServiceRegistry } from "./service-registry.ts";
 
-export interface Exposure {
+/** TCP and UDP have ports of their own. */
+export interface ExposedPort {
+  readonly protocol: "TCP" | "UDP";
   /** On the machine's loopback. */
   readonly port: number;
+}
+
+export interface Exposure extends ExposedPort {
   /** Inside the cluster's network. */
   readonly host: string;
   readonly targetPort: number;
@@ -15,13 +20,14 @@ export interface ExposuresOptions {
   readonly pods: () => readonly PodWorker[];
   readonly nodeAddress: string;
   readonly open: (exposure: Exposure) => Promise<void>;
-  readonly close: (port: number) => Promise<void>;
+  readonly close: (port: ExposedPort) => Promise<void>;
   readonly log: (message: string) => void;
 }
 
 export class Exposures {
   readonly #options: ExposuresOptions;
-  readonly #open = new Map<number, string>();
+  /** Where each leads, by protocol and port. */
+  readonly #open = new Map<string, { readonly at: ExposedPort; readonly target: string }>();
   #busy: Promise<void> = Promise.resolve();
 
   constructor(options: ExposuresOptions) {
@@ -35,16 +41,16 @@ export class Exposures {
   }
 
   async #apply(): Promise<void> {
-    const wanted = new Map([...this.#nodePorts(), ...this.#hostPorts()].map((one) => [one.port, one]));
-    for (const [port, target] of this.#open) {
-      const still = wanted.get(port);
+    const wanted = new Map([...this.#nodePorts(), ...this.#hostPorts()].map((one) => [idOf(one), one]));
+    for (const [id, { at, target }] of this.#open) {
+      const still = wanted.get(id);
       if (still !== undefined && describe(still) === target) continue;
-      this.#open.delete(port);
-      await this.#options.close(port);
+      this.#open.delete(id);
+      await this.#options.close(at);
     }
-    for (const exposure of wanted.values()) {
-      if (this.#open.has(exposure.port)) continue;
-      this.#open.set(exposure.port, describe(exposure));
+    for (const [id, exposure] of wanted) {
+      if (this.#open.has(id)) continue;
+      this.#open.set(id, { at: exposure, target: describe(exposure) });
       await this.#options.open(exposure).catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
         this.#options.log(
@@ -55,15 +61,15 @@ export class Exposures {
   }
 
   #nodePorts(): Exposure[] {
-    return this.#options.registry.services().flatMap((service) =>
-      (service.spec?.ports ?? [])
-        .filter(({ nodePort, protocol }) => nodePort && (protocol ?? "TCP") === "TCP")
-        .map(({ nodePort = 0 }) => ({
-          port: nodePort,
-          host: this.#options.nodeAddress,
-          targetPort: nodePort,
-        })),
-    );
+    return this.#options.registry
+      .services()
+      .flatMap((service) =>
+        (service.spec?.ports ?? []).flatMap(({ nodePort = 0, protocol = "TCP" }) =>
+          nodePort > 0 && isRelayed(protocol)
+            ? [{ protocol, port: nodePort, host: this.#options.nodeAddress, targetPort: nodePort }]
+            : [],
+        ),
+      );
   }
 
   #hostPorts(): Exposure[] {
@@ -71,12 +77,22 @@ export class Exposures {
       const host = worker.state === "living" && worker.sandbox !== undefined ? worker.address : undefined;
       if (host === undefined) return [];
       return worker.pod.spec.containers.flatMap(({ ports = [] }) =>
-        ports
-          .filter(({ hostPort, protocol }) => hostPort && (protocol ?? "TCP") === "TCP")
-          .map(({ hostPort = 0, containerPort }) => ({ port: hostPort, host, targetPort: containerPort })),
+        ports.flatMap(({ hostPort = 0, containerPort, protocol = "TCP" }) =>
+          hostPort > 0 && isRelayed(protocol)
+            ? [{ protocol, port: hostPort, host, targetPort: containerPort }]
+            : [],
+        ),
       );
     });
   }
+}
+
+function isRelayed(protocol: string): protocol is "TCP" | "UDP" {
+  return protocol === "TCP" || protocol === "UDP";
+}
+
+function idOf({ protocol, port }: ExposedPort): string {
+  return `${protocol} ${port}`;
 }
 
 function describe({ host, targetPort }: Exposure): string {
