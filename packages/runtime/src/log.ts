@@ -32,6 +32,13 @@ export async function pinoLogger(options: { level?: LogLevel; name?: string } = 
   return fromPino(logger as unknown as Pino);
 }
 
+/** What an operator logs with unless told: lines for a person at a terminal, JSON for everything else. */
+export async function defaultLogger(name: string): Promise<Logger> {
+  if (!process.stdout.isTTY) return await pinoLogger({ name });
+  const { terminalLogger } = await import("./terminal-log.ts");
+  return terminalLogger({ write: (line) => process.stdout.write(line), now: Date.now });
+}
+
 function fromPino(pino: Pino): Logger {
   return {
     debug: (message, fields) => pino.debug(readable(fields), message),
@@ -43,7 +50,7 @@ function fromPino(pino: Pino): Logger {
 }
 
 /** Errors as their sentence and, for what is no plain refusal, their stack. */
-function readable(fields: Readonly<Record<string, unknown>> = {}): object {
+export function readable(fields: Readonly<Record<string, unknown>> = {}): object {
   const { error } = fields;
   if (!(error instanceof Error)) return fields;
   const code = (error as { code?: unknown }).code;

@@ -17,7 +17,7 @@ import { RuntimeError } from "./errors.ts";
 import { EventRecorder } from "./events.ts";
 import { fenced, openFence } from "./fence.ts";
 import { InformerSet } from "./informers.ts";
-import { pinoLogger } from "./log.ts";
+import { defaultLogger } from "./log.ts";
 import { Loop } from "./loop.ts";
 import { type MetricFamily, type Metrics, metricText, noMetrics, prometheusMetrics } from "./metrics.ts";
 import { isRaw, permissionsOf } from "./permissions.ts";
@@ -45,6 +45,7 @@ export interface OperatorOptions {
   /** Metrics of the operator's own, served beside those of its controllers. */
   readonly collect?: () => readonly MetricFamily[];
   readonly world?: World;
+  /** Plain lines at a terminal and JSON elsewhere, from `info` on, unless given. */
   readonly log?: Logger;
   /** How long a stop waits for reconciles under way; 20 s unless told. A pod has 30 s by default. */
   readonly shutdownMs?: number;
@@ -128,7 +129,7 @@ async function launch(
   const { clock, random } = world;
   const inCluster = world.process.env.KUBERNETES_SERVICE_HOST !== undefined;
   const name = options.name ?? options.controllers[0]?.name ?? "operator";
-  const log = options.log ?? (await pinoLogger({ name }));
+  const log = options.log ?? (await defaultLogger(name));
   const endpointsWanted = options.endpoints ?? inCluster;
   const metrics = (options.metrics ?? endpointsWanted !== false) ? await prometheusMetrics() : noMetrics;
   const failed = Promise.withResolvers<Error>();
@@ -285,7 +286,7 @@ async function patiently(clock: Clock, work: Promise<void>, ms: number): Promise
 
 async function run(options: OperatorOptions): Promise<number> {
   const name = options.name ?? options.controllers[0]?.name ?? "operator";
-  const log = options.log ?? (await pinoLogger({ name }));
+  const log = options.log ?? (await defaultLogger(name));
   const signalled = Promise.withResolvers<"signal">();
   let signals = 0;
   const onSignal = (signal: NodeJS.Signals) => {
