@@ -6,7 +6,7 @@ import { ownedByServer } from "./bootstrap/owners.ts";
 import { withStatus } from "./bootstrap/status.ts";
 import { namespaceLifecycle } from "./builtin/namespace-lifecycle.ts";
 import { DefinitionController } from "./crd/controller.ts";
-import { callWebhook } from "./crd/webhook-call.ts";
+import { conversionCaller } from "./crd/webhook-call.ts";
 import { Discovery } from "./discovery/discovery.ts";
 import { badRequest, type StatusError } from "./errors.ts";
 import { HookStore } from "./hook-store.ts";
@@ -82,7 +82,7 @@ export interface ApiServerOptions {
   readonly kubeletClient?: KubeletIdentity;
   /** How kubelets, pods and services are reached. Default: by their addresses. */
   readonly transport?: ProxyTransport;
-  /** How admission webhooks are called. Default: over TLS, services at one of their endpoints. */
+  /** How webhooks are called. Default: over TLS, services at one of their endpoints. */
   readonly callWebhook?: WebhookCaller;
 }
 
@@ -157,7 +157,8 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   const merged = mergeHooks(hooks);
   registry = new Registry(builtinResources(store, merged));
   hookStore.connect({ registry, objects, world });
-  const definitions = new DefinitionController({ store, registry, clock, random, call: callWebhook });
+  const call = conversionCaller(context.callWebhook, clock);
+  const definitions = new DefinitionController({ store, registry, clock, random, call });
 
   const admission = new Admission(
     merged.admission?.length ? merged.admission : [namespaceLifecycle(hookStore)],

@@ -123,6 +123,11 @@ export function customType(definition: Definition, converter: Converter): Object
     },
     default: (draft, version, applied) => schemaOf(version).default(draft, applied),
     convert,
+    convertBare(object, version) {
+      if (!schemas.has(version) || versionOf(object) === version)
+        return schemas.has(version) ? object : undefined;
+      return converter(object, apiVersionText(definition, version));
+    },
     toStorage: (object) => convert(object, definition.storageVersion),
     toWorking: convert,
     resetStatus: (draft) => void delete draft.status,

@@ -328,7 +328,7 @@ function selectableErrors(paths: readonly string[], schema: JsonSchema, path: st
   return errors;
 }
 
-function conversionErrors({ object }: Definition): FieldError[] {
+function conversionErrors({ object, preserveUnknownFields }: Definition): FieldError[] {
   const conversion = (object.spec as JsonObject | undefined)?.conversion as JsonObject | undefined;
   if (!conversion) return [];
   const errors: FieldError[] = [];
@@ -338,6 +338,10 @@ function conversionErrors({ object }: Definition): FieldError[] {
   if (!strategy) errors.push(requiredField(`${path}.strategy`));
   else if (strategy !== "None" && strategy !== "Webhook")
     errors.push(notSupportedField(`${path}.strategy`, strategy, ["None", "Webhook"]));
+  if (strategy === "Webhook" && preserveUnknownFields)
+    errors.push(
+      invalidField(`${path}.strategy`, strategy, "must be None if spec.preserveUnknownFields is true"),
+    );
   if (strategy !== "Webhook") {
     const message = "should not be set when strategy is not set to Webhook";
     if (webhook?.clientConfig) errors.push(forbiddenField(`${path}.webhookClientConfig`, message));
@@ -360,6 +364,12 @@ function conversionErrors({ object }: Definition): FieldError[] {
   }
   const versions = (webhook?.conversionReviewVersions as string[] | undefined) ?? [];
   const at = `${path}.conversionReviewVersions`;
+  for (const [i, version] of versions.entries()) {
+    if (versions.indexOf(version) < i) errors.push(invalidField(`${at}[${i}]`, version, "duplicate version"));
+    else
+      for (const message of validateDns1035Label(version))
+        errors.push(invalidField(`${at}[${i}]`, version, message));
+  }
   if (versions.length === 0) errors.push(requiredField(at));
   else if (!versions.some((version) => version === "v1" || version === "v1beta1"))
     errors.push(invalidField(at, [...versions], "must include at least one of v1, v1beta1"));

@@ -1,49 +1,35 @@
-/** Calls webhooks over HTTPS. */
-import { request } from "node:https";
-import type { JsonObject, JsonValue } from "@keelson/core";
+/** Conversion webhooks, called as admission webhooks are: those behind a service at one of its endpoints. */
+import type { Clock, JsonObject, JsonValue } from "@keelson/core";
+import type { WebhookCaller, WebhookTarget } from "../hooks.ts";
+import type { WebhookCaller as ConversionCaller } from "./conversion.ts";
 import type { WebhookClientConfig } from "./definition.ts";
 
-const timeoutMs = 30_000;
+const timeoutSeconds = 30;
 
-/** Services are reached by their cluster name; who cannot resolve it plugs in another caller. */
-export function callWebhook(client: WebhookClientConfig, body: JsonObject): Promise<JsonValue> {
-  const url = client.url ?? serviceUrl(client);
-  const payload = Buffer.from(JSON.stringify(body));
-  return new Promise((resolve, reject) => {
-    const outgoing = request(
-      url,
-      {
-        method: "POST",
-        headers: { "content-type": "application/json", "content-length": payload.length },
-        timeout: timeoutMs,
-        ...(client.caBundle && { ca: Buffer.from(client.caBundle, "base64") }),
-      },
-      (response) => {
-        const chunks: Buffer[] = [];
-        response.on("data", (chunk: Buffer) => chunks.push(chunk));
-        response.on("error", reject);
-        response.on("end", () => {
-          const text = Buffer.concat(chunks).toString();
-          if (response.statusCode !== 200) {
-            reject(new Error(`the webhook answered ${response.statusCode}: ${text.slice(0, 200)}`));
-            return;
-          }
-          try {
-            resolve(JSON.parse(text) as JsonValue);
-          } catch (error) {
-            reject(error);
-          }
-        });
-      },
+export function conversionCaller(call: WebhookCaller, clock: Clock): ConversionCaller {
+  return async (client: WebhookClientConfig, body: JsonObject): Promise<JsonValue> => {
+    const controller = new AbortController();
+    const cancel = clock.timer(timeoutSeconds * 1000, () =>
+      controller.abort(new Error(`no answer in ${timeoutSeconds} s`)),
     );
-    outgoing.on("timeout", () => outgoing.destroy(new Error(`no answer in ${timeoutMs} ms`)));
-    outgoing.on("error", reject);
-    outgoing.end(payload);
-  });
+    try {
+      const answer = await call(targetOf(client), JSON.stringify(body), controller.signal);
+      if (answer.status !== 200)
+        throw new Error(`the webhook answered ${answer.status}: ${answer.body.slice(0, 200)}`);
+      return JSON.parse(answer.body) as JsonValue;
+    } finally {
+      cancel();
+    }
+  };
 }
 
-function serviceUrl({ service }: WebhookClientConfig): string {
+function targetOf({ url, service, caBundle }: WebhookClientConfig): WebhookTarget {
+  const limit = `?timeout=${timeoutSeconds}s`;
+  const authorities = caBundle ? Buffer.from(caBundle, "base64").toString() : undefined;
+  const trusted = authorities === undefined ? {} : { authorities };
+  if (url) return { url: url + limit, ...trusted };
   if (!service) throw new Error("the webhook has neither a URL nor a service");
   const { name, namespace, path = "/", port = 443 } = service;
-  return `https://${name}.${namespace}.svc:${port}${path}`;
+  const at = `https://${name}.${namespace}.svc:${port}${path}`;
+  return { url: at + limit, service: { namespace, name, port }, ...trusted };
 }

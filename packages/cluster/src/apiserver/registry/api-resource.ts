@@ -79,6 +79,11 @@ export interface ObjectType {
   default(draft: ApiObject, version: string, applied?: boolean): void;
   /** The object in a served version; the argument itself when nothing changes. */
   convert(object: ApiObject, version: string): ApiObject | Promise<ApiObject>;
+  /**
+   * The object in a version, served or not, with nothing filled in or dropped: what was owned in it is compared
+   * there. `undefined` when there is no such version; without the method, `convert` does.
+   */
+  convertBare?(object: ApiObject, version: string): ApiObject | Promise<ApiObject> | undefined;
   /** The object in the version that is stored; the argument itself when nothing changes. */
   toStorage(object: ApiObject): ApiObject | Promise<ApiObject>;
   /**

@@ -14,6 +14,7 @@ import { statusResetsMetadata } from "../builtin/facts.ts";
 import { applyConflict, badRequest, failure } from "../errors.ts";
 import type { ApiObject } from "../hooks.ts";
 import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
+import type { Conversions } from "./conversions.ts";
 
 const statusSet = FieldSet.of(["f:status"]);
 const specSet = FieldSet.of(["f:spec"]);
@@ -58,8 +59,8 @@ export interface ManagedWrite {
   readonly version: string;
   readonly subresource: string;
   readonly manager: string;
-  /** The stored object in every version that its owners wrote in, for kinds that convert by webhook. */
-  readonly conversions?: ReadonlyMap<JsonObject, ReadonlyMap<string, ApiObject>>;
+  /** For kinds that convert by webhook; without them, what was owned in other versions is forgotten. */
+  readonly conversions?: Conversions | undefined;
 }
 
 /** What does not change from one write to the next. */
@@ -105,7 +106,8 @@ export class FieldManager {
 
   #managed(write: ManagedWrite): ManagedResource {
     const { resource, version, subresource } = write;
-    const convert = resource.versions.size > 1;
+    // A version that is served no more may still have owners.
+    const convert = resource.versions.size > 1 || resource.type.convertBare !== undefined;
     const type = resource.type.mergeType(version);
     const key = `${version}/${subresource}`;
     let known = descriptions.get(resource);
@@ -139,16 +141,20 @@ export class FieldManager {
   }
 
   #convert(write: ManagedWrite, object: JsonObject, apiVersion: string): Versioned | undefined {
-    const { resource } = write;
+    const { resource, conversions } = write;
+    const { type, versions } = resource;
     const version = apiVersion.slice(apiVersion.indexOf("/") + 1);
-    if (!resource.versions.has(version)) return undefined;
-    const ready = write.conversions?.get(object)?.get(apiVersion);
-    const converted = ready ?? resource.type.convert(object as ApiObject, version);
+    const convert = () => {
+      if (type.convertBare) return type.convertBare(object as ApiObject, version);
+      return versions.has(version) ? type.convert(object as ApiObject, version) : undefined;
+    };
+    const converted = conversions ? conversions.of(object, apiVersion, convert) : convert();
     if (converted instanceof Promise) {
       converted.catch(() => undefined);
       return undefined;
     }
-    return { object: converted, type: resource.type.mergeType(version) };
+    if (!converted) return undefined;
+    return { object: converted, type: type.mergeType(version) };
   }
 }
 

@@ -5,6 +5,7 @@ import type { ApiObject } from "../hooks.ts";
 import { header } from "../http/message.ts";
 import { apiVersionText } from "../registry/api-resource.ts";
 import { type Admission, dedupeOwners } from "./admission.ts";
+import { Conversions } from "./conversions.ts";
 import {
   checkName,
   decodeObject,
@@ -80,11 +81,11 @@ export class Writes {
       exchange,
       options,
       exchange.resource.strategy.allowCreateOnUpdate ?? false,
-      (live) => {
+      (live, conversions) => {
         const draft = draftFrom(exchange, body, "Ignore");
         checkName(exchange, draft);
         dedupeOwners(exchange, draft, false);
-        return this.#fields.update(this.#managed(exchange, options), live, draft);
+        return this.#fields.update(this.#managed(exchange, options, conversions), live, draft);
       },
     );
   }
@@ -93,23 +94,35 @@ export class Writes {
     const patch = await readPatch(exchange);
     const options = writeOptions("PatchOptions", exchange.info.query, patch.kind === "apply");
     const create = patch.kind === "apply" && exchange.info.subresource === "";
-    return this.#update(exchange, options, create, (live) =>
-      patch.kind === "apply"
-        ? this.#applied(exchange, patch, live, options)
-        : this.#patched(exchange, patch, live as ApiObject, options),
-    );
+    return this.#update(exchange, options, create, (live, conversions) => {
+      const write = this.#managed(exchange, options, conversions);
+      return patch.kind === "apply"
+        ? this.#applied(exchange, patch, live, options, write)
+        : this.#patched(exchange, patch, live as ApiObject, options, write);
+    });
   }
 
-  #patched(exchange: Exchange, patch: Patch, live: ApiObject, options: WriteOptions): ApiObject {
+  #patched(
+    exchange: Exchange,
+    patch: Patch,
+    live: ApiObject,
+    options: WriteOptions,
+    write: ManagedWrite,
+  ): ApiObject {
     const draft = patch.applyTo(exchange, live, options.fieldValidation);
     exchange.resource.type.default(draft, exchange.version.name);
     checkName(exchange, draft);
-    return this.#fields.update(this.#managed(exchange, options), live, draft);
+    return this.#fields.update(write, live, draft);
   }
 
-  #applied(exchange: Exchange, patch: Patch, live: ApiObject | undefined, options: WriteOptions): ApiObject {
+  #applied(
+    exchange: Exchange,
+    patch: Patch,
+    live: ApiObject | undefined,
+    options: WriteOptions,
+    write: ManagedWrite,
+  ): ApiObject {
     const config = patch.config as JsonObject;
-    const write = this.#managed(exchange, options);
     const merged = this.#fields.apply(write, live, config, options.force);
     patch.reportStrict(exchange, options.fieldValidation);
     const strict: string[] = [];
@@ -123,7 +136,7 @@ export class Writes {
     exchange: Exchange,
     options: WriteOptions,
     create: boolean,
-    change: (live: ApiObject | undefined) => ApiObject,
+    change: (live: ApiObject | undefined, conversions: Conversions | undefined) => ApiObject,
   ): Promise<WriteResult> {
     const { resource, info } = exchange;
     const context = strategyContext(exchange, this.#world, options.dryRun);
@@ -142,7 +155,10 @@ export class Writes {
           if (denied) throw denied;
         }
         const live = existing && (await this.#toRequest(exchange, existing));
-        const draft = change(live);
+        const conversions = resource.type.convertBare && new Conversions();
+        const draft = conversions
+          ? await conversions.settle(() => change(live, conversions))
+          : change(live, undefined);
         ensureNamespace(resource, draft, info.namespace);
         const admitted = await this.#admit(exchange, draft, live, options);
         return this.#toWorking(exchange, admitted);
@@ -209,13 +225,14 @@ export class Writes {
     });
   }
 
-  #managed(exchange: Exchange, options: WriteOptions): ManagedWrite {
+  #managed(exchange: Exchange, options: WriteOptions, conversions?: Conversions): ManagedWrite {
     const { resource, version, info, request } = exchange;
     return {
       resource,
       version: version.name,
       subresource: info.subresource,
       manager: options.fieldManager || managerFromUserAgent(header(request.headers, "user-agent")),
+      conversions,
     };
   }
 

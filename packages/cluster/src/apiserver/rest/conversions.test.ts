@@ -1,0 +1,106 @@
+import type { JsonObject } from "@keelson/core";
+import { describe, expect, it } from "vitest";
+import { type ApiServer, apiServer } from "../index.ts";
+import { Conversions } from "./conversions.ts";
+
+const group = "example.com";
+const definitions = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/** Two versions that call the same number by two names. */
+const definition = {
+  apiVersion: "apiextensions.k8s.io/v1",
+  kind: "CustomResourceDefinition",
+  metadata: { name: `boxes.${group}` },
+  spec: {
+    group,
+    scope: "Cluster",
+    names: { plural: "boxes", kind: "Box" },
+    versions: ["v1", "v2"].map((name) => ({
+      name,
+      served: true,
+      storage: name === "v1",
+      schema: {
+        openAPIV3Schema: {
+          type: "object",
+          properties: {
+            spec: {
+              type: "object",
+              properties: {
+                [name === "v1" ? "size" : "length"]: { type: "integer" },
+                note: { type: "string" },
+              },
+            },
+          },
+        },
+      },
+    })),
+    conversion: {
+      strategy: "Webhook",
+      webhook: { conversionReviewVersions: ["v1"], clientConfig: { url: "https://converter.test/" } },
+    },
+  },
+};
+
+function converted(object: JsonObject, apiVersion: string): JsonObject {
+  const { size, length, ...rest } = (object.spec ?? {}) as JsonObject;
+  const value = size ?? length;
+  const name = apiVersion.endsWith("/v1") ? "size" : "length";
+  return { ...object, apiVersion, spec: { ...rest, ...(value !== undefined && { [name]: value }) } };
+}
+
+async function start(): Promise<ApiServer> {
+  const server = await apiServer({
+    callWebhook: async (_target, body) => {
+      const { request } = JSON.parse(body) as { request: JsonObject };
+      const objects = request.objects as JsonObject[];
+      const convertedObjects = objects.map((object) => converted(object, String(request.desiredAPIVersion)));
+      const response = { uid: request.uid, convertedObjects, result: { status: "Success" } };
+      const kind = { apiVersion: "apiextensions.k8s.io/v1", kind: "ConversionReview" };
+      return { status: 200, body: JSON.stringify({ ...kind, response }) };
+    },
+  });
+  await call(server, "POST", definitions, definition);
+  return server;
+}
+
+async function call(server: ApiServer, method: string, path: string, body: JsonObject): Promise<JsonObject> {
+  const type = method === "PATCH" ? "application/apply-patch+yaml" : "application/json";
+  const headers = { "content-type": type };
+  const response = await server.http.request({ method, path, headers, body: JSON.stringify(body) });
+  return JSON.parse(Buffer.concat(await Array.fromAsync(response.body)).toString()) as JsonObject;
+}
+
+function apply(server: ApiServer, version: string, manager: string, spec: JsonObject): Promise<JsonObject> {
+  const path = `/apis/${group}/${version}/boxes/a?fieldManager=${manager}`;
+  const body = { apiVersion: `${group}/${version}`, kind: "Box", metadata: { name: "a" }, spec };
+  return call(server, "PATCH", path, body);
+}
+
+describe("owners across versions that a webhook converts", () => {
+  it("a field that is owned under another name conflicts", async () => {
+    await using server = await start();
+    await apply(server, "v1", "one", { size: 1 });
+    expect(await apply(server, "v2", "two", { length: 2 })).toMatchObject({ code: 409, reason: "Conflict" });
+    expect(await apply(server, "v2", "two", { length: 1 })).toMatchObject({ spec: { length: 1 } });
+  });
+
+  it("what its manager gives up in another version goes", async () => {
+    await using server = await start();
+    await apply(server, "v1", "one", { size: 1, note: "x" });
+    expect(await apply(server, "v2", "one", { length: 1 })).toMatchObject({ spec: { length: 1 } });
+    const { spec } = await apply(server, "v1", "one", { size: 1 });
+    expect(spec).toEqual({ size: 1 });
+  });
+});
+
+it("a merge is repeated until all its conversions are made", async () => {
+  const conversions = new Conversions();
+  let runs = 0;
+  const at = (version: string) =>
+    conversions.of({ a: 1 }, version, async () => ({ apiVersion: version, metadata: { name: "a" } }));
+  const result = await conversions.settle(() => {
+    runs++;
+    return [at("v2"), at("v3")].map((object) => object?.apiVersion);
+  });
+  expect([result, runs]).toEqual([["v2", "v3"], 3]);
+});
