@@ -1,5 +1,5 @@
 /** The command line as a shell meets it: what is said where, and the exit code. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -49,6 +49,15 @@ test("what could not be done ends with 1 and a sentence, without a stack", async
   const [output, code] = await keelson("generate", "--directory", "/nowhere");
   expect(output.trim()).toBe("/nowhere has no package.json; run this in an operator's folder");
   expect(code).toBe(1);
+});
+
+test("an image is not built without the SDK that its operator imports", async () => {
+  const home = mkdtempSync(join(tmpdir(), "klcli-"));
+  mkdirSync(join(home, "src"));
+  writeFileSync(join(home, "src/main.ts"), "");
+  writeFileSync(join(home, "package.json"), JSON.stringify({ devDependencies: { keelson: "0.1.0" } }));
+  expect((await keelson("build", "--directory", home))[0]).toMatch(/run: npm install --save-prod keelson/);
+  rmSync(home, { recursive: true });
 });
 
 test("an operator's manifests come in the order in which they apply, or only its CRDs", async () => {

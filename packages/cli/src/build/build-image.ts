@@ -23,6 +23,14 @@ export async function buildImage(project: Project, options: BuildOptions) {
       `${join(project.directory, project.main)} does not exist; it is what the image runs`,
     );
   }
+  const names = Object.keys(project.dependencies);
+  if (!names.some((name) => name === "keelson" || name.startsWith("@keelson/"))) {
+    throw new CliError(
+      "NotInstalled",
+      "keelson is not among the dependencies in package.json, and the image holds no others; " +
+        "run: npm install --save-prod keelson",
+    );
+  }
   const { base, image, onProgress = () => {} } = options;
   onProgress(`taking ${base} as the base`);
   const images = new Images({ onProgress });
