@@ -16,10 +16,26 @@ function body(object: JsonObject): Buffer {
   const rest: JsonObject = {};
   for (const key in object)
     if (key !== "apiVersion" && key !== "kind") setKey(rest, key, object[key] as JsonObject);
-  const bytes = Buffer.from(JSON.stringify(rest));
+  const text = JSON.stringify(rest);
+  const bytes = Buffer.from(text);
   // Only stored objects are frozen, and only they are shown more than once.
   if (Object.isFrozen(object)) bodies.set(object, bytes);
+  latest = text.length <= longestLine ? { object, text } : undefined;
   return bytes;
+}
+
+/** What was encoded last, as it was before it became bytes. */
+let latest: { readonly object: JsonObject; readonly text: string } | undefined;
+const longestLine = 16_384;
+
+/**
+ * The object with kind and apiVersion and a line's end, when it has just been encoded and is not long. Node sends text in
+ * one piece with the head of the answer, while bytes would be put together first and then copied beside it.
+ */
+export function freshLine(resource: ApiResource, version: string, object: ApiObject): string | undefined {
+  body(object);
+  if (latest?.object !== object) return undefined;
+  return `${typeText(resource, version)}${latest.text.slice(1)}\n`;
 }
 
 /** A stored object as it is, kind and apiVersion included, in pieces. */
@@ -37,16 +53,19 @@ export function storedJson(object: ApiObject): Pieces {
 }
 
 function typePrefix(resource: ApiResource, version: string): Buffer {
-  const apiVersion = apiVersionText(resource, version);
-  const key = `${resource.custom ? "c" : "b"}${apiVersion}/${resource.kind}`;
+  const key = `${resource.custom ? "c" : "b"}${apiVersionText(resource, version)}/${resource.kind}`;
   let prefix = prefixes.get(key);
   if (!prefix) {
-    const kind = `"kind":${JSON.stringify(resource.kind)}`;
-    const group = `"apiVersion":${JSON.stringify(apiVersion)}`;
-    prefix = Buffer.from(resource.custom ? `{${group},${kind},` : `{${kind},${group},`);
+    prefix = Buffer.from(typeText(resource, version));
     prefixes.set(key, prefix);
   }
   return prefix;
+}
+
+function typeText(resource: ApiResource, version: string): string {
+  const kind = `"kind":${JSON.stringify(resource.kind)}`;
+  const group = `"apiVersion":${JSON.stringify(apiVersionText(resource, version))}`;
+  return resource.custom ? `{${group},${kind},` : `{${kind},${group},`;
 }
 
 /** The object with kind and apiVersion, in pieces. */

@@ -14,12 +14,18 @@ const gzipAboveBytes = 128 * 1024;
 /** Longer bodies go out slab by slab, so that they never exist as a whole. */
 const wholeBytes = 64 * 1024;
 const slabBytes = 256 * 1024;
+/** Longer texts are treated as bytes: they may be worth compressing. */
+const longestText = 32 * 1024;
 
 export async function send(
   answer: ServerResponse,
   request: IncomingMessage,
   response: NodeResponse,
 ): Promise<void> {
+  if (typeof answer.body === "string" && answer.body.length <= longestText) {
+    sendText(answer, answer.body, request, response);
+    return;
+  }
   let pieces = piecesOf(answer.body);
   let length = lengthOf(pieces);
   const { headers } = answer;
@@ -37,6 +43,20 @@ export async function send(
   else if (pieces.length === 1) response.end(pieces[0]);
   else if (length <= wholeBytes) response.end(Buffer.concat(pieces, length));
   else await sendPieces(pieces, response);
+}
+
+function sendText(
+  answer: ServerResponse,
+  text: string,
+  request: IncomingMessage,
+  response: NodeResponse,
+): void {
+  const length = Buffer.byteLength(text);
+  if (answer.status !== 304 && answer.status !== 204) answer.headers["content-length"] = String(length);
+  response.writeHead(answer.status, answer.headers);
+  if (request.method === "HEAD") response.end();
+  // The same bytes either way, and written faster when there is nothing to look for.
+  else response.end(text, length === text.length ? "latin1" : "utf8");
 }
 
 function piecesOf(body: ServerResponse["body"]): Pieces {

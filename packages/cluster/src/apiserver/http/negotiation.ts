@@ -30,6 +30,7 @@ interface Clause {
   readonly type: string;
   readonly quality: number;
   readonly parameters: ReadonlyMap<string, string>;
+  readonly transform: Transform | undefined;
 }
 
 /** Clients send the same few headers over and over. */
@@ -58,7 +59,12 @@ function readClauses(accept: string): Clause[] {
       if (equals > 0) parameters.set(piece.slice(0, equals).trim(), piece.slice(equals + 1).trim());
     }
     const quality = parameters.has("q") ? Number(parameters.get("q")) : 1;
-    clauses.push({ type: type.toLowerCase(), quality: Number.isNaN(quality) ? 1 : quality, parameters });
+    clauses.push({
+      type: type.toLowerCase(),
+      quality: Number.isNaN(quality) ? 1 : quality,
+      parameters,
+      transform: transformOf(parameters),
+    });
   }
   return clauses.sort((a, b) => b.quality - a.quality);
 }
@@ -86,7 +92,7 @@ export function negotiate(accept: string | undefined, options: NegotiationOption
     // A route knows its types, and anything, but no halves.
     if (!mediaType || (options.routed && clause.type === "application/*")) continue;
     known = true;
-    const transform = transformOf(clause);
+    const { transform } = clause;
     if (transform ? !options.allows?.(transform) : mediaType === protobuf && options.protobuf === "metadata")
       continue;
     if (transform?.kind === "Table" && mediaType === protobuf) continue;
@@ -105,7 +111,7 @@ export function negotiateError(accept: string | undefined, options: NegotiationO
   }
 }
 
-function transformOf({ parameters }: Clause): Transform | undefined {
+function transformOf(parameters: ReadonlyMap<string, string>): Transform | undefined {
   const [kind, group, version] = ["as", "g", "v"].map((name) => parameters.get(name));
   if (kind === undefined && group === undefined && version === undefined) return undefined;
   return { kind: kind ?? "", group: group ?? "", version: version ?? "" };

@@ -34,6 +34,11 @@ export function bytesResponse(
   return { status, headers, body: JSON.stringify(parsed(bytes), null, 2) };
 }
 
+/** JSON that is text already. */
+export function lineResponse(status: number, body: string): ServerResponse {
+  return { status, headers: { "content-type": "application/json" }, body };
+}
+
 async function yamlResponse(status: number, bytes: Uint8Array | Pieces): Promise<ServerResponse> {
   const { stringify } = await import("yaml");
   return { status, headers: { "content-type": "application/yaml" }, body: stringify(parsed(bytes)) };

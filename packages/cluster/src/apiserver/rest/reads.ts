@@ -1,6 +1,7 @@
 /** Get, list and watch, in the form the client asked for. */
 import type { JsonObject } from "@keelson/core";
 import { encodeEvent, type Form, formOf } from "../codec/form.ts";
+import { freshLine } from "../codec/json-form.ts";
 import { notFound } from "../errors.ts";
 import type { ApiObject } from "../hooks.ts";
 import type { BodyStream, Pieces, ServerResponse } from "../http/message.ts";
@@ -139,6 +140,16 @@ export class Reads {
   /** Ends every watch, as a server does that goes away. */
   endWatches(): void {
     for (const end of [...this.#ends]) end();
+  }
+
+  /** One object as a line of JSON, if that is how it is wanted and it is at hand. */
+  line(
+    { resource, version }: Exchange,
+    { mediaType, transform, pretty }: Negotiated,
+    object: ApiObject,
+  ): string | undefined {
+    if (mediaType !== "application/json" || transform || pretty) return undefined;
+    return freshLine(resource, version.name, object);
   }
 
   /** One object as bytes. */

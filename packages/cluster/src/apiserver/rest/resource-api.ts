@@ -4,7 +4,7 @@ import type { ApiObject, UserInfo } from "../hooks.ts";
 import { header, type Pieces, type ServerRequest, type ServerResponse } from "../http/message.ts";
 import { isMetaTransform, jsonOnly, type Negotiated, negotiate } from "../http/negotiation.ts";
 import type { RequestInfo } from "../http/request-info.ts";
-import { bytesResponse, jsonResponse, textResponse } from "../http/response.ts";
+import { bytesResponse, jsonResponse, lineResponse, textResponse } from "../http/response.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../storage/store.ts";
 import type { Subresources } from "../subresources/subresources.ts";
@@ -73,6 +73,8 @@ export class ResourceApi {
   async #run(exchange: Exchange, negotiated: Negotiated): Promise<ServerResponse> {
     const { reads, writes, deletes, subresources } = this.#verbs;
     const answer = (status: number, object: ApiObject) => {
+      const line = reads.line(exchange, negotiated, object);
+      if (line !== undefined) return lineResponse(status, line);
       const bytes = reads.encode(exchange, negotiated, object);
       const whole = (pieces: Pieces) =>
         bytesResponse(
