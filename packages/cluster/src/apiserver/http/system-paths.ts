@@ -1,9 +1,9 @@
 /** Health, version, and the list of paths. */
 import type { JsonObject } from "@keelson/core";
-import { methodNotAllowed } from "../errors.ts";
+import { methodNotAllowed, noRepresentation } from "../errors.ts";
 import type { Hooks } from "../hooks.ts";
 import { header, type ServerRequest, type ServerResponse } from "./message.ts";
-import { negotiate } from "./negotiation.ts";
+import { negotiate, parseAccept } from "./negotiation.ts";
 import type { RequestInfo } from "./request-info.ts";
 import { jsonResponse, textResponse } from "./response.ts";
 
@@ -32,6 +32,9 @@ export class SystemPaths {
     const extra = this.#extra[path];
     if (extra) {
       const { contentType, body } = extra();
+      const accept = parseAccept(header(request.headers, "accept") ?? "*/*");
+      if (!accept.some(({ type }) => type === "*/*" || type === contentType))
+        throw noRepresentation([contentType]);
       return { status: 200, headers: { "content-type": contentType }, body };
     }
     if (healthRoots.has(root)) return health(root, rest.join("/"), query);

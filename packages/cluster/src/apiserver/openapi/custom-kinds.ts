@@ -103,6 +103,8 @@ function asResource(schema: JsonObject, document: DocumentVersion): JsonObject {
 /** What OpenAPI 2.0 cannot say is left out: it has no logic and no null. */
 const unspeakable = new Set(["allOf", "oneOf", "anyOf", "not", "nullable", "default"]);
 
+const intOrString: readonly JsonObject[] = [{ type: "integer" }, { type: "string" }];
+
 function published(schema: JsonObject, document: DocumentVersion): JsonObject {
   const isOpen = schema["x-kubernetes-preserve-unknown-fields"] === true;
   // A value that may be null, or have fields that nobody knows, has no type in version 2.
@@ -120,6 +122,7 @@ function published(schema: JsonObject, document: DocumentVersion): JsonObject {
       out[key] = published(value, document);
     } else out[key] = value;
   }
+  if (document === 3 && schema["x-kubernetes-int-or-string"] === true) out.anyOf ??= [...intOrString];
   if (isUntyped || schema["x-kubernetes-embedded-resource"] !== true) return out;
   const required = new Set([...((schema.required as string[] | undefined) ?? []), "kind", "apiVersion"]);
   return { ...asResource(out, document), required: [...required] };
