@@ -19,10 +19,20 @@ export function isAbandoned(mark: string): boolean {
 /** Start time of a process, or undefined when there is none; a zombie counts as none. */
 export function startTicksOf(pid: number): string | undefined {
   if (process.platform !== "linux") return isRunning(pid) ? "0" : undefined;
+  const fields = statOf(pid);
+  return fields?.[0] === "Z" ? undefined : fields?.[19];
+}
+
+/** Whether a process was made to stand still by SIGSTOP; false where that cannot be told. */
+export function isStopped(pid: number): boolean {
+  return statOf(pid)?.[0] === "T";
+}
+
+/** What the kernel tells of a process, from its state on. */
+function statOf(pid: number): string[] | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    return fields[0] === "Z" ? undefined : fields[19];
+    return stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 /** Faults of a cluster that runs in the background, for people. */
 import { ClusterError } from "../errors.ts";
 import type { Fault } from "../node/faults/fault.ts";
+import { isStopped } from "../owner.ts";
 import { readRecord } from "./state.ts";
 
 export type ClusterFault =
@@ -17,6 +18,12 @@ export async function injectFault(fault: ClusterFault, name = "default"): Promis
   if (fault.kind === "freezeApi") {
     process.kill(record.pid, fault.frozen ? "SIGSTOP" : "SIGCONT");
     return;
+  }
+  if (isStopped(record.pid)) {
+    throw new ClusterError(
+      "NotRunning",
+      `cluster ${name} stands still; let it go on first: keelson cluster fault api-up --name ${name}`,
+    );
   }
   const { askToInject } = await import("./control.ts");
   await askToInject(record.control, fault);
