@@ -15,6 +15,7 @@ import {
   matchesLabels,
   type ObjectOf,
   type ObjectRef,
+  objectKey,
   parseLabelSelector,
   type Stored,
 } from "@keelson/core";
@@ -70,6 +71,15 @@ export class TrackedClient {
     };
     const took = async (object: Promise<ObjectOf<K>>): Promise<ObjectOf<K>> =>
       informers.wrote(kind, (await object) as ObjectOf<K> & Stored);
+    // Taking the last finalizer off an object that is being deleted ends it; the answer shows it as it was.
+    const changed = async (object: Promise<ObjectOf<K>>): Promise<ObjectOf<K>> => {
+      const answer = (await object) as ObjectOf<K> & Stored;
+      const { deletionTimestamp, uid } = answer.metadata;
+      if (deletionTimestamp === undefined || lingers(answer)) return informers.wrote(kind, answer);
+      const key = objectKey(answer);
+      for (const informer of informers.ofKind(kind)) informer.cache.gone(key, uid);
+      return answer;
+    };
     const subresource = (name: string): SubresourceClient<K> => {
       const sub = verbs.subresource(name);
       const whole = name === "status";
@@ -102,15 +112,15 @@ export class TrackedClient {
         ),
       update: (object, options) =>
         write("update", refOf(object), () =>
-          options?.dryRun ? verbs.update(object, options) : took(verbs.update(object, options)),
+          options?.dryRun ? verbs.update(object, options) : changed(verbs.update(object, options)),
         ),
       patch: (ref, patch, options) =>
         write("patch", ref, () =>
-          options?.dryRun ? verbs.patch(ref, patch, options) : took(verbs.patch(ref, patch, options)),
+          options?.dryRun ? verbs.patch(ref, patch, options) : changed(verbs.patch(ref, patch, options)),
         ),
       apply: (object, options) =>
         write("apply", refOf(object), () =>
-          options?.dryRun ? verbs.apply(object, options) : took(verbs.apply(object, options)),
+          options?.dryRun ? verbs.apply(object, options) : changed(verbs.apply(object, options)),
         ),
       delete: (ref, options) => write("delete", ref, () => this.#delete(kind, verbs, ref, options)),
       deleteAll: async (options) => {

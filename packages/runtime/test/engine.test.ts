@@ -533,6 +533,33 @@ describe("a reconcile", () => {
     await expect(c.converges({ withinMs: 300_000 })).rejects.toThrow(/nothing came to rest.*last writes/s);
   });
 
+  test("sees an object gone when it took the last finalizer off, before the watch tells", async () => {
+    const seen: unknown[] = [];
+    const ending = rawController({
+      name: "ending",
+      watches: {
+        configs: watch(ConfigMap, { labels, keys: () => [] }),
+        secrets: watch(Secret, { fields: "metadata.name=end", keys: () => ["default/a"] }),
+      },
+      writes: [allow(ConfigMap, ["delete", "patch"])],
+      async reconcile(key, ctx) {
+        if (!ctx.caches.configs.get(key)) return;
+        await ctx.kind(ConfigMap).delete(ref);
+        seen.push(ctx.caches.configs.get(key)?.metadata.finalizers);
+        await ctx.kind(ConfigMap).patch(ref, { type: "merge", body: { metadata: { finalizers: [] } } });
+        seen.push(ctx.caches.configs.get(key));
+      },
+    });
+    await using c = await cluster({ controllers: [ending] });
+    const finalizers = ["example.com/hold"];
+    await c.client.kind(ConfigMap).create({ metadata: { ...ref, labels: { parent: "yes" }, finalizers } });
+    await c.converges();
+    c.faults.hold("configmaps");
+    await c.client.kind(Secret).create({ metadata: { namespace: "default", name: "end" } });
+    await c.advance(1_000);
+    expect(seen).toEqual([finalizers, undefined]);
+  });
+
   test("comes back for its own writes and deletes even when their events were lost with the history", async () => {
     const seen: boolean[] = [];
     const self = controller(ConfigMap, {
