@@ -1,9 +1,10 @@
 /** `keelson apiserver`: the server as a process of its own. */
 import { randomBytes } from "node:crypto";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { KeyPair } from "@keelson/runtime/pki";
+import { explainSystemError } from "../../system-error.ts";
+import { sweepTemporary, temporaryDirectory } from "../../temporary.ts";
 import type { Dispatch } from "../http/in-process.ts";
 import { type Listening, listenOnSocket, listenSecurely } from "../http/listener.ts";
 import { type ApiServer, apiServer } from "../server.ts";
@@ -55,7 +56,7 @@ export async function startApiServer(flags: ApiServerFlags): Promise<RunningApiS
 async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promise<RunningApiServer> {
   // Where everything has its place already, there is nothing to put into a temporary one.
   const isPlaced = flags.socket !== undefined && flags.kubeconfig !== undefined;
-  const directory = flags.dataDir ?? (isPlaced ? "" : temporary(stack));
+  const directory = flags.dataDir ?? (isPlaced ? "" : await temporary(stack));
   const token = flags.token ?? randomBytes(24).toString("base64url");
   const { authority, serving, kubeletClient } = loadCredentials(
     flags.dataDir && join(directory, "pki"),
@@ -104,8 +105,10 @@ async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promis
   };
 }
 
-function temporary(stack: AsyncDisposableStack): string {
-  const directory = mkdtempSync(join(tmpdir(), "keelson-apiserver-"));
+/** Named for this process, so that the next one removes it if this one is killed. */
+async function temporary(stack: AsyncDisposableStack): Promise<string> {
+  await sweepTemporary();
+  const directory = await temporaryDirectory();
   stack.defer(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
@@ -134,8 +137,9 @@ export async function runApiServer(flags: ApiServerFlags): Promise<number> {
   try {
     running = await startApiServer(flags);
   } catch (error) {
-    if (!(error instanceof StorageError) && !isListenError(error)) throw error;
-    process.stderr.write(`${(error as Error).message}\n`);
+    const sentence = error instanceof StorageError ? error.message : explainSystemError(error);
+    if (sentence === undefined) throw error;
+    process.stderr.write(`${sentence}\n`);
     return 1;
   }
   await using server = running;
@@ -144,9 +148,4 @@ export async function runApiServer(flags: ApiServerFlags): Promise<number> {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
   });
   return 0;
-}
-
-function isListenError(error: unknown): boolean {
-  const code = (error as NodeJS.ErrnoException).code;
-  return code === "EADDRINUSE" || code === "EACCES";
 }
