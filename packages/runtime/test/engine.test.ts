@@ -543,7 +543,7 @@ describe("a reconcile", () => {
       },
       writes: [allow(ConfigMap, ["delete", "patch"])],
       async reconcile(key, ctx) {
-        if (!ctx.caches.configs.get(key)) return;
+        if (!ctx.caches.secrets.get("default/end") || !ctx.caches.configs.get(key)) return;
         await ctx.kind(ConfigMap).delete(ref);
         seen.push(ctx.caches.configs.get(key)?.metadata.finalizers);
         await ctx.kind(ConfigMap).patch(ref, { type: "merge", body: { metadata: { finalizers: [] } } });
