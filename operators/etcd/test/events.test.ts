@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { EtcdCluster } from "../src/api/cluster.ts";
 import { ref, World } from "./simulation/world.ts";
 
-test("every action is an event: births, restarts, departures and the end", async () => {
+test("every action is an event: births, restarts, departures and the end", { timeout: 120_000 }, async () => {
   await using world = await World.start();
   await world.create({ size: 3, version: "3.6.16", deletion: { volumes: "Remove" } });
   await world.settles(3);
