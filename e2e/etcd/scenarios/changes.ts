@@ -74,12 +74,10 @@ export const upgraded: Scenario = {
 
 export const upgradedFrom34: Scenario = {
   id: "upgrade34",
-  fault:
-    "upgrade 3.4.23 → 3.5.35 → 3.6.16 under load by one changed field, with a snapshot of the log every 1 000 entries",
+  fault: "upgrade 3.4.23 → 3.5.35 → 3.6.16 under load by one changed field",
   goal: "0 lost, 0 failed after 5 s of client retry",
   runs: 3,
   size: 3,
-  spec: { settings: { snapshotCount: 1_000 } },
   versions: ["3.4.23"],
   fresh: true,
   run: async (bench) => {
