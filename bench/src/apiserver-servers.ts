@@ -85,7 +85,8 @@ export async function startEmbedded(installed: string, durable: boolean): Promis
     ...usageOf([child.pid ?? 0]),
     async [Symbol.asyncDispose]() {
       const ended = new Promise((resolve) => child.once("exit", resolve));
-      child.kill("SIGKILL");
+      // It is let end by itself, because Node keeps the compiled code of a process when that ends.
+      child.kill("SIGTERM");
       await ended;
       rmSync(directory, { recursive: true, force: true });
     },
