@@ -1,5 +1,6 @@
 /** Controllers and what runs them. */
 
+export type { IndexFunction } from "./cache-indexes.ts";
 export { type Connector, type ConnectScope, directConnector, forwardConnector } from "./connect.ts";
 export type {
   Cause,
@@ -73,7 +74,7 @@ export {
 export type { LeaseTimings } from "./lease.ts";
 export { type LogLevel, pinoLogger, silentLogger } from "./log.ts";
 export { type MetricFamily, metricText } from "./metrics.ts";
-export { type CacheReader, type IndexFunction, ObjectCache } from "./object-cache.ts";
+export { type CacheReader, ObjectCache } from "./object-cache.ts";
 export {
   type AnyController,
   type Operator,

@@ -11,8 +11,10 @@ import {
   parseLabelSelector,
   type Stored,
 } from "@keelson/core";
+import type { IndexFunction } from "./cache-indexes.ts";
 import type { Logger } from "./context.ts";
-import { type CacheReader, type IndexFunction, ObjectCache, type Observation } from "./object-cache.ts";
+import { type CacheReader, ObjectCache } from "./object-cache.ts";
+import type { Observation } from "./observation.ts";
 
 /** What part of a kind a cache follows. */
 export interface CacheScope {

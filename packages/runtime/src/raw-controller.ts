@@ -8,10 +8,11 @@
  */
 import type { KindClient } from "@keelson/client";
 import { type AnyKind, type Clock, groupKind, type ObjectOf, objectKey, type Random } from "@keelson/core";
+import type { IndexFunction } from "./cache-indexes.ts";
 import type { Cause, Logger } from "./context.ts";
 import type { Writes } from "./declaration.ts";
 import type { CacheScope, Change } from "./informer.ts";
-import type { CacheReader, IndexFunction } from "./object-cache.ts";
+import type { CacheReader } from "./object-cache.ts";
 
 export interface RawWatchOptions<K extends AnyKind> extends CacheScope {
   /** Ways to find objects in the cache: `cache.byIndex("node", "n1")`. Pure functions of the object. */
