@@ -1,5 +1,6 @@
 /** Every request's way through the server: who, may they, what, and an answer whatever happens. */
 import { parseDuration, type Random } from "@keelson/core";
+import { bearerToken } from "../authentication/bearer.ts";
 import { badRequest, failure, forbidden, StatusError, statusOf, unauthorized } from "../errors.ts";
 import type { Attributes, Authenticator, Authorizer, Hooks, UserInfo } from "../hooks.ts";
 import { header, type ServerRequest, type ServerResponse } from "./message.ts";
@@ -101,8 +102,8 @@ export class Dispatcher {
   ): UserInfo | Promise<UserInfo> {
     let user = authenticated;
     if (!user) {
-      // Credentials that nobody knows are wrong; no credentials are nobody's.
-      if (header(request.headers, "authorization")) throw unauthorized();
+      // A token that nobody knows is wrong; without one, the request is nobody's.
+      if (bearerToken(request.headers) !== undefined) throw unauthorized();
       user = anonymous;
     } else if (!user.groups.includes("system:authenticated") && user.name !== anonymous.name) {
       user = { ...user, groups: [...user.groups, "system:authenticated"] };

@@ -74,8 +74,7 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
     verb = isTrue(query.get("watch")) ? "watch" : "list";
   }
   if (name === "" && verb === "delete") verb = "deletecollection";
-  if (name === "" && (verb === "list" || verb === "watch" || verb === "deletecollection"))
-    finalName = nameFromSelector(query) ?? "";
+  if (name === "" && (verb === "list" || verb === "watch")) finalName = nameFromSelector(query) ?? "";
   return {
     path,
     query,

@@ -121,8 +121,10 @@ function objectPatch(kind: Exclude<PatchKind, "apply">, text: string, asked: str
   const read = (): { value: JsonValue; problems: string[] } => {
     try {
       const { value, duplicates } = parseJsonBody(text);
-      const said = kind === "json" ? "json patch duplicate field" : "duplicate field";
-      return { value, problems: duplicates.map((path) => `${said} ${goQuote(path)}`) };
+      if (kind !== "json")
+        return { value, problems: duplicates.map((path) => `duplicate field ${goQuote(path)}`) };
+      const twice = duplicates.map((path) => `json patch duplicate field ${goQuote(path)}`);
+      return { value, problems: [...twice, ...unknownInOperations(value)] };
     } catch (error) {
       if (!(error instanceof JsonSyntaxError)) throw error;
       throw badPatch(kind, error.message, asked);
@@ -145,6 +147,17 @@ function objectPatch(kind: Exclude<PatchKind, "apply">, text: string, asked: str
     },
     reportStrict() {},
   };
+}
+
+const operationFields = new Set(["op", "path", "from", "value"]);
+
+function unknownInOperations(patch: JsonValue): string[] {
+  if (!Array.isArray(patch)) return [];
+  return patch.flatMap((operation, i) =>
+    Object.keys(isObject(operation) ? operation : {})
+      .filter((key) => !operationFields.has(key))
+      .map((key) => `json patch unknown field ${goQuote(`[${i}].${key}`)}`),
+  );
 }
 
 /** Unless asked to ignore what is wrong with it, the server reads a patch before it applies it. */
