@@ -45,7 +45,8 @@ async function startElsewhere(options: ControlPlaneOptions) {
   return { owner, ...(JSON.parse(line) as { pids: number[]; kubeconfig: string }) };
 }
 
-describe.skipIf("missing" in found)("the real control plane", () => {
+const suite = `the real control plane${"missing" in found ? `: ${found.missing}` : ""}`;
+describe.skipIf("missing" in found)(suite, () => {
   test("serves its true version to its own token and turns a stranger's away", async () => {
     await using controlPlane = await startControlPlane({ token: "let-me-in" });
     const version = JSON.parse(await kubectl(controlPlane, "get", "--raw", "/version"));

@@ -9,13 +9,14 @@ import { Pod } from "@keelson/core/kinds";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cluster, startCluster } from "../../src/cluster.ts";
 import { census } from "../up/census.ts";
-import { whyNoSandbox } from "./node-machine.ts";
+import { titled, whyNoSandbox } from "./node-machine.ts";
 
 const reason = await whyNoSandbox();
 const program = fileURLToPath(new URL("./node-process.ts", import.meta.url));
 const namespace = "default";
 
-describe.skipIf(reason !== undefined)("what a node leaves behind", { timeout: 120_000 }, () => {
+const suite = titled("what a node leaves behind", reason);
+describe.skipIf(reason !== undefined)(suite, { timeout: 120_000 }, () => {
   const home = mkdtempSync(join(tmpdir(), "kl-"));
   const data = join(home, "data");
   let cluster: Cluster;

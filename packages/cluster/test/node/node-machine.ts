@@ -20,6 +20,11 @@ export async function whyNoSandbox(): Promise<string | undefined> {
   return support.possible ? undefined : support.reason;
 }
 
+/** A suite's name, with the reason when it is skipped: the summary of a run shows names. */
+export function titled(title: string, reason: string | undefined): string {
+  return reason === undefined ? title : `${title}: ${reason}`;
+}
+
 export function temporaryDirectory(): Disposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), "kn-test-"));
   return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };

@@ -13,7 +13,7 @@ import {
   Service,
 } from "@keelson/core/kinds";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { whyNoSandbox } from "./node-machine.ts";
+import { titled, whyNoSandbox } from "./node-machine.ts";
 import { isGone, isOver, isReady, namespace, type RealPods, realPods } from "./real-pods.ts";
 
 const reason = await whyNoSandbox();
@@ -26,7 +26,7 @@ const sleeper = {
   readinessProbe: { exec: { command: ["test", "-e", "/listening"] }, periodSeconds: 1 },
 };
 
-describe.skipIf(reason !== undefined)("real pods", { timeout: 120_000 }, () => {
+describe.skipIf(reason !== undefined)(titled("real pods", reason), { timeout: 120_000 }, () => {
   let pods: RealPods;
   beforeAll(async () => {
     pods = await realPods(["one", "two"]);
@@ -296,7 +296,7 @@ describe.skipIf(reason !== undefined)("real pods", { timeout: 120_000 }, () => {
   });
 });
 
-describe.skipIf(reason !== undefined)("without a packet filter", { timeout: 120_000 }, () => {
+describe.skipIf(reason !== undefined)(titled("without a packet filter", reason), { timeout: 120_000 }, () => {
   test("services answer all the same, and an empty one refuses", async () => {
     await using pods = await realPods(["one"], { userspaceServices: true });
     const web = {
@@ -320,7 +320,7 @@ describe.skipIf(reason !== undefined)("without a packet filter", { timeout: 120_
   });
 });
 
-describe.skipIf(reason !== undefined)("faults", { timeout: 120_000 }, () => {
+describe.skipIf(reason !== undefined)(titled("faults", reason), { timeout: 120_000 }, () => {
   let pods: RealPods;
   const ref = (name: string) => ({ namespace, name });
   beforeAll(async () => {

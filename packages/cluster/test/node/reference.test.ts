@@ -8,11 +8,10 @@ import { type ControlPlane, startControlPlane } from "@keelson/reference/control
 import { locateKubernetes } from "@keelson/reference/locate";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startNodes } from "../../src/node/index.ts";
-import { whyNoSandbox } from "./node-machine.ts";
+import { titled, whyNoSandbox } from "./node-machine.ts";
 
 const found = locateKubernetes();
 const reason = (await whyNoSandbox()) ?? ("missing" in found ? found.missing : undefined);
-if (reason !== undefined) console.warn(`tests on the real control plane are skipped: ${reason}`);
 
 const manifest = `
 apiVersion: apps/v1
@@ -47,7 +46,8 @@ spec:
         command: [sh, -c, "until wget -qO- http://web | grep Welcome; do sleep 0.1; done"]
 `;
 
-describe.skipIf(reason !== undefined)("on the real control plane", { timeout: 120_000 }, () => {
+const suite = titled("on the real control plane", reason);
+describe.skipIf(reason !== undefined)(suite, { timeout: 120_000 }, () => {
   const home = mkdtempSync(join(tmpdir(), "kn-"));
   const stack = new AsyncDisposableStack();
   let plane: ControlPlane;

@@ -7,13 +7,13 @@ import { effectiveCapabilities } from "../../src/node/runtime/capabilities.ts";
 import { removeCgroups } from "../../src/node/runtime/cgroups.ts";
 import type { ContainerSpec } from "../../src/node/runtime/container-runtime.ts";
 import { ownMark } from "../../src/owner.ts";
-import { sandboxTools, temporaryDirectory, whyNoSandbox } from "./node-machine.ts";
+import { sandboxTools, temporaryDirectory, titled, whyNoSandbox } from "./node-machine.ts";
 import type { WorkerRequest } from "./sandbox-worker.ts";
 
 const reason = await whyNoSandbox();
 if (reason !== undefined) console.warn(`sandbox tests are skipped: ${reason}`);
 
-describe.skipIf(reason !== undefined)("sandboxes", () => {
+describe.skipIf(reason !== undefined)(titled("sandboxes", reason), () => {
   const home = temporaryDirectory();
   const group = `keelson-${ownMark()}-0`;
   const images = new MadeImages();

@@ -1,13 +1,13 @@
 /** Logs, exec, attach and port-forward through the embedded API server to real containers. */
 import { connect, type PodClient, pods as podClient } from "@keelson/client";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { whyNoSandbox } from "./node-machine.ts";
+import { titled, whyNoSandbox } from "./node-machine.ts";
 import { isReady, namespace, type RealPods, realPods } from "./real-pods.ts";
 
 const reason = await whyNoSandbox();
 const ref = { namespace, name: "box" };
 
-describe.skipIf(reason !== undefined)("streams to containers", { timeout: 60_000 }, () => {
+describe.skipIf(reason !== undefined)(titled("streams to containers", reason), { timeout: 60_000 }, () => {
   let pods: RealPods;
   let streams: PodClient;
   beforeAll(async () => {

@@ -13,13 +13,14 @@ import {
   injectFault,
   readRecord,
 } from "../../src/up/index.ts";
-import { whyNoSandbox } from "../node/node-machine.ts";
+import { titled, whyNoSandbox } from "../node/node-machine.ts";
 import { census } from "./census.ts";
 
 const reason = await whyNoSandbox();
 const namespace = "default";
 
-describe.skipIf(reason !== undefined)("a cluster in the background", { timeout: 120_000 }, () => {
+const suite = titled("a cluster in the background", reason);
+describe.skipIf(reason !== undefined)(suite, { timeout: 120_000 }, () => {
   const home = mkdtempSync(join(tmpdir(), "klup-"));
   const before = process.env.KEELSON_STATE;
   const dataDir = join(home, "data");
