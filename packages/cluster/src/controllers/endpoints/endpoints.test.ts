@@ -98,6 +98,46 @@ describe("endpoints", () => {
     });
   });
 
+  test("a port stands with all addresses that have it, beside those ports that the same ones have", () => {
+    const ports = [
+      { name: "fixed", port: 1, targetPort: 9000, protocol: "TCP" as const },
+      { name: "also", port: 2, targetPort: 9001, protocol: "UDP" as const },
+      { name: "named", port: 3, targetPort: "web", protocol: "TCP" as const },
+    ];
+    const names = { containers: [{ name: "main", ports: [{ name: "web", containerPort: 8080 }] }] };
+    const subsets = subsetsOf(service({ spec: { ports } }), [
+      backend({ ip: "10.0.2.1", spec: names }),
+      backend({ ip: "10.0.2.2" }),
+    ]);
+    const shown = subsets.map(({ addresses, ports: of }) => [
+      addresses?.map(({ ip }) => ip),
+      of?.map(({ name }) => name).sort(),
+    ]);
+    expect(shown).toEqual([
+      [
+        ["10.0.2.1", "10.0.2.2"],
+        ["also", "fixed"],
+      ],
+      [["10.0.2.1"], ["named"]],
+    ]);
+  });
+
+  test("ports stand in the order of the real controller", () => {
+    const ports = [
+      { name: "dns", port: 53, targetPort: 5353, protocol: "UDP" as const },
+      { name: "dns-tcp", port: 53, targetPort: 5353, protocol: "TCP" as const },
+      {
+        name: "http",
+        port: 80,
+        targetPort: 8080,
+        protocol: "TCP" as const,
+        appProtocol: "kubernetes.io/h2c",
+      },
+    ];
+    const [subset] = subsetsOf(service({ spec: { ports } }), [backend()]);
+    expect(subset?.ports?.map(({ name }) => name)).toEqual(["http", "dns-tcp", "dns"]);
+  });
+
   test("pods that ended, have no address or are leaving are not in it", () => {
     const without = backend();
     const naked = {

@@ -2,6 +2,7 @@
 import { compareBytes } from "@keelson/core";
 import type { EndpointAddress, EndpointPort, EndpointSubset } from "@keelson/core/kinds";
 import { isPodReady, type PodObject } from "../pods/pod-state.ts";
+import { inSubsetOrder } from "./port-order.ts";
 import {
   belongsInEndpoints,
   isHeadless,
@@ -61,20 +62,24 @@ export function subsetsOf(service: ServiceObject, pods: readonly PodObject[]): E
   return repacked(addresses);
 }
 
+/** Each port with all addresses that have it, then those ports together that have the same addresses. */
 function repacked(addresses: readonly Address[]): EndpointSubset[] {
-  const groups = new Map<string, { ports: EndpointPort[]; addresses: Address[] }>();
+  const byPort = new Map<string, { port: EndpointPort | undefined; addresses: Address[] }>();
   for (const address of addresses) {
-    const ports = address.ports.toSorted(byPort);
-    const key = JSON.stringify(ports);
-    const group = groups.get(key) ?? { ports, addresses: [] };
-    group.addresses.push(address);
-    groups.set(key, group);
+    for (const port of address.ports.length > 0 ? address.ports : [undefined]) {
+      const key = JSON.stringify(port ?? null);
+      const known = byPort.get(key) ?? { port, addresses: [] };
+      known.addresses.push(address);
+      byPort.set(key, known);
+    }
   }
-  return [...groups]
-    .sort(([a], [b]) => compareBytes(a, b))
-    .map(([, group]) => {
+  const groups = Map.groupBy(byPort.values(), (each) => keyOfAddresses(each.addresses));
+  return [...groups.values()]
+    .map((group) => {
+      const ports = inSubsetOrder(group.flatMap(({ port }) => port ?? []));
+      const members = group[0]?.addresses ?? [];
       const pick = (isReady: boolean) =>
-        group.addresses
+        members
           .filter((each) => each.isReady === isReady)
           .map(({ address }) => address)
           .sort(byAddress);
@@ -83,17 +88,17 @@ function repacked(addresses: readonly Address[]): EndpointSubset[] {
       return {
         ...(ready.length > 0 ? { addresses: ready } : {}),
         ...(notReady.length > 0 ? { notReadyAddresses: notReady } : {}),
-        ...(group.ports.length > 0 ? { ports: group.ports } : {}),
+        ...(ports.length > 0 ? { ports } : {}),
       };
-    });
+    })
+    .sort((a, b) => compareBytes(JSON.stringify(a.ports ?? []), JSON.stringify(b.ports ?? [])));
 }
 
-function byPort(a: EndpointPort, b: EndpointPort): number {
-  return (
-    compareBytes(a.name ?? "", b.name ?? "") ||
-    compareBytes(a.protocol ?? "", b.protocol ?? "") ||
-    a.port - b.port
-  );
+function keyOfAddresses(addresses: readonly Address[]): string {
+  return addresses
+    .map(({ address, isReady }) => `${address.ip} ${address.targetRef?.uid} ${isReady}`)
+    .sort()
+    .join();
 }
 
 function byAddress(a: EndpointAddress, b: EndpointAddress): number {

@@ -41,11 +41,7 @@ export function conditionTaints(node: NodeObject, evicts: boolean, nowMs: number
   if (evicts && ready === "Unknown") wanted.push({ key: unreachableTaint, effect: "NoExecute" });
   const has = (taints: readonly Taint[], { key, effect }: Taint) =>
     taints.some((each) => each.key === key && each.effect === effect);
-  // A node of which nothing is known yet keeps the taint that it was born with.
-  const known = ready !== undefined;
-  const kept = current.filter(
-    (taint) => !isOurs(taint) || has(wanted, taint) || (!known && taint.key === notReadyTaint),
-  );
+  const kept = current.filter((taint) => !isOurs(taint) || has(wanted, taint));
   const added = wanted
     .filter((taint) => !has(current, taint))
     .map((taint) => ({ ...taint, timeAdded: formatTime(nowMs) }));

@@ -74,6 +74,11 @@ describe("taints follow conditions", () => {
     ]);
   });
 
+  test("one that has said nothing yet loses the taint that it was born with", () => {
+    const taints = [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" as const }];
+    expect(keys(node({ spec: { taints } }))).toEqual([]);
+  });
+
   test("a cordon is a taint too", () => {
     expect(keys(node({ spec: { unschedulable: true } }))).toEqual([
       "node.kubernetes.io/unschedulable:NoSchedule",

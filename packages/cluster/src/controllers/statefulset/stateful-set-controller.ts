@@ -1,6 +1,6 @@
 /** Stateful sets: pods with names and claims of their own, one after the other. */
 import { isAlreadyExists, isApiError, isConflict } from "@keelson/client";
-import { deepEqual, labelSelectorFrom, objectKey, type Stored } from "@keelson/core";
+import { deepEqual, formatTime, labelSelectorFrom, objectKey, type Stored } from "@keelson/core";
 import { ControllerRevision, PersistentVolumeClaim, Pod, StatefulSet } from "@keelson/core/kinds";
 import {
   allow,
@@ -107,7 +107,7 @@ async function reconcile(ctx: Context, set: StatefulSetObject): Promise<void> {
   const failure = await act(ctx, set, actions);
   const status = statefulSetStatus({
     set,
-    pods: pods.map((pod) => ctx.caches.pods.get(objectKey(pod)) ?? pod),
+    pods: pods.map((pod) => ctx.caches.pods.get(objectKey(pod)) ?? leaving(pod, nowMs)),
     currentRevision: revisions.current.metadata.name,
     updateRevision: revisions.update.metadata.name,
     collisionCount: revisions.collisionCount,
@@ -125,6 +125,11 @@ async function reconcile(ctx: Context, set: StatefulSetObject): Promise<void> {
   if (minReady > 0 && status.readyReplicas !== status.availableReplicas) {
     ctx.recheck(nextAvailabilityMs(pods, minReady, nowMs) ?? minReady * 1000);
   }
+}
+
+/** One that we deleted and that went at once: it was there when we looked, and does not stay. */
+function leaving(pod: PodObject, nowMs: number): PodObject {
+  return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: formatTime(nowMs) } };
 }
 
 function asRevision(revision: RevisionObject): Revision {
