@@ -81,7 +81,7 @@ function countKeys(value: JsonValue, depth: number): number {
     return count;
   }
   if (Object.getPrototypeOf(value) === null) return 0;
-  for (const key of Object.keys(value)) {
+  for (const key in value) {
     count++;
     const item = value[key] as JsonValue;
     if (typeof item === "object") count += countKeys(item, depth + 1);

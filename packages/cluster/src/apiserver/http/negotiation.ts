@@ -79,7 +79,7 @@ export interface NegotiationOptions {
   /** Whether the route itself refuses what it does not produce, in its own words. */
   readonly routed?: boolean;
   readonly query?: URLSearchParams;
-  readonly userAgent?: string;
+  readonly userAgent?: string | undefined;
 }
 
 /** The best form both sides know. Throws 406 when there is none. */

@@ -63,11 +63,13 @@ export function draftFrom(exchange: Exchange, body: DecodedBody, validation: Fie
   checkKind(exchange, body);
   const strict: string[] = [];
   const draft = decodeObject(exchange, body.value, strict);
-  const problems = [
-    ...body.duplicates.map((path) => `duplicate field ${goQuote(path)}`),
-    ...strict.map((path) => `unknown field ${goQuote(path)}`),
-  ];
-  reportStrict(exchange, problems, validation);
+  if (body.duplicates.length > 0 || strict.length > 0) {
+    const problems = [
+      ...body.duplicates.map((path) => `duplicate field ${goQuote(path)}`),
+      ...strict.map((path) => `unknown field ${goQuote(path)}`),
+    ];
+    reportStrict(exchange, problems, validation);
+  }
   resource.type.default(draft, version.name);
   return draft;
 }

@@ -160,6 +160,7 @@ export class FieldManager {
 
 /** The manager of a write without one: the name part of the user agent. */
 export function managerFromUserAgent(userAgent: string | undefined): string {
-  const name = (userAgent ?? "").split("/")[0] ?? "";
-  return Buffer.from(name).subarray(0, 128).toString();
+  const name = (userAgent ?? "").split("/", 1)[0] ?? "";
+  // No character takes more than three bytes of the 128 that there may be.
+  return name.length <= 42 ? name : Buffer.from(name).subarray(0, 128).toString();
 }

@@ -78,18 +78,20 @@ function validateCommon(meta: ApiMeta, rules: MetadataRules): FieldError[] {
       errors.push(invalidField("metadata.namespace", meta.namespace, message));
   if ((meta.generation ?? 0) < 0)
     errors.push(invalidField("metadata.generation", meta.generation, "must be greater than or equal to 0"));
-  errors.push(...validateLabels(meta.labels ?? {}, "metadata.labels"));
-  errors.push(...validateAnnotations(meta.annotations ?? {}, "metadata.annotations"));
-  errors.push(...validateOwners((meta.ownerReferences as JsonObject[] | undefined) ?? []));
-  errors.push(...validateFinalizers(meta.finalizers ?? []));
-  errors.push(...validateManagedFields((meta.managedFields as JsonObject[] | undefined) ?? []));
-  if (rules.checks.qualifiedFinalizers) errors.push(...validateKubeFinalizers(meta.finalizers ?? []));
+  if (meta.labels) errors.push(...validateLabels(meta.labels, "metadata.labels"));
+  if (meta.annotations) errors.push(...validateAnnotations(meta.annotations, "metadata.annotations"));
+  if (meta.ownerReferences) errors.push(...validateOwners(meta.ownerReferences as JsonObject[]));
+  if (meta.finalizers) errors.push(...validateFinalizers(meta.finalizers));
+  if (meta.managedFields) errors.push(...validateManagedFields(meta.managedFields as JsonObject[]));
+  if (meta.finalizers && rules.checks.qualifiedFinalizers)
+    errors.push(...validateKubeFinalizers(meta.finalizers));
   return errors;
 }
 
 export function validateLabels(labels: Readonly<Record<string, string>>, field: string): FieldError[] {
   const errors: FieldError[] = [];
-  for (const [key, value] of Object.entries(labels)) {
+  for (const key in labels) {
+    const value = labels[key];
     for (const message of validateQualifiedName(key)) errors.push(invalidField(field, key, message));
     for (const message of validateLabelValue(value ?? "")) errors.push(invalidField(field, value, message));
   }

@@ -22,11 +22,20 @@ export interface WriteOptions {
   readonly force: boolean;
 }
 
+/** Of a write that asks for nothing in particular, as most do. */
+const plain = { dryRun: false, fieldManager: "", fieldValidation: "Warn", force: false } as const;
+const plainOptions: Readonly<Record<WriteOptions["kind"], WriteOptions>> = {
+  CreateOptions: { kind: "CreateOptions", ...plain },
+  UpdateOptions: { kind: "UpdateOptions", ...plain },
+  PatchOptions: { kind: "PatchOptions", ...plain },
+};
+
 export function writeOptions(
   kind: WriteOptions["kind"],
   query: URLSearchParams,
   apply = false,
 ): WriteOptions {
+  if (query.size === 0 && !apply) return plainOptions[kind];
   const dryRun = query.getAll("dryRun");
   const fieldManager = query.get("fieldManager") ?? "";
   const fieldValidation = query.get("fieldValidation") ?? "";

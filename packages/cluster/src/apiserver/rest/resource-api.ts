@@ -57,9 +57,7 @@ export class ResourceApi {
           stream: info.verb === "watch",
           routed: !resource.custom,
           query: info.query,
-          ...(header(request.headers, "user-agent") && {
-            userAgent: header(request.headers, "user-agent") as string,
-          }),
+          userAgent: header(request.headers, "user-agent"),
         });
     const response = info.subresource
       ? await this.#verbs.subresources.handle(exchange, negotiated)

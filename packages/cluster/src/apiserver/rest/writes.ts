@@ -272,11 +272,12 @@ function decodeApplied(
 
 /** What admission is told about the request. */
 export function admissionOptions(options: WriteOptions, update: boolean): JsonObject {
-  return {
+  const out: JsonObject = {
     kind: update ? "UpdateOptions" : "CreateOptions",
     apiVersion: "meta.k8s.io/v1",
-    ...(options.dryRun && { dryRun: ["All"] }),
-    ...(options.fieldManager && { fieldManager: options.fieldManager }),
-    ...(options.fieldValidation !== "Warn" && { fieldValidation: options.fieldValidation }),
   };
+  if (options.dryRun) out.dryRun = ["All"];
+  if (options.fieldManager) out.fieldManager = options.fieldManager;
+  if (options.fieldValidation !== "Warn") out.fieldValidation = options.fieldValidation;
+  return out;
 }

@@ -10,7 +10,7 @@ export class SortedKeys {
 
   /** The key must not be there. */
   add(key: string): void {
-    if (!this.#removed.delete(key)) this.#added.add(key);
+    if (this.#removed.size === 0 || !this.#removed.delete(key)) this.#added.add(key);
   }
 
   /** The key must be there. */
