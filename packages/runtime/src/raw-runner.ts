@@ -1,7 +1,7 @@
 /** Runs one raw controller. */
-import { deepFreeze, groupKind, type Random } from "@keelson/core";
+import { type Clock, deepFreeze, groupKind, type Random } from "@keelson/core";
 import type { Cause, Logger } from "./context.ts";
-import { withDeadline } from "./deadline.ts";
+import { type Scope, withDeadline } from "./deadline.ts";
 import { RuntimeError } from "./errors.ts";
 import { grantedKind } from "./granted-client.ts";
 import { type Change, type Informer, settleAll } from "./informer.ts";
@@ -99,42 +99,17 @@ export class RawRunner implements LoopDefinition {
         stragglers,
       },
       async (scope) => {
-        const check = () => {
-          if (!scope.aborted) return;
-          throw new RuntimeError("Ended", "this reconcile is over and can do nothing more", {
-            cause: scope.reason,
-          });
-        };
-        const granted = {
-          client: this.#client,
-          permissions: this.#permissions,
-          check,
-          get signal() {
-            return scope.signal;
-          },
-          fieldManager,
-        };
-        const controller = this.name;
-        // Made when someone has something to say.
-        let childLog: Logger | undefined;
-        const context: RawContext = {
+        const granted = { client: this.#client, permissions: this.#permissions, fieldManager };
+        const context = new RunContext(item, scope, {
           caches: this.#caches,
-          kind: (kind) => grantedKind(granted, kind),
+          kind: (kind) => grantedKind({ ...granted, signal: scope.signal, check: () => refuse(scope) }, kind),
           event: (regarding, type, reason, message) =>
             events.record(this.name, regarding, type, reason, message),
           recheck: (afterMs) => wishes.push(afterMs),
-          causes: item.causes,
-          failures: item.failures,
-          get log() {
-            childLog ??= log.child({ controller, key: item.key });
-            return childLog;
-          },
           clock,
           random: this.#random,
-          get signal() {
-            return scope.signal;
-          },
-        };
+          log: () => log.child({ controller: this.name, key: item.key }),
+        });
         await this.#controller.reconcile(item.key, context);
       },
     );
@@ -163,4 +138,50 @@ export class RawRunner implements LoopDefinition {
         `${this.#controller.options.timeoutMs / 1000} s`,
     );
   }
+}
+
+interface RunSources extends Omit<RawContext, "causes" | "failures" | "log" | "signal"> {
+  readonly log: () => Logger;
+}
+
+/** What one reconcile is handed. Its signal and its logger are made for those who ask: most do not. */
+class RunContext implements RawContext {
+  readonly caches: RawContext["caches"];
+  readonly kind: RawContext["kind"];
+  readonly event: RawContext["event"];
+  readonly recheck: RawContext["recheck"];
+  readonly causes: readonly Cause[];
+  readonly failures: number;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly #scope: Scope;
+  readonly #makeLog: () => Logger;
+  #log: Logger | undefined;
+
+  constructor(item: WorkItem<Cause>, scope: Scope, sources: RunSources) {
+    this.caches = sources.caches;
+    this.kind = sources.kind;
+    this.event = sources.event;
+    this.recheck = sources.recheck;
+    this.causes = item.causes;
+    this.failures = item.failures;
+    this.clock = sources.clock;
+    this.random = sources.random;
+    this.#scope = scope;
+    this.#makeLog = sources.log;
+  }
+
+  get log(): Logger {
+    this.#log ??= this.#makeLog();
+    return this.#log;
+  }
+
+  get signal(): AbortSignal {
+    return this.#scope.signal;
+  }
+}
+
+function refuse(scope: Scope): void {
+  if (!scope.aborted) return;
+  throw new RuntimeError("Ended", "this reconcile is over and can do nothing more", { cause: scope.reason });
 }
