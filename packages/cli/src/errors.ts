@@ -1,6 +1,6 @@
 /** What the command says when it cannot do what it was asked. */
 
-export type CliErrorCode = "NoPackage" | "NoOperator" | "NotBuilt" | "NotInstalled";
+export type CliErrorCode = "NoPackage" | "NoOperator" | "BadEntry" | "NotBuilt" | "NotInstalled";
 
 export class CliError extends Error {
   override readonly name = "CliError";

@@ -51,6 +51,29 @@ test("what could not be done ends with 1 and a sentence, without a stack", async
   expect(code).toBe(1);
 });
 
+test("an operator that exports its controllers alone is installed with their CRDs all the same", async () => {
+  const home = mkdtempSync(join(tmpdir(), "klcli-"));
+  const controllers = join(import.meta.dirname, "../../../operators/memcached/src/controller.ts");
+  mkdirSync(join(home, "src"));
+  writeFileSync(join(home, "package.json"), "{}");
+  writeFileSync(join(home, "src/index.ts"), `export * from ${JSON.stringify(controllers)};`);
+  expect((await keelson("generate", "--directory", home, "--crds"))[0]).toContain("name: memcacheds.");
+  rmSync(home, { recursive: true });
+});
+
+test("an entry that cannot be imported is named, with the place", async () => {
+  const home = mkdtempSync(join(tmpdir(), "klcli-"));
+  mkdirSync(join(home, "src"));
+  writeFileSync(join(home, "package.json"), "{}");
+  writeFileSync(join(home, "src/index.ts"), 'throw new Error("no such moon");');
+  const [output, code] = await keelson("generate", "--directory", home);
+  expect(output).toMatch(/src\/index\.ts cannot be imported:\nError: no such moon\n.*src\/index\.ts:1/);
+  expect(code).toBe(1);
+  writeFileSync(join(home, "package.json"), "{ oh");
+  expect((await keelson("generate", "--directory", home))[0]).toMatch(/package\.json cannot be read: /);
+  rmSync(home, { recursive: true });
+});
+
 test("an image is not built without the SDK that its operator imports", async () => {
   const home = mkdtempSync(join(tmpdir(), "klcli-"));
   mkdirSync(join(home, "src"));

@@ -31,7 +31,7 @@ export function readProject(directory: string): Project {
   if (!existsSync(path)) {
     throw new CliError("NoPackage", `${directory} has no package.json; run this in an operator's folder`);
   }
-  const manifest = JSON.parse(readFileSync(path, "utf8")) as Manifest;
+  const manifest = parseManifest(path);
   return {
     directory: resolve(directory),
     name: (manifest.name ?? "operator").replace(/^@[^/]+\//, ""),
@@ -40,6 +40,14 @@ export function readProject(directory: string): Project {
     entry: manifest.keelson?.entry ?? "src/index.ts",
     main: manifest.keelson?.main ?? "src/main.ts",
   };
+}
+
+function parseManifest(path: string): Manifest {
+  try {
+    return JSON.parse(readFileSync(path, "utf8")) as Manifest;
+  } catch (cause) {
+    throw new CliError("NoPackage", `${path} cannot be read: ${(cause as Error).message}`, { cause });
+  }
 }
 
 export interface OperatorParts {
@@ -54,12 +62,29 @@ export async function loadOperator(project: Project): Promise<OperatorParts> {
     throw new CliError("NoOperator", `${path} does not exist; export your resources and controllers there`);
   }
   // An export may be one of them or a list of them.
-  const exported = Object.values((await import(pathToFileURL(path).href)) as Record<string, unknown>).flat();
-  const parts = { resources: exported.filter(isResource), controllers: exported.filter(isController) };
-  if (parts.controllers.length === 0) {
+  const exported = Object.values(await importEntry(path)).flat();
+  const controllers = exported.filter(isController);
+  if (controllers.length === 0) {
     throw new CliError("NoOperator", `${path} exports no controller; export what controller() returned`);
   }
-  return parts;
+  // A controller brings its resource along, whether or not that is exported too.
+  const resources = new Set([...exported, ...controllers.map(({ kind }) => kind)].filter(isResource));
+  return { resources: [...resources], controllers };
+}
+
+async function importEntry(path: string): Promise<Record<string, unknown>> {
+  try {
+    return (await import(pathToFileURL(path).href)) as Record<string, unknown>;
+  } catch (cause) {
+    throw new CliError("BadEntry", `${path} cannot be imported:\n${placeOf(cause)}`, { cause });
+  }
+}
+
+/** The error and where it is in the author's files, without what Node did to get there. */
+function placeOf(error: unknown): string {
+  const lines = String((error instanceof Error && error.stack) || error).split("\n");
+  const end = lines.findIndex((line) => /^\s+at .*node:internal\//.test(line));
+  return (end < 0 ? lines : lines.slice(0, end)).join("\n");
 }
 
 function isResource(value: unknown): value is Resource {

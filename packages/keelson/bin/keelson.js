@@ -12,11 +12,15 @@ const { enableCompileCache, registerHooks } = await import("node:module");
 const { existsSync } = await import("node:fs");
 enableCompileCache?.();
 const ours = /\/node_modules\/@keelson\/[^/]+\/dist\//;
-// In the repository there is nothing built: run the sources, which Node can read by itself.
+// In the repository there is nothing built: run the sources, which Node can read by itself. What a project elsewhere
+// has installed was built.
 if (existsSync(new URL("../src/index.ts", import.meta.url))) {
+  const repository = new URL("../../../", import.meta.url).href;
   registerHooks({
     resolve: (specifier, context, next) =>
-      next(specifier, { ...context, conditions: [...context.conditions, "keelson-source"] }),
+      context.parentURL === undefined || context.parentURL.startsWith(repository)
+        ? next(specifier, { ...context, conditions: [...context.conditions, "keelson-source"] })
+        : next(specifier, context),
   });
 } else {
   // Our built modules name each other by their files. Node would look each one up on the disk all the same, which

@@ -7,12 +7,17 @@ interface NodeFlags {
   readonly dataDir?: string;
 }
 
+function nodeName(text: string): string {
+  if (/^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/.test(text)) return text;
+  throw new RangeError("it must be of lower-case letters, digits, dashes and dots");
+}
+
 export const node = buildCommand<NodeFlags>({
   docs: { brief: "Run a node that joins an embedded or a real control plane" },
   parameters: {
     flags: {
       kubeconfig: { kind: "parsed", parse: String, brief: "Kubeconfig of the control plane" },
-      name: { kind: "parsed", parse: String, brief: "Name of the node" },
+      name: { kind: "parsed", parse: nodeName, brief: "Name of the node" },
       dataDir: { kind: "parsed", parse: String, brief: "Keep logs and volumes here", optional: true },
     },
   },
