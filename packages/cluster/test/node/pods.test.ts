@@ -3,9 +3,11 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { pods as podClient } from "@keelson/client";
+import { Quantity } from "@keelson/core";
 import {
   ConfigMap,
   Event,
+  Node,
   PersistentVolume,
   PersistentVolumeClaim,
   Pod,
@@ -463,5 +465,45 @@ describe.skipIf(reason !== undefined)(titled("faults", reason), { timeout: 120_0
     const anew = await pods.until("changing", (pod) => isReady(pod) && first(pod)?.image === "debian");
     expect(first(anew)?.restartCount).toBe(1);
     await pods.remove("changing");
+  });
+
+  test("a resize for which the node has no room waits until it has", async () => {
+    const { status } = await pods.client.kind(Node).get({ name: "one" });
+    const milli = Number(Quantity.from(status?.allocatable?.["cpu"] ?? "0").milliValue());
+    const asking = (amount: number) => ({
+      nodeName: "one",
+      containers: [{ ...sleeper, resources: { requests: { cpu: `${amount}m` } } }],
+    });
+    await pods.create("large", asking(milli - 500));
+    await pods.create("small", asking(100));
+    await pods.until("large", isReady);
+    await pods.until("small", isReady);
+    const cpu = milli - 200;
+    await pods.client
+      .kind(Pod)
+      .subresource("resize")
+      .patch(
+        { namespace, name: "small" },
+        {
+          type: "strategic",
+          body: { spec: { containers: [{ name: "c", resources: { requests: { cpu: `${cpu}m` } } }] } },
+        },
+      );
+    const pending = (pod: Awaited<ReturnType<RealPods["until"]>>) =>
+      pod?.status?.conditions?.find(({ type }) => type === "PodResizePending");
+    const granted = (pod: Awaited<ReturnType<RealPods["until"]>>) =>
+      pod?.status?.containerStatuses?.[0]?.allocatedResources?.["cpu"];
+    const waiting = await pods.until("small", (pod) => pending(pod) !== undefined);
+    expect(pending(waiting)).toMatchObject({
+      status: "True",
+      reason: "Deferred",
+      message: `Node didn't have enough resource: cpu, requested: ${cpu}, used: ${milli - 500}, capacity: ${milli}`,
+    });
+    expect(granted(waiting)).toBe("100m");
+    await pods.remove("large");
+    const resized = await pods.until("small", (pod) => pending(pod) === undefined);
+    expect(Quantity.from(granted(resized) ?? "0").milliValue()).toBe(BigInt(cpu));
+    expect(resized?.status?.containerStatuses?.[0]?.restartCount).toBe(0);
+    await pods.remove("small");
   });
 });

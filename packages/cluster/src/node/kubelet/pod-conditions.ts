@@ -2,6 +2,7 @@
 import type { ContainerStatus, Pod, PodCondition } from "@keelson/core/kinds";
 import { kindOf } from "./container-record.ts";
 import type { PodPhase } from "./pod-phase.ts";
+import type { PendingResize } from "./resize.ts";
 
 export const kubeletConditions: ReadonlySet<string> = new Set([
   "PodReadyToStartContainers",
@@ -9,6 +10,7 @@ export const kubeletConditions: ReadonlySet<string> = new Set([
   "Ready",
   "ContainersReady",
   "PodScheduled",
+  "PodResizePending",
 ]);
 
 type Verdict = Pick<PodCondition, "status" | "reason" | "message">;
@@ -19,6 +21,7 @@ export interface ConditionInput {
   /** Of init and regular containers; undefined when the pod was refused before any was made. */
   readonly statuses: readonly ContainerStatus[] | undefined;
   readonly hasSandbox: boolean;
+  readonly resize?: PendingResize;
   /** RFC 3339. */
   readonly now: string;
 }
@@ -48,7 +51,17 @@ export function podConditions(input: ConditionInput): PodCondition[] {
       ...(verdict.message === undefined ? {} : { message: verdict.message }),
     };
   });
-  return [...foreign, ...own];
+  return [...foreign, ...own, ...resizeCondition(input)];
+}
+
+/** There only while something is pending; it is new when its reason is. */
+function resizeCondition({ pod, resize, now }: ConditionInput): PodCondition[] {
+  if (!resize) return [];
+  const { reason, message, generation } = resize;
+  const type = "PodResizePending";
+  const old = pod.status?.conditions?.find((condition) => condition.type === type);
+  const lastTransitionTime = old?.reason === reason ? (old.lastTransitionTime ?? now) : now;
+  return [{ type, status: "True", observedGeneration: generation, lastTransitionTime, reason, message }];
 }
 
 function containersReadyVerdict({ pod, phase, statuses }: ConditionInput): Verdict {

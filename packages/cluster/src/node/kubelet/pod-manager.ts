@@ -1,8 +1,10 @@
 /** Follows the pods of this node and keeps one worker for each. */
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import type { PodSpec } from "@keelson/core/kinds";
 import type { StoredPod } from "./api.ts";
 import { PodWorker } from "./pod-worker.ts";
+import { lackOf } from "./resize.ts";
 import type { KubeletServices } from "./services.ts";
 import { StatusWriter } from "./status-writer.ts";
 
@@ -91,9 +93,19 @@ export class PodManager {
       known.update(pod);
       return;
     }
-    const worker = new PodWorker(this.#services, this.#writer, pod, () => this.#changed());
+    const worker: PodWorker = new PodWorker(this.#services, this.#writer, pod, {
+      onChange: () => this.#changed(),
+      lackOf: (spec) => lackOf(spec, this.#grantedBeside(worker), this.#services.node.allocatable),
+    });
     this.#workers.set(uid, worker);
     worker.wake();
+  }
+
+  /** What the others have that are not over. */
+  #grantedBeside(worker: PodWorker): PodSpec[] {
+    return this.workers()
+      .filter((other) => other !== worker && other.state !== "stopped" && other.state !== "forgotten")
+      .map(({ granted }) => granted);
   }
 
   #lose(uid: string): void {
@@ -129,5 +141,6 @@ export class PodManager {
 
   #changed(): void {
     for (const listener of this.#listeners) listener();
+    for (const worker of this.#workers.values()) worker.reconsider();
   }
 }

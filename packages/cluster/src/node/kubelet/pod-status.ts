@@ -6,6 +6,7 @@ import { containerStatus } from "./container-status.ts";
 import { podConditions } from "./pod-conditions.ts";
 import { type PodPhase, podPhase } from "./pod-phase.ts";
 import { qosClassOf } from "./qos.ts";
+import type { PendingResize } from "./resize.ts";
 
 export interface PodStatusInput {
   readonly pod: Pod;
@@ -19,6 +20,8 @@ export interface PodStatusInput {
   readonly end?: "stopping" | "stopped";
   /** Ends the pod whatever its containers do: an eviction, a deadline, a refusal. */
   readonly verdict?: { readonly reason: string; readonly message: string };
+  /** Resources that the node could not grant yet. */
+  readonly resize?: PendingResize;
   readonly now: number;
 }
 
@@ -49,6 +52,7 @@ export function makePodStatus(input: PodStatusInput): PodStatus {
       phase,
       statuses: all,
       hasSandbox: input.hasSandbox,
+      resize: input.resize,
       now: formatTime(input.now),
     }),
     ...(said.message ? { message: said.message } : {}),

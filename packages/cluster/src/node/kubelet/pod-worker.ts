@@ -6,7 +6,9 @@
  */
 import { rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { type Cancel, parseTime } from "@keelson/core";
+import type { PodSpec } from "@keelson/core/kinds";
 import { NodeError } from "../errors.ts";
 import type { PodSandbox } from "../runtime/container-runtime.ts";
 import type { StoredPod } from "./api.ts";
@@ -18,6 +20,7 @@ import { nextActions } from "./next-actions.ts";
 import { PodContainers, type RunningContainer } from "./pod-containers.ts";
 import { hostsFile, podHostname, resolvFile } from "./pod-files.ts";
 import { makePodStatus } from "./pod-status.ts";
+import { asksForOthers, type PendingResize, resizeMessage, withResourcesOf } from "./resize.ts";
 import { downwardContext, type KubeletServices } from "./services.ts";
 import type { StatusWriter } from "./status-writer.ts";
 import { PodVolumes } from "./volumes/pod-volumes.ts";
@@ -28,16 +31,29 @@ const refreshMs = 60_000;
 
 export type WorkerState = "living" | "stopping" | "stopped" | "forgotten";
 
+/** What a pod needs to know of the node's other pods, and they of it. */
+export interface Neighbours {
+  /** Its sandbox came or went, or it gave back resources. */
+  onChange(): void;
+  /** What keeps the node from granting these resources to the pod; undefined when nothing does. */
+  lackOf(spec: PodSpec): string | undefined;
+}
+
+const alone: Neighbours = { onChange: () => undefined, lackOf: () => undefined };
+
 export class PodWorker {
   readonly containers: PodContainers;
   readonly #services: KubeletServices;
   readonly #writer: StatusWriter;
-  readonly #onChange: () => void;
+  readonly #neighbours: Neighbours;
   readonly #volumes: PodVolumes;
   readonly #directory: string;
   readonly #timers = new Map<string, Cancel>();
   readonly #startedAt: number;
   #pod: StoredPod;
+  /** As the pod's, but with the resources that the node has granted. */
+  #granted: PodSpec;
+  #resize: PendingResize | undefined;
   #state: WorkerState = "living";
   #sandbox: PodSandbox | undefined;
   #sandboxes = 0;
@@ -49,17 +65,17 @@ export class PodWorker {
   #again = false;
   #restored = false;
 
-  /** `onChange` is told when the sandbox comes or goes. */
   constructor(
     services: KubeletServices,
     writer: StatusWriter,
     pod: StoredPod,
-    onChange: () => void = () => undefined,
+    neighbours: Neighbours = alone,
   ) {
     this.#services = services;
     this.#writer = writer;
     this.#pod = pod;
-    this.#onChange = onChange;
+    this.#granted = pod.spec;
+    this.#neighbours = neighbours;
     this.#directory = join(services.dataDirectory, "pods", pod.metadata.uid);
     this.#startedAt = services.clock.now();
     this.#volumes = new PodVolumes({
@@ -91,6 +107,11 @@ export class PodWorker {
     return this.#pod;
   }
 
+  /** The specification with the resources that the pod has, which may be others than it asks for. */
+  get granted(): PodSpec {
+    return this.#granted;
+  }
+
   get state(): WorkerState {
     return this.#state;
   }
@@ -117,9 +138,33 @@ export class PodWorker {
     const marks = ({ metadata }: StoredPod) => JSON.stringify([metadata.labels, metadata.annotations]);
     const remarked = marks(this.#pod) !== marks(pod);
     this.#pod = pod;
-    this.containers.update(pod);
+    this.#grant();
     if (remarked) void this.refreshVolumes();
     this.wake();
+  }
+
+  /** Resources may have become free that the pod waits for. */
+  reconsider(): void {
+    if (this.#resize === undefined || this.#state !== "living") return;
+    this.#grant();
+    if (this.#resize === undefined) this.wake();
+  }
+
+  /** Takes the pod's specification over, with its resources if the node has them to give. */
+  #grant(): void {
+    const { spec, metadata } = this.#pod;
+    const lack = asksForOthers(this.#granted, spec) ? this.#neighbours.lackOf(spec) : undefined;
+    const before = this.#resize;
+    this.#resize =
+      lack === undefined
+        ? undefined
+        : { reason: "Deferred", message: lack, generation: metadata.generation ?? 0 };
+    if (this.#resize && !isDeepStrictEqual(this.#resize, before)) {
+      this.#event("Warning", "ResizeDeferred", resizeMessage(spec, this.#resize));
+    }
+    this.#granted = lack === undefined ? spec : withResourcesOf(this.#granted, spec);
+    this.containers.update({ ...this.#pod, spec: this.#granted });
+    if (before && lack === undefined) this.#neighbours.onChange();
   }
 
   /** The object is gone from the API: stop as politely as it was told, and forget. */
@@ -265,7 +310,7 @@ export class PodWorker {
       // Fields of the pod's own status (its address) are known only now.
       if (real) await this.#volumes.refresh(this.#pod);
       this.#keepFresh();
-      this.#onChange();
+      this.#neighbours.onChange();
       return sandbox;
     } catch (error) {
       if (!this.#pod.spec.hostNetwork) addresses.release(address);
@@ -353,7 +398,7 @@ export class PodWorker {
       this.#services.addresses.release(this.#address);
     }
     this.#sandbox = undefined;
-    this.#onChange();
+    this.#neighbours.onChange();
   }
 
   /** No process is left: the last status first, then, if the pod is being deleted, the object. */
@@ -376,6 +421,7 @@ export class PodWorker {
       startedAt: this.#startedAt,
       end: this.#state === "stopped" ? "stopped" : this.#state === "stopping" ? "stopping" : undefined,
       verdict: this.#verdict,
+      resize: this.#resize,
       now: this.#services.clock.now(),
     });
     this.#writer.write(this.#pod, status);

@@ -37,6 +37,14 @@ describe("a status patch", () => {
   });
 });
 
+test("a condition of ours that no longer holds is taken away, those of others are not mentioned", () => {
+  const condition = (type: string) => ({ type, status: "True" as const });
+  const before = { conditions: ["Ready", "PodResizePending", "example.com/gate"].map(condition) };
+  expect(statusPatch(before, { conditions: [condition("Ready")] })).toEqual({
+    conditions: [condition("Ready"), { $patch: "delete", type: "PodResizePending" }],
+  });
+});
+
 describe("a status writer", () => {
   const pod = (resourceVersion: string, ready?: "True" | "False") =>
     ({

@@ -2,6 +2,7 @@
 import { type Clock, deepEqual, type JsonObject, type JsonValue } from "@keelson/core";
 import type { PodStatus } from "@keelson/core/kinds";
 import type { NodeApi, StoredPod } from "./api.ts";
+import { kubeletConditions } from "./pod-conditions.ts";
 
 interface Entry {
   /** What we last computed. */
@@ -126,15 +127,19 @@ type Item = JsonObject;
 
 /** Lists that the server merges by a key instead of replacing them: what a patch does not mention stays. */
 const merges: Readonly<Record<string, (before: readonly Item[], after: readonly Item[]) => JsonValue>> = {
-  /** A reason that no longer holds must be taken away by name. */
-  conditions: (before, after) =>
-    after.map((condition) => {
+  /** A reason that no longer holds must be taken away by name, and so must a condition of ours. */
+  conditions: (before, after) => [
+    ...after.map((condition) => {
       const known = before.find(({ type }) => type === condition.type) ?? {};
       const gone = ["reason", "message"].filter(
         (key) => known[key] !== undefined && condition[key] === undefined,
       );
       return { ...condition, ...Object.fromEntries(gone.map((key) => [key, null])) };
     }),
+    ...before
+      .filter(({ type }) => kubeletConditions.has(String(type)) && !after.some((one) => one.type === type))
+      .map(({ type }) => ({ $patch: "delete", type: type ?? "" })),
+  ],
   /** So must an address that the pod no longer has. */
   podIPs: (before, after) => [
     ...after,
