@@ -1,16 +1,12 @@
 /** A cluster with real pods and the operator beside it, for journeys through single features. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Client } from "@keelson/client";
-import { startNodes } from "@keelson/cluster/node";
 import { EtcdBackup, EtcdBackupSchedule, EtcdCluster } from "@keelson/etcd-operator";
-import { CustomResourceDefinition, Node } from "keelson/kinds";
+import { CustomResourceDefinition } from "keelson/kinds";
 import { ClusterAccess } from "../etcd/cluster-access.ts";
-import { type ControlPlane, type ControlPlaneName, startControlPlaneFor } from "../etcd/control-plane.ts";
+import { type ControlPlane, type ControlPlaneName, startGround } from "../etcd/control-plane.ts";
 import { eventually } from "../etcd/eventually.ts";
 
 export { namespace } from "../etcd/cluster-access.ts";
@@ -37,21 +33,9 @@ export class Stage extends ClusterAccess implements AsyncDisposable {
     const { controlPlane = chosen ?? "embedded", nodes = 1 } = options;
     const stack = new AsyncDisposableStack();
     try {
-      const directory = await mkdtemp(join(tmpdir(), "keelson-e2e-"));
-      stack.defer(async () => await rm(directory, { recursive: true, force: true }));
       process.once("SIGTERM", () => process.exit(1));
-      const plane = stack.use(await startControlPlaneFor(controlPlane, { directory, say }));
-      const names = Array.from({ length: nodes }, (_, n) => `node-${n + 1}`);
-      stack.use(
-        await startNodes({
-          kubeconfig: plane.kubeconfig,
-          names,
-          dataDirectory: join(directory, "node"),
-          simulate: "never",
-          onProgress: say,
-        }),
-      );
-      await install(plane.client, names);
+      const { plane } = await startGround(stack, { controlPlane, nodes, say });
+      await install(plane.client);
       const child = await startOperator(plane.kubeconfig);
       stack.defer(async () => {
         if (child.exitCode !== null) return;
@@ -70,25 +54,15 @@ export class Stage extends ClusterAccess implements AsyncDisposable {
   }
 }
 
-async function install(client: Client, nodes: readonly string[]): Promise<void> {
+async function install(client: Client): Promise<void> {
   const crds = client.kind(CustomResourceDefinition);
   for (const each of [EtcdCluster, EtcdBackup, EtcdBackupSchedule]) await crds.create(each.crd() as never);
   await eventually("the custom resources are served", 20_000, async () => {
     const { items } = await crds.list();
-    return items.every(({ status }) => isTrue(status, "Established"));
+    return items.every(({ status }) =>
+      status?.conditions?.some(({ type, status: is }) => type === "Established" && is === "True"),
+    );
   });
-  await eventually("the nodes are ready", 60_000, async () => {
-    const { items } = await client.kind(Node).list();
-    return items.filter(({ status }) => isTrue(status, "Ready")).length === nodes.length;
-  });
-}
-
-interface Conditions {
-  readonly conditions?: readonly { readonly type: string; readonly status: string }[];
-}
-
-function isTrue(status: Conditions | undefined, condition: string): boolean {
-  return status?.conditions?.some(({ type, status: is }) => type === condition && is === "True") ?? false;
 }
 
 async function startOperator(kubeconfig: string): Promise<ChildProcess> {

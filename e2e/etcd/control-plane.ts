@@ -1,11 +1,15 @@
-/** Where the scenarios run: the embedded control plane, or the real one with our node joined to it. */
+/** Where the scenarios run: the embedded control plane, or the real one with our nodes joined to it. */
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Client, connect } from "@keelson/client";
 import { clusterDown, clusterUp } from "@keelson/cluster";
 import { localVolumeProvisioner } from "@keelson/cluster/controllers";
+import { type NodeHost, startNodes } from "@keelson/cluster/node";
 import { startControlPlane } from "@keelson/reference/control-plane";
 import { operator, silentLogger } from "keelson";
-import { StorageClass } from "keelson/kinds";
+import { Node, StorageClass } from "keelson/kinds";
+import { eventually } from "./eventually.ts";
 
 export const controlPlanes = ["embedded", "reference"] as const;
 export type ControlPlaneName = (typeof controlPlanes)[number];
@@ -18,13 +22,51 @@ export interface ControlPlane extends AsyncDisposable {
   readonly pid: number;
 }
 
-export interface ControlPlaneOptions {
+interface ControlPlaneOptions {
   /** Where volumes may be made. */
   readonly directory: string;
   readonly say: (sentence: string) => void;
 }
 
-export async function startControlPlaneFor(
+/** A control plane with nodes that run real pods. */
+export interface Ground {
+  readonly plane: ControlPlane;
+  readonly nodes: NodeHost;
+  /** Of the nodes, on this machine. */
+  readonly dataDirectory: string;
+}
+
+/** Resolves when all nodes are ready. What was started ends with the stack. */
+export async function startGround(
+  stack: AsyncDisposableStack,
+  options: {
+    readonly controlPlane: ControlPlaneName;
+    /** How many. */
+    readonly nodes: number;
+    readonly say: (sentence: string) => void;
+  },
+): Promise<Ground> {
+  const { controlPlane, say } = options;
+  const directory = await mkdtemp(join(tmpdir(), "keelson-e2e-"));
+  stack.defer(async () => await rm(directory, { recursive: true, force: true }));
+  const plane = stack.use(await startControlPlaneFor(controlPlane, { directory, say }));
+  const dataDirectory = join(directory, "node");
+  const names = Array.from({ length: options.nodes }, (_, n) => `node-${n + 1}`);
+  const { kubeconfig, client } = plane;
+  const nodes = stack.use(
+    await startNodes({ kubeconfig, names, dataDirectory, simulate: "never", onProgress: say }),
+  );
+  await eventually("the nodes are ready", 60_000, async () => {
+    const { items } = await client.kind(Node).list();
+    const ready = items.filter(({ status }) =>
+      status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
+    );
+    return ready.length === names.length;
+  });
+  return { plane, nodes, dataDirectory };
+}
+
+async function startControlPlaneFor(
   name: ControlPlaneName,
   options: ControlPlaneOptions,
 ): Promise<ControlPlane> {

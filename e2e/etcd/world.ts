@@ -1,16 +1,13 @@
 /** A control plane, a node with real pods, the operator in it, and ways to break things. */
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type Fault, type NodeHost, startNodes } from "@keelson/cluster/node";
+import type { Fault, NodeHost } from "@keelson/cluster/node";
 import type { ObjectOf } from "keelson";
-import { Node, PersistentVolume, PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { PersistentVolume, PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { Doors, type Endpoint, fill, read } from "./client.ts";
 import { ClusterAccess, isServing, namespace } from "./cluster-access.ts";
-import { type ControlPlane, type ControlPlaneName, startControlPlaneFor } from "./control-plane.ts";
+import { type ControlPlaneName, type Ground, startGround } from "./control-plane.ts";
 import { corrupt } from "./damage.ts";
-import { eventually } from "./eventually.ts";
 import { Installation } from "./installation.ts";
 import { Load } from "./load.ts";
 import { makeBrokenRepository, makeOperatorImages, operatorImages } from "./operator-images.ts";
@@ -26,38 +23,22 @@ export class World extends ClusterAccess implements AsyncDisposable {
   readonly #pods = new Map<string, ObjectOf<typeof Pod>>();
   #loads = 0;
 
-  private constructor(
-    plane: ControlPlane,
-    nodes: NodeHost,
-    { socket, stack }: { readonly socket: string; readonly stack: AsyncDisposableStack },
-  ) {
+  private constructor({ plane, nodes, dataDirectory }: Ground, stack: AsyncDisposableStack) {
     super(plane.client);
     this.kubeconfig = plane.kubeconfig;
     this.operator = new Installation(plane.client);
     this.#nodes = nodes;
     this.#serverPid = plane.pid;
-    this.#socket = socket;
+    this.#socket = join(dataDirectory, "sockets", "dial");
     this.#stack = stack;
   }
 
   static async start(name: ControlPlaneName, say: (sentence: string) => void): Promise<World> {
     const stack = new AsyncDisposableStack();
     try {
-      const directory = await mkdtemp(join(tmpdir(), "keelson-e2e-"));
-      stack.defer(async () => await rm(directory, { recursive: true, force: true }));
-      const plane = stack.use(await startControlPlaneFor(name, { directory, say }));
-      const nodes = stack.use(
-        await startNodes({
-          kubeconfig: plane.kubeconfig,
-          names: ["node-1"],
-          dataDirectory: join(directory, "node"),
-          simulate: "never",
-          onProgress: say,
-        }),
-      );
+      const ground = await startGround(stack, { controlPlane: name, nodes: 1, say });
       await Promise.all([makeOperatorImages(say), makeBrokenRepository()]);
-      const world = new World(plane, nodes, { socket: join(directory, "node", "sockets", "dial"), stack });
-      await world.#nodeIsReady();
+      const world = new World(ground, stack);
       await world.operator.install(operatorImages[0]);
       const watching = new AbortController();
       const watched = world.#watchPods(watching.signal);
@@ -70,15 +51,6 @@ export class World extends ClusterAccess implements AsyncDisposable {
       await stack.disposeAsync();
       throw error;
     }
-  }
-
-  async #nodeIsReady(): Promise<void> {
-    await eventually("the node is ready", 60_000, async () => {
-      const { items } = await this.client.kind(Node).list();
-      return items.some(({ status }) =>
-        status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True"),
-      );
-    });
   }
 
   // ------------------------------------------------------------------------------------ clusters
