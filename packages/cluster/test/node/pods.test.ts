@@ -497,7 +497,10 @@ describe.skipIf(reason !== undefined)(titled("faults", reason), { timeout: 120_0
     expect(pending(waiting)).toMatchObject({
       status: "True",
       reason: "Deferred",
-      message: `Node didn't have enough resource: cpu, requested: ${cpu}, used: ${milli - 500}, capacity: ${milli}`,
+      // Others that are still leaving count as well.
+      message: expect.stringMatching(
+        `^Node didn't have enough resource: cpu, requested: ${cpu}, used: \\d+, capacity: ${milli}$`,
+      ),
     });
     expect(granted(waiting)).toBe("100m");
     await pods.remove("large");
