@@ -65,13 +65,20 @@ export function draftFrom(exchange: Exchange, body: DecodedBody, validation: Fie
   const draft = decodeObject(exchange, body.value, strict);
   if (body.duplicates.length > 0 || strict.length > 0) {
     const problems = [
-      ...body.duplicates.map((path) => `duplicate field ${goQuote(path)}`),
+      ...body.duplicates
+        .filter((path) => !strict.some((unknown) => isWithin(path, unknown)))
+        .map((path) => `duplicate field ${goQuote(path)}`),
       ...strict.map((path) => `unknown field ${goQuote(path)}`),
     ];
     reportStrict(exchange, problems, validation);
   }
   resource.type.default(draft, version.name);
   return draft;
+}
+
+/** What is inside a field that nobody knows is not read. */
+function isWithin(path: string, unknown: string): boolean {
+  return path.startsWith(unknown) && /^[.[]/.test(path.slice(unknown.length));
 }
 
 export function decodeObject(exchange: Exchange, value: JsonValue, strict: string[]): ApiObject {

@@ -53,7 +53,11 @@ export async function readPatch(exchange: Exchange): Promise<Patch> {
   const kind = entry?.[0] as PatchKind | undefined;
   if (resource.custom && (kind === undefined || kind === "strategic"))
     throw unsupportedMediaType([patchTypes.json, patchTypes.merge, patchTypes.apply]);
-  if (kind === undefined) throw notAPatch();
+  if (kind === undefined) {
+    // Refused before anybody looks at what it is for.
+    exchange.warnings.clear();
+    throw notAPatch();
+  }
   const bytes = await request.body();
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
   if (kind === "apply") return applyConfiguration(text);

@@ -116,10 +116,8 @@ export class Reads {
         };
       },
       bookmark: (metadata) => {
-        const empty = { apiVersion: apiVersionText(resource, version.name), kind: resource.kind, metadata };
-        return transform
-          ? this.#transformOne(exchange, negotiated, empty as unknown as ApiObject, false)
-          : empty;
+        const empty = { ...emptyObject(resource, version.name), metadata } as ApiObject;
+        return transform ? this.#transformOne(exchange, negotiated, empty, false) : empty;
       },
       encode: (event, type, object) => {
         const show = (shown: ApiObject) => {
@@ -222,4 +220,14 @@ export class Reads {
 /** The keys a collection's path covers. */
 function prefixOf({ resource, info }: Exchange): string {
   return resource.namespaced && info.namespace ? `${info.namespace}/` : "";
+}
+
+/** An object of which nothing is known, as the server's own types print one. */
+function emptyObject(resource: ApiResource, version: string): JsonObject {
+  if (resource.custom) return { apiVersion: apiVersionText(resource, version), kind: resource.kind };
+  const empty = resource.type.decode({}, version, []);
+  if (resource.group !== "apps" || !empty.spec) return empty;
+  const spec: JsonObject = { ...(empty.spec as JsonObject), selector: null };
+  if (resource.type.scale?.(version)) spec.replicas = 0;
+  return { ...empty, spec };
 }
