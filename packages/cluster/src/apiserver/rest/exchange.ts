@@ -169,7 +169,7 @@ export function builtinKindError(
 }
 
 function checkCustomKind(
-  { resource, version }: Exchange,
+  { resource, version, info }: Exchange,
   body: DecodedBody,
   value: JsonObject,
   apiVersion: string,
@@ -185,6 +185,9 @@ function checkCustomKind(
     throw badRequest(
       `the API version in the data (${apiVersion}) does not match the expected API version (${expected})`,
     );
+  // A replace without a version is refused for that first, when it is known what it would replace.
+  const { resourceVersion } = isObject(value.metadata) ? value.metadata : {};
+  if (info.verb === "update" && !resourceVersion) return;
   refuseOtherKind(resource, value, apiVersion, kind);
 }
 

@@ -2,6 +2,7 @@
 import type { JsonObject, JsonValue } from "@keelson/core";
 import { DecodeError, decodeBuiltin } from "../builtin/decode.ts";
 import { badRequest } from "../errors.ts";
+import { goQuote } from "../field-error.ts";
 import type { ApiObject } from "../hooks.ts";
 import { definitionName } from "../tables/index.ts";
 
@@ -16,11 +17,7 @@ export function decodeKind(kind: KindName, value: JsonValue, strict?: string[]):
   const definition = definitionName(kind);
   if (!definition) throw new Error(`the tables have no ${kind.kind}`);
   const apiVersion = kind.group ? `${kind.group}/${kind.version}` : kind.version;
-  const given = value as JsonObject | null;
-  if (given && typeof given === "object" && given.kind && given.kind !== kind.kind)
-    throw badRequest(
-      `${String(given.kind)} in version "${kind.version}" cannot be handled as a ${kind.kind}: converting (${kind.version}.${String(given.kind)}) to (${kind.group || "core"}.${kind.kind}): unknown conversion`,
-    );
+  refuseOthers(kind, apiVersion, value);
   try {
     const object = decodeBuiltin(definition, value, strict);
     object.apiVersion = apiVersion;
@@ -33,6 +30,21 @@ export function decodeKind(kind: KindName, value: JsonValue, strict?: string[]):
       `${kind.kind} in version "${kind.version}" cannot be handled as a ${kind.kind}: ${error.message}`,
     );
   }
+}
+
+/** Older versions that carry the same; the server knows no others. */
+const alsoTaken: Readonly<Record<string, string>> = { Eviction: "policy/v1beta1" };
+
+function refuseOthers(kind: KindName, apiVersion: string, value: JsonValue): void {
+  if (typeof value !== "object" || value === null) return;
+  const given = value as JsonObject;
+  const name = String(given.kind || kind.kind);
+  const version = String(given.apiVersion || apiVersion);
+  const taken = version === apiVersion || version === alsoTaken[kind.kind];
+  if (name === kind.kind && taken) return;
+  throw badRequest(
+    `${name} in version ${goQuote(version.slice(version.indexOf("/") + 1))} cannot be handled as a ${kind.kind}: no kind ${goQuote(name)} is registered for version ${goQuote(version)} in scheme "pkg/runtime/scheme.go:111"`,
+  );
 }
 
 /** The Status of something done. */
