@@ -129,9 +129,9 @@ export class FileJournal implements Journal {
       this.#waiting.push(batch);
     }
     batch.add(commit);
-    // In the next microtask, so that what is committed together is flushed together.
+    // When all requests that have arrived are read, so that what they commit shares one write.
     if (!this.#writing && this.#waiting.length === 1 && batch.commits.length === 1)
-      queueMicrotask(() => void this.#flush());
+      setImmediate(() => void this.#flush());
   }
 
   /** Throws when the disk has failed: nothing may be committed that cannot be kept. */
