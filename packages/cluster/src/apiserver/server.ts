@@ -209,9 +209,12 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   const handle: Handler = (request, info, user, warnings) =>
     info.isResource ? api.handle(request, info, user, warnings) : handleOther(request, info);
   authenticators.push(...adminToken(options.token), ...(merged.authenticators ?? []));
+  // Where everything is allowed, it must at least be known to whom.
+  const anonymous = !(flags["authorization-mode"] ?? "").split(",").includes("AlwaysAllow");
   const dispatcher = new Dispatcher({
     authenticators,
     authorizer,
+    anonymous,
     impersonate: merged.impersonate,
     handle,
     random,
@@ -225,6 +228,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
       own = new Dispatcher({
         authenticators: [{ authenticate: () => user }],
         authorizer,
+        anonymous,
         impersonate: merged.impersonate,
         handle,
         random,

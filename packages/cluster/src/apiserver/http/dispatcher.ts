@@ -22,6 +22,7 @@ const openPaths = new Set(["/healthz", "/livez", "/readyz", "/version", "/versio
 export class Dispatcher {
   readonly #authenticators: readonly Authenticator[];
   readonly #authorizer: Authorizer;
+  readonly #anonymous: boolean;
   readonly #impersonate: Hooks["impersonate"];
   readonly #handle: Handler;
   readonly #random: Random;
@@ -30,6 +31,8 @@ export class Dispatcher {
   constructor(parts: {
     authenticators: readonly Authenticator[];
     authorizer: Authorizer;
+    /** Whether a request may come from nobody. */
+    anonymous: boolean;
     impersonate: Hooks["impersonate"];
     handle: Handler;
     random: Random;
@@ -37,6 +40,7 @@ export class Dispatcher {
   }) {
     this.#authenticators = parts.authenticators;
     this.#authorizer = parts.authorizer;
+    this.#anonymous = parts.anonymous;
     this.#impersonate = parts.impersonate;
     this.#handle = parts.handle;
     this.#random = parts.random;
@@ -104,6 +108,7 @@ export class Dispatcher {
     if (!user) {
       // A token that nobody knows is wrong; without one, the request is nobody's.
       if (bearerToken(request.headers) !== undefined) throw unauthorized();
+      if (!this.#anonymous && !isOpen(info, request.method)) throw unauthorized();
       user = anonymous;
     } else if (!user.groups.includes("system:authenticated") && user.name !== anonymous.name) {
       user = { ...user, groups: [...user.groups, "system:authenticated"] };
