@@ -17,6 +17,7 @@ export async function injectFault(fault: ClusterFault, name = "default"): Promis
   }
   if (fault.kind === "freezeApi") {
     process.kill(record.pid, fault.frozen ? "SIGSTOP" : "SIGCONT");
+    if (fault.frozen) await standstill(record.pid);
     return;
   }
   if (isStopped(record.pid)) {
@@ -27,4 +28,11 @@ export async function injectFault(fault: ClusterFault, name = "default"): Promis
   }
   const { askToInject } = await import("./control.ts");
   await askToInject(record.control, fault);
+}
+
+/** The signal is only on its way when it was sent; where nobody can tell, it is taken to have arrived soon. */
+async function standstill(pid: number): Promise<void> {
+  for (let tries = 0; tries < 100 && !isStopped(pid); tries++) {
+    await new Promise((resume) => setTimeout(resume, 5));
+  }
 }
