@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { type Client, createClient } from "@keelson/client";
 import type { Logger } from "@keelson/runtime";
 import type { ApiServerFlags, RunningApiServer } from "./apiserver/index.ts";
+import { ClosingStack } from "./closing-stack.ts";
 import { ClusterError } from "./errors.ts";
 import type { Fault, NodeHost } from "./node/index.ts";
 import { removeTree } from "./node/namespace/remove-tree.ts";
@@ -58,11 +59,11 @@ export interface Cluster extends AsyncDisposable {
 }
 
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
-  const stack = new AsyncDisposableStack();
+  const stack = new ClosingStack();
   try {
     return await start(options, stack);
   } catch (error) {
-    await stack.disposeAsync();
+    await stack[Symbol.asyncDispose]();
     throw error;
   }
 }
@@ -74,10 +75,10 @@ interface Setting {
   /** Volumes and logs of pods. */
   readonly nodeDir: string;
   readonly log: () => Promise<Logger | undefined>;
-  readonly stack: AsyncDisposableStack;
+  readonly stack: ClosingStack;
 }
 
-async function start(options: ClusterOptions, stack: AsyncDisposableStack): Promise<Cluster> {
+async function start(options: ClusterOptions, stack: ClosingStack): Promise<Cluster> {
   const stateDir = await directory(options.stateDir, stack);
   const nodeDir = options.dataDir ? join(resolve(options.dataDir), "node") : join(stateDir, "node");
   const setting: Setting = { options, stateDir, nodeDir, log: lazily(options.log), stack };
@@ -116,7 +117,7 @@ async function start(options: ClusterOptions, stack: AsyncDisposableStack): Prom
       await host.inject(fault);
     },
     stop: () => {
-      stopped ??= stack.disposeAsync();
+      stopped ??= stack[Symbol.asyncDispose]();
       return stopped;
     },
     [Symbol.asyncDispose]: () => cluster.stop(),
@@ -128,7 +129,7 @@ async function start(options: ClusterOptions, stack: AsyncDisposableStack): Prom
 async function both(
   server: Promise<RunningApiServer>,
   hosting: Promise<NodeHost | undefined>,
-  stack: AsyncDisposableStack,
+  stack: ClosingStack,
 ): Promise<[RunningApiServer, NodeHost | undefined]> {
   const [api, host] = await Promise.allSettled([server, hosting]);
   if (host.status === "fulfilled" && host.value !== undefined) stack.use(host.value);
@@ -191,7 +192,7 @@ function lazily(log: ClusterOptions["log"]): () => Promise<Logger | undefined> {
   };
 }
 
-async function directory(given: string | undefined, stack: AsyncDisposableStack): Promise<string> {
+async function directory(given: string | undefined, stack: ClosingStack): Promise<string> {
   if (given !== undefined) {
     await mkdir(given, { recursive: true, mode: 0o700 });
     return resolve(given);

@@ -9,13 +9,16 @@ interface BuildFlags {
   readonly output?: string;
 }
 
+/** The Node that builds is the Node that runs, and this machine can make an image of it. */
+const ownNode = `node:${process.versions.node.split(".")[0]}`;
+
 export const build = buildCommand<BuildFlags>({
   docs: { brief: "Build an operator's image as an OCI archive" },
   parameters: {
     flags: {
       directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
       image: { kind: "parsed", parse: String, brief: "Its name; name:version unless given", optional: true },
-      base: { kind: "parsed", parse: String, brief: "An image with Node in it", default: "node:24" },
+      base: { kind: "parsed", parse: String, brief: "An image with Node in it", default: ownNode },
       output: {
         kind: "parsed",
         parse: String,

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { KeyPair } from "@keelson/runtime/pki";
+import { ClosingStack } from "../../closing-stack.ts";
 import { explainSystemError } from "../../system-error.ts";
 import { sweepTemporary, temporaryDirectory } from "../../temporary.ts";
 import type { Dispatch } from "../http/in-process.ts";
@@ -44,16 +45,16 @@ export interface RunningApiServer extends AsyncDisposable {
 
 /** Starts the server on loopback and on a Unix socket; nothing is reachable from other machines. */
 export async function startApiServer(flags: ApiServerFlags): Promise<RunningApiServer> {
-  const stack = new AsyncDisposableStack();
+  const stack = new ClosingStack();
   try {
     return await start(flags, stack);
   } catch (error) {
-    await stack.disposeAsync();
+    await stack[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promise<RunningApiServer> {
+async function start(flags: ApiServerFlags, stack: ClosingStack): Promise<RunningApiServer> {
   // Where everything has its place already, there is nothing to put into a temporary one.
   const isPlaced = flags.socket !== undefined && flags.kubeconfig !== undefined;
   const directory = flags.dataDir ?? (isPlaced ? "" : await temporary(stack));
@@ -101,19 +102,19 @@ async function start(flags: ApiServerFlags, stack: AsyncDisposableStack): Promis
     kubeconfig,
     socketPath,
     authority,
-    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+    [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose](),
   };
 }
 
 /** Named for this process, so that the next one removes it if this one is killed. */
-async function temporary(stack: AsyncDisposableStack): Promise<string> {
+async function temporary(stack: ClosingStack): Promise<string> {
   await sweepTemporary();
   const directory = await temporaryDirectory();
   stack.defer(() => rmSync(directory, { recursive: true, force: true }));
   return directory;
 }
 
-function closing(stack: AsyncDisposableStack, listening: Listening): void {
+function closing(stack: ClosingStack, listening: Listening): void {
   stack.defer(() => listening.close());
 }
 
