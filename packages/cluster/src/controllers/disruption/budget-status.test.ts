@@ -6,6 +6,7 @@ import {
   deletionTimeoutMs,
   disruptedPods,
   expectedOf,
+  failedStatus,
 } from "./budget-status.ts";
 
 const nowMs = Date.UTC(2026, 0, 1, 12);
@@ -49,6 +50,13 @@ describe("a disruption budget", () => {
       disruptionsAllowed: 0,
       conditions: [{ status: "False", reason: "InsufficientPods" }],
     });
+  });
+
+  it("says why it allows nothing anew when it can be counted again", () => {
+    const failed = failedStatus(budget({ minAvailable: 1 }), "found no controllers", nowMs);
+    const status = statusOf(budget({ minAvailable: 1 }, failed), [pod("a")]);
+    expect(failed.conditions).toMatchObject([{ status: "False", reason: "SyncFailed" }]);
+    expect(status?.conditions).toMatchObject([{ status: "False", reason: "InsufficientPods", message: "" }]);
   });
 
   it("allows nothing where nobody says how many pods there should be", () => {

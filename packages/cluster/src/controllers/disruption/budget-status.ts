@@ -80,31 +80,26 @@ export function budgetStatus(
   const isAllowed = disruptionsAllowed > 0;
   const before = budget.status?.conditions ?? [];
   const known = before.find(({ type }) => type === "DisruptionAllowed");
-  const status: PodDisruptionBudgetStatus = {
+  const counts = {
     ...(Object.keys(disrupted.pods).length > 0 ? { disruptedPods: { ...disrupted.pods } } : {}),
     ...(generation === undefined ? {} : { observedGeneration: generation }),
     disruptionsAllowed,
     currentHealthy,
     desiredHealthy,
     expectedPods,
-    conditions:
-      known?.status === (isAllowed ? "True" : "False") && known.observedGeneration === generation
-        ? [...before]
-        : [
-            ...setCondition(
-              before,
-              {
-                type: "DisruptionAllowed",
-                status: isAllowed ? "True" : "False",
-                reason: isAllowed ? "SufficientPods" : "InsufficientPods",
-                message: "",
-                ...(generation === undefined ? {} : { observedGeneration: generation }),
-              },
-              formatTime(nowMs),
-            ),
-          ],
   };
-  return deepEqual(status, budget.status ?? {}) ? undefined : status;
+  const { conditions: _, ...counted } = budget.status ?? {};
+  const isUpToDate =
+    known?.status === (isAllowed ? "True" : "False") && known.observedGeneration === generation;
+  if (isUpToDate && deepEqual(counts, counted)) return undefined;
+  const condition = {
+    type: "DisruptionAllowed",
+    status: isAllowed ? ("True" as const) : ("False" as const),
+    reason: isAllowed ? "SufficientPods" : "InsufficientPods",
+    message: "",
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+  };
+  return { ...counts, conditions: [...setCondition(before, condition, formatTime(nowMs))] };
 }
 
 /** The status when nothing could be counted: nothing may be disrupted, and why. */
