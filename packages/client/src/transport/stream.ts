@@ -3,7 +3,7 @@
  * buffers and stripped of its framing in place: the general way costs several times more, most of it per event.
  */
 import type { Socket } from "node:net";
-import type { HttpHeaders, HttpRequest, HttpResponse } from "@keelson/core";
+import type { Clock, HttpHeaders, HttpRequest, HttpResponse } from "@keelson/core";
 import { ClientError } from "../errors.ts";
 import { type DialTarget, dial } from "./dial.ts";
 import { connectionFailed, connectionLost } from "./failures.ts";
@@ -16,9 +16,13 @@ const nextBuffer = 256 << 10;
 /** A TLS record and its framing; there is no use in reading into less. */
 const leastRoom = 17 << 10;
 
-/** A read of so much is one of several in a row, and whoever waits is woken once for all, up to this much. */
+/**
+ * A read of so much, or one that follows another so soon, is one of several in a row, and whoever waits is woken once for
+ * all, up to this much. An API server that sends a whole state flushes each object of it: thousands of small reads.
+ */
 const largeRead = 8 << 10;
-const handOut = 64 << 10;
+const rushMs = 0.3;
+const handOut = 128 << 10;
 
 /** Sends the request and resolves with the head of the answer. `onOpen` gets the socket, to be closed at the end. */
 export async function openStream(
@@ -30,7 +34,7 @@ export async function openStream(
   const { signal } = request;
   const head = requestHead(target, request, headers);
   signal?.throwIfAborted();
-  const stream = new Stream(target.server.text, request);
+  const stream = new Stream(target, request);
   let socket: Socket;
   try {
     socket = await dial({
@@ -60,13 +64,16 @@ class Stream {
   /** From here to `#used` is body that has not been handed out. */
   #from = 0;
   #later: NodeJS.Immediate | undefined;
+  readonly #clock: Clock;
+  #arrivedAt = Number.NEGATIVE_INFINITY;
   #socket: Socket | undefined;
   #paused = false;
   #ended = false;
   readonly #onAbort = () => this.#fail(this.#signal?.reason);
 
-  constructor(server: string, { signal, reuse }: HttpRequest) {
-    this.#server = server;
+  constructor({ server, clock }: DialTarget, { signal, reuse }: HttpRequest) {
+    this.#server = server.text;
+    this.#clock = clock;
     this.#signal = signal;
     this.#filled = reuse ? [] : undefined;
     this.#body = new ResponseBody({
@@ -122,7 +129,10 @@ class Stream {
   /** False holds the socket back until it is resumed. */
   arrived(length: number): boolean {
     this.#used = this.#parse(this.#buffer, this.#used, this.#used + length);
-    if (this.#parser.done || length < largeRead || this.#used - this.#from >= handOut) this.#handOut();
+    const now = this.#clock.monotonic();
+    const alone = length < largeRead && now - this.#arrivedAt > rushMs;
+    this.#arrivedAt = now;
+    if (this.#parser.done || alone || this.#used - this.#from >= handOut) this.#handOut();
     else this.#later ??= setImmediate(() => this.#handOut());
     this.#settle();
     return !this.#paused;
