@@ -44,27 +44,44 @@ export interface Answers extends AsyncDisposable {
 
 const patience = 2_000;
 
-export async function ask(
+interface AskOptions {
+  readonly dial: Dial;
+  readonly signal: AbortSignal;
+  /** Also reads through every voter, as gates demand. */
+  readonly readThrough: boolean;
+  readonly passwords?: Passwords | undefined;
+}
+
+export async function ask(members: readonly Reachable[], options: AskOptions): Promise<Answers> {
+  const connections: AsyncDisposable[] = [];
+  const close = async () => {
+    await Promise.allSettled(connections.splice(0).map((connection) => connection[Symbol.asyncDispose]()));
+  };
+  try {
+    return { ...(await answersOf(members, options, connections)), [Symbol.asyncDispose]: close };
+  } catch (error) {
+    await close();
+    throw error;
+  }
+}
+
+/** Adds what it connects to `connections`. */
+async function answersOf(
   members: readonly Reachable[],
-  options: {
-    readonly dial: Dial;
-    readonly signal: AbortSignal;
-    /** Also reads through every voter, as gates demand. */
-    readonly readThrough: boolean;
-    readonly passwords?: Passwords | undefined;
-  },
-): Promise<Answers> {
+  options: AskOptions,
+  connections: AsyncDisposable[],
+): Promise<Omit<Answers, keyof AsyncDisposable>> {
   const call: CallOptions = { signal: options.signal, timeoutMs: patience };
-  const connections = new AsyncDisposableStack();
   const clients = new Map<string, Etcd>();
   const addresses = new Map<string, EtcdAddress>();
   const statuses = new Map<string, MemberStatus>();
   const { passwords } = options;
-  await Promise.all(
+  await Promise.allSettled(
     members.map(async ({ name, connect, tls }) => {
       const status = await quietly(options.signal, async () => {
-        const { host, port } = connections.use(await connect());
-        const address = { host, port, ...(tls && { tls }) };
+        const connection = await connect();
+        connections.push(connection);
+        const address = { host: connection.host, port: connection.port, ...(tls && { tls }) };
         const etcd = options.dial({ ...address, ...(passwords && { credentials: passwords.current }) });
         const answer = await etcd.status(call);
         clients.set(name, etcd);
@@ -74,6 +91,7 @@ export async function ask(
       if (status) statuses.set(name, status);
     }),
   );
+  options.signal.throwIfAborted();
   let authentication: Answers["authentication"];
   const known = speakers(statuses).flatMap((name) => clients.get(name) ?? []);
   if (passwords) {
@@ -124,7 +142,6 @@ export async function ask(
     clusterVersion: versions?.cluster,
     authentication,
     etcd: (name) => clients.get(name),
-    [Symbol.asyncDispose]: async () => await connections.disposeAsync(),
   };
 }
 
