@@ -99,7 +99,7 @@ export class ByteStore {
 
   /**
    * V8 takes the size of every ArrayBuffer for pressure on its heap and answers by marking all of it, which during the
-   * first read of a large state finds nothing to free and costs a tenth of that read. Shared memory it does not count,
+   * first read of a large state finds nothing to free. Shared memory it does not count,
    * and frees just as well, but without hurry. So that is used for as long as nothing was ever given back; from then on
    * slabs become garbage, and V8 has to know how much.
    */
