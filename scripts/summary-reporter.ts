@@ -32,11 +32,13 @@ export default class SummaryReporter implements Reporter {
   }
 }
 
-/** What the test itself says, or else the name of what was skipped as a whole, which says what it needs. */
+/** What the test itself says, or else the name of what was skipped, a test or a whole suite, which says what it needs. */
 function skipNote(test: TestCase): string {
   const result = test.result();
   const note = result.state === "skipped" ? result.note : undefined;
-  return note ?? (test.parent.type === "suite" ? test.parent : test).fullName;
+  const { parent } = test;
+  const isWhole = parent.type === "suite" && parent.options.mode === "skip" && parent.children.size > 1;
+  return note ?? (isWhole ? parent : test).fullName;
 }
 
 function printGroups(
