@@ -3,6 +3,8 @@
  * first read of a large state consists of nothing else; here such a look ends at the first empty place of a small array.
  */
 
+import { randomBytes } from "node:crypto";
+
 export interface Keyed {
   readonly key: string;
 }
@@ -99,9 +101,12 @@ export class KeyTable<V extends Keyed> implements Iterable<V> {
   }
 }
 
+/** Another in each process: whoever may name objects must not be able to choose names that all meet in one place. */
+const seed = randomBytes(4).readInt32LE();
+
 /** FNV-1a: one multiplication per character, which is all that short keys can bear. */
 function hashOf(key: string): number {
-  let hash = 0x811c9dc5 | 0;
+  let hash = seed;
   for (let at = 0; at < key.length; at++) hash = Math.imul(hash ^ key.charCodeAt(at), 0x01000193);
   return hash;
 }
