@@ -9,15 +9,9 @@ import {
   service,
   statefulSet,
 } from "../../../../../conformance/controllers/scenarios/_lib.mjs";
+import { evict, pdb, quota } from "./_objects.mjs";
 
 const del = (s, kind, name, o) => s.remove(kind, name, o);
-const quota = (name, spec) => ({ apiVersion: "v1", kind: "ResourceQuota", metadata: { name }, spec });
-const pdb = (name, spec) => ({
-  apiVersion: "policy/v1",
-  kind: "PodDisruptionBudget",
-  metadata: { name },
-  spec,
-});
 const cm = (name, owners, extra = {}) => ({
   apiVersion: "v1",
   kind: "ConfigMap",
@@ -37,13 +31,6 @@ const cm = (name, owners, extra = {}) => ({
       : {}),
   },
 });
-const evict = (s, name, body = {}) =>
-  s.call("POST", `${s.pathOf("Pod", s.ns, name)}/eviction`, {
-    apiVersion: "policy/v1",
-    kind: "Eviction",
-    metadata: { name },
-    ...body,
-  });
 export default [
   scenario("recreate when new pods never become ready", async (s) => {
     await s.apply(deployment("d", 2, { spec: { strategy: { type: "Recreate" } } }));

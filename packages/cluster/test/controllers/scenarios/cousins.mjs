@@ -9,20 +9,8 @@ import {
   service,
   statefulSet,
 } from "../../../../../conformance/controllers/scenarios/_lib.mjs";
+import { pdb, quota, v2 } from "./_objects.mjs";
 
-const v2 = { image: "example/app:2" };
-const quota = (name, hard) => ({
-  apiVersion: "v1",
-  kind: "ResourceQuota",
-  metadata: { name },
-  spec: { hard },
-});
-const pdb = (name, spec) => ({
-  apiVersion: "policy/v1",
-  kind: "PodDisruptionBudget",
-  metadata: { name },
-  spec,
-});
 const requests = (cpu, more = {}) => ({
   containers: [{ name: "main", image: "example/app:1", resources: { requests: { cpu }, ...more } }],
 });
@@ -333,12 +321,12 @@ export default [
     await s.shot("of three");
   }),
   scenario("quota stops pods in the middle", async (s) => {
-    await s.apply(quota("q", { pods: "2", "requests.cpu": "1" }));
+    await s.apply(quota("q", { hard: { pods: "2", "requests.cpu": "1" } }));
     await s.settle();
     await s.apply(deployment("d", 3, { pod: requests("400m") }));
     await s.settle(3000);
     await s.shot("two of three");
-    await s.apply(quota("q", { pods: "4", "requests.cpu": "2" }));
+    await s.apply(quota("q", { hard: { pods: "4", "requests.cpu": "2" } }));
     await s.apply(deployment("d", 2, { pod: requests("400m") }));
     await s.settle(3000);
     await s.shot("two");

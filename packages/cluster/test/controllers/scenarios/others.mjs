@@ -5,6 +5,7 @@ import {
   service,
   statefulSet,
 } from "../../../../../conformance/controllers/scenarios/_lib.mjs";
+import { pdb } from "./_objects.mjs";
 
 const cm = (name, owner, extra = {}) => ({
   apiVersion: "v1",
@@ -25,12 +26,6 @@ const cm = (name, owner, extra = {}) => ({
         }
       : {}),
   },
-});
-const pdb = (name, spec) => ({
-  apiVersion: "policy/v1",
-  kind: "PodDisruptionBudget",
-  metadata: { name },
-  spec,
 });
 export default [
   scenario("service changes its selector", async (s) => {

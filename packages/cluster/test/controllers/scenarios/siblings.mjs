@@ -9,17 +9,11 @@ import {
   service,
   statefulSet,
 } from "../../../../../conformance/controllers/scenarios/_lib.mjs";
+import { evict, pdb, quota, v2 } from "./_objects.mjs";
 
 const rolling = (maxSurge, maxUnavailable) => ({
   strategy: { type: "RollingUpdate", rollingUpdate: { maxSurge, maxUnavailable } },
 });
-const pdb = (name, spec) => ({
-  apiVersion: "policy/v1",
-  kind: "PodDisruptionBudget",
-  metadata: { name },
-  spec,
-});
-const quota = (name, spec) => ({ apiVersion: "v1", kind: "ResourceQuota", metadata: { name }, spec });
 const cm = (name, owners = [], extra = {}) => ({
   apiVersion: "v1",
   kind: "ConfigMap",
@@ -38,14 +32,6 @@ const claim = (name, spec = {}) => ({
   metadata: { name },
   spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "1Gi" } }, ...spec },
 });
-const v2 = { image: "example/app:2" };
-const evict = (s, name, body = {}) =>
-  s.call("POST", `${s.pathOf("Pod", s.ns, name)}/eviction`, {
-    apiVersion: "policy/v1",
-    kind: "Eviction",
-    metadata: { name },
-    ...body,
-  });
 const finish = (s, name, body) =>
   s.call(
     "PATCH",
