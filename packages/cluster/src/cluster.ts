@@ -88,7 +88,11 @@ async function start(options: ClusterOptions, stack: ClosingStack): Promise<Clus
     stack.use(
       await holdLock(
         join(options.dataDir, "lock"),
-        (pid) => `the data directory ${options.dataDir} is in use by process ${pid}; stop that one first`,
+        (pid) =>
+          new ClusterError(
+            "InUse",
+            `the data directory ${options.dataDir} is in use by process ${pid}; stop that one first`,
+          ),
       ),
     );
   }

@@ -20,7 +20,7 @@ test("a mark from another view of processes is left alone", () => {
 test("a lock is held by one, and inherited from the dead", async () => {
   const home = mkdtempSync(join(tmpdir(), "lock-"));
   const path = join(home, "lock");
-  const inUse = (pid: string) => `the thing is held by ${pid}`;
+  const inUse = (pid: string) => new Error(`the thing is held by ${pid}`);
   writeFileSync(path, dead);
   {
     await using _ = await holdLock(path, inUse);

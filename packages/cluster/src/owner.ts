@@ -1,7 +1,6 @@
 /** Marks that tell which process made something, so that what a dead one left is not taken for what is in use. */
 import { readFileSync, readlinkSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
-import { ClusterError } from "./errors.ts";
 
 /** `4026531836-1234-567890`: the view of processes, the process, and when it started. */
 export const markPattern = "\\d+-\\d+-\\d+";
@@ -38,8 +37,8 @@ function statOf(pid: number): string[] | undefined {
   }
 }
 
-/** Holds a file with our mark until disposal. Throws `InUse`, in the words given, while another process holds it. */
-export async function holdLock(path: string, inUse: (pid: string) => string): Promise<AsyncDisposable> {
+/** Holds a file with our mark until disposal. Throws what `inUse` makes of it while another process holds it. */
+export async function holdLock(path: string, inUse: (pid: string) => Error): Promise<AsyncDisposable> {
   const taken = await readFile(path, "utf8").catch(() => undefined);
   if (taken !== undefined && isAbandoned(taken)) await rm(path, { force: true });
   try {
@@ -47,7 +46,7 @@ export async function holdLock(path: string, inUse: (pid: string) => string): Pr
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
     const [, pid = "?"] = (await readFile(path, "utf8").catch(() => "")).split("-");
-    throw new ClusterError("InUse", inUse(pid));
+    throw inUse(pid);
   }
   return { [Symbol.asyncDispose]: () => rm(path, { force: true }) };
 }

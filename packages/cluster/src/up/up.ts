@@ -98,7 +98,11 @@ async function holdName(name: string): Promise<AsyncDisposable> {
     await mkdir(dirname(directory), { recursive: true, mode: 0o700 });
     return await holdLock(
       `${directory}.lock`,
-      () => `another command brings cluster ${name} up or takes it down; try again in a moment`,
+      () =>
+        new ClusterError(
+          "InUse",
+          `another command brings cluster ${name} up or takes it down; try again in a moment`,
+        ),
     );
   } catch (error) {
     const explained = explainSystemError(error);

@@ -9,18 +9,26 @@ import type {
   Service,
 } from "@keelson/core/kinds";
 import { type Amounts, podAmounts } from "../defaulting/pod-resources.ts";
-import type { AdmissionRequest, ApiObject } from "../hooks.ts";
 import { qosClassOf } from "../validation/core/quality-of-service.ts";
+
+/** A write that a quota may have to count, as admission sees it. */
+export interface QuotaRequest {
+  readonly operation: string;
+  /** Empty for the resource itself. */
+  readonly subresource: string;
+  readonly object: object | undefined;
+  readonly oldObject: object | undefined;
+}
 
 /** How one resource counts. */
 export interface Evaluator {
-  handles(request: AdmissionRequest): boolean;
+  handles(request: QuotaRequest): boolean;
   /** Of the names that a quota limits, those that this resource can use. */
   matching(names: readonly string[]): string[];
-  matchesScope(scope: ScopedResourceSelectorRequirement, object: ApiObject): boolean;
-  usage(object: ApiObject, nowMs: number): Amounts;
+  matchesScope(scope: ScopedResourceSelectorRequirement, object: object): boolean;
+  usage(object: object, nowMs: number): Amounts;
   /** What a quota demands to be said that the object does not say. */
-  missing?(names: readonly string[], object: ApiObject): string | undefined;
+  missing?(names: readonly string[], object: object): string | undefined;
 }
 
 const one = Quantity.of(1);

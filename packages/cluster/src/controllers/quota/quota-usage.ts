@@ -6,7 +6,6 @@ import type {
   ScopedResourceSelectorRequirement,
 } from "@keelson/core/kinds";
 import { evaluatorOf } from "../../apiserver/admission/quota-usage.ts";
-import type { ApiObject } from "../../apiserver/hooks.ts";
 
 export type QuotaObject = ObjectOf<typeof ResourceQuota>;
 
@@ -74,7 +73,7 @@ export function quotaStatus(
     const evaluator = evaluatorOf(group, resource);
     const wanted = new Set(evaluator.matching(names));
     for (const name of wanted) if (!totals.has(name)) totals.set(name, Quantity.of(0));
-    for (const object of objects as readonly ApiObject[]) {
+    for (const object of objects) {
       if (!scopes.every((scope) => evaluator.matchesScope(scope, object))) continue;
       for (const [name, amount] of evaluator.usage(object, nowMs)) {
         if (wanted.has(name)) totals.set(name, (totals.get(name) ?? Quantity.of(0)).add(amount));

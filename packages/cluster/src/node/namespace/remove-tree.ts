@@ -2,7 +2,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { rm } from "node:fs/promises";
-import { NodeError } from "../errors.ts";
 import { chooseIdMap, writeIdMap } from "./id-map.ts";
 
 const gate = 'echo ready >&3; read -r _ || exit 1; exec rm -rf -- "$@"';
@@ -34,5 +33,5 @@ async function removeAsTheirRoot(path: string): Promise<void> {
   if (child.pid !== undefined && child.exitCode === null) writeIdMap(child.pid, chooseIdMap());
   child.stdin?.end("go\n");
   const [code] = await closed;
-  if (code !== 0) throw new NodeError("Unsupported", `cannot remove ${path}: ${complaint.trim()}`);
+  if (code !== 0) throw new Error(`cannot remove ${path}: ${complaint.trim()}`);
 }
