@@ -111,7 +111,7 @@ export async function startReference(): Promise<Server> {
 /** How long `apiServer()` takes for the first time in a process that has loaded it. */
 export function startInProcess(installed: string): number {
   const program = `
-    const { apiServer } = await import("@keelson/cluster/apiserver");
+    const { apiServer } = await import("@keelson/apiserver");
     const began = performance.now();
     await using api = await apiServer();
     console.log(performance.now() - began);

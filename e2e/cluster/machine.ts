@@ -4,7 +4,7 @@ import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { type Census, census } from "../../packages/cluster/test/up/census.ts";
+import { type Census, census } from "@keelson/machine/testing";
 
 const launcher = fileURLToPath(new URL("../../packages/keelson/bin/keelson.js", import.meta.url));
 
@@ -91,7 +91,7 @@ export class Machine implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.keelson("cluster", "down");
     // A removed directory is one more proof: files of users that pods played would keep it.
-    const { removeTree } = await import("../../packages/cluster/src/node/namespace/remove-tree.ts");
+    const { removeTree } = await import("@keelson/machine");
     await removeTree(this.home);
   }
 }

@@ -1,7 +1,7 @@
 /** A control plane, a node with real pods, the operator in it, and ways to break things. */
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Fault, NodeHost } from "@keelson/cluster/node";
+import type { Fault, NodeHost } from "@keelson/node";
 import type { ObjectOf } from "keelson";
 import { PersistentVolume, PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { Doors, type Endpoint, fill, read } from "./client.ts";

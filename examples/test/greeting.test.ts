@@ -107,7 +107,7 @@ function missingReference(): string | undefined {
 }
 
 async function startEmbedded(stack: AsyncDisposableStack): Promise<Client> {
-  const { apiServer } = await import("@keelson/cluster/apiserver");
+  const { apiServer } = await import("@keelson/apiserver");
   const api = stack.use(await apiServer());
   return createClient({ http: api.http });
 }

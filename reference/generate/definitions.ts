@@ -1,4 +1,4 @@
-// Writes OpenAPI definitions in the short notation that packages/cluster/src/apiserver/tables/notation.ts reads.
+// Writes OpenAPI definitions in the short notation that packages/apiserver/src/tables/notation.ts reads.
 import { asList, asMap, asString, type Json, type JsonMap } from "./json.ts";
 
 export interface DefinitionPackage {

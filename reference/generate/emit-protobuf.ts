@@ -55,7 +55,7 @@ export function protobufOutputs(): Output[] {
     `import type { MessagePackageFacts } from "../messages.ts";\n\n`,
     `export const messagePackages: readonly MessagePackageFacts[] = [\n${packages.join("")}];\n`,
   ];
-  return [{ path: "packages/cluster/src/apiserver/protobuf/generated/messages.ts", text: text.join("") }];
+  return [{ path: "packages/apiserver/src/protobuf/generated/messages.ts", text: text.join("") }];
 }
 
 type StructOf = (name: string) => readonly GoField[] | undefined;

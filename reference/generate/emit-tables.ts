@@ -6,7 +6,7 @@ import type { ListFacts } from "./observe-resources.ts";
 import { banner, literal, type Output } from "./output.ts";
 import { everyGroupVersion, groupVersionFacts, type ResourceFacts } from "./resources.ts";
 
-const directory = "packages/cluster/src/apiserver/tables/generated";
+const directory = "packages/apiserver/src/tables/generated";
 const ordinaryVerbs = "create delete deletecollection get list patch update watch";
 
 export function tableOutputs(

@@ -12,8 +12,8 @@ import { differences, write } from "./output.ts";
 const { values: options } = parseArgs({ options: { check: { type: "boolean", default: false } } });
 
 const generatedDirectories = [
-  "packages/cluster/src/apiserver/protobuf/generated",
-  "packages/cluster/src/apiserver/tables/generated",
+  "packages/apiserver/src/protobuf/generated",
+  "packages/apiserver/src/tables/generated",
   "packages/core/src/kinds",
 ];
 /** Alpha kinds exist only behind their gates. */

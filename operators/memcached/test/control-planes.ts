@@ -1,7 +1,8 @@
 /** Whole control planes with a simulated node: the embedded one and the real one. A pass on one is none on the other. */
+
+import { startApiServer } from "@keelson/apiserver";
 import { type Client, connect, createClient } from "@keelson/client";
-import { startApiServer } from "@keelson/cluster/apiserver";
-import { startControllers } from "@keelson/cluster/controllers";
+import { startControllers } from "@keelson/controllers";
 import { locateKubernetes } from "@keelson/reference/locate";
 import { startSimulatedNode } from "@keelson/testing";
 import { silentLogger } from "keelson";

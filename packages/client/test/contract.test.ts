@@ -6,7 +6,7 @@ import { clientContract } from "./contract.ts";
 import { ConfigMap } from "./kinds.ts";
 
 clientContract("the embedded API server, in process", async () => {
-  const { apiServer } = await import("@keelson/cluster/apiserver");
+  const { apiServer } = await import("@keelson/apiserver");
   const server = await apiServer();
   return {
     client: createClient({ http: server.http }),

@@ -1,15 +1,19 @@
 /** The embedded cluster in one process: API server on sockets, controllers beside it, nodes as children. */
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import type { ApiServerFlags, RunningApiServer } from "@keelson/apiserver";
 import { type Client, createClient } from "@keelson/client";
+import {
+  ClosingStack,
+  holdLock,
+  removeTree,
+  socketDirectory,
+  sweepTemporary,
+  temporaryDirectory,
+} from "@keelson/machine";
+import type { Fault, NodeHost } from "@keelson/node";
 import type { Logger } from "@keelson/runtime";
-import type { ApiServerFlags, RunningApiServer } from "./apiserver/index.ts";
-import { ClosingStack } from "./closing-stack.ts";
 import { ClusterError } from "./errors.ts";
-import type { Fault, NodeHost } from "./node/index.ts";
-import { removeTree } from "./node/namespace/remove-tree.ts";
-import { holdLock } from "./owner.ts";
-import { socketDirectory, sweepTemporary, temporaryDirectory } from "./temporary.ts";
 
 export interface ClusterOptions {
   /** Nodes of our own; 1 unless told. None leaves a control plane for others' nodes. */
@@ -149,7 +153,7 @@ async function startServer(
 ): Promise<RunningApiServer> {
   try {
     options.onProgress?.("Starting the API server");
-    const { startApiServer } = await import("./apiserver/index.ts");
+    const { startApiServer } = await import("@keelson/apiserver");
     const sockets = await socketDirectory(stateDir);
     if (sockets !== stateDir) stack.defer(() => removeTree(sockets));
     const api = stack.use(
@@ -167,7 +171,7 @@ async function startServer(
     if (options.controllers === false) return api;
     options.onProgress?.("Starting the controllers");
     const [{ startControllers }, { silentLogger }] = await Promise.all([
-      import("./controllers/index.ts"),
+      import("@keelson/controllers"),
       import("@keelson/runtime"),
     ]);
     stack.use(
@@ -213,7 +217,7 @@ async function startNodes(
   const count = options.nodes ?? 1;
   if (count === 0) return undefined;
   options.onProgress?.(count === 1 ? "Starting a node" : `Starting ${count} nodes`);
-  const { startNodes, superviseNodes } = await import("./node/index.ts");
+  const { startNodes, superviseNodes } = await import("@keelson/node");
   const say = (line: string) => void log().then((logger) => logger?.info(line));
   const start = () =>
     startNodes({

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect as dial } from "node:net";
+import { apiServer } from "@keelson/apiserver";
 import { createClient } from "@keelson/client";
-import { apiServer } from "@keelson/cluster/apiserver";
 import type { HttpRequest } from "@keelson/core";
 import { Pod, Service } from "@keelson/core/kinds";
 import { directConnector, forwardConnector } from "@keelson/runtime";

@@ -1,5 +1,5 @@
+import { apiServer } from "@keelson/apiserver";
 import { createClient } from "@keelson/client";
-import { apiServer } from "@keelson/cluster/apiserver";
 import type { HttpPort, HttpRequest } from "@keelson/core";
 import { SeededRandom, VirtualClock } from "@keelson/testing/clock";
 import { describe, expect, test } from "vitest";

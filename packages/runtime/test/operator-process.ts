@@ -1,6 +1,7 @@
 /** An operator in a process of its own, for tests of its life and its end. */
+
+import { apiServer } from "@keelson/apiserver";
 import { createClient } from "@keelson/client";
-import { apiServer } from "@keelson/cluster/apiserver";
 import { dynamicKind } from "@keelson/core";
 import { ConfigMap } from "@keelson/core/kinds";
 import { allow, operator, rawController, watch } from "@keelson/runtime";

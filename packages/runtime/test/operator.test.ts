@@ -2,8 +2,8 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { apiServer } from "@keelson/apiserver";
 import { createClient } from "@keelson/client";
-import { apiServer } from "@keelson/cluster/apiserver";
 import { ConfigMap, Lease } from "@keelson/core/kinds";
 import {
   controller,

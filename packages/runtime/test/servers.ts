@@ -1,6 +1,7 @@
 /** The API servers that the integration suite runs on. A pass on one does not count for the other. */
+
+import { apiServer } from "@keelson/apiserver";
 import { type Client, connect, createClient } from "@keelson/client";
-import { apiServer } from "@keelson/cluster/apiserver";
 import type { HttpPort } from "@keelson/core";
 import { startControlPlane } from "@keelson/reference/control-plane";
 import { locateKubernetes } from "@keelson/reference/locate";

@@ -1,7 +1,7 @@
 /** A cluster for a test: an API server in this process, managers that may die, and time that the test moves. */
 
+import { apiServer } from "@keelson/apiserver";
 import { type Client, createClient } from "@keelson/client";
-import { apiServer } from "@keelson/cluster/apiserver";
 import type { AnyKind, HttpPort } from "@keelson/core";
 import {
   type AnyController,

@@ -1,6 +1,6 @@
 /** What makes an API server a cluster, in virtual time: its controllers, its scheduler and a node. */
 import type { Client } from "@keelson/client";
-import { startControllers } from "@keelson/cluster/controllers";
+import { startControllers } from "@keelson/controllers";
 import type { Random, World } from "@keelson/core";
 import type { Logger } from "@keelson/runtime";
 import { type SimulatedNodeOptions, startSimulatedNode } from "./simulated-node.ts";

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
-import { locateProgram } from "../../../../packages/cluster/src/images/index.ts";
+import { locateProgram } from "@keelson/images";
 import { locateEtcd } from "../../../../reference/locate.ts";
 import { EtcdGateway } from "../../src/engine/gateway.ts";
 

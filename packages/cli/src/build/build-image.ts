@@ -1,7 +1,7 @@
 /** Builds an operator's image without a daemon: a base with Node, and the operator with what it needs. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { Images } from "@keelson/cluster/images";
+import { Images } from "@keelson/images";
 import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
 import { appFiles } from "./app-files.ts";

@@ -37,7 +37,7 @@ export const apiserver = buildCommand<ApiServerFlags>({
     },
   },
   async func(flags) {
-    const { runApiServer } = await import("@keelson/cluster/apiserver");
+    const { runApiServer } = await import("@keelson/apiserver");
     process.exitCode = await runApiServer(flags);
   },
 });

@@ -12,7 +12,7 @@ const load = buildCommand<Record<never, never>, [string]>({
     },
   },
   async func(_, path) {
-    const { loadImages } = await import("@keelson/cluster/images");
+    const { loadImages } = await import("@keelson/images");
     const line = progress(this.process);
     let loaded: Awaited<ReturnType<typeof loadImages>>;
     try {
@@ -28,7 +28,7 @@ const list = buildCommand({
   docs: { brief: "List the images that pods can use" },
   parameters: { flags: {} },
   async func() {
-    const { Images } = await import("@keelson/cluster/images");
+    const { Images } = await import("@keelson/images");
     for (const image of await new Images({}).list()) this.process.stdout.write(`${image.names.join(", ")}\n`);
   },
 });

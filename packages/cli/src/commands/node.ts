@@ -22,7 +22,7 @@ export const node = buildCommand<NodeFlags>({
     },
   },
   async func(flags) {
-    const { runNode } = await import("@keelson/cluster/node");
+    const { runNode } = await import("@keelson/node");
     process.exitCode = await runNode(flags);
   },
 });

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { text } from "node:stream/consumers";
+import { type Fault, NodeError, type NodeErrorCode } from "@keelson/node";
 import { ClusterError } from "../errors.ts";
-import { type Fault, NodeError, type NodeErrorCode } from "../node/index.ts";
 
 export interface ControlHandlers {
   inject(fault: Fault): Promise<void>;

@@ -1,7 +1,8 @@
 /** Faults of a cluster that runs in the background, for people. */
+
+import { isStopped } from "@keelson/machine";
+import type { Fault } from "@keelson/node/faults";
 import { ClusterError } from "../errors.ts";
-import type { Fault } from "../node/faults/fault.ts";
-import { isStopped } from "../owner.ts";
 import { readRecord } from "./state.ts";
 
 export type ClusterFault =

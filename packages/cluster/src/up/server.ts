@@ -1,12 +1,9 @@
 /** The background process of `keelson cluster up`: the cluster, until it is told to end. */
 import { once } from "node:events";
 import { join } from "node:path";
+import { explainSystemError, removeTree, socketDirectory, startTicksOf } from "@keelson/machine";
 import type { Logger } from "@keelson/runtime";
 import { startCluster } from "../cluster.ts";
-import { removeTree } from "../node/namespace/remove-tree.ts";
-import { startTicksOf } from "../owner.ts";
-import { explainSystemError } from "../system-error.ts";
-import { socketDirectory } from "../temporary.ts";
 import { serveControl } from "./control.ts";
 import { type ClusterRecord, clusterDirectory, writeRecord } from "./state.ts";
 import type { FromServer, UpOptions } from "./up.ts";

@@ -3,9 +3,8 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { removeTree, startTicksOf } from "@keelson/machine";
 import { ClusterError } from "../errors.ts";
-import { removeTree } from "../node/namespace/remove-tree.ts";
-import { startTicksOf } from "../owner.ts";
 
 /** What the background process writes when it is ready. */
 export interface ClusterRecord {

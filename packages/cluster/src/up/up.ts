@@ -4,11 +4,9 @@ import { closeSync, openSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cacheDirectory, explainSystemError, holdLock, startTicksOf } from "@keelson/machine";
 import type { ClusterOptions } from "../cluster.ts";
 import { ClusterError } from "../errors.ts";
-import { cacheDirectory } from "../images/cache-directory.ts";
-import { holdLock, startTicksOf } from "../owner.ts";
-import { explainSystemError } from "../system-error.ts";
 import { type ClusterRecord, clusterDirectory, readRecord, removeState } from "./state.ts";
 
 export interface UpOptions {

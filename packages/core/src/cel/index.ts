@@ -60,21 +60,8 @@ export { optionalLibrary } from "./library/optionals.ts";
 export { setsLibrary } from "./library/sets.ts";
 export { standardLibrary } from "./library/standard.ts";
 export { stringsLibrary } from "./library/strings.ts";
-export {
-  compile,
-  defaultCostLimit,
-  type EvaluateOptions,
-  type Evaluation,
-  Program,
-} from "./program.ts";
-export {
-  type CelType,
-  listType,
-  mapType,
-  objectType,
-  optionalType,
-  types,
-} from "./types.ts";
+export { compile, defaultCostLimit, type EvaluateOptions, type Evaluation, Program } from "./program.ts";
+export { type CelType, listType, mapType, objectType, optionalType, types } from "./types.ts";
 export {
   ArrayList,
   CelList,

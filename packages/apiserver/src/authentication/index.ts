@@ -1,0 +1,70 @@
+/** Who sends a request: certificates, tokens, impersonation, and the reviews that tell. */
+import type { ApiObject, HookFactory } from "../hooks.ts";
+import { clientCertificates } from "./client-certificates.ts";
+import { impersonation } from "./impersonation.ts";
+import { selfSubjectReviews, tokenReviews } from "./reviews.ts";
+import { ServiceAccountKeys } from "./service-account-keys.ts";
+import { ServiceAccountTokens } from "./service-account-tokens.ts";
+import { staticTokens } from "./static-tokens.ts";
+import { tokenRequests } from "./token-request.ts";
+
+const defaultIssuer = "https://kubernetes.default.svc.cluster.local";
+
+export const authentication: HookFactory = (context) => {
+  const { flag } = context;
+  const keys = new ServiceAccountKeys({
+    signing: flag("service-account-signing-key-file"),
+    verifying: list(flag("service-account-key-file")),
+  });
+  const issuers = list(flag("service-account-issuer") ?? defaultIssuer);
+  const issuer = issuers[0] ?? defaultIssuer;
+  const tokens = new ServiceAccountTokens({
+    keys,
+    store: context.store,
+    clock: context.clock,
+    random: context.random.fork("service-account-tokens"),
+    issuers,
+    audiences: list(flag("api-audiences") ?? issuer),
+  });
+  const tokenFile = flag("token-auth-file");
+  return {
+    authenticators: [clientCertificates, ...(tokenFile ? [staticTokens(tokenFile)] : []), tokens],
+    impersonate: impersonation(),
+    virtual: {
+      "/serviceaccounts/token": tokenRequests(context, tokens),
+      "authentication.k8s.io/tokenreviews": tokenReviews(context, tokens),
+      "authentication.k8s.io/selfsubjectreviews": selfSubjectReviews(context),
+    },
+    bootstrap: () => (context.caCertificate ? [authoritiesForExtensions(context.caCertificate)] : []),
+    paths: {
+      "/.well-known/openid-configuration": () => ({
+        contentType: "application/json",
+        body: JSON.stringify({
+          issuer,
+          jwks_uri: flag("service-account-jwks-uri") ?? `${issuer}/openid/v1/jwks`,
+          response_types_supported: ["id_token"],
+          subject_types_supported: ["public"],
+          id_token_signing_alg_values_supported: keys.algorithms(),
+        }),
+      }),
+      "/openid/v1/jwks": () => ({
+        contentType: "application/jwk-set+json",
+        body: JSON.stringify(keys.keySet()),
+      }),
+    },
+  };
+};
+
+/** Where servers that extend this one learn whom to trust. */
+function authoritiesForExtensions(authority: string): ApiObject {
+  return {
+    apiVersion: "v1",
+    kind: "ConfigMap",
+    metadata: { name: "extension-apiserver-authentication", namespace: "kube-system" },
+    data: { "client-ca-file": authority },
+  };
+}
+
+function list(text: string | undefined): string[] {
+  return text ? text.split(",") : [];
+}

@@ -1,0 +1,150 @@
+/** `keelson apiserver`: the server as a process of its own. */
+import { randomBytes } from "node:crypto";
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { ClosingStack, explainSystemError, sweepTemporary, temporaryDirectory } from "@keelson/machine";
+import type { KeyPair } from "@keelson/runtime/pki";
+import type { Dispatch } from "../http/in-process.ts";
+import { type Listening, listenOnSocket, listenSecurely } from "../http/listener.ts";
+import { type ApiServer, apiServer } from "../server.ts";
+import { StorageError } from "../storage/errors.ts";
+import { loadCredentials } from "./credentials.ts";
+import { writeKubeconfig } from "./kubeconfig.ts";
+
+/** Named as kube-apiserver names them, in camel case. */
+export interface ApiServerFlags {
+  /** 0 lets the kernel choose. Default 6443. */
+  readonly port?: number;
+  /** Bearer token of a member of system:masters; drawn by lot unless given. */
+  readonly token?: string;
+  readonly dataDir?: string;
+  /** Where the kubeconfig goes. Default: the data directory, or a temporary one. */
+  readonly kubeconfig?: string;
+  /** Path of the Unix socket. Default: beside the kubeconfig. */
+  readonly socket?: string;
+  readonly authorizationMode?: string;
+  readonly disableAdmissionPlugins?: string;
+  readonly enableAdmissionPlugins?: string;
+  readonly clientCaFile?: string;
+  readonly tokenAuthFile?: string;
+  readonly serviceClusterIpRange?: string;
+}
+
+export interface RunningApiServer extends AsyncDisposable {
+  readonly api: ApiServer;
+  /** `https://127.0.0.1:6443` */
+  readonly address: string;
+  readonly token: string;
+  readonly kubeconfig: string;
+  readonly socketPath: string;
+  /** The cluster's certificate authority. */
+  readonly authority: KeyPair;
+}
+
+/** Starts the server on loopback and on a Unix socket; nothing is reachable from other machines. */
+export async function startApiServer(flags: ApiServerFlags): Promise<RunningApiServer> {
+  const stack = new ClosingStack();
+  try {
+    return await start(flags, stack);
+  } catch (error) {
+    await stack[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+async function start(flags: ApiServerFlags, stack: ClosingStack): Promise<RunningApiServer> {
+  // Where everything has its place already, there is nothing to put into a temporary one.
+  const isPlaced = flags.socket !== undefined && flags.kubeconfig !== undefined;
+  const directory = flags.dataDir ?? (isPlaced ? "" : await temporary(stack));
+  const token = flags.token ?? randomBytes(24).toString("base64url");
+  const { authority, serving, kubeletClient } = loadCredentials(
+    flags.dataDir && join(directory, "pki"),
+    Date.now(),
+  );
+  const clientAuthorities = [
+    authority.certificate,
+    ...(flags.clientCaFile ? [readFileSync(flags.clientCaFile, "utf8")] : []),
+  ];
+  const tls = { certificate: serving.certificate, key: serving.key, clientAuthorities };
+  // The port comes first, because objects name it; requests that come early wait.
+  const { promise: ready, resolve: answer } = Promise.withResolvers<ApiServer>();
+  let served: ApiServer | undefined;
+  const dispatch: Dispatch = (request, user) =>
+    served ? served.dispatch(request, user) : ready.then((api) => api.dispatch(request, user));
+  const secure = await listenSecurely({ dispatch, host: "127.0.0.1", port: flags.port ?? 6443, tls });
+  closing(stack, secure);
+  const api = await apiServer({
+    token,
+    flags: serverFlags(flags),
+    caCertificate: authority.certificate,
+    kubeletClient,
+    onInternalError: (error, request) => {
+      const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
+      process.stderr.write(`${request.method} ${request.target}: ${text}\n`);
+    },
+    advertise: { address: "127.0.0.1", port: secure.port },
+    ...(flags.dataDir && { dataDir: join(directory, "objects") }),
+  });
+  stack.use(api);
+  served = api;
+  answer(api);
+  const socketPath = flags.socket ?? join(directory, "apiserver.sock");
+  closing(stack, await listenOnSocket({ dispatch, socketPath, tls }));
+  const address = `https://127.0.0.1:${secure.port}`;
+  const kubeconfig = flags.kubeconfig ?? join(directory, "kubeconfig");
+  writeKubeconfig(kubeconfig, { server: address, token, caCertificate: authority.certificate });
+  return {
+    api,
+    address,
+    token,
+    kubeconfig,
+    socketPath,
+    authority,
+    [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose](),
+  };
+}
+
+/** Named for this process, so that the next one removes it if this one is killed. */
+async function temporary(stack: ClosingStack): Promise<string> {
+  await sweepTemporary();
+  const directory = await temporaryDirectory();
+  stack.defer(() => rmSync(directory, { recursive: true, force: true }));
+  return directory;
+}
+
+function closing(stack: ClosingStack, listening: Listening): void {
+  stack.defer(() => listening.close());
+}
+
+function serverFlags(flags: ApiServerFlags): Record<string, string> {
+  const named: Record<string, string | undefined> = {
+    "authorization-mode": flags.authorizationMode ?? "RBAC",
+    "disable-admission-plugins": flags.disableAdmissionPlugins,
+    "enable-admission-plugins": flags.enableAdmissionPlugins,
+    "client-ca-file": flags.clientCaFile,
+    "token-auth-file": flags.tokenAuthFile,
+    "service-cluster-ip-range": flags.serviceClusterIpRange,
+  };
+  return Object.fromEntries(
+    Object.entries(named).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
+}
+
+/** Runs until it is told to end; the exit status. The address is printed when requests are answered. */
+export async function runApiServer(flags: ApiServerFlags): Promise<number> {
+  let running: RunningApiServer;
+  try {
+    running = await startApiServer(flags);
+  } catch (error) {
+    const sentence = error instanceof StorageError ? error.message : explainSystemError(error);
+    if (sentence === undefined) throw error;
+    process.stderr.write(`${sentence}\n`);
+    return 1;
+  }
+  await using server = running;
+  process.stdout.write(`${server.address}\nkubeconfig ${server.kubeconfig}\nsocket ${server.socketPath}\n`);
+  await new Promise<void>((resolve) => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve());
+  });
+  return 0;
+}

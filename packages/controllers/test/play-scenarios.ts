@@ -1,0 +1,58 @@
+// Plays the scenarios of conformance/controllers and those beside this file, and compares where objects end up with
+// where kube-controller-manager and kube-scheduler of the reference brought them. Takes a quarter of an hour.
+//
+//   node --conditions=keelson-source packages/controllers/test/play-scenarios.ts [--on embedded|reference|api]
+//        [--record] [--only workloads,jobs] [--case TEXT] [--verbose]
+//
+// `embedded` is our API server with our controllers; `api` the real API server with our controllers; `reference` the
+// real control plane, on which --record writes down anew what our own scenarios lead to.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { connect } from "@keelson/client";
+import { startCluster } from "@keelson/cluster";
+import { startControlPlane } from "@keelson/reference/control-plane";
+import { silentLogger } from "@keelson/runtime";
+import { startControllers } from "../src/index.ts";
+
+interface Target extends AsyncDisposable {
+  readonly server: string;
+  readonly token: string;
+}
+
+const starts: Readonly<Record<string, () => Promise<Target>>> = {
+  embedded: async () => await startCluster({ nodes: 0 }),
+  reference: async () => await startControlPlane({ controllers: true, scheduler: true }),
+  api: async () => {
+    await using stack = new AsyncDisposableStack();
+    const plane = stack.use(await startControlPlane());
+    const client = await connect({ kubeconfig: plane.kubeconfig });
+    stack.defer(() => client.close());
+    const authority = { certificate: readFileSync(plane.caFile, "utf8"), key: "" };
+    stack.use(await startControllers({ client, authority, log: silentLogger }));
+    const { server, token } = plane;
+    const moved = stack.move();
+    return { server, token, [Symbol.asyncDispose]: () => moved.disposeAsync() };
+  },
+};
+
+const args = process.argv.slice(2);
+const at = args.indexOf("--on");
+const on = at < 0 ? "embedded" : (args.splice(at, 2)[1] ?? "");
+const start = starts[on];
+if (!start) throw new Error(`there is no "${on}" to play on; it is one of ${Object.keys(starts).join(", ")}`);
+
+await using target = await start();
+const given = join(import.meta.dirname, "../../../conformance/controllers");
+let failed = false;
+for (const directory of args.includes("--record") ? [import.meta.dirname] : [given, import.meta.dirname]) {
+  const flags = ["--scenarios", join(directory, "scenarios"), "--golden", join(directory, "golden")];
+  const access = ["--server", target.server, "--token", target.token, "--insecure"];
+  const player = spawn(process.execPath, [join(given, "run.mjs"), ...access, ...flags, ...args], {
+    stdio: "inherit",
+  });
+  const [code] = await once(player, "exit");
+  failed ||= code !== 0;
+}
+process.exitCode = failed ? 1 : 0;

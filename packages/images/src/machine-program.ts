@@ -1,0 +1,32 @@
+/** Copies a program of this machine, with the libraries it loads, into a root file system. */
+import { existsSync, realpathSync } from "node:fs";
+import { chmod, copyFile, mkdir } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { runCommand } from "@keelson/machine";
+
+/** `tree` puts libraries where the machine has them; `flat` puts them beside each other in `root`. */
+export async function copyProgram(
+  program: string,
+  root: string,
+  target: string,
+  layout: "tree" | "flat" = "tree",
+): Promise<void> {
+  await place(program, join(root, target));
+  for (const library of await librariesOf(program)) {
+    const path = join(root, layout === "flat" ? basename(library) : library);
+    if (!existsSync(path)) await place(library, path);
+  }
+}
+
+/** Absolute paths of the shared libraries and the loader; empty for a static program. */
+async function librariesOf(program: string): Promise<string[]> {
+  const listed = await runCommand("ldd", [program]).catch(() => undefined);
+  if (listed === undefined || listed.code !== 0) return [];
+  return [...listed.stdout.matchAll(/(?:=> )?(\/\S+) \(0x/g)].map((match) => match[1] ?? "");
+}
+
+async function place(source: string, target: string): Promise<void> {
+  await mkdir(dirname(target), { recursive: true });
+  await copyFile(realpathSync(source), target);
+  await chmod(target, 0o755);
+}

@@ -1,0 +1,184 @@
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  lstatSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { ImageError, ImageStore, Images, loadImages, parseImageReference, pullImage } from "../src/index.ts";
+import { dockerArchive, makeLayer, ociLayout } from "./archives.ts";
+
+let home: string;
+let env: Record<string, string>;
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), "images-"));
+  env = { KEELSON_CACHE: join(home, "cache"), PATH: process.env.PATH ?? "" };
+});
+afterEach(() => rmSync(home, { recursive: true, force: true }));
+
+const long = `${"deep/".repeat(30)}file-with-a-long-name`;
+
+function layers(): string[] {
+  return [
+    makeLayer(home, "base.tar", {
+      "bin/app": "one",
+      "etc/gone": "x",
+      "etc/kept": "y",
+      "opt/a/old": "1",
+      "opt/a/b/old": "2",
+      "var/run": { link: "/run" },
+      run: null,
+      [long]: "far",
+    }),
+    makeLayer(home, "top.tar", {
+      "bin/app": "two",
+      "bin/twin": { hard: "bin/app" },
+      "etc/.wh.gone": "",
+      "opt/a/.wh..wh..opq": "",
+      "opt/a/new": "3",
+      "var/run/pid": "4",
+    }),
+  ];
+}
+
+async function expectImage(name: string): Promise<void> {
+  const image = await new Images({ env }).find(name);
+  expect(image?.config).toMatchObject({
+    entrypoint: ["/bin/app"],
+    cmd: ["--help"],
+    workingDir: "/srv",
+    user: "5:6",
+  });
+  const read = (path: string) => readFileSync(join(image?.rootfs ?? "", path), "utf8");
+  expect(read("bin/app")).toBe("two");
+  expect(read("bin/twin")).toBe("two");
+  expect(read(long)).toBe("far");
+  expect(existsSync(join(image?.rootfs ?? "", "etc/gone"))).toBe(false);
+  expect(read("etc/kept")).toBe("y");
+  expect(readdirSync(join(image?.rootfs ?? "", "opt/a"))).toEqual(["new"]);
+}
+
+describe("loading images", () => {
+  test("a docker archive becomes an image by its tag", async () => {
+    const archive = dockerArchive(home, "example/app:1", layers());
+    const loaded = await loadImages(archive, { env });
+    expect(loaded.map(({ name }) => name)).toEqual(["docker.io/example/app:1"]);
+    await expectImage("example/app:1");
+  });
+
+  test("a compressed archive is read by what it is, not by its name", async () => {
+    execFileSync("gzip", [dockerArchive(home, "example/app:1", layers())]);
+    await loadImages(join(home, "docker.tar.gz"), { env });
+    await expectImage("docker.io/example/app:1");
+  });
+
+  test("an OCI layout is read through its platform index, and named when it has no name", async () => {
+    const layout = ociLayout(home, undefined, layers());
+    await expect(loadImages(layout, { env })).rejects.toThrow("--name");
+    await loadImages(layout, { env, name: "localhost/app:dev" });
+    await expectImage("localhost/app:dev");
+  });
+
+  test("a link in a layer never leads out of the image", async () => {
+    const evil = makeLayer(home, "evil.tar", { out: { link: home } });
+    makeLayer(home, "second.tar", { "out/planted": "x" });
+    const second = join(home, "file-only.tar");
+    execFileSync("tar", ["-C", join(home, "second.tar.d"), "-cf", second, "out/planted"]);
+    await loadImages(dockerArchive(home, "evil:1", [evil, second]), { env });
+    const image = await new Images({ env }).find("evil:1");
+    expect(existsSync(join(home, "planted"))).toBe(false);
+    expect(readFileSync(join(image?.rootfs ?? "", home, "planted"), "utf8")).toBe("x");
+  });
+
+  test("modes survive, read-only directories included", async () => {
+    const layer = join(home, "modes.tar");
+    execFileSync("sh", [
+      "-c",
+      `mkdir -p ${home}/m/ro && echo x > ${home}/m/ro/f && chmod 4755 ${home}/m/ro/f && chmod 555 ${home}/m/ro && tar -C ${home}/m -cf ${layer} .`,
+    ]);
+    await loadImages(dockerArchive(home, "modes:1", [layer]), { env });
+    const image = await new Images({ env }).find("modes:1");
+    expect(statSync(join(image?.rootfs ?? "", "ro")).mode & 0o7777).toBe(0o555);
+    expect(lstatSync(join(image?.rootfs ?? "", "ro/f")).mode & 0o7777).toBe(0o4755);
+    execFileSync("chmod", ["-R", "u+w", home]);
+  });
+
+  test("a damaged blob is refused", async () => {
+    const layout = ociLayout(home, "app:1", layers());
+    for (const name of readdirSync(join(layout, "blobs/sha256"))) {
+      const path = join(layout, "blobs/sha256", name);
+      if (statSync(path).size > 5000) writeFileSync(path, "damaged");
+    }
+    await expect(loadImages(layout, { env })).rejects.toThrow("damaged");
+  });
+
+  test("something else is refused in words", async () => {
+    writeFileSync(join(home, "text"), "not an archive at all, but long enough to look like one".repeat(20));
+    await expect(loadImages(join(home, "text"), { env })).rejects.toThrow("no tar archive");
+    await expect(loadImages(join(home, "nowhere"), { env })).rejects.toThrow("does not exist");
+  });
+
+  test("removing the last name removes everything of an image", async () => {
+    await loadImages(dockerArchive(home, "example/app:1", layers()), { env });
+    await new Images({ env }).find("example/app:1");
+    const store = new ImageStore({ env });
+    expect(await store.remove(parseImageReference("example/app:1"))).toBe(true);
+    expect(await store.remove(parseImageReference("example/app:1"))).toBe(false);
+    expect(
+      readdirSync(join(home, "cache/images/store/rootfs")).filter((name) => !name.startsWith(".")),
+    ).toEqual([]);
+    expect(readdirSync(join(home, "cache/images/store/blobs/sha256"))).toEqual([]);
+  });
+});
+
+describe("pulling images", () => {
+  test("a registry that wants a token gives the image, and names it by digest too", async () => {
+    const layout = ociLayout(home, "app:1", layers());
+    const index = JSON.parse(readFileSync(join(layout, "index.json"), "utf8")) as {
+      manifests: { digest: string }[];
+    };
+    const blob = (digest: string) => readFileSync(join(layout, "blobs", ...digest.split(":")));
+    const server = createServer((request, response) => {
+      const url = request.url ?? "";
+      if (url.startsWith("/token")) return void response.end(JSON.stringify({ token: "secret" }));
+      if (request.headers.authorization !== "Bearer secret") {
+        const realm = `http://127.0.0.1:${(server.address() as AddressInfo).port}/token`;
+        response.writeHead(401, { "www-authenticate": `Bearer realm="${realm}",service="test"` });
+        return void response.end();
+      }
+      const digest =
+        /(sha256:[0-9a-f]{64})$/.exec(url)?.[1] ??
+        (url.endsWith("/manifests/1") ? index.manifests[0]?.digest : undefined);
+      if (digest === undefined) return void response.writeHead(404).end();
+      response.end(blob(digest));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const registry = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    try {
+      const images = new Images({ env });
+      const image = await images.pull(`${registry}/team/app:1`);
+      expect(image.origin).toBe("registry");
+      await expectImage(`${registry}/team/app:1`);
+      await expectImage(image.repoDigest);
+      const absent = pullImage(parseImageReference(`${registry}/team/app:2`), { store: images.store });
+      await expect(absent).rejects.toMatchObject({ code: "ImageNotFound" });
+    } finally {
+      server.close();
+    }
+  });
+
+  test("what cannot be had is refused with everything that was tried and what to do", async () => {
+    const failing = new Images({ env }).pull("127.0.0.1:1/nothing/here:1");
+    await expect(failing).rejects.toBeInstanceOf(ImageError);
+    await expect(failing).rejects.toThrow(/keelson image load.*cannot be reached/);
+  });
+});

@@ -1,0 +1,109 @@
+/** Nodes without sandboxes: their pods are Ready and nothing runs. For machines that cannot, and for crowds. */
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { connect, systemClock, systemRandom } from "@keelson/client";
+import type { ResolvedImage } from "@keelson/images";
+import { formatImageReference, parseImageReference } from "@keelson/images";
+import { emptyConfig } from "@keelson/images/internal";
+import { NodeError } from "../errors.ts";
+import type { Fault } from "../faults/fault.ts";
+import { firstAddress } from "../kubelet/address-pool.ts";
+import { clientApi } from "../kubelet/client-api.ts";
+import { Kubelet } from "../kubelet/kubelet.ts";
+import { ServiceRegistry } from "../network/service-registry.ts";
+import { SimulatedRuntime } from "../runtime/simulated-runtime.ts";
+import { KubeletServer } from "../server/kubelet-server.ts";
+import type { KubeconfigSource, NodeHost, NodeHostOptions } from "./node-host.ts";
+import { nodeRange } from "./node-range.ts";
+
+export interface SimulatedHostOptions extends NodeHostOptions {
+  readonly kubeconfig: KubeconfigSource;
+  readonly dataDirectory: string;
+  /** Why pods are simulated: a sentence for the node's condition, its annotation and the log. */
+  readonly reason: string;
+}
+
+export async function startSimulatedNodes(options: SimulatedHostOptions): Promise<NodeHost> {
+  const log = options.log ?? (() => undefined);
+  log(`pods are simulated: ${options.reason}`);
+  const client = await connect({ kubeconfig: options.kubeconfig, userAgent: "kubelet/v1.36.4 keelson" });
+  const api = clientApi(client);
+  const abort = new AbortController();
+  const registry = new ServiceRegistry();
+  registry.run(api, abort.signal).catch((error: unknown) => {
+    if (!abort.signal.aborted) log(`the services cannot be followed: ${String(error)}`);
+  });
+  const runtime = new SimulatedRuntime();
+  const servers: KubeletServer[] = [];
+  const kubelets = await Promise.all(
+    options.names.map(async (name, index) => {
+      const podCidr = nodeRange(options.podCidr, index);
+      const dataDirectory = join(options.dataDirectory, "nodes", name);
+      await mkdir(dataDirectory, { recursive: true });
+      let kubelet: Kubelet | undefined;
+      const server = new KubeletServer({
+        ...{ api, clock: systemClock, nodeName: name, log },
+        pods: {
+          workers: () => kubelet?.pods.workers() ?? [],
+          find: (...which) => kubelet?.pods.find(...which),
+        },
+      });
+      await server.listen({ host: "127.0.0.1", port: 0 });
+      servers.push(server);
+      kubelet = new Kubelet({
+        ...{ name, api, runtime, log, podCidr, dataDirectory },
+        clock: systemClock,
+        random: systemRandom,
+        ids: "all",
+        images: { find: pretend, pull: pretend, list: () => Promise.resolve([]) },
+        hostAddress: firstAddress(podCidr),
+        reachableAddress: "127.0.0.1",
+        kubeletPort: server.port,
+        dns: {
+          address: options.dnsAddress ?? "10.96.0.10",
+          domain: options.clusterDomain ?? "cluster.local",
+        },
+        maxPods: options.maxPods,
+        labels: options.labels,
+        simulated: options.reason,
+        services: () => registry.services(),
+      });
+      await kubelet.start();
+      return kubelet;
+    }),
+  );
+  let stopping: Promise<void> | undefined;
+  const stop = () => {
+    stopping ??= (async () => {
+      abort.abort();
+      await Promise.all(kubelets.map((kubelet) => kubelet.powerOff(0)));
+      await Promise.all(servers.map((server) => server.close()));
+      await client.close();
+    })();
+    return stopping;
+  };
+  const inject = (fault: Fault) =>
+    Promise.reject(
+      new NodeError("Unsupported", `pods are simulated here: ${fault.kind} has nothing to act on`),
+    );
+  return {
+    mode: "simulated",
+    failure: new Promise(() => undefined),
+    inject,
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
+}
+
+/** Any image will do when nothing of it is run; a malformed name is still refused. */
+function pretend(image: string): Promise<ResolvedImage> {
+  return new Promise((resolve) => {
+    const reference = formatImageReference(parseImageReference(image));
+    const id = `sha256:${"0".repeat(64)}`;
+    resolve({
+      ...{ reference, id, rootfs: "", origin: "store", sizeBytes: 0, names: [reference] },
+      repoDigest: `${reference.replace(/:[^/]*$/, "")}@${id}`,
+      config: { ...emptyConfig, cmd: ["simulated"] },
+    });
+  });
+}

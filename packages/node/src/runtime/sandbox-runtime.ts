@@ -1,0 +1,293 @@
+/** The runtime that makes real processes: pod namespaces, overlay roots, bubblewrap. Runs inside the node's namespace. */
+import { existsSync } from "node:fs";
+import { mkdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { resolveInside } from "@keelson/images/internal";
+import type { IdMode } from "@keelson/machine";
+import { runCommand } from "@keelson/machine";
+import { NodeError } from "../errors.ts";
+import { playsAnotherUser, type UserSwitcher } from "./bubblewrap.ts";
+import { type Cgroups, type ContainerGroup, openCgroups } from "./cgroups.ts";
+import type {
+  ContainerHandle,
+  ContainerRuntime,
+  ContainerSpec,
+  DuplexPipe,
+  PodSandbox,
+  PodSandboxSpec,
+} from "./container-runtime.ts";
+import { FifoPool } from "./fifo-pool.ts";
+import { connectInside, connectTo } from "./pod-connection.ts";
+import {
+  createPodNamespace,
+  enterOptions,
+  type NamespaceTools,
+  prepareNodeNetwork,
+  removePodNamespace,
+} from "./pod-namespace.ts";
+import { holdProcesses, type ProcessHolder } from "./process-holder.ts";
+import { type ContainerTools, startContainer } from "./sandbox-container.ts";
+import { quote, runScript } from "./shell.ts";
+import { syscallFilter } from "./syscall-filter.ts";
+import { prepareUserSwitcher } from "./user-switch.ts";
+
+export interface SandboxTools extends NamespaceTools, ContainerTools {
+  readonly setpriv: string;
+}
+
+export interface SandboxRuntimeOptions {
+  /** Everything of the sandboxes lives here; emptied at start, for whatever an earlier node left. */
+  readonly directory: string;
+  readonly tools: SandboxTools;
+  readonly ids: IdMode;
+  /** The node's address as pods see it. */
+  readonly gateway: string;
+  /** Name of the control group that limits are set in; whoever chose it removes it. */
+  readonly group: string;
+  readonly log?: (message: string) => void;
+}
+
+export class SandboxRuntime implements ContainerRuntime {
+  readonly kind = "sandbox";
+  readonly #options: SandboxRuntimeOptions;
+  readonly #fifos: FifoPool;
+  readonly #switcher: UserSwitcher;
+  readonly #filters: Filters;
+  readonly #cgroups: Cgroups | undefined;
+  #links = 0;
+
+  private constructor(
+    options: SandboxRuntimeOptions,
+    switcher: UserSwitcher,
+    filters: Filters,
+    cgroups: Cgroups | undefined,
+  ) {
+    this.#options = options;
+    this.#fifos = new FifoPool(join(options.directory, "pipes"));
+    this.#switcher = switcher;
+    this.#filters = filters;
+    this.#cgroups = cgroups;
+  }
+
+  static async start(options: SandboxRuntimeOptions): Promise<SandboxRuntime> {
+    const { directory, tools } = options;
+    await rm(directory, { recursive: true, force: true });
+    await mkdir(join(directory, "pods"), { recursive: true, mode: 0o700 });
+    const [switcher] = await Promise.all([
+      prepareUserSwitcher(tools.setpriv, join(directory, "tools")),
+      prepareNodeNetwork(tools, options.gateway),
+    ]);
+    const filters = {
+      plain: await writeFilter(join(directory, "filter.bpf"), { pretendIds: false }),
+      pretending: await writeFilter(join(directory, "filter-ids.bpf"), { pretendIds: true }),
+    };
+    const cgroups = options.ids === "all" ? await openCgroups(options.group) : undefined;
+    if (cgroups === undefined) {
+      options.log?.(
+        "memory and CPU limits are not enforced: control groups cannot be made here; root usually can",
+      );
+    }
+    return new SandboxRuntime(options, switcher, filters, cgroups);
+  }
+
+  async createPodSandbox(spec: PodSandboxSpec): Promise<PodSandbox> {
+    const directory = join(this.#options.directory, "pods", spec.id);
+    const link = `kl${(this.#links++).toString(36)}`;
+    const hostNetwork = spec.hostNetwork ?? false;
+    await mkdir(join(directory, "containers"), { recursive: true });
+    await mkdir(join(directory, "shm"));
+    const { address } = spec;
+    const { tools, gateway } = this.#options;
+    try {
+      await createPodNamespace(tools, { ...spec, address, gateway, link, hostNetwork }, directory);
+    } catch (error) {
+      await removePodNamespace(tools, directory, hostNetwork ? undefined : link);
+      throw error;
+    }
+    const holder = spec.processes === "pod" ? await holdProcesses(tools.unshare) : undefined;
+    return new RealPodSandbox({
+      ...{ id: spec.id, address, directory, tools, hostNetwork, holder },
+      joins: spec.processes === "node" ? "node" : holder?.pid,
+      link: hostNetwork ? undefined : link,
+      ids: this.#options.ids,
+      log: this.#options.log,
+      fifos: this.#fifos,
+      switcher: this.#switcher,
+      filters: this.#filters,
+      cgroups: this.#cgroups,
+    });
+  }
+}
+
+/** Paths of the programs; undefined on processors that have none. */
+interface Filters {
+  readonly plain: string | undefined;
+  readonly pretending: string | undefined;
+}
+
+async function writeFilter(path: string, options: { pretendIds: boolean }): Promise<string | undefined> {
+  const program = syscallFilter(options);
+  if (program === undefined) return undefined;
+  await writeFile(path, program);
+  return path;
+}
+
+interface RealPodOptions {
+  readonly id: string;
+  readonly address: string;
+  readonly directory: string;
+  readonly link: string | undefined;
+  readonly hostNetwork: boolean;
+  /** Keeps the pod's own view of processes, when it has one. */
+  readonly holder: ProcessHolder | undefined;
+  /** The process whose view of processes the containers share, when they share one. */
+  readonly joins: number | "node" | undefined;
+  readonly tools: SandboxTools;
+  readonly ids: IdMode;
+  readonly log: ((message: string) => void) | undefined;
+  readonly fifos: FifoPool;
+  readonly switcher: UserSwitcher;
+  readonly filters: Filters;
+  readonly cgroups: Cgroups | undefined;
+}
+
+class RealPodSandbox implements PodSandbox {
+  readonly id: string;
+  readonly address: string;
+  readonly directory: string;
+  readonly #options: RealPodOptions;
+  readonly #running = new Set<ContainerHandle>();
+  readonly #starting = new Set<Promise<unknown>>();
+  #removed: Promise<void> | undefined;
+
+  constructor(options: RealPodOptions) {
+    this.id = options.id;
+    this.address = options.address;
+    this.directory = options.directory;
+    this.#options = options;
+  }
+
+  async startContainer(spec: ContainerSpec): Promise<ContainerHandle> {
+    if (this.#removed !== undefined)
+      throw new NodeError("SandboxFailed", `the sandbox of pod ${this.id} is gone`);
+    const starting = this.#start(spec);
+    this.#starting.add(starting);
+    try {
+      return await starting;
+    } finally {
+      this.#starting.delete(starting);
+    }
+  }
+
+  async #start(spec: ContainerSpec): Promise<ContainerHandle> {
+    const { tools, ids, fifos, switcher } = this.#options;
+    const home = join(this.directory, "containers", spec.id);
+    await this.#mountRoot(spec, home);
+    const { plain, pretending } = this.#options.filters;
+    const seccomp = ids === "single" && spec.user.uid === 0 ? pretending : plain;
+    const group = spec.limits && (await this.#options.cgroups?.create(`${this.id}-${spec.id}`, spec.limits));
+    const joins = this.#joins(spec);
+    const handle = await startContainer(await withoutLinks(spec), {
+      tools,
+      fifos,
+      view: { ids, switcher, root: join(home, "root"), sharedMemory: join(this.directory, "shm") },
+      enter: enterOptions(this.directory, this.#options.hostNetwork),
+      ...(seccomp === undefined ? {} : { seccomp }),
+      ...(joins === undefined ? {} : { joins }),
+      ...(group && { wrap: group.enter, onGone: () => conclude(group), limit: group.limit }),
+    });
+    this.#running.add(handle);
+    void handle.exited.then(async () => {
+      this.#running.delete(handle);
+      await unmountRoot(home);
+    });
+    return handle;
+  }
+
+  /** The view of processes to share. A container that only plays its user cannot enter one of the others' root. */
+  #joins(spec: ContainerSpec): number | "node" | undefined {
+    const joins = spec.joins ?? this.#options.joins;
+    if (typeof joins !== "number" || !playsAnotherUser(this.#options.ids, spec.user)) return joins;
+    this.#options.log?.(
+      `container ${spec.id} sees only its own processes: with one user id, only containers of root share them`,
+    );
+    return undefined;
+  }
+
+  /** By the pod's address when something listens there, else by its own loopback. */
+  async connect(port: number): Promise<DuplexPipe> {
+    try {
+      return await connectTo(this.address, port);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "ECONNREFUSED" || this.#options.hostNetwork) throw error;
+      return await connectInside(this.#options.tools.nsenter, join(this.directory, "net"), port);
+    }
+  }
+
+  remove(): Promise<void> {
+    this.#removed ??= this.#remove();
+    return this.#removed;
+  }
+
+  async #remove(): Promise<void> {
+    await Promise.allSettled(this.#starting);
+    const running = [...this.#running];
+    for (const container of running) container.signal("SIGKILL");
+    await Promise.all(running.map((container) => container.exited));
+    await Promise.all(
+      running.map((container) => unmountRoot(join(this.directory, "containers", container.id))),
+    );
+    await this.#options.holder?.end();
+    await removePodNamespace(this.#options.tools, this.directory, this.#options.link);
+  }
+
+  /** A writable layer over the image; the image itself is never changed. */
+  async #mountRoot(spec: ContainerSpec, home: string): Promise<void> {
+    const [upper, work, root] = ["upper", "work", "root"].map((name) => join(home, name)) as [
+      string,
+      string,
+      string,
+    ];
+    const options = `lowerdir=${escapeOverlay(spec.rootfs)},upperdir=${escapeOverlay(upper)},workdir=${escapeOverlay(work)},userxattr`;
+    if (!existsSync(spec.rootfs)) {
+      throw new NodeError("ContainerCannotRun", `the image's root file system ${spec.rootfs} is gone`);
+    }
+    for (const path of [upper, work, root]) await mkdir(path, { recursive: true });
+    const mounted = await runCommand("mount", ["-t", "overlay", "overlay", "-o", options, root]);
+    if (mounted.code === 0) return;
+    // Old kernels, and file systems that are layered themselves, have no layer for us: a copy is slow but true.
+    const copied = await runCommand("cp", ["-a", "--reflink=auto", `${spec.rootfs}/.`, root]);
+    if (copied.code === 0) return;
+    const said = `${mounted.stderr.trim()}; ${copied.stderr.trim()}`;
+    throw new NodeError("ContainerCannotRun", `cannot make the root of container ${spec.id}: ${said}`);
+  }
+}
+
+async function conclude(group: ContainerGroup): Promise<{ oomKilled: boolean }> {
+  const oomKilled = await group.wasOomKilled();
+  await group.remove();
+  return { oomKilled };
+}
+
+/** bubblewrap would follow absolute links (`/var/run` → `/run`) out of the container while it mounts. */
+async function withoutLinks(spec: ContainerSpec): Promise<ContainerSpec> {
+  const view = { rootfs: spec.rootfs, mounts: [] };
+  const resolve = async (path: string) => (await resolveInside(view, path)) ?? path;
+  const mounts = await Promise.all(
+    spec.mounts.map(async (mount) => ({ ...mount, target: await resolve(mount.target) })),
+  );
+  return { ...spec, mounts, cwd: await resolve(spec.cwd) };
+}
+
+/** A dead container's layer goes at once: nothing can read it any more. */
+async function unmountRoot(home: string): Promise<void> {
+  if (!existsSync(home)) return;
+  await runScript(
+    [`umount -l ${quote(join(home, "root"))} 2>/dev/null || true`, `rm -rf --one-file-system ${quote(home)}`],
+    { code: "SandboxFailed", doing: "remove a container's root" },
+  );
+}
+
+function escapeOverlay(path: string): string {
+  return path.replaceAll("\\", "\\\\").replaceAll(":", "\\:").replaceAll(",", "\\,");
+}

@@ -1,0 +1,19 @@
+/** Runs several commands of the machine in one shell: one process start instead of many. */
+import { runCommand } from "@keelson/machine";
+import { NodeError, type NodeErrorCode } from "../errors.ts";
+
+/** A script that stops at the first failing command. */
+export async function runScript(
+  lines: readonly string[],
+  failure: { code: NodeErrorCode; doing: string },
+): Promise<string> {
+  const result = await runCommand("sh", ["-e"], { input: `${lines.join("\n")}\n` });
+  if (result.code === 0) return result.stdout;
+  const said = result.stderr.trim() || `exit code ${result.code}`;
+  throw new NodeError(failure.code, `cannot ${failure.doing}: ${said}`);
+}
+
+/** A word that the shell takes literally. */
+export function quote(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

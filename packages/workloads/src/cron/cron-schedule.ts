@@ -1,0 +1,206 @@
+/** Cron schedules of five fields, or by name, with the rules of the parser that Kubernetes uses. */
+
+import { WorkloadError } from "../errors.ts";
+import { scheduleProblem } from "./schedule-problem.ts";
+import { clockIn, type WallClock } from "./wall-clock.ts";
+
+export interface CronSchedule {
+  /** The first due time after this instant, in whole seconds; undefined when there is none within five years. */
+  next(afterMs: number): number | undefined;
+}
+
+const secondMs = 1000;
+const minuteMs = 60 * secondMs;
+const hourMs = 60 * minuteMs;
+
+const descriptors: Readonly<Record<string, string>> = {
+  "@yearly": "0 0 1 1 *",
+  "@annually": "0 0 1 1 *",
+  "@monthly": "0 0 1 * *",
+  "@weekly": "0 0 * * 0",
+  "@daily": "0 0 * * *",
+  "@midnight": "0 0 * * *",
+  "@hourly": "0 * * * *",
+};
+
+/** Throws for what the API server would not admit. */
+export function parseSchedule(text: string, timeZone?: string): CronSchedule {
+  const problem = scheduleProblem(text);
+  if (problem !== undefined) throw new WorkloadError("InvalidObject", problem);
+  const prefixed = /^(?:CRON_)?TZ=(\S*)\s+(.*)$/.exec(text);
+  const zone = prefixed ? prefixed[1] : timeZone;
+  const spec = prefixed?.[2]?.trim() ?? text.trim();
+  if (spec.startsWith("@every ")) return every(durationMs(spec.slice("@every ".length)));
+  return new FieldSchedule((descriptors[spec] ?? spec).split(/\s+/), clockIn(zone));
+}
+
+/** A fixed distance, of at least a second, in whole seconds. */
+function every(distanceMs: number): CronSchedule {
+  const delayMs = Math.max(secondMs, Math.floor(distanceMs / secondMs) * secondMs);
+  return { next: (afterMs) => Math.floor((afterMs + delayMs) / secondMs) * secondMs };
+}
+
+const unitsMs: Readonly<Record<string, number>> = {
+  ns: 1e-6,
+  us: 1e-3,
+  µs: 1e-3,
+  ms: 1,
+  s: secondMs,
+  m: minuteMs,
+  h: hourMs,
+};
+
+/** `1h30m` in milliseconds. */
+function durationMs(text: string): number {
+  let total = 0;
+  for (const [, number = "0", unit = "s"] of text.matchAll(/([\d.]+)(ns|us|µs|ms|s|m|h)/g)) {
+    total += Number(number) * (unitsMs[unit] ?? 0);
+  }
+  return text.startsWith("-") ? -total : total;
+}
+
+/** The values that a field allows. */
+interface Field {
+  readonly values: ReadonlySet<number>;
+  /** Written with a star: then it does not choose, it only does not exclude. */
+  readonly isAny: boolean;
+}
+
+const numbered = (names: string, from: number): Record<string, number> =>
+  Object.fromEntries(names.split(" ").map((name, index) => [name, index + from]));
+
+const months = numbered("jan feb mar apr may jun jul aug sep oct nov dec", 1);
+const weekdays = numbered("sun mon tue wed thu fri sat", 0);
+
+function parseField(
+  text: string,
+  min: number,
+  max: number,
+  names: Readonly<Record<string, number>> = {},
+): Field {
+  const values = new Set<number>();
+  let isAny = false;
+  const numberOf = (word: string) => names[word.toLowerCase()] ?? Number(word);
+  for (const range of text.split(",").filter(Boolean)) {
+    const [span = "", stepText] = range.split("/");
+    const [low = "", high] = span.split("-");
+    const isStar = low === "*" || low === "?";
+    const step = stepText === undefined ? 1 : Number(stepText);
+    const start = isStar ? min : numberOf(low);
+    const end = isStar || (high === undefined && stepText !== undefined) ? max : numberOf(high ?? low);
+    if (isStar && step === 1) isAny = true;
+    for (let value = start; value <= end; value += step) values.add(value);
+  }
+  return { values, isAny };
+}
+
+/** How far ahead a due time is looked for. */
+const years = 5;
+
+class FieldSchedule implements CronSchedule {
+  readonly #clock: WallClock;
+  readonly #minute: Field;
+  readonly #hour: Field;
+  readonly #day: Field;
+  readonly #month: Field;
+  readonly #weekday: Field;
+
+  constructor(
+    [minute = "*", hour = "*", day = "*", month = "*", weekday = "*"]: readonly string[],
+    clock: WallClock,
+  ) {
+    this.#clock = clock;
+    this.#minute = parseField(minute, 0, 59);
+    this.#hour = parseField(hour, 0, 23);
+    this.#day = parseField(day, 1, 31);
+    this.#month = parseField(month, 1, 12, months);
+    this.#weekday = parseField(weekday, 0, 6, weekdays);
+  }
+
+  /**
+   * Goes forward field by field, from the month down, and begins again when a larger field turns over. Hours and minutes
+   * pass in real time, so that an hour that comes twice is due twice where every hour is.
+   */
+  next(afterMs: number): number | undefined {
+    let at = Math.floor(afterMs / secondMs) * secondMs + secondMs;
+    const lastYear = this.#wall(at).getUTCFullYear() + years;
+    let isReset = false;
+    const reset = (start: (wall: Date) => number) => {
+      if (isReset) return;
+      isReset = true;
+      at = start(this.#wall(at));
+    };
+    const from = (year: number, month: number, day: number, hour = 0, minute = 0, second = 0) =>
+      this.#clock.instantOf(Date.UTC(year, month, day, hour, minute, second));
+
+    search: for (;;) {
+      if (this.#wall(at).getUTCFullYear() > lastYear) return undefined;
+      while (!this.#month.values.has(this.#wall(at).getUTCMonth() + 1)) {
+        reset((wall) => from(wall.getUTCFullYear(), wall.getUTCMonth(), 1));
+        const wall = this.#wall(at);
+        at = from(
+          wall.getUTCFullYear(),
+          wall.getUTCMonth() + 1,
+          wall.getUTCDate(),
+          wall.getUTCHours(),
+          wall.getUTCMinutes(),
+          wall.getUTCSeconds(),
+        );
+        if (this.#wall(at).getUTCMonth() === 0) continue search;
+      }
+      while (!this.#isDay(this.#wall(at))) {
+        reset((wall) => from(wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate()));
+        at = this.#nextDay(at);
+        if (this.#wall(at).getUTCDate() === 1) continue search;
+      }
+      while (!this.#hour.values.has(this.#wall(at).getUTCHours())) {
+        reset((wall) =>
+          from(wall.getUTCFullYear(), wall.getUTCMonth(), wall.getUTCDate(), wall.getUTCHours()),
+        );
+        at += hourMs;
+        if (this.#wall(at).getUTCHours() === 0) continue search;
+      }
+      while (!this.#minute.values.has(this.#wall(at).getUTCMinutes())) {
+        reset(() => Math.floor(at / minuteMs) * minuteMs);
+        at += minuteMs;
+        if (this.#wall(at).getUTCMinutes() === 0) continue search;
+      }
+      while (this.#wall(at).getUTCSeconds() !== 0) {
+        reset(() => at);
+        at += secondMs;
+        if (this.#wall(at).getUTCSeconds() === 0) continue search;
+      }
+      return at;
+    }
+  }
+
+  /** Midnight of the next day, also where a change of the clock leaves out or repeats midnight. */
+  #nextDay(at: number): number {
+    const wall = this.#wall(at);
+    const next = this.#clock.instantOf(
+      Date.UTC(
+        wall.getUTCFullYear(),
+        wall.getUTCMonth(),
+        wall.getUTCDate() + 1,
+        wall.getUTCHours(),
+        wall.getUTCMinutes(),
+        wall.getUTCSeconds(),
+      ),
+    );
+    const hour = this.#wall(next).getUTCHours();
+    const midnight = hour === 0 ? next : next + (hour > 12 ? 24 - hour : -hour) * hourMs;
+    // An island that moves across the date line leaves out a whole day.
+    return midnight > at ? midnight : at + 24 * hourMs;
+  }
+
+  /** With a day of the month and a day of the week either will do, unless one of them is any. */
+  #isDay(wall: Date): boolean {
+    const isDate = this.#day.values.has(wall.getUTCDate());
+    const isWeekday = this.#weekday.values.has(wall.getUTCDay());
+    return this.#day.isAny || this.#weekday.isAny ? isDate && isWeekday : isDate || isWeekday;
+  }
+
+  #wall(at: number): Date {
+    return new Date(this.#clock.shows(at));
+  }
+}

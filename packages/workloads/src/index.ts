@@ -1,0 +1,54 @@
+/** Pure Kubernetes rules that several parts of the cluster share: what pods ask for, quotas, schedules, template hashes. */
+export { type CronSchedule, parseSchedule } from "./cron/cron-schedule.ts";
+export { scheduleProblem, timeZoneProblems } from "./cron/schedule-problem.ts";
+export { clockIn, WallClock, type WallMs } from "./cron/wall-clock.ts";
+export { WorkloadError, type WorkloadErrorCode } from "./errors.ts";
+export {
+  matchesNode,
+  matchesNodeSelector,
+  matchesTerm,
+  type NodeObject,
+  requiredNodeNames,
+} from "./node-selector.ts";
+export {
+  addNumbers,
+  podRequests,
+  type ResourceNumbers,
+  resourceNumbers,
+  scoringRequests,
+} from "./pod-requests.ts";
+export {
+  type Amounts,
+  addAmounts,
+  amountsOf,
+  containerAmounts,
+  isPodLevelResource,
+  isSidecar,
+  podAmounts,
+} from "./pod-resources.ts";
+export {
+  isPodActive,
+  isPodAvailable,
+  isPodFinished,
+  isPodReady,
+  isPodTerminating,
+  nextAvailabilityMs,
+  type PodObject,
+  podCondition,
+  readySince,
+} from "./pod-state.ts";
+export { type QosClass, qosClassOf } from "./quality-of-service.ts";
+export { type Evaluator, evaluatorOf, type QuotaRequest } from "./quota-usage.ts";
+export { isTolerated, type TaintEffect, tolerates, untolerated } from "./taints.ts";
+export { printedTemplate } from "./template/printed-template.ts";
+export { fnv1, fnv1a, safeEncode, templateHash } from "./template/template-hash.ts";
+export {
+  byRevision,
+  isSamePatch,
+  nextRevision,
+  patchedTemplate,
+  type RevisionObject,
+  revisionHash,
+  revisionName,
+  templatePatch,
+} from "./template/template-patch.ts";
