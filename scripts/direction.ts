@@ -37,15 +37,29 @@ const USERS: Readonly<Record<string, { readonly never: readonly string[] }>> = {
 };
 
 /** Layers of a package, lowest first: a folder imports folders before it, never those behind it. */
-const LAYERS: Readonly<Record<string, readonly string[]>> = {};
+const LAYERS: Readonly<Record<string, readonly string[]>> = {
+  apiserver: [
+    "contracts",
+    "protobuf",
+    "tables",
+    "messages",
+    "storage",
+    "registry",
+    "builtin",
+    "codec",
+    "rest",
+    "subresources",
+    "http",
+    "server",
+    "command",
+  ],
+  node: ["api", "environment", "runtime", "volumes", "kubelet", "network", "server", "faults", "host"],
+};
 
 /** Largest cycles that remain, by their number of files and folders. An entry may only shrink. */
 const KNOWN_CYCLES: Readonly<Record<string, { readonly files: number; readonly folders: number }>> = {
-  "packages/apiserver": { files: 3, folders: 20 },
   "packages/client": { files: 2, folders: 5 },
-  "packages/controllers": { files: 3, folders: 19 },
   "packages/core": { files: 4, folders: 4 },
-  "packages/node": { files: 2, folders: 4 },
   "packages/runtime": { files: 2, folders: 0 },
   "packages/schema": { files: 2, folders: 0 },
   "packages/testing": { files: 2, folders: 0 },

@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { ApiObject } from "../src/hooks.ts";
+import type { ApiObject } from "../src/contracts/object.ts";
 import { type Disk, realDisk } from "../src/storage/disk.ts";
 import { openFileJournal } from "../src/storage/file-journal.ts";
 import { readDirectory } from "../src/storage/journal-files.ts";
 import { Store } from "../src/storage/store.ts";
-import { realClock } from "../src/world.ts";
+import { realClock } from "../src/storage/world.ts";
 
 let directory: string;
 beforeEach(() => {

@@ -5,7 +5,7 @@
 import { writeSync } from "node:fs";
 import { openFileJournal } from "../src/storage/file-journal.ts";
 import { Store } from "../src/storage/store.ts";
-import { realClock } from "../src/world.ts";
+import { realClock } from "../src/storage/world.ts";
 
 const [directory = "", round = "0"] = process.argv.slice(2);
 // A short log, so that it is replaced all the time.

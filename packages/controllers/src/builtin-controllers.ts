@@ -23,7 +23,7 @@ import { namespaceController } from "./namespace/namespace-controller.ts";
 import type { HealthTimings } from "./nodes/node-health.ts";
 import { nodeLifecycleController } from "./nodes/node-lifecycle-controller.ts";
 import { taintEvictionController } from "./nodes/taint-eviction-controller.ts";
-import { podGarbageCollector } from "./pods/pod-gc-controller.ts";
+import { podGarbageCollector } from "./pod-gc/pod-gc-controller.ts";
 import { quotaController } from "./quota/quota-controller.ts";
 import { replicaSetController, replicationController } from "./replicas/replica-controller.ts";
 import { scheduler } from "./scheduler/scheduler.ts";

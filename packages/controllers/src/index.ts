@@ -23,7 +23,7 @@ export { ttlAfterFinishedController } from "./job/ttl-controller.ts";
 export { namespaceController } from "./namespace/namespace-controller.ts";
 export { nodeLifecycleController } from "./nodes/node-lifecycle-controller.ts";
 export { taintEvictionController } from "./nodes/taint-eviction-controller.ts";
-export { podGarbageCollector } from "./pods/pod-gc-controller.ts";
+export { podGarbageCollector } from "./pod-gc/pod-gc-controller.ts";
 export { quotaController } from "./quota/quota-controller.ts";
 export { replicaSetController, replicationController } from "./replicas/replica-controller.ts";
 export { scheduler } from "./scheduler/scheduler.ts";

@@ -1,11 +1,6 @@
 /** The controller of EtcdBackupSchedule: makes backups when they are due, and ends those that have served their time. */
 import { type Context, type Controller, controller, done, fail, many, type Outcome } from "keelson";
-import {
-  EtcdBackup,
-  type EtcdBackupObject,
-  EtcdBackupSchedule,
-  type EtcdBackupScheduleObject,
-} from "../api/backup.ts";
+import { EtcdBackup, type EtcdBackupObject, EtcdBackupSchedule, type EtcdBackupScheduleObject } from "../api/backup.ts";
 import { annotations, labels } from "../api/names.ts";
 import { hasEnded } from "./decide-backup.ts";
 import { type Kept, outlived } from "./retention.ts";

@@ -4,17 +4,7 @@ import type { Pod } from "keelson/kinds";
 import type { EtcdBackupObject } from "../api/backup.ts";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { labels } from "../api/names.ts";
-import {
-  agentContainer,
-  type Container,
-  etcdContainer,
-  type Mounted,
-  memberAccess,
-  type PodSpec,
-  podSecurity,
-  rootPassword,
-  storeAccess,
-} from "./agent-container.ts";
+import { agentContainer, type Container, etcdContainer, type Mounted, memberAccess, type PodSpec, podSecurity, rootPassword, storeAccess } from "./agent-container.ts";
 import { backupName } from "./manifest.ts";
 import { restoreCommand } from "./restore-command.ts";
 

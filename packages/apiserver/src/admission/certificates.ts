@@ -1,7 +1,8 @@
 /** Admission of certificate signing requests: who approves, who signs, and what is never signed. */
 import { deepEqual } from "@keelson/core";
 import type { CertificateSigningRequest } from "@keelson/core/kinds";
-import type { AdmissionPlugin, AdmissionRequest, Authorizer } from "../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../contracts/admission.ts";
+import type { Authorizer } from "../contracts/authorization.ts";
 import { parseSigningRequest } from "../validation/certificates/signing-request.ts";
 import { isFor, refused } from "./refusals.ts";
 

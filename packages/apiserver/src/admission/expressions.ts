@@ -13,7 +13,10 @@ import {
   types,
 } from "@keelson/core/cel";
 import type { MatchCondition } from "@keelson/core/kinds";
-import type { AdmissionRequest, ApiObject, Authorizer, UserInfo } from "../hooks.ts";
+import type { AdmissionRequest } from "../contracts/admission.ts";
+import type { UserInfo } from "../contracts/authentication.ts";
+import type { Authorizer } from "../contracts/authorization.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import { type Match, requestName, requestNamespace } from "./matching.ts";
 
 /** The AdmissionRequest without its objects, as webhooks and expressions see it. */

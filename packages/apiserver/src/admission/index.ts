@@ -1,5 +1,6 @@
 /** The admission plug-ins, in the order in which they run, and which of them are on. */
-import type { AdmissionPlugin, HookContext, HookFactory } from "../hooks.ts";
+import type { AdmissionPlugin } from "../contracts/admission.ts";
+import type { PluginContext, PluginFactory } from "../contracts/plugin.ts";
 import { certificateApproval, certificateSigning, certificateSubjectRestriction } from "./certificates.ts";
 import { limitRanger } from "./limit-ranger.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
@@ -26,7 +27,7 @@ import {
 } from "./storage.ts";
 import { mutatingAdmissionWebhook, validatingAdmissionWebhook } from "./webhooks/index.ts";
 
-const plugins: readonly ((context: HookContext) => AdmissionPlugin)[] = [
+const plugins: readonly ((context: PluginContext) => AdmissionPlugin)[] = [
   ({ store }) => namespaceLifecycle(store),
   ({ store }) => limitRanger(store),
   serviceAccount,
@@ -57,7 +58,7 @@ const offByDefault: ReadonlySet<string> = new Set(["OwnerReferencesPermissionEnf
 const named = (flag: string | undefined): ReadonlySet<string> =>
   new Set((flag ?? "").split(",").filter((name) => name !== ""));
 
-export const admission: HookFactory = (context) => {
+export const admission: PluginFactory = (context) => {
   const on = named(context.flag("enable-admission-plugins"));
   const off = named(context.flag("disable-admission-plugins"));
   return {

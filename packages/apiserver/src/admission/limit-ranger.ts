@@ -9,7 +9,8 @@ import type {
   PodSpec,
 } from "@keelson/core/kinds";
 import { type Amounts, amountsOf, containerAmounts } from "@keelson/workloads";
-import type { AdmissionPlugin, AdmissionRequest, StoreReader } from "../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../contracts/admission.ts";
+import type { StoreReader } from "../contracts/store.ts";
 import { refused } from "./refusals.ts";
 
 type List = Record<string, string | number>;

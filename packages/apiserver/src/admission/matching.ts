@@ -1,8 +1,10 @@
 /** Which requests a webhook or a policy is about: rules, selectors, and versions that mean the same. */
 import { type LabelSelectorObject, labelSelectorFrom, matchesLabels } from "@keelson/core";
 import type { MatchResources, NamedRuleWithOperations, RuleWithOperations } from "@keelson/core/kinds";
-import { notFound } from "../errors.ts";
-import type { AdmissionRequest, HookContext, StoreReader } from "../hooks.ts";
+import type { AdmissionRequest } from "../contracts/admission.ts";
+import type { PluginContext } from "../contracts/plugin.ts";
+import { notFound } from "../contracts/status-error.ts";
+import type { StoreReader } from "../contracts/store.ts";
 
 /** What a request is about, in the version that a rule asked for. */
 export interface Match {
@@ -69,7 +71,7 @@ export function matchRules(
   rules: readonly NamedRuleWithOperations[],
   equivalent: boolean,
   request: AdmissionRequest,
-  resources: HookContext["resources"],
+  resources: PluginContext["resources"],
 ): Match | undefined {
   const named = (rule: NamedRuleWithOperations): boolean =>
     !rule.resourceNames?.length || rule.resourceNames.includes(requestName(request));
@@ -142,9 +144,9 @@ export class Selectors {
 export class ResourceMatcher {
   readonly #selectors: Selectors;
   readonly #match: MatchResources;
-  readonly #context: Pick<HookContext, "store" | "resources">;
+  readonly #context: Pick<PluginContext, "store" | "resources">;
 
-  constructor(match: MatchResources, context: Pick<HookContext, "store" | "resources">) {
+  constructor(match: MatchResources, context: Pick<PluginContext, "store" | "resources">) {
     this.#selectors = new Selectors(match);
     this.#match = match;
     this.#context = context;

@@ -1,6 +1,9 @@
 /** OwnerReferencesPermissionEnforcement: owners are named by those who could have deleted the object anyway. */
 import { deepEqual, type OwnerReference, parseApiVersion } from "@keelson/core";
-import type { AdmissionPlugin, AdmissionRequest, ApiObject, Attributes, HookContext } from "../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../contracts/admission.ts";
+import type { Attributes } from "../contracts/authorization.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { PluginContext } from "../contracts/plugin.ts";
 import { refused } from "./refusals.ts";
 
 function ownersOf(object: ApiObject | undefined): readonly OwnerReference[] {
@@ -14,7 +17,7 @@ function newlyBlocking(request: AdmissionRequest): OwnerReference[] {
   );
 }
 
-export function ownerReferencesPermissionEnforcement({ authorizer, kinds }: HookContext): AdmissionPlugin {
+export function ownerReferencesPermissionEnforcement({ authorizer, kinds }: PluginContext): AdmissionPlugin {
   const about = (request: AdmissionRequest, over: Partial<Attributes>): Attributes => ({
     user: request.user,
     verb: "update",

@@ -1,7 +1,8 @@
 /** What is added to pods and nodes: tolerations, taints, topology labels, the runtime class's part. */
 import { deepEqual } from "@keelson/core";
 import type { Binding, Node, Pod, PodSpec, RuntimeClass, Toleration } from "@keelson/core/kinds";
-import type { AdmissionPlugin, AdmissionRequest, StoreReader } from "../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../contracts/admission.ts";
+import type { StoreReader } from "../contracts/store.ts";
 import { isFor, refused } from "./refusals.ts";
 
 const notReady = "node.kubernetes.io/not-ready";

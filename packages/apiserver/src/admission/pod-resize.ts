@@ -2,7 +2,8 @@
 import { Quantity } from "@keelson/core";
 import type { Node, Pod, PodSpec } from "@keelson/core/kinds";
 import { podAmounts } from "@keelson/workloads";
-import type { AdmissionPlugin, StoreReader } from "../hooks.ts";
+import type { AdmissionPlugin } from "../contracts/admission.ts";
+import type { StoreReader } from "../contracts/store.ts";
 import { refused } from "./refusals.ts";
 
 const nodes = { group: "", resource: "nodes" };

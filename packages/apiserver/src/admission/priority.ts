@@ -1,6 +1,7 @@
 /** Priority: pods get the number that their class stands for. */
 import type { Pod, PodSpec, PriorityClass } from "@keelson/core/kinds";
-import type { AdmissionPlugin, AdmissionRequest, StoreReader } from "../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../contracts/admission.ts";
+import type { StoreReader } from "../contracts/store.ts";
 import { isFor, refused } from "./refusals.ts";
 
 const classes = { group: "scheduling.k8s.io", resource: "priorityclasses" };

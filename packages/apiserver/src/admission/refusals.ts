@@ -1,7 +1,7 @@
 /** How a plug-in refuses. */
 import type { JsonValue, StatusCause } from "@keelson/core";
-import { forbidden, type StatusError } from "../errors.ts";
-import type { AdmissionRequest } from "../hooks.ts";
+import type { AdmissionRequest } from "../contracts/admission.ts";
+import { forbidden, type StatusError } from "../contracts/status-error.ts";
 
 /** The object's name as far as it is known: a generated one is not, yet. */
 export function nameOf({ name, object }: AdmissionRequest): string {

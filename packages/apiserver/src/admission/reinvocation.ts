@@ -1,6 +1,6 @@
 /** The mutating phase runs again, once, when one of its later steps changed what the earlier ones saw. */
 import { canonicalJson } from "@keelson/core";
-import type { AdmissionPlugin, AdmissionRequest } from "../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../contracts/admission.ts";
 
 /** What a step that may be asked again keeps about one request. */
 export class Rounds {

@@ -2,7 +2,9 @@
 import { compareBytes, Quantity } from "@keelson/core";
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from "@keelson/core/kinds";
 import { type Amounts, addAmounts, amountsOf, type Evaluator, evaluatorOf } from "@keelson/workloads";
-import type { AdmissionPlugin, AdmissionRequest, ApiObject, HookContext } from "../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../contracts/admission.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { PluginContext } from "../contracts/plugin.ts";
 import { refused } from "./refusals.ts";
 
 const quotas = { group: "", resource: "resourcequotas" };
@@ -20,7 +22,7 @@ const ignored = new Set([
   "apiextensions.k8s.io/customresourcedefinitions",
 ]);
 
-export function resourceQuota({ store, clock }: HookContext): AdmissionPlugin {
+export function resourceQuota({ store, clock }: PluginContext): AdmissionPlugin {
   const charge = async (namespace: string, charges: readonly Charge[]): Promise<void> => {
     for (const { quota, used } of charges)
       await store.update(quotas, namespace, quota.metadata?.name ?? "", (draft) => withUsage(draft, used));

@@ -1,7 +1,8 @@
 /** ServiceAccount: every pod runs as an account, and gets its token. */
 import { type Clock, generateName, type Random } from "@keelson/core";
 import type { Container, Pod, PodSpec, ServiceAccount, Volume } from "@keelson/core/kinds";
-import type { AdmissionPlugin, AdmissionRequest, StoreReader } from "../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../contracts/admission.ts";
+import type { StoreReader } from "../contracts/store.ts";
 import { refused } from "./refusals.ts";
 
 const accounts = { group: "", resource: "serviceaccounts" };

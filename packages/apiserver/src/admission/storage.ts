@@ -1,7 +1,9 @@
 /** Admission of storage: default classes, protection of what is in use, growing claims. */
 import { Quantity } from "@keelson/core";
 import type { Ingress, IngressClass, PersistentVolumeClaim, StorageClass } from "@keelson/core/kinds";
-import type { AdmissionPlugin, ApiObject, StoreReader } from "../hooks.ts";
+import type { AdmissionPlugin } from "../contracts/admission.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { StoreReader } from "../contracts/store.ts";
 import { isFor, refused } from "./refusals.ts";
 
 const classes = { group: "storage.k8s.io", resource: "storageclasses" };

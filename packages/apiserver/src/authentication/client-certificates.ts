@@ -1,5 +1,5 @@
 /** Users by client certificate: the common name is the user, organizations are groups. */
-import type { Authenticator } from "../hooks.ts";
+import type { Authenticator } from "../contracts/authentication.ts";
 
 export const clientCertificates: Authenticator = {
   authenticate({ clientCertificate: certificate }) {

@@ -1,8 +1,10 @@
 /** Acting as somebody else, for those who may: the Impersonate headers and what they ask of the authorizer. */
 import { goQuote, type HttpHeaders } from "@keelson/core";
-import { badRequest, StatusError } from "../errors.ts";
-import type { Attributes, Authorizer, Hooks, UserInfo } from "../hooks.ts";
-import { denied } from "../http/dispatcher.ts";
+import type { UserInfo } from "../contracts/authentication.ts";
+import type { Attributes, Authorizer } from "../contracts/authorization.ts";
+import { denied } from "../contracts/denied.ts";
+import type { Plugins } from "../contracts/plugin.ts";
+import { badRequest, StatusError } from "../contracts/status-error.ts";
 import { serviceAccountGroups } from "./service-account-tokens.ts";
 
 const extraPrefix = "impersonate-extra-";
@@ -42,7 +44,7 @@ const modes: readonly Mode[] = [
 const maxRemembered = 10_000;
 
 /** What worked for a user before is tried first; of several refusals the client reads the first. */
-export function impersonation(): NonNullable<Hooks["impersonate"]> {
+export function impersonation(): NonNullable<Plugins["impersonate"]> {
   const worked = new Map<string, Mode>();
   const impersonate = async (
     wanted: Wanted,

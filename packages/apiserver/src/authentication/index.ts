@@ -1,5 +1,6 @@
 /** Who sends a request: certificates, tokens, impersonation, and the reviews that tell. */
-import type { ApiObject, HookFactory } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { PluginFactory } from "../contracts/plugin.ts";
 import { clientCertificates } from "./client-certificates.ts";
 import { impersonation } from "./impersonation.ts";
 import { selfSubjectReviews, tokenReviews } from "./reviews.ts";
@@ -10,7 +11,7 @@ import { tokenRequests } from "./token-request.ts";
 
 const defaultIssuer = "https://kubernetes.default.svc.cluster.local";
 
-export const authentication: HookFactory = (context) => {
+export const authentication: PluginFactory = (context) => {
   const { flag } = context;
   const keys = new ServiceAccountKeys({
     signing: flag("service-account-signing-key-file"),

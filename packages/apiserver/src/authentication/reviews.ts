@@ -1,10 +1,13 @@
 /** TokenReview and SelfSubjectReview: who a token, or the client itself, is. */
 import { formatTime, type JsonObject } from "@keelson/core";
-import { badRequest, StatusError } from "../errors.ts";
-import type { ApiObject, HookContext, UserInfo, VirtualResource } from "../hooks.ts";
+import type { UserInfo } from "../contracts/authentication.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { PluginContext } from "../contracts/plugin.ts";
+import { badRequest, StatusError } from "../contracts/status-error.ts";
+import type { VirtualResource } from "../contracts/virtual-resource.ts";
 import { type ServiceAccountTokens, TokenError } from "./service-account-tokens.ts";
 
-export function tokenReviews(context: HookContext, tokens: ServiceAccountTokens): VirtualResource {
+export function tokenReviews(context: PluginContext, tokens: ServiceAccountTokens): VirtualResource {
   const review = async (token: string, audiences: readonly string[]): Promise<JsonObject> => {
     const wanted = audiences.length > 0 ? audiences : tokens.audiences;
     try {
@@ -37,7 +40,7 @@ export function tokenReviews(context: HookContext, tokens: ServiceAccountTokens)
   };
 }
 
-export function selfSubjectReviews({ clock }: HookContext): VirtualResource {
+export function selfSubjectReviews({ clock }: PluginContext): VirtualResource {
   return {
     create: (object, { user }) => ({
       ...object,

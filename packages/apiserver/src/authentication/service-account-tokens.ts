@@ -1,7 +1,9 @@
 /** Tokens of service accounts: issued with claims about what they are bound to, checked against the store. */
 import { type Clock, parseTime, type Random } from "@keelson/core";
-import type { ApiObject, Authenticator, StoreReader, UserInfo } from "../hooks.ts";
-import { bearerToken } from "./bearer.ts";
+import type { Authenticator, UserInfo } from "../contracts/authentication.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { StoreReader } from "../contracts/store.ts";
+import { bearerToken } from "../messages/bearer.ts";
 import { decode, type ServiceAccountKeys } from "./service-account-keys.ts";
 
 interface Ref {

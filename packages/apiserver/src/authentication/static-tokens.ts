@@ -1,7 +1,7 @@
 /** Tokens from a file: `token,user,uid,"group1,group2"` on each line. */
 import { readFileSync } from "node:fs";
-import type { Authenticator, UserInfo } from "../hooks.ts";
-import { bearerToken } from "./bearer.ts";
+import type { Authenticator, UserInfo } from "../contracts/authentication.ts";
+import { bearerToken } from "../messages/bearer.ts";
 
 export function staticTokens(path: string): Authenticator {
   const users = parseTokenFile(readFileSync(path, "utf8"), path);

@@ -1,8 +1,10 @@
 /** `serviceaccounts/token`: a token for a service account, bound to a pod, a secret or a node if asked. */
 import { formatTime, goQuote, type JsonObject, parseApiVersion } from "@keelson/core";
-import { badRequest, conflict, invalid, notFound } from "../errors.ts";
-import { type FieldError, invalidField } from "../field-error.ts";
-import type { ApiObject, HookContext, VirtualResource } from "../hooks.ts";
+import { type FieldError, invalidField } from "../contracts/field-error.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { PluginContext } from "../contracts/plugin.ts";
+import { badRequest, conflict, invalid, notFound } from "../contracts/status-error.ts";
+import type { VirtualResource } from "../contracts/virtual-resource.ts";
 import type { Grant, ServiceAccountTokens } from "./service-account-tokens.ts";
 
 const kind = { group: "authentication.k8s.io", kind: "TokenRequest" };
@@ -16,7 +18,7 @@ interface Spec extends JsonObject {
 }
 
 export function tokenRequests(
-  { store, clock, flag }: HookContext,
+  { store, clock, flag }: PluginContext,
   tokens: ServiceAccountTokens,
 ): VirtualResource {
   const maxSeconds = parseGoSeconds(flag("service-account-max-token-expiration"));

@@ -1,6 +1,8 @@
 /** Who is bound to which role: an index of bindings by subject, kept up to date. */
 import type { ClusterRole, ClusterRoleBinding, PolicyRule, RoleBinding, Subject } from "@keelson/core/kinds";
-import type { ApiObject, StoreReader, UserInfo } from "../hooks.ts";
+import type { UserInfo } from "../contracts/authentication.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { StoreReader } from "../contracts/store.ts";
 
 type Binding = RoleBinding | ClusterRoleBinding;
 

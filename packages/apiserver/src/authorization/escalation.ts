@@ -1,8 +1,11 @@
 /** Nobody grants what they do not have: checks on writes of roles and bindings. */
 import { deepEqual, type JsonObject } from "@keelson/core";
 import type { AggregationRule, PolicyRule, RoleRef } from "@keelson/core/kinds";
-import { forbidden, notFound } from "../errors.ts";
-import type { AdmissionPlugin, AdmissionRequest, ApiObject, Authorizer, UserInfo } from "../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../contracts/admission.ts";
+import type { UserInfo } from "../contracts/authentication.ts";
+import type { Authorizer } from "../contracts/authorization.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { forbidden, notFound } from "../contracts/status-error.ts";
 import { type Bindings, clusterRoles, roles } from "./bindings.ts";
 import { describeRules, uncovered } from "./rules.ts";
 

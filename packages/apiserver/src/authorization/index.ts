@@ -1,6 +1,8 @@
 /** What a user may do: the modes of --authorization-mode, access reviews, and the default roles. */
 
-import type { ApiObject, Authorizer, HookContext, HookFactory } from "../hooks.ts";
+import type { Authorizer } from "../contracts/authorization.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { PluginContext, PluginFactory } from "../contracts/plugin.ts";
 import { bootstrapObjects } from "../tables/index.ts";
 import { Bindings } from "./bindings.ts";
 import { escalationCheck } from "./escalation.ts";
@@ -25,7 +27,7 @@ export const alwaysDeny: Authorizer = {
   rulesFor: () => nothing,
 };
 
-export const authorization: HookFactory = (context) => {
+export const authorization: PluginFactory = (context) => {
   const bindings = new Bindings(context.store);
   const modes = (context.flag("authorization-mode") ?? "RBAC").split(",");
   return {
@@ -36,7 +38,7 @@ export const authorization: HookFactory = (context) => {
   };
 };
 
-function authorizerOf(mode: string, bindings: Bindings, { store }: HookContext): Authorizer[] {
+function authorizerOf(mode: string, bindings: Bindings, { store }: PluginContext): Authorizer[] {
   switch (mode) {
     case "RBAC":
       return [new RbacAuthorizer(bindings)];

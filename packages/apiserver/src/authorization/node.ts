@@ -7,7 +7,10 @@ import type {
   PolicyRule,
   VolumeAttachment,
 } from "@keelson/core/kinds";
-import type { ApiObject, Attributes, Authorizer, Decision, StoreReader, UserInfo } from "../hooks.ts";
+import type { UserInfo } from "../contracts/authentication.ts";
+import type { Attributes, Authorizer, Decision } from "../contracts/authorization.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { StoreReader } from "../contracts/store.ts";
 import { allows } from "./rules.ts";
 
 const allow: Decision = { decision: "allow", reason: "" };

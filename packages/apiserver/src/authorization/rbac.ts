@@ -1,7 +1,8 @@
 /** The RBAC authorizer. */
 import type { JsonObject } from "@keelson/core";
 import type { ClusterRoleBinding, PolicyRule } from "@keelson/core/kinds";
-import type { Attributes, Authorizer, Decision, SubjectRules, UserInfo } from "../hooks.ts";
+import type { UserInfo } from "../contracts/authentication.ts";
+import type { Attributes, Authorizer, Decision, SubjectRules } from "../contracts/authorization.ts";
 import type { Bindings, Grant } from "./bindings.ts";
 import { allows } from "./rules.ts";
 

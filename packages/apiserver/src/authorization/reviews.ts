@@ -1,8 +1,11 @@
 /** Access reviews: what somebody, or the client itself, may do. */
 import { deepEqual, type JsonObject } from "@keelson/core";
-import { badRequest, invalid } from "../errors.ts";
-import { type FieldError, invalidField, requiredField } from "../field-error.ts";
-import type { ApiObject, Attributes, Authorizer, UserInfo, VirtualResource } from "../hooks.ts";
+import type { UserInfo } from "../contracts/authentication.ts";
+import type { Attributes, Authorizer } from "../contracts/authorization.ts";
+import { type FieldError, invalidField, requiredField } from "../contracts/field-error.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { badRequest, invalid } from "../contracts/status-error.ts";
+import type { VirtualResource } from "../contracts/virtual-resource.ts";
 
 const group = "authorization.k8s.io";
 

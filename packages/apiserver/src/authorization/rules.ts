@@ -1,7 +1,7 @@
 /** RBAC rules: what they match, and whether some cover others. */
 import { compareBytes } from "@keelson/core";
 import type { PolicyRule } from "@keelson/core/kinds";
-import type { Attributes } from "../hooks.ts";
+import type { Attributes } from "../contracts/authorization.ts";
 
 const all = "*";
 

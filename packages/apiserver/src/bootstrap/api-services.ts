@@ -1,6 +1,6 @@
 /** APIServices of what the server serves itself: one for each group-version, always available. */
 import { type Clock, formatTime, type Random } from "@keelson/core";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../storage/store.ts";
 import type { Table } from "../storage/table.ts";

@@ -1,6 +1,6 @@
 /** What exists in every cluster from the beginning. */
 import { formatTime } from "@keelson/core";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import { builtinApiServices } from "./api-services.ts";
 
 const namespaces = ["default", "kube-system", "kube-public", "kube-node-lease"];

@@ -3,7 +3,7 @@
  * kinds alone, because asking their schemas would make every start wait for them.
  */
 import { formatTime, type JsonObject, type JsonValue } from "@keelson/core";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 
 /** The names under which parts of the server write, by group; the others write as the server. */
 const managers: Readonly<Record<string, string>> = {

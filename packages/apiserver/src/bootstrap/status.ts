@@ -1,6 +1,6 @@
 /** What parts of the server have said of the objects it begins with by the time it is ready. */
 import { formatTime, type JsonObject } from "@keelson/core";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 
 interface Condition {
   readonly type: string;

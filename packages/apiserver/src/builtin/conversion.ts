@@ -1,6 +1,6 @@
 /** The built-in kinds that are served in more than one version: events and autoscalers. */
 import type { JsonObject, JsonValue } from "@keelson/core";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import {
   behaviorToV1,
   behaviorToV2,

@@ -1,7 +1,8 @@
 /** How built-in resources differ from the common rules, where a plug-in's strategy does not say otherwise. */
 import type { JsonObject } from "@keelson/core";
-import type { ApiObject, Strategy } from "../hooks.ts";
-import { type MetadataChecks, pathSegmentName } from "../rest/metadata.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { Strategy } from "../contracts/strategy.ts";
+import { type MetadataChecks, pathSegmentName } from "../registry/metadata.ts";
 
 const names = (text: string): ReadonlySet<string> => new Set(text.split(/\s+/));
 

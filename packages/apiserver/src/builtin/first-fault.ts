@@ -3,8 +3,8 @@
  * goes on, in the order in which they are written; what a type reads by itself (quantities, times) ends it.
  */
 import type { JsonObject, JsonValue } from "@keelson/core";
-import { DecodeError, isObject, jsonType, scalarValue } from "./decode.ts";
 import { goFieldPath, goFieldType, goTypeOf } from "./go-types.ts";
+import { DecodeError, isObject, jsonType, scalarValue } from "./scalars.ts";
 import { type Shape, type StructShape, shapeOf } from "./shape.ts";
 
 /** Where a value stands: the structure that holds it, its path, its Go type. */

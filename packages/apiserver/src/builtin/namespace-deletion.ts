@@ -1,10 +1,10 @@
 /** How a namespace goes: marked first, gone when its own finalizers are. */
 import { formatTime, type JsonObject } from "@keelson/core";
-import { conflict } from "../errors.ts";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { conflict } from "../contracts/status-error.ts";
 import type { LifeCycle } from "../registry/api-resource.ts";
-import { foregroundFinalizer, orphanFinalizer } from "../rest/metadata.ts";
-import type { DeleteOptions } from "../rest/options.ts";
+import type { DeleteOptions } from "../registry/deletion.ts";
+import { foregroundFinalizer, orphanFinalizer } from "../registry/metadata.ts";
 
 export const namespaceLifeCycle: LifeCycle = {
   mayGo: (namespace) => specFinalizers(namespace).length === 0,

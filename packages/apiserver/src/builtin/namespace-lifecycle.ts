@@ -1,6 +1,8 @@
 /** Admission: objects live in namespaces that exist and are not about to end. */
-import { forbidden, notFound } from "../errors.ts";
-import type { AdmissionPlugin, StoreReader } from "../hooks.ts";
+
+import type { AdmissionPlugin } from "../contracts/admission.ts";
+import { forbidden, notFound } from "../contracts/status-error.ts";
+import type { StoreReader } from "../contracts/store.ts";
 
 const immortal = new Set(["default", "kube-system", "kube-public"]);
 

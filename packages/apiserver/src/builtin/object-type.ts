@@ -1,15 +1,17 @@
 /** Built-in kinds as object types: decoded by the tables, completed by their strategy. */
 import { type JsonObject, type JsonValue, parseApiVersion } from "@keelson/core";
 import { type OpenApiSchema, type TypeRef, typesFromOpenApi } from "@keelson/core/merge";
-import { badRequest } from "../errors.ts";
-import { goQuote } from "../field-error.ts";
-import type { ApiObject, Strategy } from "../hooks.ts";
+import { goQuote } from "../contracts/field-error.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { badRequest } from "../contracts/status-error.ts";
+import type { Strategy } from "../contracts/strategy.ts";
 import type { ObjectType, ScaleAccess, StrictErrors } from "../registry/api-resource.ts";
 import { definition, definitionName } from "../tables/index.ts";
 import { convertBuiltin } from "./conversion.ts";
-import { DecodeError, decodeBuiltin } from "./decode.ts";
+import { decodeBuiltin } from "./decode.ts";
 import { statusResetsMetadata } from "./facts.ts";
 import { restoreFault } from "./restore-fault.ts";
+import { DecodeError } from "./scalars.ts";
 import { scaleAccess } from "./scale.ts";
 import { shapeOf } from "./shape.ts";
 import { settlerOf } from "./stored-empties.ts";

@@ -3,8 +3,8 @@
  * structures, where of a body it reads text.
  */
 import { isRawNumber, type JsonValue } from "@keelson/core";
-import { DecodeError, isObject, jsonType, scalarValue } from "./decode.ts";
 import { goFieldType, goTypeOf } from "./go-types.ts";
+import { DecodeError, isObject, jsonType, scalarValue } from "./scalars.ts";
 import { type Scalar, type Shape, shapeOf } from "./shape.ts";
 
 /** `undefined` when everything fits. */

@@ -1,7 +1,8 @@
 /** Rules of the few built-in kinds that the server itself depends on. */
 import type { JsonObject } from "@keelson/core";
 import { validateDns1123Label, validateGenerateName } from "@keelson/core";
-import type { ApiObject, Strategy } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { Strategy } from "../contracts/strategy.ts";
 
 const namespaceLabel = "kubernetes.io/metadata.name";
 

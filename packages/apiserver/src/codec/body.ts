@@ -1,7 +1,7 @@
 /** Request bodies, whatever their media type, as JSON values. */
 import type { JsonValue } from "@keelson/core";
 import type { Document } from "yaml";
-import { badRequest, StatusError, unsupportedMediaType } from "../errors.ts";
+import { badRequest, StatusError, unsupportedMediaType } from "../contracts/status-error.ts";
 import { JsonSyntaxError, maxDepth, parseJsonBody } from "./json-body.ts";
 
 export interface DecodedBody {

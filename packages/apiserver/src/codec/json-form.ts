@@ -1,55 +1,21 @@
 /** Objects as JSON. What was encoded once is shared by every answer and every watcher that shows it. */
-import { type JsonObject, setKey } from "@keelson/core";
-import type { ApiObject } from "../hooks.ts";
-import type { Pieces } from "../http/message.ts";
+import type { JsonObject } from "@keelson/core";
+import type { ApiObject } from "../contracts/object.ts";
+import type { Pieces } from "../messages/message.ts";
 import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
+import { encodedBody, latestText } from "../storage/encoded-json.ts";
 import type { Form } from "./form.ts";
 
-/** Encoded without kind and apiVersion, so that one encoding serves lists, events and every version. */
-const bodies = new WeakMap<object, Buffer>();
 const prefixes = new Map<string, Buffer>();
 const comma = Buffer.from(",");
-
-function body(object: JsonObject): Buffer {
-  const known = bodies.get(object);
-  if (known) return known;
-  const rest: JsonObject = {};
-  for (const key in object)
-    if (key !== "apiVersion" && key !== "kind") setKey(rest, key, object[key] as JsonObject);
-  const text = JSON.stringify(rest);
-  const bytes = Buffer.from(text);
-  // Only stored objects are frozen, and only they are shown more than once.
-  if (Object.isFrozen(object)) bodies.set(object, bytes);
-  latest = text.length <= longestLine ? { object, text } : undefined;
-  return bytes;
-}
-
-/** What was encoded last, as it was before it became bytes. */
-let latest: { readonly object: JsonObject; readonly text: string } | undefined;
-const longestLine = 16_384;
 
 /**
  * The object with kind and apiVersion and a line's end, when it has just been encoded and is not long. Node sends text in
  * one piece with the head of the answer, while bytes would be put together first and then copied beside it.
  */
 export function freshLine(resource: ApiResource, version: string, object: ApiObject): string | undefined {
-  body(object);
-  if (latest?.object !== object) return undefined;
-  return `${typeText(resource, version)}${latest.text.slice(1)}\n`;
-}
-
-/** A stored object as it is, kind and apiVersion included, in pieces. */
-export function storedJson(object: ApiObject): Pieces {
-  const { apiVersion, kind } = object as { apiVersion?: string; kind?: string };
-  const rest = body(object);
-  if (kind === undefined || apiVersion === undefined) return [rest];
-  const key = `s${apiVersion}/${kind}`;
-  let prefix = prefixes.get(key);
-  if (!prefix) {
-    prefix = Buffer.from(`{"apiVersion":${JSON.stringify(apiVersion)},"kind":${JSON.stringify(kind)},`);
-    prefixes.set(key, prefix);
-  }
-  return [prefix, rest.subarray(1)];
+  const text = latestText(object);
+  return text === undefined ? undefined : `${typeText(resource, version)}${text.slice(1)}\n`;
 }
 
 function typePrefix(resource: ApiResource, version: string): Buffer {
@@ -70,7 +36,7 @@ function typeText(resource: ApiResource, version: string): string {
 
 /** The object with kind and apiVersion, in pieces. */
 function objectParts(resource: ApiResource, version: string, object: ApiObject): Buffer[] {
-  return [typePrefix(resource, version), body(object).subarray(1)];
+  return [typePrefix(resource, version), encodedBody(object).subarray(1)];
 }
 
 export const jsonForm: Form = {
@@ -103,7 +69,7 @@ function list(
   for (const item of items) {
     if (parts.length > 1) parts.push(comma);
     if (resource.custom) parts.push(...objectParts(resource, version, item));
-    else parts.push(body(item));
+    else parts.push(encodedBody(item));
   }
   parts.push(Buffer.from(tail));
   return parts;

@@ -1,8 +1,8 @@
 /** Built-in objects, statuses and bare metadata as protobuf. */
 import type { JsonObject } from "@keelson/core";
-import type { ApiObject } from "../hooks.ts";
-import type { Pieces } from "../http/message.ts";
-import { canEncode, encode, encodeWatchFrame } from "../protobuf/index.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { Pieces } from "../messages/message.ts";
+import { asBuffer, encode, encodeWatchFrame } from "../protobuf/index.ts";
 import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
 import type { Form } from "./form.ts";
 
@@ -13,7 +13,7 @@ function encodeObject(resource: ApiResource, version: string, object: ApiObject)
   const stored = Object.isFrozen(object);
   const before = stored ? known.get(object)?.get(apiVersion) : undefined;
   if (before) return before;
-  const bytes = buffer(encode({ ...object, apiVersion, kind: resource.kind }));
+  const bytes = asBuffer(encode({ ...object, apiVersion, kind: resource.kind }));
   if (stored) {
     const versions = known.get(object) ?? new Map<string, Buffer>();
     known.set(object, versions.set(apiVersion, bytes));
@@ -33,22 +33,10 @@ export const protobufForm: Form = {
       items: items as readonly JsonObject[] as JsonObject[],
     }),
   ],
-  value: (value) => [buffer(encode(value))],
-  frame: (type, object) => buffer(encodeWatchFrame(type, whole(object))),
+  value: (value) => [asBuffer(encode(value))],
+  frame: (type, object) => asBuffer(encodeWatchFrame(type, whole(object))),
 };
-
-/** What has a form, in it; `undefined` for what has none. */
-export function encodeValue(value: JsonObject): Buffer | undefined {
-  const { apiVersion = "v1", kind } = value;
-  if (typeof apiVersion !== "string" || typeof kind !== "string" || !canEncode(apiVersion, kind))
-    return undefined;
-  return buffer(encode({ ...value, apiVersion }));
-}
 
 function whole(pieces: Pieces): Uint8Array {
   return pieces.length === 1 ? (pieces[0] as Uint8Array) : Buffer.concat(pieces);
-}
-
-function buffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

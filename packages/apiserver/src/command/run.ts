@@ -6,7 +6,7 @@ import { ClosingStack, explainSystemError, sweepTemporary, temporaryDirectory } 
 import type { KeyPair } from "@keelson/runtime/pki";
 import type { Dispatch } from "../http/in-process.ts";
 import { type Listening, listenOnSocket, listenSecurely } from "../http/listener.ts";
-import { type ApiServer, apiServer } from "../server.ts";
+import { type ApiServer, apiServer } from "../server/server.ts";
 import { StorageError } from "../storage/errors.ts";
 import { loadCredentials } from "./credentials.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";

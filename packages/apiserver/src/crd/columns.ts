@@ -1,7 +1,9 @@
 /** Tables of custom resources, from the columns of their definition. */
 import type { JsonValue } from "@keelson/core";
-import type { ApiObject, Printer, TableColumn } from "../hooks.ts";
-import { ageOf, creationDescription, nameDescription } from "../rest/table-output.ts";
+import { ageOf } from "../contracts/age.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { Printer, TableColumn } from "../contracts/printer.ts";
+import { creationDescription, nameDescription } from "../rest/table-output.ts";
 import type { DefinitionColumn } from "./definition.ts";
 import { findJsonPath, type JsonPath, parseJsonPath } from "./json-path.ts";
 

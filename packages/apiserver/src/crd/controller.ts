@@ -1,10 +1,10 @@
 /** Keeps what is served in step with the definitions: names, conditions, and the end of both. */
 import { type Clock, deepCopy, deepEqual, formatTime, type JsonObject, type Random } from "@keelson/core";
 import { CustomApiServices } from "../bootstrap/api-services.ts";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { foregroundFinalizer, orphanFinalizer } from "../registry/metadata.ts";
 import type { Registry } from "../registry/registry.ts";
 import { FieldManager } from "../rest/field-manager.ts";
-import { foregroundFinalizer, orphanFinalizer } from "../rest/metadata.ts";
 import type { Store } from "../storage/store.ts";
 import type { StoreEvent, Table } from "../storage/table.ts";
 import { converterFor, type WebhookCaller } from "./conversion.ts";

@@ -1,7 +1,7 @@
 /** Conversion between versions of a custom resource: by name alone, or by a webhook. */
 import type { JsonObject, JsonValue, Random } from "@keelson/core";
-import { failure } from "../errors.ts";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { failure } from "../contracts/status-error.ts";
 import type { Definition, WebhookClientConfig } from "./definition.ts";
 import { isObject } from "./schema.ts";
 

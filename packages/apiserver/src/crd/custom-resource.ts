@@ -1,16 +1,17 @@
 /** A definition as a resource that can be served. */
 import { createHash } from "node:crypto";
 import { deepEqual, validateQualifiedName } from "@keelson/core";
+import type { ApiObject } from "../contracts/object.ts";
+import { forbidden } from "../contracts/status-error.ts";
+import type { Strategy } from "../contracts/strategy.ts";
 import { compareVersions } from "../discovery/version-order.ts";
-import { forbidden } from "../errors.ts";
-import type { ApiObject, Strategy } from "../hooks.ts";
 import {
   type ApiResource,
   type ApiVersion,
   apiVersionText,
   type Subresource,
 } from "../registry/api-resource.ts";
-import { subdomainName } from "../rest/metadata.ts";
+import { subdomainName } from "../registry/metadata.ts";
 import type { Store } from "../storage/store.ts";
 import { customPrinter } from "./columns.ts";
 import type { Converter } from "./conversion.ts";

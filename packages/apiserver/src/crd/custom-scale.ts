@@ -1,8 +1,8 @@
 /** Replica counts of custom resources, at the paths their definition names. */
 import { deepCopy, type JsonObject, type JsonValue } from "@keelson/core";
-import { internalError } from "../errors.ts";
-import { type FieldError, invalidField } from "../field-error.ts";
-import type { ApiObject } from "../hooks.ts";
+import { type FieldError, invalidField } from "../contracts/field-error.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { internalError } from "../contracts/status-error.ts";
 import type { ScaleAccess } from "../registry/api-resource.ts";
 import type { DefinitionScale } from "./definition.ts";
 import { fieldAt } from "./json-path.ts";

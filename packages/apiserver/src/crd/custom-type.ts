@@ -2,10 +2,10 @@
 import { deepCopy, type JsonValue } from "@keelson/core";
 import { type CompiledRules, compileRules, type RuleSchema } from "@keelson/core/cel";
 import { type TypeRef, typeFromStructuralSchema } from "@keelson/core/merge";
-import { DecodeError } from "../builtin/decode.ts";
-import { badRequest } from "../errors.ts";
-import { type FieldError, goQuote, invalidField } from "../field-error.ts";
-import type { ApiMeta, ApiObject } from "../hooks.ts";
+import { DecodeError } from "../builtin/scalars.ts";
+import { type FieldError, goQuote, invalidField } from "../contracts/field-error.ts";
+import type { ApiMeta, ApiObject } from "../contracts/object.ts";
+import { badRequest } from "../contracts/status-error.ts";
 import { apiVersionText, type ObjectType, versionOf } from "../registry/api-resource.ts";
 import type { Converter } from "./conversion.ts";
 import { customScale, validateCustomScale } from "./custom-scale.ts";

@@ -1,6 +1,7 @@
 /** The rules of CustomResourceDefinition itself. */
 import { deepCopy, deepEqual, formatTime, type JsonObject } from "@keelson/core";
-import type { ApiObject, Strategy } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { Strategy } from "../contracts/strategy.ts";
 import type { LifeCycle } from "../registry/api-resource.ts";
 import { readDefinition } from "./definition.ts";
 import { validateDefinition, validateDefinitionUpdate } from "./validate-definition.ts";

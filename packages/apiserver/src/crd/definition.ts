@@ -1,6 +1,6 @@
 /** A custom resource definition, read once into what the server asks of it. */
 import { deepEqual } from "@keelson/core";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import type { JsonSchema } from "./schema.ts";
 
 export interface DefinitionNames {

@@ -1,9 +1,10 @@
 /** Metadata inside custom resources: their own, and that of resources embedded in them. */
 import { type JsonValue, validateQualifiedName } from "@keelson/core";
-import { DecodeError, decodePart } from "../builtin/decode.ts";
-import { type FieldError, invalidField, requiredField } from "../field-error.ts";
-import type { ApiMeta } from "../hooks.ts";
-import { pathSegmentName, validateMetadata } from "../rest/metadata.ts";
+import { decodePart } from "../builtin/decode.ts";
+import { DecodeError } from "../builtin/scalars.ts";
+import { type FieldError, invalidField, requiredField } from "../contracts/field-error.ts";
+import type { ApiMeta } from "../contracts/object.ts";
+import { pathSegmentName, validateMetadata } from "../registry/metadata.ts";
 import { additionalSchema, isObject, itemsOf, type JsonSchema } from "./schema.ts";
 
 const objectMeta = "io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta";

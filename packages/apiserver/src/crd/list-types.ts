@@ -1,6 +1,6 @@
 /** Lists that are sets or maps must not hold the same item twice. */
 import { canonicalJson, type JsonObject, type JsonValue } from "@keelson/core";
-import { duplicateField, type FieldError } from "../field-error.ts";
+import { duplicateField, type FieldError } from "../contracts/field-error.ts";
 import { additionalSchema, isObject, itemsOf, type JsonSchema } from "./schema.ts";
 
 export function validateListTypes(schema: JsonSchema, value: JsonValue, path = ""): FieldError[] {

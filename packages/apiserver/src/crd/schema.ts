@@ -49,7 +49,7 @@ export interface ValidationRule {
   readonly optionalOldSelf?: boolean;
 }
 
-export { isObject } from "../builtin/decode.ts";
+export { isObject } from "../builtin/scalars.ts";
 
 /** The one schema of a list's items; a tuple has none, and is refused in definitions. */
 export function itemsOf(schema: JsonSchema): JsonSchema | undefined {

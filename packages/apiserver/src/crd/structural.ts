@@ -1,6 +1,12 @@
 /** Whether a schema is structural: every field has a type, and logic adds no structure. */
 import { deepEqual } from "@keelson/core";
-import { errorText, type FieldError, forbiddenField, invalidField, requiredField } from "../field-error.ts";
+import {
+  errorText,
+  type FieldError,
+  forbiddenField,
+  invalidField,
+  requiredField,
+} from "../contracts/field-error.ts";
 import { patternError } from "./pattern.ts";
 import { additionalSchema, itemsOf, type JsonSchema } from "./schema.ts";
 

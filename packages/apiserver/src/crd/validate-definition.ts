@@ -14,10 +14,10 @@ import {
   notSupportedField,
   requiredField,
   tooManyField,
-} from "../field-error.ts";
-import type { ApiObject } from "../hooks.ts";
+} from "../contracts/field-error.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import { checkServiceAddress } from "../validation/admissionregistration/client-config.ts";
-import { Errors } from "../validation/errors.ts";
+import { Errors } from "../validation/checks/errors.ts";
 import {
   type Definition,
   type DefinitionColumn,

@@ -7,7 +7,7 @@ import {
   invalidField,
   notSupportedField,
   requiredField,
-} from "../field-error.ts";
+} from "../contracts/field-error.ts";
 import { coerceEmbedded, validateEmbedded } from "./embedded.ts";
 import { isFormat } from "./formats.ts";
 import { prune } from "./prune.ts";

@@ -12,7 +12,7 @@ import {
   tooLongField,
   tooManyField,
   typeInvalidField,
-} from "../field-error.ts";
+} from "../contracts/field-error.ts";
 import { hasFormat } from "./formats.ts";
 import { matchesPattern } from "./pattern.ts";
 import { additionalSchema, isObject, itemsOf, type JsonSchema } from "./schema.ts";

@@ -1,6 +1,6 @@
 /** Conversion webhooks, called as admission webhooks are: those behind a service at one of its endpoints. */
 import type { Clock, JsonObject, JsonValue } from "@keelson/core";
-import type { WebhookCaller, WebhookTarget } from "../hooks.ts";
+import type { WebhookCaller, WebhookTarget } from "../contracts/webhook.ts";
 import type { WebhookCaller as ConversionCaller } from "./conversion.ts";
 import type { WebhookClientConfig } from "./definition.ts";
 

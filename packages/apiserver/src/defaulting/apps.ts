@@ -1,6 +1,6 @@
 /** Defaults of apps/v1. */
 import type { DaemonSet, Deployment, PodSpec, ReplicaSet, StatefulSet } from "@keelson/core/kinds";
-import { badRequest } from "../errors.ts";
+import { badRequest } from "../contracts/status-error.ts";
 import { defaultClaimSpec, defaultPodSpec, roundToMilli } from "./pod-spec.ts";
 
 type Draft<T extends { spec?: unknown }> = Omit<T, "spec"> & { spec: Partial<NonNullable<T["spec"]>> };

@@ -1,5 +1,5 @@
 /** The defaults that the server fills in, by resource. */
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import { defaultDaemonSet, defaultDeployment, defaultReplicaSet, defaultStatefulSet } from "./apps.ts";
 import { defaultCronJob, defaultJob } from "./batch.ts";
 import {

@@ -1,13 +1,13 @@
 /** What the server serves, told in the two forms that clients ask for. */
 import { canonicalJson, type JsonObject } from "@keelson/core";
-import { methodNotAllowed, noSuchResource } from "../errors.ts";
-import { header, type ServerRequest, type ServerResponse } from "../http/message.ts";
-import { type Negotiated, negotiate, type Transform } from "../http/negotiation.ts";
-import { jsonResponse, textResponse } from "../http/response.ts";
+import { methodNotAllowed, noSuchResource } from "../contracts/status-error.ts";
+import { digest } from "../messages/digest.ts";
+import { header, type ServerRequest, type ServerResponse } from "../messages/message.ts";
+import { type Negotiated, negotiate, type Transform } from "../messages/negotiation.ts";
+import { jsonResponse, textResponse } from "../messages/response.ts";
 import { type ApiResource, type ApiVersion, apiVersionText } from "../registry/api-resource.ts";
 import type { Registry } from "../registry/registry.ts";
 import { groupVersions } from "../tables/index.ts";
-import { digest } from "../world.ts";
 import { compareVersions } from "./version-order.ts";
 
 interface GroupEntry {

@@ -8,7 +8,7 @@ import {
   type Pieces,
   type ServerResponse,
   type Sink,
-} from "./message.ts";
+} from "../messages/message.ts";
 
 const gzipAboveBytes = 128 * 1024;
 /** Longer bodies go out slab by slab, so that they never exist as a whole. */

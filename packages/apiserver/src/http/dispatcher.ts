@@ -1,12 +1,15 @@
 /** Every request's way through the server: who, may they, what, and an answer whatever happens. */
 import { parseDuration, type Random } from "@keelson/core";
-import { bearerToken } from "../authentication/bearer.ts";
-import { badRequest, failure, forbidden, StatusError, statusOf, unauthorized } from "../errors.ts";
-import type { Attributes, Authenticator, Authorizer, Hooks, UserInfo } from "../hooks.ts";
-import { header, type ServerRequest, type ServerResponse } from "./message.ts";
-import { negotiateError } from "./negotiation.ts";
-import { parseRequestInfo, type RequestInfo } from "./request-info.ts";
-import { statusResponse } from "./response.ts";
+import type { Authenticator, UserInfo } from "../contracts/authentication.ts";
+import type { Attributes, Authorizer } from "../contracts/authorization.ts";
+import { denied } from "../contracts/denied.ts";
+import type { Plugins } from "../contracts/plugin.ts";
+import { badRequest, failure, StatusError, statusOf, unauthorized } from "../contracts/status-error.ts";
+import { bearerToken } from "../messages/bearer.ts";
+import { header, type ServerRequest, type ServerResponse } from "../messages/message.ts";
+import { negotiateError } from "../messages/negotiation.ts";
+import { parseRequestInfo, type RequestInfo } from "../messages/request-info.ts";
+import { statusResponse } from "../messages/response.ts";
 
 /** What answers once the user is known and allowed. */
 export type Handler = (
@@ -23,7 +26,7 @@ export class Dispatcher {
   readonly #authenticators: readonly Authenticator[];
   readonly #authorizer: Authorizer;
   readonly #anonymous: boolean;
-  readonly #impersonate: Hooks["impersonate"];
+  readonly #impersonate: Plugins["impersonate"];
   readonly #handle: Handler;
   readonly #random: Random;
   readonly #onInternalError: ((error: unknown, request: ServerRequest) => void) | undefined;
@@ -33,7 +36,7 @@ export class Dispatcher {
     authorizer: Authorizer;
     /** Whether a request may come from nobody. */
     anonymous: boolean;
-    impersonate: Hooks["impersonate"];
+    impersonate: Plugins["impersonate"];
     handle: Handler;
     random: Random;
     onInternalError?: ((error: unknown, request: ServerRequest) => void) | undefined;
@@ -166,26 +169,6 @@ function attributesOf(info: RequestInfo, user: UserInfo): Attributes {
 function selectorOf({ verb, query }: RequestInfo): Pick<Attributes, "fieldSelector"> {
   const fieldSelector = verb === "list" || verb === "watch" ? query.get("fieldSelector") : null;
   return fieldSelector ? { fieldSelector } : {};
-}
-
-/** The 403 of a request that nobody allowed. */
-export function denied(attributes: Attributes, reason: string) {
-  const { user, verb, group, resource, subresource, namespace, name, path } = attributes;
-  const suffix = reason ? `: ${reason}` : "";
-  if (!attributes.resourceRequest)
-    return failure({
-      code: 403,
-      reason: "Forbidden",
-      message: `forbidden: User ${JSON.stringify(user.name)} cannot ${verb} path ${JSON.stringify(path)}${suffix}`,
-      details: {},
-    });
-  const what = subresource ? `${resource}/${subresource}` : resource;
-  const where = namespace ? ` in the namespace ${JSON.stringify(namespace)}` : " at the cluster scope";
-  return forbidden(
-    { group, resource },
-    name,
-    `User ${JSON.stringify(user.name)} cannot ${verb} resource ${JSON.stringify(what)} in API group ${JSON.stringify(group)}${where}${suffix}`,
-  );
 }
 
 /** A stack that ran out did so over what the client sent. */

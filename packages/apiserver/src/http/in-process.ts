@@ -1,8 +1,8 @@
 /** The server as an HTTP port without a socket. */
 import { duplexPair } from "node:stream";
 import type { HttpPort, HttpRequest, HttpResponse, HttpUpgrade } from "@keelson/core";
-import { badRequest, failure } from "../errors.ts";
-import type { UserInfo } from "../hooks.ts";
+import type { UserInfo } from "../contracts/authentication.ts";
+import { badRequest, failure } from "../contracts/status-error.ts";
 import {
   isHijack,
   isStream,
@@ -10,7 +10,7 @@ import {
   type ServerRequest,
   type ServerResponse,
   type Sink,
-} from "./message.ts";
+} from "../messages/message.ts";
 
 export type Dispatch = (request: ServerRequest, user?: UserInfo) => Promise<ServerResponse>;
 

@@ -11,12 +11,12 @@ import {
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { HttpHeaders } from "@keelson/core";
-import { entityTooLarge, failure, statusOf } from "../errors.ts";
-import type { ClientCertificate, UserInfo } from "../hooks.ts";
+import type { ClientCertificate, UserInfo } from "../contracts/authentication.ts";
+import { entityTooLarge, failure, statusOf } from "../contracts/status-error.ts";
+import { isHijack, isPieces, isStream, type ServerRequest } from "../messages/message.ts";
+import { createServer, STATUS_CODES } from "../messages/node-http.ts";
 import { send, stream } from "./answer.ts";
 import type { Dispatch } from "./in-process.ts";
-import { isHijack, isPieces, isStream, type ServerRequest } from "./message.ts";
-import { createServer, STATUS_CODES } from "./node-http.ts";
 
 export const maxBodyBytes = 3 * 1024 * 1024;
 

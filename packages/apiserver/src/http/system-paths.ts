@@ -1,13 +1,12 @@
 /** Health, version, and the list of paths. */
 import type { JsonObject } from "@keelson/core";
-import { methodNotAllowed, noRepresentation } from "../errors.ts";
-import type { Hooks } from "../hooks.ts";
-import { header, type ServerRequest, type ServerResponse } from "./message.ts";
-import { negotiate, parseAccept } from "./negotiation.ts";
-import type { RequestInfo } from "./request-info.ts";
-import { jsonResponse, textResponse } from "./response.ts";
-
-export const kubernetesVersion = "v1.36.4";
+import type { Plugins } from "../contracts/plugin.ts";
+import { methodNotAllowed, noRepresentation } from "../contracts/status-error.ts";
+import { header, type ServerRequest, type ServerResponse } from "../messages/message.ts";
+import { negotiate, parseAccept } from "../messages/negotiation.ts";
+import type { RequestInfo } from "../messages/request-info.ts";
+import { jsonResponse, textResponse } from "../messages/response.ts";
+import { kubernetesVersion } from "../tables/index.ts";
 
 const checks = [
   "ping",
@@ -19,9 +18,9 @@ const checks = [
 const healthRoots = new Set(["healthz", "livez", "readyz"]);
 
 export class SystemPaths {
-  readonly #extra: NonNullable<Hooks["paths"]>;
+  readonly #extra: NonNullable<Plugins["paths"]>;
 
-  constructor(extra: NonNullable<Hooks["paths"]>) {
+  constructor(extra: NonNullable<Plugins["paths"]>) {
     this.#extra = extra;
   }
 

@@ -1,14 +1,13 @@
 /** `/openapi/v3` and `/openapi/v2`: documents of what is served, made when they are asked for. */
 import type { JsonObject } from "@keelson/core";
-import { header, type ServerRequest, type ServerResponse } from "../http/message.ts";
-import type { RequestInfo } from "../http/request-info.ts";
-import { textResponse } from "../http/response.ts";
-import { kubernetesVersion } from "../http/system-paths.ts";
+import { digest } from "../messages/digest.ts";
+import { header, type ServerRequest, type ServerResponse } from "../messages/message.ts";
+import type { RequestInfo } from "../messages/request-info.ts";
+import { textResponse } from "../messages/response.ts";
 import { encodeOpenApiV2, openApiV2MediaType } from "../protobuf/index.ts";
 import { apiVersionText } from "../registry/api-resource.ts";
 import type { Registry } from "../registry/registry.ts";
-import { customOpenApiV3, openApiV2, openApiV3, openApiV3Paths } from "../tables/index.ts";
-import { digest } from "../world.ts";
+import { customOpenApiV3, kubernetesVersion, openApiV2, openApiV3, openApiV3Paths } from "../tables/index.ts";
 import { type CustomVersion, customKinds } from "./custom-kinds.ts";
 
 /** Clients ask for it with an at sign, which no media type may have; the answer's has a dot. */

@@ -8,7 +8,7 @@ import {
   type ObjectMeta,
 } from "@keelson/core";
 import type { Container } from "@keelson/core/kinds";
-import { ageOf } from "../rest/table-output.ts";
+import { ageOf } from "../contracts/age.ts";
 
 export type Cell = JsonValue;
 

@@ -24,7 +24,7 @@ import type {
   ValidatingAdmissionPolicyBinding,
   ValidatingWebhookConfiguration,
 } from "@keelson/core/kinds";
-import { humanDuration } from "../rest/table-output.ts";
+import { humanDuration } from "../contracts/age.ts";
 import { ageCell, type Cell, nameOf, none, selectorCell, since, unknown, unset } from "./cells.ts";
 
 type AnyObject = Parameters<typeof nameOf>[0];

@@ -1,5 +1,7 @@
 /** Rows of `kubectl get` for built-in kinds. */
-import type { ApiObject, HookFactory, Printer } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { PluginFactory } from "../contracts/plugin.ts";
+import type { Printer } from "../contracts/printer.ts";
 import { resources, tableColumns } from "../tables/index.ts";
 import type { RowPrinter } from "./cells.ts";
 import {
@@ -144,4 +146,4 @@ function printerOf(group: string, kind: string): Printer | undefined {
   };
 }
 
-export const printers: HookFactory = () => ({ printers: printerOf });
+export const printers: PluginFactory = () => ({ printers: printerOf });

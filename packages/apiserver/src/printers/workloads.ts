@@ -15,7 +15,7 @@ import type {
   ReplicationController,
   StatefulSet,
 } from "@keelson/core/kinds";
-import { humanDuration } from "../rest/table-output.ts";
+import { humanDuration } from "../contracts/age.ts";
 import {
   ageCell,
   booleanCell,

@@ -9,5 +9,6 @@
  */
 export { type DecodeOptions, decode, isProtobuf } from "./decode.ts";
 export { canEncode, encode, encodeWatchFrame } from "./encode.ts";
+export { asBuffer } from "./encode-value.ts";
 export { ProtobufError } from "./errors.ts";
 export { encodeOpenApiV2, openApiV2MediaType } from "./openapi-v2.ts";

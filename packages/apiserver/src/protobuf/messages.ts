@@ -10,15 +10,9 @@
  *     scalar = "s" string | "y" bytes | "b" bool | "i" int32 | "l" int64 | "d" double
  *     message = name in the same package | full name without `k8s.io.`
  */
-import { messagePackages } from "./generated/messages.ts";
 
-export interface MessagePackageFacts {
-  /** `k8s.io.api.apps.v1`. */
-  readonly name: string;
-  /** Group-version of its kinds, empty when it has none. */
-  readonly groupVersion: string;
-  readonly text: string;
-}
+import { messagePackages } from "./generated/messages.ts";
+import type { MessagePackageFacts } from "./notation/message-facts.ts";
 
 export type Scalar = "s" | "y" | "b" | "i" | "l" | "d";
 

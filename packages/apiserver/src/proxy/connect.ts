@@ -1,10 +1,10 @@
 /** exec, attach and port-forward: the client's connection, joined to the kubelet's. */
-import { badRequest, failure, internalError, notFound } from "../errors.ts";
-import type { StoreReader } from "../hooks.ts";
-import type { Hijack, HijackedClient } from "../http/message.ts";
+import { badRequest, failure, internalError, notFound } from "../contracts/status-error.ts";
+import type { StoreReader } from "../contracts/store.ts";
+import type { Hijack, HijackedClient } from "../messages/message.ts";
 import type { Admission } from "../rest/admission.ts";
 import type { Exchange } from "../rest/exchange.ts";
-import type { SubresourceHandler } from "../subresources/subresources.ts";
+import type { SubresourceHandler } from "../rest/subresources.ts";
 import { containerOf } from "./containers.ts";
 import { kubeletOf } from "./destinations.ts";
 import {

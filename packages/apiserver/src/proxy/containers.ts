@@ -1,7 +1,7 @@
 /** Which container of a pod a request means. */
 import type { JsonObject } from "@keelson/core";
-import { badRequest } from "../errors.ts";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { badRequest } from "../contracts/status-error.ts";
 
 const defaultContainer = "kubectl.kubernetes.io/default-container";
 

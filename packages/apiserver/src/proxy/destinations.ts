@@ -1,7 +1,8 @@
 /** Where nodes, pods and services are reached. */
 import type { JsonObject } from "@keelson/core";
-import { badRequest, internalError, notFound, serviceUnavailable } from "../errors.ts";
-import type { ApiObject, StoreReader } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { badRequest, internalError, notFound, serviceUnavailable } from "../contracts/status-error.ts";
+import type { StoreReader } from "../contracts/store.ts";
 import type { Destination } from "./transport.ts";
 
 const preferred = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];

@@ -1,8 +1,8 @@
 /** `/proxy` of nodes, pods and services: requests passed on, answers passed back. */
 import type { Random } from "@keelson/core";
-import { serviceUnavailable } from "../errors.ts";
-import type { StoreReader } from "../hooks.ts";
-import type { SubresourceHandler } from "../subresources/subresources.ts";
+import { serviceUnavailable } from "../contracts/status-error.ts";
+import type { StoreReader } from "../contracts/store.ts";
+import type { SubresourceHandler } from "../rest/subresources.ts";
 import { joined } from "./connect.ts";
 import { kubeletOf, podDestination, serviceDestination } from "./destinations.ts";
 import { streamOf } from "./pod-logs.ts";

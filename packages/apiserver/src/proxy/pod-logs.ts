@@ -1,10 +1,11 @@
 /** `/log`: what a container wrote, from its node. */
-import { internalError, invalid, notFound } from "../errors.ts";
-import { type FieldError, forbiddenField, invalidField } from "../field-error.ts";
-import type { StoreReader } from "../hooks.ts";
-import type { BodyStream, ServerResponse } from "../http/message.ts";
+
+import { type FieldError, forbiddenField, invalidField } from "../contracts/field-error.ts";
+import { internalError, invalid, notFound } from "../contracts/status-error.ts";
+import type { StoreReader } from "../contracts/store.ts";
+import type { BodyStream, ServerResponse } from "../messages/message.ts";
 import type { Exchange } from "../rest/exchange.ts";
-import type { SubresourceHandler } from "../subresources/subresources.ts";
+import type { SubresourceHandler } from "../rest/subresources.ts";
 import { containerOf } from "./containers.ts";
 import { kubeletOf } from "./destinations.ts";
 import type { ProxyResponse, ProxyTransport } from "./transport.ts";

@@ -3,7 +3,7 @@ import type { ClientRequest, IncomingMessage } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { Duplex } from "node:stream";
 import type { HttpHeaders } from "@keelson/core";
-import { request as plainRequest } from "../http/node-http.ts";
+import { request as plainRequest } from "../messages/node-http.ts";
 
 export interface Destination {
   readonly scheme: "http" | "https";

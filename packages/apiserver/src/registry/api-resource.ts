@@ -1,12 +1,13 @@
 /** A resource as the verbs see it: its names, its versions, its storage, its rules. */
 import type { JsonObject, JsonValue } from "@keelson/core";
 import type { TypeRef } from "@keelson/core/merge";
-import type { FieldError } from "../field-error.ts";
-import type { ApiObject, Printer, Strategy, StrategyContext } from "../hooks.ts";
-import type { Deletion } from "../rest/deletion.ts";
-import type { MetadataChecks } from "../rest/metadata.ts";
-import type { DeleteOptions } from "../rest/options.ts";
+import type { FieldError } from "../contracts/field-error.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { Printer } from "../contracts/printer.ts";
+import type { Strategy, StrategyContext } from "../contracts/strategy.ts";
 import type { Table } from "../storage/table.ts";
+import type { DeleteOptions, Deletion } from "./deletion.ts";
+import type { MetadataChecks } from "./metadata.ts";
 
 export interface ApiResource {
   readonly group: string;

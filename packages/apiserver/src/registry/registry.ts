@@ -1,5 +1,5 @@
 /** The resources that are served now: built-in ones for good, custom ones as their definitions come and go. */
-import type { ServedResource } from "../hooks.ts";
+import type { ServedResource } from "../contracts/served-resource.ts";
 import type { ApiResource, ApiVersion } from "./api-resource.ts";
 
 export interface Served {

@@ -1,7 +1,9 @@
 /** Runs the admission plug-ins around a write. */
 import { canonicalJson, deepCopy, type JsonObject } from "@keelson/core";
-import type { AdmissionPlugin, AdmissionRequest, ApiObject, Operation, UserInfo } from "../hooks.ts";
-import type { ServerRequest } from "../http/message.ts";
+import type { AdmissionPlugin, AdmissionRequest, Operation } from "../contracts/admission.ts";
+import type { UserInfo } from "../contracts/authentication.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { ServerRequest } from "../messages/message.ts";
 import type { Exchange } from "./exchange.ts";
 
 export interface AdmissionInput {

@@ -1,5 +1,5 @@
 /** Continue tokens: where the next page starts, and of which snapshot. */
-import { badRequest } from "../errors.ts";
+import { badRequest } from "../contracts/status-error.ts";
 
 export interface ContinueToken {
   /** The snapshot's revision; -1 for a continuation that accepts what has changed since. */

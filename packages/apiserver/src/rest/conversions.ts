@@ -1,6 +1,6 @@
 /** Conversions that a webhook makes, for merging, which cannot wait: what is missing is asked for, and merged again. */
 import type { JsonObject } from "@keelson/core";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 
 /** Thrown out of a merge that needs a conversion; the merge can be repeated when `done`. */
 class ConversionPending extends Error {

@@ -1,13 +1,14 @@
 /** Delete and deletecollection. */
 import type { JsonObject, JsonValue } from "@keelson/core";
 import { decodeBody } from "../codec/body.ts";
-import { StatusError } from "../errors.ts";
-import type { ApiObject } from "../hooks.ts";
-import { header } from "../http/message.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { StatusError } from "../contracts/status-error.ts";
+import { header } from "../messages/message.ts";
+import type { DeleteOptions } from "../registry/deletion.ts";
 import type { Admission } from "./admission.ts";
 import { type Exchange, strategyContext, type World } from "./exchange.ts";
 import type { ObjectStore } from "./object-store.ts";
-import { type DeleteOptions, deleteOptions } from "./options.ts";
+import { deleteOptions } from "./options.ts";
 import type { Reads } from "./reads.ts";
 
 export type DeleteResult =

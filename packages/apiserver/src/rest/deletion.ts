@@ -1,19 +1,9 @@
 /** What a delete request does to an object: nothing yet, a mark, or its end. Pure. */
 import { formatTime, parseTime } from "@keelson/core";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import type { ApiResource } from "../registry/api-resource.ts";
-import { foregroundFinalizer, orphanFinalizer } from "./metadata.ts";
-import type { DeleteOptions } from "./options.ts";
-
-/**
- * - `pending`: a graceful deletion is under way and this request does not shorten it.
- * - `mark`: `draft` is stored; finalizers or a grace period hold the object.
- * - `remove`: the object goes; when there is a `draft`, it is stored first.
- */
-export type Deletion =
-  | { readonly kind: "pending" }
-  | { readonly kind: "mark"; readonly draft: ApiObject }
-  | { readonly kind: "remove"; readonly draft: ApiObject | undefined };
+import type { DeleteOptions, Deletion } from "../registry/deletion.ts";
+import { foregroundFinalizer, orphanFinalizer } from "../registry/metadata.ts";
 
 export function deletionOf(
   resource: ApiResource,

@@ -1,12 +1,15 @@
 /** One request to one resource: what every verb is handed. */
 import { type Clock, type JsonObject, type JsonValue, parseApiVersion, type Random } from "@keelson/core";
-import { isObject, jsonType } from "../builtin/decode.ts";
+import { isObject, jsonType } from "../builtin/scalars.ts";
 import { type DecodedBody, decodeBody, unrecognized } from "../codec/body.ts";
-import { badRequest, invalid } from "../errors.ts";
-import { goQuote, invalidField } from "../field-error.ts";
-import type { ApiObject, StoreReader, StrategyContext, UserInfo } from "../hooks.ts";
-import { header, type ServerRequest } from "../http/message.ts";
-import type { RequestInfo } from "../http/request-info.ts";
+import type { UserInfo } from "../contracts/authentication.ts";
+import { goQuote, invalidField } from "../contracts/field-error.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { badRequest, invalid } from "../contracts/status-error.ts";
+import type { StoreReader } from "../contracts/store.ts";
+import type { StrategyContext } from "../contracts/strategy.ts";
+import { header, type ServerRequest } from "../messages/message.ts";
+import type { RequestInfo } from "../messages/request-info.ts";
 import { type ApiResource, type ApiVersion, apiVersionText } from "../registry/api-resource.ts";
 import { definitionName } from "../tables/index.ts";
 import type { FieldValidation } from "./options.ts";

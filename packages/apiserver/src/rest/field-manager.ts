@@ -11,8 +11,8 @@ import {
   zeroObject,
 } from "@keelson/core/merge";
 import { statusResetsMetadata } from "../builtin/facts.ts";
-import { applyConflict, badRequest, failure } from "../errors.ts";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { applyConflict, badRequest, failure } from "../contracts/status-error.ts";
 import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
 import type { Conversions } from "./conversions.ts";
 

@@ -1,7 +1,8 @@
 /** The query of lists and watches. */
-import { badRequest, failure, invalid } from "../errors.ts";
-import { type FieldError, forbiddenField, goQuote, notSupportedField } from "../field-error.ts";
-import { isTrue } from "../http/request-info.ts";
+
+import { type FieldError, forbiddenField, goQuote, notSupportedField } from "../contracts/field-error.ts";
+import { badRequest, failure, invalid } from "../contracts/status-error.ts";
+import { isTrue } from "../messages/request-info.ts";
 
 export interface ListOptions {
   readonly watch: boolean;

@@ -1,7 +1,7 @@
 /** Lists: what is there now, or was there at a revision, in pages of one snapshot. */
 import type { JsonObject } from "@keelson/core";
-import { badRequest, expired, timeout } from "../errors.ts";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { badRequest, expired, timeout } from "../contracts/status-error.ts";
 import type { Store } from "../storage/store.ts";
 import type { Entries, Table } from "../storage/table.ts";
 import { type ContinueToken, decodeContinue, encodeContinue } from "./continue-token.ts";

@@ -1,6 +1,6 @@
 /** Whether a write changes anything but the time in its ownership entries. */
 import { deepEqual, type JsonObject } from "@keelson/core";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 
 /** Such a write keeps the resourceVersion and makes no event. */
 export function sameButForTimes(draft: ApiObject, existing: ApiObject): boolean {

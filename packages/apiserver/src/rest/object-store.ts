@@ -8,6 +8,8 @@ import {
   type JsonValue,
   type Random,
 } from "@keelson/core";
+import { type FieldError, goQuote, invalidField } from "../contracts/field-error.ts";
+import type { ApiMeta, ApiObject } from "../contracts/object.ts";
 import {
   alreadyExists,
   badRequest,
@@ -18,16 +20,20 @@ import {
   modifiedMessage,
   notFound,
   StatusError,
-} from "../errors.ts";
-import { type FieldError, goQuote, invalidField } from "../field-error.ts";
-import type { ApiMeta, ApiObject, StrategyContext, SubresourceStrategy } from "../hooks.ts";
+} from "../contracts/status-error.ts";
+import type { StrategyContext, SubresourceStrategy } from "../contracts/strategy.ts";
 import { type ApiResource, keyFor, versionOf } from "../registry/api-resource.ts";
+import type { DeleteOptions } from "../registry/deletion.ts";
+import {
+  pathSegmentName,
+  subdomainName,
+  validateMetadata,
+  validateMetadataUpdate,
+} from "../registry/metadata.ts";
 import { RevisionConflict, type Store } from "../storage/store.ts";
 import type { Table } from "../storage/table.ts";
 import { deletionOf } from "./deletion.ts";
 import { sameButForTimes } from "./managed-times.ts";
-import { pathSegmentName, subdomainName, validateMetadata, validateMetadataUpdate } from "./metadata.ts";
-import type { DeleteOptions } from "./options.ts";
 
 /** A retry each time another writer was faster; more would mean livelock. */
 const maxAttempts = 100;

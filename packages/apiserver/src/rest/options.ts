@@ -1,15 +1,17 @@
 /** The options of writes, from the query and, for deletes, from the body. */
 import type { JsonObject, JsonValue } from "@keelson/core";
-import { DecodeError, decodePart, isObject } from "../builtin/decode.ts";
-import { badRequest, invalid } from "../errors.ts";
+import { decodePart } from "../builtin/decode.ts";
+import { DecodeError, isObject } from "../builtin/scalars.ts";
 import {
   type FieldError,
   forbiddenField,
   invalidField,
   notSupportedField,
   requiredField,
-} from "../field-error.ts";
-import { validateDryRun, validateFieldManager, validateFieldValidation } from "./metadata.ts";
+} from "../contracts/field-error.ts";
+import { badRequest, invalid } from "../contracts/status-error.ts";
+import type { DeleteOptions, Propagation } from "../registry/deletion.ts";
+import { validateDryRun, validateFieldManager, validateFieldValidation } from "../registry/metadata.ts";
 
 export type FieldValidation = "Strict" | "Warn" | "Ignore";
 
@@ -57,17 +59,6 @@ export function writeOptions(
     fieldValidation: (fieldValidation || "Warn") as FieldValidation,
     force: force !== null && force !== "false" && force !== "0",
   };
-}
-
-export type Propagation = "Foreground" | "Background" | "Orphan";
-
-export interface DeleteOptions {
-  readonly dryRun: boolean;
-  readonly gracePeriodSeconds: number | undefined;
-  readonly propagationPolicy: Propagation | undefined;
-  readonly orphanDependents: boolean | undefined;
-  readonly uid: string | undefined;
-  readonly resourceVersion: string | undefined;
 }
 
 /** Options of a delete: the body's when there is one, else the query's. */

@@ -8,9 +8,11 @@ import {
   maxJsonPatchOperations,
   parseJsonPatch,
 } from "@keelson/core/merge";
-import { DecodeError, isObject, jsonType } from "../builtin/decode.ts";
+import { DecodeError, isObject, jsonType } from "../builtin/scalars.ts";
 import { parseYaml } from "../codec/body.ts";
 import { JsonSyntaxError, parseJsonBody } from "../codec/json-body.ts";
+import { goQuote, goValue, invalidField } from "../contracts/field-error.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import {
   badRequest,
   entityTooLarge,
@@ -19,10 +21,8 @@ import {
   invalid,
   StatusError,
   unsupportedMediaType,
-} from "../errors.ts";
-import { goQuote, goValue, invalidField } from "../field-error.ts";
-import type { ApiObject } from "../hooks.ts";
-import { header } from "../http/message.ts";
+} from "../contracts/status-error.ts";
+import { header } from "../messages/message.ts";
 import { apiVersionText } from "../registry/api-resource.ts";
 import { builtinKindError, decodeObject, type Exchange, kindFault, refuseOtherKind } from "./exchange.ts";
 import type { FieldValidation } from "./options.ts";

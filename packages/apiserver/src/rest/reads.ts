@@ -1,12 +1,13 @@
 /** Get, list and watch, in the form the client asked for. */
 import type { JsonObject } from "@keelson/core";
-import { encodeEvent, type Form, formOf } from "../codec/form.ts";
+import type { Form } from "../codec/form.ts";
+import { encodeEvent, formOf } from "../codec/forms.ts";
 import { freshLine } from "../codec/json-form.ts";
-import { notFound } from "../errors.ts";
-import type { ApiObject } from "../hooks.ts";
-import type { BodyStream, Pieces, ServerResponse } from "../http/message.ts";
-import type { Negotiated } from "../http/negotiation.ts";
-import { streamResponse } from "../http/response.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { notFound } from "../contracts/status-error.ts";
+import type { BodyStream, Pieces, ServerResponse } from "../messages/message.ts";
+import type { Negotiated } from "../messages/negotiation.ts";
+import { streamResponse } from "../messages/response.ts";
 import { type ApiResource, apiVersionText, keyFor } from "../registry/api-resource.ts";
 import type { Store } from "../storage/store.ts";
 import { type Exchange, namespaceOf, type World } from "./exchange.ts";

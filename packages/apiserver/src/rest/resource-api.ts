@@ -1,16 +1,24 @@
 /** Requests to resources: finds the resource, checks that the path takes the method, runs the verb. */
-import { badRequest, methodNotAllowed, methodNotSupported, noSuchResource, notFound } from "../errors.ts";
-import type { ApiObject, UserInfo } from "../hooks.ts";
-import { header, type Pieces, type ServerRequest, type ServerResponse } from "../http/message.ts";
-import { isMetaTransform, jsonOnly, type Negotiated, negotiate } from "../http/negotiation.ts";
-import type { RequestInfo } from "../http/request-info.ts";
-import { bytesResponse, jsonResponse, lineResponse, textResponse } from "../http/response.ts";
+
+import type { UserInfo } from "../contracts/authentication.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import {
+  badRequest,
+  methodNotAllowed,
+  methodNotSupported,
+  noSuchResource,
+  notFound,
+} from "../contracts/status-error.ts";
+import { header, type Pieces, type ServerRequest, type ServerResponse } from "../messages/message.ts";
+import { isMetaTransform, jsonOnly, type Negotiated, negotiate } from "../messages/negotiation.ts";
+import type { RequestInfo } from "../messages/request-info.ts";
+import { bytesResponse, jsonResponse, lineResponse, textResponse } from "../messages/response.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Store } from "../storage/store.ts";
-import type { Subresources } from "../subresources/subresources.ts";
 import type { Deletes } from "./deletes.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Reads } from "./reads.ts";
+import type { Subresources } from "./subresources.ts";
 import type { Writes } from "./writes.ts";
 
 /** Subresources whose answers are somebody else's, in whatever form they come. */

@@ -10,9 +10,9 @@ import {
   parseLabelSelector,
   requiredFieldValue,
 } from "@keelson/core";
-import { badRequest } from "../errors.ts";
-import { goQuote } from "../field-error.ts";
-import type { ApiObject } from "../hooks.ts";
+import { goQuote } from "../contracts/field-error.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { badRequest } from "../contracts/status-error.ts";
 import type { ApiResource } from "../registry/api-resource.ts";
 
 export interface Selection {

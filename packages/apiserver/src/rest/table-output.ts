@@ -1,9 +1,10 @@
 /** Objects as tables and as bare metadata: what kubectl prints and what metadata clients read. */
-import { type JsonObject, type JsonValue, parseTime } from "@keelson/core";
-import { badRequest, notAcceptable } from "../errors.ts";
-import { goQuote } from "../field-error.ts";
-import type { ApiObject, Printer } from "../hooks.ts";
-import type { Transform } from "../http/negotiation.ts";
+import type { JsonObject, JsonValue } from "@keelson/core";
+import { goQuote } from "../contracts/field-error.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { Printer } from "../contracts/printer.ts";
+import { badRequest, notAcceptable } from "../contracts/status-error.ts";
+import type { Transform } from "../messages/negotiation.ts";
 
 export type IncludeObject = "Metadata" | "None" | "Object";
 
@@ -108,41 +109,4 @@ export function partialMetadataList(
 
 export function refuseTransform(): never {
   throw notAcceptable(["application/json", "application/yaml", "application/vnd.kubernetes.protobuf"]);
-}
-
-/** `3m4s`, `5d1h`: how long ago, as kubectl shows ages. */
-export function ageOf(timestamp: JsonValue | undefined, nowMs: number): string {
-  if (typeof timestamp !== "string" || timestamp === "") return "<unknown>";
-  return humanDuration(nowMs - parseTime(timestamp));
-}
-
-export function humanDuration(ms: number): string {
-  const seconds = Math.floor(ms / 1000);
-  if (seconds < -1) return "<invalid>";
-  if (seconds < 0) return "0s";
-  if (seconds < 120) return `${seconds}s`;
-  const minutes = Math.floor(seconds / 60);
-  if (minutes < 10) {
-    const rest = seconds % 60;
-    return rest === 0 ? `${minutes}m` : `${minutes}m${rest}s`;
-  }
-  if (minutes < 180) return `${minutes}m`;
-  const hours = Math.floor(minutes / 60);
-  if (hours < 8) {
-    const rest = minutes % 60;
-    return rest === 0 ? `${hours}h` : `${hours}h${rest}m`;
-  }
-  if (hours < 48) return `${hours}h`;
-  const days = Math.floor(hours / 24);
-  if (hours < 192) {
-    const rest = hours % 24;
-    return rest === 0 ? `${days}d` : `${days}d${rest}h`;
-  }
-  if (days < 365 * 2) return `${days}d`;
-  const years = Math.floor(days / 365);
-  if (days < 365 * 8) {
-    const rest = days % 365;
-    return rest === 0 ? `${years}y` : `${years}y${rest}d`;
-  }
-  return `${years}y`;
 }

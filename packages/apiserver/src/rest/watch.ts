@@ -1,9 +1,9 @@
 /** Watches: events after a revision, seen through selectors, until the time is over. */
 import type { Clock, JsonObject, Random } from "@keelson/core";
 import type { Form } from "../codec/form.ts";
-import { expired, statusOf } from "../errors.ts";
-import type { ApiObject } from "../hooks.ts";
-import type { BodyStream, Sink } from "../http/message.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { expired, statusOf } from "../contracts/status-error.ts";
+import type { BodyStream, Sink } from "../messages/message.ts";
 import type { Store } from "../storage/store.ts";
 import type { EventType, StoreEvent, Table } from "../storage/table.ts";
 import { tooLarge } from "./list.ts";

@@ -1,8 +1,8 @@
 /** Create, replace and patch, from the decoded request to the stored object. */
 import type { JsonObject } from "@keelson/core";
-import { failure, type StatusError } from "../errors.ts";
-import type { ApiObject } from "../hooks.ts";
-import { header } from "../http/message.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { failure, type StatusError } from "../contracts/status-error.ts";
+import { header } from "../messages/message.ts";
 import { apiVersionText } from "../registry/api-resource.ts";
 import { type Admission, dedupeOwners } from "./admission.ts";
 import { Conversions } from "./conversions.ts";

@@ -12,10 +12,10 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import type { ApiObject } from "../hooks.ts";
-import { realClock } from "../world.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import { openFileJournal } from "./file-journal.ts";
 import { Store } from "./store.ts";
+import { realClock } from "./world.ts";
 
 let directory: string;
 beforeEach(() => {

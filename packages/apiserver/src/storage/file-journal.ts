@@ -6,11 +6,11 @@
  */
 import { closeSync } from "node:fs";
 import { join } from "node:path";
-import { storedJson } from "../codec/json-form.ts";
-import { failure } from "../errors.ts";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { failure } from "../contracts/status-error.ts";
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
 import { type Disk, realDisk, syncDirectory } from "./disk.ts";
+import { storedJson } from "./encoded-json.ts";
 import type { Commit, Journal } from "./journal.ts";
 import { readDirectory, removeOlder, type State, writeState } from "./journal-files.ts";
 import { encodeRecord } from "./records.ts";

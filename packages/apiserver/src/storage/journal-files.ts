@@ -12,9 +12,9 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { deepFreeze, parseJson } from "@keelson/core";
-import { storedJson } from "../codec/json-form.ts";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import { flush, syncDirectory } from "./disk.ts";
+import { storedJson } from "./encoded-json.ts";
 import { StorageError } from "./errors.ts";
 import { encodeRecord, readRecords } from "./records.ts";
 

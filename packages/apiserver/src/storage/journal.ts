@@ -1,5 +1,5 @@
 /** What the store asks of a durable log. */
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import type { StoreEvent, Table } from "./table.ts";
 
 export interface Journal {

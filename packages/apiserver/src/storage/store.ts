@@ -1,6 +1,6 @@
 /** The storage of the API server: tables under one revision counter, in memory, optionally journalled. */
 import type { Clock, JsonValue } from "@keelson/core";
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import type { Journal } from "./journal.ts";
 import { type EventType, type StoreEvent, Table } from "./table.ts";
 

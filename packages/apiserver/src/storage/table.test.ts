@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { ApiObject } from "../hooks.ts";
-import { realClock } from "../world.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import { RevisionConflict, Store } from "./store.ts";
+import { realClock } from "./world.ts";
 
 const object = (name: string, value = 0): ApiObject => ({ metadata: { name }, value });
 

@@ -1,5 +1,5 @@
 /** All objects of one resource: the present by key, and enough of the past to watch and to page. */
-import type { ApiObject } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import { position, SortedKeys } from "./sorted-keys.ts";
 
 export type EventType = "ADDED" | "MODIFIED" | "DELETED";

@@ -1,17 +1,17 @@
 /** `/binding`: the scheduler's decision, written into the pod. */
 import { formatTime, type JsonObject } from "@keelson/core";
-import { badRequest, conflict, failure } from "../errors.ts";
-import { aggregateText, notSupportedField, requiredField } from "../field-error.ts";
-import type { ApiObject } from "../hooks.ts";
-import { jsonResponse } from "../http/response.ts";
+import { aggregateText, notSupportedField, requiredField } from "../contracts/field-error.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { badRequest, conflict, failure } from "../contracts/status-error.ts";
+import { jsonResponse } from "../messages/response.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Admission } from "../rest/admission.ts";
+import { decodeKind, success } from "../rest/embedded-kinds.ts";
 import { readBody, strategyContext, type World } from "../rest/exchange.ts";
 import type { ObjectStore } from "../rest/object-store.ts";
 import { writeOptions } from "../rest/options.ts";
+import type { SubresourceHandler } from "../rest/subresources.ts";
 import { admissionOptions } from "../rest/writes.ts";
-import { decodeKind, success } from "./kinds.ts";
-import type { SubresourceHandler } from "./subresources.ts";
 
 const kind = { group: "", version: "v1", kind: "Binding" };
 

@@ -1,11 +1,12 @@
 /** `componentstatuses`: the health of what a control plane once consisted of. */
 import type { JsonObject } from "@keelson/core";
-import { notFound } from "../errors.ts";
-import type { ApiObject, Printer } from "../hooks.ts";
-import type { Negotiated } from "../http/negotiation.ts";
-import { jsonResponse } from "../http/response.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { Printer } from "../contracts/printer.ts";
+import { notFound } from "../contracts/status-error.ts";
+import type { Negotiated } from "../messages/negotiation.ts";
+import { jsonResponse } from "../messages/response.ts";
+import type { SubresourceHandler } from "../rest/subresources.ts";
 import { nameDescription, parseIncludeObject, tableOf } from "../rest/table-output.ts";
-import type { SubresourceHandler } from "./subresources.ts";
 
 const components = ["scheduler", "controller-manager", "etcd-0"];
 

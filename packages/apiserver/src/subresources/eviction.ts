@@ -7,20 +7,21 @@ import {
   labelSelectorFrom,
   matchesLabels,
 } from "@keelson/core";
-import { badRequest, failure, forbidden, notFound, tooManyRequests } from "../errors.ts";
-import type { ApiObject } from "../hooks.ts";
-import { jsonResponse } from "../http/response.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { badRequest, failure, forbidden, notFound, tooManyRequests } from "../contracts/status-error.ts";
+import { jsonResponse } from "../messages/response.ts";
 import { keyFor } from "../registry/api-resource.ts";
+import type { DeleteOptions } from "../registry/deletion.ts";
 import type { Registry } from "../registry/registry.ts";
 import type { Admission } from "../rest/admission.ts";
 import type { Deletes } from "../rest/deletes.ts";
+import { decodeKind, success } from "../rest/embedded-kinds.ts";
 import { type Exchange, namespaceOf, readBody, type World } from "../rest/exchange.ts";
 import { tableOf } from "../rest/object-store.ts";
-import { type DeleteOptions, deleteOptions, writeOptions } from "../rest/options.ts";
+import { deleteOptions, writeOptions } from "../rest/options.ts";
+import type { SubresourceHandler } from "../rest/subresources.ts";
 import { admissionOptions } from "../rest/writes.ts";
 import type { Store } from "../storage/store.ts";
-import { decodeKind, success } from "./kinds.ts";
-import type { SubresourceHandler } from "./subresources.ts";
 
 const kind = { group: "policy", version: "v1", kind: "Eviction" };
 const budgetCause = "DisruptionBudget";

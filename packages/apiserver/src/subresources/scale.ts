@@ -2,11 +2,11 @@
 import type { JsonObject, JsonValue, ManagedFieldsEntry } from "@keelson/core";
 import { type Path, parentEntries, type ReplicasPaths, scaleEntries } from "@keelson/core/merge";
 import { builtinMergeType } from "../builtin/object-type.ts";
-import { badRequest, invalid, methodNotAllowed } from "../errors.ts";
-import { invalidField } from "../field-error.ts";
-import type { ApiObject } from "../hooks.ts";
-import { header } from "../http/message.ts";
-import { jsonResponse } from "../http/response.ts";
+import { invalidField } from "../contracts/field-error.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import { badRequest, invalid, methodNotAllowed } from "../contracts/status-error.ts";
+import { header } from "../messages/message.ts";
+import { jsonResponse } from "../messages/response.ts";
 import {
   type ApiResource,
   apiVersionText,
@@ -14,15 +14,15 @@ import {
   type ScaleAccess,
 } from "../registry/api-resource.ts";
 import type { Admission } from "../rest/admission.ts";
+import { decodeKind } from "../rest/embedded-kinds.ts";
 import { type Exchange, readBody, strategyContext, type World } from "../rest/exchange.ts";
 import { type FieldManager, managerFromUserAgent } from "../rest/field-manager.ts";
 import type { ObjectStore } from "../rest/object-store.ts";
 import { type WriteOptions, writeOptions } from "../rest/options.ts";
 import { readPatch } from "../rest/patch.ts";
 import type { Reads } from "../rest/reads.ts";
+import type { SubresourceHandler } from "../rest/subresources.ts";
 import { admissionOptions } from "../rest/writes.ts";
-import { decodeKind } from "./kinds.ts";
-import type { SubresourceHandler } from "./subresources.ts";
 
 const definition = "io.k8s.api.autoscaling.v1.Scale";
 const kind = { group: "autoscaling", version: "v1", kind: "Scale" };

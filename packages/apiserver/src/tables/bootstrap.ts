@@ -1,7 +1,7 @@
 /** Objects that a fresh API server makes by itself and that do not depend on where it runs. */
 import type { JsonObject, KubeObject } from "@keelson/core";
-import type { BindingFacts, RoleFacts } from "./facts.ts";
 import { bindings, objects, roles } from "./generated/bootstrap.ts";
+import type { BindingFacts, RoleFacts } from "./notation/facts.ts";
 
 const rbacGroup = "rbac.authorization.k8s.io";
 const apiVersion = `${rbacGroup}/v1`;

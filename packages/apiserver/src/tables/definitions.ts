@@ -1,7 +1,7 @@
 /** Definitions of the built-in kinds, each package parsed when something in it is first asked for. */
 import { definitionPackages, sharedGroupVersions } from "./generated/definitions.ts";
-import { parseDefinitions } from "./notation.ts";
-import type { Schema } from "./schema.ts";
+import { parseDefinitions } from "./notation/notation.ts";
+import type { Schema } from "./notation/schema.ts";
 
 const parsed = new Map<string, Map<string, Schema>>();
 const packageByAlias = new Map(definitionPackages.map((entry) => [entry.alias, entry.name]));

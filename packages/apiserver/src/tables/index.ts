@@ -18,7 +18,9 @@
  */
 export { bootstrapObjects } from "./bootstrap.ts";
 export { definition, definitionName, definitionNames } from "./definitions.ts";
+export { kubernetesVersion } from "./kubernetes-version.ts";
 export { fieldSelectorRefusal, fieldSelectors, tableColumns } from "./lists.ts";
+export type { Resource, Schema } from "./notation/schema.ts";
 export {
   type CustomKinds,
   customOpenApiV3,
@@ -28,4 +30,3 @@ export {
 } from "./openapi/documents.ts";
 export { operationsOfCustom } from "./openapi/operations.ts";
 export { groupVersions, resource, resources } from "./resources.ts";
-export type { Resource, Schema } from "./schema.ts";

@@ -1,8 +1,8 @@
 /** The group-versions the server serves by default, and their resources. */
 import { parseApiVersion } from "@keelson/core";
-import type { GroupVersionFacts, ResourceFacts, SubresourceFacts } from "./facts.ts";
 import { servedGroupVersions } from "./generated/resources.ts";
-import type { GroupVersion, Resource, Subresource } from "./schema.ts";
+import type { GroupVersionFacts, ResourceFacts, SubresourceFacts } from "./notation/facts.ts";
+import type { GroupVersion, Resource, Subresource } from "./notation/schema.ts";
 
 const ordinaryVerbs = [
   "create",

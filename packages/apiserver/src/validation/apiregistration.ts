@@ -1,11 +1,11 @@
 /** Rules of APIServices. */
 import { formatTime, goQuote, validateDns1035Label, validateDns1123Subdomain } from "@keelson/core";
 import type { APIService, APIServiceSpec } from "@keelson/core/kinds";
-import type { Strategy } from "../hooks.ts";
-import { pathSegmentName } from "../rest/metadata.ts";
-import type { Errors } from "./errors.ts";
-import { portNumber } from "./formats.ts";
-import { checkedAlike, checkingUpdate } from "./strategies.ts";
+import type { Strategy } from "../contracts/strategy.ts";
+import { pathSegmentName } from "../registry/metadata.ts";
+import type { Errors } from "./checks/errors.ts";
+import { portNumber } from "./checks/formats.ts";
+import { checkedAlike, checkingUpdate } from "./checks/strategies.ts";
 
 function checkService(spec: APIServiceSpec, errors: Errors): void {
   const { service, caBundle = "", insecureSkipTLSVerify: insecure = false } = spec;

@@ -8,12 +8,12 @@ import type {
   MetricSpec,
   MetricTarget,
 } from "@keelson/core/kinds";
-import type { Strategy } from "../hooks.ts";
+import type { Strategy } from "../contracts/strategy.ts";
+import type { Errors } from "./checks/errors.ts";
+import { notNegative } from "./checks/formats.ts";
+import { checkSegment } from "./checks/references.ts";
+import { checking, checkingUpdate, checkNotNegative } from "./checks/strategies.ts";
 import { checkContainerResource } from "./core/resources.ts";
-import type { Errors } from "./errors.ts";
-import { notNegative } from "./formats.ts";
-import { checkSegment } from "./references.ts";
-import { checking, checkingUpdate, checkNotNegative } from "./strategies.ts";
 
 const longestPeriod = 1800;
 const longestWindow = 3600;

@@ -1,10 +1,10 @@
 /** Rules of the coordination group: leases. */
 import { validateQualifiedName } from "@keelson/core";
 import type { Lease } from "@keelson/core/kinds";
-import type { Strategy } from "../hooks.ts";
-import type { Errors } from "./errors.ts";
-import { notNegative } from "./formats.ts";
-import { checkedAlike } from "./strategies.ts";
+import type { Strategy } from "../contracts/strategy.ts";
+import type { Errors } from "./checks/errors.ts";
+import { notNegative } from "./checks/formats.ts";
+import { checkedAlike } from "./checks/strategies.ts";
 
 const strategies = ["OldestEmulationVersion"];
 

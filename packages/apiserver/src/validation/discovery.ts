@@ -7,12 +7,13 @@ import {
   validateQualifiedName,
 } from "@keelson/core";
 import type { Endpoint, EndpointHints, EndpointSlice } from "@keelson/core/kinds";
-import type { ApiObject, Strategy } from "../hooks.ts";
-import { addressWarnings, checkAddress, checkCanonicalAddress, parseAddress } from "./addresses.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { Strategy } from "../contracts/strategy.ts";
+import { addressWarnings, checkAddress, checkCanonicalAddress, parseAddress } from "./checks/addresses.ts";
+import { Errors } from "./checks/errors.ts";
+import { checkLabels } from "./checks/selectors.ts";
+import { anyChange, checkImmutable, checking, checkingUpdate } from "./checks/strategies.ts";
 import { checkEndpointAddress } from "./core/endpoint-address.ts";
-import { Errors } from "./errors.ts";
-import { checkLabels } from "./selectors.ts";
-import { anyChange, checkImmutable, checking, checkingUpdate } from "./strategies.ts";
 
 const addressTypes = ["FQDN", "IPv4", "IPv6"];
 const protocols = ["SCTP", "TCP", "UDP"];

@@ -10,9 +10,9 @@ import type {
   QueuingConfiguration,
   ResourcePolicyRule,
 } from "@keelson/core/kinds";
-import type { Strategy } from "../hooks.ts";
-import type { Errors } from "./errors.ts";
-import { checking, checkingUpdate } from "./strategies.ts";
+import type { Strategy } from "../contracts/strategy.ts";
+import type { Errors } from "./checks/errors.ts";
+import { checking, checkingUpdate } from "./checks/strategies.ts";
 
 const verbs = `create delete deletecollection get list patch proxy update watch`.split(" ");
 const methods = ["ByNamespace", "ByUser"];

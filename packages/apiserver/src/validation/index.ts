@@ -1,6 +1,9 @@
 /** The rules of built-in kinds, by resource. */
+
+import type { ApiObject } from "../contracts/object.ts";
+import type { PluginContext, PluginFactory } from "../contracts/plugin.ts";
+import type { Strategy } from "../contracts/strategy.ts";
 import { defaulterOf } from "../defaulting/index.ts";
-import type { ApiObject, HookContext, HookFactory, Strategy } from "../hooks.ts";
 import { mutatingAdmissionPolicies, validatingAdmissionPolicies } from "./admissionregistration/policies.ts";
 import {
   mutatingAdmissionPolicyBindings,
@@ -45,7 +48,7 @@ import {
   volumeAttributesClasses,
 } from "./storage.ts";
 
-const strategies: Readonly<Record<string, Strategy | ((context: HookContext) => Strategy)>> = {
+const strategies: Readonly<Record<string, Strategy | ((context: PluginContext) => Strategy)>> = {
   "/configmaps": configMaps,
   "/secrets": secrets,
   "/pods": pods,
@@ -106,7 +109,7 @@ const strategies: Readonly<Record<string, Strategy | ((context: HookContext) => 
 };
 
 /** The range that services have their addresses from, as an object. */
-function serviceRange({ flag }: HookContext): ApiObject {
+function serviceRange({ flag }: PluginContext): ApiObject {
   const cidrs = (flag("service-cluster-ip-range") ?? defaultServiceRange)
     .split(",")
     .map((text) => text.trim());
@@ -119,7 +122,7 @@ function serviceRange({ flag }: HookContext): ApiObject {
 }
 
 /** Defaults and rules together, as the server asks for them. */
-export const builtinKinds: HookFactory = (context) => ({
+export const builtinKinds: PluginFactory = (context) => ({
   bootstrap: () => [serviceRange(context)],
   strategies(group, resource) {
     const rules = strategies[`${group}/${resource}`];

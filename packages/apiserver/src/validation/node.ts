@@ -1,13 +1,14 @@
 /** Rules of runtime classes. */
 import { canonicalJson, type JsonValue, validateDns1123Label } from "@keelson/core";
 import type { RuntimeClass } from "@keelson/core/kinds";
-import type { ApiObject, Strategy } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { Strategy } from "../contracts/strategy.ts";
+import type { Errors } from "./checks/errors.ts";
+import { checkLabels } from "./checks/selectors.ts";
+import { checkImmutable, checking, checkingUpdate } from "./checks/strategies.ts";
 import { checkRequirements } from "./core/resources.ts";
 import { checkTolerations } from "./core/scheduling.ts";
 import { deprecatedNodeLabel } from "./core/warnings.ts";
-import type { Errors } from "./errors.ts";
-import { checkLabels } from "./selectors.ts";
-import { checkImmutable, checking, checkingUpdate } from "./strategies.ts";
 
 function check({ handler = "", overhead, scheduling }: RuntimeClass, errors: Errors): void {
   if (!handler) errors.required("handler");

@@ -1,11 +1,11 @@
 /** Rules of the policy group: disruption budgets. */
 import type { PodDisruptionBudget } from "@keelson/core/kinds";
-import type { Strategy } from "../hooks.ts";
-import { checkConditions } from "./conditions.ts";
-import type { Errors } from "./errors.ts";
-import { checkAtMostAll, checkIntOrPercent } from "./percentages.ts";
-import { checkSelector } from "./selectors.ts";
-import { checkedAlike, checkingUpdate, checkNotNegative } from "./strategies.ts";
+import type { Strategy } from "../contracts/strategy.ts";
+import { checkConditions } from "./checks/conditions.ts";
+import type { Errors } from "./checks/errors.ts";
+import { checkAtMostAll, checkIntOrPercent } from "./checks/percentages.ts";
+import { checkSelector } from "./checks/selectors.ts";
+import { checkedAlike, checkingUpdate, checkNotNegative } from "./checks/strategies.ts";
 
 const evictionPolicies = ["AlwaysAllow", "IfHealthyBudget"];
 

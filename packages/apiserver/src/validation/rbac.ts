@@ -9,12 +9,12 @@ import type {
   RoleRef,
   Subject,
 } from "@keelson/core/kinds";
-import type { Strategy } from "../hooks.ts";
-import { pathSegmentName } from "../rest/metadata.ts";
+import type { Strategy } from "../contracts/strategy.ts";
+import { pathSegmentName } from "../registry/metadata.ts";
+import type { Errors } from "./checks/errors.ts";
+import { checkSelector } from "./checks/selectors.ts";
+import { checkedAlike, checking, checkingUpdate } from "./checks/strategies.ts";
 import { compileSelector } from "./core/templates.ts";
-import type { Errors } from "./errors.ts";
-import { checkSelector } from "./selectors.ts";
-import { checkedAlike, checking, checkingUpdate } from "./strategies.ts";
 
 const group = "rbac.authorization.k8s.io";
 

@@ -10,12 +10,12 @@ import type {
   ResourceSliceSpec,
   resourceV1,
 } from "@keelson/core/kinds";
-import type { Strategy } from "../hooks.ts";
+import type { Strategy } from "../contracts/strategy.ts";
+import type { Errors } from "./checks/errors.ts";
+import { positive } from "./checks/formats.ts";
+import { checkImmutable, checking, checkingUpdate } from "./checks/strategies.ts";
 import { checkNodeSelector } from "./core/scheduling.ts";
 import { csiDriverName } from "./core/storage-names.ts";
-import type { Errors } from "./errors.ts";
-import { positive } from "./formats.ts";
-import { checkImmutable, checking, checkingUpdate } from "./strategies.ts";
 
 function checkPool(pool: Partial<ResourcePool>, errors: Errors): void {
   const { name = "", resourceSliceCount = 0, generation = 0 } = pool;

@@ -1,7 +1,7 @@
 /** Rules of priority classes. */
 import type { PriorityClass } from "@keelson/core/kinds";
-import type { Strategy } from "../hooks.ts";
-import { checkImmutable, checking, checkingUpdate } from "./strategies.ts";
+import type { Strategy } from "../contracts/strategy.ts";
+import { checkImmutable, checking, checkingUpdate } from "./checks/strategies.ts";
 
 const reserved = "system-";
 const highestOfUsers = 1_000_000_000;

@@ -19,14 +19,15 @@ import type {
   VolumeAttributesClass,
   VolumeError,
 } from "@keelson/core/kinds";
-import type { ApiObject, Strategy } from "../hooks.ts";
+import type { ApiObject } from "../contracts/object.ts";
+import type { Strategy } from "../contracts/strategy.ts";
+import type { Errors } from "./checks/errors.ts";
+import { notNegative, rangeError } from "./checks/formats.ts";
+import { checkLabelKey, checkSelector } from "./checks/selectors.ts";
+import { checkImmutable, checking, checkingUpdate, checkNotNegative } from "./checks/strategies.ts";
 import { checkVolumeSpec } from "./core/storage.ts";
 import { csiDriverName } from "./core/storage-names.ts";
 import { deprecatedNodeLabel } from "./core/warnings.ts";
-import type { Errors } from "./errors.ts";
-import { notNegative, rangeError } from "./formats.ts";
-import { checkLabelKey, checkSelector } from "./selectors.ts";
-import { checkImmutable, checking, checkingUpdate, checkNotNegative } from "./strategies.ts";
 
 // --------------------------------------------------------------------------------------------- classes
 

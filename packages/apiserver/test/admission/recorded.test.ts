@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { describe, it } from "vitest";
-import type { WebhookCaller } from "../../src/hooks.ts";
+import type { WebhookCaller } from "../../src/contracts/webhook.ts";
 import { embeddedPlayer } from "../validation/players.ts";
 import { expectRecorded } from "../validation/recorded.ts";
 import { play } from "../validation/story.ts";

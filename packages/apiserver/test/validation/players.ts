@@ -1,6 +1,6 @@
 /** Who plays a scenario: the server in this process, or the real one. */
 import { Agent, request } from "node:https";
-import type { WebhookCaller } from "../../src/hooks.ts";
+import type { WebhookCaller } from "../../src/contracts/webhook.ts";
 import { apiServer } from "../../src/index.ts";
 
 export interface Reply {

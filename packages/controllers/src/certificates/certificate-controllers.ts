@@ -17,7 +17,7 @@ import {
   PkiError,
   readCertificateRequest,
 } from "@keelson/runtime/pki";
-import { controllerManager, yieldingToOthers } from "../acting.ts";
+import { controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import {
   hasCondition,
   isKnownSigner,

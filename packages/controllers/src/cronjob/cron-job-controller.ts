@@ -12,8 +12,13 @@ import {
   watch,
 } from "@keelson/runtime";
 import { type CronSchedule, clockIn, parseSchedule, WorkloadError } from "@keelson/workloads";
-import { controllerManager, isNamespaceTerminating, serverMessage, yieldingToOthers } from "../acting.ts";
-import { ControllerError } from "../errors.ts";
+import {
+  controllerManager,
+  isNamespaceTerminating,
+  serverMessage,
+  yieldingToOthers,
+} from "../acting/acting.ts";
+import { ControllerError } from "../acting/errors.ts";
 import type { JobObject } from "../job/job-pods.ts";
 import { ownerIndexes } from "../ownership/owner-index.ts";
 import { isControlledBy } from "../ownership/owner-reference.ts";

@@ -2,7 +2,7 @@
 import { type ObjectOf, parseTime } from "@keelson/core";
 import type { CronJob } from "@keelson/core/kinds";
 import type { CronSchedule } from "@keelson/workloads";
-import { ControllerError } from "../errors.ts";
+import { ControllerError } from "../acting/errors.ts";
 
 export type CronJobObject = ObjectOf<typeof CronJob>;
 

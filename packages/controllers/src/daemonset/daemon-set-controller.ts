@@ -21,7 +21,7 @@ import {
 } from "@keelson/runtime";
 import type { NodeObject } from "@keelson/workloads";
 import { nextAvailabilityMs, type PodObject } from "@keelson/workloads";
-import { cacheNamed, controllerManager, yieldingToOthers } from "../acting.ts";
+import { cacheNamed, controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { claimed, refuseIfGone } from "../ownership/claim.ts";
 import { candidatesFor, ownerIndexes, ownersOf } from "../ownership/owner-index.ts";
 import { createPod, deletePod, slowStart } from "../pods/pod-control.ts";

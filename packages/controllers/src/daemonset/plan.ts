@@ -2,7 +2,7 @@
 
 import type { NodeObject } from "@keelson/workloads";
 import { isPodAvailable, isPodReady, type PodObject } from "@keelson/workloads";
-import { scaledValue } from "../scaled-value.ts";
+import { scaledValue } from "../acting/scaled-value.ts";
 import { bySeniority, type DaemonSetObject, hashLabel, isUpdated, placeOn } from "./daemon-pods.ts";
 
 export interface DaemonInput {

@@ -11,7 +11,7 @@ import {
   templateHash,
   templatePatch,
 } from "@keelson/workloads";
-import type { Acting } from "../acting.ts";
+import type { Acting } from "../acting/acting.ts";
 import { claimed } from "../ownership/claim.ts";
 import { candidatesFor } from "../ownership/owner-index.ts";
 import { controllerReference } from "../ownership/owner-reference.ts";

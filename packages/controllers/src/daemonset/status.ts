@@ -1,7 +1,7 @@
 /** The status of a daemon set. */
 import type { DaemonSetStatus } from "@keelson/core/kinds";
 import { isPodAvailable, isPodReady } from "@keelson/workloads";
-import { omitEmpty } from "../omit-empty.ts";
+import { omitEmpty } from "../acting/omit-empty.ts";
 import { bySeniority, isUpdated, placeOn } from "./daemon-pods.ts";
 import type { DaemonInput } from "./plan.ts";
 

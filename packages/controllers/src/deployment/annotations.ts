@@ -1,6 +1,7 @@
 /** Annotations by which a deployment remembers revisions and sizes on its replica sets. */
+
+import type { DeploymentObject } from "./deployment-object.ts";
 import { maxSurge } from "./limits.ts";
-import type { DeploymentObject } from "./replica-sets.ts";
 
 export const revisionAnnotation = "deployment.kubernetes.io/revision";
 export const revisionHistoryAnnotation = "deployment.kubernetes.io/revision-history";

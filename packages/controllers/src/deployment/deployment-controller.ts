@@ -13,24 +13,16 @@ import {
   watch,
 } from "@keelson/runtime";
 import { isPodFinished } from "@keelson/workloads";
-import { cacheNamed, controllerManager, yieldingToOthers } from "../acting.ts";
+import { cacheNamed, controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { claimed } from "../ownership/claim.ts";
 import { candidatesFor, ownerIndexes, ownersOf } from "../ownership/owner-index.ts";
 import { controllerOfObject } from "../ownership/owner-reference.ts";
 import type { ReplicaSetObject } from "../replicas/replica-status.ts";
 import { conditionOf, progressing, reasons, withCondition } from "./conditions.ts";
+import type { DeploymentObject } from "./deployment-object.ts";
 import { isRollingUpdate } from "./limits.ts";
 import { currentSet, newSet, removeHistory, resize } from "./replica-set-writes.ts";
-import {
-  active,
-  activeOrLatest,
-  byAge,
-  type DeploymentObject,
-  sizeOf,
-  splitSets,
-  sum,
-  sumOfSizes,
-} from "./replica-sets.ts";
+import { active, activeOrLatest, byAge, sizeOf, splitSets, sum, sumOfSizes } from "./replica-sets.ts";
 import { isSaturated, isScalingEvent, newSetSize, oldSetSizes, proportionalSizes } from "./scaling.ts";
 import {
   countedStatus,

@@ -1,6 +1,6 @@
 /** How far a rolling update may go beyond and below the wanted size. */
-import { scaledValue } from "../scaled-value.ts";
-import type { DeploymentObject } from "./replica-sets.ts";
+import { scaledValue } from "../acting/scaled-value.ts";
+import type { DeploymentObject } from "./deployment-object.ts";
 
 export function isRollingUpdate(deployment: DeploymentObject): boolean {
   return deployment.spec.strategy?.type !== "Recreate";

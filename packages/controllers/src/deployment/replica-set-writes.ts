@@ -4,20 +4,14 @@ import { deepCopy, deepEqual, objectKey } from "@keelson/core";
 import { Deployment, type DeploymentStatus, type PodTemplateSpec, ReplicaSet } from "@keelson/core/kinds";
 import type { CacheReader } from "@keelson/runtime";
 import { templateHash } from "@keelson/workloads";
-import { type Acting, isNamespaceTerminating, serverMessage } from "../acting.ts";
+import { type Acting, isNamespaceTerminating, serverMessage } from "../acting/acting.ts";
 import { refuseIfGone } from "../ownership/claim.ts";
 import { controllerReference, isControlledBy } from "../ownership/owner-reference.ts";
 import type { ReplicaSetObject } from "../replicas/replica-status.ts";
 import { maxRevision, newSetAnnotations, revisionAnnotation, sizeAnnotations } from "./annotations.ts";
 import { conditionOf, progressing, reasons, withCondition } from "./conditions.ts";
-import {
-  byRevision,
-  type DeploymentObject,
-  isSameTemplate,
-  sizeOf,
-  sumOfSizes,
-  templateHashLabel,
-} from "./replica-sets.ts";
+import type { DeploymentObject } from "./deployment-object.ts";
+import { byRevision, isSameTemplate, sizeOf, sumOfSizes, templateHashLabel } from "./replica-sets.ts";
 import { newSetSize } from "./scaling.ts";
 import { hasProgressDeadline, progressCondition, type Sets } from "./status.ts";
 

@@ -1,10 +1,9 @@
 /** The replica sets of a deployment: which one is new, which are old, what they sum up to. */
-import { compareBytes, deepEqual, type ObjectOf } from "@keelson/core";
-import type { Deployment, PodTemplateSpec } from "@keelson/core/kinds";
+import { compareBytes, deepEqual } from "@keelson/core";
+import type { PodTemplateSpec } from "@keelson/core/kinds";
 import type { ReplicaSetObject } from "../replicas/replica-status.ts";
 import { revisionOf } from "./annotations.ts";
-
-export type DeploymentObject = ObjectOf<typeof Deployment>;
+import type { DeploymentObject } from "./deployment-object.ts";
 
 export const templateHashLabel = "pod-template-hash";
 

@@ -1,10 +1,11 @@
 /** Sizes of replica sets: while rolling from one to the next, and when the deployment's own size changes. */
 
+import { scaledValue } from "../acting/scaled-value.ts";
 import type { ReplicaSetObject } from "../replicas/replica-status.ts";
-import { scaledValue } from "../scaled-value.ts";
 import { countUnder, desiredReplicasAnnotation, maxReplicasAnnotation } from "./annotations.ts";
+import type { DeploymentObject } from "./deployment-object.ts";
 import { isRollingUpdate, maxSurge, maxUnavailable } from "./limits.ts";
-import { active, byAge, bySize, type DeploymentObject, sizeOf, sum, sumOfSizes } from "./replica-sets.ts";
+import { active, byAge, bySize, sizeOf, sum, sumOfSizes } from "./replica-sets.ts";
 
 /** A set and the size it should get. */
 export interface Resize {

@@ -1,7 +1,7 @@
 /** The status of a deployment: counts, availability, progress and its deadline. */
 import { formatTime, parseTime } from "@keelson/core";
 import type { DeploymentCondition, DeploymentStatus } from "@keelson/core/kinds";
-import { omitEmpty } from "../omit-empty.ts";
+import { omitEmpty } from "../acting/omit-empty.ts";
 import type { ReplicaSetObject } from "../replicas/replica-status.ts";
 import {
   available,
@@ -12,8 +12,9 @@ import {
   withCondition,
   withoutCondition,
 } from "./conditions.ts";
+import type { DeploymentObject } from "./deployment-object.ts";
 import { maxUnavailable } from "./limits.ts";
-import { type DeploymentObject, sum, sumOfSizes, sumOfTerminating } from "./replica-sets.ts";
+import { sum, sumOfSizes, sumOfTerminating } from "./replica-sets.ts";
 
 export interface Sets {
   readonly newest: ReplicaSetObject | undefined;

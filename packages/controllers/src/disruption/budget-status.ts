@@ -2,7 +2,7 @@
 import { deepEqual, formatTime, type ObjectOf, parseTime, setCondition } from "@keelson/core";
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from "@keelson/core/kinds";
 import { isPodReady, type PodObject } from "@keelson/workloads";
-import { scaledValue } from "../scaled-value.ts";
+import { scaledValue } from "../acting/scaled-value.ts";
 
 export type BudgetObject = ObjectOf<typeof PodDisruptionBudget>;
 

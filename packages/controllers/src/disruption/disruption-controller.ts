@@ -20,7 +20,7 @@ import {
   watch,
 } from "@keelson/runtime";
 import type { PodObject } from "@keelson/workloads";
-import { cacheNamed, controllerManager, serverMessage, yieldingToOthers } from "../acting.ts";
+import { cacheNamed, controllerManager, serverMessage, yieldingToOthers } from "../acting/acting.ts";
 import {
   type BudgetObject,
   budgetStatus,

@@ -4,7 +4,7 @@ import { groupKind, type ObjectOf, type OwnerReference, objectKey, parseApiVersi
 import type { Deployment, ReplicaSet, ReplicationController, StatefulSet } from "@keelson/core/kinds";
 import type { CacheReader } from "@keelson/runtime";
 import type { PodObject } from "@keelson/workloads";
-import { ControllerError } from "../errors.ts";
+import { ControllerError } from "../acting/errors.ts";
 import { controllerOfObject } from "../ownership/owner-reference.ts";
 
 export interface OwnerCaches {

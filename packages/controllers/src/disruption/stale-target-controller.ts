@@ -9,7 +9,7 @@ import {
   watch,
 } from "@keelson/runtime";
 import { isPodActive, type PodObject, podCondition } from "@keelson/workloads";
-import { controllerManager, yieldingToOthers } from "../acting.ts";
+import { controllerManager, yieldingToOthers } from "../acting/acting.ts";
 
 const targetType = "DisruptionTarget";
 

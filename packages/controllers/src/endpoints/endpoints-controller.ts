@@ -3,7 +3,12 @@ import { isApiError } from "@keelson/client";
 import { deepEqual, parseKey } from "@keelson/core";
 import { Endpoints, Pod, Service } from "@keelson/core/kinds";
 import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
-import { controllerManager, isNamespaceTerminating, serverMessage, yieldingToOthers } from "../acting.ts";
+import {
+  controllerManager,
+  isNamespaceTerminating,
+  serverMessage,
+  yieldingToOthers,
+} from "../acting/acting.ts";
 import {
   hasSelector,
   headlessLabel,

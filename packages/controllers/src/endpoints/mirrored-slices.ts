@@ -8,7 +8,7 @@ import {
   type EndpointSubset,
   Endpoints,
 } from "@keelson/core/kinds";
-import { omitEmpty } from "../omit-empty.ts";
+import { omitEmpty } from "../acting/omit-empty.ts";
 import { controllerReference } from "../ownership/owner-reference.ts";
 import { podNamePrefix } from "../pods/pod-from-template.ts";
 import { inOrder } from "./port-order.ts";

@@ -2,7 +2,7 @@
 import { objectKey } from "@keelson/core";
 import { EndpointSlice, Endpoints, Service } from "@keelson/core/kinds";
 import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
-import { controllerManager, yieldingToOthers } from "../acting.ts";
+import { controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { isMirrored, mirror, mirroringController } from "./mirrored-slices.ts";
 import { managedByLabel, type SliceObject, serviceNameLabel } from "./slices.ts";
 

@@ -3,7 +3,7 @@ import { labelSelectorFromLabels, matchesLabels, type ObjectOf, objectKey } from
 import type { Service, ServicePort } from "@keelson/core/kinds";
 import type { CacheReader, Change } from "@keelson/runtime";
 import { isPodFinished, type PodObject, podCondition } from "@keelson/workloads";
-import { cacheNamed } from "../acting.ts";
+import { cacheNamed } from "../acting/acting.ts";
 
 export type ServiceObject = ObjectOf<typeof Service>;
 

@@ -18,8 +18,8 @@ import {
   isNamespaceTerminating,
   serverMessage,
   yieldingToOthers,
-} from "../acting.ts";
-import { ControllerError } from "../errors.ts";
+} from "../acting/acting.ts";
+import { ControllerError } from "../acting/errors.ts";
 import {
   belongsInEndpoints,
   hasSelector,

@@ -2,7 +2,7 @@
 import { deepEqual, type InputOf, type ObjectOf } from "@keelson/core";
 import { type discoveryV1, type EndpointSlice, Service } from "@keelson/core/kinds";
 import { isPodReady, type PodObject } from "@keelson/workloads";
-import { omitEmpty } from "../omit-empty.ts";
+import { omitEmpty } from "../acting/omit-empty.ts";
 import { controllerReference, isControlledBy } from "../ownership/owner-reference.ts";
 import { podNamePrefix } from "../pods/pod-from-template.ts";
 import { inOrder } from "./port-order.ts";

@@ -12,7 +12,7 @@ import {
   watch,
 } from "@keelson/runtime";
 import type { PodObject } from "@keelson/workloads";
-import { controllerManager, yieldingToOthers } from "../acting.ts";
+import { controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { claimed } from "../ownership/claim.ts";
 import { candidatesFor, ownerIndexes, ownersOf } from "../ownership/owner-index.ts";
 import { controllerOfObject } from "../ownership/owner-reference.ts";

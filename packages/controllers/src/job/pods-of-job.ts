@@ -3,7 +3,7 @@ import { isNotFound } from "@keelson/client";
 import { maxGeneratedBase } from "@keelson/core";
 import { type Container, Job, Pod } from "@keelson/core/kinds";
 import { isPodReady, type PodObject } from "@keelson/workloads";
-import type { Acting } from "../acting.ts";
+import type { Acting } from "../acting/acting.ts";
 import { controllerReference } from "../ownership/owner-reference.ts";
 import { createPod, deletePod, slowStart } from "../pods/pod-control.ts";
 import { type NewPod, podFromTemplate } from "../pods/pod-from-template.ts";

@@ -1,8 +1,8 @@
 /** The last part of looking at a job: pods that ended are counted, and the job ends when nothing is left to count. */
 import { deepEqual } from "@keelson/core";
 import { Job, type JobCondition, type JobStatus } from "@keelson/core/kinds";
-import type { Acting } from "../acting.ts";
-import { omitEmpty } from "../omit-empty.ts";
+import type { Acting } from "../acting/acting.ts";
+import { omitEmpty } from "../acting/omit-empty.ts";
 import { isTracked, type JobObject } from "./job-pods.ts";
 import { release } from "./pods-of-job.ts";
 import type { Survey } from "./survey.ts";

@@ -3,7 +3,7 @@ import { isConflict } from "@keelson/client";
 import { parseTime } from "@keelson/core";
 import { Job } from "@keelson/core/kinds";
 import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
-import { controllerManager } from "../acting.ts";
+import { controllerManager } from "../acting/acting.ts";
 import type { JobObject } from "./job-pods.ts";
 import { trueCondition } from "./verdict.ts";
 

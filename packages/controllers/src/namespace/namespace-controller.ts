@@ -9,7 +9,7 @@ import {
   rawController,
   watch,
 } from "@keelson/runtime";
-import { controllerManager, serverMessage, yieldingToOthers } from "../acting.ts";
+import { controllerManager, serverMessage, yieldingToOthers } from "../acting/acting.ts";
 import { discoverAll, type ServedKind } from "../everything/discovery.ts";
 import { type Emptying, namespaceConditions } from "./namespace-conditions.ts";
 

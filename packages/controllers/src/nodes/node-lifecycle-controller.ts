@@ -13,7 +13,7 @@ import {
 } from "@keelson/runtime";
 import type { NodeObject } from "@keelson/workloads";
 import { isPodReady } from "@keelson/workloads";
-import { controllerManager, yieldingToOthers } from "../acting.ts";
+import { controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { conditionTaints } from "./condition-taints.ts";
 import {
   type HealthTimings,

@@ -12,7 +12,7 @@ import {
   watch,
 } from "@keelson/runtime";
 import type { NodeObject, PodObject } from "@keelson/workloads";
-import { cacheNamed, controllerManager, yieldingToOthers } from "../acting.ts";
+import { cacheNamed, controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { markDisrupted } from "../pods/disruption-target.ts";
 import { evictionTimeMs } from "./eviction-time.ts";
 

@@ -10,8 +10,8 @@ import {
   objectKey,
   type Stored,
 } from "@keelson/core";
-import type { Acting } from "../acting.ts";
-import { ControllerError } from "../errors.ts";
+import type { Acting } from "../acting/acting.ts";
+import { ControllerError } from "../acting/errors.ts";
 import { controllerOfObject, controllerReference } from "./owner-reference.ts";
 
 export interface Claim<K extends AnyKind> {

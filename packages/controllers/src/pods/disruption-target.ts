@@ -2,7 +2,7 @@
 import type { JsonObject } from "@keelson/core";
 import { Pod } from "@keelson/core/kinds";
 import { type PodObject, podCondition } from "@keelson/workloads";
-import type { Acting } from "../acting.ts";
+import type { Acting } from "../acting/acting.ts";
 
 export interface Disruption {
   readonly reason: string;

@@ -3,7 +3,7 @@ import { isApiError } from "@keelson/client";
 import type { Stored } from "@keelson/core";
 import { Pod } from "@keelson/core/kinds";
 import type { PodObject } from "@keelson/workloads";
-import { type Acting, isNamespaceTerminating, serverMessage } from "../acting.ts";
+import { type Acting, isNamespaceTerminating, serverMessage } from "../acting/acting.ts";
 import type { NewPod } from "./pod-from-template.ts";
 
 /** Creates the pod. What fails is told on the owner, unless the namespace is going. */

@@ -29,7 +29,7 @@ import {
   watch,
 } from "@keelson/runtime";
 import { isPodFinished, type PodObject } from "@keelson/workloads";
-import { cacheNamed, controllerManager, yieldingToOthers } from "../acting.ts";
+import { cacheNamed, controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { discoverAll } from "../everything/discovery.ts";
 import {
   type Countable,

@@ -10,7 +10,7 @@ import {
   watch,
 } from "@keelson/runtime";
 import { isPodActive, isPodTerminating, nextAvailabilityMs, type PodObject } from "@keelson/workloads";
-import { controllerManager, serverMessage, yieldingToOthers } from "../acting.ts";
+import { controllerManager, serverMessage, yieldingToOthers } from "../acting/acting.ts";
 import { claimed, refuseIfGone } from "../ownership/claim.ts";
 import { candidatesFor, ownerIndexes, ownersOf } from "../ownership/owner-index.ts";
 import { controllerOfObject, controllerReference, isControlledBy } from "../ownership/owner-reference.ts";

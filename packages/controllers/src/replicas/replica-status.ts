@@ -2,7 +2,7 @@
 import { deepEqual, formatTime, labelSelectorFromLabels, matchesLabels, type ObjectOf } from "@keelson/core";
 import type { ReplicaSet, ReplicaSetCondition, ReplicaSetStatus } from "@keelson/core/kinds";
 import { isPodAvailable, isPodReady, type PodObject } from "@keelson/workloads";
-import { omitEmpty } from "../omit-empty.ts";
+import { omitEmpty } from "../acting/omit-empty.ts";
 
 export type ReplicaSetObject = ObjectOf<typeof ReplicaSet>;
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { node, pod } from "../../test/builders.ts";
 import { decide } from "./decide.ts";
 import { preempt } from "./preemption.ts";
-import { Snapshot, type StorageView } from "./snapshot.ts";
+import { Snapshot, type StorageView } from "./view/snapshot.ts";
 
 const noStorage: StorageView = {
   claim: () => undefined,

@@ -2,9 +2,9 @@
 import { compareBytes } from "@keelson/core";
 import type { PodObject } from "@keelson/workloads";
 import { type Decision, firstReason, histogram } from "./decide.ts";
-import type { NodeInfo } from "./node-info.ts";
-import type { Snapshot } from "./snapshot.ts";
-import { type Rejection, rejected } from "./verdict.ts";
+import type { NodeInfo } from "./view/node-info.ts";
+import type { Snapshot } from "./view/snapshot.ts";
+import { type Rejection, rejected } from "./view/verdict.ts";
 
 const noHelp = rejected(false, "Preemption is not helpful for scheduling");
 const noVictims = rejected(false, "No preemption victims found for incoming pod");

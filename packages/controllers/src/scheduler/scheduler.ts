@@ -20,14 +20,14 @@ import {
   watch,
 } from "@keelson/runtime";
 import { isPodFinished, type PodObject } from "@keelson/workloads";
-import { isNamespaceTerminating, serverMessage } from "../acting.ts";
+import { isNamespaceTerminating, serverMessage } from "../acting/acting.ts";
 import { markDisrupted } from "../pods/disruption-target.ts";
 import { classOfVolume, isBound } from "../volumes/matching.ts";
 import { type Decision, decide } from "./decide.ts";
 import { claimNameOf, volumePlan } from "./filters/volumes.ts";
 import { type IsProtected, preempt } from "./preemption.ts";
 import { markUnschedulable } from "./scheduling-failure.ts";
-import { Snapshot, type StorageView } from "./snapshot.ts";
+import { Snapshot, type StorageView } from "./view/snapshot.ts";
 import { reserveVolumes } from "./volume-reservation.ts";
 import { type Assumed, WaitingRoom } from "./waiting-room.ts";
 

@@ -3,7 +3,7 @@ import { isNotFound } from "@keelson/client";
 import { formatTime, type JsonObject } from "@keelson/core";
 import { Pod } from "@keelson/core/kinds";
 import { type PodObject, podCondition } from "@keelson/workloads";
-import type { Acting } from "../acting.ts";
+import type { Acting } from "../acting/acting.ts";
 
 const longestMessage = 1024;
 

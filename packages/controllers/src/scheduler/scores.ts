@@ -6,8 +6,8 @@ import { isTolerated, matchesTerm } from "@keelson/workloads";
 import { controllerOfObject } from "../ownership/owner-reference.ts";
 import { termMatches } from "./filters/pod-affinity.ts";
 import { countMatching, isEligible, spreadSelector } from "./filters/topology-spread.ts";
-import { type NodeInfo, podInfo } from "./node-info.ts";
-import type { Snapshot } from "./snapshot.ts";
+import { type NodeInfo, podInfo } from "./view/node-info.ts";
+import type { Snapshot } from "./view/snapshot.ts";
 
 type Score = (info: NodeInfo) => number;
 

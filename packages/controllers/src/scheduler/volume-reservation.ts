@@ -1,6 +1,6 @@
 /** Reserves volumes for the claims of a pod whose node is chosen, and asks for those that must be made. */
 import { PersistentVolume, PersistentVolumeClaim } from "@keelson/core/kinds";
-import type { Acting } from "../acting.ts";
+import type { Acting } from "../acting/acting.ts";
 import { annotations } from "../volumes/matching.ts";
 import { reservedVolume } from "../volumes/reservation.ts";
 import type { VolumePlan } from "./filters/volumes.ts";

@@ -3,7 +3,7 @@ import { isAlreadyExists } from "@keelson/client";
 import { deepEqual, type ObjectOf } from "@keelson/core";
 import { ConfigMap, Namespace, ServiceAccount } from "@keelson/core/kinds";
 import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
-import { controllerManager, isNamespaceTerminating } from "../acting.ts";
+import { controllerManager, isNamespaceTerminating } from "../acting/acting.ts";
 
 const accountName = "default";
 

@@ -10,7 +10,7 @@ import {
   rawController,
   watch,
 } from "@keelson/runtime";
-import { type Acting, cacheNamed, controllerManager, yieldingToOthers } from "../acting.ts";
+import { type Acting, cacheNamed, controllerManager, yieldingToOthers } from "../acting/acting.ts";
 
 export type AccountObject = ObjectOf<typeof ServiceAccount>;
 export type SecretObject = ObjectOf<typeof Secret>;

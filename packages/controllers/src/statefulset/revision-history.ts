@@ -13,7 +13,7 @@ import {
   revisionName,
   templatePatch,
 } from "@keelson/workloads";
-import type { Acting } from "../acting.ts";
+import type { Acting } from "../acting/acting.ts";
 import { claimed } from "../ownership/claim.ts";
 import { candidatesFor } from "../ownership/owner-index.ts";
 import { controllerReference } from "../ownership/owner-reference.ts";

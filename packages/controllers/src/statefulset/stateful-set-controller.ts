@@ -20,8 +20,8 @@ import {
   isNamespaceTerminating,
   serverMessage,
   yieldingToOthers,
-} from "../acting.ts";
-import { ControllerError } from "../errors.ts";
+} from "../acting/acting.ts";
+import { ControllerError } from "../acting/errors.ts";
 import { claimed, refuseIfGone } from "../ownership/claim.ts";
 import { candidatesFor, ownerIndexes, ownersOf } from "../ownership/owner-index.ts";
 import { slowStart } from "../pods/pod-control.ts";

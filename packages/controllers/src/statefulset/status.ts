@@ -1,7 +1,7 @@
 /** The status of a stateful set. */
 import type { StatefulSetStatus } from "@keelson/core/kinds";
 import { isPodAvailable, isPodReady, type PodObject } from "@keelson/workloads";
-import { omitEmpty } from "../omit-empty.ts";
+import { omitEmpty } from "../acting/omit-empty.ts";
 import { replicasOf, revisionOf, type StatefulSetObject } from "./identity.ts";
 
 export interface StatusInput {

@@ -12,7 +12,7 @@ import {
   rawController,
   watch,
 } from "@keelson/runtime";
-import { cacheNamed, controllerManager, yieldingToOthers } from "../acting.ts";
+import { cacheNamed, controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { decideClaim } from "./claim-decision.ts";
 import { claimKeyOf, podIndexes } from "./claim-users.ts";
 import { annotations, type ClaimObject, classOfClaim, classOfVolume, type VolumeObject } from "./matching.ts";

@@ -8,7 +8,7 @@
 import { isAlreadyExists } from "@keelson/client";
 import { Node, type NodeStatus, StorageClass } from "@keelson/core/kinds";
 import { allow, cached, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
-import { controllerManager } from "../acting.ts";
+import { controllerManager } from "../acting/acting.ts";
 import { localProvisioner } from "./provisioned-volume.ts";
 
 const className = "standard";

@@ -4,8 +4,8 @@ import { objectKey } from "@keelson/core";
 import { PersistentVolumeClaim, Pod } from "@keelson/core/kinds";
 import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
 import { isPodActive, type PodObject } from "@keelson/workloads";
-import { controllerManager, serverMessage, yieldingToOthers } from "../acting.ts";
-import { ControllerError } from "../errors.ts";
+import { controllerManager, serverMessage, yieldingToOthers } from "../acting/acting.ts";
+import { ControllerError } from "../acting/errors.ts";
 import { controllerReference } from "../ownership/owner-reference.ts";
 import { ephemeralClaimName, isForPod, podIndexes } from "./claim-users.ts";
 

@@ -12,7 +12,7 @@ import {
   rawController,
   watch,
 } from "@keelson/runtime";
-import { controllerManager, serverMessage, yieldingToOthers } from "../acting.ts";
+import { controllerManager, serverMessage, yieldingToOthers } from "../acting/acting.ts";
 import { claimKeyOf } from "./claim-users.ts";
 import { expansionOf } from "./expansion.ts";
 import {

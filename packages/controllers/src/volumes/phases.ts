@@ -5,7 +5,7 @@ import {
   PersistentVolumeClaim,
   type PersistentVolumeClaimStatus,
 } from "@keelson/core/kinds";
-import type { Acting } from "../acting.ts";
+import type { Acting } from "../acting/acting.ts";
 import { annotations, type ClaimObject, type VolumeObject } from "./matching.ts";
 import { reservedVolume } from "./reservation.ts";
 

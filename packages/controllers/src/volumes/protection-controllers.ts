@@ -2,7 +2,7 @@
 import { objectKey, type Stored } from "@keelson/core";
 import { PersistentVolume, PersistentVolumeClaim, Pod } from "@keelson/core/kinds";
 import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
-import { controllerManager, yieldingToOthers } from "../acting.ts";
+import { controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { claimKeysOf, keepsClaim, podIndexes } from "./claim-users.ts";
 
 export const claimProtection = "kubernetes.io/pvc-protection";

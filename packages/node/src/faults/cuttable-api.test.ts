@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { expect, test } from "vitest";
-import type { NodeApi } from "../kubelet/api.ts";
+import type { NodeApi } from "../api/api.ts";
 import { cuttable } from "./cuttable-api.ts";
 
 /** Says how often it was opened, and then waits for its end. */

@@ -1,6 +1,7 @@
 /** A node's way to the API server that can be cut: what is asked then fails, what is followed waits. */
+
+import type { NodeApi } from "../api/api.ts";
 import { NodeError } from "../errors.ts";
-import type { NodeApi } from "../kubelet/api.ts";
 
 export interface CuttableApi {
   readonly api: NodeApi;

@@ -1,8 +1,8 @@
 /** Faults of pods, volumes and the network, carried out inside the cluster's namespace. */
 import { open, readdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
+import type { NodeApi } from "../api/api.ts";
 import { NodeError } from "../errors.ts";
-import type { NodeApi } from "../kubelet/api.ts";
 import type { RunningContainer } from "../kubelet/pod-containers.ts";
 import type { PodWorker } from "../kubelet/pod-worker.ts";
 import type { Delays } from "../network/delays.ts";

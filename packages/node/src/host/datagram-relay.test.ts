@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { startDialServer } from "../network/dial-server.ts";
+import type { Relay } from "../network/relay.ts";
 import { startDatagramRelay } from "./datagram-relay.ts";
-import type { Relay } from "./relay.ts";
 
 async function bound(): Promise<Socket> {
   const socket = createSocket("udp4").bind(0, "127.0.0.1");

@@ -3,7 +3,7 @@ import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { FrameReader, frame } from "../network/datagram-frames.ts";
-import type { Relay } from "./relay.ts";
+import type { Relay } from "../network/relay.ts";
 
 export interface DatagramRelayOptions {
   readonly listen: { readonly host: string; readonly port: number };

@@ -1,11 +1,11 @@
 /** The inside of the namespace: its nodes, their shared network, and what can be done to them. */
 import { type Client, connect as connectApi, systemClock, systemRandom } from "@keelson/client";
+import type { NodeApi } from "../api/api.ts";
 import { NodeError } from "../errors.ts";
 import { type CuttableApi, cuttable } from "../faults/cuttable-api.ts";
 import type { Fault } from "../faults/fault.ts";
 import { PodFaults } from "../faults/pod-faults.ts";
 import { firstAddress } from "../kubelet/address-pool.ts";
-import type { NodeApi } from "../kubelet/api.ts";
 import { clientApi } from "../kubelet/client-api.ts";
 import { Kubelet } from "../kubelet/kubelet.ts";
 import type { NodeImages } from "../kubelet/services.ts";
@@ -13,6 +13,7 @@ import { Delays } from "../network/delays.ts";
 import { startDialServer } from "../network/dial-server.ts";
 import { DnsServer } from "../network/dns-server.ts";
 import { type ExposedPort, type Exposure, Exposures } from "../network/exposures.ts";
+import { startRelay } from "../network/relay.ts";
 import { ServiceNetwork } from "../network/service-network.ts";
 import { ServiceRegistry } from "../network/service-registry.ts";
 import { UserspaceServices } from "../network/userspace-services.ts";
@@ -21,7 +22,6 @@ import { quote, runScript } from "../runtime/shell.ts";
 import { KubeletServer } from "../server/kubelet-server.ts";
 import { type ClusterAddresses, clusterAddresses } from "./cluster-addresses.ts";
 import { type InsideConfig, type InsideNode, insideApiPort } from "./inside-config.ts";
-import { startRelay } from "./relay.ts";
 import type { ListedImage } from "./remote-images.ts";
 
 /** What the process outside does for us. */

@@ -13,7 +13,7 @@ import { Kubelet } from "../kubelet/kubelet.ts";
 import { ServiceRegistry } from "../network/service-registry.ts";
 import { SimulatedRuntime } from "../runtime/simulated-runtime.ts";
 import { KubeletServer } from "../server/kubelet-server.ts";
-import type { KubeconfigSource, NodeHost, NodeHostOptions } from "./node-host.ts";
+import type { KubeconfigSource, NodeHost, NodeHostOptions } from "./host-options.ts";
 import { nodeRange } from "./node-range.ts";
 
 export interface SimulatedHostOptions extends NodeHostOptions {

@@ -1,5 +1,5 @@
 /** Nodes that are started again when their process ends although nobody stopped it. */
-import type { NodeHost } from "./node-host.ts";
+import type { NodeHost } from "./host-options.ts";
 
 /** So many deaths within a minute, and there is no use in trying again. */
 const manyDeaths = 5;

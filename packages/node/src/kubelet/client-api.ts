@@ -1,7 +1,7 @@
 /** The node's door to the API, over the ordinary client. */
 import { type Client, isConflict, isNotFound, type ReflectEvent } from "@keelson/client";
 import { type JsonObject, parseTime } from "@keelson/core";
-import type { NodeApi, StoredPod } from "./api.ts";
+import type { NodeApi, StoredPod } from "../api/api.ts";
 import {
   ConfigMap,
   CoreEvent,
@@ -16,7 +16,7 @@ import {
   ServiceAccount,
   SubjectAccessReview,
   TokenReview,
-} from "./kinds.ts";
+} from "../api/kinds.ts";
 
 const leaseNamespace = "kube-node-lease";
 

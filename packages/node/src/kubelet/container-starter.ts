@@ -4,6 +4,9 @@ import { join } from "node:path";
 import { Quantity } from "@keelson/core";
 import type { Container } from "@keelson/core/kinds";
 import type { ResolvedImage } from "@keelson/images";
+import type { StoredPod } from "../api/api.ts";
+import { containerEnvironment } from "../environment/environment.ts";
+import { expand } from "../environment/expansion.ts";
 import { NodeError } from "../errors.ts";
 import { effectiveCapabilities } from "../runtime/capabilities.ts";
 import type {
@@ -13,15 +16,12 @@ import type {
   ContainerUser,
   PodSandbox,
 } from "../runtime/container-runtime.ts";
-import type { StoredPod } from "./api.ts";
+import type { PodVolumes } from "../volumes/pod-volumes.ts";
 import { ContainerLog } from "./container-log.ts";
 import { containerUser, readAccounts } from "./container-user.ts";
-import { containerEnvironment } from "./environment.ts";
 import { executableProblem } from "./executable.ts";
-import { expand } from "./expansion.ts";
 import { podHostname } from "./pod-files.ts";
 import { downwardContext, type KubeletServices } from "./services.ts";
-import type { PodVolumes } from "./volumes/pod-volumes.ts";
 
 export interface StartInput {
   readonly services: KubeletServices;

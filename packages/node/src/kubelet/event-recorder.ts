@@ -1,7 +1,7 @@
 /** Events about pods and the node: repeated ones are counted, not written anew. */
 import { type Clock, formatTime, type Random, type Stored } from "@keelson/core";
-import type { NodeApi } from "./api.ts";
-import type { CoreEvent } from "./kinds.ts";
+import type { NodeApi } from "../api/api.ts";
+import type { CoreEvent } from "../api/kinds.ts";
 
 export interface EventSubject {
   readonly apiVersion: string;

@@ -1,7 +1,7 @@
 /** Brings a container's image here, with the waiting reasons and events that people know. */
 import type { Container } from "@keelson/core/kinds";
 import { ImageError, type ResolvedImage } from "@keelson/images";
-import type { StoredPod } from "./api.ts";
+import type { StoredPod } from "../api/api.ts";
 import { containerBackoff, RestartBackoff } from "./restart-backoff.ts";
 import type { KubeletServices, PullSecret } from "./services.ts";
 

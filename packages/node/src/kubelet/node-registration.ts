@@ -3,7 +3,7 @@
 import type { Clock } from "@keelson/core";
 import { type Cancel, formatMicroTime, formatTime, type JsonObject } from "@keelson/core";
 import type { NodeStatus } from "@keelson/core/kinds";
-import type { NodeApi } from "./api.ts";
+import type { NodeApi } from "../api/api.ts";
 import {
   describeMachine,
   hasChanged,

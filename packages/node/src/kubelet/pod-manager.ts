@@ -2,7 +2,7 @@
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { PodSpec } from "@keelson/core/kinds";
-import type { StoredPod } from "./api.ts";
+import type { StoredPod } from "../api/api.ts";
 import { PodWorker } from "./pod-worker.ts";
 import { lackOf } from "./resize.ts";
 import type { KubeletServices } from "./services.ts";

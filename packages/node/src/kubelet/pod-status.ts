@@ -1,11 +1,11 @@
 /** The whole status of a pod, from its records: pure. */
 import { compareBytes, formatTime } from "@keelson/core";
 import type { ContainerStatus, Pod, PodStatus } from "@keelson/core/kinds";
+import { qosClassOf } from "@keelson/workloads";
 import type { ContainerKind, ContainerRecord } from "./container-record.ts";
 import { containerStatus } from "./container-status.ts";
 import { podConditions } from "./pod-conditions.ts";
 import { type PodPhase, podPhase } from "./pod-phase.ts";
-import { qosClassOf } from "./qos.ts";
 import type { PendingResize } from "./resize.ts";
 
 export interface PodStatusInput {

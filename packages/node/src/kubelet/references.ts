@@ -2,8 +2,8 @@
 import type { ReflectEvent } from "@keelson/client";
 import type { Stored } from "@keelson/core";
 import type { ConfigMap, Secret } from "@keelson/core/kinds";
-import type { NodeApi } from "./api.ts";
-import type { References } from "./environment.ts";
+import type { NodeApi } from "../api/api.ts";
+import type { References } from "../environment/environment.ts";
 
 type Kind = "configMap" | "secret";
 type Held = Stored<ConfigMap> | Stored<Secret>;

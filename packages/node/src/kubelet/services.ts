@@ -2,9 +2,9 @@
 import type { Clock, Random } from "@keelson/core";
 import type { ResolvedImage } from "@keelson/images";
 import type { IdMode } from "@keelson/machine";
+import type { NodeApi, StoredPod } from "../api/api.ts";
+import type { DownwardContext } from "../environment/downward.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
-import type { NodeApi, StoredPod } from "./api.ts";
-import type { DownwardContext } from "./downward.ts";
 import type { EventRecorder } from "./event-recorder.ts";
 import type { ClusterDns } from "./pod-files.ts";
 import type { ReferenceCache } from "./references.ts";

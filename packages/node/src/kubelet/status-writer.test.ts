@@ -1,6 +1,6 @@
 import { VirtualClock } from "@keelson/testing/clock";
 import { describe, expect, test } from "vitest";
-import type { NodeApi, StoredPod } from "./api.ts";
+import type { NodeApi, StoredPod } from "../api/api.ts";
 import { StatusWriter, statusPatch } from "./status-writer.ts";
 
 describe("a status patch", () => {

@@ -1,7 +1,7 @@
 /** Sends pod statuses: per pod one request at a time, always the newest, nothing when nothing changed. */
 import { type Clock, deepEqual, type JsonObject, type JsonValue } from "@keelson/core";
 import type { PodStatus } from "@keelson/core/kinds";
-import type { NodeApi, StoredPod } from "./api.ts";
+import type { NodeApi, StoredPod } from "../api/api.ts";
 import { kubeletConditions } from "./pod-conditions.ts";
 
 interface Entry {

@@ -1,7 +1,7 @@
 /** Slow networks: connections to a pod's ports are led through a relay that holds every chunk back for a while. */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { Clock } from "@keelson/core";
-import { listen } from "../host/relay.ts";
+import { listen } from "./relay.ts";
 
 export interface DelayedPort {
   /** The pod's own address and port. */

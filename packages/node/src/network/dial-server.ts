@@ -2,8 +2,8 @@
 import { createSocket, type Socket as Datagrams } from "node:dgram";
 import { once } from "node:events";
 import { connect, createServer, type Socket } from "node:net";
-import { join, listen } from "../host/relay.ts";
 import { FrameReader, frame } from "./datagram-frames.ts";
+import { join, listen } from "./relay.ts";
 
 const longestRequest = 128;
 

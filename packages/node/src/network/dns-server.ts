@@ -2,7 +2,6 @@
 import { createSocket, type Socket as UdpSocket } from "node:dgram";
 import { createServer, type Server } from "node:net";
 import type { Random } from "@keelson/core";
-import { listen } from "../host/relay.ts";
 import {
   type DnsAnswer,
   type DnsQuestion,
@@ -11,6 +10,7 @@ import {
   responseCode,
 } from "./dns-message.ts";
 import { type NameServer, resolveName } from "./dns-records.ts";
+import { listen } from "./relay.ts";
 
 export interface DnsServerOptions extends NameServer {
   readonly address: string;

@@ -2,7 +2,7 @@
 import type { ReflectEvent } from "@keelson/client";
 import type { Stored } from "@keelson/core";
 import type { EndpointSlice, Service } from "@keelson/core/kinds";
-import type { NodeApi } from "../kubelet/api.ts";
+import type { NodeApi } from "../api/api.ts";
 
 export type StoredService = Stored<Service>;
 export type StoredSlice = Stored<EndpointSlice>;

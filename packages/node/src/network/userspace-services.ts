@@ -4,8 +4,8 @@
  */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import type { Random } from "@keelson/core";
-import { join, listen } from "../host/relay.ts";
 import { quote, runScript } from "../runtime/shell.ts";
+import { join, listen } from "./relay.ts";
 import type { ServiceRegistry } from "./service-registry.ts";
 
 export interface UserspaceServicesOptions {

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { TLSSocket } from "node:tls";
 import type { Clock } from "@keelson/core";
-import type { NodeApi, ReviewedUser } from "../kubelet/api.ts";
+import type { NodeApi, ReviewedUser } from "../api/api.ts";
 
 export type Admission = "allowed" | "unauthenticated" | "forbidden";
 

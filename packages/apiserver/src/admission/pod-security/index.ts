@@ -1,8 +1,10 @@
 /** PodSecurity: pods must be as harmless as their namespace asks. */
 import type { ObjectMeta } from "@keelson/core";
 import type { Pod, PodSpec, PodTemplateSpec } from "@keelson/core/kinds";
-import { invalid } from "../../errors.ts";
-import type { AdmissionPlugin, AdmissionRequest, ApiObject, StoreReader } from "../../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../../contracts/admission.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import { invalid } from "../../contracts/status-error.ts";
+import type { StoreReader } from "../../contracts/store.ts";
 import { nameOf, refused } from "../refusals.ts";
 import { describe, violations } from "./checks.ts";
 import { compareLevels, type LevelVersion, policyOf, showLevel } from "./levels.ts";

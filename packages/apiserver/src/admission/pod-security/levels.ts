@@ -1,5 +1,5 @@
 /** Which security level a namespace asks for, by its labels. */
-import { type FieldError, invalidField } from "../../field-error.ts";
+import { type FieldError, invalidField } from "../../contracts/field-error.ts";
 
 export type Level = "privileged" | "baseline" | "restricted";
 const strictness: readonly string[] = ["privileged", "baseline", "restricted"];

@@ -1,8 +1,10 @@
 /** The policies that are in force with their bindings, compiled when either changes. */
 import type { ObjectMeta } from "@keelson/core";
 import type { MatchResources, ParamKind, ParamRef } from "@keelson/core/kinds";
-import { StatusError } from "../../errors.ts";
-import type { AdmissionRequest, ApiObject, HookContext } from "../../hooks.ts";
+import type { AdmissionRequest } from "../../contracts/admission.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { PluginContext } from "../../contracts/plugin.ts";
+import { StatusError } from "../../contracts/status-error.ts";
 import type { VersionedObjects } from "../expressions.ts";
 import { type Match, ResourceMatcher, requestNamespace } from "../matching.ts";
 import { ConfigurationProblem, PolicyProblem, paramsOf } from "./params.ts";
@@ -53,13 +55,13 @@ export interface PolicyFault<P, B, E> {
 const group = "admissionregistration.k8s.io";
 
 export class ConfiguredPolicies<P extends PolicyObject, B extends BindingObject, E> {
-  readonly #context: HookContext;
+  readonly #context: PluginContext;
   readonly #policies: { readonly group: string; readonly resource: string };
   readonly #bindings: { readonly group: string; readonly resource: string };
   readonly #compile: (policy: P) => E;
   #known: readonly ConfiguredPolicy<P, B, E>[] | undefined;
 
-  constructor(context: HookContext, resource: string, bindings: string, compile: (policy: P) => E) {
+  constructor(context: PluginContext, resource: string, bindings: string, compile: (policy: P) => E) {
     this.#context = context;
     this.#policies = { group, resource };
     this.#bindings = { group, resource: bindings };
@@ -132,7 +134,7 @@ export class ConfiguredPolicies<P extends PolicyObject, B extends BindingObject,
 }
 
 /** The namespace that expressions see; there is none for a namespace itself. */
-export function namespaceOf(request: AdmissionRequest, { store }: HookContext): ApiObject | undefined {
+export function namespaceOf(request: AdmissionRequest, { store }: PluginContext): ApiObject | undefined {
   const { kind } = request;
   if (request.namespace === "" || (kind.kind === "Namespace" && kind.group === "")) return undefined;
   return store.get({ group: "", resource: "namespaces" }, "", request.namespace);
@@ -140,11 +142,11 @@ export function namespaceOf(request: AdmissionRequest, { store }: HookContext): 
 
 /** Objects in the version of each match, converted once. */
 export class Versions {
-  readonly #context: HookContext;
+  readonly #context: PluginContext;
   readonly #request: AdmissionRequest;
   readonly #known = new Map<string, VersionedObjects>();
 
-  constructor(context: HookContext, request: AdmissionRequest) {
+  constructor(context: PluginContext, request: AdmissionRequest) {
     this.#context = context;
     this.#request = request;
   }

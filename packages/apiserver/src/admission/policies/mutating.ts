@@ -17,8 +17,10 @@ import {
   MergeError,
   mergeTyped,
 } from "@keelson/core/merge";
-import { forbidden, StatusError, serviceUnavailable } from "../../errors.ts";
-import type { AdmissionPlugin, AdmissionRequest, ApiObject, HookContext } from "../../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../../contracts/admission.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { PluginContext } from "../../contracts/plugin.ts";
+import { forbidden, StatusError, serviceUnavailable } from "../../contracts/status-error.ts";
 import { inputOf, MatchConditions } from "../expressions.ts";
 import { isExempt, type Match, requestName } from "../matching.ts";
 import { roundsOf } from "../reinvocation.ts";
@@ -62,7 +64,7 @@ interface Refusal {
   readonly reason?: string;
 }
 
-export function mutatingAdmissionPolicy(context: HookContext): AdmissionPlugin {
+export function mutatingAdmissionPolicy(context: PluginContext): AdmissionPlugin {
   const name = "MutatingAdmissionPolicy";
   const configured = new ConfiguredPolicies<
     MutatingAdmissionPolicy,
@@ -168,7 +170,11 @@ function refusal(request: AdmissionRequest, faults: readonly Refusal[]): StatusE
 }
 
 /** A patch whose `test` fails leaves the object alone. */
-function patchedBy(context: HookContext, object: ApiObject, patch: readonly JsonPatchOperation[]): ApiObject {
+function patchedBy(
+  context: PluginContext,
+  object: ApiObject,
+  patch: readonly JsonPatchOperation[],
+): ApiObject {
   try {
     return context.complete(applyJsonPatch(object, patch));
   } catch (error) {
@@ -179,7 +185,7 @@ function patchedBy(context: HookContext, object: ApiObject, patch: readonly Json
 }
 
 /** Merges as server-side apply does, but into nothing that can only be replaced as a whole. */
-function applied(context: HookContext, match: Match, object: ApiObject, config: JsonObject): ApiObject {
+function applied(context: PluginContext, match: Match, object: ApiObject, config: JsonObject): ApiObject {
   const { group, version, kind } = match.kind;
   const type = context.mergeType(group, version, kind);
   if (!type)

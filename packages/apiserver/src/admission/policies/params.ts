@@ -1,7 +1,8 @@
 /** The parameters that a binding hands to its policy. */
 import { labelSelectorFrom, matchesLabels, parseApiVersion } from "@keelson/core";
 import type { ParamKind, ParamRef } from "@keelson/core/kinds";
-import type { ApiObject, HookContext } from "../../hooks.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { PluginContext } from "../../contracts/plugin.ts";
 
 /** Something about a binding is wrong, whatever the request. */
 export class ConfigurationProblem extends Error {}
@@ -15,7 +16,7 @@ export async function paramsOf(
   kind: ParamKind | undefined,
   ref: ParamRef | undefined,
   namespace: string,
-  { kinds, store, convert }: Pick<HookContext, "kinds" | "store" | "convert">,
+  { kinds, store, convert }: Pick<PluginContext, "kinds" | "store" | "convert">,
 ): Promise<readonly (ApiObject | undefined)[]> {
   if (!kind) return [undefined];
   const { group } = parseApiVersion(kind.apiVersion ?? "");

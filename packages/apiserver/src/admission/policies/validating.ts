@@ -11,8 +11,9 @@ import type {
   ValidatingAdmissionPolicyBinding,
   Validation,
 } from "@keelson/core/kinds";
-import { StatusError } from "../../errors.ts";
-import type { AdmissionPlugin, AdmissionRequest, HookContext } from "../../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../../contracts/admission.ts";
+import type { PluginContext } from "../../contracts/plugin.ts";
+import { StatusError } from "../../contracts/status-error.ts";
 import { inputOf, MatchConditions } from "../expressions.ts";
 import { isExempt } from "../matching.ts";
 import { refused } from "../refusals.ts";
@@ -109,7 +110,7 @@ function refusal(request: AdmissionRequest, message: string, reason = "Invalid")
   } as StatusError["status"]);
 }
 
-export function validatingAdmissionPolicy(context: HookContext): AdmissionPlugin {
+export function validatingAdmissionPolicy(context: PluginContext): AdmissionPlugin {
   const configured = new ConfiguredPolicies<
     ValidatingAdmissionPolicy,
     ValidatingAdmissionPolicyBinding,

@@ -2,7 +2,8 @@
 import { Agent, request as send } from "node:https";
 import { isIP } from "node:net";
 import type { Service } from "@keelson/core/kinds";
-import type { StoreReader, WebhookCaller, WebhookTarget } from "../../hooks.ts";
+import type { StoreReader } from "../../contracts/store.ts";
+import type { WebhookCaller, WebhookTarget } from "../../contracts/webhook.ts";
 import { serviceDestination } from "../../proxy/destinations.ts";
 
 /** Clients are few and long-lived; more than this are configurations that come and go. */

@@ -5,7 +5,8 @@ import type {
   ValidatingWebhook,
   WebhookClientConfig,
 } from "@keelson/core/kinds";
-import type { StoreReader, WebhookTarget } from "../../hooks.ts";
+import type { StoreReader } from "../../contracts/store.ts";
+import type { WebhookTarget } from "../../contracts/webhook.ts";
 import { MatchConditions } from "../expressions.ts";
 import { Selectors } from "../matching.ts";
 

@@ -1,6 +1,9 @@
 /** Decides whether a webhook is asked about a request, and asks it. */
-import { badRequest, forbidden } from "../../errors.ts";
-import type { AdmissionRequest, ApiObject, HookContext } from "../../hooks.ts";
+
+import type { AdmissionRequest } from "../../contracts/admission.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { PluginContext } from "../../contracts/plugin.ts";
+import { badRequest, forbidden } from "../../contracts/status-error.ts";
 import { inputOf, type VersionedObjects } from "../expressions.ts";
 import { type Match, matchRules, requestName } from "../matching.ts";
 import type { ConfiguredWebhook } from "./configurations.ts";
@@ -15,10 +18,10 @@ export interface Invocation {
 const reviewVersions = ["v1", "v1beta1"] as const;
 
 export class WebhookDispatcher {
-  readonly #context: HookContext;
+  readonly #context: PluginContext;
   readonly #mutating: boolean;
 
-  constructor(context: HookContext, mutating: boolean) {
+  constructor(context: PluginContext, mutating: boolean) {
     this.#context = context;
     this.#mutating = mutating;
   }

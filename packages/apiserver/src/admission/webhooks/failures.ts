@@ -1,5 +1,5 @@
 /** Why a webhook could not be asked, in the words of the real server. */
-import { StatusError } from "../../errors.ts";
+import { StatusError } from "../../contracts/status-error.ts";
 
 /** A failure to ask, which a webhook's failure policy may forgive; a refusal is not one. */
 export class CallFailure extends Error {

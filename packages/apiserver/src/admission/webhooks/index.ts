@@ -1,8 +1,10 @@
 /** MutatingAdmissionWebhook and ValidatingAdmissionWebhook. */
 import { deepEqual } from "@keelson/core";
 import { applyJsonPatch, MergeError } from "@keelson/core/merge";
-import { internalError } from "../../errors.ts";
-import type { AdmissionPlugin, AdmissionRequest, ApiObject, HookContext } from "../../hooks.ts";
+import type { AdmissionPlugin, AdmissionRequest } from "../../contracts/admission.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { PluginContext } from "../../contracts/plugin.ts";
+import { internalError } from "../../contracts/status-error.ts";
 import { isExempt } from "../matching.ts";
 import { roundsOf } from "../reinvocation.ts";
 import { type ConfiguredWebhook, ConfiguredWebhooks } from "./configurations.ts";
@@ -16,7 +18,7 @@ function settle(error: unknown, { ignoresFailures }: ConfiguredWebhook): void {
   if (!ignoresFailures) throw internalError(error.message, error);
 }
 
-export function mutatingAdmissionWebhook(context: HookContext): AdmissionPlugin {
+export function mutatingAdmissionWebhook(context: PluginContext): AdmissionPlugin {
   const name = "MutatingAdmissionWebhook";
   const configured = new ConfiguredWebhooks(context.store, "mutatingwebhookconfigurations");
   const dispatcher = new WebhookDispatcher(context, true);
@@ -50,7 +52,7 @@ export function mutatingAdmissionWebhook(context: HookContext): AdmissionPlugin 
 }
 
 async function change(
-  context: HookContext,
+  context: PluginContext,
   request: AdmissionRequest,
   { hook }: ConfiguredWebhook,
   { match, objects }: Invocation,
@@ -68,7 +70,7 @@ async function change(
   return true;
 }
 
-function apply(context: HookContext, object: ApiObject, patch: Answer["patch"]): ApiObject {
+function apply(context: PluginContext, object: ApiObject, patch: Answer["patch"]): ApiObject {
   try {
     return context.complete(applyJsonPatch(object, patch));
   } catch (error) {
@@ -77,7 +79,7 @@ function apply(context: HookContext, object: ApiObject, patch: Answer["patch"]):
   }
 }
 
-export function validatingAdmissionWebhook(context: HookContext): AdmissionPlugin {
+export function validatingAdmissionWebhook(context: PluginContext): AdmissionPlugin {
   const configured = new ConfiguredWebhooks(context.store, "validatingwebhookconfigurations");
   const dispatcher = new WebhookDispatcher(context, false);
 

@@ -1,8 +1,8 @@
 /** AdmissionReview: what a webhook is asked, and what it may answer. */
 import type { JsonObject, JsonValue } from "@keelson/core";
 import type { JsonPatchOperation } from "@keelson/core/merge";
-import { StatusError } from "../../errors.ts";
-import type { AdmissionRequest } from "../../hooks.ts";
+import type { AdmissionRequest } from "../../contracts/admission.ts";
+import { StatusError } from "../../contracts/status-error.ts";
 import { requestJson, type VersionedObjects } from "../expressions.ts";
 import type { Match } from "../matching.ts";
 

@@ -7,8 +7,8 @@
  */
 import type { JsonObject, JsonValue } from "@keelson/core";
 import { definition, definitionNames } from "../definitions.ts";
+import type { GroupVersion, Schema } from "../notation/schema.ts";
 import { groupVersions, resources } from "../resources.ts";
-import type { GroupVersion, Schema } from "../schema.ts";
 import { type Operation, operationsOf, operationsOfGroup, rootOperations } from "./operations.ts";
 import { type Parameter, same, shared, sorted } from "./parameters.ts";
 

@@ -1,6 +1,6 @@
 /** The HTTP operations of each resource, from which both forms of OpenAPI document are written. */
 import { definitionName } from "../definitions.ts";
-import type { GroupVersion, GroupVersionKindEntry, Resource, Subresource } from "../schema.ts";
+import type { GroupVersion, GroupVersionKindEntry, Resource, Subresource } from "../notation/schema.ts";
 import { type Parameter, parameters, path, query } from "./parameters.ts";
 
 export interface Operation {

@@ -1,8 +1,8 @@
 /** Where a webhook is. */
 import { validateDns1123Subdomain } from "@keelson/core";
 import type { WebhookClientConfig } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
-import { portNumber } from "../formats.ts";
+import type { Errors } from "../checks/errors.ts";
+import { portNumber } from "../checks/formats.ts";
 
 const form = "; desired format: https://host[/path]";
 

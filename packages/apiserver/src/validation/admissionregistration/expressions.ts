@@ -1,7 +1,7 @@
 /** The expressions of one policy, which share its variables. */
 import { AdmissionCompiler, type CelType } from "@keelson/core/cel";
 import type { Variable } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
+import type { Errors } from "../checks/errors.ts";
 
 const identifier = /^[_a-zA-Z][_a-zA-Z0-9]*$/;
 const reserved = new Set(

@@ -2,7 +2,7 @@
 import { validateQualifiedName } from "@keelson/core";
 import { AdmissionCompiler, types } from "@keelson/core/cel";
 import type { MatchCondition } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
+import type { Errors } from "../checks/errors.ts";
 
 const most = 64;
 const compilers = new Map<boolean, AdmissionCompiler>();

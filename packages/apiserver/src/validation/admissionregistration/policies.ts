@@ -16,10 +16,10 @@ import type {
   ValidatingAdmissionPolicySpec,
   Validation,
 } from "@keelson/core/kinds";
-import type { Strategy } from "../../hooks.ts";
-import { checkConditions } from "../conditions.ts";
-import type { Errors } from "../errors.ts";
-import { checking, checkingUpdate } from "../strategies.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import { checkConditions } from "../checks/conditions.ts";
+import type { Errors } from "../checks/errors.ts";
+import { checking, checkingUpdate } from "../checks/strategies.ts";
 import { Expressions } from "./expressions.ts";
 import { checkMatchConditions } from "./match-conditions.ts";
 import {

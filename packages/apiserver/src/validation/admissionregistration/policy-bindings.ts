@@ -5,11 +5,11 @@ import type {
   ParamRef,
   ValidatingAdmissionPolicyBinding,
 } from "@keelson/core/kinds";
-import type { Strategy } from "../../hooks.ts";
-import { pathSegmentName } from "../../rest/metadata.ts";
-import type { Errors } from "../errors.ts";
-import { checkSelector } from "../selectors.ts";
-import { checkedAlike } from "../strategies.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import { pathSegmentName } from "../../registry/metadata.ts";
+import type { Errors } from "../checks/errors.ts";
+import { checkSelector } from "../checks/selectors.ts";
+import { checkedAlike } from "../checks/strategies.ts";
 import { checkMatchResources, checkMutatingOperations } from "./rules.ts";
 
 const actions = ["Audit", "Deny", "Warn"];

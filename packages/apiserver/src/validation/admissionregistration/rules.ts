@@ -1,8 +1,8 @@
 /** Which requests a webhook or a policy is asked about. */
 import type { MatchResources, NamedRuleWithOperations, RuleWithOperations } from "@keelson/core/kinds";
-import { pathSegmentName } from "../../rest/metadata.ts";
-import type { Errors } from "../errors.ts";
-import { checkSelector } from "../selectors.ts";
+import { pathSegmentName } from "../../registry/metadata.ts";
+import type { Errors } from "../checks/errors.ts";
+import { checkSelector } from "../checks/selectors.ts";
 
 const operations = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"];
 const mutatingOperations = ["*", "CONNECT", "CREATE", "UPDATE"];

@@ -1,10 +1,11 @@
 /** Rules of webhook configurations. */
 import { deepEqual, validateDns1035Label, validateDns1123Subdomain } from "@keelson/core";
 import type { MutatingWebhook, ValidatingWebhook } from "@keelson/core/kinds";
-import type { ApiObject, Strategy } from "../../hooks.ts";
-import type { Errors } from "../errors.ts";
-import { checkSelector } from "../selectors.ts";
-import { anyChange, checking, checkingUpdate } from "../strategies.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import type { Errors } from "../checks/errors.ts";
+import { checkSelector } from "../checks/selectors.ts";
+import { anyChange, checking, checkingUpdate } from "../checks/strategies.ts";
 import { checkClientConfig } from "./client-config.ts";
 import { checkMatchConditions } from "./match-conditions.ts";
 import { checkRule, failurePolicies, matchPolicies, reinvocationPolicies } from "./rules.ts";

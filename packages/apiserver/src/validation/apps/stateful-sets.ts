@@ -8,16 +8,23 @@ import type {
   StatefulSetSpec,
   StatefulSetStatus,
 } from "@keelson/core/kinds";
-import type { ApiObject, Strategy } from "../../hooks.ts";
-import { validateAnnotations } from "../../rest/metadata.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import { validateAnnotations } from "../../registry/metadata.ts";
+import { Errors, inGo } from "../checks/errors.ts";
+import { amountOf, checkAtMostAll, checkIntOrPercent } from "../checks/percentages.ts";
+import { checkLabels } from "../checks/selectors.ts";
+import {
+  checkImmutable,
+  checking,
+  checkingUpdate,
+  checkNotNegative,
+  labelNames,
+} from "../checks/strategies.ts";
 import { checkPodAnnotations } from "../core/annotations.ts";
 import { checkClaimSpec } from "../core/claim-spec.ts";
 import { checkTemplate, templateWarnings } from "../core/templates.ts";
 import { claimSpecWarnings } from "../core/warnings.ts";
-import { Errors, inGo } from "../errors.ts";
-import { amountOf, checkAtMostAll, checkIntOrPercent } from "../percentages.ts";
-import { checkLabels } from "../selectors.ts";
-import { checkImmutable, checking, checkingUpdate, checkNotNegative, labelNames } from "../strategies.ts";
 import { checkCollisions, checkSelection } from "./workloads.ts";
 
 interface SetRules {

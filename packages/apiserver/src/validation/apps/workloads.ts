@@ -10,7 +10,12 @@ import type {
   ReplicaSet,
   ReplicaSetSpec,
 } from "@keelson/core/kinds";
-import type { ApiObject, Strategy } from "../../hooks.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import { type Errors, inGo } from "../checks/errors.ts";
+import { amountOf, checkAtMostAll, checkIntOrPercent } from "../checks/percentages.ts";
+import { checkSelector, isEmptySelector, type Selector, shownSelector } from "../checks/selectors.ts";
+import { checkImmutable, checking, checkingUpdate, checkNotNegative } from "../checks/strategies.ts";
 import { checkReplicaCounts, hostNameWarning } from "../core/replication-controllers.ts";
 import {
   checkLastingTemplate,
@@ -19,10 +24,6 @@ import {
   compileSelector,
   templateWarnings,
 } from "../core/templates.ts";
-import { type Errors, inGo } from "../errors.ts";
-import { amountOf, checkAtMostAll, checkIntOrPercent } from "../percentages.ts";
-import { checkSelector, isEmptySelector, type Selector, shownSelector } from "../selectors.ts";
-import { checkImmutable, checking, checkingUpdate, checkNotNegative } from "../strategies.ts";
 
 /** The selector, and the template as far as it must fit the selector. */
 export function checkSelection(

@@ -1,8 +1,8 @@
 /** What the status of a job may say, and how it may change. */
 import { deepEqual, parseTime } from "@keelson/core";
 import type { Job, JobSpec, JobStatus } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
-import { checkNotNegative } from "../strategies.ts";
+import type { Errors } from "../checks/errors.ts";
+import { checkNotNegative } from "../checks/strategies.ts";
 import { countIndexes, overlap } from "./indexes.ts";
 
 type ConditionType = "Complete" | "Failed" | "FailureTarget" | "SuccessCriteriaMet" | "Suspended";

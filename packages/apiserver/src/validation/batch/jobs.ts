@@ -11,13 +11,14 @@ import type {
   PodTemplateSpec,
 } from "@keelson/core/kinds";
 import { scheduleProblem, timeZoneProblems } from "@keelson/workloads";
-import type { ApiObject, Strategy } from "../../hooks.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import { type Errors, inGo } from "../checks/errors.ts";
+import { checkDomainPath } from "../checks/references.ts";
+import { checkSelector, type Selector } from "../checks/selectors.ts";
+import { checkImmutable, checking, checkingUpdate, checkNotNegative } from "../checks/strategies.ts";
 import { hostNameWarning } from "../core/replication-controllers.ts";
 import { checkTemplate, compileSelector, templateWarnings } from "../core/templates.ts";
-import { type Errors, inGo } from "../errors.ts";
-import { checkDomainPath } from "../references.ts";
-import { checkSelector, type Selector } from "../selectors.ts";
-import { checkImmutable, checking, checkingUpdate, checkNotNegative } from "../strategies.ts";
 import { countIndexes } from "./indexes.ts";
 import { checkJobStatus, mayChangeTemplate } from "./job-status.ts";
 

@@ -2,10 +2,11 @@
 import { X509Certificate } from "node:crypto";
 import { deepEqual } from "@keelson/core";
 import type { CertificateSigningRequest } from "@keelson/core/kinds";
-import type { ApiObject, Strategy, StrategyContext } from "../../hooks.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { Strategy, StrategyContext } from "../../contracts/strategy.ts";
+import type { Errors } from "../checks/errors.ts";
+import { checking, checkingUpdate } from "../checks/strategies.ts";
 import { checkSignerName } from "../core/signer-names.ts";
-import type { Errors } from "../errors.ts";
-import { checking, checkingUpdate } from "../strategies.ts";
 import { parseSigningRequest } from "./signing-request.ts";
 
 type Condition = NonNullable<NonNullable<CertificateSigningRequest["status"]>["conditions"]>[number];

@@ -1,9 +1,9 @@
 /** Annotations of pods that mean something. */
 import { type ObjectMeta, validateQualifiedName } from "@keelson/core";
 import type { PodSpec, Toleration } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
+import type { Errors } from "../checks/errors.ts";
+import { allContainers } from "./all-containers.ts";
 import { checkDescending } from "./paths.ts";
-import { allContainers } from "./pod-spec.ts";
 import { checkTolerations } from "./scheduling.ts";
 
 export const mirrorAnnotation = "kubernetes.io/config.mirror";

@@ -1,9 +1,9 @@
 /** The spec of a persistent volume claim, in a claim or in a template. */
 import { deepEqual, Quantity, validateDns1123Label, validateDns1123Subdomain } from "@keelson/core";
 import type { PersistentVolumeClaimSpec } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
-import { positive } from "../formats.ts";
-import { checkSelector } from "../selectors.ts";
+import type { Errors } from "../checks/errors.ts";
+import { positive } from "../checks/formats.ts";
+import { checkSelector } from "../checks/selectors.ts";
 import { checkResourceAmount } from "./resources.ts";
 
 export const accessModes = ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"];

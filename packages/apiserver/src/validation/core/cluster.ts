@@ -9,12 +9,13 @@ import {
   validateQualifiedName,
 } from "@keelson/core";
 import type { EndpointSubset, Endpoints, Namespace, Node, ServiceAccount, Taint } from "@keelson/core/kinds";
-import type { ApiObject, Strategy } from "../../hooks.ts";
-import { addressWarnings, checkAddress, checkRange, parseRange, rangeWarnings } from "../addresses.ts";
-import { Errors } from "../errors.ts";
-import { portNumber } from "../formats.ts";
-import { checkLabelKey } from "../selectors.ts";
-import { checking, checkingUpdate, labelNames } from "../strategies.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import { addressWarnings, checkAddress, checkRange, parseRange, rangeWarnings } from "../checks/addresses.ts";
+import { Errors } from "../checks/errors.ts";
+import { portNumber } from "../checks/formats.ts";
+import { checkLabelKey } from "../checks/selectors.ts";
+import { checking, checkingUpdate, labelNames } from "../checks/strategies.ts";
 import { checkEndpointAddress } from "./endpoint-address.ts";
 import { checkResourceAmount } from "./resources.ts";
 import { checkTaintEffect } from "./scheduling.ts";

@@ -3,10 +3,11 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { byteLength, deepEqual } from "@keelson/core";
 import type { ConfigMap, Secret } from "@keelson/core/kinds";
 import { JsonSyntaxError, parseJsonBody } from "../../codec/json-body.ts";
-import type { ApiObject, Strategy } from "../../hooks.ts";
-import type { Errors } from "../errors.ts";
-import { configKey } from "../formats.ts";
-import { checkImmutable, checking, checkingUpdate } from "../strategies.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import type { Errors } from "../checks/errors.ts";
+import { configKey } from "../checks/formats.ts";
+import { checkImmutable, checking, checkingUpdate } from "../checks/strategies.ts";
 
 const maxBytes = 1024 * 1024;
 const frozen = "field is immutable when `immutable` is set";

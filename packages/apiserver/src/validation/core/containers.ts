@@ -9,8 +9,8 @@ import type {
   VolumeDevice,
   VolumeMount,
 } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
-import { portName, portNumber } from "../formats.ts";
+import type { Errors } from "../checks/errors.ts";
+import { portName, portNumber } from "../checks/formats.ts";
 import { checkEnv, checkEnvFrom } from "./env.ts";
 import { checkDescending } from "./paths.ts";
 import { checkLifecycle, checkProbes } from "./probes.ts";

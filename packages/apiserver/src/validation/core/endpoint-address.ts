@@ -1,6 +1,6 @@
 /** Addresses of endpoints: not every address can be one. */
-import { parseAddress } from "../addresses.ts";
-import type { Errors } from "../errors.ts";
+import { parseAddress } from "../checks/addresses.ts";
+import type { Errors } from "../checks/errors.ts";
 
 export function checkEndpointAddress(path: string, text: string, errors: Errors): void {
   const address = parseAddress(text);

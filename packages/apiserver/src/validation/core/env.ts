@@ -7,8 +7,8 @@ import type {
   ObjectFieldSelector,
   ResourceFieldSelector,
 } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
-import { configKey, environmentName, labelName, namePrefix } from "../formats.ts";
+import type { Errors } from "../checks/errors.ts";
+import { configKey, environmentName, labelName, namePrefix } from "../checks/formats.ts";
 import { checkNoBacksteps } from "./paths.ts";
 
 const envFields = [

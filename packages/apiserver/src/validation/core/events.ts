@@ -1,9 +1,9 @@
 /** Events, as core/v1 and as events.k8s.io/v1. */
 import { deepEqual, validateDns1123Subdomain, validateQualifiedName } from "@keelson/core";
 import type { Event } from "@keelson/core/kinds";
-import type { Strategy } from "../../hooks.ts";
-import type { Errors } from "../errors.ts";
-import { checkImmutable, checking, checkingUpdate } from "../strategies.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import type { Errors } from "../checks/errors.ts";
+import { checkImmutable, checking, checkingUpdate } from "../checks/strategies.ts";
 
 type StoredEvent = Event & { eventTime?: string | null };
 

@@ -1,10 +1,10 @@
 /** Limit ranges and resource quotas. */
 import { Quantity, validateQualifiedName } from "@keelson/core";
 import type { LimitRange, LimitRangeItem, ResourceQuota, ResourceQuotaSpec } from "@keelson/core/kinds";
-import type { Strategy } from "../../hooks.ts";
-import type { Errors } from "../errors.ts";
-import { immutable } from "../formats.ts";
-import { checkedAlike, checking, checkingUpdate } from "../strategies.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import type { Errors } from "../checks/errors.ts";
+import { immutable } from "../checks/formats.ts";
+import { checkedAlike, checking, checkingUpdate } from "../checks/strategies.ts";
 import {
   checkContainerResource,
   checkQuotaResourceName,

@@ -1,7 +1,7 @@
 /** What a pod may say when it names its operating system. */
 import type { PodSpec } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
-import { visitContainers } from "./pod-spec.ts";
+import type { Errors } from "../checks/errors.ts";
+import { visitContainers } from "./all-containers.ts";
 
 const systems = ["linux", "windows"];
 const refusal = "cannot be set for a windows pod";

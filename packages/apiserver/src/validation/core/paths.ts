@@ -1,5 +1,5 @@
 /** File paths in volumes and mounts. */
-import type { Errors } from "../errors.ts";
+import type { Errors } from "../checks/errors.ts";
 
 export function checkNoBacksteps(path: string, target: string, errors: Errors): boolean {
   if (!target.split("/").includes("..")) return true;

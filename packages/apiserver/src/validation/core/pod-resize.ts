@@ -2,8 +2,8 @@
 import { deepCopy, deepEqual, type JsonObject } from "@keelson/core";
 import type { Container, Pod, PodSpec, ResourceRequirements } from "@keelson/core/kinds";
 import { qosClassOf } from "@keelson/workloads";
-import type { ApiObject } from "../../hooks.ts";
-import { Errors } from "../errors.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import { Errors } from "../checks/errors.ts";
 import { mirrorAnnotation } from "./annotations.ts";
 
 type List = Record<string, string | number> | undefined;

@@ -7,12 +7,13 @@ import {
   validateDns1123Subdomain,
   validateLabelValue,
 } from "@keelson/core";
-import type { Container, PodSpec } from "@keelson/core/kinds";
+import type { PodSpec } from "@keelson/core/kinds";
 import { containerAmounts } from "@keelson/workloads";
-import { checkAddress } from "../addresses.ts";
-import type { Errors } from "../errors.ts";
-import { rangeError, searchDomain } from "../formats.ts";
-import { checkLabels } from "../selectors.ts";
+import { checkAddress } from "../checks/addresses.ts";
+import type { Errors } from "../checks/errors.ts";
+import { rangeError, searchDomain } from "../checks/formats.ts";
+import { checkLabels } from "../checks/selectors.ts";
+import { allContainers, visitContainers } from "./all-containers.ts";
 import { checkQualifiedName } from "./annotations.ts";
 import { checkContainers, checkEphemeralContainers, checkInitContainers } from "./containers.ts";
 import { checkOperatingSystem, checkWindowsHostProcess } from "./operating-system.ts";
@@ -82,28 +83,6 @@ function isNonLocal(path: string | undefined): boolean {
   return (
     path !== undefined && (path.startsWith("/") || path.split("/").includes("..") || path.startsWith(".."))
   );
-}
-
-export function allContainers(spec: PodSpec): Container[] {
-  return [
-    ...(spec.initContainers ?? []),
-    ...(spec.containers ?? []),
-    ...((spec.ephemeralContainers ?? []) as Container[]),
-  ];
-}
-
-/** Each container with its path. */
-export function visitContainers(
-  spec: PodSpec,
-  path: string,
-  visit: (container: Container, path: string) => void,
-): void {
-  for (const [i, container] of (spec.initContainers ?? []).entries())
-    visit(container, `${path}.initContainers[${i}]`);
-  for (const [i, container] of (spec.containers ?? []).entries())
-    visit(container, `${path}.containers[${i}]`);
-  for (const [i, container] of (spec.ephemeralContainers ?? []).entries())
-    visit(container as Container, `${path}.ephemeralContainers[${i}]`);
 }
 
 const noClaims: ReadonlySet<string> = new Set();

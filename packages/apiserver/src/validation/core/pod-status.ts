@@ -1,9 +1,9 @@
 /** What kubelets and schedulers may write into the status of a pod. */
 import { validateDns1123Label, validateDns1123Subdomain, validateQualifiedName } from "@keelson/core";
 import type { Container, ContainerStatus, Pod, PodSpec, PodStatus } from "@keelson/core/kinds";
-import { checkAddress, parseAddress } from "../addresses.ts";
-import type { Errors } from "../errors.ts";
-import { accountId, immutable } from "../formats.ts";
+import { checkAddress, parseAddress } from "../checks/addresses.ts";
+import type { Errors } from "../checks/errors.ts";
+import { accountId, immutable } from "../checks/formats.ts";
 
 const systemConditions = new Set(["PodScheduled", "Ready", "Initialized"]);
 

@@ -1,8 +1,8 @@
 /** The few fields of a pod that may change. */
 import { deepEqual } from "@keelson/core";
 import type { Container, NodeAffinity, NodeSelectorTerm, PodSpec } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
-import { rangeError } from "../formats.ts";
+import type { Errors } from "../checks/errors.ts";
+import { rangeError } from "../checks/formats.ts";
 import { checkAddedTolerations, checkRemovedGates } from "./scheduling.ts";
 
 const maxInt32 = 2 ** 31 - 1;

@@ -9,10 +9,12 @@ import type {
   PodStatus,
 } from "@keelson/core/kinds";
 import { qosClassOf } from "@keelson/workloads";
-import type { ApiObject, Strategy, StrategyContext } from "../../hooks.ts";
-import { addressWarnings } from "../addresses.ts";
-import { Errors } from "../errors.ts";
-import { isEmpty } from "../strategies.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { Strategy, StrategyContext } from "../../contracts/strategy.ts";
+import { addressWarnings } from "../checks/addresses.ts";
+import { Errors } from "../checks/errors.ts";
+import { isEmpty } from "../checks/strategies.ts";
+import { allContainers, visitContainers } from "./all-containers.ts";
 import {
   appArmorContainer,
   checkAnnotationChanges,
@@ -22,7 +24,7 @@ import {
 } from "./annotations.ts";
 import { checkImagePadding } from "./containers.ts";
 import { checkResize, keepAllButResources } from "./pod-resize.ts";
-import { allContainers, checkPodSpec, type PodRules, podRules, visitContainers } from "./pod-spec.ts";
+import { checkPodSpec, type PodRules, podRules } from "./pod-spec.ts";
 import { checkPodStatus } from "./pod-status.ts";
 import { checkPodUpdate } from "./pod-update.ts";
 import { checkAppArmor } from "./security-context.ts";

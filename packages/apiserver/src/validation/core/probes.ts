@@ -1,7 +1,7 @@
 /** Probes and lifecycle hooks of containers. */
 import type { Container, HTTPGetAction, Lifecycle, PodOS, Probe } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
-import { headerName, notNegative, portName, portNumber } from "../formats.ts";
+import type { Errors } from "../checks/errors.ts";
+import { headerName, notNegative, portName, portNumber } from "../checks/formats.ts";
 
 export function checkPortNumberOrName(path: string, port: number | string | null, errors: Errors): void {
   port ??= 0;

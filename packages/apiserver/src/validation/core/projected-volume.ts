@@ -1,11 +1,11 @@
 /** Projected volumes: several sources in one directory. */
 import { validateAnnotationKey } from "@keelson/core";
 import type { KeyToPath, ProjectedVolumeSource, VolumeProjection } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
-import { checkSelector } from "../selectors.ts";
+import type { Errors } from "../checks/errors.ts";
+import { checkSelector } from "../checks/selectors.ts";
 import { checkFileInVolume } from "./paths.ts";
 import { checkSignerName, signerOfTrustBundle, trustBundleName } from "./signer-names.ts";
-import { checkDownwardFile, checkKeyToPath, checkMode, type VolumeRules } from "./volumes.ts";
+import { checkDownwardFile, checkKeyToPath, checkMode, type VolumeRules } from "./volume-files.ts";
 
 const keyTypes = ["RSA3072", "RSA4096", "ECDSAP256", "ECDSAP384", "ECDSAP521", "ED25519"];
 

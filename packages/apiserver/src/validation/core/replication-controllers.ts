@@ -7,9 +7,9 @@ import {
   validateGenerateName,
 } from "@keelson/core";
 import type { PodTemplate, PodTemplateSpec, ReplicationController } from "@keelson/core/kinds";
-import type { Strategy } from "../../hooks.ts";
-import type { Errors } from "../errors.ts";
-import { checking, checkingUpdate, checkNotNegative, isEmpty } from "../strategies.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import type { Errors } from "../checks/errors.ts";
+import { checking, checkingUpdate, checkNotNegative, isEmpty } from "../checks/strategies.ts";
 import { checkLastingTemplate, checkSelects, checkTemplate, templateWarnings } from "./templates.ts";
 
 function checkController(

@@ -2,7 +2,7 @@
 import { Quantity, validateDns1123Label, validateQualifiedName } from "@keelson/core";
 import type { ResourceRequirements } from "@keelson/core/kinds";
 import { isPodLevelResource } from "@keelson/workloads";
-import type { Errors } from "../errors.ts";
+import type { Errors } from "../checks/errors.ts";
 
 type ResourceList = Readonly<Record<string, string | number>>;
 

@@ -11,9 +11,9 @@ import type {
   TopologySpreadConstraint,
   WeightedPodAffinityTerm,
 } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
-import { positive } from "../formats.ts";
-import { checkLabelKey, checkSelector, type Selector } from "../selectors.ts";
+import type { Errors } from "../checks/errors.ts";
+import { positive } from "../checks/formats.ts";
+import { checkLabelKey, checkSelector, type Selector } from "../checks/selectors.ts";
 
 const notAnOperator = "not a valid selector operator";
 

@@ -7,8 +7,8 @@ import type {
   SecurityContext,
   WindowsSecurityContextOptions,
 } from "@keelson/core/kinds";
-import type { Errors } from "../errors.ts";
-import { accountId } from "../formats.ts";
+import type { Errors } from "../checks/errors.ts";
+import { accountId } from "../checks/formats.ts";
 import { checkDescending } from "./paths.ts";
 
 const profileTypes = ["Localhost", "RuntimeDefault", "Unconfined"];

@@ -1,7 +1,7 @@
 /** Cluster addresses and node ports: which are taken, and which comes next. */
 import type { Random } from "@keelson/core";
 import type { Service } from "@keelson/core/kinds";
-import type { StoreReader } from "../../hooks.ts";
+import type { StoreReader } from "../../contracts/store.ts";
 import {
   type Address,
   formatAddress,
@@ -10,7 +10,7 @@ import {
   parseRange,
   type Range,
   rangeContains,
-} from "../addresses.ts";
+} from "../checks/addresses.ts";
 
 /** `--service-cluster-ip-range` unless it is given. */
 export const defaultServiceRange = "10.0.0.0/24";

@@ -1,9 +1,9 @@
 /** Gives a service its families, addresses and node ports. */
 import { deepEqual } from "@keelson/core";
 import type { Service, ServiceSpec } from "@keelson/core/kinds";
-import { failure, internalError, invalid } from "../../errors.ts";
-import { parseAddress } from "../addresses.ts";
-import { Errors } from "../errors.ts";
+import { failure, internalError, invalid } from "../../contracts/status-error.ts";
+import { parseAddress } from "../checks/addresses.ts";
+import { Errors } from "../checks/errors.ts";
 import { type Family, keyOfService, type ServiceAddresses } from "./service-addresses.ts";
 import {
   checkClusterAddresses,

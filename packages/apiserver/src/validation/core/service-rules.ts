@@ -1,10 +1,16 @@
 /** The rules of services. */
 import { validateDns1123Label, validateDns1123Subdomain, validateQualifiedName } from "@keelson/core";
 import type { Service, ServicePort, ServiceSpec } from "@keelson/core/kinds";
-import { addressWarnings, checkAddress, checkRange, parseAddress, rangeWarnings } from "../addresses.ts";
-import type { Errors } from "../errors.ts";
-import { portNumber } from "../formats.ts";
-import { checkLabels } from "../selectors.ts";
+import {
+  addressWarnings,
+  checkAddress,
+  checkRange,
+  parseAddress,
+  rangeWarnings,
+} from "../checks/addresses.ts";
+import type { Errors } from "../checks/errors.ts";
+import { portNumber } from "../checks/formats.ts";
+import { checkLabels } from "../checks/selectors.ts";
 import { checkEndpointAddress } from "./endpoint-address.ts";
 import { checkPortNumberOrName } from "./probes.ts";
 

@@ -1,9 +1,11 @@
 /** Services: what a request may set, what the server gives. */
 import { deepEqual, validateDns1123Label, validateGenerateName } from "@keelson/core";
 import type { Service, ServiceSpec } from "@keelson/core/kinds";
-import type { ApiObject, HookContext, Strategy } from "../../hooks.ts";
-import { addressWarnings } from "../addresses.ts";
-import { Errors } from "../errors.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { PluginContext } from "../../contracts/plugin.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import { addressWarnings } from "../checks/addresses.ts";
+import { Errors } from "../checks/errors.ts";
 import { defaultServiceRange, ServiceAddresses } from "./service-addresses.ts";
 import { allocate, settle } from "./service-allocation.ts";
 import {
@@ -55,7 +57,7 @@ function dropTypeDependent(service: Service, old: Service): void {
     service.status = { ...service.status, loadBalancer: {} };
 }
 
-export function services(context: HookContext): Strategy {
+export function services(context: PluginContext): Strategy {
   const addresses = new ServiceAddresses({
     store: context.store,
     random: context.random.fork("service-addresses"),

@@ -1,6 +1,6 @@
 /** Names of certificate signers and of the trust bundles that belong to them. */
 import { validateDns1123Label, validateDns1123Subdomain } from "@keelson/core";
-import type { Errors } from "../errors.ts";
+import type { Errors } from "../checks/errors.ts";
 
 export function checkSignerName(path: string, name: string, errors: Errors): void {
   if (!name) {

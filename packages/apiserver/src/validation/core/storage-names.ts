@@ -1,6 +1,6 @@
 /** Names of storage drivers. */
 import { validateDns1123Subdomain } from "@keelson/core";
-import type { Errors } from "../errors.ts";
+import type { Errors } from "../checks/errors.ts";
 
 export function csiDriverName(path: string, name: string | undefined, errors: Errors): void {
   if (!name) {

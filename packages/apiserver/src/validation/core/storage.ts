@@ -13,10 +13,11 @@ import type {
   PersistentVolumeClaimSpec,
   PersistentVolumeSpec,
 } from "@keelson/core/kinds";
-import type { ApiObject, Strategy } from "../../hooks.ts";
-import type { Errors } from "../errors.ts";
-import { immutable, positive } from "../formats.ts";
-import { checkImmutable, checking, checkingUpdate } from "../strategies.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import type { Errors } from "../checks/errors.ts";
+import { immutable, positive } from "../checks/formats.ts";
+import { checkImmutable, checking, checkingUpdate } from "../checks/strategies.ts";
 import { checkAccessModes, checkClaimSpec, volumeModes } from "./claim-spec.ts";
 import { checkNoBacksteps } from "./paths.ts";
 import { isNative } from "./resources.ts";

@@ -7,9 +7,9 @@ import {
   matchesLabels,
 } from "@keelson/core";
 import type { PodSpec, PodTemplateSpec } from "@keelson/core/kinds";
-import { validateAnnotations } from "../../rest/metadata.ts";
-import type { Errors } from "../errors.ts";
-import { checkLabels } from "../selectors.ts";
+import { validateAnnotations } from "../../registry/metadata.ts";
+import type { Errors } from "../checks/errors.ts";
+import { checkLabels } from "../checks/selectors.ts";
 import { checkPodAnnotations } from "./annotations.ts";
 import { checkPodSpec, podRules } from "./pod-spec.ts";
 import { podWarnings } from "./warnings.ts";

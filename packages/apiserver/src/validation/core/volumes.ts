@@ -1,21 +1,15 @@
 /** Volumes of a pod. */
 import { type ObjectMeta, Quantity, validateDns1123Label, validateDns1123Subdomain } from "@keelson/core";
 import type { DownwardAPIVolumeFile, KeyToPath, Volume } from "@keelson/core/kinds";
-import { validateAnnotations } from "../../rest/metadata.ts";
-import { Errors } from "../errors.ts";
-import { fileMode, rangeError } from "../formats.ts";
-import { checkLabels } from "../selectors.ts";
+import { validateAnnotations } from "../../registry/metadata.ts";
+import { Errors } from "../checks/errors.ts";
+import { rangeError } from "../checks/formats.ts";
+import { checkLabels } from "../checks/selectors.ts";
 import { checkClaimSpec } from "./claim-spec.ts";
-import { checkFieldRef, checkResourceFieldRef, volumeFields } from "./env.ts";
-import { checkDescending, checkFileInVolume, checkNoBacksteps } from "./paths.ts";
+import { checkDescending, checkNoBacksteps } from "./paths.ts";
 import { checkProjected } from "./projected-volume.ts";
 import { csiDriverName } from "./storage-names.ts";
-
-export interface VolumeRules {
-  readonly isPod: boolean;
-  /** Paths of tokens outside of the volume were accepted before. */
-  readonly allowNonLocalTokenPath: boolean;
-}
+import { checkDownwardFile, checkKeyToPath, checkMode, type VolumeRules } from "./volume-files.ts";
 
 /** A check of one source; the two kinds of volumes share most. */
 export type SourceCheck = (source: never, path: string, errors: Errors) => void;
@@ -69,31 +63,6 @@ const checkKeyed =
     for (const [i, item] of (source.items ?? []).entries())
       checkKeyToPath(`${path}.items[${i}]`, item, errors);
   };
-
-export function checkMode(path: string, mode: number | undefined, errors: Errors): void {
-  if (mode !== undefined && (mode > 0o777 || mode < 0)) errors.invalid(path, mode, fileMode);
-}
-
-export function checkKeyToPath(path: string, item: KeyToPath, errors: Errors): void {
-  if (!item.key) errors.required(`${path}.key`);
-  if (!item.path) errors.required(`${path}.path`);
-  checkFileInVolume(`${path}.path`, item.path, errors);
-  checkMode(`${path}.mode`, item.mode, errors);
-}
-
-/** Errors of a file are reported on the list that holds it. */
-export function checkDownwardFile(path: string, file: DownwardAPIVolumeFile, errors: Errors): void {
-  if (!file.path) errors.required(`${path}.path`);
-  checkFileInVolume(`${path}.path`, file.path, errors);
-  if (file.fieldRef) {
-    checkFieldRef(`${path}.fieldRef`, file.fieldRef, volumeFields, errors);
-    if (file.resourceFieldRef)
-      errors.invalid(path, "resource", "fieldRef and resourceFieldRef can not be specified simultaneously");
-  } else if (file.resourceFieldRef)
-    checkResourceFieldRef(`${path}.resourceFieldRef`, file.resourceFieldRef, true, errors);
-  else errors.required(path, "one of fieldRef and resourceFieldRef is required");
-  checkMode(`${path}.mode`, file.mode, errors);
-}
 
 export const checkNfs: SourceCheck = (source: { server: string; path: string }, path, errors) => {
   if (!source.server) errors.required(`${path}.server`);

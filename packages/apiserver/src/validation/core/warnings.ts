@@ -10,9 +10,9 @@ import type {
   PodSpec,
   Volume,
 } from "@keelson/core/kinds";
-import { addressWarnings } from "../addresses.ts";
+import { addressWarnings } from "../checks/addresses.ts";
+import { visitContainers } from "./all-containers.ts";
 import { appArmorContainer, seccompContainer, seccompPod } from "./annotations.ts";
-import { visitContainers } from "./pod-spec.ts";
 
 const deprecatedLabels: Readonly<Record<string, string>> = {
   "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',

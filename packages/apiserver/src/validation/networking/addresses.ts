@@ -1,13 +1,13 @@
 /** Rules of service address ranges and of the addresses taken from them. */
 import { validateDns1123Subdomain } from "@keelson/core";
 import type { IPAddress, ParentReference, ServiceCIDR, ServiceCIDRSpec } from "@keelson/core/kinds";
-import type { Strategy } from "../../hooks.ts";
-import { pathSegmentName } from "../../rest/metadata.ts";
-import { checkCanonicalAddress, checkCanonicalRange, parseRange } from "../addresses.ts";
-import { Errors } from "../errors.ts";
-import { immutable } from "../formats.ts";
-import { checkSegment } from "../references.ts";
-import { checkImmutable, checking, checkingUpdate } from "../strategies.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import { pathSegmentName } from "../../registry/metadata.ts";
+import { checkCanonicalAddress, checkCanonicalRange, parseRange } from "../checks/addresses.ts";
+import { Errors } from "../checks/errors.ts";
+import { immutable } from "../checks/formats.ts";
+import { checkSegment } from "../checks/references.ts";
+import { checkImmutable, checking, checkingUpdate } from "../checks/strategies.ts";
 
 function checkParent(parent: ParentReference | undefined, errors: Errors): void {
   const path = "spec.parentRef";

@@ -9,12 +9,12 @@ import type {
   IngressRule,
   IngressSpec,
 } from "@keelson/core/kinds";
-import type { Strategy } from "../../hooks.ts";
-import { addressWarnings, checkAddress, parseAddress } from "../addresses.ts";
-import { Errors } from "../errors.ts";
-import { portName, portNumber, wildcardDomain } from "../formats.ts";
-import { checkDomainPath, checkTypedReference } from "../references.ts";
-import { checkImmutable, checking, checkingUpdate } from "../strategies.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import { addressWarnings, checkAddress, parseAddress } from "../checks/addresses.ts";
+import { Errors } from "../checks/errors.ts";
+import { portName, portNumber, wildcardDomain } from "../checks/formats.ts";
+import { checkDomainPath, checkTypedReference } from "../checks/references.ts";
+import { checkImmutable, checking, checkingUpdate } from "../checks/strategies.ts";
 
 const classAnnotation = "kubernetes.io/ingress.class";
 const pathTypes = ["Exact", "ImplementationSpecific", "Prefix"];

@@ -6,12 +6,13 @@ import type {
   NetworkPolicyPort,
   NetworkPolicySpec,
 } from "@keelson/core/kinds";
-import type { ApiObject, Strategy } from "../../hooks.ts";
-import { checkRange, networkOf, parseRange, rangeContains, rangeWarnings } from "../addresses.ts";
-import type { Errors } from "../errors.ts";
-import { portName, portNumber } from "../formats.ts";
-import { checkSelector } from "../selectors.ts";
-import { checking, checkingUpdate } from "../strategies.ts";
+import type { ApiObject } from "../../contracts/object.ts";
+import type { Strategy } from "../../contracts/strategy.ts";
+import { checkRange, networkOf, parseRange, rangeContains, rangeWarnings } from "../checks/addresses.ts";
+import type { Errors } from "../checks/errors.ts";
+import { portName, portNumber } from "../checks/formats.ts";
+import { checkSelector } from "../checks/selectors.ts";
+import { checking, checkingUpdate } from "../checks/strategies.ts";
 
 const protocols = ["TCP", "UDP", "SCTP"];
 const types = ["Ingress", "Egress"];

@@ -1,0 +1,216 @@
+/** The API server: store, registry, plug-ins, verbs and dispatcher, put together. */
+import type { Clock, HttpPort, Random } from "@keelson/core";
+import { socketWebhooks } from "../admission/webhooks/call.ts";
+import { bootstrapObjects } from "../bootstrap/objects.ts";
+import type { Authenticator, UserInfo } from "../contracts/authentication.ts";
+import type { Authorizer } from "../contracts/authorization.ts";
+import type { PluginFactory } from "../contracts/plugin.ts";
+import type { WebhookCaller } from "../contracts/webhook.ts";
+import { DefinitionController } from "../crd/controller.ts";
+import { conversionCaller } from "../crd/webhook-call.ts";
+import { Discovery } from "../discovery/discovery.ts";
+import { Dispatcher, type Handler } from "../http/dispatcher.ts";
+import { inProcessPort } from "../http/in-process.ts";
+import { SystemPaths } from "../http/system-paths.ts";
+import type { ServerRequest, ServerResponse } from "../messages/message.ts";
+import type { RequestInfo } from "../messages/request-info.ts";
+import { textResponse } from "../messages/response.ts";
+import { OpenApi } from "../openapi/openapi.ts";
+import { type KubeletIdentity, type ProxyTransport, socketTransport } from "../proxy/transport.ts";
+import { Registry } from "../registry/registry.ts";
+import type { World } from "../rest/exchange.ts";
+import { ObjectStore } from "../rest/object-store.ts";
+import type { ResourceApi } from "../rest/resource-api.ts";
+import { Store } from "../storage/store.ts";
+import { realClock, realRandom } from "../storage/world.ts";
+import { defaultServiceRange, firstServiceAddress } from "../validation/core/service-addresses.ts";
+import { administrator, adminToken, allowAll, masters, unionAuthorizer } from "./authorizers.ts";
+import { builtinResources } from "./builtin-resources.ts";
+import { writeFirstObjects } from "./first-objects.ts";
+import { mergePlugins, pluginContext } from "./plugin-context.ts";
+import { PluginStore } from "./plugin-store.ts";
+import { defaultPlugins } from "./plugins.ts";
+import { resourceVerbs } from "./verbs.ts";
+
+export interface ApiServerOptions {
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** Bearer token of a member of system:masters. In process no token is needed. */
+  readonly token?: string;
+  /**
+   * Command line flags as kube-apiserver names them, without dashes, for plug-ins. Unless given, the ServiceAccount
+   * plug-in is off: a server alone has no controller that makes accounts, and every pod would wait for one.
+   */
+  readonly flags?: Readonly<Record<string, string>>;
+  /** What plugs in, asked in order. Default: {@link defaultPlugins}. */
+  readonly plugins?: readonly PluginFactory[];
+  /** Keeps objects here: every acknowledged write survives a crash. In memory without it. */
+  readonly dataDir?: string;
+  /** As --authorization-mode: `RBAC`, `AlwaysAllow`, or both with a comma. */
+  readonly authorizationMode?: string;
+  /** How long the past stays readable. Default five minutes. */
+  readonly compactionIntervalMs?: number;
+  /** Where clients inside the cluster reach the server. */
+  readonly advertise?: { readonly address: string; readonly port: number };
+  readonly caCertificate?: string;
+  /** Told of every fault of the server's own, which clients see as a 500. */
+  readonly onInternalError?: (error: unknown, request: ServerRequest) => void;
+  /** The certificate by which kubelets know the server, for logs, exec and the like. */
+  readonly kubeletClient?: KubeletIdentity;
+  /** How kubelets, pods and services are reached. Default: by their addresses. */
+  readonly transport?: ProxyTransport;
+  /** How webhooks are called. Default: over TLS, services at one of their endpoints. */
+  readonly callWebhook?: WebhookCaller;
+}
+
+export interface ApiServer extends AsyncDisposable {
+  /** Requests without credentials of their own are an administrator's. */
+  readonly http: HttpPort;
+  /** The port as somebody else. */
+  as(user: UserInfo): HttpPort;
+  readonly dispatch: (request: ServerRequest, user?: UserInfo) => Promise<ServerResponse>;
+  /** Forgets history: older watches and continue tokens get 410. */
+  compact(): void;
+  close(): Promise<void>;
+}
+
+export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
+  const clock = options.clock ?? realClock;
+  const random = (options.random ?? realRandom).fork("apiserver");
+  const flags = flagsOf(options);
+  const store = await openStore(options, clock);
+  const pluginStore = new PluginStore(store);
+  const world: World = { clock, random, reader: pluginStore };
+  const objects = new ObjectStore(store, clock, random);
+
+  let registry: Registry | undefined;
+  const authenticators: Authenticator[] = [];
+  const authorizers: Authorizer[] = [];
+  const authorizer = unionAuthorizer(authorizers);
+  const context = pluginContext({
+    store: pluginStore,
+    clock,
+    random,
+    registry: () => {
+      if (!registry) throw new Error("the registry is not built yet");
+      return registry;
+    },
+    authenticators,
+    authorizer,
+    callWebhook: options.callWebhook ?? socketWebhooks(pluginStore),
+    flags,
+    caCertificate: options.caCertificate,
+  });
+  const hooks = (options.plugins ?? defaultPlugins).map((plugin) => plugin(context));
+  const plugins = mergePlugins(hooks);
+  authenticators.push(...adminToken(options.token), ...(plugins.authenticators ?? []));
+  authorizers.push(masters, ...hooks.flatMap((hook) => hook.authorizers ?? []));
+  if (authorizers.length === 1) authorizers.push(allowAll);
+
+  registry = new Registry(builtinResources(store, plugins));
+  pluginStore.connect({ registry, objects, world });
+  const call = conversionCaller(context.callWebhook, clock);
+  const definitions = new DefinitionController({ store, registry, clock, random, call });
+
+  const transport = options.transport ?? socketTransport(options.kubeletClient);
+  const verbs = resourceVerbs({
+    store,
+    pluginStore,
+    objects,
+    registry,
+    world,
+    plugins,
+    authorizer,
+    transport,
+    random,
+  });
+  const advertise = options.advertise ?? { address: "127.0.0.1", port: 6443 };
+  const dispatch = dispatcherFor({
+    authenticators,
+    authorizer,
+    // Where everything is allowed, it must at least be known to whom.
+    anonymous: !(flags["authorization-mode"] ?? "").split(",").includes("AlwaysAllow"),
+    impersonate: plugins.impersonate,
+    handle: handlerOf(
+      verbs.api,
+      new Discovery(registry, () => `${advertise.address}:${advertise.port}`),
+      new OpenApi(registry),
+      new SystemPaths(plugins.paths ?? {}),
+    ),
+    random,
+    onInternalError: options.onInternalError,
+  });
+
+  const serviceAddress = firstServiceAddress(flags["service-cluster-ip-range"] ?? defaultServiceRange);
+  const nowMs = clock.now();
+  writeFirstObjects(pluginStore, registry, bootstrapObjects({ advertise, serviceAddress, nowMs }), nowMs);
+  for (const hook of hooks) writeFirstObjects(pluginStore, registry, (await hook.bootstrap?.()) ?? [], nowMs);
+  definitions.start();
+
+  let closed: Promise<void> | undefined;
+  const close = () => {
+    verbs.endWatches();
+    closed ??= store.close();
+    return closed;
+  };
+  return {
+    http: inProcessPort(dispatch, administrator),
+    as: (user) => inProcessPort(dispatch, user),
+    dispatch,
+    compact: () => store.compact(),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+const withoutAccounts: Readonly<Record<string, string>> = { "disable-admission-plugins": "ServiceAccount" };
+
+function flagsOf(options: ApiServerOptions): Readonly<Record<string, string | undefined>> {
+  return {
+    ...(options.authorizationMode && { "authorization-mode": options.authorizationMode }),
+    ...(options.flags ?? withoutAccounts),
+  };
+}
+
+/** In memory, or with a journal that is loaded only when asked for. */
+async function openStore(options: ApiServerOptions, clock: Clock): Promise<Store> {
+  const { dataDir: directory, compactionIntervalMs } = options;
+  const journal = directory
+    ? await (await import("../storage/file-journal.ts")).openFileJournal({ directory })
+    : undefined;
+  return new Store({
+    clock,
+    ...(journal && { journal }),
+    ...(compactionIntervalMs && { compactionIntervalMs }),
+  });
+}
+
+/** Resources by their verbs; every other path by whichever knows it. */
+function handlerOf(api: ResourceApi, discovery: Discovery, openApi: OpenApi, system: SystemPaths): Handler {
+  const other = async (request: ServerRequest, info: RequestInfo): Promise<ServerResponse> =>
+    (await discovery.handle(request, info.path)) ??
+    (await openApi.handle(request, info)) ??
+    (await system.handle(request, info)) ??
+    textResponse(404, "404 page not found\n");
+  return (request, info, user, warnings) =>
+    info.isResource ? api.handle(request, info, user, warnings) : other(request, info);
+}
+
+type DispatcherParts = ConstructorParameters<typeof Dispatcher>[0];
+
+/** One dispatcher for all who authenticate, and one for each user who is known beforehand. */
+function dispatcherFor(
+  parts: DispatcherParts,
+): (request: ServerRequest, user?: UserInfo) => Promise<ServerResponse> {
+  const dispatcher = new Dispatcher(parts);
+  const known = new WeakMap<UserInfo, Dispatcher>();
+  return (request, user) => {
+    if (!user) return dispatcher.dispatch(request);
+    let own = known.get(user);
+    if (!own) {
+      own = new Dispatcher({ ...parts, authenticators: [{ authenticate: () => user }] });
+      known.set(user, own);
+    }
+    return own.dispatch(request);
+  };
+}

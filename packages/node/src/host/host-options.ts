@@ -1,0 +1,43 @@
+/** What starts nodes, and what they are once they run. */
+import type { Fault } from "../faults/fault.ts";
+
+/** A path or a document. */
+export type KubeconfigSource = string | Readonly<Record<string, unknown>>;
+
+export interface NodeHostOptions {
+  /** A function is asked once the namespace is made, so that a control plane can start while the node does. */
+  readonly kubeconfig: KubeconfigSource | (() => Promise<KubeconfigSource>);
+  /** One or more; they share one network. */
+  readonly names: readonly string[];
+  /** Logs, volumes and records of pods; gone with the nodes when not given. */
+  readonly dataDirectory?: string;
+  /** A /24 of it goes to each node. */
+  readonly podCidr?: string;
+  /** Found out from the cluster unless told, as is the name server's address. */
+  readonly serviceCidr?: string;
+  readonly dnsAddress?: string;
+  readonly clusterDomain?: string;
+  readonly maxPods?: number;
+  readonly labels?: Readonly<Record<string, string>>;
+  /**
+   * `auto` simulates pods only where this machine cannot run them, and says why; `always` and `never` decide.
+   * `auto` unless told.
+   */
+  readonly simulate?: "auto" | "always" | "never";
+  /** Serves service addresses without the kernel's packet filter even where there is one. */
+  readonly userspaceServices?: boolean;
+  /** How long containers may take to end by themselves when the nodes are stopped; 0 unless told. */
+  readonly stopGraceMs?: number;
+  readonly onProgress?: (sentence: string) => void;
+  readonly log?: (line: string) => void;
+}
+
+export interface NodeHost extends AsyncDisposable {
+  readonly mode: "sandbox" | "simulated";
+  /** Settles when the nodes end although nobody stopped them. */
+  readonly failure: Promise<Error>;
+  /** Makes something go wrong; throws `NotFound` or `Unsupported` in words. */
+  inject(fault: Fault): Promise<void>;
+  /** Ends every process of the nodes. */
+  stop(): Promise<void>;
+}
