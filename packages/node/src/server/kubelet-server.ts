@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { Duplex } from "node:stream";
 import { type Clock, parseTime } from "@keelson/core";
-import { createAuthority, createLeaf } from "@keelson/runtime/pki";
+import { createAuthority, createLeaf } from "@keelson/pki";
 import { NodeError } from "../errors.ts";
 import { type Endpoint, listen } from "../host/relay.ts";
 import type { NodeApi } from "../kubelet/api.ts";
