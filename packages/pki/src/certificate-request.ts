@@ -1,17 +1,33 @@
-/** Certificate signing requests (PKCS #10): read, checked, and granted. */
+/** Certificate signing requests (PKCS #10): read and checked. */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { Subject } from "./certificate.ts";
-import { pemBytes } from "./certificate.ts";
 import { PkiError } from "./errors.ts";
+import { pemBytes } from "./pem.ts";
 import { children, type DerNode, objectIdText, readDer } from "./read-der.ts";
 
+/** What a certificate signing request asks for. */
 export interface CertificateRequest {
   readonly subject: Subject;
+  /** Names and addresses of the requested subjectAltName extension. */
   readonly names: readonly string[];
   readonly publicKey: KeyObject;
 }
 
-/** Reads a request in PEM and checks that it is signed with its own key. Throws a PkiError. */
+/**
+ * Reads a certificate signing request in PEM and checks that it is signed with its own key. Throws a PkiError.
+ *
+ * @example
+ * ```ts
+ * const request = readCertificateRequest(pemOfTheRequest);
+ * const certificate = certify(authority, request.publicKey, {
+ *   subject: request.subject,
+ *   names: request.names,
+ *   usages: ["client"],
+ *   notBeforeMs: Date.now(),
+ *   notAfterMs: Date.now() + 24 * 3600_000,
+ * });
+ * ```
+ */
 export function readCertificateRequest(pem: string): CertificateRequest {
   if (!pem.includes("CERTIFICATE REQUEST"))
     throw new PkiError("BadRequest", "PEM block type must be CERTIFICATE REQUEST");

@@ -21,6 +21,8 @@ import {
   time,
   utf8,
 } from "./der.ts";
+import { PkiError } from "./errors.ts";
+import { pem, pemBytes } from "./pem.ts";
 import { children, readDer } from "./read-der.ts";
 
 const ids = {
@@ -37,9 +39,11 @@ const ids = {
   clientAuth: "1.3.6.1.5.5.7.3.2",
 } as const;
 
+/** Whom a certificate is about. */
 export interface Subject {
   /** Empty for none: some servers take it for the name of a user. */
   readonly commonName: string;
+  /** For Kubernetes these are the user's groups. Default: none. */
   readonly organizations?: readonly string[];
 }
 
@@ -49,17 +53,30 @@ export interface KeyPair {
   readonly key: string;
 }
 
+/** What a leaf certificate says. */
 export interface CertificateOptions {
   readonly subject: Subject;
-  /** Host names and addresses the certificate speaks for. */
+  /** Host names, IPv4 and IPv6 addresses that the certificate is valid for. Default: none. */
   readonly names?: readonly string[];
+  /** Which ends of a TLS connection may show the certificate. */
   readonly usages: readonly ("server" | "client")[];
+  /** First moment of validity, in milliseconds since 1970. */
   readonly notBeforeMs: number;
+  /** Last moment of validity, in milliseconds since 1970. */
   readonly notAfterMs: number;
-  /** Twenty bytes at most; made from the subject's key and the issuer when absent. */
+  /** At most twenty bytes. Default: a hash of the public key, the subject, the names and `notBeforeMs`. */
   readonly serial?: Uint8Array;
 }
 
+/**
+ * Makes a certificate authority: a new P-256 key and a certificate that it signed itself.
+ *
+ * @example
+ * ```ts
+ * const dayMs = 24 * 3600_000;
+ * const authority = createAuthority("etcd-ca", Date.now(), Date.now() + 365 * dayMs);
+ * ```
+ */
 export function createAuthority(commonName: string, notBeforeMs: number, notAfterMs: number): KeyPair {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   const subject = { commonName };
@@ -74,13 +91,29 @@ export function createAuthority(commonName: string, notBeforeMs: number, notAfte
   return { certificate: pem("CERTIFICATE", certificate), key: exportKey(privateKey) };
 }
 
-/** A new key with a certificate by the authority. */
+/**
+ * Makes a new P-256 key, and a certificate for it that the authority signs.
+ *
+ * @example
+ * ```ts
+ * const server = createLeaf(authority, {
+ *   subject: { commonName: "db-0" },
+ *   names: ["db-0.db.default.svc", "127.0.0.1"],
+ *   usages: ["server"],
+ *   notBeforeMs: Date.now(),
+ *   notAfterMs: Date.now() + 90 * 24 * 3600_000,
+ * });
+ * ```
+ */
 export function createLeaf(authority: KeyPair, options: CertificateOptions): KeyPair {
   const { publicKey, privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
   return { certificate: certify(authority, publicKey, options), key: exportKey(privateKey) };
 }
 
-/** A certificate by the authority for somebody else's key, in PEM. */
+/**
+ * Signs a certificate for a public key whose private half is elsewhere, and returns it in PEM.
+ * Throws a PkiError when the authority's certificate cannot be read.
+ */
 export function certify(authority: KeyPair, publicKey: KeyObject, options: CertificateOptions): string {
   const signer = createPrivateKey(authority.key);
   return pem(
@@ -128,7 +161,7 @@ function signatureAlgorithm(signer: KeyObject): Der {
   return sequence(objectId(ids.ecdsaWithSha256));
 }
 
-/** Positive and unlike any other of the same issuer, without drawing on randomness. */
+/** Positive, and different for each key and subject of one issuer, without randomness. */
 function serialFor(spki: Uint8Array, options: CertificateOptions): Uint8Array {
   const hash = createHash("sha256")
     .update(spki)
@@ -191,44 +224,32 @@ function generalName(name: string): Der {
 
 function ipv6Bytes(address: string): Uint8Array {
   const [head = "", tail] = address.split("::");
-  const words = (text: string) =>
-    text === "" ? [] : text.split(":").map((word) => Number.parseInt(word, 16));
-  const left = words(head);
-  const right = tail === undefined ? [] : words(tail);
+  const left = ipv6Words(head);
+  const right = tail === undefined ? [] : ipv6Words(tail);
   const middle = new Array<number>(8 - left.length - right.length).fill(0);
   return Buffer.from([...left, ...middle, ...right].flatMap((word) => [word >> 8, word & 0xff]));
 }
 
-/** The subject of a certificate as it is encoded, to stand as issuer. */
+/** The 16-bit words of one side of `::`. The last 32 bits may be written as an IPv4 address. */
+function ipv6Words(text: string): number[] {
+  if (text === "") return [];
+  return text.split(":").flatMap((word) => {
+    if (!word.includes(".")) return [Number.parseInt(word, 16)];
+    const [a = 0, b = 0, c = 0, d = 0] = word.split(".").map(Number);
+    return [(a << 8) | b, (c << 8) | d];
+  });
+}
+
+/** The subject of a certificate as it is encoded, to be written as the issuer of others. */
 function subjectOf(certificate: string): Uint8Array {
-  const der = pemBytes(certificate);
-  return subjectBytes(der);
+  const [body] = children(readDer(pemBytes(certificate)).node);
+  // Version, serial, algorithm, issuer, validity, subject.
+  const subject = body && children(body)[5];
+  if (!subject)
+    throw new PkiError("BadEncoding", "cannot read the authority's certificate: it has no subject");
+  return subject.whole;
 }
 
 function exportKey(key: KeyObject): string {
   return key.export({ type: "pkcs8", format: "pem" }) as string;
-}
-
-export function pem(label: string, der: Uint8Array): string {
-  const lines =
-    Buffer.from(der)
-      .toString("base64")
-      .match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join("\n")}\n-----END ${label}-----\n`;
-}
-
-const pemBlock = /-----BEGIN [^-]+-----([^-]*)-----END [^-]+-----/;
-
-/** The content of the first block; what stands before it is commentary. */
-export function pemBytes(text: string): Uint8Array {
-  const content = pemBlock.exec(text)?.[1] ?? text;
-  return Buffer.from(content.replace(/\s+/g, ""), "base64");
-}
-
-function subjectBytes(certificate: Uint8Array): Uint8Array {
-  const [body] = children(readDer(certificate).node);
-  const parts = body ? children(body) : [];
-  // Version, serial, algorithm, issuer, validity, subject.
-  const subject = parts[5];
-  return subject ? subject.whole : distinguishedName({ commonName: "unknown" });
 }

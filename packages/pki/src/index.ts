@@ -5,8 +5,6 @@ export {
   createAuthority,
   createLeaf,
   type KeyPair,
-  pem,
-  pemBytes,
   type Subject,
 } from "./certificate.ts";
 export { type CertificateRequest, readCertificateRequest } from "./certificate-request.ts";
