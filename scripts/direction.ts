@@ -44,7 +44,6 @@ const KNOWN_CYCLES: Readonly<Record<string, { readonly files: number; readonly f
   "packages/apiserver": { files: 3, folders: 20 },
   "packages/client": { files: 2, folders: 5 },
   "packages/controllers": { files: 3, folders: 19 },
-  "packages/cel": { files: 4, folders: 3 },
   "packages/node": { files: 2, folders: 4 },
   "packages/runtime": { files: 2, folders: 0 },
   "packages/schema": { files: 2, folders: 0 },

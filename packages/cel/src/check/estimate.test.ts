@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { kubernetesEnvironment } from "../kubernetes/environment.ts";
 import { compileToChecked, Program } from "../program/program.ts";
 import { CelIssues } from "../syntax/errors.ts";
-import { unbounded } from "./cost.ts";
+import { unbounded } from "../values/cost-range.ts";
 import { estimateCost } from "./estimate.ts";
 
 function costs(source: string): { min: number; max: number; actual: number } {

@@ -2,24 +2,20 @@
 import type { CallExpr, ComprehensionExpr, Expr, ListExpr, MapExpr, SelectExpr } from "../syntax/ast.ts";
 import { accumulatorName, oldAccumulatorName } from "../syntax/ast.ts";
 import { codePointLength } from "../values/code-points.ts";
-import { type CelType, isOptionalType } from "../values/types.ts";
-import type { CheckedExpr } from "./checker.ts";
 import {
-  type CostNode,
   type CostRange,
   fixed,
-  listCreateCost,
-  mapCreateCost,
   noCost,
   plus,
-  type SizeHints,
   type SizeRange,
-  structCreateCost,
   times,
   unbounded,
   union,
   unknownSize,
-} from "./cost.ts";
+} from "../values/cost-range.ts";
+import { type CelType, isOptionalType } from "../values/types.ts";
+import type { CheckedExpr } from "./checker.ts";
+import { type CostNode, listCreateCost, mapCreateCost, type SizeHints, structCreateCost } from "./cost.ts";
 import type { CallEstimate, EstimatedCall, FunctionDecl, Overload } from "./functions.ts";
 
 /** Hints give the size of what a path of fields leads to; without them, data may be of any size. */

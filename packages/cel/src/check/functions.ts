@@ -1,9 +1,10 @@
 /** Declares functions: their overloads for the checker, what they do, what they cost. */
 
 import type { Macro } from "../syntax/macro.ts";
+import type { CostRange, SizeRange } from "../values/cost-range.ts";
 import type { CelType } from "../values/types.ts";
 import type { CelValue } from "../values/values.ts";
-import type { CostNode, CostRange, SizeRange } from "./cost.ts";
+import type { CostNode } from "./cost.ts";
 
 /** Never throws: what goes wrong is returned as a fault. */
 export type Implementation = (args: readonly CelValue[]) => CelValue;

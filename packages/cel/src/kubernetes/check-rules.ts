@@ -1,6 +1,6 @@
 /** Says why the API server would refuse the rules of a schema. */
 import type { JsonValue } from "@keelson/core";
-import { unbounded } from "../check/cost.ts";
+import { unbounded } from "../values/cost-range.ts";
 import { fixedDecimal } from "../values/go-numbers.ts";
 import { type CompiledRule, compileNode } from "./compile-rule.ts";
 import { declTypeOf, maxCardinality } from "./decl-type.ts";

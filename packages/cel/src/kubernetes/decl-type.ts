@@ -1,7 +1,8 @@
 /** What a structural schema means to an expression: types of fields, and bounds on their sizes. */
 import { byteLength } from "@keelson/core";
-import type { CostNode, SizeRange } from "../check/cost.ts";
+import type { CostNode } from "../check/cost.ts";
 import type { ObjectDecl } from "../check/environment.ts";
+import type { SizeRange } from "../values/cost-range.ts";
 import { type CelType, listType, mapType, objectType, types } from "../values/types.ts";
 import { escapeName, fieldNamed } from "./escaping.ts";
 import type { RuleSchema } from "./types.ts";

@@ -1,7 +1,8 @@
 /** Cost rules that several list functions share. */
 import { byteLength } from "@keelson/core";
-import { type CostNode, fixed, plus, scale, stringTraversalFactor, times } from "../check/cost.ts";
+import { type CostNode, stringTraversalFactor } from "../check/cost.ts";
 import type { CostModel } from "../check/functions.ts";
+import { fixed, plus, scale, times } from "../values/cost-range.ts";
 import { effort } from "../values/effort.ts";
 import { CelList, CelMap, type CelValue } from "../values/values.ts";
 

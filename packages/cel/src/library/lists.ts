@@ -1,17 +1,6 @@
 /** List functions of the language's extension: slice, flatten, distinct, sort, sortBy, reverse, lists.range. */
 
-import {
-  type CostNode,
-  fixed,
-  listCreateCost,
-  plus,
-  type SizeRange,
-  scale,
-  sizeOf,
-  stringTraversalFactor,
-  times,
-  unbounded,
-} from "../check/cost.ts";
+import { type CostNode, listCreateCost, sizeOf, stringTraversalFactor } from "../check/cost.ts";
 import {
   type CallEstimate,
   type CostModel,
@@ -23,6 +12,7 @@ import {
 import type { Expr } from "../syntax/ast.ts";
 import type { Macro } from "../syntax/macro.ts";
 import { compare, equal, noSuchOverload } from "../values/compare.ts";
+import { fixed, plus, type SizeRange, scale, times, unbounded } from "../values/cost-range.ts";
 import { maxLength, tooLong } from "../values/operators.ts";
 import { type CelType, listType, paramType, types } from "../values/types.ts";
 import { ArrayList, CelList, type CelValue, Fault, fault, isInt, typeOf } from "../values/values.ts";

@@ -1,8 +1,9 @@
 /** Lists seen as sets. */
 
-import { fixed, plus, scale, sizeOf, times } from "../check/cost.ts";
+import { sizeOf } from "../check/cost.ts";
 import { type CostModel, type Library, overload } from "../check/functions.ts";
 import { noSuchOverload } from "../values/compare.ts";
+import { fixed, plus, scale, times } from "../values/cost-range.ts";
 import { contains as has } from "../values/operators.ts";
 import { listType, paramType, types } from "../values/types.ts";
 import { CelList, type CelValue } from "../values/values.ts";

@@ -1,17 +1,6 @@
 /** The functions and operators that every CEL environment has. */
 
-import {
-  fixed,
-  plus,
-  regexCost,
-  regexLengthFactor,
-  scale,
-  sizeOf,
-  stringTraversalFactor,
-  times,
-  traversal,
-  unbounded,
-} from "../check/cost.ts";
+import { regexCost, regexLengthFactor, sizeOf, stringTraversalFactor, traversal } from "../check/cost.ts";
 import {
   type CostModel,
   type FunctionDecl,
@@ -23,6 +12,7 @@ import {
 import { codePointLength } from "../values/code-points.ts";
 import { noSuchOverload } from "../values/compare.ts";
 import * as convert from "../values/convert.ts";
+import { fixed, plus, scale, times, unbounded } from "../values/cost-range.ts";
 import * as operators from "../values/operators.ts";
 import { matches } from "../values/regex.ts";
 import { type CelType, listType, mapType, paramType, sameType, types, typeType } from "../values/types.ts";

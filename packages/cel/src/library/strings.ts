@@ -1,16 +1,6 @@
 /** The string functions beyond the standard ones: charAt, split, join, format and the rest. */
 import { byteLength } from "@keelson/core";
-import {
-  fixed,
-  plus,
-  type SizeRange,
-  scale,
-  sizeOf,
-  stringTraversalFactor,
-  times,
-  traversal,
-  unbounded,
-} from "../check/cost.ts";
+import { sizeOf, stringTraversalFactor, traversal } from "../check/cost.ts";
 import {
   type CostModel,
   type FunctionDecl,
@@ -21,6 +11,7 @@ import {
 } from "../check/functions.ts";
 import { codePointLength, codePoints, joinPoints } from "../values/code-points.ts";
 import { noSuchOverload } from "../values/compare.ts";
+import { fixed, plus, type SizeRange, scale, times, unbounded } from "../values/cost-range.ts";
 import { maxLength, tooLong } from "../values/operators.ts";
 import { listType, types } from "../values/types.ts";
 import { ArrayList, CelList, type CelValue, Fault, fault } from "../values/values.ts";

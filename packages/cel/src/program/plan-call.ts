@@ -23,7 +23,7 @@ import {
   Uint,
 } from "../values/values.ts";
 import { charge, type Frame, type Step } from "./frame.ts";
-import { type Plan, type Planner, stepOf } from "./plan.ts";
+import { type Plan, type Planner, stepOf } from "./planner.ts";
 
 type CallReference = Extract<Reference, { kind: "call" }>;
 

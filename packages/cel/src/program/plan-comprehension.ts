@@ -5,7 +5,7 @@ import { accumulatorName, type CallExpr, type ComprehensionExpr, type Expr } fro
 import { qualify } from "../values/qualify.ts";
 import { ArrayList, CelList, CelMap, type CelValue, Fault, fault } from "../values/values.ts";
 import { charge, type Frame, type Step } from "./frame.ts";
-import { type LocalVariable, type Plan, type Planner, stepOf } from "./plan.ts";
+import { type LocalVariable, type Plan, type Planner, stepOf } from "./planner.ts";
 
 /** Calls `visit` for each element until it returns false; a fault when the value cannot be iterated. */
 type Iterate = (range: CelValue, frame: Frame, visit: (frame: Frame) => boolean) => Fault | undefined;

@@ -1,5 +1,5 @@
 /** Static types: what the checker infers, and how it spells them. */
-import type { CostRange, SizeRange } from "../check/cost.ts";
+import type { CostRange, SizeRange } from "./cost-range.ts";
 
 export type TypeKind =
   | "dyn"

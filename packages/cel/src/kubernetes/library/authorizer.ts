@@ -1,17 +1,9 @@
 /** Questions to the authorizer: `authorizer.group("").resource("pods").check("create").allowed()`. */
 import { validateDns1123Label, validateDns1123Subdomain } from "@keelson/core";
-import {
-  fixed,
-  listCreateCost,
-  plus,
-  type SizeRange,
-  scale,
-  sizeOf,
-  stringTraversalFactor,
-  structCreateCost,
-} from "../../check/cost.ts";
+import { listCreateCost, sizeOf, stringTraversalFactor, structCreateCost } from "../../check/cost.ts";
 import { type CostModel, type FunctionDecl, type Library, member } from "../../check/functions.ts";
 import { noSuchOverload } from "../../values/compare.ts";
+import { fixed, plus, type SizeRange, scale } from "../../values/cost-range.ts";
 import { type CelType, objectType, types } from "../../values/types.ts";
 import { type CelValue, type Fault, fault, Opaque } from "../../values/values.ts";
 import { unitCost } from "./costs.ts";

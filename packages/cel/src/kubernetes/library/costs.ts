@@ -1,6 +1,7 @@
 /** Cost rules that several Kubernetes libraries share. */
-import { fixed, scale, stringTraversalFactor, traversal } from "../../check/cost.ts";
+import { stringTraversalFactor, traversal } from "../../check/cost.ts";
 import type { CostModel } from "../../check/functions.ts";
+import { fixed, scale } from "../../values/cost-range.ts";
 import type { CelValue } from "../../values/values.ts";
 
 /** Accessors and comparisons of small values. */

@@ -8,9 +8,10 @@ import {
   validateLabelValue,
   validateQualifiedName,
 } from "@keelson/core";
-import { regexCost, regexLengthFactor, scale, stringTraversalFactor } from "../../check/cost.ts";
+import { regexCost, regexLengthFactor, stringTraversalFactor } from "../../check/cost.ts";
 import { type CostModel, type FunctionDecl, type Library, member, overload } from "../../check/functions.ts";
 import { noSuchOverload } from "../../values/compare.ts";
+import { scale } from "../../values/cost-range.ts";
 import { type CelType, listType, objectType, optionalType, types } from "../../values/types.ts";
 import { ArrayList, type CelValue, type Fault, Opaque, Optional } from "../../values/values.ts";
 import { unitCost } from "./costs.ts";

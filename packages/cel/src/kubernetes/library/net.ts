@@ -1,9 +1,10 @@
 /** IP addresses and networks: `ip("…")`, `cidr("…")` and what can be asked of them. */
 
 import { goQuote } from "@keelson/core";
-import { fixed, plus, scale, sizeOf, stringTraversalFactor, traversal } from "../../check/cost.ts";
+import { sizeOf, stringTraversalFactor, traversal } from "../../check/cost.ts";
 import { type CostModel, type FunctionDecl, type Library, member, overload } from "../../check/functions.ts";
 import { noSuchOverload } from "../../values/compare.ts";
+import { fixed, plus, scale } from "../../values/cost-range.ts";
 import { type CelType, opaqueType, types } from "../../values/types.ts";
 import { type CelValue, Fault, fault, Opaque } from "../../values/values.ts";
 import { parseCost, unitCost } from "./costs.ts";

@@ -1,8 +1,8 @@
 /** Quantities: `quantity("500m")`, their arithmetic and order. */
 import { CoreError, Quantity } from "@keelson/core";
-import { fixed } from "../../check/cost.ts";
 import { type FunctionDecl, type Library, member, overload } from "../../check/functions.ts";
 import { noSuchOverload } from "../../values/compare.ts";
+import { fixed } from "../../values/cost-range.ts";
 import { intFromBigInt } from "../../values/numbers.ts";
 import { type CelType, objectType, types } from "../../values/types.ts";
 import { type CelValue, Double, Fault, fault, isInt, Opaque } from "../../values/values.ts";

@@ -1,17 +1,9 @@
 /** What a pattern finds in a string: find and findAll. */
 
-import {
-  fixed,
-  plus,
-  regexCost,
-  regexLengthFactor,
-  scale,
-  sizeOf,
-  stringTraversalFactor,
-  times,
-} from "../../check/cost.ts";
+import { regexCost, regexLengthFactor, sizeOf, stringTraversalFactor } from "../../check/cost.ts";
 import { type CostModel, type Library, member } from "../../check/functions.ts";
 import { noSuchOverload } from "../../values/compare.ts";
+import { fixed, plus, scale, times } from "../../values/cost-range.ts";
 import { compilePattern } from "../../values/regex.ts";
 import { listType, types } from "../../values/types.ts";
 import { ArrayList, type CelValue, Fault, fault } from "../../values/values.ts";

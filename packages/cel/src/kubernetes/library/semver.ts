@@ -1,8 +1,8 @@
 /** Semantic versions: `semver("1.2.3")`, their parts and order. */
 import { goQuote } from "@keelson/core";
-import { fixed } from "../../check/cost.ts";
 import { type FunctionDecl, type Library, member, overload } from "../../check/functions.ts";
 import { noSuchOverload } from "../../values/compare.ts";
+import { fixed } from "../../values/cost-range.ts";
 import { compareInt, type Int, uintFromDecimal } from "../../values/numbers.ts";
 import { type CelType, objectType, types } from "../../values/types.ts";
 import { type CelValue, Fault, fault, Opaque } from "../../values/values.ts";

@@ -1,8 +1,9 @@
 /** URLs: `url("…")` and its parts. */
 
-import { scale, stringTraversalFactor } from "../../check/cost.ts";
+import { stringTraversalFactor } from "../../check/cost.ts";
 import { type CostModel, type FunctionDecl, type Library, member, overload } from "../../check/functions.ts";
 import { noSuchOverload } from "../../values/compare.ts";
+import { scale } from "../../values/cost-range.ts";
 import { type CelType, listType, mapType, objectType, types } from "../../values/types.ts";
 import { ArrayList, type CelValue, EntryMap, type Fault, fault, Opaque } from "../../values/values.ts";
 import { parseCost, unitCost } from "./costs.ts";
