@@ -45,7 +45,6 @@ const KNOWN_CYCLES: Readonly<Record<string, { readonly files: number; readonly f
   "packages/client": { files: 2, folders: 5 },
   "packages/controllers": { files: 3, folders: 19 },
   "packages/node": { files: 2, folders: 4 },
-  "packages/runtime": { files: 2, folders: 0 },
   "packages/schema": { files: 2, folders: 0 },
   "packages/testing": { files: 2, folders: 0 },
   "operators/etcd": { files: 7, folders: 9 },

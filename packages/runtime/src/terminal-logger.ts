@@ -1,6 +1,6 @@
 /** Logs for a person at a terminal: one line each, the sentence first. */
-import type { Logger } from "./context.ts";
-import { readable } from "./log.ts";
+import type { Logger } from "./logger.ts";
+import { readable } from "./logger.ts";
 
 export interface TerminalLogOptions {
   readonly write: (line: string) => void;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { terminalLogger } from "./terminal-log.ts";
+import { terminalLogger } from "./terminal-logger.ts";
 
 test("a person reads the time, the level, the sentence with its cause, and the rest", () => {
   const lines: string[] = [];

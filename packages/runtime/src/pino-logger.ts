@@ -1,16 +1,7 @@
-/** Structured logs: one JSON object per line. */
-import type { Logger } from "./context.ts";
+/** Structured logs for machines: one JSON object per line. */
+import { type Logger, readable } from "./logger.ts";
 
 export type LogLevel = "debug" | "info" | "warn" | "error";
-
-/** Logs nothing. */
-export const silentLogger: Logger = {
-  debug: () => {},
-  info: () => {},
-  warn: () => {},
-  error: () => {},
-  child: () => silentLogger,
-};
 
 interface Pino {
   debug(fields: object, message: string): void;
@@ -32,13 +23,6 @@ export async function pinoLogger(options: { level?: LogLevel; name?: string } = 
   return fromPino(logger as unknown as Pino);
 }
 
-/** What an operator logs with unless told: lines for a person at a terminal, JSON for everything else. */
-export async function defaultLogger(name: string): Promise<Logger> {
-  if (!process.stdout.isTTY) return await pinoLogger({ name });
-  const { terminalLogger } = await import("./terminal-log.ts");
-  return terminalLogger({ write: (line) => process.stdout.write(line), now: Date.now });
-}
-
 function fromPino(pino: Pino): Logger {
   return {
     debug: (message, fields) => pino.debug(readable(fields), message),
@@ -46,17 +30,5 @@ function fromPino(pino: Pino): Logger {
     warn: (message, fields) => pino.warn(readable(fields), message),
     error: (message, fields) => pino.error(readable(fields), message),
     child: (fields) => fromPino(pino.child(fields)),
-  };
-}
-
-/** Errors as their sentence and, for what is no plain refusal, their stack. */
-export function readable(fields: Readonly<Record<string, unknown>> = {}): object {
-  const { error } = fields;
-  if (!(error instanceof Error)) return fields;
-  const code = (error as { code?: unknown }).code;
-  return {
-    ...fields,
-    error: error.message,
-    ...(code === undefined ? { stack: error.stack } : { code }),
   };
 }
