@@ -4,7 +4,7 @@ import type { startControlPlane } from "./control-plane.ts";
 import { ControlPlaneError } from "./errors.ts";
 import { etcdLines } from "./releases.ts";
 
-const usage = `Usage: node reference/control-plane.ts [options]
+const usage = `Usage: npm run control-plane -- [options]
 
 Runs the real etcd and kube-apiserver on loopback until interrupted.
 

@@ -1,5 +1,5 @@
 // Runs the real etcd, kube-apiserver and, when asked, the real controllers and scheduler on loopback: the oracle
-// of the tests and a peer in the benchmarks. `node reference/control-plane.ts --help` runs it in the foreground.
+// of the tests and a peer in the benchmarks. `npm run control-plane -- --help` runs it in the foreground.
 import { once } from "node:events";
 import { mkdtempSync, realpathSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";

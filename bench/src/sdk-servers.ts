@@ -2,11 +2,12 @@
  * What the clients of the SDK's bench follow: a server that answers from prepared bytes, so that what is measured is the
  * client, or the real kube-apiserver with the same custom resources in it.
  */
-import { execFileSync, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { createAuthority, createLeaf } from "@keelson/pki";
 import { startControlPlane } from "@keelson/reference/control-plane";
 
 export interface BenchServer extends AsyncDisposable {
@@ -19,11 +20,11 @@ export interface BenchServer extends AsyncDisposable {
 
 export async function startReplay(objects: number): Promise<BenchServer> {
   const directory = await mkdtemp(join(tmpdir(), "keelson-bench-"));
-  certify(directory);
+  await certify(directory);
   const { ports, stop } = await startScript("sdk-replay.ts", [directory, String(objects)]);
   const [port = "", control = ""] = ports;
   const kubeconfig = join(directory, "kubeconfig");
-  const ca = (await readFile(join(directory, "tls.crt"))).toString("base64");
+  const ca = (await readFile(join(directory, "ca.crt"))).toString("base64");
   const cluster = { server: `https://127.0.0.1:${port}`, "certificate-authority-data": ca };
   const config = {
     apiVersion: "v1",
@@ -94,11 +95,17 @@ async function started(args: readonly string[]) {
   throw new Error(`${args.join(" ")} ended before it was ready`);
 }
 
-function certify(directory: string): void {
-  const name = ["-subj", "/CN=keelson-bench", "-addext", "subjectAltName=IP:127.0.0.1"];
-  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-keyout", "tls.key"];
-  execFileSync("openssl", ["req", "-x509", ...key, "-out", "tls.crt", "-days", "2", ...name], {
-    cwd: directory,
-    stdio: "ignore",
+async function certify(directory: string): Promise<void> {
+  const [notBeforeMs, notAfterMs] = [Date.now(), Date.now() + 2 * 24 * 3600_000];
+  const authority = createAuthority("keelson-bench-ca", notBeforeMs, notAfterMs);
+  const server = createLeaf(authority, {
+    subject: { commonName: "keelson-bench" },
+    names: ["127.0.0.1"],
+    usages: ["server"],
+    notBeforeMs,
+    notAfterMs,
   });
+  await writeFile(join(directory, "ca.crt"), authority.certificate);
+  await writeFile(join(directory, "tls.crt"), server.certificate);
+  await writeFile(join(directory, "tls.key"), server.key);
 }

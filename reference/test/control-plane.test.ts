@@ -38,9 +38,11 @@ async function startElsewhere(options: ControlPlaneOptions) {
     const { pids, kubeconfig } = await startControlPlane(${JSON.stringify(options)});
     console.log(JSON.stringify({ pids: [...pids.values()], kubeconfig }));
     setInterval(() => {}, 1000);`;
-  const owner = spawn(process.execPath, ["--input-type=module", "--eval", program], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const owner = spawn(
+    process.execPath,
+    ["--conditions=keelson-source", "--input-type=module", "--eval", program],
+    { stdio: ["ignore", "pipe", "inherit"] },
+  );
   const [line] = await once(createInterface(owner.stdout), "line");
   return { owner, ...(JSON.parse(line) as { pids: number[]; kubeconfig: string }) };
 }

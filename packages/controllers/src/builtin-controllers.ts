@@ -1,7 +1,7 @@
 /** All controllers that a cluster needs to be one, and their life in one process. */
 import type { Client } from "@keelson/client";
+import type { KeyPair } from "@keelson/pki";
 import { type OperatorOptions, operator, type RawController, type RunningOperator } from "@keelson/runtime";
-import type { KeyPair } from "@keelson/runtime/pki";
 import {
   certificateApprover,
   certificateCleaner,

@@ -1,2 +1,2 @@
 /** Certificates for what an operator runs: an authority and its leaves, without OpenSSL. */
-export { type CertificateOptions, createAuthority, createLeaf, type KeyPair } from "@keelson/runtime/pki";
+export { type CertificateOptions, createAuthority, createLeaf, type KeyPair } from "@keelson/pki";

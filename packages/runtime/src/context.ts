@@ -8,6 +8,7 @@ import type {
 } from "@keelson/client";
 import type { AnyKind, Clock, InputOf, JsonValue, ObjectOf, ObjectRef, Random } from "@keelson/core";
 import type { AllRead, Grant, Owned, Owns, Reads, RefRead, SelectRead, Verb, Writes } from "./declaration.ts";
+import type { Logger } from "./logger.ts";
 
 /** The kind in a slot, whether written bare or wrapped. */
 export type SlotKind<O> = O extends Owned<infer K, boolean> ? K : O extends AnyKind ? O : never;
@@ -168,14 +169,6 @@ export interface Connection extends AsyncDisposable {
 
 /** What `connect` reaches. */
 export type ConnectTarget = { readonly pod: ObjectRef } | { readonly service: ObjectRef };
-
-export interface Logger {
-  debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  info(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  warn(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  error(message: string, fields?: Readonly<Record<string, unknown>>): void;
-  child(fields: Readonly<Record<string, unknown>>): Logger;
-}
 
 export interface CronResult {
   /** The newest time that was due since `since`, if any. */

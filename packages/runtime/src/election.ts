@@ -1,11 +1,11 @@
 /** Chooses how the lease is held: in a thread of its own where that is possible, in this one otherwise. */
 import type { Client, ConnectOptions } from "@keelson/client";
 import type { World } from "@keelson/core";
-import type { Logger } from "./context.ts";
 import type { RuntimeError } from "./errors.ts";
 import { type Fence, SharedFence } from "./fence.ts";
 import { LeaseElector, type LeaseTimings, leaseTimings } from "./lease.ts";
 import { LeaseThread } from "./lease-thread.ts";
+import type { Logger } from "./logger.ts";
 
 export interface LeaderElectionOptions extends Partial<LeaseTimings> {
   /** The Lease's name; the operator's unless given. */

@@ -2,7 +2,7 @@ import type { Client } from "@keelson/client";
 import { VirtualClock } from "@keelson/testing/clock";
 import { describe, expect, test } from "vitest";
 import { EventRecorder } from "./events.ts";
-import { silentLogger } from "./log.ts";
+import { silentLogger } from "./logger.ts";
 
 describe("events about one object", () => {
   const subject = {

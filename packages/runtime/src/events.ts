@@ -3,7 +3,7 @@
 import { hash } from "node:crypto";
 import type { Client } from "@keelson/client";
 import { type Clock, dynamicKind, formatMicroTime, type JsonObject } from "@keelson/core";
-import type { Logger } from "./context.ts";
+import type { Logger } from "./logger.ts";
 
 export const Event = dynamicKind({
   group: "events.k8s.io",

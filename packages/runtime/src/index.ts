@@ -10,7 +10,6 @@ export type {
   CronResult,
   Desired,
   GrantedClient,
-  Logger,
   ManyHandle,
   OneHandle,
   StatusOf,
@@ -72,7 +71,8 @@ export {
   slotLabel,
 } from "./labels.ts";
 export type { LeaseTimings } from "./lease.ts";
-export { type LogLevel, pinoLogger, silentLogger } from "./log.ts";
+export type { Logger } from "./logger.ts";
+export { silentLogger } from "./logger.ts";
 export { type MetricFamily, metricText } from "./metrics.ts";
 export { type CacheReader, ObjectCache } from "./object-cache.ts";
 export {
@@ -93,6 +93,7 @@ export {
   waiting,
 } from "./outcome.ts";
 export { type Permission, permissionsOf } from "./permissions.ts";
+export { type LogLevel, pinoLogger } from "./pino-logger.ts";
 export {
   cached,
   controllerOf,

@@ -12,7 +12,7 @@ import {
   type Stored,
 } from "@keelson/core";
 import type { IndexFunction } from "./cache-indexes.ts";
-import type { Logger } from "./context.ts";
+import type { Logger } from "./logger.ts";
 import { type CacheReader, ObjectCache } from "./object-cache.ts";
 import type { Observation } from "./observation.ts";
 

@@ -1,8 +1,8 @@
 /** Shares informers: controllers that follow the same part of the same kind have one watch and one cache. */
 import type { Client } from "@keelson/client";
 import { type AnyKind, apiVersionOf, type Clock, objectKey, type Stored } from "@keelson/core";
-import type { Logger } from "./context.ts";
 import { type CacheScope, Informer } from "./informer.ts";
+import type { Logger } from "./logger.ts";
 
 export class InformerSet {
   readonly #options: { client: Client; clock: Clock; log?: Logger };

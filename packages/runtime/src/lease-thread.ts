@@ -3,10 +3,10 @@
 import { Worker } from "node:worker_threads";
 import type { ConnectOptions } from "@keelson/client";
 import type { Clock } from "@keelson/core";
-import type { Logger } from "./context.ts";
 import { RuntimeError } from "./errors.ts";
 import { SharedFence } from "./fence.ts";
 import type { LeaseTimings } from "./lease.ts";
+import type { Logger } from "./logger.ts";
 
 /** What the thread is started with. All of it can be copied to another thread. */
 export interface LeaseThreadData {

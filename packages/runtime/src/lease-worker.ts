@@ -3,10 +3,10 @@
 import { parentPort, workerData } from "node:worker_threads";
 import { connect, systemProcess, systemRandom } from "@keelson/client";
 import type { Clock } from "@keelson/core";
-import type { Logger } from "./context.ts";
 import { SharedFence } from "./fence.ts";
 import { LeaseElector } from "./lease.ts";
 import { type LeaseThreadData, type LeaseThreadMessage, threadClock } from "./lease-thread.ts";
+import type { Logger } from "./logger.ts";
 
 const data = workerData as LeaseThreadData;
 const tell = (message: LeaseThreadMessage) => parentPort?.postMessage(message);

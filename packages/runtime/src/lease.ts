@@ -20,9 +20,9 @@ import {
   type Random,
   type Stored,
 } from "@keelson/core";
-import type { Logger } from "./context.ts";
 import { RuntimeError } from "./errors.ts";
 import type { FenceCell } from "./fence.ts";
+import type { Logger } from "./logger.ts";
 
 export const Lease = dynamicKind({
   group: "coordination.k8s.io",

@@ -1,9 +1,10 @@
 /** The engine under every controller: changes become keys, keys become runs, failed runs come again. */
 import { isConflict } from "@keelson/client";
 import type { Cancel, Clock, Random, Stored } from "@keelson/core";
-import type { Cause, Logger } from "./context.ts";
+import type { Cause } from "./context.ts";
 import { RuntimeError } from "./errors.ts";
 import type { Change, Informer } from "./informer.ts";
+import type { Logger } from "./logger.ts";
 import { type Priority, type QueueObserver, type WorkItem, WorkQueue } from "./work-queue.ts";
 
 /** A wish that a key be looked at. */

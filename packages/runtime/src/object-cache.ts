@@ -5,9 +5,10 @@
 import { compareResourceVersions, ReceivedObject } from "@keelson/client";
 import { deepFreeze, objectKey, type Stored } from "@keelson/core";
 import { CacheIndexes, type IndexErrorHandler, type IndexFunction } from "./cache-indexes.ts";
+import type { Entry } from "./entry.ts";
 import { RuntimeError } from "./errors.ts";
 import { KeyTable } from "./key-table.ts";
-import { type Entry, ObjectStore } from "./object-store.ts";
+import { ObjectStore } from "./object-store.ts";
 import { type Observation, Passed } from "./observation.ts";
 
 /** What a reader may do with a cache. Objects are frozen: a mutation throws. */

@@ -5,22 +5,9 @@
  */
 import { type Decoder, type ReceivedObject, uidIn, versionIn } from "@keelson/client";
 import { deepFreeze, type Stored } from "@keelson/core";
-import { ByteStore, type Holder, type Slab } from "./byte-store.ts";
+import { ByteStore, type Slab } from "./byte-store.ts";
+import type { Entry } from "./entry.ts";
 import { type Observation, Taken } from "./observation.ts";
-
-/**
- * - parsed: `object` is there; its JSON may be too.
- * - unread: only its JSON is there.
- * - empty: neither is.
- */
-export interface Entry<T> extends Holder {
-  readonly key: string;
-  object: T | undefined;
-  /** The last read of the whole state that held the object. */
-  epoch: number;
-  /** The last period in which the object was read. */
-  readIn: number;
-}
 
 /** Below so many bytes of JSON a cache keeps what was parsed for good. */
 const smallBytes = 4 << 20;

@@ -1,7 +1,7 @@
 /** What an event from the watch meant to a cache. */
 import { deepFreeze } from "@keelson/core";
 import type { Slab } from "./byte-store.ts";
-import type { Entry } from "./object-store.ts";
+import type { Entry } from "./entry.ts";
 
 /** Objects are parsed and frozen when they are asked for. */
 export interface Observation<T> {

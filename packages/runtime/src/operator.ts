@@ -2,9 +2,9 @@
 import { type Client, ClientError, type ConnectOptions, connect, systemWorld } from "@keelson/client";
 import { type AnyKind, apiVersionOf, type Clock, groupKind, type World } from "@keelson/core";
 import { type Connector, directConnector, forwardConnector } from "./connect.ts";
-import type { Logger } from "./context.ts";
 import type { Controller } from "./controller.ts";
 import { Stragglers } from "./deadline.ts";
+import { defaultLogger } from "./default-logger.ts";
 import { type Election, elect, type LeaderElectionOptions } from "./election.ts";
 import {
   type Check,
@@ -17,7 +17,7 @@ import { RuntimeError } from "./errors.ts";
 import { EventRecorder } from "./events.ts";
 import { fenced, openFence } from "./fence.ts";
 import { InformerSet } from "./informers.ts";
-import { defaultLogger } from "./log.ts";
+import type { Logger } from "./logger.ts";
 import { Loop } from "./loop.ts";
 import { type MetricFamily, type Metrics, metricText, noMetrics, prometheusMetrics } from "./metrics.ts";
 import { isRaw, permissionsOf } from "./permissions.ts";

@@ -9,9 +9,10 @@
 import type { KindClient } from "@keelson/client";
 import { type AnyKind, type Clock, groupKind, type ObjectOf, objectKey, type Random } from "@keelson/core";
 import type { IndexFunction } from "./cache-indexes.ts";
-import type { Cause, Logger } from "./context.ts";
+import type { Cause } from "./context.ts";
 import type { Writes } from "./declaration.ts";
 import type { CacheScope, Change } from "./informer.ts";
+import type { Logger } from "./logger.ts";
 import type { CacheReader } from "./object-cache.ts";
 
 export interface RawWatchOptions<K extends AnyKind> extends CacheScope {

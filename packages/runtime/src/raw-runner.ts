@@ -1,10 +1,11 @@
 /** Runs one raw controller. */
 import { type Clock, deepFreeze, groupKind, type Random } from "@keelson/core";
-import type { Cause, Logger } from "./context.ts";
+import type { Cause } from "./context.ts";
 import { type Scope, withDeadline } from "./deadline.ts";
 import { RuntimeError } from "./errors.ts";
 import { grantedKind } from "./granted-client.ts";
 import { type Change, type Informer, settleAll } from "./informer.ts";
+import type { Logger } from "./logger.ts";
 import type { LoopDefinition, LoopWatch, Trigger, Verdict } from "./loop.ts";
 import { PermissionCheck } from "./permissions.ts";
 import {

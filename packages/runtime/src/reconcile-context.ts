@@ -12,12 +12,13 @@ import {
 import type { Applier } from "./applier.ts";
 import { type ChildId, childKey } from "./children.ts";
 import type { Connector } from "./connect.ts";
-import type { Cause, Context, Logger, ManyHandle, OneHandle } from "./context.ts";
+import type { Cause, Context, ManyHandle, OneHandle } from "./context.ts";
 import type { Controller } from "./controller.ts";
 import { evaluateCron } from "./cron.ts";
 import type { Owned } from "./declaration.ts";
 import { RuntimeError } from "./errors.ts";
 import { type GrantedOptions, grantedKind, grantedSubresource } from "./granted-client.ts";
+import type { Logger } from "./logger.ts";
 import type { OwnedChildren } from "./owned-children.ts";
 import type { StatusDraft } from "./status.ts";
 import { Steps } from "./steps.ts";

@@ -2,10 +2,10 @@
 import type { Client } from "@keelson/client";
 import type { Clock, Random } from "@keelson/core";
 import type { Connector } from "./connect.ts";
-import type { Logger } from "./context.ts";
 import type { Stragglers } from "./deadline.ts";
 import type { EventRecorder } from "./events.ts";
 import type { InformerSet } from "./informers.ts";
+import type { Logger } from "./logger.ts";
 
 export interface Services {
   /** Refuses writes once the lease is lost. */

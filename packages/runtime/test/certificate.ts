@@ -1,30 +1,22 @@
-/** A certificate for a server on loopback that is its own authority, made by openssl. */
-import { execFileSync } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
+/** A certificate for a server on loopback. */
+import { createAuthority, createLeaf } from "@keelson/pki";
 
 export interface Certificate {
+  /** The certificate of the authority that signed `cert`. */
+  readonly ca: string;
   readonly cert: string;
   readonly key: string;
 }
 
-/** Undefined where there is no openssl. */
-export function loopbackCertificate(): Certificate | undefined {
-  const folder = mkdtempSync(join(tmpdir(), "keelson-certificate-"));
-  const [cert, key] = [join(folder, "tls.crt"), join(folder, "tls.key")];
-  const curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256"];
-  const names = ["-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1,DNS:localhost"];
-  try {
-    execFileSync(
-      "openssl",
-      ["req", "-x509", ...curve, "-nodes", "-days", "2", ...names, "-keyout", key, "-out", cert],
-      { stdio: "ignore" },
-    );
-    return { cert: readFileSync(cert, "utf8"), key: readFileSync(key, "utf8") };
-  } catch {
-    return undefined;
-  } finally {
-    rmSync(folder, { recursive: true });
-  }
+export function loopbackCertificate(): Certificate {
+  const [notBeforeMs, notAfterMs] = [Date.now() - 60_000, Date.now() + 24 * 3600_000];
+  const authority = createAuthority("loopback-ca", notBeforeMs, notAfterMs);
+  const { certificate: cert, key } = createLeaf(authority, {
+    subject: { commonName: "localhost" },
+    names: ["127.0.0.1", "localhost"],
+    usages: ["server"],
+    notBeforeMs,
+    notAfterMs,
+  });
+  return { ca: authority.certificate, cert, key };
 }

@@ -8,7 +8,7 @@ import { locateKubernetes } from "@keelson/reference/locate";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { leaseTimings } from "../src/lease.ts";
 import { LeaseThread } from "../src/lease-thread.ts";
-import { silentLogger } from "../src/log.ts";
+import { silentLogger } from "../src/logger.ts";
 import { startServerProcess } from "./server-process.ts";
 import { eventually, servers } from "./servers.ts";
 

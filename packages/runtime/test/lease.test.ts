@@ -5,7 +5,7 @@ import { SeededRandom, VirtualClock } from "@keelson/testing/clock";
 import { describe, expect, test } from "vitest";
 import { fenced, SharedFence } from "../src/fence.ts";
 import { Lease, LeaseElector, leaseTimings } from "../src/lease.ts";
-import { silentLogger } from "../src/log.ts";
+import { silentLogger } from "../src/logger.ts";
 
 const ref = { namespace: "default", name: "election" };
 

@@ -1,5 +1,5 @@
 /** What expressions of admission see of a request, and conditions that narrow it down. */
-import type { JsonObject, JsonValue } from "@keelson/core";
+
 import {
   AdmissionCompiler,
   type AdmissionExpression,
@@ -11,7 +11,8 @@ import {
   matchConditionsCostBudget,
   resourceAuthorizerValue,
   types,
-} from "@keelson/core/cel";
+} from "@keelson/cel";
+import type { JsonObject, JsonValue } from "@keelson/core";
 import type { MatchCondition } from "@keelson/core/kinds";
 import type { AdmissionRequest } from "../contracts/admission.ts";
 import type { UserInfo } from "../contracts/authentication.ts";

@@ -1,7 +1,7 @@
 /** Keys and certificates of a server, kept in its directory over restarts. */
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createAuthority, createLeaf, type KeyPair } from "@keelson/runtime/pki";
+import { createAuthority, createLeaf, type KeyPair } from "@keelson/pki";
 
 const hourMs = 3_600_000;
 const yearMs = 365 * 24 * hourMs;

@@ -3,7 +3,7 @@ import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { ClosingStack, explainSystemError, sweepTemporary, temporaryDirectory } from "@keelson/machine";
-import type { KeyPair } from "@keelson/runtime/pki";
+import type { KeyPair } from "@keelson/pki";
 import type { Dispatch } from "../http/in-process.ts";
 import { type Listening, listenOnSocket, listenSecurely } from "../http/listener.ts";
 import { type ApiServer, apiServer } from "../server/server.ts";

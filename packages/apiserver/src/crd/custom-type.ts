@@ -1,6 +1,7 @@
 /** Objects of a custom resource: decoded, pruned, completed and judged by the schemas of their definition. */
+
+import { type CompiledRules, compileRules, type RuleSchema } from "@keelson/cel";
 import { deepCopy, type JsonValue } from "@keelson/core";
-import { type CompiledRules, compileRules, type RuleSchema } from "@keelson/core/cel";
 import { type TypeRef, typeFromStructuralSchema } from "@keelson/core/merge";
 import { DecodeError } from "../builtin/scalars.ts";
 import { type FieldError, goQuote, invalidField } from "../contracts/field-error.ts";

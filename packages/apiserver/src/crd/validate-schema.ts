@@ -1,6 +1,7 @@
 /** The checks of a definition's schema beyond its structure: what may be used where, defaults, rules. */
+
+import { compileRules, type RuleSchema } from "@keelson/cel";
 import { deepCopy, deepEqual, type JsonObject, type JsonValue } from "@keelson/core";
-import { compileRules, type RuleSchema } from "@keelson/core/cel";
 import {
   type FieldError,
   forbiddenField,

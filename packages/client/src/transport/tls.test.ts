@@ -1,63 +1,46 @@
-import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createSecureServer } from "node:http2";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
+import { createAuthority, createLeaf } from "@keelson/pki";
 import { afterAll, describe, expect, it } from "vitest";
 import { createTransport, type TransportSettings } from "./transport.ts";
 
-const folder = mkdtempSync(join(tmpdir(), "keelson-tls-"));
 const cleanups: (() => void)[] = [];
 afterAll(() => {
   for (const cleanup of cleanups) cleanup();
-  rmSync(folder, { recursive: true });
 });
 
-/** A self-signed certificate that serves as its own authority. */
-function certificate(name: string, alternatives: string): { cert: string; key: string } {
-  const at = (ending: string) => join(folder, `${name}.${ending}`);
-  execFileSync(
-    "openssl",
-    [
-      "req",
-      "-x509",
-      "-newkey",
-      "ec",
-      "-pkeyopt",
-      "ec_paramgen_curve:P-256",
-      "-nodes",
-      "-days",
-      "2",
-      "-subj",
-      `/CN=${name}`,
-    ].concat(["-addext", `subjectAltName=${alternatives}`, "-keyout", at("key"), "-out", at("crt")]),
-    { stdio: "ignore" },
-  );
-  return { cert: readFileSync(at("crt"), "utf8"), key: readFileSync(at("key"), "utf8") };
+interface Identity {
+  /** The certificate of the authority that signed `cert`. */
+  readonly ca: string;
+  readonly cert: string;
+  readonly key: string;
 }
 
-const hasOpenssl = (() => {
-  try {
-    execFileSync("openssl", ["version"], { stdio: "ignore" });
-    return true;
-  } catch {
-    return false;
-  }
-})();
+/** A certificate by an authority of its own. */
+function identity(commonName: string, ...names: string[]): Identity {
+  const [notBeforeMs, notAfterMs] = [Date.now() - 60_000, Date.now() + 3600_000];
+  const authority = createAuthority(`${commonName}-ca`, notBeforeMs, notAfterMs);
+  const { certificate: cert, key } = createLeaf(authority, {
+    subject: { commonName },
+    names,
+    usages: ["server", "client"],
+    notBeforeMs,
+    notAfterMs,
+  });
+  return { ca: authority.certificate, cert, key };
+}
 
-describe.skipIf(!hasOpenssl)(`TLS${hasOpenssl ? "" : ": there is no openssl"}`, async () => {
-  if (!hasOpenssl) return;
-  const server = certificate("server", "DNS:api.internal,IP:127.0.0.1");
-  const named = certificate("named", "DNS:api.internal");
-  const [alice, bob] = [certificate("alice", "DNS:alice"), certificate("bob", "DNS:bob")];
+describe("TLS", async () => {
+  const server = identity("server", "api.internal", "127.0.0.1");
+  const named = identity("named", "api.internal");
+  const [alice, bob] = [identity("alice"), identity("bob")];
 
-  async function listen(identity: { cert: string; key: string }): Promise<string> {
+  async function listen({ cert, key }: Identity): Promise<string> {
     const listening = createServer(
-      { ...identity, ca: [alice.cert, bob.cert], requestCert: true, rejectUnauthorized: false },
+      { cert, key, ca: [alice.ca, bob.ca], requestCert: true, rejectUnauthorized: false },
       (request, response) => {
         const peer = (request.socket as TLSSocket).getPeerCertificate();
         response.end(peer.subject?.CN ?? "nobody");
@@ -88,8 +71,8 @@ describe.skipIf(!hasOpenssl)(`TLS${hasOpenssl ? "" : ": there is no openssl"}`, 
   const namedAddress = await listen(named);
 
   it("trusts a server that the cluster's authority signed, and no other", async () => {
-    expect(await ask(address, { ca: server.cert })).toBe("nobody");
-    await expect(ask(address, { ca: named.cert })).rejects.toMatchObject({
+    expect(await ask(address, { ca: server.ca })).toBe("nobody");
+    await expect(ask(address, { ca: named.ca })).rejects.toMatchObject({
       code: "ServerUntrusted",
       message: expect.stringMatching(
         /cannot be trusted: its certificate .*; check the cluster's certificate-authority/,
@@ -100,18 +83,18 @@ describe.skipIf(!hasOpenssl)(`TLS${hasOpenssl ? "" : ": there is no openssl"}`, 
   });
 
   it("checks the name in the certificate, or the one it was told", async () => {
-    await expect(ask(namedAddress, { ca: named.cert })).rejects.toMatchObject({
+    await expect(ask(namedAddress, { ca: named.ca })).rejects.toMatchObject({
       code: "ServerUntrusted",
       message: expect.stringContaining("set the cluster's tls-server-name"),
     });
-    expect(await ask(namedAddress, { ca: named.cert, serverName: "api.internal" })).toBe("nobody");
+    expect(await ask(namedAddress, { ca: named.ca, serverName: "api.internal" })).toBe("nobody");
   });
 
   it("shows its client certificate, and the next one from the request after it changed", async () => {
     let current = alice;
     const transport = createTransport({
       server: address,
-      ca: server.cert,
+      ca: server.ca,
       credentials: {
         current: async () => ({ certificate: current.cert, key: current.key }),
         refused: async () => false,
@@ -130,7 +113,7 @@ describe.skipIf(!hasOpenssl)(`TLS${hasOpenssl ? "" : ": there is no openssl"}`, 
   });
 
   it("follows an authority that is replaced: at the next reading, and at once when the server is not trusted", async () => {
-    let file = named.cert;
+    let file = named.ca;
     let known = file;
     const transport = createTransport({
       server: address,
@@ -144,10 +127,10 @@ describe.skipIf(!hasOpenssl)(`TLS${hasOpenssl ? "" : ": there is no openssl"}`, 
     });
     const ask = async () => (await transport.request({ method: "GET", path: "/" })).status;
     await expect(ask()).rejects.toMatchObject({ code: "ServerUntrusted" });
-    file = server.cert;
+    file = server.ca;
     await expect(ask()).rejects.toMatchObject({ code: "ServerUntrusted" });
     expect(await ask()).toBe(200);
-    known = named.cert;
+    known = named.ca;
     await expect(ask()).rejects.toMatchObject({ code: "ServerUntrusted" });
     await transport.close();
   });
@@ -160,12 +143,12 @@ describe.skipIf(!hasOpenssl)(`TLS${hasOpenssl ? "" : ": there is no openssl"}`, 
       current: async () => ({ certificate: "rubbish", key: alice.key }),
       refused: async () => false,
     };
-    await expect(ask(address, { ca: server.cert, credentials })).rejects.toMatchObject({
+    await expect(ask(address, { ca: server.ca, credentials })).rejects.toMatchObject({
       code: "CertificateUnreadable",
       message: expect.stringContaining("the client certificate and its key cannot be used"),
     });
     const mixed = { ...credentials, current: async () => ({ certificate: alice.cert, key: bob.key }) };
-    await expect(ask(address, { ca: server.cert, credentials: mixed })).rejects.toMatchObject({
+    await expect(ask(address, { ca: server.ca, credentials: mixed })).rejects.toMatchObject({
       code: "CertificateUnreadable",
     });
   });
@@ -176,18 +159,21 @@ describe.skipIf(!hasOpenssl)(`TLS${hasOpenssl ? "" : ": there is no openssl"}`, 
     await once(plain, "listening");
     cleanups.push(() => plain.close());
     const where = `https://127.0.0.1:${(plain.address() as AddressInfo).port}`;
-    await expect(ask(where, { ca: server.cert })).rejects.toMatchObject({ code: "ConnectionFailed" });
+    await expect(ask(where, { ca: server.ca })).rejects.toMatchObject({ code: "ConnectionFailed" });
   });
 
   it("uses HTTP/2 only when told to", async () => {
-    const both = createSecureServer({ ...server, allowHTTP1: true }, (request, response) => {
-      response.end(request.httpVersion);
-    });
+    const both = createSecureServer(
+      { cert: server.cert, key: server.key, allowHTTP1: true },
+      (request, response) => {
+        response.end(request.httpVersion);
+      },
+    );
     both.listen(0, "127.0.0.1");
     await once(both, "listening");
     cleanups.push(() => both.close());
     const where = `https://127.0.0.1:${(both.address() as AddressInfo).port}`;
-    expect(await ask(where, { ca: server.cert })).toBe("1.1");
-    expect(await ask(where, { ca: server.cert, http2: true })).toBe("2.0");
+    expect(await ask(where, { ca: server.ca })).toBe("1.1");
+    expect(await ask(where, { ca: server.ca, http2: true })).toBe("2.0");
   });
 });

@@ -3,6 +3,13 @@ import { X509Certificate } from "node:crypto";
 import { formatTime, parseTime } from "@keelson/core";
 import { CertificateSigningRequest, SubjectAccessReview } from "@keelson/core/kinds";
 import {
+  type CertificateRequest,
+  certify,
+  type KeyPair,
+  PkiError,
+  readCertificateRequest,
+} from "@keelson/pki";
+import {
   allow,
   allowSubresource,
   type RawContext,
@@ -10,13 +17,6 @@ import {
   rawController,
   watch,
 } from "@keelson/runtime";
-import {
-  type CertificateRequest,
-  certify,
-  type KeyPair,
-  PkiError,
-  readCertificateRequest,
-} from "@keelson/runtime/pki";
 import { controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import {
   hasCondition,

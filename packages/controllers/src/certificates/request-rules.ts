@@ -3,7 +3,7 @@
 import { isIP } from "node:net";
 import type { ObjectOf } from "@keelson/core";
 import type { CertificateSigningRequest } from "@keelson/core/kinds";
-import type { CertificateRequest } from "@keelson/runtime/pki";
+import type { CertificateRequest } from "@keelson/pki";
 
 export type RequestObject = ObjectOf<typeof CertificateSigningRequest>;
 

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import type { Duplex } from "node:stream";
 import { type Clock, parseTime } from "@keelson/core";
-import { createAuthority, createLeaf } from "@keelson/runtime/pki";
+import { createAuthority, createLeaf } from "@keelson/pki";
 import type { NodeApi } from "../api/api.ts";
 import { NodeError } from "../errors.ts";
 import { type LogQuery, type LogSource, readLog } from "../kubelet/log-reader.ts";

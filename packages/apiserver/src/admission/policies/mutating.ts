@@ -1,5 +1,5 @@
 /** MutatingAdmissionPolicy: changes objects as expressions say. */
-import { deepEqual, type JsonObject } from "@keelson/core";
+
 import {
   AdmissionCompiler,
   type AdmissionExpression,
@@ -8,7 +8,8 @@ import {
   Fault,
   jsonPatchListType,
   toJson,
-} from "@keelson/core/cel";
+} from "@keelson/cel";
+import { deepEqual, type JsonObject } from "@keelson/core";
 import type { MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding } from "@keelson/core/kinds";
 import {
   applyJsonPatch,

@@ -5,7 +5,7 @@ import {
   type AdmissionInput,
   admissionCostBudget,
   types,
-} from "@keelson/core/cel";
+} from "@keelson/cel";
 import type {
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,

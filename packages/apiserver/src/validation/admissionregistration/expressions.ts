@@ -1,5 +1,5 @@
 /** The expressions of one policy, which share its variables. */
-import { AdmissionCompiler, type CelType } from "@keelson/core/cel";
+import { AdmissionCompiler, type CelType } from "@keelson/cel";
 import type { Variable } from "@keelson/core/kinds";
 import type { Errors } from "../checks/errors.ts";
 

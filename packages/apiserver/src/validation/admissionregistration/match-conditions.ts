@@ -1,6 +1,7 @@
 /** Conditions in the expression language that narrow what a webhook or a policy is asked about. */
+
+import { AdmissionCompiler, types } from "@keelson/cel";
 import { validateQualifiedName } from "@keelson/core";
-import { AdmissionCompiler, types } from "@keelson/core/cel";
 import type { MatchCondition } from "@keelson/core/kinds";
 import type { Errors } from "../checks/errors.ts";
 

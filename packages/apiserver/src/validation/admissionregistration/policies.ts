@@ -1,11 +1,12 @@
 /** Rules of admission policies: those that judge and those that change. */
+
+import { applyConfigurationType, jsonPatchListType, types } from "@keelson/cel";
 import {
   deepEqual,
   validateDns1035Label,
   validateDns1123Subdomain,
   validateQualifiedName,
 } from "@keelson/core";
-import { applyConfigurationType, jsonPatchListType, types } from "@keelson/core/cel";
 import type {
   AuditAnnotation,
   MutatingAdmissionPolicy,

@@ -1,5 +1,5 @@
 /** The request inside a CertificateSigningRequest. */
-import { PkiError, readCertificateRequest } from "@keelson/runtime/pki";
+import { PkiError, readCertificateRequest } from "@keelson/pki";
 
 export type SigningRequest = { readonly organizations: readonly string[] } | { readonly problem: string };
 

@@ -1,0 +1,11 @@
+/** Certificates without OpenSSL: an authority, leaves, and signing requests. */
+export {
+  type CertificateOptions,
+  certify,
+  createAuthority,
+  createLeaf,
+  type KeyPair,
+  type Subject,
+} from "./certificate.ts";
+export { type CertificateRequest, readCertificateRequest } from "./certificate-request.ts";
+export { PkiError, type PkiErrorCode } from "./errors.ts";
