@@ -29,7 +29,7 @@ async function checkDirection(): Promise<number> {
 }
 
 async function checkPackages(): Promise<number> {
-  const names = ["core", "schema", "client", "runtime", "cluster", "testing", "cli", "keelson"];
+  const names = ["core", "schema", "client", "runtime", "kit", "cluster", "testing", "cli", "keelson"];
   for (const name of names) {
     const code = await run("publint", [`packages/${name}`, "--strict", "--pack", "false"]);
     if (code !== 0) return code;
@@ -48,6 +48,8 @@ async function checkBuilt(): Promise<number> {
     "client",
     "runtime",
     "runtime/pki",
+    "kit",
+    "kit/testing",
     "testing",
     "cli",
   ];

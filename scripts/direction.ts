@@ -9,6 +9,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   schema: ["core"],
   client: ["core"],
   runtime: ["core", "schema", "client"],
+  kit: [...sdk, "pki"],
   cluster: sdk,
   testing: [...sdk, "cluster"],
   cli: [...sdk, "cluster"],

@@ -1,4 +1,6 @@
 /** The controller of EtcdBackup: one pod at a time takes and proves the copy; the status remembers. */
+
+import { isTerminal } from "@keelson/kit";
 import {
   type Context,
   type Controller,
@@ -17,7 +19,6 @@ import { EtcdCluster } from "../api/cluster.ts";
 import { annotations } from "../api/names.ts";
 import { operatorImage } from "./agent-image.ts";
 import { type BackupDecision, decideBackup, ownStatus } from "./decide-backup.ts";
-import { isTerminal } from "./errors.ts";
 import { removerPod, workerPod } from "./worker-pod.ts";
 import { workerView } from "./worker-view.ts";
 

@@ -1,8 +1,9 @@
 /** What comes next for a backup: pure, from what its pods say. */
+
+import { isTerminal } from "@keelson/kit";
 import type { StatusOf } from "keelson";
 import type { EtcdBackup, EtcdBackupObject } from "../api/backup.ts";
 import type { EtcdClusterObject } from "../api/cluster.ts";
-import { isTerminal } from "./errors.ts";
 import type { Manifest } from "./manifest.ts";
 import { nameInStore } from "./worker-pod.ts";
 import type { WorkerView } from "./worker-view.ts";

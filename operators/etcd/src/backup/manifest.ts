@@ -1,7 +1,7 @@
 /** What lies beside a snapshot in the store and says what it is. Whoever has the two needs nothing else to restore. */
+
+import { BackupError, readAll, type Store } from "@keelson/kit";
 import { z } from "keelson";
-import { BackupError } from "./errors.ts";
-import { readAll, type Store } from "./store/store.ts";
 
 const verification = z.object({
   at: z.string(),

@@ -1,4 +1,6 @@
 /** The controller of EtcdBackupSchedule: makes backups when they are due, and ends those that have served their time. */
+
+import { type Kept, outlived } from "@keelson/kit";
 import { type Context, type Controller, controller, done, fail, many, type Outcome } from "keelson";
 import {
   EtcdBackup,
@@ -8,7 +10,6 @@ import {
 } from "../api/backup.ts";
 import { annotations, labels } from "../api/names.ts";
 import { hasEnded } from "./decide-backup.ts";
-import { type Kept, outlived } from "./retention.ts";
 
 /** Backups outlive their schedule: they say where data lies. */
 const owns = { backups: many(EtcdBackup, { outlives: true, absent: "keep" }) };

@@ -1,13 +1,14 @@
 /** What the agent does with members that lie, lag or are gone, and with names that are taken. */
+
+import { readAll } from "@keelson/kit";
+import { MemoryStore } from "@keelson/kit/testing";
 import { describe, expect, it } from "vitest";
 import { copySnapshot } from "../../src/backup/agent/copy.ts";
 import { removeBackup } from "../../src/backup/agent/remove.ts";
 import { chooseSource } from "../../src/backup/agent/source.ts";
 import { verifySnapshot } from "../../src/backup/agent/verify.ts";
 import { readManifest, snapshotKey } from "../../src/backup/manifest.ts";
-import { readAll } from "../../src/backup/store/store.ts";
 import { FakeEtcd } from "./fake-etcd.ts";
-import { MemoryStore } from "./memory-store.ts";
 
 const name = "default/prod/nightly-1";
 

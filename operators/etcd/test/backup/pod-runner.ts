@@ -1,5 +1,8 @@
 /** Runs the pods of backups in virtual time: their agents do their real work on a store and an etcd in memory. */
 import type { Client } from "@keelson/client";
+import type { BackupError } from "@keelson/kit";
+import { readAll } from "@keelson/kit";
+import { MemoryStore } from "@keelson/kit/testing";
 import type { SeededRandom, VirtualClock } from "@keelson/testing";
 import {
   allow,
@@ -14,11 +17,8 @@ import { Pod, ServiceAccount } from "keelson/kinds";
 import { checkedDigest } from "../../src/backup/agent/checked-snapshot.ts";
 import { runTask } from "../../src/backup/agent/run.ts";
 import { type AgentReport, type AgentTask, taskVariable } from "../../src/backup/agent/task.ts";
-import type { BackupError } from "../../src/backup/errors.ts";
 import { readManifest, snapshotKey } from "../../src/backup/manifest.ts";
-import { readAll } from "../../src/backup/store/store.ts";
 import { FakeEtcd } from "./fake-etcd.ts";
-import { MemoryStore } from "./memory-store.ts";
 
 type PodObject = ObjectOf<typeof Pod>;
 type Container = PodObject["spec"]["containers"][number];

@@ -1,6 +1,6 @@
 /** A snapshot on its way from etcd, checked against the checksum that etcd puts at its end. */
 import { createHash } from "node:crypto";
-import { BackupError } from "../errors.ts";
+import { BackupError } from "@keelson/kit";
 
 /** etcd appends the SHA-256 of the database, from 3.4 on. */
 const trailerBytes = 32;

@@ -1,8 +1,9 @@
 /** Takes a snapshot into the store. */
+
+import type { Store } from "@keelson/kit";
+import { BackupError, isBackupError } from "@keelson/kit";
 import type { Etcd } from "../../engine/etcd.ts";
-import { BackupError, isBackupError } from "../errors.ts";
 import { findManifest, type Manifest, snapshotKey, writeManifest } from "../manifest.ts";
-import type { Store } from "../store/store.ts";
 import { checkedSnapshot, type SnapshotDigest } from "./checked-snapshot.ts";
 import { chooseSource } from "./source.ts";
 

@@ -1,10 +1,10 @@
 /** Brings a snapshot from the store to a local file, and a restored data directory to its place. */
 import { access, mkdir, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import type { Store } from "@keelson/kit";
+import { BackupError } from "@keelson/kit";
 import { isNewerMinor, minorOf } from "../../engine/version.ts";
-import { BackupError } from "../errors.ts";
 import { type Manifest, readManifest, snapshotKey } from "../manifest.ts";
-import type { Store } from "../store/store.ts";
 import { checkedDigest } from "./checked-snapshot.ts";
 import type { Demand } from "./task.ts";
 

@@ -1,7 +1,8 @@
 /** Takes a backup out of its store. */
-import { BackupError } from "../errors.ts";
+
+import type { Store } from "@keelson/kit";
+import { BackupError } from "@keelson/kit";
 import { findManifest, manifestKey, snapshotKey } from "../manifest.ts";
-import type { Store } from "../store/store.ts";
 
 /** The manifest goes first: what is left in between is no backup, and nobody takes it for one. */
 export async function removeBackup(store: Store, name: string, backupUid: string): Promise<void> {

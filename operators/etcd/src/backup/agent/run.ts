@@ -1,12 +1,10 @@
 /** Does an agent's task. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Store } from "@keelson/kit";
+import { BackupError, DirectoryStore, S3Store } from "@keelson/kit";
 import type { Etcd } from "../../engine/etcd.ts";
 import { EtcdGateway } from "../../engine/gateway.ts";
-import { BackupError } from "../errors.ts";
-import { DirectoryStore } from "../store/directory-store.ts";
-import { S3Store } from "../store/s3-store.ts";
-import type { Store } from "../store/store.ts";
 import { copySnapshot } from "./copy.ts";
 import { adoptData, fetchSnapshot } from "./fetch.ts";
 import { removeBackup } from "./remove.ts";

@@ -1,9 +1,9 @@
 /** Compares a member that was restored from a backup with the cluster that the backup was taken from. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Store } from "@keelson/kit";
+import { BackupError } from "@keelson/kit";
 import type { Etcd, MemberStatus } from "../../engine/etcd.ts";
-import { BackupError } from "../errors.ts";
 import { type Manifest, readManifest, writeManifest } from "../manifest.ts";
-import type { Store } from "../store/store.ts";
 
 export interface VerifyOptions {
   readonly store: Store;

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { signed } from "../../src/backup/store/signature.ts";
+import { signed } from "../backup/store/signature.ts";
 
 export interface S3Server extends AsyncDisposable {
   readonly endpoint: string;

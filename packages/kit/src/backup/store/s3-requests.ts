@@ -2,7 +2,7 @@
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
-import { BackupError } from "../errors.ts";
+import { BackupError } from "../../errors.ts";
 import { type Credentials, emptyHash, encodePath, encodeQuery, sha256, signed } from "./signature.ts";
 import { element } from "./xml.ts";
 

@@ -1,5 +1,5 @@
 /** A bucket of an S3-compatible service as a store. */
-import { BackupError } from "../errors.ts";
+import { BackupError } from "../../errors.ts";
 import { type S3Options, S3Requests, type S3Response } from "./s3-requests.ts";
 import type { PutOptions, Store, StoredObject } from "./store.ts";
 import { element, elements, escapeText } from "./xml.ts";

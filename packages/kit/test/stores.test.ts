@@ -3,11 +3,11 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { DirectoryStore } from "../../src/backup/store/directory-store.ts";
-import { S3Store } from "../../src/backup/store/s3-store.ts";
-import { readAll, type Store } from "../../src/backup/store/store.ts";
-import { MemoryStore } from "./memory-store.ts";
-import { type S3Server, s3Server } from "./s3-server.ts";
+import { DirectoryStore } from "../src/backup/store/directory-store.ts";
+import { S3Store } from "../src/backup/store/s3-store.ts";
+import { readAll, type Store } from "../src/backup/store/store.ts";
+import { MemoryStore } from "../src/testing/memory-store.ts";
+import { type S3Server, s3Server } from "../src/testing/s3-server.ts";
 
 const partBytes = 1_000;
 

@@ -1,6 +1,7 @@
 /** A store in memory. */
-import { BackupError } from "../../src/backup/errors.ts";
-import { type PutOptions, readAll, type Store, type StoredObject } from "../../src/backup/store/store.ts";
+
+import { type PutOptions, readAll, type Store, type StoredObject } from "../backup/store/store.ts";
+import { BackupError } from "../errors.ts";
 
 export class MemoryStore implements Store {
   readonly objects = new Map<string, Buffer>();

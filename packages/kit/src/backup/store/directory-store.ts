@@ -2,7 +2,7 @@
 import { createReadStream, type Dirent } from "node:fs";
 import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, normalize, sep } from "node:path";
-import { BackupError } from "../errors.ts";
+import { BackupError } from "../../errors.ts";
 import type { PutOptions, Store, StoredObject } from "./store.ts";
 
 const unfinished = ".part";
