@@ -1,6 +1,6 @@
 /** The controller of EtcdBackup: one pod at a time takes and proves the copy; the status remembers. */
 
-import { isTerminal } from "@keelson/kit";
+import { isTerminalBackupCode } from "@keelson/kit";
 import {
   type Context,
   type Controller,
@@ -137,7 +137,7 @@ async function remove(
     ctx.event("Normal", "DataRemoved", "the data was removed from the store");
     return waiting("Recorded", "the data was removed from the store", { recheckMs: 1 });
   }
-  if (isTerminal(view.reason)) return fail(view.reason, view.message);
+  if (isTerminalBackupCode(view.reason)) return fail(view.reason, view.message);
   const pauseMs = view.atMs + removalPauseMs - ctx.clock.now();
   if (pauseMs > 0) return waiting(view.reason, view.message, { recheckMs: pauseMs });
   await remover.delete();
