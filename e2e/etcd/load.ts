@@ -1,7 +1,7 @@
 /** Clients that write and read through all members, at a steady rate, and remember everything. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { check, type Loss, type Operation, type Verdict } from "@keelson/kit/testing";
 import { type Answer, Doors, type Endpoint, raise, read } from "./client.ts";
-import { check, type Loss, type Operation, type Verdict } from "./history.ts";
 
 export interface LoadOptions {
   /** The way into the cluster's network. */
