@@ -1,78 +1,84 @@
-/** What clients did and saw, and whether a single etcd that never failed could have answered so. */
+/** What clients did and saw, and whether a single server that never failed could have answered like that. */
+import { isLinearizable } from "./linearizable.ts";
+import type { Operation } from "./operation.ts";
 
-/** One operation on one key. Times are in milliseconds of one clock. */
-export interface Operation {
-  readonly key: string;
-  readonly type: "write" | "read";
-  /** What was written, or what was read; 0 stands for no value. */
-  readonly value: number;
-  readonly startMs: number;
-  /** Undefined when no answer came: it may have taken effect at any time since, or never. */
-  readonly endMs: number | undefined;
-  /** etcd's revision in the answer. */
-  readonly revision: bigint | undefined;
-}
-
-export interface Verdict {
-  readonly operations: number;
-  readonly acknowledged: number;
-  /** Sentences about what cannot be; empty when all is well. */
-  readonly violations: readonly string[];
-}
-
-/** A moment from which the cluster went on from an older state, as its operator had said it would. */
-export interface Loss {
+/** A moment from which the database continued from an older state, as announced: a restore or a disaster recovery. */
+export interface Recovery {
   readonly atMs: number;
-  /** What was acknowledged up to this revision must still be there. */
+  /** Everything acknowledged up to this revision must still be there. */
   readonly revision: bigint;
 }
 
-/** Checks every key as a register of its own, and the order of revisions over all keys. */
-export function check(
-  history: readonly Operation[],
-  final: ReadonlyMap<string, number>,
-  loss?: Loss,
-): Verdict {
-  const acknowledged = history.filter(({ type, endMs }) => type === "write" && endMs !== undefined).length;
-  const before = loss ? history.flatMap((each) => beforeLoss(each, loss)) : [];
-  const after = loss ? afterLoss(history, loss) : history;
-  return {
-    operations: history.length,
-    acknowledged,
-    violations: [
-      ...order(before),
-      ...order([...after, ...lastReads(after, final)]),
-      ...lostWrites(after, final),
-    ],
-  };
+/** What {@link checkHistory} found. */
+export interface HistoryReport {
+  readonly operations: number;
+  /** Writes that were answered. */
+  readonly acknowledged: number;
+  /** Acknowledged writes, after the recovery if there was one, that the final state does not contain. */
+  readonly lost: number;
+  /** One sentence for each problem; empty when the history is possible. */
+  readonly violations: readonly string[];
 }
 
-/** What was there when all was over, as reads that nothing overlaps. */
-function lastReads(history: readonly Operation[], final: ReadonlyMap<string, number>): Operation[] {
+/** How to check a history. */
+export interface HistoryOptions {
+  /** Default: the database never continued from an older state. */
+  readonly recovery?: Recovery | undefined;
+  /**
+   * Also checks the order: each key for linearizability, and revisions over all keys for strict order. Default: true.
+   * Switch it off for a database whose replicas lag or whose failover may drop writes; presence and value are checked
+   * all the same.
+   */
+  readonly order?: boolean;
+}
+
+/**
+ * Compares a history with what the database holds at the end. Presence: the last acknowledged value of each key, or one
+ * that was written after it, is there. Value: nothing is there that was never written. Order: see
+ * {@link HistoryOptions.order}.
+ */
+export function checkHistory(
+  history: readonly Operation[],
+  final: ReadonlyMap<string, number>,
+  options: HistoryOptions = {},
+): HistoryReport {
+  const { recovery, order = true } = options;
+  const acknowledged = history.filter(({ type, endMs }) => type === "write" && endMs !== undefined).length;
+  const before = recovery ? history.flatMap((each) => beforeRecovery(each, recovery)) : [];
+  const after = recovery ? afterRecovery(history, recovery) : history;
+  const orders = order
+    ? [...orderViolations(before), ...orderViolations([...after, ...finalReads(after, final)])]
+    : [];
+  const { lost, violations } = presence(after, final);
+  return { operations: history.length, acknowledged, lost, violations: [...orders, ...violations] };
+}
+
+/** The final state, as reads that overlap with nothing. */
+function finalReads(history: readonly Operation[], final: ReadonlyMap<string, number>): Operation[] {
   const end = history.reduce((latest, { startMs, endMs }) => Math.max(latest, endMs ?? startMs), 0);
   const at = { type: "read" as const, startMs: end + 1, endMs: end + 2, revision: undefined };
   return [...final].map(([key, value]) => ({ ...at, key, value }));
 }
 
-function order(history: readonly Operation[]): string[] {
+function orderViolations(history: readonly Operation[]): string[] {
   const keys = [...Map.groupBy(history, ({ key }) => key)];
   const impossible = keys.filter(([, operations]) => !isLinearizable(operations));
   return [
     ...impossible.map(([key]) => `the history of ${key} is not linearizable`),
-    ...revisionOrder(history),
+    ...revisionViolations(history),
   ];
 }
 
-/** What began before the loss, as if nobody had lived to see the rest. */
-function beforeLoss(operation: Operation, { atMs }: Loss): Operation[] {
+/** What started before the recovery; an answer that came after it counts as no answer. */
+function beforeRecovery(operation: Operation, { atMs }: Recovery): Operation[] {
   if (operation.startMs >= atMs) return [];
   const { endMs, type } = operation;
   if (endMs === undefined || endMs < atMs) return [operation];
   return type === "write" ? [{ ...operation, endMs: undefined, revision: undefined }] : [];
 }
 
-/** What began after the loss, on top of what had to survive it; what could have survived may show up. */
-function afterLoss(history: readonly Operation[], { atMs, revision }: Loss): Operation[] {
+/** What started after the recovery, on top of what had to survive it; other earlier writes may show up. */
+function afterRecovery(history: readonly Operation[], { atMs, revision }: Recovery): Operation[] {
   const writes = history.filter(({ type, startMs }) => type === "write" && startMs < atMs);
   const survives = (each: Operation) => each.endMs !== undefined && (each.revision ?? 0n) <= revision;
   const kept = [...Map.groupBy(writes.filter(survives), ({ key }) => key)].map(([key, survivors]) => ({
@@ -91,23 +97,37 @@ function afterLoss(history: readonly Operation[], { atMs, revision }: Loss): Ope
 }
 
 /** Values of a key only rise, so the last acknowledged one, or one above it, must be there at the end. */
-function lostWrites(history: readonly Operation[], final: ReadonlyMap<string, number>): string[] {
-  const writes = history.filter(({ type }) => type === "write");
-  return [...Map.groupBy(writes, ({ key }) => key)].flatMap(([key, operations]) => {
-    const acknowledged = greatest(operations.filter(({ endMs }) => endMs !== undefined));
-    const attempted = greatest(operations);
-    const is = final.get(key) ?? 0;
-    if (is >= acknowledged && is <= attempted) return [];
-    return [`${key} was acknowledged up to ${acknowledged}, attempted up to ${attempted}, and is ${is}`];
-  });
+function presence(
+  history: readonly Operation[],
+  final: ReadonlyMap<string, number>,
+): Pick<HistoryReport, "lost" | "violations"> {
+  let lost = 0;
+  const violations: string[] = [];
+  const writes = Map.groupBy(
+    history.filter(({ type }) => type === "write"),
+    ({ key }) => key,
+  );
+  for (const key of new Set([...writes.keys(), ...final.keys()])) {
+    const attempts = writes.get(key) ?? [];
+    const answered = attempts.filter(({ endMs }) => endMs !== undefined);
+    const found = final.get(key) ?? 0;
+    lost += answered.filter(({ value }) => value > found).length;
+    const acknowledged = greatest(answered);
+    const isWritten = found === 0 || attempts.some(({ value }) => value === found);
+    if (found >= acknowledged && isWritten) continue;
+    violations.push(
+      `${key} was acknowledged up to ${acknowledged}, attempted up to ${greatest(attempts)}, and is ${found}`,
+    );
+  }
+  return { lost, violations };
 }
 
 function greatest(operations: readonly Operation[]): number {
   return operations.reduce((most, { value }) => Math.max(most, value), 0);
 }
 
-/** Whoever began after another had ended must have the later revision: etcd promises strict serializability. */
-function revisionOrder(history: readonly Operation[]): string[] {
+/** An operation that started after another had ended must have the later revision: strict serializability. */
+function revisionViolations(history: readonly Operation[]): string[] {
   const answered = history.filter((each) => each.endMs !== undefined && each.revision !== undefined);
   const byEnd = answered
     .filter(({ type }) => type === "write")
@@ -129,74 +149,4 @@ function revisionOrder(history: readonly Operation[]): string[] {
       );
   }
   return violations;
-}
-
-/**
- * Whether some order of the operations, each at one moment between its start and its end, explains every read. The
- * search of Wing and Gong: take any operation that no other had to precede, undo on failure, and never look twice at
- * the same set of operations with the same value.
- */
-export function isLinearizable(operations: readonly Operation[]): boolean {
-  const read = new Set(operations.flatMap(({ type, value }) => (type === "read" ? [value] : [])));
-  // A write without an answer whose value nobody ever read need not have happened, since no value is written twice.
-  const pending = operations
-    .filter(({ type, endMs, value }) => endMs !== undefined || (type === "write" && read.has(value)))
-    .sort((a, b) => a.startMs - b.startMs);
-  const taken = new Array<boolean>(pending.length).fill(false);
-  const seen = new Set<string>();
-  let obligations = pending.filter(({ endMs }) => endMs !== undefined).length;
-
-  /** The end before which whatever comes next must have begun. */
-  const deadline = (first: number): number => {
-    let earliest = Number.POSITIVE_INFINITY;
-    for (let at = first; at < pending.length; at++) {
-      const { startMs, endMs } = pending[at] as Operation;
-      if (startMs > earliest) break;
-      if (!taken[at] && endMs !== undefined && endMs < earliest) earliest = endMs;
-    }
-    return earliest;
-  };
-  /** What may come next; nothing when this set of operations was met before with the same value. */
-  const choices = (first: number, value: number): number[] => {
-    const until = deadline(first);
-    const open: number[] = [];
-    const ahead: number[] = [];
-    for (let at = first; at < pending.length && (pending[at] as Operation).startMs <= until; at++) {
-      if (taken[at]) ahead.push(at);
-      else open.push(at);
-    }
-    const state = `${first}|${value}|${ahead.join(",")}`;
-    if (seen.has(state)) return [];
-    seen.add(state);
-    return open.filter((at) => {
-      const operation = pending[at] as Operation;
-      return operation.type === "write" || operation.value === value;
-    });
-  };
-  const take = (at: number, taking: boolean) => {
-    taken[at] = taking;
-    if ((pending[at] as Operation).endMs !== undefined) obligations += taking ? -1 : 1;
-  };
-
-  /** A stack of its own: histories are longer than what a language lets functions call themselves. */
-  const path: { first: number; value: number; left: number[]; chosen?: number }[] = [
-    { first: 0, value: 0, left: choices(0, 0) },
-  ];
-  while (obligations > 0) {
-    const here = path.at(-1);
-    if (!here) return false;
-    if (here.chosen !== undefined) take(here.chosen, false);
-    here.chosen = here.left.shift();
-    if (here.chosen === undefined) {
-      path.pop();
-      continue;
-    }
-    take(here.chosen, true);
-    const { type, value } = pending[here.chosen] as Operation;
-    let { first } = here;
-    while (taken[first]) first++;
-    const next = type === "write" ? value : here.value;
-    path.push({ first, value: next, left: choices(first, next) });
-  }
-  return true;
 }
