@@ -11,7 +11,7 @@ import { namespace, Stage } from "./stage.ts";
 
 const [version = "3.6.16", megabytes = "100"] = process.argv.slice(2);
 const source = async (path: string) =>
-  await readFile(new URL(`../../operators/etcd/${path}`, import.meta.url), "utf8");
+  await readFile(new URL(`../../packages/kit/src/${path}`, import.meta.url), "utf8");
 
 await installImage();
 await using world = await Stage.start(say);
@@ -19,9 +19,9 @@ await using world = await Stage.start(say);
 await world.client.kind(ConfigMap).create({
   metadata: { namespace, name: "s3" },
   data: {
-    "signature.ts": await source("src/backup/store/signature.ts"),
-    "s3-server.ts": (await source("test/backup/s3-server.ts")).replace(
-      "../../src/backup/store/signature.ts",
+    "signature.ts": await source("backup/store/signature.ts"),
+    "s3-server.ts": (await source("testing/s3-server.ts")).replace(
+      "../backup/store/signature.ts",
       "./signature.ts",
     ),
     "main.ts": `

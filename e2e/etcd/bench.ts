@@ -1,9 +1,10 @@
 /** One cluster of etcd under load, on which a row of the table is measured. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EtcdClusterObject } from "@keelson/etcd-operator";
+import type { LedgerSummary } from "@keelson/kit/testing";
 import { namespace } from "./cluster-access.ts";
 import { eventually } from "./eventually.ts";
-import type { Felt, Load } from "./load.ts";
+import type { EtcdLoad } from "./load.ts";
 import type { World } from "./world.ts";
 
 type Spec = EtcdClusterObject["spec"];
@@ -41,7 +42,7 @@ export class Bench {
   readonly world: World;
   readonly name: string;
   readonly version: string;
-  readonly load: Load;
+  readonly load: EtcdLoad;
 
   constructor(world: World, { name, version }: { readonly name: string; readonly version: string }) {
     this.world = world;
@@ -130,10 +131,8 @@ export class Bench {
 }
 
 /** Writes that no retry brought through, and what became of them. */
-export function failures({ failed, refusals }: Felt): string[] {
-  return failed > 0
-    ? [`${failed} writes failed in spite of retries (${refusals.slice(0, 3).join("; ")})`]
-    : [];
+export function failures({ failed, errors }: LedgerSummary): string[] {
+  return failed > 0 ? [`${failed} writes failed in spite of retries (${errors.slice(0, 3).join("; ")})`] : [];
 }
 
 /** Compares figures with their limits; the sentences are for the one who reads a failed run. */

@@ -37,7 +37,7 @@ export class Clusters {
     for (let round = 0; round < rounds; round++) {
       const name = await this.#provide(scenario, options.version);
       const bench = new Bench(this.#world, { name, version: options.version });
-      const since = bench.load.now;
+      const since = bench.load.ledger.now;
       await sleep(2_000);
       await scenario.prepare?.(bench);
       for (let nth = 0; nth < perRound; nth++) {
@@ -47,7 +47,7 @@ export class Clusters {
         if (run.missed.length > 0) await bench.ready(scenario.size, 120_000).catch(() => {});
       }
       await scenario.conclude?.(bench);
-      const { acknowledged, failed, perSecond } = bench.load.felt(since);
+      const { acknowledged, failed, perSecond } = bench.load.ledger.summary(since);
       const { violations } = await bench.load.finish();
       measured.loads.push({ acknowledged, failed, perSecond: Math.round(perSecond), violations });
       const spoilt = violations.length > 0 || !(await this.#world.isReady(name, scenario.size));

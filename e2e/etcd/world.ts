@@ -9,7 +9,7 @@ import { ClusterAccess, isServing, namespace } from "./cluster-access.ts";
 import { type ControlPlaneName, type Ground, startGround } from "./control-plane.ts";
 import { corrupt } from "./damage.ts";
 import { Installation } from "./installation.ts";
-import { Load } from "./load.ts";
+import { EtcdLoad } from "./load.ts";
 import { makeBrokenRepository, makeOperatorImages, operatorImages } from "./operator-images.ts";
 
 export class World extends ClusterAccess implements AsyncDisposable {
@@ -62,9 +62,9 @@ export class World extends ClusterAccess implements AsyncDisposable {
     return { pods: names(await this.pods(name)), claims: names(await this.claims(name)) };
   }
 
-  load(name: string): Load {
+  load(name: string): EtcdLoad {
     const prefix = `load-${this.#loads++}`;
-    return new Load({ socket: this.#socket, endpoints: () => this.serving(name), prefix });
+    return new EtcdLoad({ socket: this.#socket, endpoints: () => this.serving(name), prefix });
   }
 
   /** Writes so many megabytes, one in each key. */

@@ -10,7 +10,7 @@ export const scaled: Scenario = {
   runs: 3,
   size: 1,
   run: async (bench) => {
-    const since = bench.load.now;
+    const since = bench.load.ledger.now;
     const figures: Record<string, number> = {};
     let from = 1;
     for (const size of [3, 5, 3, 1]) {
@@ -24,7 +24,7 @@ export const scaled: Scenario = {
     }
     // Writes that are to fail have done so by then.
     await sleep(6_000);
-    const felt = bench.load.felt(since);
+    const felt = bench.load.ledger.summary(since);
     figures["longest without a write"] = felt.longestGapMs;
     figures["slowest write"] = felt.slowestMs;
     return { figures, missed: failures(felt) };
@@ -43,7 +43,7 @@ export const upgraded: Scenario = {
   fresh: true,
   run: async (bench) => {
     const { world, name, load } = bench;
-    const since = load.now;
+    const since = load.ledger.now;
     await world.change(name, { version: "3.7.3" });
     const first = await bench.time("3.6.16 runs", 240_000, async () => await runs(bench, "3.6.16"));
     await bench.time("a member takes the bad image", 240_000, async () => {
@@ -60,7 +60,7 @@ export const upgraded: Scenario = {
       return (await runs(bench, "3.7.3")) && (await bench.isReady());
     });
     await sleep(6_000);
-    const felt = load.felt(since);
+    const felt = load.ledger.summary(since);
     const figures = {
       "3.5 to 3.6": first,
       "rolled back": rolledBack,
@@ -82,14 +82,14 @@ export const upgradedFrom34: Scenario = {
   fresh: true,
   run: async (bench) => {
     const { world, name, load } = bench;
-    const since = load.now;
+    const since = load.ledger.now;
     await world.change(name, { version: "3.6.16" });
     const first = await bench.time("3.5.35 runs", 240_000, async () => await runs(bench, "3.5.35"));
     const second = await bench.time("3.6.16 runs", 240_000, async () => {
       return (await runs(bench, "3.6.16")) && (await bench.isReady());
     });
     await sleep(6_000);
-    const felt = load.felt(since);
+    const felt = load.ledger.summary(since);
     const figures = {
       "3.4 to 3.5": first,
       "3.5 to 3.6": second,
@@ -151,7 +151,7 @@ export const badSpecs: Scenario = {
   size: 3,
   run: async (bench) => {
     const { world, name } = bench;
-    const [since, before] = [bench.load.now, await bench.incarnations()];
+    const [since, before] = [bench.load.ledger.now, await bench.incarnations()];
     const figures: Record<string, number> = {};
     for (const { what, bad, corrected, why } of mistakes((await world.get(name)).spec)) {
       await world.change(name, bad);
@@ -174,7 +174,7 @@ export const badSpecs: Scenario = {
       );
     }
     await sleep(1_500);
-    const felt = bench.load.felt(since);
+    const felt = bench.load.ledger.summary(since);
     figures["longest without a write"] = felt.longestGapMs;
     const missed = [...over(figures, { "longest without a write": 1_000 }), ...failures(felt)];
     if (JSON.stringify(await bench.incarnations()) !== JSON.stringify(before))

@@ -60,35 +60,35 @@ export const majorityLost: Scenario = {
     const [left = "", ...victims] = await bench.members();
     await world.inject({ kind: "cut", pod: bench.pod(left), direction: "both" });
     await sleep(4_000);
-    const since = load.now;
+    const since = load.ledger.now;
     await Promise.all(victims.map(async (victim) => await world.damage(victim, "wipe")));
     await world.inject({ kind: "mend", pod: bench.pod(left) });
     await bench.time("a survivor is proposed", 180_000, async () => {
       const { status } = await world.get(name);
       return status?.recovery?.phase === "Proposed";
     });
-    const proposed = load.now - since;
+    const proposed = load.ledger.now - since;
     const { status } = await world.get(name);
     const { survivor = "", revision = "0", lost = "" } = status?.recovery ?? {};
     const missed: string[] = [];
     if (survivor !== left) missed.push(`${survivor} was proposed, and only ${left} has data`);
     if (!lost.includes(`revision ${revision}`)) missed.push(`the loss was told as ${JSON.stringify(lost)}`);
-    const waitsFrom = load.now;
+    const waitsFrom = load.ledger.now;
     await sleep(10_000);
     const waited = (await world.get(name)).status?.recovery?.phase;
-    if (waited !== "Proposed" || load.felt(waitsFrom).acknowledged > 0)
+    if (waited !== "Proposed" || load.ledger.summary(waitsFrom).acknowledged > 0)
       missed.push("it did not wait for approval");
-    const gone = load.above(BigInt(revision)).count;
-    load.resumesFrom(BigInt(revision));
-    const approvedAt = load.now;
+    const gone = load.ledger.acknowledgedAbove(BigInt(revision)).count;
+    load.ledger.recoveredFrom(BigInt(revision));
+    const approvedAt = load.ledger.now;
     await world.annotate(name, { "etcd.keelson.dev/approve-recovery": survivor });
-    await load.acknowledgedSince(approvedAt);
-    const serving = load.now - approvedAt;
+    await load.ledger.acknowledgedSince(approvedAt);
+    const serving = load.ledger.now - approvedAt;
     await bench.time("three members serve", 180_000, async () => await bench.isReady());
     const figures = {
       "survivor proposed": proposed,
       "writes after approval": serving,
-      "3/3 after approval": load.now - approvedAt,
+      "3/3 after approval": load.ledger.now - approvedAt,
     };
     const counts = { "acknowledged writes above the reported revision, gone as told": gone };
     return { figures, counts, missed: [...missed, ...over(figures, { "3/3 after approval": 120_000 })] };
@@ -128,27 +128,27 @@ export const everythingLost: Scenario = {
     );
     await nextDue();
     const chosen = await newest(bench);
-    const faultAt = load.now;
+    const faultAt = load.ledger.now;
     await Promise.all((await bench.members()).map(async (member) => await world.damage(member, "wipe")));
     await bench.time("the loss is told", 120_000, async () => {
       const { status } = await world.get(name);
       return status?.conditions?.some(({ message }) => message.includes("spec.restoreFrom")) ?? false;
     });
-    const told = load.now - faultAt;
+    const told = load.ledger.now - faultAt;
     const revision = BigInt(chosen?.status?.revision ?? 0);
-    const lost = load.above(revision);
-    const restoreAt = load.now;
+    const lost = load.ledger.acknowledgedAbove(revision);
+    const restoreAt = load.ledger.now;
     await world.remove(name);
-    load.resumesFrom(revision);
+    load.ledger.recoveredFrom(revision);
     const { size } = everythingLost;
     await world.create(name, { size, version, restoreFrom: restoreFrom(chosen?.metadata.name ?? "") });
-    await load.acknowledgedSince(restoreAt);
-    const serving = load.now - restoreAt;
+    await load.ledger.acknowledgedSince(restoreAt);
+    const serving = load.ledger.now - restoreAt;
     await bench.time("three members serve", 180_000, async () => await bench.isReady());
     const figures = {
       "loss told": told,
       "writes after the decision to restore": serving,
-      "3/3 after the decision to restore": load.now - restoreAt,
+      "3/3 after the decision to restore": load.ledger.now - restoreAt,
       "acknowledged writes lost reach back": lost.firstMs === undefined ? 0 : faultAt - lost.firstMs,
     };
     const counts = { "MB in the backup": Math.round(Number(chosen?.status?.sizeBytes ?? 0) / 1e6) };

@@ -15,12 +15,12 @@ export interface Healing {
 
 export async function heal(bench: Bench, options: Healing): Promise<Run> {
   const before = await bench.ids();
-  const since = bench.load.now;
+  const since = bench.load.ledger.now;
   await options.disturb();
   await bench.time("the cluster has healed", 180_000, options.healed);
-  const healed = bench.load.now - since;
+  const healed = bench.load.ledger.now - since;
   await sleep(1_500);
-  const felt = bench.load.felt(since);
+  const felt = bench.load.ledger.summary(since);
   const figures = { healed, "longest without a write": felt.longestGapMs, "slowest write": felt.slowestMs };
   const missed = over(figures, options.limits);
   if (options.nobodyReplaced && (await bench.ids()) !== before) missed.push("a member was replaced");

@@ -12,17 +12,17 @@ interface Break {
 
 async function lineBroken(bench: Bench, { forMs, begin, end, gapLimitMs }: Break): Promise<Run> {
   const [ids, before] = [await bench.ids(), await bench.incarnations()];
-  const since = bench.load.now;
+  const since = bench.load.ledger.now;
   await begin();
   await sleep(forMs);
   await end();
-  const mendedAt = bench.load.now;
+  const mendedAt = bench.load.ledger.now;
   // Until this is observed, all that the status says may be old.
   await bench.touch();
   await bench.time("all is as before", 120_000, async () => await bench.isReady());
-  const healed = bench.load.now - mendedAt;
+  const healed = bench.load.ledger.now - mendedAt;
   await sleep(1_500);
-  const felt = bench.load.felt(since);
+  const felt = bench.load.ledger.summary(since);
   const figures = { healed, "longest without a write": felt.longestGapMs, "slowest write": felt.slowestMs };
   const missed = over(figures, { healed: 30_000, "longest without a write": gapLimitMs });
   if ((await bench.ids()) !== ids) missed.push("a member was removed");

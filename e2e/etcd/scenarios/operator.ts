@@ -13,14 +13,14 @@ export const operatorReplaced: Scenario = {
   run: async (bench) => {
     const { operator } = bench.world;
     const [first, second] = operatorImages;
-    const [before, since] = [await bench.incarnations(), bench.load.now];
+    const [before, since] = [await bench.incarnations(), bench.load.ledger.now];
     const upgraded = await worksAgain(bench, async () => await operator.install(second));
     await operator.remove();
     await sleep(10_000);
     const installed = await worksAgain(bench, async () => await operator.install(first));
     // Whatever the new one would do at once, it has done by then.
     await sleep(10_000);
-    const felt = bench.load.felt(since);
+    const felt = bench.load.ledger.summary(since);
     const figures = {
       "works after the upgrade": upgraded,
       "works after the installation": installed,
@@ -37,11 +37,11 @@ export const operatorReplaced: Scenario = {
 
 /** How long until an operator has observed a change that was made after the act began. */
 async function worksAgain(bench: Bench, act: () => Promise<void>): Promise<number> {
-  const since = bench.load.now;
+  const since = bench.load.ledger.now;
   await act();
   await bench.touch();
   await bench.time("the operator works", 90_000, async () => await bench.isReady());
-  return bench.load.now - since;
+  return bench.load.ledger.now - since;
 }
 
 /** Work in the middle of which the operator is killed. They lead from one to the next and back to the first. */
@@ -140,7 +140,7 @@ async function dieIn(bench: Bench, stage: Stage, nth: number): Promise<Run> {
     when: nth % 2 === round % 2 ? "before" : "after",
   };
   const victim = incumbent?.alive ? incumbent : await OperatorProcess.start(world.kubeconfig);
-  const since = bench.load.now;
+  const since = bench.load.ledger.now;
   await victim.sentence(death);
   const done = await stage.begin(bench, nth);
   const missed: string[] = [];
@@ -151,9 +151,9 @@ async function dieIn(bench: Bench, stage: Stage, nth: number): Promise<Run> {
   }
   incumbent = await OperatorProcess.start(world.kubeconfig);
   await bench.time(stage.what, 180_000, async () => (await done()) && (await isAtRest(bench, stage.size)));
-  const settled = bench.load.now - since;
+  const settled = bench.load.ledger.now - since;
   await sleep(1_500);
-  const felt = bench.load.felt(since);
+  const felt = bench.load.ledger.summary(since);
   const figures = { "settled, both lives together": settled, "slowest write": felt.slowestMs };
   missed.push(...failures(felt));
   return { figures, missed };

@@ -1,7 +1,7 @@
 /** An EtcdCluster from beginning to end: gather, decide, act. */
 import { type Controller, controller } from "keelson";
 import { EtcdCluster, type EtcdClusterObject } from "./api/cluster.ts";
-import { backupHealth } from "./backup/health.ts";
+import { clusterBackupHealth } from "./backup/health.ts";
 import { decide } from "./decide/decide.ts";
 import type { Decision } from "./decide/decision.ts";
 import { conditionsOf, statusOf } from "./decide/report.ts";
@@ -50,10 +50,7 @@ export function etcdCluster(options: EtcdOptions = {}): Controller {
       const decision = choose(observed);
       ctx.setStatus(statusOf(observed, decision));
       const schedules = schedulesOf(cluster, ctx);
-      const conditions = [
-        ...conditionsOf(observed, decision),
-        backupHealth(schedules, (at, since) => ctx.cron(at, since)),
-      ];
+      const conditions = [...conditionsOf(observed, decision), clusterBackupHealth(schedules, ctx.cron)];
       for (const condition of conditions) ctx.setCondition(condition);
       metrics.passed(cluster, observed, conditions, schedules);
       const onAction = (action: string) => metrics.acted(cluster, action);

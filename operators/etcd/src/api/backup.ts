@@ -1,6 +1,6 @@
 /** EtcdBackup and EtcdBackupSchedule: one verified copy, and many over time. */
+import { backupStoreSchema } from "@keelson/kit";
 import { immutable, type ObjectOf, resource, z } from "keelson";
-import { storeSchema } from "./cluster.ts";
 
 export const EtcdBackup = resource({
   group: "etcd.keelson.dev",
@@ -10,7 +10,7 @@ export const EtcdBackup = resource({
   spec: z
     .object({
       cluster: z.string().min(1).describe("The EtcdCluster in this namespace."),
-      store: storeSchema,
+      store: backupStoreSchema,
       verify: z.boolean().default(true).describe("Restores the copy into a scratch member before it counts."),
       timeoutSeconds: z
         .int()
@@ -60,7 +60,7 @@ export const EtcdBackupSchedule = resource({
     schedule: z.string().describe("A cron expression."),
     timeZone: z.string().default("UTC"),
     suspend: z.boolean().default(false),
-    store: storeSchema,
+    store: backupStoreSchema,
     keep: z
       .object({
         count: z.int().min(1).default(7),

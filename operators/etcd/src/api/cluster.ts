@@ -1,4 +1,5 @@
 /** EtcdCluster: what a user asks for and what the operator reports. */
+import { backupStoreSchema } from "@keelson/kit";
 import { cel, immutable, type ObjectOf, preserveUnknown, quantity, resource, z } from "keelson";
 
 /** One member as the operator knows it. It is stored before anything is done to the member: intent first. */
@@ -67,28 +68,6 @@ const tls = z
   })
   .check(cel("self.mode != 'Secret' || has(self.secretName)", "mode Secret needs secretName"));
 
-const backupStore = z.object({
-  claim: z
-    .object({ name: z.string(), path: z.string().default("") })
-    .optional()
-    .describe("A PersistentVolumeClaim."),
-  s3: z
-    .object({
-      endpoint: z.string().describe("URL of the S3-compatible service."),
-      region: z.string().default("us-east-1"),
-      bucket: z.string().min(1),
-      prefix: z.string().default(""),
-      credentialsSecret: z.string().describe("A Secret with accessKeyId and secretAccessKey."),
-    })
-    .optional(),
-});
-
-/** Where backups lie: one of the two. */
-export const storeSchema = backupStore.check(
-  cel("has(self.claim) != has(self.s3)", "give exactly one of claim and s3"),
-);
-export type BackupStore = z.output<typeof storeSchema>;
-
 export const EtcdCluster = resource({
   group: "etcd.keelson.dev",
   kind: "EtcdCluster",
@@ -156,7 +135,7 @@ export const EtcdCluster = resource({
       restoreFrom: z
         .object({
           backup: z.string().optional().describe("An EtcdBackup in this namespace."),
-          store: storeSchema.optional().describe("Where the backup lies, when its EtcdBackup is gone."),
+          store: backupStoreSchema.optional().describe("Where the backup lies, when its EtcdBackup is gone."),
           name: z.string().optional().describe("The backup's name in the store."),
           bumpRevisions: z.int().min(0).default(1_000_000_000),
           allowUnverified: z
@@ -178,7 +157,7 @@ export const EtcdCluster = resource({
       deletion: z
         .object({
           volumes: z.enum(["Keep", "Remove"]).default("Keep"),
-          finalBackup: storeSchema
+          finalBackup: backupStoreSchema
             .optional()
             .describe("Takes and verifies a last backup before anything is removed."),
         })

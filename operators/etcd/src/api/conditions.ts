@@ -1,4 +1,5 @@
 /** Conditions and reasons: public API. Ready, Reconciling and Stalled follow from the outcome of a reconcile. */
+import { backupHealthyCondition } from "@keelson/kit";
 
 export const conditions = {
   /** A linearizable request was answered: a majority of the voters can talk to each other. */
@@ -8,7 +9,7 @@ export const conditions = {
   /** Something is not as it should be, though the cluster may serve. */
   degraded: "Degraded",
   /** Backups are taken as scheduled, and each was proven by restoring it. */
-  backupHealthy: "BackupHealthy",
+  backupHealthy: backupHealthyCondition,
 } as const;
 
 /** Why a cluster is where it is. */

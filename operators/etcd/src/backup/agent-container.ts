@@ -1,23 +1,15 @@
 /** Containers that run the agent, and the volumes that they and etcd's tools need. */
+import { type MountedVolume, mountSecret } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
-import type { BackupStore, EtcdClusterObject, Spec } from "../api/cluster.ts";
+import type { EtcdClusterObject, Spec } from "../api/cluster.ts";
 import { clientPort, clusterName, memberHost } from "../resources/names.ts";
 import { clientSecretName } from "../tls/names.ts";
-import { type AgentTask, type MemberAccess, type StorePlace, taskVariable } from "./agent/task.ts";
+import { type AgentTask, type MemberAccess, taskVariable } from "./agent/task.ts";
 import { agentCommand } from "./agent-image.ts";
 
 export type PodSpec = NonNullable<Desired<typeof Pod>["spec"]>;
 export type Container = PodSpec["containers"][number];
-type Volume = NonNullable<PodSpec["volumes"]>[number];
-type Mount = NonNullable<Container["volumeMounts"]>[number];
-
-/** A volume and where it is mounted. */
-export interface Mounted {
-  readonly volume: Volume;
-  readonly mount: Mount;
-}
-
 /** The user of the restricted pod security profile; the same as in distroless images. */
 const nonRoot = 65532;
 
@@ -41,7 +33,7 @@ export function agentContainer(
   name: string,
   image: string,
   task: AgentTask,
-  mounts: readonly Mounted[],
+  mounts: readonly MountedVolume[],
 ): Container {
   return {
     name,
@@ -59,7 +51,7 @@ export function etcdContainer(
   name: string,
   image: string,
   command: readonly string[],
-  mounts: readonly Mounted[],
+  mounts: readonly MountedVolume[],
 ): Container {
   return {
     name,
@@ -71,33 +63,13 @@ export function etcdContainer(
   };
 }
 
-const credentialsPath = "/var/run/keelson/store";
-const volumePath = "/var/run/keelson/volume";
 const tlsPath = "/var/run/keelson/tls";
 const passwordPath = "/var/run/keelson/root";
-
-/** The store as the agent sees it. The operator itself never reads the credentials: the kubelet mounts them. */
-export function storeAccess(store: BackupStore): { place: StorePlace; mounts: readonly Mounted[] } {
-  if (store.s3) {
-    const { credentialsSecret, endpoint, region, bucket, prefix } = store.s3;
-    return {
-      place: { s3: { endpoint, region, bucket, prefix, credentials: credentialsPath } },
-      mounts: [secretMount("store", credentialsSecret, credentialsPath)],
-    };
-  }
-  const { name = "", path = "" } = store.claim ?? {};
-  const directory = [volumePath, ...path.split("/").filter((part) => part !== "")].join("/");
-  const claim = { name: "store", persistentVolumeClaim: { claimName: name } };
-  return {
-    place: { directory },
-    mounts: [{ volume: claim, mount: { name: "store", mountPath: volumePath } }],
-  };
-}
 
 /** The cluster's voters as the agent reaches them. */
 export function memberAccess(cluster: EtcdClusterObject): {
   access: MemberAccess;
-  mounts: readonly Mounted[];
+  mounts: readonly MountedVolume[];
 } {
   const own = clusterName(cluster);
   const voters = (cluster.status?.members ?? []).filter(({ phase }) => phase === "Voter");
@@ -118,16 +90,9 @@ export function rootPassword({ auth }: Spec): Pick<MemberAccess, "password"> {
   return auth ? { password: passwordPath } : {};
 }
 
-function credentialMounts(cluster: string, { tls, auth }: Spec): Mounted[] {
+function credentialMounts(cluster: string, { tls, auth }: Spec): MountedVolume[] {
   return [
-    ...(tls?.client ? [secretMount("tls", clientSecretName(cluster, tls.client), tlsPath)] : []),
-    ...(auth ? [secretMount("root", auth.rootSecret, passwordPath)] : []),
+    ...(tls?.client ? [mountSecret("tls", clientSecretName(cluster, tls.client), tlsPath)] : []),
+    ...(auth ? [mountSecret("root", auth.rootSecret, passwordPath)] : []),
   ];
-}
-
-function secretMount(name: string, secretName: string, mountPath: string): Mounted {
-  return {
-    volume: { name, secret: { secretName, defaultMode: 0o440 } },
-    mount: { name, mountPath, readOnly: true },
-  };
 }

@@ -1,4 +1,6 @@
 /** The controller of EtcdBackup: one pod at a time takes and proves the copy; the status remembers. */
+
+import { isTerminalBackupCode } from "@keelson/kit";
 import {
   type Context,
   type Controller,
@@ -17,7 +19,6 @@ import { EtcdCluster } from "../api/cluster.ts";
 import { annotations } from "../api/names.ts";
 import { operatorImage } from "./agent-image.ts";
 import { type BackupDecision, decideBackup, ownStatus } from "./decide-backup.ts";
-import { isTerminal } from "./errors.ts";
 import { removerPod, workerPod } from "./worker-pod.ts";
 import { workerView } from "./worker-view.ts";
 
@@ -136,7 +137,7 @@ async function remove(
     ctx.event("Normal", "DataRemoved", "the data was removed from the store");
     return waiting("Recorded", "the data was removed from the store", { recheckMs: 1 });
   }
-  if (isTerminal(view.reason)) return fail(view.reason, view.message);
+  if (isTerminalBackupCode(view.reason)) return fail(view.reason, view.message);
   const pauseMs = view.atMs + removalPauseMs - ctx.clock.now();
   if (pauseMs > 0) return waiting(view.reason, view.message, { recheckMs: pauseMs });
   await remover.delete();

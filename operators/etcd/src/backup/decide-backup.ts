@@ -1,8 +1,9 @@
 /** What comes next for a backup: pure, from what its pods say. */
+
+import { isTerminalBackupCode } from "@keelson/kit";
 import type { StatusOf } from "keelson";
 import type { EtcdBackup, EtcdBackupObject } from "../api/backup.ts";
 import type { EtcdClusterObject } from "../api/cluster.ts";
-import { isTerminal } from "./errors.ts";
 import type { Manifest } from "./manifest.ts";
 import { nameInStore } from "./worker-pod.ts";
 import type { WorkerView } from "./worker-view.ts";
@@ -166,7 +167,7 @@ function afterFailure(
   { reason, message }: { readonly reason: string; readonly message: string },
   nowMs: number,
 ): BackupDecision {
-  if (isTerminal(reason) || attempt >= attempts) return failed(status, reason, message);
+  if (isTerminalBackupCode(reason) || attempt >= attempts) return failed(status, reason, message);
   const retryAfter = new Date(nowMs + backoffMs * 2 ** (attempt - 1)).toISOString();
   return {
     do: "record",

@@ -1,7 +1,6 @@
-/** What lies beside a snapshot in the store and says what it is. Whoever has the two needs nothing else to restore. */
+/** The manifest of an etcd snapshot: with it and the snapshot, a cluster can be restored. */
+import { BackupArchive, manifestFields, type Store } from "@keelson/kit";
 import { z } from "keelson";
-import { BackupError } from "./errors.ts";
-import { readAll, type Store } from "./store/store.ts";
 
 const verification = z.object({
   at: z.string(),
@@ -15,73 +14,21 @@ const verification = z.object({
 });
 
 const manifestSchema = z.object({
-  format: z.literal(1),
-  /** Of the EtcdBackup that wrote it. */
-  backupUid: z.string(),
+  ...manifestFields,
   cluster: z.string(),
   clusterId: z.string(),
   memberId: z.string(),
   etcdVersion: z.string(),
-  takenAt: z.string(),
   /** Everything acknowledged up to here is in the snapshot: a linearizable read before it began. */
   revisionAtLeast: z.string(),
-  /** Of the whole object, etcd's own checksum at its end included. */
-  sha256: z.string(),
-  sizeBytes: z.number(),
   verified: verification.optional(),
 });
 
 export type Manifest = z.output<typeof manifestSchema>;
 
-export function snapshotKey(name: string): string {
-  return `${name}.db`;
-}
+/** The snapshots in a store. */
+export type SnapshotArchive = BackupArchive<Manifest>;
 
-export function manifestKey(name: string): string {
-  return `${name}.json`;
-}
-
-/** The name of a backup in its store: no other backup has it, now or ever. */
-export function backupName(backup: {
-  namespace: string;
-  cluster: string;
-  name: string;
-  uid: string;
-}): string {
-  return `${backup.namespace}/${backup.cluster}/${backup.name}-${backup.uid}`;
-}
-
-export async function findManifest(store: Store, name: string): Promise<Manifest | undefined> {
-  if ((await store.head(manifestKey(name))) === undefined) return undefined;
-  return await readManifest(store, name);
-}
-
-/** Rejects with `NotFound` or `StoredDamaged`. */
-export async function readManifest(store: Store, name: string): Promise<Manifest> {
-  const text = (await readAll(store.get(manifestKey(name)))).toString();
-  const problem = (cause: unknown) =>
-    new BackupError("StoredDamaged", `${manifestKey(name)} is not the manifest of a backup`, { cause });
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(text);
-  } catch (cause) {
-    throw problem(cause);
-  }
-  const result = manifestSchema.safeParse(parsed);
-  if (!result.success) throw problem(result.error);
-  return result.data;
-}
-
-export async function writeManifest(
-  store: Store,
-  name: string,
-  manifest: Manifest,
-  options: { readonly ifAbsent: boolean },
-): Promise<void> {
-  const bytes = Buffer.from(`${JSON.stringify(manifest, undefined, 2)}\n`);
-  await store.put(manifestKey(name), once(bytes), options);
-}
-
-async function* once(bytes: Uint8Array): AsyncIterable<Uint8Array> {
-  yield bytes;
+export function snapshotArchive(store: Store): SnapshotArchive {
+  return new BackupArchive(store, { extension: ".db", manifest: manifestSchema });
 }

@@ -1,10 +1,11 @@
 /** A new cluster from a backup: where it comes from, and the containers that bring it into the first member's volume. */
+import { type BackupStore, type MountedVolume, mountStore } from "@keelson/kit";
 import type { EtcdBackupObject } from "../api/backup.ts";
-import type { BackupStore, Spec } from "../api/cluster.ts";
+import type { Spec } from "../api/cluster.ts";
 import { isNewerMinor, minorOf } from "../engine/version.ts";
 import { dataVolumePath } from "../resources/flags.ts";
 import { type ClusterName, peerUrl } from "../resources/names.ts";
-import { agentContainer, etcdContainer, type Mounted, type PodSpec, storeAccess } from "./agent-container.ts";
+import { agentContainer, etcdContainer, type PodSpec } from "./agent-container.ts";
 import { restoreCommand } from "./restore-command.ts";
 
 export interface RestoreSource {
@@ -88,12 +89,12 @@ export function restoreContainers(
   options: { readonly source: RestoreSource; readonly version: string; readonly image: string },
 ): Required<Pick<PodSpec, "initContainers" | "volumes">> {
   const { source, version, image } = options;
-  const { place, mounts } = storeAccess(source.store);
-  const data: Mounted = {
+  const { location, volumes: mounts } = mountStore(source.store);
+  const data: MountedVolume = {
     volume: { name: "data", persistentVolumeClaim: { claimName: member } },
     mount: { name: "data", mountPath: dataVolumePath },
   };
-  const scratch: Mounted = {
+  const scratch: MountedVolume = {
     volume: { name: "restore", emptyDir: {} },
     mount: { name: "restore", mountPath: snapshotPath },
   };
@@ -110,7 +111,7 @@ export function restoreContainers(
   });
   const { agentImage, name } = source;
   const demand = { version, verified: !source.allowUnverified };
-  const fetch = { do: "fetch", store: place, name, file, clear: [restoring], demand } as const;
+  const fetch = { do: "fetch", store: location, name, file, clear: [restoring], demand } as const;
   return {
     initContainers: [
       agentContainer("fetch", agentImage, fetch, [...mounts, scratch, data]),

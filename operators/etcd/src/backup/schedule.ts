@@ -1,9 +1,22 @@
 /** The controller of EtcdBackupSchedule: makes backups when they are due, and ends those that have served their time. */
+
+import {
+  backupStamp,
+  decideSchedule,
+  expiredBackups,
+  type RetainedBackup,
+  type ScheduleDecision,
+  scheduleHealth,
+} from "@keelson/kit";
 import { type Context, type Controller, controller, done, fail, many, type Outcome } from "keelson";
-import { EtcdBackup, type EtcdBackupObject, EtcdBackupSchedule, type EtcdBackupScheduleObject } from "../api/backup.ts";
+import {
+  EtcdBackup,
+  type EtcdBackupObject,
+  EtcdBackupSchedule,
+  type EtcdBackupScheduleObject,
+} from "../api/backup.ts";
 import { annotations, labels } from "../api/names.ts";
 import { hasEnded } from "./decide-backup.ts";
-import { type Kept, outlived } from "./retention.ts";
 
 /** Backups outlive their schedule: they say where data lies. */
 const owns = { backups: many(EtcdBackup, { outlives: true, absent: "keep" }) };
@@ -14,48 +27,29 @@ export function etcdBackupSchedule(): Controller {
     owns,
 
     async reconcile(schedule, ctx) {
-      const due = whatIsDue(schedule, ctx);
-      if ("outcome" in due) return due;
-      const before = [...ctx.own.backups.entries().values()];
-      const busy = before.some(({ status }) => !hasEnded(status?.phase));
-      let lastScheduled = schedule.status?.lastScheduled;
-      if (due.at && schedule.spec.suspend) lastScheduled = due.at.toISOString();
-      else if (due.at && !busy) {
-        await takeOne(schedule, ctx, due.at);
-        lastScheduled = due.at.toISOString();
-      }
+      const { spec, status, metadata } = schedule;
+      const decision = decideSchedule(
+        {
+          schedule: spec.schedule,
+          timeZone: spec.timeZone,
+          suspend: spec.suspend,
+          createdAt: metadata.creationTimestamp,
+          lastScheduled: status?.lastScheduled,
+          running: [...ctx.own.backups.entries().values()].some(({ status }) => !hasEnded(status?.phase)),
+        },
+        ctx.cron,
+      );
+      if (decision.do === "invalid") return fail("ScheduleInvalid", decision.message);
+      if (decision.do === "take") await takeOne(schedule, ctx, decision.at);
       await prune(schedule, ctx);
-      return report(schedule, ctx, { lastScheduled, next: due.next });
+      return report(schedule, ctx, decision);
     },
   });
 }
 
-interface Due {
-  readonly at: Date | undefined;
-  readonly next: Date | undefined;
-}
-
-/** The newest time that is due; those before it were missed and are not made up for. */
-function whatIsDue(
-  { spec, status, metadata }: EtcdBackupScheduleObject,
-  ctx: ScheduleContext,
-): Due | Outcome {
-  const since = new Date(status?.lastScheduled ?? metadata.creationTimestamp);
-  try {
-    const { due, next } = ctx.cron(spec.schedule, { since, timeZone: spec.timeZone });
-    return { at: due, next };
-  } catch (error) {
-    const { message } = error as Error;
-    return fail(
-      "ScheduleInvalid",
-      `${JSON.stringify(spec.schedule)} in ${spec.timeZone} is no schedule: ${message}`,
-    );
-  }
-}
-
 /** Its name follows from when it is due: made twice, it is one. */
 async function takeOne(schedule: EtcdBackupScheduleObject, ctx: ScheduleContext, at: Date): Promise<void> {
-  const stamp = at.toISOString().replace(/[-:T]|\.\d{3}Z$/g, "");
+  const stamp = backupStamp(at);
   const { cluster, store } = schedule.spec;
   await ctx.own.backups.apply(stamp, {
     metadata: { name: `${schedule.metadata.name}-${stamp}`, labels: { [labels.instance]: cluster } },
@@ -69,12 +63,12 @@ async function prune(schedule: EtcdBackupScheduleObject, ctx: ScheduleContext): 
   const { count, maxAgeHours } = schedule.spec.keep;
   const backups = ctx.own.backups.entries();
   const present = [...backups].filter(([, backup]) => !isLeaving(backup));
-  const gone = outlived(
-    present.map(([key, backup]) => kept(key, backup)),
+  const expired = expiredBackups(
+    present.map(([key, backup]) => retained(key, backup)),
     { count, ...(maxAgeHours === undefined ? {} : { maxAgeMs: maxAgeHours * 3_600_000 }) },
     ctx.clock.now(),
   );
-  for (const key of gone) {
+  for (const key of expired) {
     const backup = backups.get(key);
     if (!backup) continue;
     const { name, labels: own = {} } = backup.metadata;
@@ -99,25 +93,29 @@ async function prune(schedule: EtcdBackupScheduleObject, ctx: ScheduleContext): 
 function report(
   { metadata, status }: EtcdBackupScheduleObject,
   ctx: ScheduleContext,
-  { lastScheduled, next }: { readonly lastScheduled: string | undefined; readonly next: Date | undefined },
+  { lastScheduled, next }: Exclude<ScheduleDecision, { readonly do: "invalid" }>,
 ): Outcome {
-  const backups = [...ctx.own.backups.entries()].map(([key, backup]) => ({ ...kept(key, backup), backup }));
+  const backups = [...ctx.own.backups.entries()].map(([key, backup]) => ({
+    ...retained(key, backup),
+    backup,
+  }));
   const ended = backups.filter(({ state }) => state !== "running").sort((a, b) => b.takenMs - a.takenMs);
   const good = ended.filter(({ state, backup }) => state === "good" && !isLeaving(backup));
   const lastSuccessful = good[0]?.backup.status?.takenAt ?? status?.lastSuccessful;
   const [latest] = ended;
-  const healthy = latest === undefined ? "Unknown" : latest.state === "good" ? "True" : "False";
-  ctx.setCondition({
-    type: "BackupHealthy",
-    status: healthy,
-    reason: healthy === "True" ? "Verified" : healthy === "False" ? "BackupFailed" : "NoBackupYet",
-    message:
-      healthy === "False"
-        ? `${latest?.backup.metadata.name}: ${latest?.backup.status?.failure?.message ?? "it failed"}`
-        : healthy === "True"
-          ? `${latest?.backup.metadata.name} was restored and compared`
-          : `no backup of ${metadata.name} has ended yet`,
-  });
+  ctx.setCondition(
+    scheduleHealth(
+      metadata.name,
+      latest && {
+        name: latest.backup.metadata.name,
+        good: latest.state === "good",
+        message:
+          latest.state === "good"
+            ? "was restored and compared"
+            : (latest.backup.status?.failure?.message ?? "it failed"),
+      },
+    ),
+  );
   ctx.setStatus({
     ...(lastScheduled === undefined ? {} : { lastScheduled }),
     ...(lastSuccessful === undefined ? {} : { lastSuccessful }),
@@ -127,7 +125,7 @@ function report(
   return done();
 }
 
-function kept(key: string, { status, metadata }: EtcdBackupObject): Kept {
+function retained(key: string, { status, metadata }: EtcdBackupObject): RetainedBackup {
   const state = !hasEnded(status?.phase) ? "running" : status?.phase === "Done" ? "good" : "failed";
   return { key, state, takenMs: Date.parse(status?.takenAt ?? metadata.creationTimestamp) };
 }

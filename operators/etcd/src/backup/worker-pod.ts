@@ -1,11 +1,19 @@
 /** The pods of a backup: one that takes and proves it, one that removes it. */
+import { backupName, type MountedVolume, mountStore } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { EtcdBackupObject } from "../api/backup.ts";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { labels } from "../api/names.ts";
-import { agentContainer, type Container, etcdContainer, type Mounted, memberAccess, type PodSpec, podSecurity, rootPassword, storeAccess } from "./agent-container.ts";
-import { backupName } from "./manifest.ts";
+import {
+  agentContainer,
+  type Container,
+  etcdContainer,
+  memberAccess,
+  type PodSpec,
+  podSecurity,
+  rootPassword,
+} from "./agent-container.ts";
 import { restoreCommand } from "./restore-command.ts";
 
 const scratchPath = "/scratch";
@@ -27,7 +35,7 @@ export function runningImage({ spec, status }: EtcdClusterObject): { version: st
 
 export function nameInStore(backup: EtcdBackupObject): string {
   const { name, namespace = "default", uid } = backup.metadata;
-  return backupName({ namespace, cluster: backup.spec.cluster, name, uid });
+  return backupName({ namespace, database: backup.spec.cluster, name, uid });
 }
 
 /**
@@ -43,10 +51,10 @@ export function workerPod(options: WorkerOptions): Desired<typeof Pod> {
 }
 
 export function removerPod(backup: EtcdBackupObject, agentImage: string): Desired<typeof Pod> {
-  const { place, mounts } = storeAccess(backup.spec.store);
+  const { location, volumes: mounts } = mountStore(backup.spec.store);
   const task = {
     do: "remove",
-    store: place,
+    store: location,
     name: nameInStore(backup),
     backupUid: backup.metadata.uid,
   } as const;
@@ -62,7 +70,7 @@ function podName({ metadata }: EtcdBackupObject, suffix: string): string {
 interface Parts {
   readonly initContainers?: Container[];
   readonly containers: Container[];
-  readonly mounts: readonly Mounted[];
+  readonly mounts: readonly MountedVolume[];
 }
 
 function copyingParts(options: WorkerOptions): Parts {
@@ -73,11 +81,11 @@ function copyingParts(options: WorkerOptions): Parts {
 function provingParts(options: WorkerOptions): Parts {
   const { backup, cluster, agentImage } = options;
   const { container: copy, mounts: copyMounts } = copier(options);
-  const { place, mounts: storeMounts } = storeAccess(backup.spec.store);
+  const { location, volumes: storeMounts } = mountStore(backup.spec.store);
   const { access, mounts: memberMounts } = memberAccess(cluster);
   const { version, image } = runningImage(cluster);
   const name = nameInStore(backup);
-  const scratch: Mounted = {
+  const scratch: MountedVolume = {
     volume: { name: "scratch", emptyDir: {} },
     mount: { name: "scratch", mountPath: scratchPath },
   };
@@ -97,7 +105,7 @@ function provingParts(options: WorkerOptions): Parts {
   return {
     initContainers: [
       copy,
-      agentContainer("fetch", agentImage, { do: "fetch", store: place, name, file }, [
+      agentContainer("fetch", agentImage, { do: "fetch", store: location, name, file }, [
         ...storeMounts,
         scratch,
       ]),
@@ -107,7 +115,7 @@ function provingParts(options: WorkerOptions): Parts {
       agentContainer(
         "verify",
         agentImage,
-        { do: "verify", store: place, name, scratch: scratchAccess, members: access },
+        { do: "verify", store: location, name, scratch: scratchAccess, members: access },
         [...storeMounts, ...memberMounts],
       ),
       etcdContainer("etcd", image, scratchCommand(dataDirectory, token), [scratch]),
@@ -116,13 +124,16 @@ function provingParts(options: WorkerOptions): Parts {
   };
 }
 
-function copier({ backup, cluster, agentImage }: WorkerOptions): { container: Container; mounts: Mounted[] } {
-  const { place, mounts: storeMounts } = storeAccess(backup.spec.store);
+function copier({ backup, cluster, agentImage }: WorkerOptions): {
+  container: Container;
+  mounts: MountedVolume[];
+} {
+  const { location, volumes: storeMounts } = mountStore(backup.spec.store);
   const { access, mounts: memberMounts } = memberAccess(cluster);
   const mounts = [...storeMounts, ...memberMounts];
   const task = {
     do: "copy",
-    store: place,
+    store: location,
     name: nameInStore(backup),
     backupUid: backup.metadata.uid,
     cluster: backup.spec.cluster,
@@ -151,7 +162,7 @@ function pod(
   backup: EtcdBackupObject,
   name: string,
   parts: Pick<PodSpec, "containers" | "initContainers">,
-  mounts: readonly Mounted[],
+  mounts: readonly MountedVolume[],
 ): Desired<typeof Pod> {
   return {
     metadata: { name, labels: { [labels.name]: "etcd-backup", [labels.instance]: backup.spec.cluster } },

@@ -1,13 +1,13 @@
 /** What the agent does with members that lie, lag or are gone, and with names that are taken. */
+
+import { readAll } from "@keelson/kit";
+import { MemoryStore } from "@keelson/kit/testing";
 import { describe, expect, it } from "vitest";
 import { copySnapshot } from "../../src/backup/agent/copy.ts";
-import { removeBackup } from "../../src/backup/agent/remove.ts";
 import { chooseSource } from "../../src/backup/agent/source.ts";
 import { verifySnapshot } from "../../src/backup/agent/verify.ts";
-import { readManifest, snapshotKey } from "../../src/backup/manifest.ts";
-import { readAll } from "../../src/backup/store/store.ts";
+import { snapshotArchive } from "../../src/backup/manifest.ts";
 import { FakeEtcd } from "./fake-etcd.ts";
-import { MemoryStore } from "./memory-store.ts";
 
 const name = "default/prod/nightly-1";
 
@@ -18,16 +18,18 @@ function three(): FakeEtcd[] {
 
 async function copied(members = three()) {
   const store = new MemoryStore();
-  const options = { store, members, name, backupUid: "1", cluster: "prod", now: () => 0 };
+  const archive = snapshotArchive(store);
+  const options = { archive, members, name, backupUid: "1", cluster: "prod", now: () => 0 };
   const manifest = await copySnapshot(options);
-  const scratch = FakeEtcd.restored(await readAll(store.get(snapshotKey(name))));
+  const scratch = FakeEtcd.restored(await readAll(store.get(archive.contentKey(name))));
   return {
     store,
+    archive,
     members,
     options,
     manifest,
     scratch,
-    verify: { store, name, scratch, members, pauseMs: 1, startMs: 3 },
+    verify: { archive, name, scratch, members, pauseMs: 1, startMs: 3 },
   };
 }
 
@@ -48,10 +50,10 @@ describe("the member that a snapshot is taken from", () => {
 
 describe("a copy", () => {
   it("is never written over what another backup has written", async () => {
-    const { store, options } = await copied();
+    const { store, archive, options } = await copied();
     const before = new Map(store.objects);
     await expect(copySnapshot({ ...options, backupUid: "2" })).rejects.toMatchObject({ code: "NotOurs" });
-    await expect(removeBackup(store, name, "2")).rejects.toMatchObject({ code: "NotOurs" });
+    await expect(archive.remove(name, "2")).rejects.toMatchObject({ code: "NotOurs" });
     expect(store.objects).toEqual(before);
   });
 
@@ -64,21 +66,21 @@ describe("a copy", () => {
 
 describe("verification", () => {
   it("writes down what it has proven, once", async () => {
-    const { verify, store, manifest } = await copied();
+    const { verify, archive, manifest } = await copied();
     const proven = await verifySnapshot({ ...verify, now: () => 5 });
     expect(proven).toEqual({
       ...manifest,
       verified: expect.objectContaining({ revision: "7", keys: 1, compared: true }),
     });
-    expect(await readManifest(store, name)).toEqual(proven);
+    expect(await archive.read(name)).toEqual(proven);
     expect(await verifySnapshot({ ...verify, now: () => 9 })).toEqual(proven);
   });
 
   it("fails when the restored member holds something else than the cluster", async () => {
-    const { verify, scratch, store } = await copied();
+    const { verify, scratch, archive } = await copied();
     scratch.data.keys.set("a", "2");
     await expect(verifySnapshot(verify)).rejects.toMatchObject({ code: "ContentDiffers" });
-    expect((await readManifest(store, name)).verified).toBeUndefined();
+    expect((await archive.read(name)).verified).toBeUndefined();
   });
 
   it("fails when the restored member lacks what was acknowledged before the snapshot began", async () => {

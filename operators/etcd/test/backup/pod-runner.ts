@@ -1,5 +1,7 @@
 /** Runs the pods of backups in virtual time: their agents do their real work on a store and an etcd in memory. */
 import type { Client } from "@keelson/client";
+import { type BackupError, readAll } from "@keelson/kit";
+import { MemoryStore } from "@keelson/kit/testing";
 import type { SeededRandom, VirtualClock } from "@keelson/testing";
 import {
   allow,
@@ -11,14 +13,10 @@ import {
   watch,
 } from "keelson";
 import { Pod, ServiceAccount } from "keelson/kinds";
-import { checkedDigest } from "../../src/backup/agent/checked-snapshot.ts";
 import { runTask } from "../../src/backup/agent/run.ts";
 import { type AgentReport, type AgentTask, taskVariable } from "../../src/backup/agent/task.ts";
-import type { BackupError } from "../../src/backup/errors.ts";
-import { readManifest, snapshotKey } from "../../src/backup/manifest.ts";
-import { readAll } from "../../src/backup/store/store.ts";
+import { snapshotArchive } from "../../src/backup/manifest.ts";
 import { FakeEtcd } from "./fake-etcd.ts";
-import { MemoryStore } from "./memory-store.ts";
 
 type PodObject = ObjectOf<typeof Pod>;
 type Container = PodObject["spec"]["containers"][number];
@@ -125,8 +123,9 @@ export class PodRunner {
 
   async #fetch(name: string, run: Run): Promise<AgentReport> {
     try {
-      const manifest = await readManifest(this.store, name);
-      run.fetched = await readAll(checkedDigest(this.store.get(snapshotKey(name)), manifest, name));
+      const archive = snapshotArchive(this.store);
+      const manifest = await archive.read(name);
+      run.fetched = await readAll(archive.content(name, manifest));
       return { ok: true, manifest };
     } catch (error) {
       const { code, message } = error as BackupError;

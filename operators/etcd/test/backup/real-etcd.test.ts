@@ -3,12 +3,13 @@ import { execFile } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import type { StoreLocation } from "@keelson/kit";
+import { s3Server } from "@keelson/kit/testing";
 import { describe, expect, it } from "vitest";
 import { runTask } from "../../src/backup/agent/run.ts";
-import type { AgentTask, StorePlace } from "../../src/backup/agent/task.ts";
+import type { AgentTask } from "../../src/backup/agent/task.ts";
 import { canBumpRevisions, restoreCommand } from "../../src/backup/restore-command.ts";
 import { type EtcdTools, etcdTools, freePort, scratchDirectory, startEtcd } from "./etcd-process.ts";
-import { s3Server } from "./s3-server.ts";
 
 const lines = ["3.4", "3.5", "3.6", "3.7"] as const;
 const located = await Promise.all(lines.map(async (line) => [line, await etcdTools(line)] as const));
@@ -136,7 +137,10 @@ it("does as told as a process, and leaves its report for the kubelet", async () 
   expect(JSON.parse(await readFile(log, "utf8"))).toEqual({ ok: true });
 });
 
-async function bucket(server: Awaited<ReturnType<typeof s3Server>>, directory: string): Promise<StorePlace> {
+async function bucket(
+  server: Awaited<ReturnType<typeof s3Server>>,
+  directory: string,
+): Promise<StoreLocation> {
   const credentials = join(directory, "credentials");
   await mkdir(credentials);
   for (const [key, value] of Object.entries(server.credentials))

@@ -1,15 +1,13 @@
 /** Brings a snapshot from the store to a local file, and a restored data directory to its place. */
-import { access, mkdir, open, rename, rm } from "node:fs/promises";
+import { access, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { BackupError } from "@keelson/kit";
 import { isNewerMinor, minorOf } from "../../engine/version.ts";
-import { BackupError } from "../errors.ts";
-import { type Manifest, readManifest, snapshotKey } from "../manifest.ts";
-import type { Store } from "../store/store.ts";
-import { checkedDigest } from "./checked-snapshot.ts";
+import type { Manifest, SnapshotArchive } from "../manifest.ts";
 import type { Demand } from "./task.ts";
 
 export interface FetchOptions {
-  readonly store: Store;
+  readonly archive: SnapshotArchive;
   readonly name: string;
   readonly file: string;
   /** Directories that an earlier attempt may have left and the restore must not find. */
@@ -17,19 +15,11 @@ export interface FetchOptions {
   readonly demand?: Demand;
 }
 
-/** Every byte is checked against the manifest before the file counts. */
+/** Every byte is compared with the manifest before the file counts. */
 export async function fetchSnapshot(options: FetchOptions): Promise<Manifest> {
-  const { store, name, file, clear = [] } = options;
+  const { archive, name, file, demand, clear = [] } = options;
   for (const directory of clear) await rm(directory, { recursive: true, force: true });
-  const manifest = await readManifest(store, name);
-  if (options.demand) meet(options.demand, manifest, name);
-  await mkdir(dirname(file), { recursive: true });
-  await using target = await open(file, "w", 0o600);
-  for await (const chunk of checkedDigest(store.get(snapshotKey(name)), manifest, snapshotKey(name))) {
-    for (let at = 0; at < chunk.length; ) at += (await target.write(chunk, at)).bytesWritten;
-  }
-  await target.sync();
-  return manifest;
+  return await archive.fetch(name, { file, check: (manifest) => demand && meet(demand, manifest, name) });
 }
 
 function meet({ version, verified }: Demand, manifest: Manifest, name: string): void {

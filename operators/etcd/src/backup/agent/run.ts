@@ -1,21 +1,16 @@
 /** Does an agent's task. */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { BackupError, mountedKey, openStore, type Store, type StoreLocation } from "@keelson/kit";
 import type { Etcd } from "../../engine/etcd.ts";
 import { EtcdGateway } from "../../engine/gateway.ts";
-import { BackupError } from "../errors.ts";
-import { DirectoryStore } from "../store/directory-store.ts";
-import { S3Store } from "../store/s3-store.ts";
-import type { Store } from "../store/store.ts";
+import { snapshotArchive } from "../manifest.ts";
 import { copySnapshot } from "./copy.ts";
 import { adoptData, fetchSnapshot } from "./fetch.ts";
-import { removeBackup } from "./remove.ts";
-import type { AgentReport, AgentTask, MemberAccess, StorePlace } from "./task.ts";
+import type { AgentReport, AgentTask, MemberAccess } from "./task.ts";
 import { verifySnapshot } from "./verify.ts";
 
 /** How a task reaches the world; a simulation brings its own. */
 export interface AgentWorld {
-  readonly store: (place: StorePlace) => Promise<Store>;
+  readonly store: (location: StoreLocation) => Promise<Store>;
   readonly members: (access: MemberAccess) => Promise<readonly Etcd[]>;
   readonly now?: () => number;
 }
@@ -34,54 +29,36 @@ export async function runTask(task: AgentTask, world: AgentWorld = realWorld): P
 
 async function act(task: AgentTask, world: AgentWorld) {
   const clock = world.now ? { now: world.now } : {};
+  const open = async (location: StoreLocation) => snapshotArchive(await world.store(location));
   switch (task.do) {
     case "copy": {
-      const store = await world.store(task.store);
+      const archive = await open(task.store);
       const members = await world.members(task.members);
-      return { manifest: await copySnapshot({ ...task, ...clock, store, members }) };
+      return { manifest: await copySnapshot({ ...task, ...clock, archive, members }) };
     }
     case "fetch":
-      return { manifest: await fetchSnapshot({ ...task, store: await world.store(task.store) }) };
+      return { manifest: await fetchSnapshot({ ...task, archive: await open(task.store) }) };
     case "verify": {
-      const store = await world.store(task.store);
+      const archive = await open(task.store);
       const [scratch] = await world.members(task.scratch);
       if (!scratch) throw new BackupError("BadConfiguration", "the task names no scratch member");
       const members = await world.members(task.members);
-      return { manifest: await verifySnapshot({ ...clock, store, name: task.name, scratch, members }) };
+      return { manifest: await verifySnapshot({ ...clock, archive, name: task.name, scratch, members }) };
     }
     case "adopt":
       await adoptData(task);
       return {};
     case "remove":
-      await removeBackup(await world.store(task.store), task.name, task.backupUid);
+      await (await open(task.store)).remove(task.name, task.backupUid);
       return {};
   }
 }
 
-async function openStore(place: StorePlace): Promise<Store> {
-  if ("directory" in place) return new DirectoryStore(place.directory);
-  const { credentials: path, ...bucket } = place.s3;
-  const [accessKeyId, secretAccessKey] = [
-    await secret(path, "accessKeyId"),
-    await secret(path, "secretAccessKey"),
-  ];
-  if (accessKeyId === undefined || secretAccessKey === undefined) {
-    throw new BackupError("BadConfiguration", "the credentials lack accessKeyId or secretAccessKey");
-  }
-  const sessionToken = await secret(path, "sessionToken");
-  const ca = await secret(path, "ca.crt");
-  return new S3Store({
-    ...bucket,
-    credentials: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) },
-    ...(ca === undefined ? {} : { ca }),
-  });
-}
-
 async function openMembers({ hosts, port, tls: path, password: at }: MemberAccess): Promise<readonly Etcd[]> {
   const [ca, cert, key] = path
-    ? [await secret(path, "ca.crt"), await secret(path, "tls.crt"), await secret(path, "tls.key")]
+    ? [await mountedKey(path, "ca.crt"), await mountedKey(path, "tls.crt"), await mountedKey(path, "tls.key")]
     : [];
-  const password = at === undefined ? undefined : await secret(at, "password");
+  const password = at === undefined ? undefined : await mountedKey(at, "password");
   const pair = cert !== undefined && key !== undefined ? { cert, key } : {};
   return hosts.map(
     (host) =>
@@ -91,13 +68,5 @@ async function openMembers({ hosts, port, tls: path, password: at }: MemberAcces
         ...(ca === undefined ? {} : { tls: { ca, ...pair, serverName: host } }),
         ...(password === undefined ? {} : { credentials: { user: "root", password } }),
       }),
-  );
-}
-
-/** One key of a mounted Secret. */
-async function secret(directory: string, key: string): Promise<string | undefined> {
-  return await readFile(join(directory, key), "utf8").then(
-    (text) => (key.endsWith(".crt") || key.endsWith(".key") ? text : text.trim()),
-    () => undefined,
   );
 }

@@ -1,6 +1,7 @@
 /** Which member a snapshot is taken from. */
+
+import { BackupError } from "@keelson/kit";
 import type { Etcd, MemberStatus } from "../../engine/etcd.ts";
-import { BackupError } from "../errors.ts";
 
 export interface Source {
   readonly etcd: Etcd;

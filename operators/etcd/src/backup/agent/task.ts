@@ -1,17 +1,6 @@
 /** What an agent is told to do: the contract between the operator, which makes pods, and the process in them. */
 
-export type StorePlace =
-  | {
-      readonly s3: {
-        readonly endpoint: string;
-        readonly region: string;
-        readonly bucket: string;
-        readonly prefix: string;
-        /** Where its credentials are mounted. */
-        readonly credentials: string;
-      };
-    }
-  | { readonly directory: string };
+import type { StoreLocation } from "@keelson/kit";
 
 /** How to speak to the cluster's members. */
 export interface MemberAccess {
@@ -33,7 +22,7 @@ export interface Demand {
 export type AgentTask =
   | {
       readonly do: "copy";
-      readonly store: StorePlace;
+      readonly store: StoreLocation;
       readonly name: string;
       readonly backupUid: string;
       readonly cluster: string;
@@ -41,7 +30,7 @@ export type AgentTask =
     }
   | {
       readonly do: "fetch";
-      readonly store: StorePlace;
+      readonly store: StoreLocation;
       readonly name: string;
       readonly file: string;
       readonly clear?: readonly string[];
@@ -49,13 +38,18 @@ export type AgentTask =
     }
   | {
       readonly do: "verify";
-      readonly store: StorePlace;
+      readonly store: StoreLocation;
       readonly name: string;
       readonly scratch: MemberAccess;
       readonly members: MemberAccess;
     }
   | { readonly do: "adopt"; readonly from: string; readonly to: string; readonly file: string }
-  | { readonly do: "remove"; readonly store: StorePlace; readonly name: string; readonly backupUid: string };
+  | {
+      readonly do: "remove";
+      readonly store: StoreLocation;
+      readonly name: string;
+      readonly backupUid: string;
+    };
 
 /** The variable that carries the task, in JSON. */
 export const taskVariable = "KEELSON_BACKUP_TASK";

@@ -1,12 +1,11 @@
 /** Compares a member that was restored from a backup with the cluster that the backup was taken from. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { BackupError } from "@keelson/kit";
 import type { Etcd, MemberStatus } from "../../engine/etcd.ts";
-import { BackupError } from "../errors.ts";
-import { type Manifest, readManifest, writeManifest } from "../manifest.ts";
-import type { Store } from "../store/store.ts";
+import type { Manifest, SnapshotArchive } from "../manifest.ts";
 
 export interface VerifyOptions {
-  readonly store: Store;
+  readonly archive: SnapshotArchive;
   readonly name: string;
   /** The member that was restored, and serves nobody else. */
   readonly scratch: Etcd;
@@ -19,8 +18,8 @@ export interface VerifyOptions {
 
 /** The manifest as it stands in the store afterwards, verified. */
 export async function verifySnapshot(options: VerifyOptions): Promise<Manifest> {
-  const { store, name, scratch, now = Date.now } = options;
-  const manifest = await readManifest(store, name);
+  const { archive, name, scratch, now = Date.now } = options;
+  const manifest = await archive.read(name);
   if (manifest.verified) return manifest;
   const status = await served(options);
   if (status.revision < BigInt(manifest.revisionAtLeast)) {
@@ -38,7 +37,7 @@ export async function verifySnapshot(options: VerifyOptions): Promise<Manifest> 
     ...comparison,
   };
   const proven = { ...manifest, verified };
-  await writeManifest(store, name, proven, { ifAbsent: false });
+  await archive.update(name, proven);
   return proven;
 }
 

@@ -1,36 +1,38 @@
-/** Requests to an S3-compatible service: signed, with a timeout, tried again while that may help. */
+/** Requests to an S3-compatible service: signed, with a timeout, retried while that may help. */
 import { type IncomingMessage, request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
-import { BackupError } from "../errors.ts";
+import { BackupError } from "../../errors.ts";
 import { type Credentials, emptyHash, encodePath, encodeQuery, sha256, signed } from "./signature.ts";
 import { element } from "./xml.ts";
 
+/** How to reach a bucket. */
 export interface S3Options {
   /** Such as `https://s3.eu-central-1.amazonaws.com` or `http://minio.storage.svc:9000`. */
   readonly endpoint: string;
   readonly region: string;
   readonly bucket: string;
   readonly credentials: Credentials;
-  /** Trusted beside the usual authorities, in PEM. */
+  /** An authority to trust, in PEM. Default: the authorities that Node.js trusts. */
   readonly ca?: string;
-  /** Tries of one request; 6 unless told. */
+  /** Attempts of one request. Default: 6. */
   readonly attempts?: number;
-  /** Before the second try, doubled each time; 200 ms unless told. */
+  /** Pause before the second attempt, doubled each time. Default: 200 ms. */
   readonly backoffMs?: number;
-  /** Without a byte for this long a request is given up; 60 s unless told. */
+  /** A request without a byte for this long has failed. Default: 60 s. */
   readonly idleMs?: number;
+  /** Milliseconds since the epoch, for signatures. Default: `Date.now`. */
   readonly now?: () => number;
 }
 
 export interface S3Request {
   readonly method: "GET" | "PUT" | "POST" | "HEAD" | "DELETE";
-  /** In the bucket; the bucket itself without it. */
+  /** A key in the bucket. Default: the bucket itself. */
   readonly key?: string;
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** Statuses that are answers rather than errors, beside 2xx. */
+  /** Status codes that are answers rather than errors, besides 2xx. */
   readonly expect?: readonly number[];
 }
 
@@ -38,11 +40,11 @@ export interface S3Response {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
   readonly body: IncomingMessage;
-  /** It may have taken effect before: an earlier try ended without an answer. */
+  /** An earlier attempt was sent, and may have taken effect although its answer was lost. */
   readonly repeated: boolean;
 }
 
-const passing = new Set([408, 429, 500, 502, 503, 504]);
+const transient = new Set([408, 429, 500, 502, 503, 504]);
 
 export class S3Requests {
   readonly #options: S3Options;
@@ -51,11 +53,11 @@ export class S3Requests {
     this.#options = options;
   }
 
-  /** Rejects with `StoreUnavailable` when trying longer might help, with `StoreRefused` when it would not. */
+  /** Rejects with `StoreUnavailable` when a later attempt may help, with `StoreRefused` when it cannot. */
   async send(request: S3Request): Promise<S3Response> {
     const { attempts = 6, backoffMs = 200 } = this.#options;
     for (let attempt = 1; ; attempt++) {
-      const failure = await this.#try(request, attempt > 1);
+      const failure = await this.#attempt(request, attempt > 1);
       if (!(failure instanceof BackupError)) return failure;
       if (attempt >= attempts || failure.code === "StoreRefused") throw failure;
       await sleep(backoffMs * 2 ** (attempt - 1));
@@ -68,7 +70,7 @@ export class S3Requests {
     return { status: response.status, repeated: response.repeated, text: await textOf(response.body) };
   }
 
-  async #try(request: S3Request, repeated: boolean): Promise<S3Response | BackupError> {
+  async #attempt(request: S3Request, repeated: boolean): Promise<S3Response | BackupError> {
     const what = `${request.method} ${request.key ?? this.#options.bucket}`;
     let response: IncomingMessage;
     try {
@@ -90,8 +92,8 @@ export class S3Requests {
     const text = await textOf(response).catch(() => "");
     const reason = element(text, "Code") ?? `HTTP ${status}`;
     const message = `${this.#options.endpoint} refused ${what}: ${reason}${sentence(text)}`;
-    const again = passing.has(status) || reason === "RequestTimeout" || reason === "OperationAborted";
-    return new BackupError(again ? "StoreUnavailable" : "StoreRefused", message);
+    const retry = transient.has(status) || reason === "RequestTimeout" || reason === "OperationAborted";
+    return new BackupError(retry ? "StoreUnavailable" : "StoreRefused", message);
   }
 
   #exchange({ method, key, query = {}, headers = {}, body }: S3Request): Promise<IncomingMessage> {

@@ -1,16 +1,18 @@
 /** A bucket of an S3-compatible service as a store. */
-import { BackupError } from "../errors.ts";
+import { BackupError } from "../../errors.ts";
 import { type S3Options, S3Requests, type S3Response } from "./s3-requests.ts";
 import type { PutOptions, Store, StoredObject } from "./store.ts";
 import { element, elements, escapeText } from "./xml.ts";
 
+/** A bucket, and where in it the store is. */
 export interface S3StoreOptions extends S3Options {
-  /** Put before every key; a slash is added between them. */
+  /** Begins every key in the bucket; a slash follows it. Default: none. */
   readonly prefix?: string;
-  /** What is held in memory and sent at once; 8 MiB unless told, 5 MiB at least but for the last. */
+  /** Size of one part of a large upload, which is held in memory. Default: 8 MiB. S3 demands at least 5 MiB. */
   readonly partBytes?: number;
 }
 
+/** Keeps objects in a bucket. Large ones are multipart uploads; nothing of them is visible until they are complete. */
 export class S3Store implements Store {
   readonly #requests: S3Requests;
   readonly #prefix: string;
@@ -84,7 +86,7 @@ export class S3Store implements Store {
   }
 
   async delete(key: string): Promise<void> {
-    await this.#abandonUploads(key);
+    await this.#abortUploads(key);
     const response = await this.#requests.send({ method: "DELETE", key: this.#key(key), expect: [404] });
     response.body.resume();
   }
@@ -102,23 +104,24 @@ export class S3Store implements Store {
       expect: [412],
     });
     response.body.resume();
-    if (response.status === 412) throw taken(key);
+    if (response.status === 412) throw alreadyExists(key);
   }
 
-  /** Until the last request nothing can be seen of the object. */
+  /** Nothing of the object is visible until the last request. */
   async #multipart(
     key: string,
     parts: AsyncIterable<Buffer>,
     headers: Record<string, string>,
   ): Promise<void> {
-    await this.#abandonUploads(key);
+    await this.#abortUploads(key);
     const started = await this.#requests.text({
       method: "POST",
       key: this.#key(key),
       query: { uploads: "" },
     });
     const uploadId = element(started.text, "UploadId");
-    if (uploadId === undefined) throw new BackupError("StoreRefused", `the store began no upload of ${key}`);
+    if (uploadId === undefined)
+      throw new BackupError("StoreRefused", `the store did not start an upload of ${key}`);
     try {
       const etags: string[] = [];
       let sizeBytes = 0;
@@ -131,8 +134,8 @@ export class S3Store implements Store {
       }
       await this.#complete(key, uploadId, etags, headers, sizeBytes);
     } catch (error) {
-      // Parts of an unfinished upload are stored and paid for until someone says so.
-      await this.#abandon(key, uploadId).catch(() => {});
+      // Parts of an unfinished upload are stored and paid for until it is aborted.
+      await this.#abort(key, uploadId).catch(() => {});
       throw error;
     }
   }
@@ -155,13 +158,13 @@ export class S3Store implements Store {
       body: Buffer.from(`<CompleteMultipartUpload>${parts.join("")}</CompleteMultipartUpload>`),
       expect: [404, 412],
     });
-    if (status === 412) throw taken(key);
+    if (status === 412) throw alreadyExists(key);
     if (status === 404) {
-      // The upload is over because an earlier try of ours ended it, and only its answer was lost.
+      // An earlier attempt completed the upload, and only its answer was lost.
       if (repeated && (await this.head(key))?.sizeBytes === sizeBytes) return;
       throw unavailable(`the upload of ${key} is gone`);
     }
-    // The service answers 200 before it knows, and says what went wrong inside.
+    // The service answers 200 before it knows the outcome, and reports errors in the body.
     if (text.includes("<Error>")) {
       throw unavailable(
         `the store could not finish the upload of ${key}: ${element(text, "Message") ?? text}`,
@@ -169,7 +172,7 @@ export class S3Store implements Store {
     }
   }
 
-  async #abandonUploads(key: string): Promise<void> {
+  async #abortUploads(key: string): Promise<void> {
     const { text } = await this.#requests.text({
       method: "GET",
       query: { uploads: "", prefix: this.#key(key) },
@@ -178,11 +181,11 @@ export class S3Store implements Store {
     });
     for (const upload of elements(text, "Upload")) {
       const uploadId = element(upload, "UploadId");
-      if (element(upload, "Key") === this.#key(key) && uploadId) await this.#abandon(key, uploadId);
+      if (element(upload, "Key") === this.#key(key) && uploadId) await this.#abort(key, uploadId);
     }
   }
 
-  async #abandon(key: string, uploadId: string): Promise<void> {
+  async #abort(key: string, uploadId: string): Promise<void> {
     const response = await this.#requests.send({
       method: "DELETE",
       key: this.#key(key),
@@ -230,7 +233,7 @@ async function* chained(first: readonly Buffer[], rest: AsyncIterable<Buffer>): 
   yield* rest;
 }
 
-function taken(key: string): BackupError {
+function alreadyExists(key: string): BackupError {
   return new BackupError("NotOurs", `${key} exists already`);
 }
 

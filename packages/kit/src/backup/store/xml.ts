@@ -1,4 +1,4 @@
-/** As much of XML as S3 speaks. */
+/** The part of XML that S3 responses use. */
 
 /** The text of the first element of this name. */
 export function element(xml: string, name: string): string | undefined {
@@ -6,7 +6,7 @@ export function element(xml: string, name: string): string | undefined {
   return found === undefined ? undefined : decoded(found);
 }
 
-/** The insides of every element of this name. */
+/** The content of every element of this name. */
 export function elements(xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<${name}>([\\s\\S]*?)</${name}>`, "g"))].map(
     ([, inside = ""]) => inside,

@@ -1,6 +1,7 @@
-/** AWS Signature Version 4, as S3 and those that speak like it want requests signed. */
+/** AWS Signature Version 4, with which S3-compatible services authenticate requests. */
 import { createHash, createHmac } from "node:crypto";
 
+/** Keys of an S3-compatible service. */
 export interface Credentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -63,7 +64,7 @@ export function signed(request: UnsignedRequest, scope: SigningScope): Record<st
   return headers;
 }
 
-/** Everything but unreserved characters, which is more than `encodeURIComponent` encodes. */
+/** Encodes everything but unreserved characters, which is more than `encodeURIComponent` encodes. */
 export function encodePart(text: string): string {
   return encodeURIComponent(text).replace(
     /[!'()*]/g,

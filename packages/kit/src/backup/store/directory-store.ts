@@ -2,11 +2,12 @@
 import { createReadStream, type Dirent } from "node:fs";
 import { type FileHandle, link, mkdir, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, normalize, sep } from "node:path";
-import { BackupError } from "../errors.ts";
+import { BackupError } from "../../errors.ts";
 import type { PutOptions, Store, StoredObject } from "./store.ts";
 
 const unfinished = ".part";
 
+/** Keeps objects as files. Each is written beside its place, synced, and published by a rename. */
 export class DirectoryStore implements Store {
   readonly #root: string;
 
@@ -89,7 +90,7 @@ export class DirectoryStore implements Store {
   }
 }
 
-/** By rename, or by link when it must not replace anything: both happen at once or not at all. */
+/** Renames, or links when nothing may be replaced: both are atomic. */
 async function publish(
   part: string,
   path: string,

@@ -1,8 +1,11 @@
 /** A store in memory. */
-import { BackupError } from "../../src/backup/errors.ts";
-import { type PutOptions, readAll, type Store, type StoredObject } from "../../src/backup/store/store.ts";
 
+import { type PutOptions, readAll, type Store, type StoredObject } from "../backup/store/store.ts";
+import { BackupError } from "../errors.ts";
+
+/** Keeps objects in memory; a test may look at them. */
 export class MemoryStore implements Store {
+  /** What is stored, by key. */
   readonly objects = new Map<string, Buffer>();
 
   async put(key: string, content: AsyncIterable<Uint8Array>, options: PutOptions = {}): Promise<void> {

@@ -1,30 +1,33 @@
-/** A small S3 for tests: objects, listing, multipart uploads; it checks every signature and misbehaves on request. */
+/** A small S3 server for tests: objects, listing, multipart uploads. It checks signatures and injects faults. */
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { signed } from "../../src/backup/store/signature.ts";
+import { signed } from "../backup/store/signature.ts";
 
+/** A running server with one bucket. */
 export interface S3Server extends AsyncDisposable {
   readonly endpoint: string;
   readonly bucket: "backups";
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** What lies in the bucket, by key. */
+  /** Objects in the bucket, by key. */
   readonly objects: Map<string, Buffer>;
-  /** Uploads that were begun and neither completed nor aborted. */
+  /** Uploads that were started and neither completed nor aborted. */
   readonly uploads: Map<string, { readonly key: string; readonly parts: Map<number, Buffer> }>;
+  /** Every request so far, as method, path and query. */
   readonly requests: string[];
   /**
-   * Looked at for each request: `refuse` answers 503, `cut` closes the connection unanswered, `lose` does it and answers
-   * nothing, `truncate` breaks off in the middle of the answer's body, `stall` never answers, `full` has no room left.
+   * The fault of each request: `refuse` answers 503, `cut` closes the connection before doing anything, `lose` does the
+   * request and closes the connection, `truncate` closes it in the middle of the body, `stall` never answers, `full` has
+   * no space left. Default: no faults.
    */
-  misbehave: (request: string) => "refuse" | "cut" | "lose" | "truncate" | "stall" | "full" | undefined;
+  fault: (request: string) => "refuse" | "cut" | "lose" | "truncate" | "stall" | "full" | undefined;
 }
 
 const credentials = { accessKeyId: "test-key", secretAccessKey: "test-secret" };
 const bucket = "backups";
 const pageSize = 3;
 
-/** On loopback and a port of the system's choice unless told. */
+/** Starts a server. Default: on loopback, on a free port. */
 export async function s3Server(at: { host?: string; port?: number } = {}): Promise<S3Server> {
   const objects = new Map<string, Buffer>();
   const uploads: S3Server["uploads"] = new Map();
@@ -41,7 +44,7 @@ export async function s3Server(at: { host?: string; port?: number } = {}): Promi
     const query = Object.fromEntries(url.searchParams);
     const said = `${request.method} ${decodeURIComponent(url.pathname)}${url.search}`;
     requests.push(said);
-    const fault = self.misbehave(said);
+    const fault = self.fault(said);
     if (fault === "refuse") return respond(response, 503, xmlError("SlowDown", "reduce your request rate"));
     if (fault === "cut") return void request.socket.destroy();
     if (fault === "stall") return;
@@ -152,7 +155,7 @@ export async function s3Server(at: { host?: string; port?: number } = {}): Promi
     objects,
     uploads,
     requests,
-    misbehave: () => undefined,
+    fault: () => undefined,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
@@ -198,7 +201,7 @@ function signatureProblem(
 ): string | undefined {
   const said = request.headers.authorization ?? "";
   const bodyHash = createHash("sha256").update(body).digest("hex");
-  if (request.headers["x-amz-content-sha256"] !== bodyHash) return "the body is not the one that was signed";
+  if (request.headers["x-amz-content-sha256"] !== bodyHash) return "the body does not match its signature";
   const names = /SignedHeaders=([^,]*),/.exec(said)?.[1]?.split(";") ?? [];
   const date = String(request.headers["x-amz-date"]);
   const nowMs = Date.parse(date.replace(/^(....)(..)(..)T(..)(..)(..)Z$/, "$1-$2-$3T$4:$5:$6Z"));
@@ -211,5 +214,5 @@ function signatureProblem(
     { method: request.method ?? "", host: url.host, path: url.pathname, query, headers, bodyHash },
     { region: "us-east-1", credentials, nowMs },
   );
-  return expected["authorization"] === said ? undefined : "the signature is another";
+  return expected["authorization"] === said ? undefined : "the signature does not match";
 }

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Kept, outlived } from "./retention.ts";
+import { expiredBackups, type RetainedBackup } from "./retention.ts";
 
 const backup = fc.record({
   state: fc.constantFrom("running", "good", "good", "failed" as const),
@@ -8,7 +8,7 @@ const backup = fc.record({
 });
 const backups = fc
   .array(backup, { maxLength: 20 })
-  .map((all) => all.map((each, index): Kept => ({ ...each, key: `b${index}` }) as Kept));
+  .map((all) => all.map((each, index): RetainedBackup => ({ ...each, key: `b${index}` }) as RetainedBackup));
 const policy = fc
   .record({
     count: fc.integer({ min: 1, max: 5 }),
@@ -20,7 +20,7 @@ describe("retention", () => {
   it("keeps the newest verified backup whatever the policy says", () => {
     fc.assert(
       fc.property(backups, policy, (all, keep) => {
-        const gone = new Set(outlived(all, keep, 1_000));
+        const gone = new Set(expiredBackups(all, keep, 1_000));
         const good = all.filter(({ state }) => state === "good");
         const left = good.filter(({ key }) => !gone.has(key));
         const newestMs = Math.max(...good.map(({ takenMs }) => takenMs));
@@ -32,7 +32,7 @@ describe("retention", () => {
   it("keeps no more than the count, none but the newest beyond the age, and never removes a newer one first", () => {
     fc.assert(
       fc.property(backups, policy, (all, keep) => {
-        const gone = new Set(outlived(all, keep, 1_000));
+        const gone = new Set(expiredBackups(all, keep, 1_000));
         const good = all.filter(({ state }) => state === "good");
         const left = good.filter(({ key }) => !gone.has(key));
         expect(left.length).toBeLessThanOrEqual(keep.count);
@@ -46,13 +46,13 @@ describe("retention", () => {
     );
   });
 
-  it("leaves alone what runs, and settles: what is left needs no second pass", () => {
+  it("never removes a running backup, and needs no second pass", () => {
     fc.assert(
       fc.property(backups, policy, (all, keep) => {
-        const gone = new Set(outlived(all, keep, 1_000));
+        const gone = new Set(expiredBackups(all, keep, 1_000));
         expect(all.some(({ key, state }) => state === "running" && gone.has(key))).toBe(false);
         expect(
-          outlived(
+          expiredBackups(
             all.filter(({ key }) => !gone.has(key)),
             keep,
             1_000,
@@ -63,17 +63,17 @@ describe("retention", () => {
   });
 
   it("counts by time and not by name", () => {
-    const all: Kept[] = [
+    const all: RetainedBackup[] = [
       { key: "v9999", state: "good", takenMs: 1 },
       { key: "v10000", state: "good", takenMs: 2 },
     ];
-    expect(outlived(all, { count: 1 }, 3)).toEqual(["v9999"]);
+    expect(expiredBackups(all, { count: 1 }, 3)).toEqual(["v9999"]);
   });
 
   it("keeps failures that nothing good has followed, the newest three of them", () => {
-    const failed = (key: string, takenMs: number): Kept => ({ key, state: "failed", takenMs });
+    const failed = (key: string, takenMs: number): RetainedBackup => ({ key, state: "failed", takenMs });
     const all = [1, 3, 4, 5, 6].map((at) => failed(`f${at}`, at));
-    expect(outlived([...all, { key: "g", state: "good", takenMs: 2 }], { count: 7 }, 9)).toEqual([
+    expect(expiredBackups([...all, { key: "g", state: "good", takenMs: 2 }], { count: 7 }, 9)).toEqual([
       "f1",
       "f3",
     ]);

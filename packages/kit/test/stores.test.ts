@@ -3,11 +3,11 @@ import { mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { DirectoryStore } from "../../src/backup/store/directory-store.ts";
-import { S3Store } from "../../src/backup/store/s3-store.ts";
-import { readAll, type Store } from "../../src/backup/store/store.ts";
-import { MemoryStore } from "./memory-store.ts";
-import { type S3Server, s3Server } from "./s3-server.ts";
+import { DirectoryStore } from "../src/backup/store/directory-store.ts";
+import { S3Store } from "../src/backup/store/s3-store.ts";
+import { readAll, type Store } from "../src/backup/store/store.ts";
+import { MemoryStore } from "../src/testing/memory-store.ts";
+import { type S3Server, s3Server } from "../src/testing/s3-server.ts";
 
 const partBytes = 1_000;
 
@@ -118,7 +118,7 @@ describe("a bucket", () => {
     const seen = new Set<string>();
     const kinds = ["refuse", "cut", "lose"] as const;
     // Every request fails three times, each time in another way.
-    server.misbehave = (request) => {
+    server.fault = (request) => {
       const stripped = request.replace(/upload-\d+/, "");
       const kind = kinds.find((each) => !seen.has(`${each} ${stripped}`));
       if (kind !== undefined) seen.add(`${kind} ${stripped}`);
@@ -126,7 +126,7 @@ describe("a bucket", () => {
     };
     const store = bucketOf(server);
     await store.put("k.db", chunks(sample(4_500)));
-    server.misbehave = () => undefined;
+    server.fault = () => undefined;
     expect(await readAll(store.get("k.db"))).toEqual(sample(4_500));
     expect([...server.objects.keys()]).toEqual(["etcd/k.db"]);
   });
@@ -136,7 +136,7 @@ describe("a bucket", () => {
     const store = bucketOf(server);
     await store.put("k.db", chunks(sample(200_000)));
     let left = 3;
-    server.misbehave = () => (left-- > 0 ? "truncate" : undefined);
+    server.fault = () => (left-- > 0 ? "truncate" : undefined);
     expect(await readAll(store.get("k.db"))).toEqual(sample(200_000));
   });
 
@@ -145,7 +145,7 @@ describe("a bucket", () => {
     const store = bucketOf(server);
     await store.put("k.db", chunks(sample(200_000)));
     let first = true;
-    server.misbehave = () => {
+    server.fault = () => {
       if (!first) server.objects.set("etcd/k.db", Buffer.alloc(200_000, 1));
       const fault = first ? ("truncate" as const) : undefined;
       first = false;
@@ -197,14 +197,14 @@ describe("a bucket that is slow or full", () => {
   it("is asked again when it does not answer", async () => {
     await using server = await s3Server();
     let stalls = 2;
-    server.misbehave = () => (stalls-- > 0 ? "stall" : undefined);
+    server.fault = () => (stalls-- > 0 ? "stall" : undefined);
     await bucketOf(server, "etcd", 50).put("k", chunks(sample(10)));
     expect(server.requests.length).toBe(3);
   });
 
   it("is given up with what it said, and what was begun is taken back", async () => {
     await using server = await s3Server();
-    server.misbehave = (request) => (request.includes("partNumber=3") ? "full" : undefined);
+    server.fault = (request) => (request.includes("partNumber=3") ? "full" : undefined);
     await expect(bucketOf(server).put("k", chunks(sample(5_000)))).rejects.toMatchObject({
       message: expect.stringContaining("QuotaExceeded (the bucket is full)"),
     });

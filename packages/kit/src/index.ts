@@ -1,0 +1,38 @@
+/** What every database operator needs: backups, certificates. For tests see `@keelson/kit/testing`. */
+
+export { type ArchiveFormat, BackupArchive, type BackupSource } from "./backup/archive.ts";
+export { checkedContent, type Digest, withDigest } from "./backup/digest.ts";
+export {
+  type BackupHealth,
+  backupHealth,
+  backupHealthReasons,
+  backupHealthyCondition,
+  type LatestBackup,
+  type ScheduleFacts,
+  scheduleHealth,
+} from "./backup/health.ts";
+export { backupName, type Manifest, manifestFields } from "./backup/manifest.ts";
+export { expiredBackups, type RetainedBackup, type RetentionPolicy } from "./backup/retention.ts";
+export {
+  backupStamp,
+  type Calendar,
+  decideSchedule,
+  type ScheduleDecision,
+  type ScheduleState,
+} from "./backup/schedule.ts";
+export { DirectoryStore } from "./backup/store/directory-store.ts";
+export {
+  type BackupStore,
+  backupStoreSchema,
+  type MountedVolume,
+  mountedKey,
+  mountSecret,
+  mountStore,
+  openStore,
+  type StoreLocation,
+} from "./backup/store/location.ts";
+export type { S3Options } from "./backup/store/s3-requests.ts";
+export { S3Store, type S3StoreOptions } from "./backup/store/s3-store.ts";
+export type { Credentials } from "./backup/store/signature.ts";
+export { type PutOptions, readAll, type Store, type StoredObject } from "./backup/store/store.ts";
+export { BackupError, type BackupErrorCode, isBackupError, isTerminalBackupCode } from "./errors.ts";
