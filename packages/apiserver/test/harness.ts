@@ -2,7 +2,7 @@
 import type { Cancel, Clock, HttpPort, JsonObject, Random } from "@keelson/core";
 import { type ApiServer, type ApiServerOptions, apiServer } from "../src/index.ts";
 
-/** Time stands still until it is moved. */
+/** Time is frozen until it is moved. */
 export class ManualClock implements Clock {
   #nowMs = Date.UTC(2026, 0, 1);
   readonly #timers = new Set<{ atMs: number; run: () => void }>();

@@ -67,14 +67,7 @@ export {
   Program,
 } from "./program/program.ts";
 export { CelError, type CelErrorCode, type CelIssue, CelIssues } from "./syntax/errors.ts";
-export {
-  type CelType,
-  listType,
-  mapType,
-  objectType,
-  optionalType,
-  types,
-} from "./values/types.ts";
+export { type CelType, listType, mapType, objectType, optionalType, types } from "./values/types.ts";
 export {
   ArrayList,
   CelList,

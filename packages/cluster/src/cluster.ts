@@ -16,29 +16,29 @@ import type { Logger } from "@keelson/runtime";
 import { ClusterError } from "./errors.ts";
 
 export interface ClusterOptions {
-  /** Nodes of our own; 1 unless told. None leaves a control plane for others' nodes. */
+  /** Nodes of our own. Default: 1. None leaves a control plane for others' nodes. */
   readonly nodes?: number;
-  /** `auto`, unless told, runs pods for real wherever the machine can; `always` and `never` decide. */
+  /** `auto`, the default, runs pods for real wherever the machine can; `always` and `never` decide. */
   readonly simulate?: "auto" | "always" | "never";
-  /** Pods that each node takes; 110 unless told. */
+  /** Pods that each node takes. Default: 110. */
   readonly maxPods?: number;
-  /** Keeps objects and volumes here over restarts; in a temporary directory, gone afterwards, unless given. */
+  /** Keeps objects and volumes here over restarts. Default: in a temporary directory, gone afterwards. */
   readonly dataDir?: string;
-  /** Where sockets, keys and the kubeconfig lie; inside a temporary directory unless given. */
+  /** Where sockets, keys and the kubeconfig lie. Default: inside a temporary directory. */
   readonly stateDir?: string;
-  /** Port on loopback; a free one unless given. */
+  /** Port on loopback. Default: a free port. */
   readonly port?: number;
-  /** Bearer token of an administrator; drawn by lot unless given. */
+  /** Bearer token of an administrator. Default: random. */
   readonly token?: string;
   /** Flags of the API server. */
   readonly apiserver?: Omit<ApiServerFlags, "port" | "token" | "dataDir">;
-  /** Runs the controllers and the scheduler; true unless told. */
+  /** Runs the controllers and the scheduler. Default: true. */
   readonly controllers?: boolean;
-  /** Runs the scheduler beside the controllers; true unless told. Without it pods wait for somebody else's. */
+  /** Runs the scheduler beside the controllers. Default: true. Without it pods wait for somebody else's. */
   readonly scheduler?: boolean;
   /** A function is asked once there is something to say. */
   readonly log?: Logger | (() => Promise<Logger>);
-  /** How long containers may take to end by themselves when the cluster stops; 0 unless told. */
+  /** How long containers may take to end by themselves when the cluster stops. Default: 0. */
   readonly stopGraceMs?: number;
   /** A sentence for people on each longer piece of work. */
   readonly onProgress?: (sentence: string) => void;
@@ -73,7 +73,7 @@ export async function startCluster(options: ClusterOptions = {}): Promise<Cluste
 }
 
 /** What the parts of the start share. */
-interface Setting {
+interface StartContext {
   readonly options: ClusterOptions;
   readonly stateDir: string;
   /** Volumes and logs of pods. */
@@ -85,7 +85,7 @@ interface Setting {
 async function start(options: ClusterOptions, stack: ClosingStack): Promise<Cluster> {
   const stateDir = await directory(options.stateDir, stack);
   const nodeDir = options.dataDir ? join(resolve(options.dataDir), "node") : join(stateDir, "node");
-  const setting: Setting = { options, stateDir, nodeDir, log: lazily(options.log), stack };
+  const context: StartContext = { options, stateDir, nodeDir, log: lazily(options.log), stack };
   const sweeping = sweepTemporary();
   if (options.dataDir !== undefined) {
     await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
@@ -104,12 +104,12 @@ async function start(options: ClusterOptions, stack: ClosingStack): Promise<Clus
   const launched = Promise.withResolvers<void>();
   const kubeconfig = Promise.withResolvers<string>();
   kubeconfig.promise.catch(() => undefined);
-  const hosting = startNodes(setting, () => {
+  const hosting = startNodes(context, () => {
     launched.resolve();
     return kubeconfig.promise;
   });
   await Promise.race([launched.promise, hosting.catch(() => undefined)]);
-  const [api, host] = await both(startServer(setting, kubeconfig), hosting, stack);
+  const [api, host] = await both(startServer(context, kubeconfig), hosting, stack);
   await sweeping;
   const client = createClient({ http: api.api.http });
   let stopped: Promise<void> | undefined;
@@ -148,7 +148,7 @@ async function both(
 
 /** The API server, and the controllers beside it. `kubeconfig` is told as soon as requests are answered. */
 async function startServer(
-  { options, stateDir, nodeDir, log, stack }: Setting,
+  { options, stateDir, nodeDir, log, stack }: StartContext,
   kubeconfig: PromiseWithResolvers<string>,
 ): Promise<RunningApiServer> {
   try {
@@ -211,7 +211,7 @@ async function directory(given: string | undefined, stack: ClosingStack): Promis
 }
 
 async function startNodes(
-  { options, nodeDir, log }: Setting,
+  { options, nodeDir, log }: StartContext,
   kubeconfig: () => Promise<string>,
 ): Promise<NodeHost | undefined> {
   const count = options.nodes ?? 1;

@@ -145,7 +145,7 @@ describe.skipIf(reason !== undefined)(suite, { timeout: 120_000 }, () => {
     await allGone();
   });
 
-  test("a node that is cut off is not seen, and is seen again when it is mended", async () => {
+  test("a node that is cut off is not seen, and is seen again when the network is restored", async () => {
     const record = await clusterUp();
     const client = await connect({ kubeconfig: record.kubeconfig });
     const health = () => client.raw({ path: "/api/v1/nodes/node-1/proxy/pods" });

@@ -82,11 +82,11 @@ test(
 );
 
 test.runIf(process.platform === "linux")(
-  "a cluster that stands still says so instead of letting a fault wait",
+  "a cluster that is stopped says so instead of letting a fault wait",
   async () => {
     await clusterUp({ nodes: 0 });
     await injectFault({ kind: "freezeApi", frozen: true });
-    await expect(injectFault({ kind: "mend" })).rejects.toThrow(/stands still; .*api-up --name default/);
+    await expect(injectFault({ kind: "mend" })).rejects.toThrow(/is stopped; .*api-up --name default/);
     await injectFault({ kind: "freezeApi", frozen: false });
     await expect(injectFault({ kind: "mend" })).rejects.toThrow("no nodes of its own");
   },

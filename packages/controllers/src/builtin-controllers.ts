@@ -42,15 +42,15 @@ export interface BuiltinControllersOptions {
   readonly signal: AbortSignal;
   /** The cluster's authority: published in every namespace, and signs certificates that were approved. */
   readonly authority?: KeyPair;
-  /** Runs the scheduler too; true unless told. */
+  /** Runs the scheduler too. Default: true. */
   readonly scheduler?: boolean;
   /** How long nodes may be silent. */
   readonly nodeHealth?: HealthTimings;
-  /** Signs the tokens of service account secrets; the API server's TokenRequest does unless given. */
+  /** Signs the tokens of service account secrets. Default: the API server's TokenRequest does. */
   readonly issueToken?: TokenSecretsOptions["issue"];
-  /** Where the volumes of the class `standard` are made; in the system's temporary directory unless given. */
+  /** Where the volumes of the class `standard` are made. Default: in the system's temporary directory. */
   readonly volumesDirectory?: string;
-  /** Removes the directory of such a volume; this process does unless told. */
+  /** Removes the directory of such a volume. Default: this process does. */
   readonly removeVolume?: (path: string) => Promise<void>;
 }
 

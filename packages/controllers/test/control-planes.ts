@@ -12,7 +12,7 @@ import { describe, it } from "vitest";
 import { startControllers } from "../src/index.ts";
 
 export interface ControlPlaneSettings {
-  /** How long nodes may be silent; what each control plane thinks right unless told. */
+  /** How long nodes may be silent. Default: what each control plane thinks right. */
   readonly nodeGraceSeconds?: number;
 }
 
@@ -40,7 +40,7 @@ export function onEveryControlPlane(
   });
 }
 
-/** The embedded control plane alone; `clock` is what its controllers go by, the system's unless given. */
+/** The embedded control plane alone. `clock` is what its controllers go by. Default: the clock of the system. */
 export async function embedded(
   clock: Clock = systemClock,
   { nodeGraceSeconds }: ControlPlaneSettings = {},

@@ -65,7 +65,7 @@ export class GarbageWorld implements Disposable {
     this.#end.abort();
   }
 
-  /** Lets users, watches and the collector have their turns in an order drawn by lot. */
+  /** Lets users, watches and the collector have their turns in an order random. */
   async live(steps: number): Promise<void> {
     for (let step = 0; step < steps; step++) {
       await this.#one([
@@ -127,7 +127,7 @@ export class GarbageWorld implements Disposable {
     for (const event of this.#onTheWay.get(kind)?.splice(0) ?? []) this.#tell(kind, event);
   }
 
-  /** A watch breaks and is read anew: of what came and went meanwhile nobody hears. */
+  /** A watch breaks and is read again: of what came and went meanwhile nobody hears. */
   gap(kind: AnyKind): void {
     this.#onTheWay.set(kind, []);
     const there = [...this.objects.values()].filter((object) => object.kind === kind.kind);
@@ -166,7 +166,7 @@ export class GarbageWorld implements Disposable {
     for (let i = 0; i < 8; i++) await Promise.resolve();
   }
 
-  /** Owners are there, were there once, or never: whoever made the object knew no better. */
+  /** Owners are there, were there once, or never: the author of the object knew no better. */
   #createSome(): void {
     const kind = this.#pick(kinds);
     const name = this.#pick(names);

@@ -5,7 +5,7 @@
 //        [--record] [--only workloads,jobs] [--case TEXT] [--verbose]
 //
 // `embedded` is our API server with our controllers; `api` the real API server with our controllers; `reference` the
-// real control plane, on which --record writes down anew what our own scenarios lead to.
+// real control plane, on which --record records again what our own scenarios lead to.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";

@@ -13,7 +13,7 @@ export interface NodesOptions {
   readonly names: readonly string[];
   readonly labels?: (name: string) => Record<string, string>;
   readonly cpu?: string;
-  /** How often a node says that it lives; 1 s unless told. */
+  /** How often a node says that it lives. Default: 1 s. */
   readonly heartbeatMs?: number;
 }
 

@@ -1,4 +1,4 @@
-/** Objects that went with their owner are not made anew by a controller that has not heard of its end yet. */
+/** Objects that went with their owner are not made again by a controller that has not heard of its end yet. */
 import type { AnyKind } from "@keelson/core";
 import { DaemonSet, Deployment, Node, Pod, ReplicaSet, StatefulSet } from "@keelson/core/kinds";
 import { cluster } from "@keelson/testing";

@@ -32,7 +32,7 @@ export async function makeSkeleton(path: string): Promise<RootDirectory> {
   await root.directory("root", 0o700);
   await root.directory("tmp", 0o1777);
   await root.directory("var/tmp", 0o1777);
-  // Relative: whoever unpacks into this root from outside stays in it.
+  // Relative: a program that unpacks into this root from outside stays in it.
   await root.link("var/run", "../run");
   await root.link("var/lock", "../run/lock");
   await root.write(

@@ -14,7 +14,7 @@ export interface PullOptions {
   readonly store: ImageStore;
   readonly credentials?: readonly RegistryCredential[];
   readonly onProgress?: (sentence: string) => void;
-  /** How long a registry may stay silent; 10 s unless told. */
+  /** How long a registry may stay silent. Default: 10 s. */
   readonly timeoutMs?: number;
   readonly fetch?: typeof fetch;
 }

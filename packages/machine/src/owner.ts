@@ -22,7 +22,7 @@ export function startTicksOf(pid: number): string | undefined {
   return fields?.[0] === "Z" ? undefined : fields?.[19];
 }
 
-/** Whether a process was made to stand still by SIGSTOP; false where that cannot be told. */
+/** Whether a process was stopped by SIGSTOP; false where that cannot be told. */
 export function isStopped(pid: number): boolean {
   return statOf(pid)?.[0] === "T";
 }

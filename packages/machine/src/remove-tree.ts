@@ -6,7 +6,7 @@ import { chooseIdMap, writeIdMap } from "./id-map.ts";
 
 const gate = 'echo ready >&3; read -r _ || exit 1; exec rm -rf -- "$@"';
 
-/** With everything in it, whoever of our ids owns it and whatever its modes are. No error when it is absent. */
+/** With everything in it, whichever of our ids owns it and whatever its modes are. No error when it is absent. */
 export async function removeTree(path: string): Promise<void> {
   try {
     await rm(path, { recursive: true, force: true, maxRetries: 3, retryDelay: 20 });

@@ -11,7 +11,7 @@ test.each([
   expect(explainSystemError(error(fields))).toMatch(sentence);
 });
 
-test("an error that nobody can mend from outside stays what it is", () => {
+test("an error that no person can fix from outside stays what it is", () => {
   expect(explainSystemError(error({ code: "EINVAL" }))).toBeUndefined();
   expect(explainSystemError("text")).toBeUndefined();
 });

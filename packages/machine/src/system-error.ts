@@ -1,6 +1,6 @@
 /** Errors of the machine in words: what is in the way, and what to do about it. */
 
-/** A sentence for errors that a person can mend outside of this program; undefined for any other. */
+/** A sentence for errors that a person can fix outside of this program; undefined for any other. */
 export function explainSystemError(error: unknown): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code, syscall, path, address, port } = error as NodeJS.ErrnoException & {

@@ -86,7 +86,7 @@ export class FakeContainer implements ContainerHandle {
 export class PodBench implements Disposable {
   readonly home = mkdtempSync(join(tmpdir(), "pod-"));
   readonly clock = new VirtualClock({
-    // Files are really written: time stands still until they are.
+    // Files are really written: time is frozen until they are.
     busy: () => fileOperations.size > 0,
   });
   readonly containers: FakeContainer[] = [];
@@ -96,7 +96,7 @@ export class PodBench implements Disposable {
   readonly configMaps = new Map<string, Stored<ConfigMap>>();
   /** Set to refuse images. */
   imageError: string | undefined;
-  /** Answers requests for tokens; refuses them unless told otherwise. */
+  /** Answers requests for tokens. Default: refuses them. */
   issueToken: (seconds: number) => Promise<IssuedToken> = () => Promise.reject(new Error("not expected"));
   /** Called for each container as it starts. */
   onStart: (container: FakeContainer) => void = () => undefined;

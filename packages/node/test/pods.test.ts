@@ -368,7 +368,7 @@ describe.skipIf(reason !== undefined)(titled("faults", reason), { timeout: 120_0
     expect(pod?.status?.containerStatuses?.[0]?.restartCount).toBe(0);
   });
 
-  test("a cut keeps others away until it is mended, and probes do not notice", async () => {
+  test("a cut keeps others away until the network is restored, and probes do not notice", async () => {
     expect(await ask()).toBe("up");
     await pods.nodes.inject({ kind: "cut", pod: ref("web"), direction: "in" });
     expect(await ask()).toBe("down");
@@ -445,7 +445,7 @@ describe.skipIf(reason !== undefined)(titled("faults", reason), { timeout: 120_0
     await pods.until("family", isGone);
   });
 
-  test("a container whose image is changed is started anew, and one that is resized is not", async () => {
+  test("a container whose image is changed is started again, and one that is resized is not", async () => {
     await pods.create("changing", {
       containers: [{ ...sleeper, resources: { requests: { cpu: "50m" }, limits: { cpu: "200m" } } }],
     });
@@ -463,8 +463,8 @@ describe.skipIf(reason !== undefined)(titled("faults", reason), { timeout: 120_0
     const resized = await pods.until("changing", (pod) => first(pod)?.resources?.limits?.cpu === "300m");
     expect(first(resized)?.containerID).toBe(first(before)?.containerID);
     await change({ image: "debian" });
-    const anew = await pods.until("changing", (pod) => isReady(pod) && first(pod)?.image === "debian");
-    expect(first(anew)?.restartCount).toBe(1);
+    const restarted = await pods.until("changing", (pod) => isReady(pod) && first(pod)?.image === "debian");
+    expect(first(restarted)?.restartCount).toBe(1);
     await pods.remove("changing");
   });
 

@@ -61,7 +61,7 @@ async function carryOut(request: WorkerRequest): Promise<unknown> {
       return { ...(await handle.exited), output: output() };
     }
     case "fetch":
-      return await fetchPatiently(request.url);
+      return await fetchWithRetry(request.url);
     case "remove":
       await required(pods.get(request.pod)).remove();
       return undefined;
@@ -76,7 +76,7 @@ async function carryOut(request: WorkerRequest): Promise<unknown> {
 }
 
 /** A server needs a moment to listen; refusals are the sign to ask again. */
-async function fetchPatiently(url: string): Promise<string> {
+async function fetchWithRetry(url: string): Promise<string> {
   for (;;) {
     try {
       return await (await fetch(url)).text();

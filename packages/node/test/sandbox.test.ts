@@ -1,4 +1,4 @@
-/** Real processes in real sandboxes, as whoever runs the tests. */
+/** Real processes in real sandboxes, as the user who runs the tests. */
 import { fileURLToPath } from "node:url";
 import { MadeImages, parseImageReference, recipeFor } from "@keelson/images";
 import { ownMark } from "@keelson/machine";

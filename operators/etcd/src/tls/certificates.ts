@@ -8,24 +8,8 @@ import type { TlsMaterial } from "../engine/etcd.ts";
 import { type ClusterName, clusterName } from "../resources/names.ts";
 import { type Authority, advance, bundleOf, expiryOf, issuerOf, newAuthority, trustOf } from "./authority.ts";
 import { isWhole, type Leaf, type LeafWish, leafFor } from "./leaf.ts";
-import {
-  authorityName,
-  clientSecretName,
-  memberSecretKey,
-  memberSecretName,
-  namesFor,
-  type TlsSpec,
-  type TlsUse,
-} from "./names.ts";
-import {
-  authorityFrom,
-  authoritySecret,
-  leafFrom,
-  leafSecret,
-  pairOf,
-  type SecretObject,
-  textOf,
-} from "./secrets.ts";
+import { authorityName, clientSecretName, memberSecretKey, memberSecretName, namesFor, type TlsSpec, type TlsUse } from "./names.ts";
+import { authorityFrom, authoritySecret, leafFrom, leafSecret, pairOf, type SecretObject, textOf } from "./secrets.ts";
 
 /** What the rest of the operator needs to know of one use of TLS. */
 export interface TlsFacts {

@@ -6,7 +6,7 @@ import type { AdmissionPlugin, AdmissionRequest } from "../contracts/admission.t
 export class Rounds {
   /** 0 the first time, 1 when everything is asked again. */
   round = 0;
-  /** Something changed: whoever wants to see the result is to be asked again. */
+  /** Something changed: plug-ins that want to see the result is to be asked again. */
   wanted = false;
   readonly #steps = new Map<string, Step>();
 

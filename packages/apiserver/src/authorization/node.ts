@@ -16,7 +16,7 @@ import { allows } from "./rules.ts";
 const allow: Decision = { decision: "allow", reason: "" };
 const noOpinion = (reason = ""): Decision => ({ decision: "no-opinion", reason });
 
-/** Empty for a node that does not say which it is; undefined for whoever is no node. */
+/** Empty for a node that does not say which it is; undefined for a user that is no node. */
 function nodeOf({ name, groups }: UserInfo): string | undefined {
   if (!name.startsWith("system:node:") || !groups.includes("system:nodes")) return undefined;
   return name.slice("system:node:".length);

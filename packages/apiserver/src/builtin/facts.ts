@@ -101,7 +101,7 @@ function metadataChecksOf(name: string): MetadataChecks {
   };
 }
 
-/** Those that orphan their dependents unless told otherwise. */
+/** Those that orphan their dependents by default. */
 const orphaning = names("jobs.batch replicationcontrollers");
 
 /** Those whose names need only be fit for a path. */

@@ -11,7 +11,7 @@ export function formOf(mediaType: MediaType): Form | Promise<Form> {
   return import("./protobuf-form.ts").then(({ protobufForm }) => protobufForm);
 }
 
-/** Frames of the latest events, oldest first: whoever keeps up shares them, and the past keeps none. */
+/** Frames of the latest events, oldest first: watchers that keep up share them, and the past keeps none. */
 const frames = new Map<StoreEvent, Map<string, Buffer>>();
 let frameBytes = 0;
 const maxFrameBytes = 8 * 1024 * 1024;

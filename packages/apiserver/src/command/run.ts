@@ -15,7 +15,7 @@ import { writeKubeconfig } from "./kubeconfig.ts";
 export interface ApiServerFlags {
   /** 0 lets the kernel choose. Default 6443. */
   readonly port?: number;
-  /** Bearer token of a member of system:masters; drawn by lot unless given. */
+  /** Bearer token of a member of system:masters. Default: random. */
   readonly token?: string;
   readonly dataDir?: string;
   /** Where the kubeconfig goes. Default: the data directory, or a temporary one. */

@@ -72,7 +72,7 @@ function compress(body: Uint8Array): Promise<Uint8Array> {
   });
 }
 
-/** Slabs that nobody writes from; a few are kept, since making them anew costs more than filling them. */
+/** Slabs that nobody writes from; a few are kept, since making them again costs more than filling them. */
 const slabs: Buffer[] = [];
 const maxSlabs = 8;
 

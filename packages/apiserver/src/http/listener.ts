@@ -97,7 +97,7 @@ function createFront(plain: Server, secure: Server | undefined): NetServer {
   });
 }
 
-/** Serves HTTP on a server, whoever accepts its connections. */
+/** Serves HTTP on a server, no matter which process accepts its connections. */
 function attach(server: Server, options: ListenerOptions): void {
   // Watches stay open and silent for long; slow headers and dead keep-alives are cut by the defaults.
   server.requestTimeout = 0;

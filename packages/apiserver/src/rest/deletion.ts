@@ -44,7 +44,7 @@ function beginGracefully(
     let at = parseTime(deletionTimestamp) + (period - before) * 1000;
     if (at < nowMs) {
       at = nowMs;
-      // The grace is over, but whoever runs the object still has the last word.
+      // The grace is over, but the program that runs the object still has the last word.
       if (period !== 0) period = 1;
     }
     meta.deletionTimestamp = formatTime(at);

@@ -72,7 +72,7 @@ function readOwner(file: string): Owner | undefined {
   }
 }
 
-/** One that was killed and not yet buried holds nothing any more. */
+/** One that was killed and not yet reaped holds nothing any more. */
 function isSameProcess({ pid, started }: Owner): boolean {
   const now = startTicksOf(pid);
   return now !== undefined && (started === null || started === now);

@@ -30,7 +30,7 @@ class Batch {
   readonly done: PromiseWithResolvers<void> = Promise.withResolvers();
 
   constructor() {
-    // Whoever waits hears of it; a batch that nobody waits for may fail unheard.
+    // Callers that wait hear of it; a batch that nobody waits for may fail unheard.
     this.done.promise.catch(() => undefined);
   }
 

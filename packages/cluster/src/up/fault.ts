@@ -7,7 +7,7 @@ import { readRecord } from "./state.ts";
 
 export type ClusterFault =
   | Fault
-  /** The API server and the controllers stand still: connections are accepted and nothing is answered. */
+  /** The API server and the controllers are stopped: connections are accepted and nothing is answered. */
   | { readonly kind: "freezeApi"; readonly frozen: boolean };
 
 /** Makes something go wrong in a running cluster. Throws in words: no such pod, or not possible on this machine. */
@@ -24,7 +24,7 @@ export async function injectFault(fault: ClusterFault, name = "default"): Promis
   if (isStopped(record.pid)) {
     throw new ClusterError(
       "NotRunning",
-      `cluster ${name} stands still; let it go on first: keelson cluster fault api-up --name ${name}`,
+      `cluster ${name} is stopped; let it go on first: keelson cluster fault api-up --name ${name}`,
     );
   }
   const { askToInject } = await import("./control.ts");

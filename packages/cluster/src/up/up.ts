@@ -78,7 +78,7 @@ export async function clusterDown(name = "default", graceMs = 20_000): Promise<b
   const record = await readRecord(name);
   if (record) {
     process.kill(record.pid, "SIGTERM");
-    // It may have been made to stand still.
+    // It may have been stopped.
     process.kill(record.pid, "SIGCONT");
     if (!(await gone(record, graceMs))) {
       process.kill(record.pid, "SIGKILL");
@@ -89,7 +89,7 @@ export async function clusterDown(name = "default", graceMs = 20_000): Promise<b
   return record !== undefined;
 }
 
-/** Held by whoever brings a cluster of that name up or takes it down. */
+/** Held by the command that brings a cluster of that name up or takes it down. */
 async function holdName(name: string): Promise<AsyncDisposable> {
   const directory = clusterDirectory(name);
   try {

@@ -114,7 +114,7 @@ function withCondition(
 
 export interface SignerOptions {
   readonly authority: KeyPair;
-  /** How long certificates are good; a year unless told. A request may ask for less. */
+  /** How long certificates are good. Default: a year. A request may ask for less. */
   readonly durationMs?: number;
 }
 

@@ -2,7 +2,7 @@
 import { compareBytes, parseTime } from "@keelson/core";
 import type { CronJobStatus, ObjectReference } from "@keelson/core/kinds";
 import type { JobObject } from "../job/job-pods.ts";
-import { isFinished, trueCondition } from "../job/verdict.ts";
+import { isFinished, trueCondition } from "../job/job-result.ts";
 import type { CronJobObject } from "./due-time.ts";
 
 export interface Told {

@@ -105,7 +105,7 @@ function withProgress(
   if (isProgressing(deployment, status)) {
     const moving = make("True", reasons.updated, "is progressing.");
     const since = current?.status === "True" ? current.lastTransitionTime : moving.lastTransitionTime;
-    // The deadline counts from the last update, so even the same condition is written anew.
+    // The deadline counts from the last update, so even the same condition is written again.
     return [...withoutCondition(conditions, progressing), { ...moving, lastTransitionTime: since }];
   }
   if (isTimedOut(deployment, conditions, nowMs)) {

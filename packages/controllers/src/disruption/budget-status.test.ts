@@ -52,7 +52,7 @@ describe("a disruption budget", () => {
     });
   });
 
-  it("says why it allows nothing anew when it can be counted again", () => {
+  it("says again why it allows nothing when it can be counted again", () => {
     const failed = failedStatus(budget({ minAvailable: 1 }), "found no controllers", nowMs);
     const status = statusOf(budget({ minAvailable: 1 }, failed), [pod("a")]);
     expect(failed.conditions).toMatchObject([{ status: "False", reason: "SyncFailed" }]);

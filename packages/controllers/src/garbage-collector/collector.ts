@@ -145,19 +145,19 @@ export class Collector {
     for (const reference of references)
       owners.push({ reference, state: await this.#stateOf(vertex, reference) });
     const dependents = this.#graph.dependentsOf(vertex.uid);
-    const verdict = judge({
+    const decision = judge({
       owners,
       finalizers: live.metadata.finalizers ?? [],
       hasDependents: dependents.length > 0,
     });
-    if (verdict.action === "disown") {
-      await this.#change(vertex, (object) => withoutOwners(object, verdict.uids));
-    } else if (verdict.action === "delete") {
+    if (decision.action === "disown") {
+      await this.#change(vertex, (object) => withoutOwners(object, decision.uids));
+    } else if (decision.action === "delete") {
       // A dependent that waits for us while our owner waits too is a circle: we no longer hold our owner up.
-      if (verdict.propagation === "Foreground" && dependents.some(isDeletingDependents)) {
+      if (decision.propagation === "Foreground" && dependents.some(isDeletingDependents)) {
         await this.#change(vertex, unblocked);
       }
-      await this.#delete(vertex, live, verdict.propagation);
+      await this.#delete(vertex, live, decision.propagation);
       return undefined;
     }
     const unseen = owners.some(

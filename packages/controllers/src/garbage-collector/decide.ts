@@ -10,7 +10,7 @@ import { foregroundFinalizer, orphanFinalizer } from "./graph.ts";
  */
 export type OwnerState = "solid" | "waiting" | "dangling" | "unresolvable";
 
-export type Verdict =
+export type Decision =
   | { readonly action: "keep" }
   /** Some owners are left: references to the others go. */
   | { readonly action: "disown"; readonly uids: readonly string[] }
@@ -22,7 +22,7 @@ export interface Judged {
   readonly hasDependents: boolean;
 }
 
-export function judge({ owners, finalizers, hasDependents }: Judged): Verdict {
+export function judge({ owners, finalizers, hasDependents }: Judged): Decision {
   if (owners.length === 0 || owners.some(({ state }) => state === "unresolvable")) return { action: "keep" };
   const gone = owners.filter(({ state }) => state !== "solid");
   if (gone.length < owners.length) {

@@ -31,7 +31,7 @@ const vertex = (uid: string, owners: OwnerReference[] = [], more: Partial<Vertex
 const foreground = { isDeleting: true, finalizers: ["foregroundDeletion"] };
 
 describe("an object whose owners are", () => {
-  const verdict = (states: OwnerState[], more: { finalizers?: string[]; hasDependents?: boolean } = {}) =>
+  const decision = (states: OwnerState[], more: { finalizers?: string[]; hasDependents?: boolean } = {}) =>
     judge({
       owners: states.map((state, index) => ({ reference: reference(String(index)), state })),
       finalizers: more.finalizers ?? [],
@@ -39,32 +39,32 @@ describe("an object whose owners are", () => {
     });
 
   test("there stays", () => {
-    expect(verdict(["solid", "solid"])).toEqual({ action: "keep" });
-    expect(verdict([])).toEqual({ action: "keep" });
+    expect(decision(["solid", "solid"])).toEqual({ action: "keep" });
+    expect(decision([])).toEqual({ action: "keep" });
   });
 
   test("partly there forgets the others", () => {
-    expect(verdict(["dangling", "solid", "waiting"])).toEqual({ action: "disown", uids: ["0", "2"] });
+    expect(decision(["dangling", "solid", "waiting"])).toEqual({ action: "disown", uids: ["0", "2"] });
   });
 
   test("gone goes too", () => {
-    expect(verdict(["dangling"])).toEqual({ action: "delete", propagation: "Background" });
+    expect(decision(["dangling"])).toEqual({ action: "delete", propagation: "Background" });
   });
 
   test("waiting for it goes, in the foreground where others depend on it", () => {
-    expect(verdict(["waiting"])).toEqual({ action: "delete", propagation: "Background" });
-    expect(verdict(["waiting"], { hasDependents: true })).toEqual({
+    expect(decision(["waiting"])).toEqual({ action: "delete", propagation: "Background" });
+    expect(decision(["waiting"], { hasDependents: true })).toEqual({
       action: "delete",
       propagation: "Foreground",
     });
   });
 
   test("unknown stays: nothing can be decided", () => {
-    expect(verdict(["dangling", "unresolvable"])).toEqual({ action: "keep" });
+    expect(decision(["dangling", "unresolvable"])).toEqual({ action: "keep" });
   });
 
   test("gone goes as its own finalizers demand", () => {
-    expect(verdict(["dangling"], { finalizers: ["orphan"] })).toEqual({
+    expect(decision(["dangling"], { finalizers: ["orphan"] })).toEqual({
       action: "delete",
       propagation: "Orphan",
     });

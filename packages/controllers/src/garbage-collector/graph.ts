@@ -90,7 +90,7 @@ export class OwnerGraph {
   /** The object is gone. Returns the UIDs of those to look at. */
   remove(uid: string): Set<string> {
     const look = new Set(this.#dependents.get(uid) ?? []);
-    if (look.size > 0) this.#bury(uid);
+    if (look.size > 0) this.#addTombstone(uid);
     for (const owner of this.#drop(uid)?.owners ?? []) {
       const still = this.#vertices.get(owner.uid);
       if (still && isDeletingDependents(still)) look.add(owner.uid);
@@ -114,7 +114,7 @@ export class OwnerGraph {
     return vertex;
   }
 
-  #bury(uid: string): void {
+  #addTombstone(uid: string): void {
     this.#gone.add(uid);
     if (this.#gone.size <= rememberedGone) return;
     for (const oldest of this.#gone) {

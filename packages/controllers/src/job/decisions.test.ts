@@ -2,10 +2,10 @@ import { describe, expect, test } from "vitest";
 import { at, job, pod, start } from "../../test/builders.ts";
 import { nextBackoff, noBackoff, remainingMs } from "./backoff.ts";
 import { trackingFinalizer } from "./job-pods.ts";
+import { endOf } from "./job-result.ts";
 import { nextMoves } from "./moves.ts";
 import { survey } from "./survey.ts";
 import { counted, isAllCounted, track } from "./tracking.ts";
-import { endOf } from "./verdict.ts";
 
 const finalizers = [trackingFinalizer];
 const running = (name: string, index?: number) =>
@@ -27,7 +27,7 @@ describe("waiting after failures", () => {
     expect([1, 2, 3, 20].map(after)).toEqual([10_000, 20_000, 40_000, 600_000]);
   });
 
-  test("begins anew with a success", () => {
+  test("begins again with a success", () => {
     const twice = nextBackoff(noBackoff, [], [failed("a", 1), failed("b", 2)]);
     expect(twice).toEqual({ failures: 2, lastFailureMs: start + 2000 });
     expect(nextBackoff(twice, [pod({ phase: "Succeeded", exitCode: 0, finishedAt: 3 })], [])).toEqual(

@@ -18,11 +18,11 @@ import { candidatesFor, ownerIndexes, ownersOf } from "../ownership/owner-index.
 import { controllerOfObject } from "../ownership/owner-reference.ts";
 import { type Backoff, noBackoff } from "./backoff.ts";
 import { isSuspended, isTracked, type JobObject, trackingFinalizer } from "./job-pods.ts";
+import { deadlineMs, endOf, isFinished, jobCondition, startedMs } from "./job-result.ts";
 import { nextMoves } from "./moves.ts";
 import { createPods, release, removePods } from "./pods-of-job.ts";
 import { settle } from "./settlement.ts";
 import { type Survey, survey } from "./survey.ts";
-import { deadlineMs, endOf, isFinished, jobCondition, startedMs } from "./verdict.ts";
 
 /** Keys of pods that are held for a job which they no longer have. */
 const orphan = "orphan:";
@@ -206,7 +206,7 @@ async function moveOn(
   };
 }
 
-/** Says when a job is held back and when it is let go; the clock of its deadline starts anew then. */
+/** Says when a job is held back and when it is let go; the clock of its deadline starts again then. */
 function suspension(
   ctx: Context,
   job: JobObject,

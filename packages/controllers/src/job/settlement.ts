@@ -4,10 +4,10 @@ import { Job, type JobCondition, type JobStatus } from "@keelson/core/kinds";
 import type { Acting } from "../acting/acting.ts";
 import { omitEmpty } from "../acting/omit-empty.ts";
 import { isTracked, type JobObject } from "./job-pods.ts";
+import { jobCondition, trueCondition } from "./job-result.ts";
 import { release } from "./pods-of-job.ts";
 import type { Survey } from "./survey.ts";
 import { counted, isAllCounted, track } from "./tracking.ts";
-import { jobCondition, trueCondition } from "./verdict.ts";
 
 /** Counts pods that ended, lets them go, and ends the job when nothing of it is left to count. */
 export async function settle(

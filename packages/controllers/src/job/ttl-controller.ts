@@ -5,7 +5,7 @@ import { Job } from "@keelson/core/kinds";
 import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
 import { controllerManager } from "../acting/acting.ts";
 import type { JobObject } from "./job-pods.ts";
-import { trueCondition } from "./verdict.ts";
+import { trueCondition } from "./job-result.ts";
 
 const watches = { jobs: watch(Job) };
 

@@ -12,9 +12,9 @@ export interface NodeHealth {
 }
 
 export interface HealthTimings {
-  /** Silence for longer makes a node unknown; 50 s unless told. */
+  /** Silence for longer makes a node unknown. Default: 50 s. */
   readonly graceMs?: number;
-  /** A node that never spoke gets this long; 60 s unless told. */
+  /** A node that never spoke gets this long. Default: 60 s. */
   readonly startupGraceMs?: number;
 }
 

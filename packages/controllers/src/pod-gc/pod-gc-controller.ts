@@ -19,9 +19,9 @@ import { type Disruption, markDisrupted } from "../pods/disruption-target.ts";
 import { isLostOnNode, isUnscheduledAndLeaving, surplusOfFinished } from "./pod-gc.ts";
 
 export interface PodGcOptions {
-  /** Finished pods that are kept; 12500 unless told. */
+  /** Finished pods that are kept. Default: 12500. */
   readonly keptFinished?: number;
-  /** How long a node must be gone before its pods go; 40 s unless told. */
+  /** How long a node must be gone before its pods go. Default: 40 s. */
   readonly quarantineMs?: number;
 }
 

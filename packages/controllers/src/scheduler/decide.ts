@@ -13,9 +13,9 @@ import { podAffinity } from "./filters/pod-affinity.ts";
 import { topologySpread } from "./filters/topology-spread.ts";
 import { volumeBinding, volumeRestrictions } from "./filters/volumes.ts";
 import { bestNode } from "./scores.ts";
+import type { FilterPlugin, NodeFilter, Rejection } from "./view/filter-plugin.ts";
 import type { NodeInfo } from "./view/node-info.ts";
 import type { Snapshot } from "./view/snapshot.ts";
-import type { FilterPlugin, NodeFilter, Rejection } from "./view/verdict.ts";
 
 /** In the order in which they speak: the first that rejects a node gives its reasons. */
 const filters: readonly FilterPlugin[] = [

@@ -2,9 +2,9 @@
 import { compareBytes } from "@keelson/core";
 import type { PodObject } from "@keelson/workloads";
 import { type Decision, firstReason, histogram } from "./decide.ts";
+import { type Rejection, rejected } from "./view/filter-plugin.ts";
 import type { NodeInfo } from "./view/node-info.ts";
 import type { Snapshot } from "./view/snapshot.ts";
-import { type Rejection, rejected } from "./view/verdict.ts";
 
 const noHelp = rejected(false, "Preemption is not helpful for scheduling");
 const noVictims = rejected(false, "No preemption victims found for incoming pod");
@@ -35,17 +35,17 @@ export function preempt(
 ): Preemption {
   const ineligible = whyNot(pod, rejections, snapshot);
   if (ineligible !== undefined) return { message: `${noClaims}preemption: ${ineligible}` };
-  const verdicts: Rejection[] = [];
+  const results: Rejection[] = [];
   const candidates: Sacrifice[] = [];
   for (const [info, rejection] of rejections) {
     const found = rejection.resolvable ? victimsOn(pod, info, snapshot, isProtected) : noHelp;
     if ("victims" in found) candidates.push(found);
-    else verdicts.push(found);
+    else results.push(found);
   }
   const [best] = candidates.sort(bySacrifice);
   if (best) return { sacrifice: best };
   const all = snapshot.nodes.length;
-  return { message: `${noClaims}preemption: 0/${all} nodes are available: ${histogram(verdicts)}.` };
+  return { message: `${noClaims}preemption: 0/${all} nodes are available: ${histogram(results)}.` };
 }
 
 function whyNot(

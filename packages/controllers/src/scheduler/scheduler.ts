@@ -59,7 +59,7 @@ function watchesFor(room: WaitingRoom) {
 export type SchedulerContext = RawContext<ReturnType<typeof watchesFor>>;
 
 export interface SchedulerOptions {
-  /** Pods with this `schedulerName` are ours; `default-scheduler` unless told. */
+  /** Pods with this `schedulerName` are ours. Default: `default-scheduler`. */
   readonly name?: string;
 }
 

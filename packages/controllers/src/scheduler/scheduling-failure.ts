@@ -9,7 +9,7 @@ const longestMessage = 1024;
 
 export interface SchedulingFailure {
   readonly message: string;
-  /** `Unschedulable` unless told. */
+  /** Default: `Unschedulable`. */
   readonly reason?: string;
   /** Where room is being made for the pod. */
   readonly nominatedNode?: string;

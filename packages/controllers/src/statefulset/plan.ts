@@ -80,7 +80,7 @@ function replicasIn({ set, pods, current, update }: PlanInput): Replica[] {
   });
 }
 
-/** Whether a pod with this ordinal is made anew at the current revision, before its turn in the update. */
+/** Whether a pod with this ordinal is made again at the current revision, before its turn in the update. */
 function isBelowUpdate(set: StatefulSetObject, ordinal: number): boolean {
   const { type, rollingUpdate } = set.spec.updateStrategy ?? {};
   const start = startOrdinal(set);

@@ -49,7 +49,7 @@ type Context = RawContext<typeof watches>;
 export interface LocalProvisionerOptions {
   /** Where volumes are made, on the machine that runs the nodes. */
   readonly directory: string;
-  /** Removes a directory with all that is in it; from this process unless told. */
+  /** Removes a directory with all that is in it. Default: from this process. */
   readonly remove?: (path: string) => Promise<void>;
 }
 

@@ -9,9 +9,9 @@ import { localVolumeProvisioner } from "./local-provisioner.ts";
 import { claimProtectionController, volumeProtectionController } from "./protection-controllers.ts";
 
 export interface VolumeControllersOptions {
-  /** Where volumes are made, on the machine that runs the nodes; in the system's temporary directory unless told. */
+  /** Where volumes are made, on the machine that runs the nodes. Default: in the system's temporary directory. */
   readonly directory?: string;
-  /** Removes a directory with all that is in it; from this process unless told. */
+  /** Removes a directory with all that is in it. Default: from this process. */
   readonly remove?: (path: string) => Promise<void>;
 }
 

@@ -16,7 +16,7 @@ function countingApi() {
   return api as unknown as NodeApi;
 }
 
-test("what is asked over a cut line fails, and works when it is mended", async () => {
+test("what is asked over a cut line fails, and works when the network is restored", async () => {
   const line = cuttable(countingApi());
   line.cut();
   await expect(line.api.findNode("n")).rejects.toThrow("cut off");
@@ -24,7 +24,7 @@ test("what is asked over a cut line fails, and works when it is mended", async (
   await expect(line.api.findNode("n")).resolves.toBe("found");
 });
 
-test("what is followed over a cut line waits, and begins anew when it is mended", async () => {
+test("what is followed over a cut line waits, and begins again when the network is restored", async () => {
   const line = cuttable(countingApi());
   const end = new AbortController();
   const events = line.api.followPods("n", end.signal)[Symbol.asyncIterator]();

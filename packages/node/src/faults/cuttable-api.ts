@@ -14,7 +14,7 @@ type Follow = (...args: unknown[]) => AsyncIterable<unknown>;
 
 export function cuttable(api: NodeApi): CuttableApi {
   let line = new AbortController();
-  let mended = Promise.withResolvers<void>();
+  let restored = Promise.withResolvers<void>();
 
   /** Ends with `signal`; a cut only interrupts it. */
   async function* following(follow: Follow, args: readonly unknown[], signal: AbortSignal) {
@@ -24,7 +24,7 @@ export function cuttable(api: NodeApi): CuttableApi {
     while (!signal.aborted) {
       const { signal: cut } = line;
       if (cut.aborted) {
-        await Promise.race([mended.promise, ended]);
+        await Promise.race([restored.promise, ended]);
         continue;
       }
       try {
@@ -43,7 +43,7 @@ export function cuttable(api: NodeApi): CuttableApi {
       return await ask(...args);
     };
 
-  const doors = Object.entries(api).map(([name, method]) => [
+  const methods = Object.entries(api).map(([name, method]) => [
     name,
     name.startsWith("follow")
       ? (...args: unknown[]) =>
@@ -51,16 +51,16 @@ export function cuttable(api: NodeApi): CuttableApi {
       : asking(method as unknown as Ask),
   ]);
   return {
-    api: Object.fromEntries(doors) as NodeApi,
+    api: Object.fromEntries(methods) as NodeApi,
     cut: () => {
       if (line.signal.aborted) return;
-      mended = Promise.withResolvers();
+      restored = Promise.withResolvers();
       line.abort();
     },
     mend: () => {
       if (!line.signal.aborted) return;
       line = new AbortController();
-      mended.resolve();
+      restored.resolve();
     },
   };
 }

@@ -6,7 +6,7 @@ export interface PodRef {
 }
 
 export type Fault =
-  /** Signals a pod's containers, or one of them; SIGKILL unless told. */
+  /** Signals a pod's containers, or one of them. Default: SIGKILL. */
   | {
       readonly kind: "kill";
       readonly pod: PodRef;
@@ -27,14 +27,14 @@ export type Fault =
     }
   /** Undoes cuts: of one pod, or all. */
   | { readonly kind: "mend"; readonly pod?: PodRef }
-  /** Delays new connections to a pod's ports, each way; 0 undoes it. Its declared ports unless told. */
+  /** Delays new connections to a pod's ports, each way; 0 undoes it. Default ports: those that it declares. */
   | {
       readonly kind: "delay";
       readonly pod: PodRef;
       readonly delayMs: number;
       readonly ports?: readonly number[];
     }
-  /** Fills a volume whose space is capped, but for `leaveBytes`; 0 unless told. */
+  /** Fills a volume whose space is capped, but for `leaveBytes`. Default: 0. */
   | { readonly kind: "fillDisk"; readonly pod: PodRef; readonly volume: string; readonly leaveBytes?: number }
   | { readonly kind: "freeDisk"; readonly pod: PodRef; readonly volume: string }
   /** Everything in a persistent volume is gone, as with its disk. */

@@ -15,7 +15,7 @@ export interface AddressHints {
 
 const usualRange = "10.96.0.0/16";
 
-/** Services are a /16 around the API server's address, and the name server is the tenth in it, unless told. */
+/** Default: services are a /16 around the API server's address, and the name server is the tenth in it. */
 export function clusterAddresses(
   registry: Pick<ServiceRegistry, "service">,
   hints: AddressHints,

@@ -12,7 +12,7 @@ export interface NodeFlags {
   readonly clusterDomain?: string;
   readonly maxPods?: number;
   readonly labels?: Readonly<Record<string, string>>;
-  /** Runs no process: pods are Ready by word only. */
+  /** Runs no process: pods are simulated. */
   readonly simulate?: boolean;
 }
 

@@ -13,7 +13,7 @@ export interface NodeHostOptions {
   readonly dataDirectory?: string;
   /** A /24 of it goes to each node. */
   readonly podCidr?: string;
-  /** Found out from the cluster unless told, as is the name server's address. */
+  /** Default: found out from the cluster, as is the name server's address. */
   readonly serviceCidr?: string;
   readonly dnsAddress?: string;
   readonly clusterDomain?: string;
@@ -21,12 +21,12 @@ export interface NodeHostOptions {
   readonly labels?: Readonly<Record<string, string>>;
   /**
    * `auto` simulates pods only where this machine cannot run them, and says why; `always` and `never` decide.
-   * `auto` unless told.
+   * Default: `auto`.
    */
   readonly simulate?: "auto" | "always" | "never";
   /** Serves service addresses without the kernel's packet filter even where there is one. */
   readonly userspaceServices?: boolean;
-  /** How long containers may take to end by themselves when the nodes are stopped; 0 unless told. */
+  /** How long containers may take to end by themselves when the nodes are stopped. Default: 0. */
   readonly stopGraceMs?: number;
   readonly onProgress?: (sentence: string) => void;
   readonly log?: (line: string) => void;

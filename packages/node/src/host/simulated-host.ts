@@ -1,4 +1,4 @@
-/** Nodes without sandboxes: their pods are Ready and nothing runs. For machines that cannot, and for crowds. */
+/** Nodes without sandboxes: their pods are Ready and nothing runs. For machines that cannot run pods, and for tests with many nodes. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { connect, systemClock, systemRandom } from "@keelson/client";

@@ -23,10 +23,10 @@ export class RangePool implements AddressPool {
   }
 
   allocate(preferred?: string): string {
-    const wished = preferred === undefined ? -1 : parse(preferred) - this.#base;
-    if (wished >= 2 && wished <= this.#size - 2 && !this.#taken.has(wished)) {
-      this.#taken.add(wished);
-      return format(this.#base + wished);
+    const preferredOffset = preferred === undefined ? -1 : parse(preferred) - this.#base;
+    if (preferredOffset >= 2 && preferredOffset <= this.#size - 2 && !this.#taken.has(preferredOffset)) {
+      this.#taken.add(preferredOffset);
+      return format(this.#base + preferredOffset);
     }
     for (let tried = 0; tried < this.#size - 3; tried++) {
       const offset = this.#next;

@@ -20,7 +20,7 @@ export interface ContainerRecord {
   readonly kind: ContainerKind;
   /** As the pod says now: its image and its resources may change. */
   spec: Container;
-  /** Its image changed: it is started anew, whatever the policy says of its end. */
+  /** Its image changed: it is started again, whatever the policy says of its end. */
   redefined?: boolean;
   /** `none`: not started yet. A start under way leaves the state as it was. */
   state: "none" | "running" | "exited";

@@ -1,4 +1,4 @@
-/** Events about pods and the node: repeated ones are counted, not written anew. */
+/** Events about pods and the node: repeated ones are counted, not written again. */
 import { type Clock, formatTime, type Random, type Stored } from "@keelson/core";
 import type { NodeApi } from "../api/api.ts";
 import type { CoreEvent } from "../api/kinds.ts";

@@ -13,7 +13,7 @@ export const kubeletConditions: ReadonlySet<string> = new Set([
   "PodResizePending",
 ]);
 
-type Verdict = Pick<PodCondition, "status" | "reason" | "message">;
+type ConditionState = Pick<PodCondition, "status" | "reason" | "message">;
 
 export interface ConditionInput {
   readonly pod: Pick<Pod, "spec" | "status" | "metadata">;
@@ -30,25 +30,25 @@ export interface ConditionInput {
 export function podConditions(input: ConditionInput): PodCondition[] {
   const before = input.pod.status?.conditions ?? [];
   const foreign = before.filter(({ type }) => !kubeletConditions.has(type));
-  const containersReady = containersReadyVerdict(input);
-  const verdicts: [string, Verdict][] = [
+  const containersReady = containersReadyState(input);
+  const states: [string, ConditionState][] = [
     ["PodReadyToStartContainers", { status: input.hasSandbox ? "True" : "False" }],
-    ["Initialized", initializedVerdict(input)],
-    ["Ready", readyVerdict(input, containersReady, foreign)],
+    ["Initialized", initializedState(input)],
+    ["Ready", ready(input, containersReady, foreign)],
     ["ContainersReady", containersReady],
     ["PodScheduled", { status: "True" }],
   ];
   const generation = input.pod.metadata?.generation;
-  const own = verdicts.map(([type, verdict]): PodCondition => {
+  const own = states.map(([type, state]): PodCondition => {
     const old = before.find((condition) => condition.type === type);
-    const same = old !== undefined && old.status === verdict.status;
+    const same = old !== undefined && old.status === state.status;
     return {
       type,
       ...(generation === undefined ? {} : { observedGeneration: generation }),
-      status: verdict.status,
+      status: state.status,
       lastTransitionTime: same ? (old.lastTransitionTime ?? input.now) : input.now,
-      ...(verdict.reason === undefined ? {} : { reason: verdict.reason }),
-      ...(verdict.message === undefined ? {} : { message: verdict.message }),
+      ...(state.reason === undefined ? {} : { reason: state.reason }),
+      ...(state.message === undefined ? {} : { message: state.message }),
     };
   });
   return [...foreign, ...own, ...resizeCondition(input)];
@@ -64,7 +64,7 @@ function resizeCondition({ pod, resize, now }: ConditionInput): PodCondition[] {
   return [{ type, status: "True", observedGeneration: generation, lastTransitionTime, reason, message }];
 }
 
-function containersReadyVerdict({ pod, phase, statuses }: ConditionInput): Verdict {
+function containersReadyState({ pod, phase, statuses }: ConditionInput): ConditionState {
   if (statuses === undefined) return { status: "False", reason: "UnknownContainerStatuses" };
   const sidecars = (pod.spec?.initContainers ?? []).filter(
     (container) => kindOf(container, "init") === "sidecar",
@@ -77,11 +77,11 @@ function containersReadyVerdict({ pod, phase, statuses }: ConditionInput): Verdi
   return message === "" ? { status: "True" } : { status: "False", reason: "ContainersNotReady", message };
 }
 
-function readyVerdict(
+function ready(
   { pod }: ConditionInput,
-  containers: Verdict,
+  containers: ConditionState,
   foreign: readonly PodCondition[],
-): Verdict {
+): ConditionState {
   if (containers.status !== "True") return containers;
   const complaints = (pod.spec?.readinessGates ?? []).flatMap(({ conditionType }) => {
     const found = foreign.find(({ type }) => type === conditionType);
@@ -93,7 +93,7 @@ function readyVerdict(
   return { status: "False", reason: "ReadinessGatesNotReady", message: complaints.join(", ") };
 }
 
-function initializedVerdict({ pod, phase, statuses }: ConditionInput): Verdict {
+function initializedState({ pod, phase, statuses }: ConditionInput): ConditionState {
   const inits = pod.spec?.initContainers ?? [];
   if (statuses === undefined) {
     return inits.length > 0 ? { status: "False", reason: "UnknownContainerStatuses" } : { status: "True" };

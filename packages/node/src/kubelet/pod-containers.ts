@@ -106,8 +106,8 @@ export class PodContainers {
     const running = this.#running.get(record.name);
     if (running === undefined || record.kind === "init" || record.kind === "ephemeral") return;
     const resized = !isDeepStrictEqual(resources, spec.resources);
-    const anew = image !== spec.image || (resized && restartsOnResize(resources, spec));
-    if (anew) {
+    const restarts = image !== spec.image || (resized && restartsOnResize(resources, spec));
+    if (restarts) {
       record.redefined = true;
       this.#backoff.forget(record.name);
       const message = `Container ${record.name} definition changed, will be restarted`;
@@ -333,7 +333,7 @@ export class PodContainers {
     if (this.#closed) return;
     const finishedAt = this.#context.services.clock.now();
     const message = await this.#terminationMessage(running, code);
-    // All at once: whoever looks in between must not take this end for the one before.
+    // All at once: a reader in between must not take this end for the one before.
     this.#running.delete(record.name);
     record.state = "exited";
     record.ready = false;
@@ -418,7 +418,7 @@ export class PodContainers {
   }
 }
 
-/** Each resource says by itself whether its container must begin anew. */
+/** Each resource says by itself whether its container must begin again. */
 function restartsOnResize(
   before: ResourceRequirements | undefined,
   { resources, resizePolicy }: Container,

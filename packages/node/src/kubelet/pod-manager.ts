@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { PodSpec } from "@keelson/core/kinds";
 import type { StoredPod } from "../api/api.ts";
 import { PodWorker } from "./pod-worker.ts";
-import { lackOf } from "./resize.ts";
+import { shortageOf } from "./resize.ts";
 import type { KubeletServices } from "./services.ts";
 import { StatusWriter } from "./status-writer.ts";
 
@@ -95,7 +95,7 @@ export class PodManager {
     }
     const worker: PodWorker = new PodWorker(this.#services, this.#writer, pod, {
       onChange: () => this.#changed(),
-      lackOf: (spec) => lackOf(spec, this.#grantedBeside(worker), this.#services.node.allocatable),
+      shortageOf: (spec) => shortageOf(spec, this.#grantedBeside(worker), this.#services.node.allocatable),
     });
     this.#workers.set(uid, worker);
     worker.wake();

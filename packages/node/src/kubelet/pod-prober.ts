@@ -56,7 +56,7 @@ export class ContainerProbes {
     }
   }
 
-  #work(kind: ProbeKind, probe: Probe, onVerdict: (ok: boolean, message: string) => void): void {
+  #work(kind: ProbeKind, probe: Probe, onResult: (ok: boolean, message: string) => void): void {
     const { clock, onFailure } = this.#options;
     this.#workers.push(
       new ProbeWorker({
@@ -65,7 +65,7 @@ export class ContainerProbes {
         clock,
         attempt: (timeoutMs) => this.#attempt(probe, timeoutMs),
         onFailure: (message) => onFailure(kind, message),
-        onVerdict,
+        onResult,
       }),
     );
   }

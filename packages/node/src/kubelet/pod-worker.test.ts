@@ -130,12 +130,12 @@ describe("init containers", () => {
   });
 
   test("that fail are repeated, or fail the pod that is never restarted", async () => {
-    using patient = new PodBench({ initContainers: [init("one")], containers: [app] });
-    await patient.begin();
-    patient.container("one").end(1);
-    await patient.clock.settle();
-    expect(patient.starts("one")).toBe(2);
-    expect(patient.status.phase).toBe("Pending");
+    using waiting = new PodBench({ initContainers: [init("one")], containers: [app] });
+    await waiting.begin();
+    waiting.container("one").end(1);
+    await waiting.clock.settle();
+    expect(waiting.starts("one")).toBe(2);
+    expect(waiting.status.phase).toBe("Pending");
     using strict = new PodBench({ restartPolicy: "Never", initContainers: [init("one")], containers: [app] });
     await strict.begin();
     strict.container("one").end(1);

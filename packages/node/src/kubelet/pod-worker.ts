@@ -36,10 +36,10 @@ export interface Neighbours {
   /** Its sandbox came or went, or it gave back resources. */
   onChange(): void;
   /** What keeps the node from granting these resources to the pod; undefined when nothing does. */
-  lackOf(spec: PodSpec): string | undefined;
+  shortageOf(spec: PodSpec): string | undefined;
 }
 
-const alone: Neighbours = { onChange: () => undefined, lackOf: () => undefined };
+const alone: Neighbours = { onChange: () => undefined, shortageOf: () => undefined };
 
 export class PodWorker {
   readonly containers: PodContainers;
@@ -153,7 +153,7 @@ export class PodWorker {
   /** Takes the pod's specification over, with its resources if the node has them to give. */
   #grant(): void {
     const { spec, metadata } = this.#pod;
-    const lack = asksForOthers(this.#granted, spec) ? this.#neighbours.lackOf(spec) : undefined;
+    const lack = asksForOthers(this.#granted, spec) ? this.#neighbours.shortageOf(spec) : undefined;
     const before = this.#resize;
     this.#resize =
       lack === undefined

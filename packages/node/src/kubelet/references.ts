@@ -60,7 +60,7 @@ export class ReferenceCache {
     const abort = new AbortController();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const followed: Followed = { users: new Set(), abort, synced: promise, object: undefined };
-    // A failure is thrown at whoever asks; nobody asking is no failure.
+    // A failure is thrown at the caller; without a caller it is no failure.
     promise.catch(() => undefined);
     const events: AsyncIterable<ReflectEvent<Held>> =
       kind === "configMap"

@@ -1,6 +1,6 @@
 import type { PodSpec } from "@keelson/core/kinds";
 import { describe, expect, test } from "vitest";
-import { asksForOthers, lackOf, resizeMessage, withResourcesOf } from "./resize.ts";
+import { asksForOthers, resizeMessage, shortageOf, withResourcesOf } from "./resize.ts";
 
 const spec = (cpu: string, memory = "0", image = "app:1"): PodSpec => ({
   containers: [{ name: "c", image, resources: { requests: { cpu, memory } } }],
@@ -9,11 +9,11 @@ const node = { cpu: "2", memory: "1Gi" };
 
 describe("a resize", () => {
   test("is granted up to the last of what others leave", () => {
-    expect(lackOf(spec("500m"), [spec("1"), spec("500m")], node)).toBeUndefined();
-    expect(lackOf(spec("501m"), [spec("1"), spec("500m")], node)).toBe(
+    expect(shortageOf(spec("500m"), [spec("1"), spec("500m")], node)).toBeUndefined();
+    expect(shortageOf(spec("501m"), [spec("1"), spec("500m")], node)).toBe(
       "Node didn't have enough resource: cpu, requested: 501, used: 1500, capacity: 2000",
     );
-    expect(lackOf(spec("1m", "2Gi"), [], node)).toBe(
+    expect(shortageOf(spec("1m", "2Gi"), [], node)).toBe(
       "Node didn't have enough resource: memory, requested: 2147483648, used: 0, capacity: 1073741824",
     );
   });

@@ -14,7 +14,7 @@ export interface PendingResize {
 const resizable = ["cpu", "memory"];
 
 /** What the pod asks for beyond what the others leave free; undefined when it fits. */
-export function lackOf(
+export function shortageOf(
   wanted: PodSpec,
   others: readonly PodSpec[],
   allocatable: Readonly<Record<string, string>>,

@@ -16,7 +16,7 @@ interface Entry {
 
 /**
  * Delays per key. The first start after an end is immediate; each further one doubles the delay, counted from
- * the end. A key that was quiet for twice the maximum begins anew.
+ * the end. A key that was quiet for twice the maximum begins again.
  */
 export class RestartBackoff {
   readonly #clock: Clock;

@@ -43,7 +43,7 @@ function joinDatagrams(client: Socket, host: string, port: number, begun: Buffer
   const open = async (): Promise<Datagrams> => {
     const made = createSocket("udp4");
     made.on("message", (datagram) => client.write(frame(datagram)));
-    // Nobody listens there yet. The kernel remembers for this port of ours where it led; a new one is led anew.
+    // Nobody listens there yet. The kernel remembers for this port of ours where it led; a new one is led again.
     made.on("error", () => {
       made.close();
       socket = undefined;

@@ -86,7 +86,7 @@ export class ServiceRegistry {
     return [...found.values()];
   }
 
-  /** Whoever owns an address: for names by address. */
+  /** The owner of an address: for names by address. */
   ownersOf(address: string): { service: StoredService; backend: Backend | undefined }[] {
     const owners: { service: StoredService; backend: Backend | undefined }[] = [];
     for (const service of this.#services.values()) {

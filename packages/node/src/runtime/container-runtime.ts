@@ -12,7 +12,7 @@ export interface PodSandboxSpec {
   readonly address: string;
   /** Shares the node's network namespace instead of having its own. */
   readonly hostNetwork?: boolean;
-  /** Who shares a view of processes: each container has its own unless told; or the pod, or the whole node. */
+  /** Who shares a view of processes: the container alone, the pod, or the whole node. Default: the container. */
   readonly processes?: "container" | "pod" | "node";
 }
 

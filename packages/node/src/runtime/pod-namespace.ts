@@ -51,7 +51,7 @@ export async function createPodNamespace(
   const ip = quote(tools.ip);
   // Shell builtins wherever they do: every process started here is paid for by every pod.
   const inside = [
-    // The file belongs to the machine's root, whoever we are in here; the system call asks differently.
+    // The file belongs to the machine's root, no matter who we are in here; the system call asks differently.
     `{ echo ${quote(spec.hostname)} > /proc/sys/kernel/hostname; } 2>/dev/null || hostname ${quote(spec.hostname)}`,
     ...(spec.hostNetwork ? [] : ["echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start"]),
   ].join("; ");

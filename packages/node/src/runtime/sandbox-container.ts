@@ -42,7 +42,7 @@ export interface ContainerSetting {
   readonly enter: readonly string[];
   /** Path of a seccomp program for this container. */
   readonly seccomp?: string;
-  /** A process whose view of processes the container shares, or the node; one of its own unless given. */
+  /** A process whose view of processes the container shares, or the node. Default: one of its own. */
   readonly joins?: number | "node";
   /** Puts the starting process under its limits; runs before anything of the image does. */
   readonly wrap?: readonly string[];
@@ -308,7 +308,7 @@ function onlyData(pipe: OutputPipe): PassThrough {
 
 /**
  * Lets what is in the pipe come through, then closes our end. Whatever the command wrote is in the pipe when it has
- * ended, so one turn that finds nothing to read has found everything; unless nothing was read because whoever reads
+ * ended, so one turn that finds nothing to read has found everything; unless nothing was read because the reader
  * from us is slow.
  */
 async function closeWhenIdle({ readable }: OutputPipe, through: PassThrough): Promise<void> {
@@ -322,7 +322,7 @@ async function closeWhenIdle({ readable }: OutputPipe, through: PassThrough): Pr
   }
 }
 
-/** One object. Whoever started the sandbox may hold the other end open for as long as it lives. */
+/** One object. The process that started the sandbox may hold the other end open for as long as it lives. */
 async function readInfo(stream: Readable): Promise<string> {
   let text = "";
   try {

@@ -42,7 +42,7 @@ export interface SandboxRuntimeOptions {
   readonly ids: IdMode;
   /** The node's address as pods see it. */
   readonly gateway: string;
-  /** Name of the control group that limits are set in; whoever chose it removes it. */
+  /** Name of the control group that limits are set in; the caller that chose it removes it. */
   readonly group: string;
   readonly log?: (message: string) => void;
 }

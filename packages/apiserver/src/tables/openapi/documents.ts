@@ -27,7 +27,7 @@ export function openApiV3Paths(): string[] {
   return [...v3Operations().keys()];
 }
 
-/** The v3 document of that name; undefined when there is none. Built anew at each call: keep what you serve. */
+/** The v3 document of that name; undefined when there is none. Built again at each call: keep what you serve. */
 export function openApiV3(path: string): JsonObject | undefined {
   const entry = v3Operations().get(path);
   if (entry === undefined) return undefined;
@@ -68,7 +68,7 @@ export function customOpenApiV3({ operations, definitions }: CustomKinds): JsonO
   };
 }
 
-/** The one v2 document. Built anew at each call: keep what you serve. */
+/** The one v2 document. Built again at each call: keep what you serve. */
 export function openApiV2(custom: CustomKinds = { operations: [], definitions: {} }): JsonObject {
   const operations = [...v3Operations().values()].flatMap((entry) => entry.operations());
   const definitions: JsonObject = {};

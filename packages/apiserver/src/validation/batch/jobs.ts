@@ -410,7 +410,7 @@ const jobSpec = (object: ApiObject) => (object as unknown as Job).spec as JobSpe
 export const jobs: Strategy = {
   prepareForCreate: (draft) => generateSelector(draft),
   beforeCommit(draft, old) {
-    // Whoever reads a job without labels sees those of its template.
+    // A reader of a job without labels sees those of its template.
     const { labels } = jobSpec(draft).template?.metadata ?? {};
     if (!old && labels && Object.keys(draft.metadata.labels ?? {}).length === 0)
       draft.metadata.labels = { ...labels };

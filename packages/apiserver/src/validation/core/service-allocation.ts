@@ -286,7 +286,7 @@ function refusePort(service: Service, path: string, port: number, refusal: strin
   refuse(service, errors);
 }
 
-/** Just before the commit: what another request took in the meantime is given anew. */
+/** Just before the commit: what another request took in the meantime is given again. */
 export function settle(addresses: ServiceAddresses, service: Service, chosen: ServiceSpec | undefined): void {
   const spec = service.spec as ServiceSpec;
   const key = keyOfService(service);

@@ -1,9 +1,9 @@
 /** Filters that look at one node alone: cordons, taints, affinity to nodes, ports, resources. */
 import type { Taint } from "@keelson/core/kinds";
 import { isTolerated, matchesNode, untolerated } from "@keelson/workloads";
+import { type FilterPlugin, rejected } from "../view/filter-plugin.ts";
 import { portsConflict } from "../view/host-ports.ts";
 import { podInfo } from "../view/node-info.ts";
-import { type FilterPlugin, rejected } from "../view/verdict.ts";
 
 const cordon: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };
 

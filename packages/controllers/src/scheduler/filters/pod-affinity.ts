@@ -2,9 +2,9 @@
 import { labelSelectorFrom, matchesLabels } from "@keelson/core";
 import type { PodAffinityTerm } from "@keelson/core/kinds";
 import type { PodObject } from "@keelson/workloads";
+import { type FilterPlugin, rejected } from "../view/filter-plugin.ts";
 import type { NodeInfo } from "../view/node-info.ts";
 import type { Snapshot } from "../view/snapshot.ts";
-import { type FilterPlugin, rejected } from "../view/verdict.ts";
 
 /** Whether `other` is meant by a term of `pod`. */
 export function termMatches(

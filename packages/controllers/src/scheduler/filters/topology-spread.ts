@@ -3,9 +3,9 @@ import { type LabelSelector, labelSelectorFrom, matchesLabels } from "@keelson/c
 import type { TopologySpreadConstraint } from "@keelson/core/kinds";
 import type { PodObject } from "@keelson/workloads";
 import { matchesNode, untolerated } from "@keelson/workloads";
+import { type FilterPlugin, rejected } from "../view/filter-plugin.ts";
 import type { NodeInfo } from "../view/node-info.ts";
 import type { Snapshot } from "../view/snapshot.ts";
-import { type FilterPlugin, rejected } from "../view/verdict.ts";
 
 const mismatch = "node(s) didn't match pod topology spread constraints";
 

@@ -13,9 +13,9 @@ import {
   type VolumeObject,
   waitsForConsumer,
 } from "../../volumes/matching.ts";
+import { type FilterPlugin, type Rejection, rejected } from "../view/filter-plugin.ts";
 import type { NodeInfo } from "../view/node-info.ts";
 import type { Snapshot, StorageView } from "../view/snapshot.ts";
-import { type FilterPlugin, type Rejection, rejected } from "../view/verdict.ts";
 
 /** The claim behind a volume of a pod, when it has one. */
 export function claimNameOf(pod: PodObject, volume: Volume): string | undefined {

@@ -5,7 +5,7 @@ import { type ProbeKind, ProbeWorker } from "./probe-worker.ts";
 
 function bench(kind: ProbeKind, probe: Probe, isGood: (atMs: number) => boolean) {
   const clock = new VirtualClock();
-  const verdicts: string[] = [];
+  const results: string[] = [];
   const failures: number[] = [];
   const attempts: number[] = [];
   const worker = new ProbeWorker({
@@ -17,9 +17,9 @@ function bench(kind: ProbeKind, probe: Probe, isGood: (atMs: number) => boolean)
       return Promise.resolve({ ok: isGood(clock.monotonic()), message: "" });
     },
     onFailure: () => void failures.push(clock.monotonic()),
-    onVerdict: (ok) => void verdicts.push(`${clock.monotonic()} ${ok}`),
+    onResult: (ok) => void results.push(`${clock.monotonic()} ${ok}`),
   });
-  return { clock, verdicts, failures, attempts, worker };
+  return { clock, results, failures, attempts, worker };
 }
 
 describe("a probe", () => {
@@ -37,48 +37,44 @@ describe("a probe", () => {
   });
 
   test("a server that needs a moment is ready soon after, and the tries in between are no failures", async () => {
-    const { clock, verdicts, failures, worker } = bench(
-      "readiness",
-      { periodSeconds: 10 },
-      (at) => at >= 250,
-    );
+    const { clock, results, failures, worker } = bench("readiness", { periodSeconds: 10 }, (at) => at >= 250);
     await clock.advance(1_000);
-    expect(verdicts).toEqual(["300 true"]);
+    expect(results).toEqual(["300 true"]);
     expect(failures).toEqual([0]);
     worker.stop();
   });
 
   test("failures count by the period only", async () => {
-    const { clock, verdicts, failures, worker } = bench(
+    const { clock, results, failures, worker } = bench(
       "startup",
       { periodSeconds: 10, failureThreshold: 3 },
       () => false,
     );
     await clock.advance(60_000);
     expect(failures).toEqual([0, 10_000, 20_000]);
-    expect(verdicts).toEqual(["20000 false"]);
+    expect(results).toEqual(["20000 false"]);
     worker.stop();
   });
 
   test("several successes in a row may be asked for", async () => {
-    const { clock, verdicts, worker } = bench(
+    const { clock, results, worker } = bench(
       "readiness",
       { periodSeconds: 1, successThreshold: 3 },
       (at) => at >= 1_000,
     );
     await clock.advance(5_000);
-    expect(verdicts).toEqual(["3000 true"]);
+    expect(results).toEqual(["3000 true"]);
     worker.stop();
   });
 
-  test("after a verdict it takes as many failures in a row to change it", async () => {
-    const { clock, verdicts, worker } = bench(
+  test("after a result it takes as many failures in a row to change it", async () => {
+    const { clock, results, worker } = bench(
       "readiness",
       { periodSeconds: 1, failureThreshold: 2 },
       (at) => at !== 2_000 && at < 4_000,
     );
     await clock.advance(6_000);
-    expect(verdicts).toEqual(["0 true", "5000 false"]);
+    expect(results).toEqual(["0 true", "5000 false"]);
     worker.stop();
   });
 });

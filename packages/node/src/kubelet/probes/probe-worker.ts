@@ -1,4 +1,4 @@
-/** Repeats one probe of one running container and says when its verdict changes. */
+/** Repeats one probe of one running container and says when its result changes. */
 import type { Cancel, Clock } from "@keelson/core";
 import type { Probe } from "@keelson/core/kinds";
 
@@ -20,13 +20,13 @@ export interface ProbeWorkerOptions {
   readonly attempt: (timeoutMs: number) => Promise<ProbeOutcome>;
   /** After every failed attempt. */
   readonly onFailure: (message: string) => void;
-  /** When enough attempts in a row agree on another verdict than before. */
-  readonly onVerdict: (ok: boolean, message: string) => void;
+  /** When enough attempts in a row agree on another result than before. */
+  readonly onResult: (ok: boolean, message: string) => void;
 }
 
 /**
- * Begins after the initial delay and repeats every period. A verdict needs `successThreshold` or
- * `failureThreshold` attempts in a row. A startup or liveness probe ends with its first failed verdict, and a
+ * Begins after the initial delay and repeats every period. A result needs `successThreshold` or
+ * `failureThreshold` attempts in a row. A startup or liveness probe ends with its first failed result, and a
  * startup probe with its first good one: what follows is another container or another probe.
  *
  * Until its first success, a startup or readiness probe is also tried between the periods, a tenth of a second
@@ -35,7 +35,7 @@ export interface ProbeWorkerOptions {
  */
 export class ProbeWorker {
   readonly #options: ProbeWorkerOptions;
-  #verdict: boolean | undefined;
+  #result: boolean | undefined;
   #last: boolean | undefined;
   #run = 0;
   #cancel: Cancel | undefined;
@@ -48,7 +48,7 @@ export class ProbeWorker {
   constructor(options: ProbeWorkerOptions) {
     this.#options = options;
     // A container counts as alive until proven otherwise.
-    this.#verdict = options.kind === "liveness" ? true : undefined;
+    this.#result = options.kind === "liveness" ? true : undefined;
     this.#schedule((options.probe.initialDelaySeconds ?? 0) * 1000);
   }
 
@@ -101,9 +101,9 @@ export class ProbeWorker {
     this.#run = ok === this.#last ? this.#run + 1 : 1;
     this.#last = ok;
     const needed = ok ? (probe.successThreshold ?? 1) : (probe.failureThreshold ?? 3);
-    if (this.#run >= needed && ok !== this.#verdict) {
-      this.#verdict = ok;
-      this.#options.onVerdict(ok, message);
+    if (this.#run >= needed && ok !== this.#result) {
+      this.#result = ok;
+      this.#options.onResult(ok, message);
       if (kind === "startup" || (kind === "liveness" && !ok)) {
         this.stop();
         return;
