@@ -54,6 +54,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "command",
   ],
   node: ["api", "environment", "runtime", "volumes", "kubelet", "network", "server", "faults", "host"],
+  cel: ["values", "syntax", "check", "library", "program", "kubernetes"],
+  runtime: ["log", "queue", "cache", "controller", "status", "children", "reconcile", "leader", "operator"],
 };
 
 /** Largest cycles that remain, by their number of files and folders. An entry may only shrink. */
