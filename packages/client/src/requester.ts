@@ -7,11 +7,11 @@ import {
   type JsonValue,
   parseJson,
   type Random,
-  type Status,
 } from "@keelson/core";
 import { Backoff, pause } from "./backoff.ts";
 import type { Client } from "./client.ts";
 import { ApiError, ClientError, isUnsent } from "./errors.ts";
+import { collect, statusOf } from "./transport/answer.ts";
 
 /** One call on the API server. */
 export interface Call {
@@ -280,19 +280,6 @@ async function refusal(call: Call, response: HttpResponse): Promise<ApiError> {
   });
 }
 
-/** The server's `Status`, or one made of what a proxy said instead. */
-export function statusOf(text: string, code: number): Status {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === "object" && value !== null && (value as Status).kind === "Status") {
-      return { ...(value as Status), code: (value as Status).code ?? code };
-    }
-  } catch {
-    // Not JSON: plain words from the server's router or a proxy, taken as they are.
-  }
-  return { status: "Failure", code, message: text.trim().slice(0, 1000) };
-}
-
 /** The texts of `299 - "text"`, of which one header may hold several. */
 function warningsOf(header: string | readonly string[]): string[] {
   const lines = typeof header === "string" ? [header] : header;
@@ -306,20 +293,6 @@ function warningsOf(header: string | readonly string[]): string[] {
 /** Only seconds: the API server never sends the date form. */
 function retryAfterMs(header: string | undefined): number | undefined {
   return header !== undefined && /^\d+$/.test(header.trim()) ? Number(header) * 1000 : undefined;
-}
-
-/** Gathers a body, up to `most` bytes when told. */
-export async function collect(response: HttpResponse, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
-  const parts: Uint8Array[] = [];
-  let length = 0;
-  for await (const chunk of response.body) {
-    parts.push(chunk);
-    length += chunk.byteLength;
-    if (length > most) break;
-  }
-  const only = parts[0];
-  if (parts.length === 1 && only) return Buffer.from(only.buffer, only.byteOffset, only.byteLength);
-  return Buffer.concat(parts, length);
 }
 
 function parseBody(bytes: Buffer, call: Call): JsonValue {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Clock, ProcessPort } from "@keelson/core";
 import type { Impersonation } from "../client.ts";
 import { ClientError } from "../errors.ts";
-import { parseServer } from "../transport/dial.ts";
+import { parseServer } from "../transport/server-address.ts";
 import type { TransportSettings } from "../transport/transport.ts";
 import { environmentProxy, isLoopback } from "./environment-proxy.ts";
 import type { ClusterEntry, Kubeconfig } from "./kubeconfig.ts";

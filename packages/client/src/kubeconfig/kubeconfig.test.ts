@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { FakeClock } from "../../test/fake-clock.ts";
 import { connect, loadKubeconfig } from "../connect.ts";
 import { systemWorld } from "../system.ts";
-import { parseServer } from "../transport/dial.ts";
+import { parseServer } from "../transport/server-address.ts";
 import { inClusterConnection, isInCluster, kubeconfigConnection } from "./connection.ts";
 import { environmentProxy } from "./environment-proxy.ts";
 import { kubeconfigPaths, parseKubeconfig, readKubeconfig } from "./kubeconfig.ts";
