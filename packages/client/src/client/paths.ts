@@ -1,7 +1,7 @@
 /** Where things live on the API server: paths, queries, and the words messages use for them. */
 import { type AnyKind, keyOf, type ObjectRef, resourcePath } from "@keelson/core";
+import { ClientError } from "../errors.ts";
 import type { ListOptions, SelectOptions, WriteOptions } from "./client.ts";
-import { ClientError } from "./errors.ts";
 
 export type Query = Readonly<Record<string, string | number | boolean | undefined>>;
 

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { FakeClock, settle } from "../test/fake-clock.ts";
-import { ConfigMap, configMap, Namespace } from "../test/kinds.ts";
-import { type Answer, body, broken, failure, json, ScriptedHttp, text } from "../test/scripted-http.ts";
-import { createClient } from "./create-client.ts";
+import { FakeClock, settle } from "../../test/fake-clock.ts";
+import { ConfigMap, configMap, Namespace } from "../../test/kinds.ts";
+import { type Answer, body, broken, failure, json, ScriptedHttp, text } from "../../test/scripted-http.ts";
 import {
   ApiError,
   ClientError,
@@ -12,8 +11,9 @@ import {
   isNotFound,
   isOutcomeUnknown,
   isTransient,
-} from "./errors.ts";
-import { systemRandom } from "./system.ts";
+} from "../errors.ts";
+import { systemRandom } from "../system.ts";
+import { createClient } from "../verbs/create-client.ts";
 
 const mid = { ...systemRandom, next: () => 0.5, fork: () => mid };
 

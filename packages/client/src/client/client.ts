@@ -14,7 +14,7 @@ import type {
   Status,
   Stored,
 } from "@keelson/core";
-import type { ReceivedObject } from "./watch/received.ts";
+import type { ReceivedObject } from "../objects/received.ts";
 
 /** What every request may carry. */
 export interface RequestOptions {

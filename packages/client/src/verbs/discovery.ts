@@ -1,8 +1,8 @@
 /** What kinds a server has, as far as it says so itself. */
 import { type AnyKind, dynamicKind, groupKind, parseApiVersion, type Scope } from "@keelson/core";
-import type { RequestOptions } from "./client.ts";
-import { ClientError, isNotFound } from "./errors.ts";
-import type { Requester } from "./requester.ts";
+import type { RequestOptions } from "../client/client.ts";
+import { ClientError, isNotFound } from "../errors.ts";
+import type { Requester } from "../request/requester.ts";
 
 const aggregatedAccept =
   "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList," +

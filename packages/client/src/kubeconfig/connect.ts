@@ -1,11 +1,11 @@
 /** `connect()`: a client for the cluster that the environment, a kubeconfig or the pod we run in names. */
 import { isatty } from "node:tty";
 import type { World } from "@keelson/core";
-import type { Client } from "./client.ts";
-import { type ClientConfig, createClient } from "./create-client.ts";
-import type { Connection, ConnectionOptions } from "./kubeconfig/connection.ts";
-import type { Kubeconfig, KubeconfigDocument } from "./kubeconfig/kubeconfig.ts";
-import { systemWorld } from "./system.ts";
+import type { Client } from "../client/client.ts";
+import { systemWorld } from "../system.ts";
+import { type ClientConfig, createClient } from "../verbs/create-client.ts";
+import type { Connection, ConnectionOptions } from "./connection.ts";
+import type { Kubeconfig, KubeconfigDocument } from "./kubeconfig.ts";
 
 export interface ConnectOptions extends Omit<ClientConfig, "http" | "host" | "clock" | "random" | "onClose"> {
   /** A path, or a kubeconfig's content. */
@@ -27,7 +27,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
   const world = options.world ?? systemWorld;
   const [connection, { createTransport }] = await Promise.all([
     connectionFor(options, world),
-    import("./transport/transport.ts"),
+    import("../transport/transport.ts"),
   ]);
   const {
     connections,
@@ -54,7 +54,7 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
 export async function loadKubeconfig(
   options: Pick<ConnectOptions, "kubeconfig" | "world"> = {},
 ): Promise<Kubeconfig> {
-  const { kubeconfigPaths, parseKubeconfig, readKubeconfig } = await import("./kubeconfig/kubeconfig.ts");
+  const { kubeconfigPaths, parseKubeconfig, readKubeconfig } = await import("./kubeconfig.ts");
   const { kubeconfig } = options;
   if (typeof kubeconfig === "object") return parseKubeconfig(kubeconfig, "kubeconfig");
   const { env } = (options.world ?? systemWorld).process;
@@ -62,9 +62,7 @@ export async function loadKubeconfig(
 }
 
 async function connectionFor(options: ConnectOptions, world: World): Promise<Connection> {
-  const { inClusterConnection, isInCluster, kubeconfigConnection } = await import(
-    "./kubeconfig/connection.ts"
-  );
+  const { inClusterConnection, isInCluster, kubeconfigConnection } = await import("./connection.ts");
   const settings: ConnectionOptions = {
     context: options.context,
     process: world.process,

@@ -26,8 +26,7 @@ import type {
   WatchEvent,
   WatchOptions,
   WriteOptions,
-} from "./client.ts";
-import { ClientError, isAbsent } from "./errors.ts";
+} from "../client/client.ts";
 import {
   collectionPath,
   listQuery,
@@ -37,13 +36,14 @@ import {
   selectQuery,
   withQuery,
   writeQuery,
-} from "./paths.ts";
-import type { Requester } from "./requester.ts";
-import { decodeItem } from "./watch/decode.ts";
-import { readListPage } from "./watch/list-page.ts";
-import { reflect } from "./watch/reflect.ts";
-import { Slices } from "./watch/slices.ts";
-import { watch } from "./watch/watch.ts";
+} from "../client/paths.ts";
+import { ClientError, isAbsent } from "../errors.ts";
+import { decodeItem } from "../objects/decode.ts";
+import { readListPage } from "../objects/list-page.ts";
+import { Slices } from "../objects/slices.ts";
+import type { Requester } from "../request/requester.ts";
+import { reflect } from "../watch/reflect.ts";
+import { watch } from "../watch/watch.ts";
 
 const defaultPageSize = 500;
 

@@ -8,10 +8,10 @@ import {
   parseJson,
   type Random,
 } from "@keelson/core";
+import type { Client } from "../client/client.ts";
+import { ApiError, ClientError, isUnsent } from "../errors.ts";
+import { collect, statusOf } from "../transport/answer.ts";
 import { Backoff, pause } from "./backoff.ts";
-import type { Client } from "./client.ts";
-import { ApiError, ClientError, isUnsent } from "./errors.ts";
-import { collect, statusOf } from "./transport/answer.ts";
 
 /** One call on the API server. */
 export interface Call {

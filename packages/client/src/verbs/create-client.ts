@@ -1,10 +1,10 @@
 /** `createClient()`: the verbs over any HTTP port. */
 import type { AnyKind, Clock, HttpHeaders, HttpPort, JsonValue, Random } from "@keelson/core";
-import type { Client, Impersonation, KindClient, RawRequest } from "./client.ts";
+import type { Client, Impersonation, KindClient, RawRequest } from "../client/client.ts";
+import { Requester, type ServerWarning } from "../request/requester.ts";
+import { systemClock, systemRandom } from "../system.ts";
 import { Discovery } from "./discovery.ts";
 import { kindClient } from "./kind-client.ts";
-import { Requester, type ServerWarning } from "./requester.ts";
-import { systemClock, systemRandom } from "./system.ts";
 
 export interface ClientConfig {
   /** Where requests go. `connect()` makes one of a kubeconfig; the embedded API server is one by itself. */
