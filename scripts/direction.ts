@@ -76,7 +76,6 @@ const KNOWN_CYCLES: Readonly<Record<string, { readonly files: number; readonly f
   "packages/apiserver": { files: 3, folders: 20 },
   "packages/controllers": { files: 3, folders: 19 },
   "packages/node": { files: 2, folders: 4 },
-  "packages/schema": { files: 2, folders: 0 },
   "packages/testing": { files: 2, folders: 0 },
   "operators/etcd": { files: 7, folders: 8 },
   "e2e/etcd": { files: 0, folders: 2 },
