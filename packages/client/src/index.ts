@@ -22,9 +22,7 @@ export type {
   WatchEvent,
   WatchOptions,
   WriteOptions,
-} from "./client.ts";
-export { type ConnectOptions, connect, loadKubeconfig } from "./connect.ts";
-export { type ClientConfig, createClient } from "./create-client.ts";
+} from "./client/client.ts";
 export {
   ApiError,
   type ApiErrorOptions,
@@ -43,6 +41,7 @@ export {
   isTransient,
   isUnauthorized,
 } from "./errors.ts";
+export { type ConnectOptions, connect, loadKubeconfig } from "./kubeconfig/connect.ts";
 export type {
   ClusterEntry,
   ContextEntry,
@@ -51,6 +50,8 @@ export type {
   KubeconfigDocument,
   UserEntry,
 } from "./kubeconfig/kubeconfig.ts";
+export { type Decoder, Decoding, ReceivedObject, uidIn, versionIn } from "./objects/received.ts";
+export { compareResourceVersions } from "./objects/resource-version.ts";
 export type { LogOptions } from "./pods/logs.ts";
 export { type PodClient, pods } from "./pods/pods.ts";
 export type { ForwardedPort, ForwardOptions, PortForwardOptions } from "./pods/port-forward.ts";
@@ -62,8 +63,7 @@ export type {
   RunResult,
   TerminalSize,
 } from "./pods/remote-process.ts";
-export type { ServerWarning } from "./requester.ts";
+export type { ServerWarning } from "./request/requester.ts";
 export { systemClock, systemProcess, systemRandom, systemWorld } from "./system.ts";
 export type { Credential, Credentials, Transport, TransportSettings } from "./transport/transport.ts";
-export { type Decoder, Decoding, ReceivedObject, uidIn, versionIn } from "./watch/received.ts";
-export { compareResourceVersions } from "./watch/resource-version.ts";
+export { type ClientConfig, createClient } from "./verbs/create-client.ts";

@@ -1,7 +1,16 @@
 /** Controllers and what runs them. */
 
-export type { IndexFunction } from "./cache-indexes.ts";
-export { type Connector, type ConnectScope, directConnector, forwardConnector } from "./connect.ts";
+export type { IndexFunction } from "./cache/cache-indexes.ts";
+export {
+  type CacheScope,
+  type Change,
+  Informer,
+  type InformerHealth,
+  type InformerOptions,
+} from "./cache/informer.ts";
+export { InformerSet } from "./cache/informer-set.ts";
+export { type CacheReader, ObjectCache } from "./cache/object-cache.ts";
+export { type Readiness, readinessOf } from "./children/readiness.ts";
 export type {
   Cause,
   Connection,
@@ -14,7 +23,7 @@ export type {
   OneHandle,
   StatusOf,
   StepAttempt,
-} from "./context.ts";
+} from "./controller/context.ts";
 export {
   type Children,
   type Compose,
@@ -26,7 +35,7 @@ export {
   type Keep,
   keep,
   type Reconcile,
-} from "./controller.ts";
+} from "./controller/controller.ts";
 export {
   type AllRead,
   all,
@@ -48,19 +57,7 @@ export {
   select,
   type Verb,
   type Writes,
-} from "./declaration.ts";
-export type { LeaderElectionOptions } from "./election.ts";
-export type { EndpointOptions } from "./endpoints.ts";
-export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
-export {
-  type CacheScope,
-  type Change,
-  Informer,
-  type InformerHealth,
-  type InformerOptions,
-} from "./informer.ts";
-export { InformerSet } from "./informers.ts";
-export { type Installable, type InstallOptions, install } from "./install.ts";
+} from "./controller/declaration.ts";
 export {
   adoptAnnotation,
   controllerLabel,
@@ -69,19 +66,7 @@ export {
   keyLabel,
   ownerLabel,
   slotLabel,
-} from "./labels.ts";
-export type { LeaseTimings } from "./lease.ts";
-export type { Logger } from "./logger.ts";
-export { silentLogger } from "./logger.ts";
-export { type MetricFamily, metricText } from "./metrics.ts";
-export { type CacheReader, ObjectCache } from "./object-cache.ts";
-export {
-  type AnyController,
-  type Operator,
-  type OperatorOptions,
-  operator,
-  type RunningOperator,
-} from "./operator.ts";
+} from "./controller/labels.ts";
 export {
   type Done,
   done,
@@ -91,9 +76,8 @@ export {
   type OutcomeOptions,
   type Waiting,
   waiting,
-} from "./outcome.ts";
-export { type Permission, permissionsOf } from "./permissions.ts";
-export { type LogLevel, pinoLogger } from "./pino-logger.ts";
+} from "./controller/outcome.ts";
+export { type Permission, permissionsOf } from "./controller/permissions.ts";
 export {
   cached,
   controllerOf,
@@ -105,9 +89,24 @@ export {
   type RawWatchOptions,
   rawController,
   watch,
-} from "./raw-controller.ts";
-export { type Readiness, readinessOf } from "./readiness.ts";
-export { type PolicyRule, type RoleOptions, roleFor } from "./role.ts";
+} from "./controller/raw-controller.ts";
+export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
+export type { LeaderElectionOptions } from "./leader/election.ts";
+export type { LeaseTimings } from "./leader/lease.ts";
+export type { Logger } from "./log/logger.ts";
+export { silentLogger } from "./log/logger.ts";
+export { type LogLevel, pinoLogger } from "./log/pino-logger.ts";
+export type { EndpointOptions } from "./operator/endpoints.ts";
+export { type Installable, type InstallOptions, install } from "./operator/install.ts";
+export { type MetricFamily, metricText } from "./operator/metrics.ts";
+export {
+  type AnyController,
+  type Operator,
+  type OperatorOptions,
+  operator,
+  type RunningOperator,
+} from "./operator/operator.ts";
+export { type PolicyRule, type RoleOptions, roleFor } from "./operator/role.ts";
 export {
   type AddOptions,
   type Priority,
@@ -115,4 +114,10 @@ export {
   type WorkItem,
   WorkQueue,
   type WorkQueueOptions,
-} from "./work-queue.ts";
+} from "./queue/work-queue.ts";
+export {
+  type Connector,
+  type ConnectScope,
+  directConnector,
+  forwardConnector,
+} from "./reconcile/connector.ts";

@@ -6,9 +6,9 @@ import type { Client } from "@keelson/client";
 import { ConfigMap } from "@keelson/core/kinds";
 import { locateKubernetes } from "@keelson/reference/locate";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { leaseTimings } from "../src/lease.ts";
-import { LeaseThread } from "../src/lease-thread.ts";
-import { silentLogger } from "../src/logger.ts";
+import { leaseTimings } from "../src/leader/lease.ts";
+import { LeaseThread } from "../src/leader/lease-thread.ts";
+import { silentLogger } from "../src/log/logger.ts";
 import { startServerProcess } from "./server-process.ts";
 import { eventually, servers } from "./servers.ts";
 

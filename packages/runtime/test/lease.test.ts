@@ -3,9 +3,9 @@ import { createClient } from "@keelson/client";
 import type { HttpPort, HttpRequest } from "@keelson/core";
 import { SeededRandom, VirtualClock } from "@keelson/testing/clock";
 import { describe, expect, test } from "vitest";
-import { fenced, SharedFence } from "../src/fence.ts";
-import { Lease, LeaseElector, leaseTimings } from "../src/lease.ts";
-import { silentLogger } from "../src/logger.ts";
+import { fenced, SharedFence } from "../src/leader/fence.ts";
+import { Lease, LeaseElector, leaseTimings } from "../src/leader/lease.ts";
+import { silentLogger } from "../src/log/logger.ts";
 
 const ref = { namespace: "default", name: "election" };
 

@@ -22,7 +22,7 @@ export async function startServerProcess(): Promise<ServerProcess> {
   const folder = await mkdtemp(join(tmpdir(), "keelson-server-process-"));
   stack.defer(() => rm(folder, { recursive: true, force: true }));
   const kubeconfig = join(folder, "kubeconfig");
-  const main = fileURLToPath(new URL("./main.ts", import.meta.resolve("@keelson/cluster/apiserver")));
+  const main = fileURLToPath(new URL("./main.ts", import.meta.resolve("@keelson/apiserver")));
   const flags = [
     "--port",
     String(await freePort()),

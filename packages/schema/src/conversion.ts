@@ -1,27 +1,8 @@
 /** Objects from one version to another, and the answers to an API server that asks for it. Nothing here does I/O. */
 import { type JsonObject, type KubeObject, type ObjectMeta, parseApiVersion } from "@keelson/core";
-import type { z } from "zod";
 import { SchemaError } from "./errors.ts";
 import { versionOrder } from "./names.ts";
-import type { ResourceObject, RuntimeStatus, SpecSchema, StatusSchema } from "./resource.ts";
-
-/** An object of a version, as a conversion function sees it: defaults filled in. */
-export type VersionObject<D> = ResourceObject<SpecSchema<D>, StatusSchema<D>>;
-
-/** What a conversion gives. Name, namespace and the rest of the metadata stay as they are. */
-export interface Converted<D> {
-  spec: z.output<SpecSchema<D>>;
-  /** The author's part; conditions and the rest of what the runtime keeps there are carried over. */
-  status?: z.output<StatusSchema<D>>;
-  /** Replaces the annotations: a place for what the other version has no field for. As they are unless given. */
-  annotations?: Readonly<Record<string, string>>;
-}
-
-/** Conversions between one version and the stored one. They must lose nothing: see `checkRoundTrip` of the testing package. */
-export interface Conversion<From, Stored> {
-  toStored(object: VersionObject<From>): Converted<Stored>;
-  fromStored(object: VersionObject<Stored>): Converted<From>;
-}
+import type { AnyConversion, Converted, RuntimeStatus } from "./resource.ts";
 
 /** What a conversion needs to know of a resource. */
 export interface Convertible {
@@ -31,12 +12,6 @@ export interface Convertible {
   readonly version: string;
   readonly versions: Readonly<Record<string, unknown>>;
   readonly conversions: Readonly<Record<string, AnyConversion>>;
-}
-
-/** A conversion whose types were checked where it was written. */
-export interface AnyConversion {
-  toStored(object: never): Converted<unknown>;
-  fromStored(object: never): Converted<unknown>;
 }
 
 /** The object at another version of its resource; by way of the stored one. */

@@ -1,16 +1,14 @@
 /** The CustomResourceDefinition that follows from a resource's versions. */
 import type { z } from "zod";
-import { SchemaError } from "./errors.ts";
-import { pluralOf, versionOrder } from "./names.ts";
 import type {
-  Column,
   ConversionEndpoint,
   CrdVersion,
   CustomResourceDefinitionObject,
-  ResourceNames,
   StructuralSchema,
-  VersionDefinition,
-} from "./resource.ts";
+} from "./crd-object.ts";
+import { SchemaError } from "./errors.ts";
+import { pluralOf, versionOrder } from "./names.ts";
+import type { Column, ResourceNames, VersionDefinition } from "./resource.ts";
 import { structuralSchema } from "./structural.ts";
 
 export interface CrdSource {

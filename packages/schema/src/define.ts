@@ -1,18 +1,14 @@
 /** `resource()`: a custom resource from its schemas. */
 import { type AnyKind, apiVersionOf, deepEqual, type KubeObject, type ObjectMeta } from "@keelson/core";
 import { z } from "zod";
-import {
-  type AnyConversion,
-  type Conversion,
-  convertObject,
-  shapeOf,
-  type VersionObject,
-} from "./conversion.ts";
+import { convertObject, shapeOf } from "./conversion.ts";
 import { crdOf } from "./crd.ts";
+import type { CustomResourceDefinitionObject } from "./crd-object.ts";
 import { SchemaError } from "./errors.ts";
 import { pluralOf, versionOrder } from "./names.ts";
 import type {
-  CustomResourceDefinitionObject,
+  AnyConversion,
+  Conversion,
   NoStatus,
   Resource,
   ResourceInput,
@@ -20,6 +16,7 @@ import type {
   ResourceObject,
   SpecSchema,
   VersionDefinition,
+  VersionObject,
 } from "./resource.ts";
 
 type Versions = Readonly<Record<string, VersionDefinition>>;

@@ -1,6 +1,6 @@
 /** Field builders for what Kubernetes schemas can say and zod alone cannot. */
 import { z } from "zod";
-import type { StructuralSchema, ValidationRule } from "./resource.ts";
+import type { StructuralSchema, ValidationRule } from "./crd-object.ts";
 
 /** What a zod schema adds to its structural form. Inherited by refinements of the same schema. */
 export interface StructuralHint {

@@ -1,13 +1,13 @@
 /** Resources as values. */
-export {
-  type AnyConversion,
-  answerConversionReview,
-  type Conversion,
-  type ConversionReview,
-  type Converted,
-  type Convertible,
-  type VersionObject,
-} from "./conversion.ts";
+export { answerConversionReview, type ConversionReview, type Convertible } from "./conversion.ts";
+export type {
+  ConversionEndpoint,
+  CrdVersion,
+  CustomResourceDefinitionObject,
+  ScaleDefinition,
+  StructuralSchema,
+  ValidationRule,
+} from "./crd-object.ts";
 export { resource } from "./define.ts";
 export { SchemaError, type SchemaErrorCode } from "./errors.ts";
 export {
@@ -24,21 +24,19 @@ export {
   set,
 } from "./fields.ts";
 export type {
+  AnyConversion,
   Column,
-  ConversionEndpoint,
+  Conversion,
+  Converted,
   CrdOptions,
-  CrdVersion,
-  CustomResourceDefinitionObject,
   InventoryEntry,
   Resource,
   ResourceInput,
   ResourceNames,
   ResourceObject,
   RuntimeStatus,
-  ScaleDefinition,
   StepRecord,
-  StructuralSchema,
-  ValidationRule,
   VersionDefinition,
+  VersionObject,
 } from "./resource.ts";
 export { type SampleOptions, sampleObject } from "./sample.ts";

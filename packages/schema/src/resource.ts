@@ -1,7 +1,7 @@
 /** Resources as values: the contract of `resource()`. */
-import type { AnyKind, Condition, JsonValue, Kind, KubeObject, ObjectMeta, Scope } from "@keelson/core";
+import type { AnyKind, Condition, Kind, KubeObject, ObjectMeta, Scope } from "@keelson/core";
 import type { z } from "zod";
-import type { AnyConversion } from "./conversion.ts";
+import type { ConversionEndpoint, CustomResourceDefinitionObject, ScaleDefinition } from "./crd-object.ts";
 
 /** What the runtime keeps in every status, beside what the author declares. */
 export interface RuntimeStatus {
@@ -50,6 +50,30 @@ export interface ResourceObject<Spec extends z.ZodType, Status extends z.ZodType
   status?: z.output<Status> & RuntimeStatus;
 }
 
+/** An object of a version, as a conversion function sees it: defaults filled in. */
+export type VersionObject<D> = ResourceObject<SpecSchema<D>, StatusSchema<D>>;
+
+/** What a conversion gives. Name, namespace and the rest of the metadata stay as they are. */
+export interface Converted<D> {
+  spec: z.output<SpecSchema<D>>;
+  /** The author's part; conditions and the rest of what the runtime keeps there are carried over. */
+  status?: z.output<StatusSchema<D>>;
+  /** Replaces the annotations: a place for what the other version has no field for. As they are unless given. */
+  annotations?: Readonly<Record<string, string>>;
+}
+
+/** Conversions between one version and the stored one. They must lose nothing: see `checkRoundTrip` of the testing package. */
+export interface Conversion<From, Stored> {
+  toStored(object: VersionObject<From>): Converted<Stored>;
+  fromStored(object: VersionObject<Stored>): Converted<From>;
+}
+
+/** A conversion whose types were checked where it was written. */
+export interface AnyConversion {
+  toStored(object: never): Converted<unknown>;
+  fromStored(object: never): Converted<unknown>;
+}
+
 /** A printer column: a JSONPath, or one with its type and a hint for `-o wide`. */
 export type Column =
   | string
@@ -61,14 +85,6 @@ export type Column =
       /** Shown only with `-o wide`. */
       readonly wide?: boolean;
     };
-
-export interface ScaleDefinition {
-  /** JSONPath below `.spec`. */
-  readonly specReplicasPath: string;
-  /** JSONPath below `.status`. */
-  readonly statusReplicasPath: string;
-  readonly labelSelectorPath?: string;
-}
 
 /** What may differ from version to version. */
 export interface VersionDefinition<Spec extends z.ZodType = z.ZodType, Status extends z.ZodType = z.ZodType> {
@@ -133,109 +149,4 @@ export interface Resource<
 
 export interface CrdOptions {
   readonly conversion?: ConversionEndpoint;
-}
-
-/** Where the API server finds the webhook that converts: a URL, or a service in the cluster. */
-export interface ConversionEndpoint {
-  readonly url?: string;
-  readonly service?: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly path?: string;
-    readonly port?: number;
-  };
-  /** PEM of the authority that signed the webhook's certificate, in base64. */
-  readonly caBundle?: string;
-}
-
-export interface CustomResourceDefinitionObject extends KubeObject {
-  apiVersion: "apiextensions.k8s.io/v1";
-  kind: "CustomResourceDefinition";
-  metadata: ObjectMeta & { name: string };
-  spec: {
-    group: string;
-    scope: Scope;
-    names: {
-      kind: string;
-      listKind: string;
-      plural: string;
-      singular: string;
-      shortNames?: string[];
-      categories?: string[];
-    };
-    conversion?: {
-      strategy: "None" | "Webhook";
-      webhook?: {
-        conversionReviewVersions: string[];
-        clientConfig?: ConversionEndpoint;
-      };
-    };
-    versions: CrdVersion[];
-  };
-}
-
-export interface CrdVersion {
-  name: string;
-  served: boolean;
-  storage: boolean;
-  deprecated?: boolean;
-  deprecationWarning?: string;
-  schema: { openAPIV3Schema: StructuralSchema };
-  subresources?: { status?: Record<string, never>; scale?: ScaleDefinition };
-  additionalPrinterColumns?: {
-    name: string;
-    type: string;
-    jsonPath: string;
-    format?: string;
-    description?: string;
-    priority?: number;
-  }[];
-  selectableFields?: { jsonPath: string }[];
-}
-
-/** A structural OpenAPI v3 schema, as a CRD carries it. */
-export interface StructuralSchema {
-  type?: "object" | "array" | "string" | "integer" | "number" | "boolean";
-  description?: string;
-  properties?: Record<string, StructuralSchema>;
-  additionalProperties?: StructuralSchema | boolean;
-  items?: StructuralSchema;
-  required?: string[];
-  default?: JsonValue;
-  enum?: JsonValue[];
-  nullable?: boolean;
-  format?: string;
-  pattern?: string;
-  minimum?: number;
-  maximum?: number;
-  exclusiveMinimum?: boolean;
-  exclusiveMaximum?: boolean;
-  multipleOf?: number;
-  minLength?: number;
-  maxLength?: number;
-  minItems?: number;
-  maxItems?: number;
-  uniqueItems?: boolean;
-  minProperties?: number;
-  maxProperties?: number;
-  allOf?: StructuralSchema[];
-  anyOf?: StructuralSchema[];
-  oneOf?: StructuralSchema[];
-  not?: StructuralSchema;
-  "x-kubernetes-validations"?: ValidationRule[];
-  "x-kubernetes-list-type"?: "atomic" | "set" | "map";
-  "x-kubernetes-list-map-keys"?: string[];
-  "x-kubernetes-map-type"?: "atomic" | "granular";
-  "x-kubernetes-preserve-unknown-fields"?: boolean;
-  "x-kubernetes-int-or-string"?: boolean;
-  "x-kubernetes-embedded-resource"?: boolean;
-}
-
-export interface ValidationRule {
-  rule: string;
-  message?: string;
-  messageExpression?: string;
-  reason?: "FieldValueRequired" | "FieldValueInvalid" | "FieldValueForbidden" | "FieldValueDuplicate";
-  fieldPath?: string;
-  optionalOldSelf?: boolean;
 }

@@ -2,9 +2,9 @@
 import type { JsonValue } from "@keelson/core";
 import { RE2JS } from "re2js";
 import { z } from "zod";
+import type { StructuralSchema, ValidationRule } from "./crd-object.ts";
 import { SchemaError } from "./errors.ts";
 import { ruleOf, structuralHints } from "./fields.ts";
-import type { StructuralSchema, ValidationRule } from "./resource.ts";
 
 type Schema = z.core.$ZodTypes;
 

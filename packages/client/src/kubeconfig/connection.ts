@@ -2,9 +2,9 @@
 import { access, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock, ProcessPort } from "@keelson/core";
-import type { Impersonation } from "../client.ts";
+import type { Impersonation } from "../client/client.ts";
 import { ClientError } from "../errors.ts";
-import { parseServer } from "../transport/dial.ts";
+import { parseServer } from "../transport/server-address.ts";
 import type { TransportSettings } from "../transport/transport.ts";
 import { environmentProxy, isLoopback } from "./environment-proxy.ts";
 import type { ClusterEntry, Kubeconfig } from "./kubeconfig.ts";

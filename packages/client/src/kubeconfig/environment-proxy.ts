@@ -1,6 +1,6 @@
 /** Which proxy the environment names for an address, by the rules that Go programs follow. */
 import { BlockList, isIP } from "node:net";
-import type { ServerAddress } from "../transport/dial.ts";
+import type { ServerAddress } from "../transport/server-address.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 

@@ -1,9 +1,9 @@
 /** A container's log as lines or bytes. */
 import type { HttpResponse, ObjectRef } from "@keelson/core";
-import type { Client, RequestOptions } from "../client.ts";
-import { withQuery } from "../paths.ts";
-import { Requester } from "../requester.ts";
-import { LineSplitter } from "../watch/lines.ts";
+import type { Client, RequestOptions } from "../client/client.ts";
+import { withQuery } from "../client/paths.ts";
+import { LineSplitter } from "../objects/lines.ts";
+import { Requester } from "../request/requester.ts";
 import { podPath } from "./streaming.ts";
 
 export interface LogOptions extends RequestOptions {

@@ -1,7 +1,7 @@
 /** `pods()`: logs, exec, attach and port-forward. */
 import type { Duplex } from "node:stream";
 import type { ObjectRef } from "@keelson/core";
-import type { Client } from "../client.ts";
+import type { Client } from "../client/client.ts";
 import type { LogOptions } from "./logs.ts";
 import type { ForwardedPort, ForwardOptions, PortForwardOptions } from "./port-forward.ts";
 import type { AttachOptions, ExecOptions, RemoteProcess, RunOptions, RunResult } from "./remote-process.ts";

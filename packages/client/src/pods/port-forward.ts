@@ -2,7 +2,7 @@
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ObjectRef } from "@keelson/core";
-import type { Client, RequestOptions } from "../client.ts";
+import type { Client, RequestOptions } from "../client/client.ts";
 import { ClientError } from "../errors.ts";
 import { SpdyConnection, type SpdyStream } from "../spdy/connection.ts";
 import { tunnel } from "../websocket/tunnel.ts";

@@ -1,9 +1,9 @@
 /** exec and attach: a process in a container, with its streams, its size and its end. */
 import { Readable, Writable } from "node:stream";
 import type { ObjectRef, Status } from "@keelson/core";
-import type { Client, RequestOptions } from "../client.ts";
+import type { Client, RequestOptions } from "../client/client.ts";
+import { type Query, withQuery } from "../client/paths.ts";
 import { ApiError, ClientError } from "../errors.ts";
-import { type Query, withQuery } from "../paths.ts";
 import type { WebSocketConnection } from "../websocket/connection.ts";
 import { openStream, podPath } from "./streaming.ts";
 

@@ -1,7 +1,7 @@
 /** How exec, attach and port-forward leave HTTP for a WebSocket. */
 import type { Duplex } from "node:stream";
 import type { ObjectRef } from "@keelson/core";
-import type { Client } from "../client.ts";
+import type { Client } from "../client/client.ts";
 import { ApiError, ClientError } from "../errors.ts";
 import { WebSocketConnection } from "../websocket/connection.ts";
 

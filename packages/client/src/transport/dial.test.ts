@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { createSecureContext } from "node:tls";
 import { expect, it } from "vitest";
-import { dial, parseServer } from "./dial.ts";
+import { dial } from "./dial.ts";
+import { parseServer } from "./server-address.ts";
 
 it("gives a server up that accepts and never speaks TLS, without an error that nobody hears", async () => {
   const server = createServer(() => {}).listen(0, "127.0.0.1");

@@ -1,7 +1,7 @@
 /** The client's half of SOCKS5 (RFC 1928) with user and password (RFC 1929): just enough to reach one server. */
 import type { Socket } from "node:net";
-import type { ServerAddress } from "./dial.ts";
 import { pieces } from "./pieces.ts";
+import type { ServerAddress } from "./server-address.ts";
 
 const version = 5;
 const noAuthentication = 0;

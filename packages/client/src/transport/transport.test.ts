@@ -12,8 +12,8 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../test/fake-clock.ts";
 import { ConfigMap, configMap } from "../../test/kinds.ts";
-import { createClient } from "../create-client.ts";
 import { ClientError, isOutcomeUnknown } from "../errors.ts";
+import { createClient } from "../verbs/create-client.ts";
 import { createTransport, type Transport, type TransportSettings } from "./transport.ts";
 
 const cleanups: (() => Promise<unknown> | unknown)[] = [];

@@ -5,12 +5,13 @@ import type { SecureContext } from "node:tls";
 import type { Clock, HttpHeaders, HttpPort, HttpRequest, HttpResponse, HttpUpgrade } from "@keelson/core";
 import type { Dispatcher, Pool } from "undici";
 import { ApiError, ClientError } from "../errors.ts";
-import { collect, statusOf } from "../requester.ts";
 import { systemClock } from "../system.ts";
 import { webSocketAccept } from "../websocket/connection.ts";
-import { type DialTarget, dial, parseServer, type ServerAddress } from "./dial.ts";
+import { collect, statusOf } from "./answer.ts";
+import { type DialTarget, dial } from "./dial.ts";
 import { connectionFailed, connectionLost } from "./failures.ts";
 import { ResponseBody } from "./response-body.ts";
+import { parseServer, type ServerAddress } from "./server-address.ts";
 import { openStream } from "./stream.ts";
 
 /** Who we are at this moment. */

@@ -1,10 +1,10 @@
 /** One watch connection: it is opened, filled chunk by chunk on demand, and closed. */
 import type { Cancel, Clock } from "@keelson/core";
 import { ClientError } from "../errors.ts";
-import type { Requester } from "../requester.ts";
-import { LineSplitter } from "./lines.ts";
-import { ObjectEvent, type ReceivedEvent, receiveEvent } from "./receive.ts";
-import { type Decoding, ReceivedObject } from "./received.ts";
+import { LineSplitter } from "../objects/lines.ts";
+import { ObjectEvent, type ReceivedEvent, receiveEvent } from "../objects/receive.ts";
+import { type Decoding, ReceivedObject } from "../objects/received.ts";
+import type { Requester } from "../request/requester.ts";
 
 export interface OpenWatch {
   readonly requester: Requester;

@@ -10,10 +10,10 @@ import {
   ScriptedHttp,
   text,
 } from "../../test/scripted-http.ts";
-import type { ReflectEvent, ReflectOptions } from "../client.ts";
-import { createClient } from "../create-client.ts";
+import type { ReflectEvent, ReflectOptions } from "../client/client.ts";
 import { ClientError } from "../errors.ts";
 import { systemRandom } from "../system.ts";
+import { createClient } from "../verbs/create-client.ts";
 
 const mid = { ...systemRandom, next: () => 0.5, fork: () => mid };
 const unsupported = failure(422, "Invalid", "sendInitialEvents: Forbidden");

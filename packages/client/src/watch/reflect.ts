@@ -1,16 +1,16 @@
 /** `reflect()`: an endless watch that begins with the whole state, resumes by itself, and begins again when it must. */
 import { type AnyKind, type KubeObject, resourcePath } from "@keelson/core";
-import { Backoff, pause } from "../backoff.ts";
-import type { ReflectEvent, Reflection, ReflectOptions, RestartReason } from "../client.ts";
+import type { ReflectEvent, Reflection, ReflectOptions, RestartReason } from "../client/client.ts";
+import { type Query, selected, selectQuery, withQuery } from "../client/paths.ts";
 import { ApiError, ClientError, isExpired } from "../errors.ts";
-import { type Query, selected, selectQuery, withQuery } from "../paths.ts";
-import type { Requester } from "../requester.ts";
+import { readListPage } from "../objects/list-page.ts";
+import { ObjectEvent, type ReceivedEvent, receiveItem } from "../objects/receive.ts";
+import { Decoding } from "../objects/received.ts";
+import { compareResourceVersions } from "../objects/resource-version.ts";
+import { Slices } from "../objects/slices.ts";
+import { Backoff, pause } from "../request/backoff.ts";
+import type { Requester } from "../request/requester.ts";
 import { WatchConnection } from "./connection.ts";
-import { readListPage } from "./list-page.ts";
-import { ObjectEvent, type ReceivedEvent, receiveItem } from "./receive.ts";
-import { Decoding } from "./received.ts";
-import { compareResourceVersions } from "./resource-version.ts";
-import { Slices } from "./slices.ts";
 import { metadataAccept } from "./watch.ts";
 
 const reconnectBackoff = { firstMs: 200, longestMs: 30_000 };

@@ -1,13 +1,13 @@
 /** `watch()`: the events of one connection. */
 import { type AnyKind, type KubeObject, resourcePath } from "@keelson/core";
-import type { WatchEvent, WatchOptions } from "../client.ts";
+import type { WatchEvent, WatchOptions } from "../client/client.ts";
+import { selected, selectQuery, withQuery } from "../client/paths.ts";
 import { ClientError } from "../errors.ts";
-import { selected, selectQuery, withQuery } from "../paths.ts";
-import type { Requester } from "../requester.ts";
+import type { ObjectEvent } from "../objects/receive.ts";
+import { Decoding } from "../objects/received.ts";
+import { Slices } from "../objects/slices.ts";
+import type { Requester } from "../request/requester.ts";
 import { WatchConnection } from "./connection.ts";
-import type { ObjectEvent } from "./receive.ts";
-import { Decoding } from "./received.ts";
-import { Slices } from "./slices.ts";
 
 /** What asks for metadata only; a server that cannot sends whole objects, which are trimmed here. */
 export const metadataAccept = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json";

@@ -1,0 +1,84 @@
+/** `createClient()`: the verbs over any HTTP port. */
+import type { AnyKind, Clock, HttpHeaders, HttpPort, JsonValue, Random } from "@keelson/core";
+import type { Client, Impersonation, KindClient, RawRequest } from "../client/client.ts";
+import { Requester, type ServerWarning } from "../request/requester.ts";
+import { systemClock, systemRandom } from "../system.ts";
+import { Discovery } from "./discovery.ts";
+import { kindClient } from "./kind-client.ts";
+
+export interface ClientConfig {
+  /** Where requests go. `connect()` makes one of a kubeconfig; the embedded API server is one by itself. */
+  readonly http: HttpPort;
+  /** See `Client.host`. */
+  readonly host?: string;
+  /** The namespace that stands for "here"; `default` unless told. */
+  readonly namespace?: string;
+  /** Signs our writes; `keelson` unless told. */
+  readonly fieldManager?: string;
+  readonly impersonate?: Impersonation;
+  /** For every request that names no timeout of its own; 30 s unless told. */
+  readonly timeoutMs?: number;
+  /** How often one request is sent again at most; 5 unless told. */
+  readonly retries?: number;
+  readonly userAgent?: string;
+  /** Told what the server warns of: deprecated versions, unknown fields. */
+  readonly onWarning?: (warning: ServerWarning) => void;
+  readonly clock?: Clock;
+  readonly random?: Random;
+  /** Frees what stands behind `http`; called by `close()`. */
+  readonly onClose?: () => Promise<void>;
+}
+
+/** Makes a client. Nothing is sent before the first verb. */
+export function createClient(config: ClientConfig): Client {
+  const { http, impersonate, timeoutMs, retries, onWarning } = config;
+  const clock = config.clock ?? systemClock;
+  const random = config.random ?? systemRandom;
+  const namespace = config.namespace || "default";
+  const fieldManager = config.fieldManager ?? "keelson";
+  const headers: HttpHeaders = {
+    "user-agent": config.userAgent ?? `keelson (${process.platform}; node ${process.versions.node})`,
+    ...(impersonate ? impersonationHeaders(impersonate) : {}),
+  };
+  const requester = new Requester({ http, clock, random, headers, timeoutMs, retries, onWarning });
+  const discovery = new Discovery(requester);
+  return {
+    http,
+    host: config.host,
+    namespace,
+    fieldManager,
+    clock,
+    random,
+    headers,
+    kind: <K extends AnyKind>(kind: K): KindClient<K> => kindClient({ requester, fieldManager }, kind),
+    discover: (apiVersion, kind, options) => discovery.find(apiVersion, kind, options),
+    raw: (request) => raw(requester, request),
+    with: (options) => createClient({ ...config, ...options, onClose: undefined }),
+    close: async () => await config.onClose?.(),
+  };
+}
+
+async function raw(requester: Requester, request: RawRequest): Promise<JsonValue> {
+  const method = request.method ?? "GET";
+  return await requester.text({
+    doing: `${method} ${request.path}`,
+    method,
+    path: request.path,
+    body: request.body === undefined ? undefined : JSON.stringify(request.body),
+    contentType: request.contentType,
+    accept: "application/json, */*",
+    signal: request.signal,
+    timeoutMs: request.timeoutMs,
+  });
+}
+
+/** Keys of `extra` may hold any character; the header's name carries them percent-encoded. */
+export function impersonationHeaders(impersonate: Impersonation): HttpHeaders {
+  const headers: Record<string, string | readonly string[]> = { "impersonate-user": impersonate.user };
+  if (impersonate.uid) headers["impersonate-uid"] = impersonate.uid;
+  if (impersonate.groups?.length) headers["impersonate-group"] = impersonate.groups;
+  for (const [key, values] of Object.entries(impersonate.extra ?? {})) {
+    headers[`impersonate-extra-${encodeURIComponent(key.toLowerCase())}`] = values;
+  }
+  return headers;
+}

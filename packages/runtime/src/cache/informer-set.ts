@@ -1,0 +1,89 @@
+/** Shares informers: controllers that follow the same part of the same kind have one watch and one cache. */
+import type { Client } from "@keelson/client";
+import { type AnyKind, apiVersionOf, type Clock, objectKey, type Stored } from "@keelson/core";
+import type { Logger } from "../log/logger.ts";
+import { type CacheScope, Informer } from "./informer.ts";
+
+export class InformerSet {
+  readonly #options: { client: Client; clock: Clock; log?: Logger };
+  readonly #informers = new Map<string, Informer>();
+
+  constructor(options: { client: Client; clock: Clock; log?: Logger }) {
+    this.#options = options;
+  }
+
+  /** The informer for this part of the kind; made on the first call. */
+  for<K extends AnyKind>(kind: K, scope: CacheScope = {}, fieldManager?: string): Informer<K> {
+    const id = JSON.stringify([
+      apiVersionOf(kind),
+      kind.resource,
+      scope.namespace,
+      scope.labels,
+      scope.fields,
+      scope.metadataOnly ?? false,
+      fieldManager,
+    ]);
+    const existing = this.#informers.get(id);
+    if (existing) return existing as unknown as Informer<K>;
+    const informer = new Informer({
+      ...this.#options,
+      kind,
+      scope,
+      ...(fieldManager === undefined ? {} : { fieldManager }),
+    });
+    this.#informers.set(id, informer as unknown as Informer);
+    return informer;
+  }
+
+  all(): readonly Informer[] {
+    return [...this.#informers.values()];
+  }
+
+  /** Every informer whose cache may hold objects of this kind. */
+  ofKind(kind: AnyKind): readonly Informer[] {
+    return this.all().filter(
+      (informer) => informer.kind.group === kind.group && informer.kind.kind === kind.kind,
+    );
+  }
+
+  /** Tells every cache of the kind what a write returned. */
+  wrote<T extends Stored>(kind: AnyKind, object: T): T {
+    let served: T | undefined;
+    for (const informer of this.ofKind(kind)) {
+      if (informer.scope.metadataOnly) {
+        const { apiVersion, kind: name, metadata } = object;
+        informer.cache.wrote({ apiVersion, kind: name, metadata });
+      } else if (informer.kind.version === kind.version) {
+        served = informer.cache.wrote(object as never) as unknown as T;
+      } else {
+        // The answer speaks another version than the cache: only a read in its own tells what it should show.
+        informer.cache.doubt(objectKey(object));
+      }
+    }
+    return served ?? object;
+  }
+
+  gone(kind: AnyKind, key: string, uid: string | undefined): void {
+    for (const informer of this.ofKind(kind)) informer.cache.gone(key, uid);
+  }
+
+  doubt(kind: AnyKind, key: string): void {
+    for (const informer of this.ofKind(kind)) informer.cache.doubt(key);
+  }
+
+  start(): void {
+    for (const informer of this.#informers.values()) informer.start();
+  }
+
+  async whenSynced(): Promise<void> {
+    await Promise.all(this.all().map((informer) => informer.whenSynced()));
+  }
+
+  get synced(): boolean {
+    return this.all().every((informer) => informer.synced);
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all(this.all().map((informer) => informer.stop()));
+  }
+}

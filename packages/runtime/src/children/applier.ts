@@ -1,0 +1,310 @@
+/** Brings a child to its desired state with as few requests as that takes, and never touches what is not ours. */
+
+import { hash } from "node:crypto";
+import { type ApiError, isAlreadyExists, isConflict, isInvalid } from "@keelson/client";
+import {
+  type AnyKind,
+  groupKind,
+  type JsonObject,
+  type JsonValue,
+  type ObjectRef,
+  type OwnerReference,
+  objectKey,
+  parseApiVersion,
+  type Stored,
+} from "@keelson/core";
+import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
+import type { Informer } from "../cache/informer.ts";
+import { extract, intentOf } from "../cache/managed-fields.ts";
+import type { TrackedClient } from "../cache/tracked-client.ts";
+import type { Controller } from "../controller/controller.ts";
+import type { Owned } from "../controller/declaration.ts";
+import {
+  adoptAnnotation,
+  controllerLabel,
+  fieldManagerOf,
+  ownerLabel,
+  slotLabel,
+} from "../controller/labels.ts";
+import { RuntimeError } from "../errors.ts";
+import { type ChildBody, type ChildId, childBody, ownerLabelValue } from "./child-body.ts";
+import type { OwnedChildren } from "./owned-children.ts";
+
+/** What the last apply of an object said and gave. */
+interface AppliedRecord {
+  readonly uid: string;
+  /** Digest of the body that was applied. */
+  readonly intent: string;
+  /** Digest of what the server made of it: the fields we own, with the server's own spelling of values. */
+  readonly result: string;
+  /** The version at which both were last compared. */
+  version: string;
+}
+
+/** Records of all children of one controller, kept from run to run. Losing them costs reads, never correctness. */
+export class AppliedRecords {
+  readonly #records = new Map<string, AppliedRecord>();
+
+  get(kind: AnyKind, key: string): AppliedRecord | undefined {
+    return this.#records.get(`${groupKind(kind)}|${key}`);
+  }
+
+  set(kind: AnyKind, key: string, record: AppliedRecord): void {
+    this.#records.set(`${groupKind(kind)}|${key}`, record);
+  }
+
+  delete(kind: AnyKind, key: string): void {
+    this.#records.delete(`${groupKind(kind)}|${key}`);
+  }
+}
+
+export interface ApplierOptions {
+  readonly controller: Controller;
+  readonly owner: Stored;
+  /** What is known of the owner by now; undefined when it is gone. */
+  readonly ownerNow: () => Stored | undefined;
+  readonly client: TrackedClient;
+  readonly children: OwnedChildren;
+  readonly informers: ReadonlyMap<string, Informer>;
+  readonly records: AppliedRecords;
+  readonly signal: AbortSignal;
+  /** Throws once the reconcile is over. */
+  readonly check: () => void;
+}
+
+function digest(text: string): string {
+  return hash("sha256", text, "base64");
+}
+
+export class Applier {
+  readonly #options: ApplierOptions;
+  readonly #manager: string;
+
+  constructor(options: ApplierOptions) {
+    this.#options = options;
+    this.#manager = fieldManagerOf(options.controller.name);
+  }
+
+  /** The child after the apply, as the cache shows it. Sends nothing when the child is as desired already. */
+  async apply(id: ChildId, desired: object, options: { force?: boolean } = {}): Promise<Stored> {
+    const { controller, owner, ownerNow, children, check } = this.#options;
+    check();
+    this.#refuseIfGone(ownerNow());
+    const slot = controller.owns[id.slot] as Owned;
+    const body = childBody(controller, owner, id, desired as never);
+    const seen = children.at(id.slot, objectKey(body));
+    if (seen) {
+      // It is on its way out: no state can be applied to it. The next one is made when it has gone.
+      if (seen.metadata.deletionTimestamp !== undefined) return seen;
+      if (this.#isApplied(slot, body, seen)) return seen;
+      return await this.#update(slot, body, seen, options);
+    }
+    const live = await this.#find(slot, body);
+    if (!live) {
+      await this.#checkVanished(id, body);
+      return await this.#send(slot, body, false);
+    }
+    this.#claim(slot, id, live);
+    return await this.#update(slot, body, live, options);
+  }
+
+  /** Deletes a child by UID; gone already, or replaced by another, is success. */
+  async delete(slot: Owned, object: Stored, options: object = {}): Promise<void> {
+    this.#options.check();
+    const { signal } = this.#options;
+    const ref = { namespace: object.metadata.namespace, name: object.metadata.name };
+    const verbs = this.#options.client.kind(slot.kind);
+    try {
+      await verbs.delete(ref, { propagation: "Background", signal, ...options, uid: object.metadata.uid });
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      // The one we saw is gone and another has its name; look, so that the cache knows as well.
+      await verbs.find(ref, { signal });
+    }
+  }
+
+  /** Asks the server for a child; undefined when there is none, or when what is there is not ours. */
+  async find(id: ChildId, ref: ObjectRef): Promise<Stored | undefined> {
+    const { controller, client, signal, check } = this.#options;
+    check();
+    const slot = controller.owns[id.slot] as Owned;
+    const object = (await client.kind(slot.kind).find(ref, { signal })) as Stored | undefined;
+    return object && this.#standing(slot, id, object) === "ours" ? object : undefined;
+  }
+
+  /**
+   * Whether an apply of this body would change nothing. Either what we own of the object is the very body, or it
+   * is what the server made of the same body last time. Fields that others changed are no longer ours, so drift
+   * shows as a difference; fields that others added are not looked at.
+   */
+  #isApplied(slot: Owned, body: ChildBody, seen: Stored): boolean {
+    const { records } = this.#options;
+    const key = objectKey(seen);
+    const intent = digest(intentOf(body));
+    const record = records.get(slot.kind, key);
+    const known = record?.uid === seen.metadata.uid && record.intent === intent ? record : undefined;
+    const version = seen.metadata.resourceVersion;
+    if (known?.version === version) return true;
+    const result = this.#owned(body, seen);
+    if (result === undefined) return false;
+    if (result !== intent && known?.result !== result) return false;
+    records.set(slot.kind, key, { uid: seen.metadata.uid, intent, result, version });
+    return true;
+  }
+
+  async #update(slot: Owned, body: ChildBody, seen: Stored, options: { force?: boolean }): Promise<Stored> {
+    const bound = { ...body, metadata: { ...body.metadata, uid: seen.metadata.uid } };
+    try {
+      return await this.#send(slot, bound, options.force ?? true);
+    } catch (error) {
+      if (!isInvalid(error)) throw error;
+      if (isReplaced(error)) {
+        // Looked up, so that the cache knows as well when this comes again.
+        await this.#find(slot, body);
+        const what = `${groupKind(slot.kind)} ${objectKey(body)}`;
+        throw new RuntimeError(
+          "Replaced",
+          `cannot apply ${what}: the one that was seen is gone and another has its name; it is looked at again`,
+          { cause: error },
+        );
+      }
+      if (!slot.options.recreate) throw invalidChild(error, slot, "");
+      return await this.#recreate(slot, body, seen, error);
+    }
+  }
+
+  /** A running child is given up only for one that the server would take. */
+  async #recreate(slot: Owned, body: ChildBody, seen: Stored, refusal: Error): Promise<Stored> {
+    const { client, signal, children } = this.#options;
+    try {
+      await client.kind(slot.kind).create(body, { dryRun: true, signal, fieldManager: this.#manager });
+    } catch (error) {
+      if (isInvalid(error)) throw invalidChild(error, slot, "; the child that runs was left as it is");
+      // The name is taken by the child itself: the server checks it last, so the new one is valid.
+      if (!isAlreadyExists(error)) throw error;
+    }
+    await this.delete(slot, seen);
+    const left = children.at(slotOf(body), objectKey(body));
+    if (left) return left;
+    const live = await this.#find(slot, body);
+    if (live) throw new RuntimeError("NotOurs", `${refusal.message}; and another took its place meanwhile`);
+    return await this.#send(slot, body, false);
+  }
+
+  async #send(slot: Owned, body: ChildBody, force: boolean): Promise<Stored> {
+    const { client, records, signal } = this.#options;
+    const served = (await client
+      .kind(slot.kind)
+      .apply(body, { force, signal, fieldManager: this.#manager })) as Stored;
+    const { uid, resourceVersion: version } = served.metadata;
+    const result = this.#owned(body, served) ?? "";
+    records.set(slot.kind, objectKey(served), { uid, intent: digest(intentOf(body)), result, version });
+    return served;
+  }
+
+  /** A child that was there and is not any more may have gone with its owner, of which our watch may not know yet. */
+  async #checkVanished({ slot }: ChildId, { metadata }: ChildBody): Promise<void> {
+    const { controller, owner, client, signal } = this.#options;
+    if (!inventoryOf(owner).some((entry) => entry.slot === slot && entry.name === metadata.name)) return;
+    const { namespace, name } = owner.metadata;
+    this.#refuseIfGone(await client.kind(controller.kind).find({ namespace, name }, { signal }));
+  }
+
+  /** What is made for an owner that is gone would be collected; for one that is going it would hold it up. */
+  #refuseIfGone(now: Stored | undefined): void {
+    const { controller, owner } = this.#options;
+    const { uid, deletionTimestamp } = owner.metadata;
+    const isGoing = deletionTimestamp === undefined && now?.metadata.deletionTimestamp !== undefined;
+    if (now?.metadata.uid === uid && !isGoing) return;
+    const what = `${groupKind(controller.kind)} ${objectKey(owner)}`;
+    throw new RuntimeError(
+      "OwnerGone",
+      `${what} was deleted while it was reconciled; nothing more is made for it`,
+    );
+  }
+
+  /** Digest of what we own of an object, as the cache remembers it. */
+  #owned(body: ChildBody, object: Stored): string | undefined {
+    const informer = this.#options.informers.get(slotOf(body)) as Informer;
+    const fields = informer.cache.ownedFields(objectKey(object));
+    if (fields === undefined) return undefined;
+    const owned = extract(object as unknown as JsonValue, JSON.parse(fields) as JsonObject);
+    return digest(intentOf(owned as JsonObject));
+  }
+
+  async #find(slot: Owned, body: ChildBody): Promise<Stored | undefined> {
+    const { client, signal } = this.#options;
+    const ref = { namespace: body.metadata.namespace, name: body.metadata.name };
+    return (await client.kind(slot.kind).find(ref, { signal })) as Stored | undefined;
+  }
+
+  /** Lets only what is ours pass; the error says why and what a person can do. */
+  #claim(slot: Owned, id: ChildId, object: Stored): void {
+    const standing = this.#standing(slot, id, object);
+    if (standing === "ours") return;
+    const { owner } = this.#options;
+    const what = `${groupKind(slot.kind)} ${objectKey(object)}`;
+    const by = controllerOf(object);
+    if (standing === "earlier") {
+      throw new RuntimeError(
+        "StillThere",
+        `cannot apply ${what} yet: the one of an earlier ${by?.kind} ${by?.name} is still there`,
+      );
+    }
+    throw new RuntimeError(
+      "NotOurs",
+      by
+        ? `cannot apply ${what}: it exists and is controlled by ${by.kind} ${by.name}; ` +
+            "rename one of the two, or delete the one that is not wanted"
+        : `cannot apply ${what}: it exists and no controller made it; delete it, or hand it over with ` +
+            `the annotation ${adoptAnnotation}=${owner.metadata.name}`,
+    );
+  }
+
+  #standing(slot: Owned, id: ChildId, object: Stored): "ours" | "earlier" | "foreign" {
+    const { owner, controller } = this.#options;
+    const by = controllerOf(object);
+    if (by) {
+      if (by.uid === owner.metadata.uid) return "ours";
+      const sameKind =
+        by.kind === controller.kind.kind && parseApiVersion(by.apiVersion).group === controller.kind.group;
+      return sameKind && by.name === owner.metadata.name ? "earlier" : "foreign";
+    }
+    const labels = object.metadata.labels ?? {};
+    if (
+      slot.options.outlives &&
+      labels[controllerLabel] === controller.name &&
+      labels[slotLabel] === id.slot &&
+      labels[ownerLabel] === ownerLabelValue(owner.metadata.name)
+    ) {
+      return "ours";
+    }
+    if (object.metadata.annotations?.[adoptAnnotation] === owner.metadata.name) return "ours";
+    // Someone took the owner reference away: the inventory still knows the child.
+    return inventoryOf(owner).some((entry) => entry.uid === object.metadata.uid) ? "ours" : "foreign";
+  }
+}
+
+/** The server's way of saying that an object is not the one that the UID names. */
+function isReplaced(error: ApiError): boolean {
+  return error.status.details?.causes?.some(({ field }) => field === "metadata.uid") ?? false;
+}
+
+function inventoryOf(owner: Stored): readonly InventoryEntry[] {
+  return (owner as { status?: RuntimeStatus }).status?.inventory ?? [];
+}
+
+function controllerOf(object: Stored): OwnerReference | undefined {
+  return object.metadata.ownerReferences?.find((reference) => reference.controller);
+}
+
+function slotOf(body: ChildBody): string {
+  return (body.metadata.labels as Record<string, string>)[slotLabel] as string;
+}
+
+function invalidChild(refusal: Error, slot: Owned, rest: string): RuntimeError {
+  const advice = slot.options.recreate
+    ? ""
+    : "; where a field is immutable, delete the object or declare the slot with recreate: true";
+  return new RuntimeError("InvalidChild", `${refusal.message}${advice}${rest}`, { cause: refusal });
+}

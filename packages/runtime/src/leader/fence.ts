@@ -1,0 +1,146 @@
+/** Keeps a process that no longer leads from writing: the last gate before the wire. */
+import { type Client, ClientError, createClient } from "@keelson/client";
+import type { Clock, HttpPort, HttpRequest, HttpResponse } from "@keelson/core";
+import { RuntimeError } from "../errors.ts";
+
+/** Whether this process may write now. */
+export interface Fence {
+  /** False from the moment at which another process may believe that it leads. */
+  mayWrite(): boolean;
+}
+
+/** Where leader election says how long writing is allowed. */
+export interface FenceCell {
+  /** Both clocks must agree: the monotonic one may stand still while a machine sleeps, the wall clock may go back. */
+  allowUntil(monotonicMs: number, wallMs: number): void;
+  close(): void;
+}
+
+export const openFence: Fence = { mayWrite: () => true };
+
+/** A fence in memory that several threads may share: the one that renews writes it, the one that works reads it. */
+export class SharedFence implements Fence, FenceCell {
+  readonly buffer: SharedArrayBuffer;
+  readonly #deadlines: Float64Array;
+  readonly #clock: Pick<Clock, "now" | "monotonic">;
+
+  constructor(clock: Pick<Clock, "now" | "monotonic">, buffer = new SharedArrayBuffer(16)) {
+    this.#clock = clock;
+    this.buffer = buffer;
+    this.#deadlines = new Float64Array(buffer);
+  }
+
+  mayWrite(): boolean {
+    const [monotonic = 0, wall = 0] = this.#deadlines;
+    return this.#clock.monotonic() < monotonic && this.#clock.now() < wall;
+  }
+
+  allowUntil(monotonicMs: number, wallMs: number): void {
+    this.#deadlines[0] = monotonicMs;
+    this.#deadlines[1] = wallMs;
+  }
+
+  close(): void {
+    this.allowUntil(0, 0);
+  }
+}
+
+export interface FencedOptions {
+  readonly fence: Fence;
+  /** A write that takes longer is given up, its outcome unknown; no limit beside the client's own when absent. */
+  readonly writeTimeoutMs?: number;
+  /** Hears of every request and its answer; 0 when there was none. */
+  readonly onRequest?: (method: string, status: number) => void;
+}
+
+/**
+ * The client with a gate at its transport: every write, retries included, is refused on this side of the wire once
+ * the fence is down. Reads pass: a standby keeps its caches warm with them.
+ */
+export function fenced(client: Client, options: FencedOptions): Client {
+  const { fence, writeTimeoutMs, onRequest } = options;
+  const { http, host, namespace, fieldManager, clock, random } = client;
+  const send = async (request: HttpRequest): Promise<HttpResponse> => {
+    if (isRead(request.method)) return await http.request(withHeaders(request, client));
+    if (!fence.mayWrite()) throw refused(request);
+    return await limited(clock, writeTimeoutMs, withHeaders(request, client), (each) => http.request(each));
+  };
+  const port: HttpPort = {
+    request: async (request) => {
+      let status = 0;
+      try {
+        const response = await send(request);
+        status = response.status;
+        return response;
+      } finally {
+        onRequest?.(request.method, status);
+      }
+    },
+    ...(http.upgrade
+      ? {
+          upgrade: async (request: HttpRequest) => {
+            // Whatever its method, what leaves HTTP (exec, port-forward) is there to do something.
+            if (!fence.mayWrite()) throw refused(request);
+            return await (http.upgrade as NonNullable<HttpPort["upgrade"]>)(withHeaders(request, client));
+          },
+        }
+      : {}),
+  };
+  return createClient({
+    http: port,
+    host,
+    namespace,
+    fieldManager,
+    clock,
+    random,
+    onClose: () => client.close(),
+  });
+}
+
+function isRead(method: string): boolean {
+  return method === "GET" || method === "HEAD" || method === "OPTIONS";
+}
+
+/** Nothing was sent, which is what the client's own word for it says. */
+function refused({ method, path }: HttpRequest): ClientError {
+  const message = `${method} ${path.split("?")[0]} was not sent: this process does not lead`;
+  return new ClientError("ConnectionFailed", message, { cause: new RuntimeError("LeaseLost", message) });
+}
+
+async function limited(
+  clock: Clock,
+  timeoutMs: number | undefined,
+  request: HttpRequest,
+  send: (request: HttpRequest) => Promise<HttpResponse>,
+): Promise<HttpResponse> {
+  if (timeoutMs === undefined) return await send(request);
+  const controller = new AbortController();
+  const late = Promise.withResolvers<never>();
+  late.promise.catch(() => {});
+  const abort = (reason: unknown) => {
+    controller.abort(reason);
+    late.reject(reason);
+  };
+  const onOuter = () => abort(request.signal?.reason);
+  if (request.signal?.aborted) onOuter();
+  else request.signal?.addEventListener("abort", onOuter, { once: true });
+  const cancel = clock.timer(timeoutMs, () =>
+    abort(
+      new ClientError(
+        "ConnectionLost",
+        `no answer within the ${timeoutMs} ms that a lease leaves for a write`,
+      ),
+    ),
+  );
+  try {
+    return await Promise.race([send({ ...request, signal: controller.signal }), late.promise]);
+  } finally {
+    cancel();
+    request.signal?.removeEventListener("abort", onOuter);
+  }
+}
+
+/** The new client has headers of its own; those of the old one (whom it acts as) must not be lost. */
+function withHeaders(request: HttpRequest, client: Client): HttpRequest {
+  return { ...request, headers: { ...request.headers, ...client.headers } };
+}

@@ -1,0 +1,77 @@
+/** The thread that holds the lease. It shares two numbers with the working thread and nothing else. */
+
+import { parentPort, workerData } from "node:worker_threads";
+import { connect, systemProcess, systemRandom } from "@keelson/client";
+import type { Clock } from "@keelson/core";
+import type { Logger } from "../log/logger.ts";
+import { SharedFence } from "./fence.ts";
+import { LeaseElector } from "./lease.ts";
+import { type LeaseThreadData, type LeaseThreadMessage, threadClock } from "./lease-thread.ts";
+
+const data = workerData as LeaseThreadData;
+const tell = (message: LeaseThreadMessage) => parentPort?.postMessage(message);
+const telling = (level: "info" | "warn" | "error"): Logger["info"] => {
+  return (message, fields) => {
+    const error = fields?.error;
+    tell({ type: "log", level, message, ...(error instanceof Error ? { error: error.message } : {}) });
+  };
+};
+const log: Logger = {
+  debug: () => {},
+  info: telling("info"),
+  warn: telling("warn"),
+  error: telling("error"),
+  child: () => log,
+};
+
+/** Timers of this thread keep it alive: it ends when it is told to. */
+const clock: Clock = {
+  ...threadClock,
+  timer(delayMs, run) {
+    const timer = setTimeout(run, Math.max(0, delayMs));
+    return () => clearTimeout(timer);
+  },
+};
+
+const client = await connect({
+  ...data.connect,
+  world: { clock, random: systemRandom, process: systemProcess },
+});
+const elector = new LeaseElector({
+  client,
+  clock,
+  random: systemRandom,
+  name: data.name,
+  namespace: data.namespace,
+  identity: data.identity,
+  timings: data.timings,
+  fence: new SharedFence(threadClock, data.fence),
+  log,
+});
+elector.run();
+void elector.acquired.then(() => tell({ type: "acquired" }));
+void elector.lost.then((error) => tell({ type: "lost", message: error.message }));
+
+const heartbeat = new Float64Array(data.heartbeat);
+let holder: string | undefined;
+const watchdog = setInterval(() => {
+  if (elector.holder !== holder) {
+    holder = elector.holder;
+    tell({ type: "holder", holder });
+  }
+  const silentMs = threadClock.monotonic() - (heartbeat[0] ?? 0);
+  if (elector.leading && silentMs > data.hangMs) {
+    log.error(`the working thread has not moved for ${Math.round(silentMs / 1000)} s: giving the lease away`);
+    void end();
+  }
+}, 500);
+
+parentPort?.once("message", (options: { readonly keep?: boolean }) => void end(options));
+
+async function end(options: { readonly keep?: boolean } = {}): Promise<void> {
+  clearInterval(watchdog);
+  await elector.stop(options);
+  await client.close();
+  tell({ type: "stopped" });
+  parentPort?.close();
+}

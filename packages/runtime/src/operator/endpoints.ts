@@ -1,0 +1,72 @@
+/** The operator's own HTTP endpoints: is it alive, is it ready, what does it count. */
+import type { AddressInfo } from "node:net";
+import { groupKind } from "@keelson/core";
+import type { InformerSet } from "../cache/informer-set.ts";
+import type { Metrics } from "./metrics.ts";
+
+export interface EndpointOptions {
+  /** 8080 unless told; 0 lets the system choose. */
+  readonly port?: number;
+  /** All addresses unless told. */
+  readonly host?: string;
+}
+
+export interface Endpoints extends AsyncDisposable {
+  readonly port: number;
+}
+
+/** Undefined when all is well, otherwise a sentence. */
+export type Check = () => string | undefined;
+
+/**
+ * Ready when every cache is complete and none has been cut off from the server for longer than `staleMs`. A standby
+ * is ready: it can take over.
+ */
+export function cachesReady(informers: InformerSet, now: () => number, staleMs: number): Check {
+  return () => {
+    for (const informer of informers.all()) {
+      const { synced, interruptedSinceMs } = informer.health;
+      const kind = groupKind(informer.kind);
+      if (!synced) return `the cache of ${kind} is not complete yet`;
+      if (interruptedSinceMs !== undefined && now() - interruptedSinceMs > staleMs) {
+        return `the cache of ${kind} has been cut off from the server for ${Math.round((now() - interruptedSinceMs) / 1000)} s`;
+      }
+    }
+    return undefined;
+  };
+}
+
+export async function serveEndpoints(
+  options: EndpointOptions,
+  sources: { readonly alive: Check; readonly ready: Check; readonly metrics: Metrics | undefined },
+): Promise<Endpoints> {
+  const { createServer } = await import("node:http");
+  const server = createServer((request, response) => {
+    const path = (request.url ?? "/").split("?")[0];
+    const answer = (status: number, body: string, type = "text/plain; charset=utf-8") => {
+      response.writeHead(status, { "content-type": type });
+      response.end(body);
+    };
+    const check = (problem: string | undefined) => answer(problem === undefined ? 200 : 503, problem ?? "ok");
+    if (path === "/healthz") check(sources.alive());
+    else if (path === "/readyz") check(sources.ready());
+    else if (path === "/metrics" && sources.metrics) {
+      sources.metrics.text().then(
+        ({ body, contentType }) => answer(200, body, contentType),
+        (error: unknown) => answer(500, String(error)),
+      );
+    } else answer(404, "not found");
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port ?? 8080, options.host, resolve);
+  });
+  server.unref();
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

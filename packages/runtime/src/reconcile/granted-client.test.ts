@@ -1,0 +1,49 @@
+import { createClient } from "@keelson/client";
+import type { HttpRequest } from "@keelson/core";
+import { ConfigMap } from "@keelson/core/kinds";
+import { expect, test } from "vitest";
+import { InformerSet } from "../cache/informer-set.ts";
+import { TrackedClient } from "../cache/tracked-client.ts";
+import { controller } from "../controller/controller.ts";
+import { allow } from "../controller/declaration.ts";
+import { done } from "../controller/outcome.ts";
+import { PermissionCheck } from "../controller/permissions.ts";
+import { grantedKind } from "./granted-client.ts";
+
+test("a request ends with its reconcile, also when it has a signal of its own", async () => {
+  const sent: HttpRequest[] = [];
+  const http = {
+    request: (request: HttpRequest) => {
+      sent.push(request);
+      return new Promise<never>((_, reject) => {
+        request.signal?.addEventListener("abort", () => reject(request.signal?.reason));
+      });
+    },
+  };
+  const client = createClient({ http });
+  const reconcile = new AbortController();
+  const granted = grantedKind(
+    {
+      client: new TrackedClient({ client, informers: new InformerSet({ client, clock: client.clock }) }),
+      permissions: new PermissionCheck(
+        controller(ConfigMap, { writes: [allow(ConfigMap, ["update"])], reconcile: async () => done() }),
+      ),
+      check: () => {},
+      signal: reconcile.signal,
+      fieldManager: "test",
+    },
+    ConfigMap,
+  );
+  const own = new AbortController();
+  const plain = granted.get({ namespace: "default", name: "a" });
+  const signalled = granted.get({ namespace: "default", name: "b" }, { signal: own.signal });
+  const sooner = granted.get({ namespace: "default", name: "c" }, { signal: own.signal, timeoutMs: 1_000 });
+  own.abort(new Error("the caller has had enough"));
+  await expect(sooner).rejects.toThrow("the caller has had enough");
+  await expect(signalled).rejects.toThrow("the caller has had enough");
+  const later = granted.get({ namespace: "default", name: "d" }, { signal: new AbortController().signal });
+  reconcile.abort(new Error("the lease is lost"));
+  await expect(plain).rejects.toThrow("the lease is lost");
+  await expect(later).rejects.toThrow("the lease is lost");
+  expect(sent).toHaveLength(4);
+});

@@ -1,0 +1,429 @@
+/** Runs one controller: from a key to an outcome, and from the outcome to the status. */
+import { deepEqual, groupKind, keyOf, objectKey, parseKey, type Random, type Stored } from "@keelson/core";
+import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
+import { type Change, type Informer, settleAll } from "../cache/informer.ts";
+import { TrackedClient } from "../cache/tracked-client.ts";
+import { AppliedRecords, Applier } from "../children/applier.ts";
+import { isShortened, ownerLabelValue } from "../children/child-body.ts";
+import { inventoryOf, isOutcome, pruneRetired, realise } from "../children/composition.ts";
+import { OwnedChildren, ownerIndex, ownerIndexValues } from "../children/owned-children.ts";
+import type { Cause } from "../controller/context.ts";
+import type { Controller } from "../controller/controller.ts";
+import { controllerLabel, fieldManagerOf, ownerLabel } from "../controller/labels.ts";
+import type { Outcome } from "../controller/outcome.ts";
+import { PermissionCheck } from "../controller/permissions.ts";
+import { causeOf } from "../controller/raw-controller.ts";
+import { RuntimeError } from "../errors.ts";
+import type { Logger } from "../log/logger.ts";
+import type { WorkItem } from "../queue/work-queue.ts";
+import { isPassing, outcomeOfError, StatusDraft, StatusMemory } from "../status/status-draft.ts";
+import { withDeadline } from "./deadline.ts";
+import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizer.ts";
+import type { LoopDefinition, LoopWatch, Trigger, Verdict } from "./loop.ts";
+import { ReadSet } from "./reads.ts";
+import { reconcileContext } from "./reconcile-context.ts";
+import type { Services } from "./services.ts";
+
+/** The status is written even when the time of the reconcile itself is up. */
+const statusTimeoutMs = 30_000;
+
+export class Reconciler implements LoopDefinition {
+  readonly calms = true;
+  readonly #controller: Controller;
+  readonly #services: Services;
+  readonly #primary: Informer;
+  readonly #owned = new Map<string, Informer>();
+  readonly #reads: ReadSet;
+  readonly #client: TrackedClient;
+  readonly #permissions: PermissionCheck;
+  readonly #fieldManager: string;
+  readonly #records = new AppliedRecords();
+  readonly #memory = new StatusMemory();
+  readonly #log: Logger;
+  readonly #random: Random;
+  /** Children of unknown slots that were spoken of already. */
+  readonly #reported = new Set<string>();
+
+  constructor(controller: Controller, services: Services) {
+    this.#controller = controller;
+    this.#services = services;
+    this.#fieldManager = fieldManagerOf(controller.name);
+    this.#log = services.log.child({ controller: controller.name });
+    this.#permissions = new PermissionCheck(controller);
+    this.#random = services.random.fork(`controller/${controller.name}`);
+    this.#client = new TrackedClient({ client: services.client, informers: services.informers });
+    const { kind, options } = controller;
+    const here = (scope: "Namespaced" | "Cluster") =>
+      services.namespace !== undefined && scope === "Namespaced" ? { namespace: services.namespace } : {};
+    const labels = options.labels === undefined ? {} : { labels: options.labels };
+    this.#primary = services.informers.for(kind, { ...here(kind.scope), ...labels }) as unknown as Informer;
+    for (const [slot, owned] of Object.entries(controller.owns)) {
+      const scope = { ...here(owned.kind.scope), labels: `${controllerLabel}=${controller.name}` };
+      const informer = services.informers.for(owned.kind, scope, this.#fieldManager) as unknown as Informer;
+      informer.cache.addIndex(ownerIndex, ownerIndexValues);
+      this.#owned.set(slot, informer);
+    }
+    this.#reads = new ReadSet(controller, this.#primary, services, this.#client);
+  }
+
+  get name(): string {
+    return this.#controller.name;
+  }
+
+  get concurrency(): number {
+    return this.#controller.options.concurrency;
+  }
+
+  get resyncMs(): number {
+    return this.#controller.options.resyncMs;
+  }
+
+  get watches(): LoopWatch[] {
+    const children = [...new Set(this.#owned.values())].map((informer) => ({
+      informer,
+      map: (change: Change) => this.#owners(informer, change),
+    }));
+    return [
+      { informer: this.#primary, map: (change) => this.#self(change) },
+      ...children,
+      ...this.#reads.watches(),
+    ];
+  }
+
+  keys(): Iterable<string> {
+    return [...this.#primary.cache.keys()];
+  }
+
+  async process(item: WorkItem<Cause>, stop: AbortSignal): Promise<Verdict> {
+    const informers = new Set([this.#primary, ...this.#owned.values(), ...this.#reads.informers]);
+    await settleAll(informers, stop);
+    const object = this.#primary.cache.get(item.key);
+    if (!object) {
+      this.#memory.forget(item.key);
+      return { gone: true };
+    }
+    const deleted = object.metadata.deletionTimestamp !== undefined;
+    if (deleted && !(this.#controller.finalize && hasFinalizer(object, this.name))) return {};
+    return await this.#run(object, item, deleted, stop);
+  }
+
+  // ------------------------------------------------------------------------------------ one run
+
+  async #run(found: Stored, item: WorkItem<Cause>, deleted: boolean, stop: AbortSignal): Promise<Verdict> {
+    const { clock } = this.#services;
+    const { timeoutMs } = this.#controller.options;
+    const wishes: number[] = [];
+    let draft: StatusDraft | undefined;
+    try {
+      const outcome = await withDeadline(
+        {
+          clock,
+          timeoutMs,
+          signal: stop,
+          expired: () => this.#tooLong(item.key),
+          stragglers: this.#services.stragglers,
+        },
+        async ({ signal }) => {
+          const object =
+            this.#controller.finalize && !deleted && !hasFinalizer(found, this.name)
+              ? await addFinalizer(found, this.#finalizerOptions(signal))
+              : found;
+          draft = this.#draft(object);
+          await this.#reads.load(object, signal);
+          return await this.#reconcile(object, item, deleted, draft, wishes, signal);
+        },
+      );
+      if (deleted && outcome.outcome === "done") {
+        await removeFinalizer(found, this.#finalizerOptions(stop));
+        return {};
+      }
+      await this.#settle(found, draft, outcome, stop);
+      const failed = outcome.outcome === "failed";
+      if (!failed && outcome.recheckMs !== undefined) wishes.push(outcome.recheckMs);
+      const recheck = wishes.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...wishes)) };
+      return failed ? { result: "terminal", ...recheck } : recheck;
+    } catch (error) {
+      if (stop.aborted) throw error;
+      // Its deletion is on its way to us, or has arrived: that brings it back.
+      if (error instanceof RuntimeError && error.code === "OwnerGone") return {};
+      await this.#fail(found, draft ?? this.#draft(found), error, item, stop);
+      return { failed: { error } };
+    }
+  }
+
+  async #reconcile(
+    object: Stored,
+    item: WorkItem<Cause>,
+    deleted: boolean,
+    draft: StatusDraft | undefined,
+    wishes: number[],
+    signal: AbortSignal,
+  ): Promise<Outcome> {
+    const { clock } = this.#services;
+    const check = () => {
+      if (signal.aborted) throw ended(signal.reason);
+    };
+    const children = new OwnedChildren(this.#controller, this.#owned, object);
+    const applier = new Applier({
+      controller: this.#controller,
+      owner: object,
+      ownerNow: () => this.#now(object),
+      client: this.#client,
+      children,
+      informers: this.#owned,
+      records: this.#records,
+      signal,
+      check,
+    });
+    const reads = this.#reads.of(object, () => this.#primary.cache.get(objectKey(object)) ?? object);
+    const { compose } = this.#controller;
+    let outcome: Outcome;
+    if (compose && !deleted) {
+      const run = () => {
+        const observed = { ...this.#observed(children), ...reads };
+        const result = compose(object as never, observed as never, { now: new Date(clock.now()) });
+        if (!result || typeof result !== "object") throw this.#nothing("compose", result);
+        return result;
+      };
+      let result = run();
+      for (let pass = 1; ; pass++) {
+        if (isOutcome(result)) {
+          outcome = result;
+          break;
+        }
+        if (result.status) draft?.setAuthor(result.status as never);
+        const before = children.versions();
+        outcome = await realise(this.#controller, object, children, applier, result);
+        // Status must speak of what we have just made, not of what stood there before: a child that was replaced
+        // is not ready because its predecessor was.
+        if (pass === 2 || children.versions() === before) break;
+        result = run();
+      }
+    } else {
+      const work = deleted ? this.#controller.finalize : this.#controller.reconcile;
+      const context = reconcileContext({
+        controller: this.#controller,
+        object,
+        children,
+        applier,
+        granted: {
+          client: this.#client,
+          permissions: this.#permissions,
+          check,
+          signal,
+          fieldManager: this.#fieldManager,
+        },
+        reads,
+        draft,
+        causes: item.causes,
+        clock,
+        random: this.#random,
+        log: this.#log.child({ key: item.key }),
+        signal,
+        check,
+        connect: this.#services.connect,
+        recheck: (afterMs) => wishes.push(afterMs),
+        event: (type, reason, message) => this.#event(object, type, reason, message),
+      });
+      outcome = (await work?.(object as never, context as never)) as Outcome;
+      if (!outcome || !isOutcome(outcome)) throw this.#nothing(deleted ? "finalize" : "reconcile", outcome);
+    }
+    check();
+    if (!deleted) await pruneRetired(this.#controller, children, applier);
+    draft?.setInventory(this.#inventory(object, children));
+    if (outcome.outcome === "done") draft?.forgetSteps();
+    return outcome;
+  }
+
+  #observed(children: OwnedChildren): Record<string, unknown> {
+    return Object.fromEntries(
+      Object.entries(this.#controller.owns).map(([slot, { many }]) => [
+        slot,
+        many ? children.entries(slot) : children.get({ slot, key: "" }),
+      ]),
+    );
+  }
+
+  /** A write of ours that is in doubt says nothing against the object. */
+  #now(object: Stored): Stored | undefined {
+    const { cache } = this.#primary;
+    const key = objectKey(object);
+    return cache.doubted.has(key) ? object : cache.get(key);
+  }
+
+  /** Children of slots that this release does not know stay on record, so that a person or a later release finds them. */
+  #inventory(object: Stored, children: OwnedChildren) {
+    const recorded = (object as { status?: RuntimeStatus }).status?.inventory ?? [];
+    const left = recorded.filter((entry) => !(entry.slot in this.#controller.owns));
+    for (const entry of left) this.#reportLeft(object, entry);
+    return [...inventoryOf(this.#controller, children), ...left];
+  }
+
+  #reportLeft(object: Stored, { slot, kind, name, uid }: InventoryEntry): void {
+    if (this.#reported.has(uid)) return;
+    this.#reported.add(uid);
+    this.#event(
+      object,
+      "Warning",
+      "LeftBehind",
+      `${kind} ${name} was made by a release that had the slot "${slot}"; declare ${slot}: retired(${kind}) to have ` +
+        "it deleted, or delete it yourself",
+    );
+  }
+
+  // ------------------------------------------------------------------------------------ its status
+
+  #draft(object: Stored): StatusDraft | undefined {
+    const { kind, options } = this.#controller;
+    if (options.status === "manual") return undefined;
+    return new StatusDraft(object, {
+      kind,
+      client: this.#client,
+      fieldManager: this.#fieldManager,
+      memory: this.#memory,
+      now: () => this.#services.clock.now(),
+      mode: options.status,
+      current: () => this.#primary.cache.get(objectKey(object)),
+    });
+  }
+
+  async #settle(
+    object: Stored,
+    draft: StatusDraft | undefined,
+    outcome: Outcome,
+    stop: AbortSignal,
+  ): Promise<void> {
+    const wrote = await this.#write(draft, outcome, stop);
+    if (wrote && outcome.outcome === "failed") {
+      this.#event(object, "Warning", outcome.reason, outcome.message);
+    }
+  }
+
+  async #fail(
+    object: Stored,
+    draft: StatusDraft | undefined,
+    error: unknown,
+    item: WorkItem<Cause>,
+    stop: AbortSignal,
+  ): Promise<void> {
+    if (isPassing(error, item.failures)) return;
+    const outcome = outcomeOfError(error);
+    try {
+      const wrote = await this.#write(draft, outcome, stop);
+      if (wrote && outcome.outcome !== "done") {
+        this.#event(object, "Warning", outcome.reason, outcome.message);
+      }
+    } catch (second) {
+      // The first error decides what happens next; the retry writes the status again.
+      this.#log.warn("the status could not be written", { key: item.key, error: second });
+    }
+  }
+
+  async #write(draft: StatusDraft | undefined, outcome: Outcome, stop: AbortSignal): Promise<boolean> {
+    if (!draft) return false;
+    return await withDeadline(
+      {
+        clock: this.#services.clock,
+        timeoutMs: statusTimeoutMs,
+        signal: stop,
+        expired: () => new RuntimeError("ReconcileTimeout", "the status could not be written in time"),
+      },
+      async ({ signal }) => await draft.write(outcome, { signal }),
+    );
+  }
+
+  #event(object: Stored, type: "Normal" | "Warning", reason: string, message: string): void {
+    this.#services.events.record(this.name, object, type, reason, message);
+  }
+
+  // ------------------------------------------------------------------------------------ its triggers
+
+  *#self(change: Change): Iterable<Trigger> {
+    if (this.#reads.keeps && change.previous) this.#reads.released(change.previous);
+    const previous = change.type === "modified" ? change.previous : undefined;
+    const patient = previous !== undefined && onlyStatusDiffers(previous, change.object);
+    yield { key: change.key, cause: causeOf(this.#controller.kind, change, true), patient };
+  }
+
+  *#owners(informer: Informer, change: Change): Iterable<Trigger> {
+    if (change.type === "deleted") this.#records.delete(informer.kind, change.key);
+    const cause: Cause = { ...causeOf(informer.kind, change, false), type: "child" };
+    const keys = new Set<string>();
+    for (const child of [change.object, change.previous]) {
+      if (!child) continue;
+      // By name and not by UID: an owner that was made anew waits for the children of the earlier one to go.
+      const owner = child.metadata.ownerReferences?.find(({ controller }) => controller);
+      if (owner?.kind === this.#controller.kind.kind) keys.add(this.#keyBeside(child, owner.name));
+      const label = child.metadata.labels?.[ownerLabel];
+      if (label !== undefined) for (const key of this.#named(child, label)) keys.add(key);
+    }
+    for (const key of keys) if (this.#primary.cache.uidOf(key) !== undefined) yield { key, cause };
+  }
+
+  /** The key of a primary of this name that may own the child. */
+  #keyBeside(child: Stored, name: string): string {
+    const namespace = this.#controller.kind.scope === "Cluster" ? undefined : child.metadata.namespace;
+    return keyOf({ namespace, name });
+  }
+
+  /** An index by name would have every object of a large cache looked at; only long names are not in the label whole. */
+  *#named(child: Stored, label: string): Iterable<string> {
+    yield this.#keyBeside(child, label);
+    if (!isShortened(label)) return;
+    for (const key of this.#primary.cache.keys()) {
+      const { name } = parseKey(key);
+      if (
+        name.length > label.length &&
+        ownerLabelValue(name) === label &&
+        key === this.#keyBeside(child, name)
+      ) {
+        yield key;
+      }
+    }
+  }
+
+  // ------------------------------------------------------------------------------------ its errors
+
+  #finalizerOptions(signal: AbortSignal) {
+    return {
+      kind: this.#controller.kind,
+      client: this.#client,
+      controller: this.name,
+      fieldManager: this.#fieldManager,
+      signal,
+    };
+  }
+
+  #tooLong(key: string): RuntimeError {
+    const { timeoutMs } = this.#controller.options;
+    return new RuntimeError(
+      "ReconcileTimeout",
+      `the reconcile of ${groupKind(this.#controller.kind)} ${key} did not end within ${timeoutMs / 1000} s; pass ` +
+        "ctx.signal to what it waits for, or return waiting() and let a watch or recheckMs bring it back",
+    );
+  }
+
+  #nothing(what: string, value: unknown): RuntimeError {
+    const shown = value === undefined ? "nothing" : JSON.stringify(value);
+    return new RuntimeError(
+      "NoOutcome",
+      `${what} of controller "${this.name}" returned ${shown}; it must end with done(), waiting() or fail()`,
+    );
+  }
+}
+
+/** After its end a reconcile may still be running, unheard: it must not reach anything any more. */
+function ended(reason: unknown): RuntimeError {
+  const why = reason instanceof Error ? reason.message : String(reason);
+  return new RuntimeError("Ended", `this reconcile is over and can do nothing more: ${why}`, {
+    cause: reason,
+  });
+}
+
+function onlyStatusDiffers(before: Stored, after: Stored): boolean {
+  const { generation } = after.metadata;
+  if (generation === undefined || before.metadata.generation !== generation) return false;
+  return (
+    ["labels", "annotations", "finalizers", "ownerReferences", "deletionTimestamp", "uid"] as const
+  ).every((field) => deepEqual(before.metadata[field], after.metadata[field]));
+}

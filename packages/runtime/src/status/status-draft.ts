@@ -1,0 +1,326 @@
+/** The status that follows from how a reconcile ended: conditions, observedGeneration, and the author's own part. */
+import { isApiError, isConflict, isInvalid, isTransient } from "@keelson/client";
+import {
+  type AnyKind,
+  apiVersionOf,
+  type Condition,
+  deepCopy,
+  deepEqual,
+  findCondition,
+  formatTime,
+  type JsonObject,
+  type JsonValue,
+  objectKey,
+  type Stored,
+  type Time,
+} from "@keelson/core";
+import type { InventoryEntry, RuntimeStatus, StepRecord } from "@keelson/schema";
+import { appliedBy } from "../cache/managed-fields.ts";
+import type { TrackedClient } from "../cache/tracked-client.ts";
+import type { Outcome } from "../controller/outcome.ts";
+import { RuntimeError } from "../errors.ts";
+
+/** A condition without its times. */
+export interface ConditionState {
+  readonly type: string;
+  readonly status: "True" | "False" | "Unknown";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/** The conditions that the runtime keeps on every object. */
+export const runtimeConditions = ["Ready", "Reconciling", "Stalled"] as const;
+
+/** How often someone else's edit between our read and our write is met before the queue takes over. */
+const attempts = 4;
+const messageLimit = 32_768;
+const reasonLimit = 1_024;
+
+/** Ready, Reconciling and Stalled, as kstatus reads them. */
+export function conditionsOf(outcome: Outcome): ConditionState[] {
+  const all = (ready: string, reconciling: string, stalled: string, reason: string, message: string) =>
+    [
+      { type: "Ready", status: ready, reason, message },
+      { type: "Reconciling", status: reconciling, reason, message: reconciling === "True" ? message : "" },
+      { type: "Stalled", status: stalled, reason, message: stalled === "True" ? message : "" },
+    ] as ConditionState[];
+  switch (outcome.outcome) {
+    case "done":
+      return all("True", "False", "False", "Ready", outcome.message ?? "is as its spec says");
+    case "waiting":
+      return all("False", "True", "False", outcome.reason, outcome.message);
+    case "failed":
+      return all("False", "False", "True", outcome.reason, outcome.message);
+  }
+}
+
+/** What an error says of the object, and whether waiting can mend it. */
+export function outcomeOfError(error: unknown): Outcome {
+  const message = error instanceof Error ? error.message : String(error);
+  if (error instanceof RuntimeError) {
+    const stalled = error.code === "InvalidChild" || error.code === "NotOurs" || error.code === "NotDeclared";
+    return { outcome: stalled ? "failed" : "waiting", reason: error.code, message };
+  }
+  if (isInvalid(error)) return { outcome: "failed", reason: "Invalid", message };
+  if (isApiError(error)) return { outcome: "waiting", reason: error.reason || "ReconcileError", message };
+  return { outcome: "waiting", reason: "ReconcileError", message };
+}
+
+/** Errors that usually pass at the next try: said aloud only when they last. */
+export function isPassing(error: unknown, failures: number): boolean {
+  return failures < 2 && (isConflict(error) || isTransient(error));
+}
+
+/** What we last applied to the status of each object, from run to run. Losing it costs a read, never correctness. */
+export class StatusMemory {
+  readonly #bodies = new Map<string, { uid: string; status: JsonObject }>();
+
+  get(object: Stored): JsonObject | undefined {
+    const memory = this.#bodies.get(objectKey(object));
+    return memory?.uid === object.metadata.uid ? memory.status : undefined;
+  }
+
+  set(object: Stored, status: JsonObject): void {
+    this.#bodies.set(objectKey(object), { uid: object.metadata.uid, status });
+  }
+
+  forget(key: string): void {
+    this.#bodies.delete(key);
+  }
+}
+
+export interface StatusDraftOptions {
+  readonly kind: AnyKind;
+  readonly client: TrackedClient;
+  readonly fieldManager: string;
+  readonly memory: StatusMemory;
+  readonly now: () => number;
+  /** `conditions` leaves out what only our own resources have a place for: inventory and steps. */
+  readonly mode: "auto" | "conditions";
+  /** The object as the cache shows it now, with our own writes. */
+  readonly current: () => Stored | undefined;
+}
+
+type StatusValue = RuntimeStatus & JsonObject;
+
+/** The status of one object while it is being reconciled; written once at the end, and around each step. */
+export class StatusDraft {
+  readonly #options: StatusDraftOptions;
+  readonly #object: Stored;
+  readonly #conditions = new Map<string, ConditionState>();
+  #author: JsonObject | undefined;
+  #inventory: readonly InventoryEntry[] | undefined;
+  #steps: readonly StepRecord[];
+  readonly #asked = new Set<string>();
+
+  constructor(object: Stored, options: StatusDraftOptions) {
+    this.#object = object;
+    this.#options = options;
+    this.#steps = statusOf(object).steps ?? [];
+  }
+
+  /** Said in several parts, the parts add up: a later one must not silently take away what an earlier one said. */
+  setAuthor(status: JsonObject): void {
+    this.#author = { ...this.#author, ...deepCopy(status) };
+  }
+
+  setCondition(condition: ConditionState): void {
+    if ((runtimeConditions as readonly string[]).includes(condition.type)) {
+      throw new RuntimeError(
+        "InvalidDeclaration",
+        `the condition ${condition.type} follows from the outcome; set one of another type`,
+      );
+    }
+    this.#conditions.set(condition.type, condition);
+  }
+
+  setInventory(inventory: readonly InventoryEntry[]): void {
+    this.#inventory = inventory;
+  }
+
+  get steps(): readonly StepRecord[] {
+    return this.#steps;
+  }
+
+  setSteps(steps: readonly StepRecord[]): void {
+    this.#steps = steps;
+  }
+
+  /** This run asks for the step. */
+  askFor(step: string): void {
+    this.#asked.add(step);
+  }
+
+  /** At rest: steps that this run did not ask for are over. */
+  forgetSteps(): void {
+    this.#steps = this.#steps.filter(({ id }) => this.#asked.has(id));
+  }
+
+  /**
+   * Writes the status unless it is there already; true when something was written. Without an outcome the
+   * conditions stay as they are (around steps). `exclusive` refuses when the object changed since we saw it.
+   */
+  async write(
+    outcome: Outcome | undefined,
+    options: { signal?: AbortSignal; exclusive?: boolean } = {},
+  ): Promise<boolean> {
+    const { memory } = this.#options;
+    const object = this.#options.current() ?? this.#object;
+    if (object.metadata.uid !== this.#object.metadata.uid) return false;
+    const status = await this.#body(object, outcome, options.signal);
+    const last = memory.get(object);
+    const there = statusOf(object) as JsonObject;
+    const same = last ? deepEqual(last, status) && covers(there, status) : deepEqual(there, status);
+    if (same) {
+      memory.set(object, status);
+      return false;
+    }
+    if (!(await this.#send(object, status, options))) return false;
+    memory.set(object, status);
+    return true;
+  }
+
+  /**
+   * The server does not look at the UID in a status, so only the version binds it to this object and not to another of
+   * its name. An edit by someone else in between is looked at and met; false when the object is not there any more.
+   */
+  async #send(
+    object: Stored,
+    status: JsonObject,
+    options: { signal?: AbortSignal; exclusive?: boolean },
+  ): Promise<boolean> {
+    const { client, kind, fieldManager } = this.#options;
+    const { name, namespace, uid } = object.metadata;
+    const signal = options.signal ? { signal: options.signal } : {};
+    let { resourceVersion } = object.metadata;
+    for (let attempt = 1; ; attempt++) {
+      const metadata = { name, namespace, uid, resourceVersion };
+      const body = { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata, status };
+      try {
+        await client
+          .kind(kind)
+          .subresource("status")
+          .apply(body as never, { force: true, fieldManager, ...signal });
+        return true;
+      } catch (error) {
+        if (!isConflict(error) || options.exclusive || attempt === attempts) throw error;
+        const live = (await client.kind(kind).find({ namespace, name }, signal)) as Stored | undefined;
+        if (live?.metadata.uid !== uid) return false;
+        resourceVersion = live.metadata.resourceVersion;
+      }
+    }
+  }
+
+  async #body(object: Stored, outcome: Outcome | undefined, signal?: AbortSignal): Promise<JsonObject> {
+    const current = statusOf(object);
+    const { conditions: own, author } = await this.#ours(object, signal);
+    const now = formatTime(this.#options.now());
+    // What was reconciled, though the cache may show a newer one by now: that one nobody has acted on.
+    const generation = outcome ? this.#object.metadata.generation : current.observedGeneration;
+    const states = new Map(own.map((condition) => [condition.type, condition as ConditionState]));
+    for (const state of outcome ? conditionsOf(outcome) : []) states.set(state.type, state);
+    for (const state of this.#conditions.values()) states.set(state.type, state);
+    const order = [...runtimeConditions.filter((type) => states.has(type)), ...states.keys()];
+    const conditions = [...new Set(order)].map((type) => {
+      const state = states.get(type) as ConditionState;
+      const untouched = !outcome && !this.#conditions.has(type);
+      return untouched
+        ? (state as Condition)
+        : stamped(state, findCondition(current.conditions, type), generation, now);
+    });
+    const auto = this.#options.mode === "auto";
+    const inventory = this.#inventory ?? current.inventory ?? [];
+    return {
+      ...(this.#author ?? author),
+      ...(generation === undefined ? {} : { observedGeneration: generation }),
+      ...(conditions.length === 0 ? {} : { conditions: conditions as unknown as JsonObject[] }),
+      ...(auto && inventory.length > 0 ? { inventory: inventory as unknown as JsonObject[] } : {}),
+      ...(auto && this.#steps.length > 0 ? { steps: this.#steps as unknown as JsonObject[] } : {}),
+    };
+  }
+
+  /**
+   * The author's part and the conditions that this controller wrote before. Asked of the server only when this run
+   * leaves some of it unsaid and nothing is remembered: taking it from the whole status could claim another
+   * writer's fields, and put back a value that the other has changed since.
+   */
+  async #ours(
+    object: Stored,
+    signal: AbortSignal | undefined,
+  ): Promise<{ author: JsonObject; conditions: readonly Condition[] }> {
+    const current = statusOf(object);
+    let known = this.#options.memory.get(object);
+    if (!known) {
+      const unsaid = (current.conditions ?? []).some(
+        ({ type }) => !(runtimeConditions as readonly string[]).includes(type) && !this.#conditions.has(type),
+      );
+      const authored = Object.keys(authorPart(current)).length > 0;
+      if ((this.#author === undefined && authored) || unsaid) known = await this.#readOwn(object, signal);
+    }
+    const status = (known ?? { conditions: runtimeOnly(current) }) as StatusValue;
+    return { author: authorPart(status), conditions: status.conditions ?? [] };
+  }
+
+  async #readOwn(object: Stored, signal: AbortSignal | undefined): Promise<JsonObject> {
+    const { client, kind, fieldManager } = this.#options;
+    const ref = { namespace: object.metadata.namespace, name: object.metadata.name };
+    // Past the cache, which drops managed fields.
+    const live = (await client.client.kind(kind).find(ref, signal ? { signal } : {})) as Stored | undefined;
+    const own = live && appliedBy(live, fieldManager, "status");
+    return ((own?.status as JsonObject | undefined) ?? {}) as JsonObject;
+  }
+}
+
+function statusOf(object: Stored): StatusValue {
+  return ((object as { status?: StatusValue }).status ?? {}) as StatusValue;
+}
+
+function authorPart(status: StatusValue): JsonObject {
+  const { conditions: _, observedGeneration: __, inventory: ___, steps: ____, ...author } = status;
+  return author as JsonObject;
+}
+
+function runtimeOnly(status: StatusValue): Condition[] {
+  return (status.conditions ?? []).filter(({ type }) =>
+    (runtimeConditions as readonly string[]).includes(type),
+  );
+}
+
+function stamped(
+  state: ConditionState,
+  existing: Condition | undefined,
+  generation: number | undefined,
+  now: Time,
+): Condition {
+  return {
+    type: state.type,
+    status: state.status,
+    ...(generation === undefined ? {} : { observedGeneration: generation }),
+    lastTransitionTime: existing?.status === state.status ? existing.lastTransitionTime : now,
+    reason: reasonOf(state.reason),
+    message:
+      state.message.length > messageLimit ? `${state.message.slice(0, messageLimit - 1)}…` : state.message,
+  };
+}
+
+/** The API allows words here; a sentence that slipped in becomes one word rather than an error. */
+function reasonOf(text: string): string {
+  const word = text
+    .replace(/[^A-Za-z0-9_,:]+/g, "")
+    .replace(/^[^A-Za-z]+/, "")
+    .replace(/[,:]+$/, "");
+  return word === "" ? "Unknown" : word.slice(0, reasonLimit);
+}
+
+/** Whether everything we would apply stands there already; others may have written beside it. */
+function covers(there: JsonValue | undefined, wanted: JsonValue, path = ""): boolean {
+  if (path === "/conditions") {
+    const existing = (there ?? []) as unknown as Condition[];
+    return (wanted as unknown as Condition[]).every((condition) =>
+      deepEqual(findCondition(existing, condition.type), condition),
+    );
+  }
+  if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted)) return deepEqual(there, wanted);
+  if (typeof there !== "object" || there === null || Array.isArray(there)) return false;
+  return Object.entries(wanted).every(([key, value]) => covers(there[key], value, `${path}/${key}`));
+}
