@@ -35,4 +35,14 @@ export type { S3Options } from "./backup/store/s3-requests.ts";
 export { S3Store, type S3StoreOptions } from "./backup/store/s3-store.ts";
 export type { Credentials } from "./backup/store/signature.ts";
 export { type PutOptions, readAll, type Store, type StoredObject } from "./backup/store/store.ts";
+export {
+  type Authority,
+  advance,
+  bundleOf,
+  expiryOf,
+  issuerOf,
+  newAuthority,
+  trustOf,
+} from "./certificates/authority.ts";
+export { isWhole, type Leaf, type LeafWish, leafFor } from "./certificates/leaf.ts";
 export { BackupError, type BackupErrorCode, isBackupError, isTerminalBackupCode } from "./errors.ts";

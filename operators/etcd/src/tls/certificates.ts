@@ -1,13 +1,24 @@
 /** Keeps the certificates of a cluster: authorities, members' certificates, and the one for clients. */
 import { X509Certificate } from "node:crypto";
+import {
+  type Authority,
+  advance,
+  bundleOf,
+  expiryOf,
+  issuerOf,
+  isWhole,
+  type Leaf,
+  type LeafWish,
+  leafFor,
+  newAuthority,
+  trustOf,
+} from "@keelson/kit";
 import { Secret } from "keelson/kinds";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { annotations } from "../api/names.ts";
 import type { EtcdContext } from "../declaration.ts";
 import type { TlsMaterial } from "../engine/etcd.ts";
 import { type ClusterName, clusterName } from "../resources/names.ts";
-import { type Authority, advance, bundleOf, expiryOf, issuerOf, newAuthority, trustOf } from "./authority.ts";
-import { isWhole, type Leaf, type LeafWish, leafFor } from "./leaf.ts";
 import {
   authorityName,
   clientSecretName,

@@ -1,11 +1,12 @@
 /** Certificates as Secrets: read from them, and as they are to be. */
+
+import type { Leaf } from "@keelson/kit";
+import { type Authority, bundleOf } from "@keelson/kit";
 import type { Desired, ObjectOf } from "keelson";
 import type { Secret } from "keelson/kinds";
 import type { KeyPair } from "keelson/pki";
 import { annotations } from "../api/names.ts";
 import { type ClusterName, selectorLabels } from "../resources/names.ts";
-import { type Authority, bundleOf } from "./authority.ts";
-import type { Leaf } from "./leaf.ts";
 import { secretKeys } from "./names.ts";
 
 export type SecretObject = ObjectOf<typeof Secret>;

@@ -1,6 +1,6 @@
 /** An authority and its replacement: trust first, then certificates, then the end of the old trust. Pure. */
 import { hash, X509Certificate } from "node:crypto";
-import { createAuthority, type KeyPair } from "keelson/pki";
+import { createAuthority, type KeyPair } from "@keelson/pki";
 
 /**
  * Members read whom they trust only when they start, and their own certificates at every connection. So an authority is

@@ -1,6 +1,6 @@
 /** One certificate: for whom, by whom, until when, and whether it is time for another. Pure. */
 import { hash, X509Certificate } from "node:crypto";
-import { createLeaf, type KeyPair } from "keelson/pki";
+import { createLeaf, type KeyPair } from "@keelson/pki";
 import { backdateMs } from "./authority.ts";
 
 export interface LeafWish {
