@@ -37,12 +37,23 @@ export type { Credentials } from "./backup/store/signature.ts";
 export { type PutOptions, readAll, type Store, type StoredObject } from "./backup/store/store.ts";
 export {
   type Authority,
-  advance,
-  bundleOf,
+  type AuthorityFacts,
+  advanceAuthority,
   expiryOf,
   issuerOf,
   newAuthority,
-  trustOf,
+  trustBundle,
+  trustDigest,
 } from "./certificates/authority.ts";
-export { isWhole, type Leaf, type LeafWish, leafFor } from "./certificates/leaf.ts";
+export { isCompleteLeaf, type Leaf, type LeafSpec, leafFor } from "./certificates/leaf.ts";
+export { type InspectCertificate, presentedCertificate } from "./certificates/presented.ts";
+export {
+  type CertificateAnnotations,
+  CertificateSecrets,
+  type SecretIdentity,
+  type SecretObject,
+  secretKeyPair,
+  secretText,
+  tlsSecretKeys,
+} from "./certificates/secrets.ts";
 export { BackupError, type BackupErrorCode, isBackupError, isTerminalBackupCode } from "./errors.ts";

@@ -1,5 +1,12 @@
 import { describe, expect, it } from "vitest";
-import { type Authority, advance, bundleOf, issuerOf, newAuthority, trustOf } from "./authority.ts";
+import {
+  type Authority,
+  advanceAuthority,
+  issuerOf,
+  newAuthority,
+  trustBundle,
+  trustDigest,
+} from "./authority.ts";
 
 const dayMs = 86_400_000;
 const nowMs = Date.parse("2026-01-01T00:00:00Z");
@@ -7,47 +14,47 @@ const facts = { nowMs, trusted: true, served: true, overlapMs: 0 };
 const made = (): Authority => ({ current: newAuthority("a", facts), sinceMs: nowMs });
 
 describe("an authority", () => {
-  it("stays as it is while nobody asks for another and it has a year left", () => {
+  it("stays as it is while no other is requested and it has a year left", () => {
     const authority = made();
-    expect(advance("a", authority, facts)).toBe(authority);
-    expect(advance("a", authority, { ...facts, nowMs: nowMs + 3_000 * dayMs })).toBe(authority);
+    expect(advanceAuthority("a", authority, facts)).toBe(authority);
+    expect(advanceAuthority("a", authority, { ...facts, nowMs: nowMs + 3_000 * dayMs })).toBe(authority);
   });
 
   it("is replaced in three passes, and trust changes only in the first and the last", () => {
     const first = made();
-    const widened = advance("a", first, { ...facts, wish: "1" });
+    const widened = advanceAuthority("a", first, { ...facts, rotation: "1" });
     expect(widened.next).toBeDefined();
     expect(issuerOf(widened)).toBe(first.current);
-    const switched = advance("a", widened, { ...facts, wish: "1" });
+    const switched = advanceAuthority("a", widened, { ...facts, rotation: "1" });
     expect(switched.current).toBe(widened.next);
-    expect(trustOf(bundleOf(switched))).toBe(trustOf(bundleOf(widened)));
-    const dropped = advance("a", switched, { ...facts, wish: "1" });
-    expect(bundleOf(dropped)).toBe(widened.next?.certificate);
-    expect(advance("a", dropped, { ...facts, wish: "1" })).toBe(dropped);
+    expect(trustDigest(trustBundle(switched))).toBe(trustDigest(trustBundle(widened)));
+    const dropped = advanceAuthority("a", switched, { ...facts, rotation: "1" });
+    expect(trustBundle(dropped)).toBe(widened.next?.certificate);
+    expect(advanceAuthority("a", dropped, { ...facts, rotation: "1" })).toBe(dropped);
   });
 
-  it("waits for those who do not trust it yet, and for those who still show the old one's certificates", () => {
-    const widened = advance("a", made(), { ...facts, wish: "1" });
-    expect(advance("a", widened, { ...facts, trusted: false })).toBe(widened);
-    const switched = advance("a", widened, facts);
-    expect(advance("a", switched, { ...facts, served: false })).toBe(switched);
+  it("waits for servers that do not trust it yet, and for servers that still present an old certificate", () => {
+    const widened = advanceAuthority("a", made(), { ...facts, rotation: "1" });
+    expect(advanceAuthority("a", widened, { ...facts, trusted: false })).toBe(widened);
+    const switched = advanceAuthority("a", widened, facts);
+    expect(advanceAuthority("a", switched, { ...facts, served: false })).toBe(switched);
   });
 
-  it("gives clients their time before each change", () => {
+  it("gives clients the overlap before each change", () => {
     const overlapMs = dayMs;
-    const widened = advance("a", made(), { ...facts, overlapMs, wish: "1" });
-    expect(advance("a", widened, { ...facts, overlapMs })).toBe(widened);
-    const switched = advance("a", widened, { ...facts, overlapMs, nowMs: nowMs + dayMs });
+    const widened = advanceAuthority("a", made(), { ...facts, overlapMs, rotation: "1" });
+    expect(advanceAuthority("a", widened, { ...facts, overlapMs })).toBe(widened);
+    const switched = advanceAuthority("a", widened, { ...facts, overlapMs, nowMs: nowMs + dayMs });
     expect(switched.previous).toBeDefined();
-    expect(advance("a", switched, { ...facts, overlapMs, nowMs: nowMs + dayMs })).toBe(switched);
+    expect(advanceAuthority("a", switched, { ...facts, overlapMs, nowMs: nowMs + dayMs })).toBe(switched);
   });
 
-  it("is replaced when it grows old, and when the given issuer is another", () => {
+  it("is replaced when it grows old, and when the user provides another", () => {
     const late = { ...facts, nowMs: nowMs + 3_300 * dayMs };
-    expect(advance("a", made(), late).next).toBeDefined();
+    expect(advanceAuthority("a", made(), late).next).toBeDefined();
     const given = newAuthority("given", facts);
-    expect(advance("a", made(), { ...facts, given }).next).toBe(given);
+    expect(advanceAuthority("a", made(), { ...facts, given }).next).toBe(given);
     const adopted: Authority = { current: given, sinceMs: nowMs };
-    expect(advance("a", adopted, { ...facts, given })).toBe(adopted);
+    expect(advanceAuthority("a", adopted, { ...facts, given })).toBe(adopted);
   });
 });

@@ -1,13 +1,13 @@
-/** An authority and its replacement: trust first, then certificates, then the end of the old trust. Pure. */
+/** A certificate authority and its replacement: trust first, then certificates, then the end of the old trust. Pure. */
 import { hash, X509Certificate } from "node:crypto";
 import { createAuthority, type KeyPair } from "@keelson/pki";
 
 /**
- * Members read whom they trust only when they start, and their own certificates at every connection. So an authority is
- * replaced in three passes, each complete before the next: everyone is restarted trusting both; certificates are issued
- * by the new one; everyone is restarted trusting the new one alone.
+ * Servers usually read whom they trust only when they start, and their own certificate at every connection. So an
+ * authority is replaced in three passes, each complete before the next: everyone is restarted trusting both; certificates
+ * are issued by the new one; everyone is restarted trusting the new one alone.
  *
- * - neither `next` nor `previous`: at rest.
+ * - neither `next` nor `previous`: no replacement is under way.
  * - `next`: trusted beside the current one, and not yet used.
  * - `previous`: still trusted, and no longer used.
  */
@@ -15,83 +15,90 @@ export interface Authority {
   /** Its key is empty when it was lost: then nothing more can be issued by it. */
   readonly current: KeyPair;
   readonly next?: KeyPair;
+  /** The certificate of the authority that was replaced. */
   readonly previous?: string;
   /** When the phase began. */
   readonly sinceMs: number;
-  /** The last wish for another authority that was heard. */
-  readonly wish?: string;
+  /** The last request for a rotation that was fulfilled; see {@link AuthorityFacts.rotation}. */
+  readonly rotation?: string;
 }
 
+/** What the world says about an authority; {@link advanceAuthority} decides by it. */
 export interface AuthorityFacts {
   readonly nowMs: number;
-  /** Every member was started with exactly the trust of this authority. */
+  /** Every server was started with exactly the trust of this authority. */
   readonly trusted: boolean;
-  /** Every member shows a certificate of the current authority. */
+  /** Every server presents a certificate of the current authority. */
   readonly served: boolean;
-  /** How long others get to take notice of a new trust or a new certificate. */
+  /** How long clients get to notice a new trust or a new certificate. */
   readonly overlapMs: number;
-  /** Another word asks for another authority. */
-  readonly wish?: string | undefined;
-  /** The authority that a user gives; the operator makes its own without it. */
+  /** A user's request for another authority: any text; a different one than before asks again. */
+  readonly rotation?: string | undefined;
+  /** The authority that a user provides. Default: the operator makes its own. */
   readonly given?: KeyPair | undefined;
 }
 
 const dayMs = 86_400_000;
 const lifetimeMs = 3_650 * dayMs;
-/** An authority is replaced when this little of its life is left. */
+/** An authority is replaced when this little of its lifetime is left. */
 const reserveMs = 365 * dayMs;
-/** Clocks of others may be behind. */
+/** Certificates are valid from this long ago, because the clocks of others may be behind. */
 export const backdateMs = 300_000;
 
+/** The authority that a user provides, or a new one that is valid for ten years. */
 export function newAuthority(name: string, facts: Pick<AuthorityFacts, "nowMs" | "given">): KeyPair {
   const { nowMs, given } = facts;
   return given ?? createAuthority(name, nowMs - backdateMs, nowMs + lifetimeMs);
 }
 
-/** What the authority is to be next; the same value while it stays as it is. */
-export function advance(name: string, authority: Authority, facts: AuthorityFacts): Authority {
+/**
+ * The next phase of an authority, or the same value when it stays as it is. An authority is replaced when a user
+ * provides another one, when a rotation is requested, and when less than a year of its own lifetime is left.
+ */
+export function advanceAuthority(name: string, authority: Authority, facts: AuthorityFacts): Authority {
   const { nowMs, overlapMs, given } = facts;
   const { current, next, previous, sinceMs } = authority;
-  const wish = facts.wish === undefined ? {} : { wish: facts.wish };
-  const rested = nowMs - sinceMs >= overlapMs;
+  const requested = facts.rotation === undefined ? {} : { rotation: facts.rotation };
+  const hasOverlapped = nowMs - sinceMs >= overlapMs;
   if (next) {
-    if (!facts.trusted || !rested) return authority;
-    return { current: next, previous: current.certificate, sinceMs: nowMs, ...wishOf(authority) };
+    if (!facts.trusted || !hasOverlapped) return authority;
+    return { current: next, previous: current.certificate, sinceMs: nowMs, ...rotationOf(authority) };
   }
   if (previous !== undefined) {
-    if (!facts.served || !rested) return authority;
-    return { current, sinceMs: nowMs, ...wishOf(authority) };
+    if (!facts.served || !hasOverlapped) return authority;
+    return { current, sinceMs: nowMs, ...rotationOf(authority) };
   }
-  const other = given !== undefined && given.certificate.trim() !== current.certificate.trim();
-  const asked = facts.wish !== undefined && facts.wish !== authority.wish;
-  const old = given === undefined && expiryOf(current.certificate) - nowMs < reserveMs;
-  if (!other && !asked && !old) return authority;
-  if (given !== undefined && !other) return { ...authority, ...wish };
-  return { current, next: newAuthority(name, facts), sinceMs: nowMs, ...wishOf(authority), ...wish };
+  const isOther = given !== undefined && given.certificate.trim() !== current.certificate.trim();
+  const isRequested = facts.rotation !== undefined && facts.rotation !== authority.rotation;
+  const isOld = given === undefined && expiryOf(current.certificate) - nowMs < reserveMs;
+  if (!isOther && !isRequested && !isOld) return authority;
+  if (given !== undefined && !isOther) return { ...authority, ...requested };
+  return { current, next: newAuthority(name, facts), sinceMs: nowMs, ...rotationOf(authority), ...requested };
 }
 
-function wishOf({ wish }: Authority): Pick<Authority, "wish"> {
-  return wish === undefined ? {} : { wish };
+function rotationOf({ rotation }: Authority): Pick<Authority, "rotation"> {
+  return rotation === undefined ? {} : { rotation };
 }
 
-/** Who issues now: the current authority, or the next one when the current one's key is lost. */
+/** Who issues now: the current authority, or the next one when the key of the current one is lost. */
 export function issuerOf({ current, next }: Authority): KeyPair {
   return current.key === "" && next ? next : current;
 }
 
-/** Everyone who is trusted, in one text: the same for the same authorities, whatever their phase. */
-export function bundleOf({ current, next, previous }: Authority): string {
+/** All trusted certificates in one PEM text: the same for the same authorities, whatever their phase. */
+export function trustBundle({ current, next, previous }: Authority): string {
   const certificates = [current.certificate, next?.certificate, previous].flatMap((each) =>
     each === undefined ? [] : [`${each.trim()}\n`],
   );
   return [...new Set(certificates)].sort().join("");
 }
 
-/** Names a trust: members that were started with another one must be restarted. */
-export function trustOf(bundle: string): string {
+/** Identifies a trust bundle: servers that were started with another one must be restarted. */
+export function trustDigest(bundle: string): string {
   return hash("sha256", bundle.replaceAll(/\s+/g, "")).slice(0, 12);
 }
 
+/** When a certificate ends, in milliseconds since the epoch. Throws when it is not a certificate. */
 export function expiryOf(certificate: string): number {
   return Date.parse(new X509Certificate(certificate).validTo);
 }
