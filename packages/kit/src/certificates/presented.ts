@@ -11,7 +11,7 @@ export type InspectCertificate = (address: {
 const timeoutMs = 2_000;
 
 /**
- * Looks by a TLS handshake, whoever issued the certificate, and whether or not the server would accept us. A server that
+ * Looks by a TLS handshake. It does not matter who issued the certificate, or whether the server would accept us. A server that
  * does not answer within two seconds presents none.
  */
 export const presentedCertificate: InspectCertificate = async ({ host, port }) =>
