@@ -1,4 +1,5 @@
 /** An EtcdCluster from beginning to end: gather, decide, act. */
+import { type InspectCertificate, presentedCertificate } from "@keelson/kit";
 import { type Controller, controller } from "keelson";
 import { EtcdCluster, type EtcdClusterObject } from "./api/cluster.ts";
 import { clusterBackupHealth } from "./backup/health.ts";
@@ -16,13 +17,13 @@ import { act } from "./steps/act.ts";
 import { finalize } from "./steps/deletion.ts";
 import { applyBudget, applyServices } from "./steps/services.ts";
 import { keepCertificates } from "./tls/certificates.ts";
-import { type Inspect, inspect, servedBy } from "./tls/served.ts";
+import { servedBy } from "./tls/served.ts";
 
 export interface EtcdOptions {
   /** How members are spoken to; over their JSON gateway unless told. */
   readonly dial?: Dial;
   /** How the certificate that a member shows is looked at; by a TLS handshake unless told. */
-  readonly inspect?: Inspect;
+  readonly inspect?: InspectCertificate;
   /** How it is decided what comes next; the policies of this package unless told. */
   readonly decide?: (observed: Observed) => Decision;
   /** Where numbers for Prometheus are kept. */
@@ -32,7 +33,7 @@ export interface EtcdOptions {
 export function etcdCluster(options: EtcdOptions = {}): Controller {
   const choose = options.decide ?? decide;
   const dial = options.dial ?? ((address) => new EtcdGateway(address));
-  const served = servedBy(options.inspect ?? inspect);
+  const served = servedBy(options.inspect ?? presentedCertificate);
   const sessions: Sessions = new Map();
   const metrics = options.metrics ?? new EtcdMetrics();
   return controller(EtcdCluster, {

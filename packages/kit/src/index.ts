@@ -35,4 +35,25 @@ export type { S3Options } from "./backup/store/s3-requests.ts";
 export { S3Store, type S3StoreOptions } from "./backup/store/s3-store.ts";
 export type { Credentials } from "./backup/store/signature.ts";
 export { type PutOptions, readAll, type Store, type StoredObject } from "./backup/store/store.ts";
+export {
+  type Authority,
+  type AuthorityFacts,
+  advanceAuthority,
+  expiryOf,
+  issuerOf,
+  newAuthority,
+  trustBundle,
+  trustDigest,
+} from "./certificates/authority.ts";
+export { isCompleteLeaf, type Leaf, type LeafSpec, leafFor } from "./certificates/leaf.ts";
+export { type InspectCertificate, presentedCertificate } from "./certificates/presented.ts";
+export {
+  type CertificateAnnotations,
+  CertificateSecrets,
+  type SecretIdentity,
+  type SecretObject,
+  secretKeyPair,
+  secretText,
+  tlsSecretKeys,
+} from "./certificates/secrets.ts";
 export { BackupError, type BackupErrorCode, isBackupError, isTerminalBackupCode } from "./errors.ts";

@@ -24,7 +24,7 @@ function sample(length: number): Buffer {
   return Buffer.from(Array.from({ length }, (_, i) => (i * 7 + (i >> 8)) & 0xff));
 }
 
-function bucketOf(server: S3Server, prefix = "etcd", idleMs = 2_000): S3Store {
+function bucketOf(server: S3Server, prefix = "backups", idleMs = 2_000): S3Store {
   const { endpoint, bucket, credentials } = server;
   return new S3Store({
     endpoint,
@@ -70,7 +70,7 @@ describe.each(Object.entries(stores))("a %s as a store", (_, open) => {
     },
   );
 
-  it.each([100, 5_000])("shows nothing of %i bytes whose source broke off", async (length) => {
+  it.each([100, 5_000])("shows nothing of %i bytes whose source failed", async (length) => {
     await using fixture = await open();
     const { store } = fixture;
     await expect(store.put("a/b.db", failing(sample(length)))).rejects.toThrow("broke off");
@@ -78,7 +78,7 @@ describe.each(Object.entries(stores))("a %s as a store", (_, open) => {
     expect(await Array.fromAsync(store.list(""))).toEqual([]);
   });
 
-  it("replaces an object, unless told to write only what is absent", async () => {
+  it("replaces an object, but not when ifAbsent is set", async () => {
     await using fixture = await open();
     const { store } = fixture;
     await store.put("k", chunks(sample(10)));
@@ -94,7 +94,7 @@ describe.each(Object.entries(stores))("a %s as a store", (_, open) => {
     expect(await store.head("other")).toMatchObject({ sizeBytes: 30 });
   });
 
-  it("lists by prefix over several pages, and forgets what was deleted", async () => {
+  it("lists by prefix over several pages, without what was deleted", async () => {
     await using fixture = await open();
     const { store } = fixture;
     const keys = ["a/1.db", "a/2&3.db", "a/4.db", "a/5.db", "a/6.db", "b/1.db"];
@@ -105,7 +105,7 @@ describe.each(Object.entries(stores))("a %s as a store", (_, open) => {
     expect(found).toEqual(["a/1.db", "a/2&3.db", "a/5.db", "a/6.db"]);
   });
 
-  it("says that an object is not there", async () => {
+  it("reports that an object does not exist", async () => {
     await using fixture = await open();
     await expect(readAll(fixture.store.get("absent"))).rejects.toMatchObject({ code: "NotFound" });
     expect(await fixture.store.head("absent")).toBeUndefined();
@@ -113,7 +113,7 @@ describe.each(Object.entries(stores))("a %s as a store", (_, open) => {
 });
 
 describe("a bucket", () => {
-  it("is written to in spite of refused, cut and lost answers, and holds the object once", async () => {
+  it("holds an object once, in spite of refused, cut and lost requests", async () => {
     await using server = await s3Server();
     const seen = new Set<string>();
     const kinds = ["refuse", "cut", "lose"] as const;
@@ -128,10 +128,10 @@ describe("a bucket", () => {
     await store.put("k.db", chunks(sample(4_500)));
     server.fault = () => undefined;
     expect(await readAll(store.get("k.db"))).toEqual(sample(4_500));
-    expect([...server.objects.keys()]).toEqual(["etcd/k.db"]);
+    expect([...server.objects.keys()]).toEqual(["backups/k.db"]);
   });
 
-  it("goes on reading where the connection broke", async () => {
+  it("resumes a read where the connection broke", async () => {
     await using server = await s3Server();
     const store = bucketOf(server);
     await store.put("k.db", chunks(sample(200_000)));
@@ -146,7 +146,7 @@ describe("a bucket", () => {
     await store.put("k.db", chunks(sample(200_000)));
     let first = true;
     server.fault = () => {
-      if (!first) server.objects.set("etcd/k.db", Buffer.alloc(200_000, 1));
+      if (!first) server.objects.set("backups/k.db", Buffer.alloc(200_000, 1));
       const fault = first ? ("truncate" as const) : undefined;
       first = false;
       return fault;
@@ -159,13 +159,13 @@ describe("a bucket", () => {
     const store = bucketOf(server);
     await expect(store.put("k.db", failing(sample(5_000)))).rejects.toThrow("broke off");
     expect(server.uploads.size).toBe(0);
-    server.uploads.set("left-behind", { key: "etcd/k.db", parts: new Map() });
-    server.uploads.set("of-another", { key: "etcd/k.db.json", parts: new Map() });
+    server.uploads.set("left-behind", { key: "backups/k.db", parts: new Map() });
+    server.uploads.set("of-another", { key: "backups/k.db.json", parts: new Map() });
     await store.delete("k.db");
     expect([...server.uploads.keys()]).toEqual(["of-another"]);
   });
 
-  it("gives up with the service's own words when the credentials are wrong", async () => {
+  it("reports the message of the service when the credentials are wrong", async () => {
     await using server = await s3Server();
     const { endpoint, bucket } = server;
     const credentials = { accessKeyId: "test-key", secretAccessKey: "wrong" };
@@ -194,15 +194,15 @@ describe("a directory", () => {
 });
 
 describe("a bucket that is slow or full", () => {
-  it("is asked again when it does not answer", async () => {
+  it("retries a request without an answer", async () => {
     await using server = await s3Server();
     let stalls = 2;
     server.fault = () => (stalls-- > 0 ? "stall" : undefined);
-    await bucketOf(server, "etcd", 50).put("k", chunks(sample(10)));
+    await bucketOf(server, "backups", 50).put("k", chunks(sample(10)));
     expect(server.requests.length).toBe(3);
   });
 
-  it("is given up with what it said, and what was begun is taken back", async () => {
+  it("aborts an upload that failed, and reports the message of the service", async () => {
     await using server = await s3Server();
     server.fault = (request) => (request.includes("partNumber=3") ? "full" : undefined);
     await expect(bucketOf(server).put("k", chunks(sample(5_000)))).rejects.toMatchObject({

@@ -1,9 +1,10 @@
 /** Root's password, from the Secret that the spec names. */
+
 import { hash } from "node:crypto";
+import { secretText } from "@keelson/kit";
 import { Secret } from "keelson/kinds";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import type { EtcdContext } from "../declaration.ts";
-import { textOf } from "../tls/secrets.ts";
 import type { Passwords } from "./ask.ts";
 
 /** What etcd gave for a password, kept from pass to pass: to check one costs a member a tenth of a second. */
@@ -18,7 +19,7 @@ export async function readPasswords(
   const { rootSecret: name } = spec.auth;
   const { namespace = "default", uid } = metadata;
   const secret = await ctx.client.kind(Secret).find({ namespace, name });
-  const password = textOf(secret, "password")?.trim();
+  const password = secretText(secret, "password")?.trim();
   if (!secret) return { problem: `spec.auth names the Secret ${name}, which does not exist` };
   if (!password) return { problem: `the Secret ${name} of spec.auth needs the key password` };
   const session = (word: string) => {
@@ -27,6 +28,6 @@ export async function readPasswords(
     sessions.set(key, known);
     return { user: "root", password: word, session: known };
   };
-  const previous = textOf(secret, "previousPassword")?.trim();
+  const previous = secretText(secret, "previousPassword")?.trim();
   return { passwords: { current: session(password), ...(previous ? { previous: session(previous) } : {}) } };
 }

@@ -1,16 +1,36 @@
 /** Keeps the certificates of a cluster: authorities, members' certificates, and the one for clients. */
 import { X509Certificate } from "node:crypto";
+import {
+  type Authority,
+  advanceAuthority,
+  CertificateSecrets,
+  expiryOf,
+  isCompleteLeaf,
+  issuerOf,
+  type Leaf,
+  type LeafSpec,
+  leafFor,
+  newAuthority,
+  secretKeyPair,
+  secretText,
+  trustBundle,
+  trustDigest,
+} from "@keelson/kit";
 import { Secret } from "keelson/kinds";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { annotations } from "../api/names.ts";
 import type { EtcdContext } from "../declaration.ts";
 import type { TlsMaterial } from "../engine/etcd.ts";
-import { type ClusterName, clusterName } from "../resources/names.ts";
-import { type Authority, advance, bundleOf, expiryOf, issuerOf, newAuthority, trustOf } from "./authority.ts";
-import { isWhole, type Leaf, type LeafWish, leafFor } from "./leaf.ts";
-import { authorityName, clientSecretName, memberSecretKey, memberSecretName, namesFor, type TlsSpec, type TlsUse } from "./names.ts";
-import { authorityFrom, authoritySecret, leafFrom, leafSecret, pairOf, type SecretObject, textOf } from "./secrets.ts";
-
+import { type ClusterName, clusterName, selectorLabels } from "../resources/names.ts";
+import {
+  authorityName,
+  clientSecretName,
+  memberSecretKey,
+  memberSecretName,
+  namesFor,
+  type TlsSpec,
+  type TlsUse,
+} from "./names.ts";
 /** What the rest of the operator needs to know of one use of TLS. */
 export interface TlsFacts {
   /** The Secret that the user gives to all members; each has its own without it. */
@@ -40,6 +60,12 @@ export type Served = (
 ) => Promise<boolean>;
 
 const hourMs = 3_600_000;
+
+const secrets = new CertificateSecrets({
+  since: annotations.since,
+  rotation: annotations.rotateAuthorities,
+  seal: annotations.seal,
+});
 
 interface Scope {
   readonly cluster: ClusterName;
@@ -75,8 +101,8 @@ async function given({ object, ctx }: Scope, use: TlsUse, spec: TlsSpec): Promis
   const name = spec.secretName ?? "";
   const namespace = object.metadata.namespace ?? "default";
   const secret = await ctx.client.kind(Secret).find({ namespace, name });
-  const ca = textOf(secret, "ca.crt");
-  const pair = pairOf(secret);
+  const ca = secretText(secret, "ca.crt");
+  const pair = secretKeyPair(secret);
   if (!secret) return { problem: `spec.tls.${use} names the Secret ${name}, which does not exist` };
   if (ca === undefined || !pair)
     return { problem: `the Secret ${name} of spec.tls.${use} needs ca.crt, tls.crt and tls.key` };
@@ -88,7 +114,7 @@ async function given({ object, ctx }: Scope, use: TlsUse, spec: TlsSpec): Promis
     };
   }
   return {
-    facts: { secret: name, trust: trustOf(ca), phase: "Given", expiresMs },
+    facts: { secret: name, trust: trustDigest(ca), phase: "Given", expiresMs },
     ...(use === "client" ? { material: { ca, cert: pair.certificate, key: pair.key } } : {}),
   };
 }
@@ -100,29 +126,29 @@ async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Kept> 
   const nowMs = ctx.clock.now();
   const issuer = spec.issuerSecret === undefined ? undefined : await issuerPair(scope, use, spec);
   if (issuer && "problem" in issuer) return issuer;
-  const standing = authorityFrom(ctx.own.secrets.get(key)) ?? lost(scope, use, issuer?.pair);
-  const wish = object.metadata.annotations?.[annotations.rotateAuthorities];
+  const standing = secrets.readAuthority(ctx.own.secrets.get(key)) ?? lost(scope, use, issuer?.pair);
+  const rotation = object.metadata.annotations?.[annotations.rotateAuthorities];
   const authority = standing
-    ? advance(name, standing, {
+    ? advanceAuthority(name, standing, {
         nowMs,
         trusted: isTrusted(object, use, standing),
         served: await isServed(scope, use, standing, spec),
         overlapMs: use === "client" ? spec.overlapHours * hourMs : 0,
-        wish,
+        rotation,
         given: issuer?.pair,
       })
     : {
         current: newAuthority(name, { nowMs, given: issuer?.pair }),
         sinceMs: nowMs,
-        ...(wish === undefined ? {} : { wish }),
+        ...(rotation === undefined ? {} : { rotation }),
       };
-  await ctx.own.secrets.apply(key, authoritySecret(cluster, name, authority));
+  await ctx.own.secrets.apply(key, secrets.authority({ name, labels: selectorLabels(cluster) }, authority));
   tell(ctx, use, standing, authority);
-  const bundle = bundleOf(authority);
+  const bundle = trustBundle(authority);
   const leaves = await keepLeaves(scope, use, spec, authority);
   return {
     facts: {
-      trust: trustOf(bundle),
+      trust: trustDigest(bundle),
       phase: authority.next ? "Widening" : authority.previous === undefined ? "Current" : "Overlapping",
       expiresMs: Math.min(
         ...[issuerOf(authority), ...leaves].map(({ certificate }) => expiryOf(certificate)),
@@ -137,14 +163,15 @@ async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Kept> 
 /** The certificate for clients first, then those of the members. */
 async function keepLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authority: Authority) {
   const { cluster, object, ctx } = scope;
-  const bundle = bundleOf(authority);
+  const bundle = trustBundle(authority);
   const issuer = issuerOf(authority);
   const orphaned = authority.current.key === "";
-  const keep = async (key: string, name: string, wish: LeafWish) => {
-    const before = leafFrom(ctx.own.secrets.get(key));
+  const keep = async (key: string, name: string, wanted: LeafSpec) => {
+    const before = secrets.readLeaf(ctx.own.secrets.get(key));
     // Nobody trusts the issuer that takes over for a lost one yet: what stands must do.
-    const leaf = orphaned && isWhole(before) ? before : leafFor(issuer, wish, before, ctx.clock.now());
-    await ctx.own.secrets.apply(key, leafSecret(cluster, name, leaf, bundle));
+    const leaf =
+      orphaned && isCompleteLeaf(before) ? before : leafFor(issuer, wanted, before, ctx.clock.now());
+    await ctx.own.secrets.apply(key, secrets.leaf({ name, labels: selectorLabels(cluster) }, leaf, bundle));
     if (leaf !== before) ctx.event("Normal", "CertificateIssued", `${name} holds a new certificate`);
     return leaf;
   };
@@ -153,14 +180,14 @@ async function keepLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authority: A
   if (use === "client") {
     const name = clientSecretName(cluster.name, spec);
     // No common name: where etcd asks for passwords, its gateway refuses whoever brings one.
-    const wish: LeafWish = {
+    const wanted: LeafSpec = {
       commonName: "",
       organization: `${cluster.name}-client`,
       names: [],
       usages: ["client"],
       lifetimeMs,
     };
-    leaves.push(await keep("client", name, wish));
+    leaves.push(await keep("client", name, wanted));
   }
   for (const { name: member } of object.status?.members ?? []) {
     leaves.push(
@@ -180,7 +207,7 @@ async function keepLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authority: A
 function isTrusted({ status }: EtcdClusterObject, use: TlsUse, authority: Authority): boolean {
   if (!status?.template || status.rollout) return false;
   const tls = status.template.recipe.tls as Partial<Record<TlsUse, { trust?: string }>> | undefined;
-  return tls?.[use]?.trust === trustOf(bundleOf(authority));
+  return tls?.[use]?.trust === trustDigest(trustBundle(authority));
 }
 
 /** Asked of the members themselves, and only when the answer matters: a Secret reaches a running pod with a delay. */
@@ -194,7 +221,7 @@ async function isServed(
   if (authority.previous === undefined || ctx.clock.now() - authority.sinceMs < overlapMs) return false;
   const expected = new Map<string, string>();
   for (const { name } of object.status?.members ?? []) {
-    const leaf = leafFrom(ctx.own.secrets.get(memberSecretKey(cluster, name, use)));
+    const leaf = secrets.readLeaf(ctx.own.secrets.get(memberSecretKey(cluster, name, use)));
     if (!leaf?.certificate) return false;
     expected.set(name, leaf.certificate);
   }
@@ -211,7 +238,7 @@ function lost(
   issuer: Authority["current"] | undefined,
 ): Authority | undefined {
   for (const { name } of object.status?.members ?? []) {
-    const bundle = textOf(ctx.own.secrets.get(memberSecretKey(cluster, name, use)), "ca.crt");
+    const bundle = secretText(ctx.own.secrets.get(memberSecretKey(cluster, name, use)), "ca.crt");
     if (bundle === undefined) continue;
     const nowMs = ctx.clock.now();
     const next = newAuthority(authorityName(cluster.name, use), { nowMs, given: issuer });
@@ -226,8 +253,8 @@ async function issuerPair(
   { issuerSecret: name = "" }: TlsSpec,
 ): Promise<{ readonly pair: Authority["current"] } | { readonly problem: string }> {
   const namespace = object.metadata.namespace ?? "default";
-  const secret: SecretObject | undefined = await ctx.client.kind(Secret).find({ namespace, name });
-  const pair = pairOf(secret);
+  const secret = await ctx.client.kind(Secret).find({ namespace, name });
+  const pair = secretKeyPair(secret);
   if (pair && readable(pair.certificate) !== undefined) return { pair };
   const lack = secret ? "needs the tls.crt and tls.key of an authority" : "does not exist";
   return { problem: `the Secret ${name}, the issuer of spec.tls.${use}, ${lack}` };

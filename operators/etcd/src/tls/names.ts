@@ -7,9 +7,6 @@ export type TlsUse = "peer" | "client";
 
 export type TlsSpec = NonNullable<NonNullable<Spec["tls"]>[TlsUse]>;
 
-/** The keys of a Secret with a certificate, as everyone in Kubernetes writes them. */
-export const secretKeys = { authority: "ca.crt", certificate: "tls.crt", key: "tls.key" } as const;
-
 export function authorityName(cluster: string, use: TlsUse): string {
   return `${cluster}-${use}-ca`;
 }

@@ -1,14 +1,15 @@
 /** What TLS and passwords are built on, on real etcd of every line: what is read when, and what is asked of whom. */
+
 import { spawn } from "node:child_process";
 import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { presentedCertificate } from "@keelson/kit";
 import { createAuthority, createLeaf, type KeyPair } from "keelson/pki";
 import { describe, expect, it } from "vitest";
 import { EtcdGateway } from "../../src/engine/gateway.ts";
-import { inspect } from "../../src/tls/served.ts";
 import { type EtcdTools, etcdTools, freePort, scratchDirectory } from "../backup/etcd-process.ts";
 
 const lines = ["3.4", "3.5", "3.6", "3.7"] as const;
@@ -50,7 +51,7 @@ for (const [line, tools] of located) {
           port,
           tls: { ca: trust.certificate, cert: own.certificate, key: own.key, serverName: "localhost" },
         });
-      const shown = async () => (await inspect({ host: "127.0.0.1", port }))?.fingerprint256;
+      const shown = async () => (await presentedCertificate({ host: "127.0.0.1", port }))?.fingerprint256;
       const fingerprint = ({ certificate }: KeyPair) => new X509Certificate(certificate).fingerprint256;
       {
         await using _ = await start(tools as EtcdTools, { directory: directory.path, place, port });

@@ -142,7 +142,7 @@ export class BackupArchive<M extends Manifest> {
   /** Removes the backup; absent is success. Rejects with `NotOurs` when another backup has the name. */
   async remove(name: string, backupUid: string): Promise<void> {
     const manifest = await this.find(name).catch((error: unknown) => {
-      // A manifest that cannot be read belongs to nobody.
+      // A manifest that cannot be read belongs to no other backup.
       if (isBackupError(error, "StoredDamaged", "NotFound")) return undefined;
       throw error;
     });

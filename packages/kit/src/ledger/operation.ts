@@ -7,7 +7,7 @@
 export interface Operation {
   readonly key: string;
   readonly type: "write" | "read";
-  /** What was written, or what was read; 0 stands for no value. */
+  /** What was written, or what was read; 0 means no value. */
   readonly value: number;
   readonly startMs: number;
   /** When the answer came. Undefined without an answer: a write may then take effect at any time since, or never. */
