@@ -4,7 +4,14 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, sta
 import { setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { acquireBuildLock } from "./build-lock.ts";
-import { absentPrograms, allReleases, cacheDirectory, type Program, type Release, releaseDirectory } from "./releases.ts";
+import {
+  absentPrograms,
+  allReleases,
+  cacheDirectory,
+  type Program,
+  type Release,
+  releaseDirectory,
+} from "./releases.ts";
 
 const usage = `Usage: npm run reference [-- NAME...]
 

@@ -10,7 +10,13 @@ import { runInForeground } from "./control-plane-command.ts";
 import { ControlPlaneError } from "./errors.ts";
 import { writeIdentities } from "./identities.ts";
 import { type EtcdLine, type KubernetesPrograms, locateEtcd, locateKubernetes } from "./locate.ts";
-import { apiserverFlags, controllerManagerFlags, etcdFlags, type Layout, schedulerFlags } from "./program-flags.ts";
+import {
+  apiserverFlags,
+  controllerManagerFlags,
+  etcdFlags,
+  type Layout,
+  schedulerFlags,
+} from "./program-flags.ts";
 import { ProgramKeeper, type ProgramName } from "./program-keeper.ts";
 import { untilReady } from "./readiness.ts";
 

@@ -1,7 +1,15 @@
 // Finds the real control plane's programs on this machine; never builds, downloads or waits.
 import { execFileSync } from "node:child_process";
 import { join, resolve } from "node:path";
-import { absentPrograms, type EtcdLine, etcdRelease, isProgram, kubernetesRelease, programPath, type Release } from "./releases.ts";
+import {
+  absentPrograms,
+  type EtcdLine,
+  etcdRelease,
+  isProgram,
+  kubernetesRelease,
+  programPath,
+  type Release,
+} from "./releases.ts";
 
 export type { EtcdLine };
 

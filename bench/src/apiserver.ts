@@ -3,7 +3,14 @@ import { availableParallelism, loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { locateKubernetes } from "@keelson/reference/locate";
 import { buildLoad, load, type Measured } from "./apiserver-load.ts";
-import { install, post, type Server, startEmbedded, startInProcess, startReference } from "./apiserver-servers.ts";
+import {
+  install,
+  post,
+  type Server,
+  startEmbedded,
+  startInProcess,
+  startReference,
+} from "./apiserver-servers.ts";
 import { median, table } from "./measure.ts";
 
 const rounds = Number(process.env["ROUNDS"] ?? 3);

@@ -4,7 +4,13 @@ import { badSpecs, scaled, upgraded, upgradedFrom34 } from "./scenarios/changes.
 import { everythingLost, majorityLost, volumeCorrupted, volumeWiped } from "./scenarios/data.ts";
 import { apiServerGone, cuts, operatorBlind } from "./scenarios/lines.ts";
 import { operatorKilled, operatorReplaced } from "./scenarios/operator.ts";
-import { allPodsDeleted, followerDeleted, leaderDeleted, leaderFrozen, leaderKilled } from "./scenarios/pods.ts";
+import {
+  allPodsDeleted,
+  followerDeleted,
+  leaderDeleted,
+  leaderFrozen,
+  leaderKilled,
+} from "./scenarios/pods.ts";
 
 /** In the order of the table. */
 export const scenarios: readonly Scenario[] = [

@@ -1,25 +1,295 @@
-// Who may do what: names, subresources, aggregation, verbs of collections, service accounts, anonymous users.
-import { test, ns, apps, cm, deployment, pod, install, crd, widget, widgets, anything, group } from "./_lib.mjs";
-const S = { silent: true };
-const G = "rbac.authorization.k8s.io", R = `/apis/${G}/v1`, NR = `${R}/namespaces/$NS`;
-const as = (name, groups) => ({ headers: { "impersonate-user": name, ...(groups ? { "impersonate-group": groups } : {}) } });
-const u = as("u-$ID");
-const role = (rules) => ({ apiVersion: `${G}/v1`, kind: "Role", metadata: { name: "r" }, rules });
-const bind = (subjects, ref = { apiGroup: G, kind: "Role", name: "r" }) => ({ apiVersion: `${G}/v1`, kind: "RoleBinding", metadata: { name: "b" }, roleRef: ref, subjects });
-const user = [{ kind: "User", name: "u-$ID", apiGroup: G }];
-const give = (t, rules, subjects = user) => t.post(`${NR}/roles`, role(rules), S).post(`${NR}/rolebindings`, bind(subjects), S).wait(700);
-const code = { pick: (b) => (b.kind === "Status" ? [b.code, b.reason, b.details] : b.kind) };
-const C = `${ns}/configmaps`;
-const q = (o) => ({ ...u, ...code, ...o });
+// Who may do what: resource names, subresources, aggregation, collections, service accounts, anonymous users.
+import {
+  anything,
+  apps,
+  cm,
+  crd,
+  deployment,
+  dryRun,
+  group,
+  install,
+  ns,
+  silent,
+  test,
+  widget,
+  widgets,
+} from "./_lib.mjs";
+
+const rbacGroup = "rbac.authorization.k8s.io";
+const rbac = `/apis/${rbacGroup}/v1`;
+const namespacedRbac = `${rbac}/namespaces/$NS`;
+
+const as = (name, groups) => ({
+  headers: { "impersonate-user": name, ...(groups ? { "impersonate-group": groups } : {}) },
+});
+
+const asUser = as("u-$ID");
+
+const role = (rules) => ({ apiVersion: `${rbacGroup}/v1`, kind: "Role", metadata: { name: "r" }, rules });
+
+const roleBinding = (subjects, ref = { apiGroup: rbacGroup, kind: "Role", name: "r" }) => ({
+  apiVersion: `${rbacGroup}/v1`,
+  kind: "RoleBinding",
+  metadata: { name: "b" },
+  roleRef: ref,
+  subjects,
+});
+
+const userSubject = [{ kind: "User", name: "u-$ID", apiGroup: rbacGroup }];
+
+const grant = (t, rules, subjects = userSubject) =>
+  t
+    .post(`${namespacedRbac}/roles`, role(rules), silent)
+    .post(`${namespacedRbac}/rolebindings`, roleBinding(subjects), silent)
+    .wait(700);
+
+const kindOrCode = { pick: (b) => (b.kind === "Status" ? [b.code, b.reason, b.details] : b.kind) };
+
+const configMaps = `${ns}/configmaps`;
+
+const asUserWith = (o) => ({ ...asUser, ...kindOrCode, ...o });
+
 export default [
-  test("collections and names", (t) => { t.post(C, cm("a"), S).post(C, cm("b"), S); give(t, [{ apiGroups: [""], resources: ["configmaps"], resourceNames: ["a"], verbs: ["get", "list", "watch", "update", "delete", "deletecollection", "create"] }]); t.get(`${C}/a`, q()).get(`${C}/b`, q()).get(C, q()).list(C, { fieldSelector: "metadata.name=a" }, q()).list(C, { fieldSelector: "metadata.name=b" }, q()).post(C, cm("a"), q()).post(C, cm("z"), q()).put(`${C}/a`, cm("a", { x: "y" }), q()).merge(`${C}/a`, {}, q()).step({ method: "DELETE", path: C, ...q() }).step({ method: "DELETE", path: C, query: { fieldSelector: "metadata.name=a", dryRun: "All" }, ...q() }).del(`${C}/a`, q({ query: { dryRun: "All" } })).del(`${C}/b`, q()); }),
-  test("watch needs watch", (t) => { give(t, [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }]); t.get(C, q()).list(C, { watch: "true", timeoutSeconds: "1" }, q()).get("/api/v1/watch/namespaces/$NS/configmaps", q({ query: { timeoutSeconds: "1" } })).get(`${C}/a`, q()); }),
-  test("subresources and wildcards", (t) => { t.post(`${apps}/deployments`, deployment("d"), S); give(t, [{ apiGroups: ["apps"], resources: ["*/scale"], verbs: ["get", "update", "patch"] }, { apiGroups: ["apps"], resources: ["deployments/*"], verbs: ["get"] }, { apiGroups: [""], resources: ["pods/log", "pods/exec"], verbs: ["get", "create"] }]); t.get(`${apps}/deployments/d/scale`, q()).merge(`${apps}/deployments/d/scale`, { spec: { replicas: 3 } }, q()).get(`${apps}/deployments/d`, q()).get(`${apps}/deployments/d/status`, q()).merge(`${apps}/deployments/d/status`, {}, q()).get(`${apps}/statefulsets/x/scale`, q()).get(`${ns}/pods/x/log`, q()).get(`${ns}/pods/x`, q()).post(`${ns}/pods/x/exec`, undefined, q({ query: { command: "x" } })).post(`${ns}/pods/x/eviction`, { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "x" } }, q()).post(`${ns}/pods/x/attach`, undefined, q()); }),
-  test("cluster roles in a namespace, and aggregation", (t) => { const cr = (name, rules, rest = {}) => ({ apiVersion: `${G}/v1`, kind: "ClusterRole", metadata: { name, ...rest.metadata }, rules, ...(rest.aggregationRule ? { aggregationRule: rest.aggregationRule } : {}) }); t.post(`${R}/clusterroles`, cr("part-$ID", [{ apiGroups: [""], resources: ["secrets"], verbs: ["list"] }], { metadata: { name: "part-$ID", labels: { "agg-$ID": "yes" } } }), S).post(`${R}/clusterroles`, cr("sum-$ID", [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }], { aggregationRule: { clusterRoleSelectors: [{ matchLabels: { "agg-$ID": "yes" } }] } })).post(`${NR}/rolebindings`, bind(user, { apiGroup: G, kind: "ClusterRole", name: "sum-$ID" }), S).wait(700).get(`${ns}/secrets`, q()).get(`${C}/a`, q()).get("/api/v1/secrets", q()).cleanup({ method: "DELETE", path: `${R}/clusterroles/part-$ID` }).cleanup({ method: "DELETE", path: `${R}/clusterroles/sum-$ID` }); }),
-  test("groups, service accounts, everybody", (t) => { t.post(`${ns}/serviceaccounts`, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "sa" } }, S); give(t, [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }], [{ kind: "Group", name: "devs-$ID", apiGroup: G }, { kind: "ServiceAccount", name: "sa", namespace: "$NS" }, { kind: "Group", name: "system:serviceaccounts:$NS", apiGroup: G }]); t.get(C, { ...as("x"), ...code }).get(C, { ...as("x", "devs-$ID"), ...code }).get(C, { ...as("system:serviceaccount:$NS:sa"), ...code }).get(C, { ...as("system:serviceaccount:$NS:other"), ...code }).get(C, { ...as("system:serviceaccount:default:sa"), ...code }).get(C, { ...as("system:anonymous", "system:unauthenticated"), ...code }).get("/version", { ...as("system:anonymous", "system:unauthenticated"), pick: (b) => b.code ?? 200 }).get("/api", { ...as("system:anonymous", "system:unauthenticated"), ...code }).get("/api", { ...as("x"), ...code }).get("/metrics", { ...as("x"), pick: (b) => b.code ?? 200 }).get("/openapi/v3", { ...as("x"), pick: (b) => b.code ?? 200 }).get("/healthz", { ...as("system:anonymous", "system:unauthenticated"), pick: (b) => b.code ?? 200 }); }),
-  test("built-in roles", (t) => { t.post(`${NR}/rolebindings`, bind(user, { apiGroup: G, kind: "ClusterRole", name: "view" }), S).wait(700).get(C, q()).get(`${ns}/secrets`, q()).post(C, cm("a"), q()).get(`${NR}/roles`, q()).get("/api/v1/namespaces/$NS", q()).get("/api/v1/namespaces", q()).get("/api/v1/nodes", q()).get(`${ns}/pods`, q()).get(`${ns}/pods/x/log`, q()).get("/apis/batch/v1/namespaces/$NS/jobs", q()); const e = { ...bind([{ kind: "User", name: "e-$ID", apiGroup: G }], { apiGroup: G, kind: "ClusterRole", name: "edit" }), metadata: { name: "e" } }; const eq = { ...as("e-$ID"), ...code }; t.post(`${NR}/rolebindings`, e, S).wait(700).post(C, cm("a"), eq).get(`${ns}/secrets`, eq).post(`${NR}/roles`, role([]), eq).post(`${ns}/serviceaccounts/default/token`, { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} }, eq).post(`${ns}/resourcequotas`, { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "q" } }, eq).merge("/api/v1/namespaces/$NS", {}, eq); }),
-  test("custom resources need rules of their own", (t) => { install(t, crd(anything, {}, { subresources: { status: {} } })); t.post(widgets, widget("w"), S); give(t, [{ apiGroups: [group], resources: ["widgets"], verbs: ["get", "patch"] }]); t.get(`${widgets}/w`, q()).get(widgets, q()).merge(`${widgets}/w`, { spec: { a: 1 } }, q()).merge(`${widgets}/w/status`, { status: { a: 1 } }, q()).apply(`${widgets}/new`, widget("new"), "m", q()).apply(`${widgets}/w`, widget("w"), "m", q()).get(`/apis/${group}/v1/widgets`, q()); }),
-  test("apply and replace that create", (t) => { give(t, [{ apiGroups: [""], resources: ["configmaps"], verbs: ["patch", "update", "get"] }]); t.apply(`${C}/new`, cm("new"), "m", q()).put(`${C}/new`, cm("new"), q()).merge(`${C}/new`, {}, q()); }),
-  test("tokens and what is none", (t) => { t.post(`${ns}/serviceaccounts`, { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "sa" } }, S).post(`${ns}/serviceaccounts/sa/token`, { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} }, { silent: true, save: { TOKEN: (b) => b.status.token } }).get(C, { token: "$TOKEN", ...code }).post("/apis/authentication.k8s.io/v1/selfsubjectreviews", { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" }, { token: "$TOKEN", pick: (b) => [b.status?.userInfo?.username, b.status?.userInfo?.groups, Object.keys(b.status?.userInfo?.extra ?? {})] }).get(C, { token: "a.b.c", ...code }).get(C, { token: "", headers: { authorization: "Basic eDp5" }, ...code }).get(C, { headers: { authorization: "Bearer" }, ...code }); }),
-  test("local and other reviews", (t) => { give(t, [{ apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list"] }, { apiGroups: [""], resources: ["pods"], resourceNames: ["p"], verbs: ["delete"] }]); const A = "/apis/authorization.k8s.io/v1"; const rv = (kind, spec) => ({ apiVersion: "authorization.k8s.io/v1", kind, spec }); const ra = (o) => ({ resourceAttributes: { namespace: "$NS", ...o } }); for (const x of [{ group: "apps", resource: "deployments", verb: "get" }, { group: "apps", resource: "deployments", verb: "get", name: "x" }, { group: "apps", resource: "deployments", verb: "watch" }, { resource: "pods", verb: "delete", name: "p" }, { resource: "pods", verb: "delete", name: "q" }, { resource: "pods", verb: "delete" }, { group: "*", resource: "*", verb: "*" }]) t.post(`${A}/selfsubjectaccessreviews`, rv("SelfSubjectAccessReview", ra(x)), { ...u, pick: (b) => b.status ?? b }).post(`${A}/subjectaccessreviews`, rv("SubjectAccessReview", { user: "u-$ID", ...ra(x) }), { pick: (b) => [b.status?.allowed, b.status?.denied] }).post(`${A}/namespaces/$NS/localsubjectaccessreviews`, rv("LocalSubjectAccessReview", { user: "u-$ID", ...ra(x) }), { pick: (b) => b.status?.allowed ?? b }); }),
+  test("Role authorize: resourceNames for objects and collections", (t) => {
+    t.post(configMaps, cm("a"), silent).post(configMaps, cm("b"), silent);
+    grant(t, [
+      {
+        apiGroups: [""],
+        resources: ["configmaps"],
+        resourceNames: ["a"],
+        verbs: ["get", "list", "watch", "update", "delete", "deletecollection", "create"],
+      },
+    ]);
+    t.get(`${configMaps}/a`, asUserWith())
+      .get(`${configMaps}/b`, asUserWith())
+      .get(configMaps, asUserWith())
+      .list(configMaps, { fieldSelector: "metadata.name=a" }, asUserWith())
+      .list(configMaps, { fieldSelector: "metadata.name=b" }, asUserWith())
+      .post(configMaps, cm("a"), asUserWith())
+      .post(configMaps, cm("z"), asUserWith())
+      .put(`${configMaps}/a`, cm("a", { x: "y" }), asUserWith())
+      .merge(`${configMaps}/a`, {}, asUserWith())
+      .step({ method: "DELETE", path: configMaps, ...asUserWith() })
+      .step({
+        method: "DELETE",
+        path: configMaps,
+        query: { fieldSelector: "metadata.name=a", dryRun: "All" },
+        ...asUserWith(),
+      })
+      .del(`${configMaps}/a`, asUserWith(dryRun))
+      .del(`${configMaps}/b`, asUserWith());
+  }),
+  test("Role authorize: list does not permit watch", (t) => {
+    grant(t, [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }]);
+    t.get(configMaps, asUserWith())
+      .list(configMaps, { watch: "true", timeoutSeconds: "1" }, asUserWith())
+      .get("/api/v1/watch/namespaces/$NS/configmaps", asUserWith({ query: { timeoutSeconds: "1" } }))
+      .get(`${configMaps}/a`, asUserWith());
+  }),
+  test("Role authorize: subresources and wildcards such as */scale", (t) => {
+    t.post(`${apps}/deployments`, deployment("d"), silent);
+    grant(t, [
+      { apiGroups: ["apps"], resources: ["*/scale"], verbs: ["get", "update", "patch"] },
+      { apiGroups: ["apps"], resources: ["deployments/*"], verbs: ["get"] },
+      { apiGroups: [""], resources: ["pods/log", "pods/exec"], verbs: ["get", "create"] },
+    ]);
+    t.get(`${apps}/deployments/d/scale`, asUserWith())
+      .merge(`${apps}/deployments/d/scale`, { spec: { replicas: 3 } }, asUserWith())
+      .get(`${apps}/deployments/d`, asUserWith())
+      .get(`${apps}/deployments/d/status`, asUserWith())
+      .merge(`${apps}/deployments/d/status`, {}, asUserWith())
+      .get(`${apps}/statefulsets/x/scale`, asUserWith())
+      .get(`${ns}/pods/x/log`, asUserWith())
+      .get(`${ns}/pods/x`, asUserWith())
+      .post(`${ns}/pods/x/exec`, undefined, asUserWith({ query: { command: "x" } }))
+      .post(
+        `${ns}/pods/x/eviction`,
+        { apiVersion: "policy/v1", kind: "Eviction", metadata: { name: "x" } },
+        asUserWith(),
+      )
+      .post(`${ns}/pods/x/attach`, undefined, asUserWith());
+  }),
+  test("ClusterRole authorize: bound in a namespace, and aggregated", (t) => {
+    const clusterRole = (name, rules, rest = {}) => ({
+      apiVersion: `${rbacGroup}/v1`,
+      kind: "ClusterRole",
+      metadata: { name, ...rest.metadata },
+      rules,
+      ...(rest.aggregationRule ? { aggregationRule: rest.aggregationRule } : {}),
+    });
+    t.post(
+      `${rbac}/clusterroles`,
+      clusterRole("part-$ID", [{ apiGroups: [""], resources: ["secrets"], verbs: ["list"] }], {
+        metadata: { name: "part-$ID", labels: { "agg-$ID": "yes" } },
+      }),
+      silent,
+    )
+      .post(
+        `${rbac}/clusterroles`,
+        clusterRole("sum-$ID", [{ apiGroups: [""], resources: ["configmaps"], verbs: ["get"] }], {
+          aggregationRule: { clusterRoleSelectors: [{ matchLabels: { "agg-$ID": "yes" } }] },
+        }),
+      )
+      .post(
+        `${namespacedRbac}/rolebindings`,
+        roleBinding(userSubject, { apiGroup: rbacGroup, kind: "ClusterRole", name: "sum-$ID" }),
+        silent,
+      )
+      .wait(700)
+      .get(`${ns}/secrets`, asUserWith())
+      .get(`${configMaps}/a`, asUserWith())
+      .get("/api/v1/secrets", asUserWith())
+      .cleanup({ method: "DELETE", path: `${rbac}/clusterroles/part-$ID` })
+      .cleanup({ method: "DELETE", path: `${rbac}/clusterroles/sum-$ID` });
+  }),
+  test("RoleBinding authorize: groups, service accounts, authenticated and anonymous users", (t) => {
+    t.post(
+      `${ns}/serviceaccounts`,
+      { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "sa" } },
+      silent,
+    );
+    grant(
+      t,
+      [{ apiGroups: [""], resources: ["configmaps"], verbs: ["list"] }],
+      [
+        { kind: "Group", name: "devs-$ID", apiGroup: rbacGroup },
+        { kind: "ServiceAccount", name: "sa", namespace: "$NS" },
+        { kind: "Group", name: "system:serviceaccounts:$NS", apiGroup: rbacGroup },
+      ],
+    );
+    t.get(configMaps, { ...as("x"), ...kindOrCode })
+      .get(configMaps, { ...as("x", "devs-$ID"), ...kindOrCode })
+      .get(configMaps, { ...as("system:serviceaccount:$NS:sa"), ...kindOrCode })
+      .get(configMaps, { ...as("system:serviceaccount:$NS:other"), ...kindOrCode })
+      .get(configMaps, { ...as("system:serviceaccount:default:sa"), ...kindOrCode })
+      .get(configMaps, { ...as("system:anonymous", "system:unauthenticated"), ...kindOrCode })
+      .get("/version", { ...as("system:anonymous", "system:unauthenticated"), pick: (b) => b.code ?? 200 })
+      .get("/api", { ...as("system:anonymous", "system:unauthenticated"), ...kindOrCode })
+      .get("/api", { ...as("x"), ...kindOrCode })
+      .get("/metrics", { ...as("x"), pick: (b) => b.code ?? 200 })
+      .get("/openapi/v3", { ...as("x"), pick: (b) => b.code ?? 200 })
+      .get("/healthz", { ...as("system:anonymous", "system:unauthenticated"), pick: (b) => b.code ?? 200 });
+  }),
+  test("ClusterRole authorize: the built-in roles view and edit", (t) => {
+    t.post(
+      `${namespacedRbac}/rolebindings`,
+      roleBinding(userSubject, { apiGroup: rbacGroup, kind: "ClusterRole", name: "view" }),
+      silent,
+    )
+      .wait(700)
+      .get(configMaps, asUserWith())
+      .get(`${ns}/secrets`, asUserWith())
+      .post(configMaps, cm("a"), asUserWith())
+      .get(`${namespacedRbac}/roles`, asUserWith())
+      .get("/api/v1/namespaces/$NS", asUserWith())
+      .get("/api/v1/namespaces", asUserWith())
+      .get("/api/v1/nodes", asUserWith())
+      .get(`${ns}/pods`, asUserWith())
+      .get(`${ns}/pods/x/log`, asUserWith())
+      .get("/apis/batch/v1/namespaces/$NS/jobs", asUserWith());
+    const editBinding = {
+      ...roleBinding([{ kind: "User", name: "e-$ID", apiGroup: rbacGroup }], {
+        apiGroup: rbacGroup,
+        kind: "ClusterRole",
+        name: "edit",
+      }),
+      metadata: { name: "e" },
+    };
+    const asEditor = { ...as("e-$ID"), ...kindOrCode };
+    t.post(`${namespacedRbac}/rolebindings`, editBinding, silent)
+      .wait(700)
+      .post(configMaps, cm("a"), asEditor)
+      .get(`${ns}/secrets`, asEditor)
+      .post(`${namespacedRbac}/roles`, role([]), asEditor)
+      .post(
+        `${ns}/serviceaccounts/default/token`,
+        { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+        asEditor,
+      )
+      .post(
+        `${ns}/resourcequotas`,
+        { apiVersion: "v1", kind: "ResourceQuota", metadata: { name: "q" } },
+        asEditor,
+      )
+      .merge("/api/v1/namespaces/$NS", {}, asEditor);
+  }),
+  test("Role authorize: custom resources and their status", (t) => {
+    install(t, crd(anything, {}, { subresources: { status: {} } }));
+    t.post(widgets, widget("w"), silent);
+    grant(t, [{ apiGroups: [group], resources: ["widgets"], verbs: ["get", "patch"] }]);
+    t.get(`${widgets}/w`, asUserWith())
+      .get(widgets, asUserWith())
+      .merge(`${widgets}/w`, { spec: { a: 1 } }, asUserWith())
+      .merge(`${widgets}/w/status`, { status: { a: 1 } }, asUserWith())
+      .apply(`${widgets}/new`, widget("new"), "m", asUserWith())
+      .apply(`${widgets}/w`, widget("w"), "m", asUserWith())
+      .get(`/apis/${group}/v1/widgets`, asUserWith());
+  }),
+  test("Role authorize: apply and update that would create need create", (t) => {
+    grant(t, [{ apiGroups: [""], resources: ["configmaps"], verbs: ["patch", "update", "get"] }]);
+    t.apply(`${configMaps}/new`, cm("new"), "m", asUserWith())
+      .put(`${configMaps}/new`, cm("new"), asUserWith())
+      .merge(`${configMaps}/new`, {}, asUserWith());
+  }),
+  test("Token authenticate: valid, malformed and of another scheme", (t) => {
+    t.post(
+      `${ns}/serviceaccounts`,
+      { apiVersion: "v1", kind: "ServiceAccount", metadata: { name: "sa" } },
+      silent,
+    )
+      .post(
+        `${ns}/serviceaccounts/sa/token`,
+        { apiVersion: "authentication.k8s.io/v1", kind: "TokenRequest", spec: {} },
+        { silent: true, save: { TOKEN: (b) => b.status.token } },
+      )
+      .get(configMaps, { token: "$TOKEN", ...kindOrCode })
+      .post(
+        "/apis/authentication.k8s.io/v1/selfsubjectreviews",
+        { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
+        {
+          token: "$TOKEN",
+          pick: (b) => [
+            b.status?.userInfo?.username,
+            b.status?.userInfo?.groups,
+            Object.keys(b.status?.userInfo?.extra ?? {}),
+          ],
+        },
+      )
+      .get(configMaps, { token: "a.b.c", ...kindOrCode })
+      .get(configMaps, { token: "", headers: { authorization: "Basic eDp5" }, ...kindOrCode })
+      .get(configMaps, { headers: { authorization: "Bearer" }, ...kindOrCode });
+  }),
+  test("SelfSubjectAccessReview create: and the other kinds of review", (t) => {
+    grant(t, [
+      { apiGroups: ["apps"], resources: ["deployments"], verbs: ["get", "list"] },
+      { apiGroups: [""], resources: ["pods"], resourceNames: ["p"], verbs: ["delete"] },
+    ]);
+    const authorization = "/apis/authorization.k8s.io/v1";
+    const review = (kind, spec) => ({ apiVersion: "authorization.k8s.io/v1", kind, spec });
+    const resourceAttributes = (o) => ({ resourceAttributes: { namespace: "$NS", ...o } });
+    for (const x of [
+      { group: "apps", resource: "deployments", verb: "get" },
+      { group: "apps", resource: "deployments", verb: "get", name: "x" },
+      { group: "apps", resource: "deployments", verb: "watch" },
+      { resource: "pods", verb: "delete", name: "p" },
+      { resource: "pods", verb: "delete", name: "q" },
+      { resource: "pods", verb: "delete" },
+      { group: "*", resource: "*", verb: "*" },
+    ])
+      t.post(
+        `${authorization}/selfsubjectaccessreviews`,
+        review("SelfSubjectAccessReview", resourceAttributes(x)),
+        { ...asUser, pick: (b) => b.status ?? b },
+      )
+        .post(
+          `${authorization}/subjectaccessreviews`,
+          review("SubjectAccessReview", { user: "u-$ID", ...resourceAttributes(x) }),
+          { pick: (b) => [b.status?.allowed, b.status?.denied] },
+        )
+        .post(
+          `${authorization}/namespaces/$NS/localsubjectaccessreviews`,
+          review("LocalSubjectAccessReview", { user: "u-$ID", ...resourceAttributes(x) }),
+          { pick: (b) => b.status?.allowed ?? b },
+        );
+  }),
 ];

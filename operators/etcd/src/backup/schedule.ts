@@ -9,7 +9,12 @@ import {
   scheduleHealth,
 } from "@keelson/kit";
 import { type Context, type Controller, controller, done, fail, many, type Outcome } from "keelson";
-import { EtcdBackup, type EtcdBackupObject, EtcdBackupSchedule, type EtcdBackupScheduleObject } from "../api/backup.ts";
+import {
+  EtcdBackup,
+  type EtcdBackupObject,
+  EtcdBackupSchedule,
+  type EtcdBackupScheduleObject,
+} from "../api/backup.ts";
 import { annotations, labels } from "../api/names.ts";
 import { hasEnded } from "./decide-backup.ts";
 

@@ -5,7 +5,15 @@ import type { Pod } from "keelson/kinds";
 import type { EtcdBackupObject } from "../api/backup.ts";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { labels } from "../api/names.ts";
-import { agentContainer, type Container, etcdContainer, memberAccess, type PodSpec, podSecurity, rootPassword } from "./agent-container.ts";
+import {
+  agentContainer,
+  type Container,
+  etcdContainer,
+  memberAccess,
+  type PodSpec,
+  podSecurity,
+  rootPassword,
+} from "./agent-container.ts";
 import { restoreCommand } from "./restore-command.ts";
 
 const scratchPath = "/scratch";

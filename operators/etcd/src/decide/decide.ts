@@ -10,7 +10,14 @@ import { namesOf } from "./facts.ts";
 import { lostMember, unhealthyVoters } from "./heal.ts";
 import { joining } from "./join.ts";
 import { leaving } from "./leaving.ts";
-import { endedPods, misinformedLearner, missingPods, outdatedPod, unmarkedVoter, unsignedClaim } from "./pods.ts";
+import {
+  endedPods,
+  misinformedLearner,
+  missingPods,
+  outdatedPod,
+  unmarkedVoter,
+  unsignedClaim,
+} from "./pods.ts";
 import { quorumLoss, recovering } from "./quorum-loss.ts";
 import { rollback } from "./rollback.ts";
 import { rollout, spentTrials, wanted } from "./rollout.ts";

@@ -5,7 +5,19 @@ import type { StartMode } from "../resources/flags.ts";
 import { startSettings } from "../resources/flags.ts";
 import { memberOfPeerUrl } from "../resources/names.ts";
 import type { Decision, PodPlan } from "./decision.ts";
-import { canRestart, dataLoss, diagnosisOf, isHealthy, lagOf, leaderOf, namesOf, startedBefore, templateFor, voterCount, voters } from "./facts.ts";
+import {
+  canRestart,
+  dataLoss,
+  diagnosisOf,
+  isHealthy,
+  lagOf,
+  leaderOf,
+  namesOf,
+  startedBefore,
+  templateFor,
+  voterCount,
+  voters,
+} from "./facts.ts";
 
 const reason = reasons.healing;
 

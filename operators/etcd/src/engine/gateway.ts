@@ -4,7 +4,19 @@ import type { IncomingMessage } from "node:http";
 import { request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
 import { EtcdError, isEtcdError, refusal } from "./errors.ts";
-import type { Alarm, Authentication, CallOptions, Etcd, EtcdAddress, EtcdMember, KeyHash, MemberId, MemberList, MemberStatus, Versions } from "./etcd.ts";
+import type {
+  Alarm,
+  Authentication,
+  CallOptions,
+  Etcd,
+  EtcdAddress,
+  EtcdMember,
+  KeyHash,
+  MemberId,
+  MemberList,
+  MemberStatus,
+  Versions,
+} from "./etcd.ts";
 import { grpcMessages, grpcUnary } from "./grpc.ts";
 import { encodeNumber, fieldsOf } from "./protobuf.ts";
 

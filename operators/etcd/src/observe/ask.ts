@@ -1,7 +1,16 @@
 /** Asks every member what it knows, each directly and all at once; silence is an answer too. */
 import type { Connection } from "keelson";
 import { isEtcdError } from "../engine/errors.ts";
-import type { Alarm, CallOptions, Credentials, Etcd, EtcdAddress, MemberList, MemberStatus, TlsMaterial } from "../engine/etcd.ts";
+import type {
+  Alarm,
+  CallOptions,
+  Credentials,
+  Etcd,
+  EtcdAddress,
+  MemberList,
+  MemberStatus,
+  TlsMaterial,
+} from "../engine/etcd.ts";
 
 /** How members are spoken to. */
 export type Dial = (address: EtcdAddress) => Etcd;

@@ -6,7 +6,14 @@ import { annotations, labels } from "../api/names.ts";
 import { type RestoreSource, restoreContainers } from "../backup/restore.ts";
 import { hasHealthEndpoints } from "../engine/version.ts";
 import { memberSecretName } from "../tls/names.ts";
-import { dataVolumePath, etcdCommand, type StartMode, type StartSettings, startSettings, tlsPaths } from "./flags.ts";
+import {
+  dataVolumePath,
+  etcdCommand,
+  type StartMode,
+  type StartSettings,
+  startSettings,
+  tlsPaths,
+} from "./flags.ts";
 import { type ClusterName, clientPort, metricsPort, peerPort, selectorLabels } from "./names.ts";
 import { recipeTls } from "./recipe.ts";
 

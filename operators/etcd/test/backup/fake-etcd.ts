@@ -1,7 +1,15 @@
 /** etcd as backups see it: keys in memory, a snapshot that carries them, a member restored from one. */
 import { hash } from "node:crypto";
 import { EtcdError } from "../../src/engine/errors.ts";
-import type { Alarm, Authentication, Etcd, KeyHash, MemberList, MemberStatus, Versions } from "../../src/engine/etcd.ts";
+import type {
+  Alarm,
+  Authentication,
+  Etcd,
+  KeyHash,
+  MemberList,
+  MemberStatus,
+  Versions,
+} from "../../src/engine/etcd.ts";
 
 export interface FakeData {
   readonly keys: Map<string, string>;

@@ -1,7 +1,17 @@
 /** etcd without processes: members start from volumes, answer calls, and refuse what the real server refuses. */
 import { hash } from "node:crypto";
 import { EtcdError } from "../../src/engine/errors.ts";
-import type { Alarm, Authentication, Etcd, EtcdAddress, EtcdMember, KeyHash, MemberList, MemberStatus, Versions } from "../../src/engine/etcd.ts";
+import type {
+  Alarm,
+  Authentication,
+  Etcd,
+  EtcdAddress,
+  EtcdMember,
+  KeyHash,
+  MemberList,
+  MemberStatus,
+  Versions,
+} from "../../src/engine/etcd.ts";
 import { majority } from "../../src/engine/quorum.ts";
 import { type DataDirectory, Group, type Node, type SimMember } from "./raft.ts";
 import { isTrusted } from "./trust.ts";
