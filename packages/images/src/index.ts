@@ -1,11 +1,9 @@
 /** Images and programs: where root file systems and server binaries come from. */
-export { cacheDirectory, type Environment } from "@keelson/machine";
 export { ImageError, type ImageErrorCode } from "./errors.ts";
 export type { ImageConfig, ImageOrigin, ResolvedImage } from "./image.ts";
 export { ImageStore, type ImageStoreOptions, type StoredImage } from "./image-store.ts";
 export { Images, type ImagesOptions } from "./images.ts";
 export { type LoadedImage, type LoadOptions, loadImages } from "./load.ts";
-export { MadeImages, recipeFor } from "./made-images.ts";
 export { type LocateOptions, locateProgram, type Program, type ProgramName } from "./programs.ts";
 export {
   formatImageReference,

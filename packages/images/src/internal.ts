@@ -2,5 +2,6 @@
 export { findOnPath } from "./debian.ts";
 export { emptyConfig } from "./image.ts";
 export { copyProgram } from "./machine-program.ts";
+export { MadeImages, recipeFor } from "./made-images.ts";
 export { locateProgram } from "./programs.ts";
 export { locate, type RootView, resolveInside } from "./root-path.ts";

@@ -5,12 +5,3 @@ export { type NodeFlags, runNode } from "./host/command.ts";
 export type { NodeHost, NodeHostOptions } from "./host/host-options.ts";
 export { startNodes } from "./host/node-host.ts";
 export { superviseNodes } from "./host/supervised.ts";
-export { checkSandboxSupport, type SandboxSupport } from "./namespace/support.ts";
-export type {
-  ContainerHandle,
-  ContainerRuntime,
-  ContainerSpec,
-  ExecSession,
-  PodSandbox,
-  PodSandboxSpec,
-} from "./runtime/container-runtime.ts";

@@ -1,6 +1,7 @@
 /** Real processes in real sandboxes, as the user who runs the tests. */
 import { fileURLToPath } from "node:url";
-import { MadeImages, parseImageReference, recipeFor } from "@keelson/images";
+import { parseImageReference } from "@keelson/images";
+import { MadeImages, recipeFor } from "@keelson/images/internal";
 import { ownMark } from "@keelson/machine";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { launchInNamespace, type NamespaceProcess } from "../src/namespace/launch.ts";

@@ -23,7 +23,6 @@ export {
   amountsOf,
   containerAmounts,
   isPodLevelResource,
-  isSidecar,
   podAmounts,
 } from "./pod-resources.ts";
 export {
@@ -40,8 +39,7 @@ export {
 export { type QosClass, qosClassOf } from "./quality-of-service.ts";
 export { type Evaluator, evaluatorOf, type QuotaRequest } from "./quota-usage.ts";
 export { isTolerated, type TaintEffect, tolerates, untolerated } from "./taints.ts";
-export { printedTemplate } from "./template/printed-template.ts";
-export { fnv1, fnv1a, safeEncode, templateHash } from "./template/template-hash.ts";
+export { templateHash } from "./template/template-hash.ts";
 export {
   byRevision,
   isSamePatch,

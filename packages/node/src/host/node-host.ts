@@ -4,8 +4,9 @@ import { mkdir, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { loadKubeconfig } from "@keelson/client";
-import { cacheDirectory, Images, locateProgram, type ProgramName } from "@keelson/images";
+import { Images, locateProgram, type ProgramName } from "@keelson/images";
 import {
+  cacheDirectory,
   isAbandoned,
   markPattern,
   ownMark,
