@@ -15,7 +15,7 @@ import { type ControlPlaneName, controlPlanes } from "./control-plane.ts";
 import { Clusters, failedRun, type Measured } from "./measure.ts";
 import { writeReport } from "./report.ts";
 import { markdown, type RowResult, readResults, shortcomings, withRow, writeResults } from "./results.ts";
-import { scenarios } from "./scenarios.ts";
+import { scenarios } from "./scenarios/index.ts";
 import { World } from "./world.ts";
 
 const { values } = parseArgs({
