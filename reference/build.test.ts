@@ -50,7 +50,7 @@ const programThatSays = (what: string) =>
 
 function start(...args: string[]): ChildProcessWithoutNullStreams {
   const command = fileURLToPath(new URL("build.ts", import.meta.url));
-  return spawn(process.execPath, [command, ...args], { env });
+  return spawn(process.execPath, ["--conditions=keelson-source", command, ...args], { env });
 }
 
 async function finished(

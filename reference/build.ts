@@ -3,13 +3,13 @@ import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, statSync } from "node:fs";
 import { setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
-import { acquireBuildLock } from "./build-lock.ts";
+import { acquireHeartbeatLock } from "@keelson/machine";
 import {
   absentPrograms,
   allReleases,
-  cacheDirectory,
   type Program,
   type Release,
+  referenceDirectory,
   releaseDirectory,
 } from "./releases.ts";
 
@@ -36,7 +36,7 @@ async function main(names: readonly string[]): Promise<void> {
   // A build takes every core for minutes; whatever a person does meanwhile comes first.
   setPriority(10);
   console.log(
-    `building into ${cacheDirectory(process.env)}; the first time, Kubernetes takes some ten minutes`,
+    `building into ${referenceDirectory(process.env)}; the first time, Kubernetes takes some ten minutes`,
   );
   for (const release of absent) await buildOnce(release);
 }
@@ -71,25 +71,21 @@ async function requireGo(releases: readonly Release[]): Promise<void> {
 }
 
 async function buildOnce(release: Release): Promise<void> {
-  const cache = cacheDirectory(process.env);
+  const cache = referenceDirectory(process.env);
   const target = releaseDirectory(release, process.env);
   mkdirSync(cache, { recursive: true });
-  const lock = await acquireBuildLock(`${target}.lock`, {
+  using _ = await acquireHeartbeatLock(`${target}.lock`, {
     onWait: () => say(release, "another build of it is running: waiting"),
     signal: interrupted.signal,
   });
-  try {
-    if (absentPrograms(release, process.env).length === 0) return say(release, `already in ${target}`);
-    removeAbandoned(cache);
-    await buildInto(release, target);
-  } finally {
-    lock.release();
-  }
+  if (absentPrograms(release, process.env).length === 0) return say(release, `already in ${target}`);
+  removeAbandoned(cache);
+  await buildInto(release, target);
 }
 
 async function buildInto(release: Release, target: string): Promise<void> {
   const started = Date.now();
-  const work = mkdtempSync(join(cacheDirectory(process.env), ".building-"));
+  const work = mkdtempSync(join(referenceDirectory(process.env), ".building-"));
   try {
     const ldflags = await linkerFlags(release);
     for (const [index, program] of release.programs.entries()) {

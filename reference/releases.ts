@@ -1,8 +1,8 @@
 // The release lines this folder has a Go module for, the programs each gives, and where the cache keeps them.
 import { accessSync, constants, readFileSync, statSync } from "node:fs";
-import { homedir } from "node:os";
-import { isAbsolute, join, resolve } from "node:path";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { cacheDirectory } from "@keelson/machine";
 
 export const etcdLines = ["3.5", "3.6", "3.7"] as const;
 export type EtcdLine = (typeof etcdLines)[number];
@@ -78,16 +78,13 @@ function firstMatch(text: string, pattern: RegExp): string {
 }
 
 /** Directory that holds the programs of every release; never inside the repository. */
-export function cacheDirectory(env: NodeJS.ProcessEnv): string {
-  if (env.KEELSON_CACHE) return join(resolve(env.KEELSON_CACHE), "reference");
-  // The XDG rules say that a relative path is to be ignored.
-  const xdg = env.XDG_CACHE_HOME && isAbsolute(env.XDG_CACHE_HOME) ? env.XDG_CACHE_HOME : undefined;
-  return join(xdg ?? join(env.HOME || homedir(), ".cache"), "keelson", "reference");
+export function referenceDirectory(env: NodeJS.ProcessEnv): string {
+  return join(cacheDirectory(env), "reference");
 }
 
 /** Directory of one release in the cache: it is put in place as a whole, so every program in it is complete. */
 export function releaseDirectory(release: Release, env: NodeJS.ProcessEnv): string {
-  return join(cacheDirectory(env), `${release.project}-${release.version}`);
+  return join(referenceDirectory(env), `${release.project}-${release.version}`);
 }
 
 export function programPath(release: Release, program: string, env: NodeJS.ProcessEnv): string {

@@ -1,16 +1,16 @@
 /** The load generator: a small program in Go, so that clients are cheap beside the servers they load. */
 import { execFile, execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { cacheDirectory } from "@keelson/machine";
 import type { Server } from "./apiserver-servers.ts";
 
 const source = join(import.meta.dirname, "../peers/load");
 
 /** Builds it when it is not built yet; the path of the program. Throws when there is no Go. */
 export function buildLoad(): string {
-  const directory = join(process.env["XDG_CACHE_HOME"] ?? join(homedir(), ".cache"), "keelson/bench");
+  const directory = join(cacheDirectory(), "bench");
   mkdirSync(directory, { recursive: true });
   const program = join(directory, "load");
   execFileSync("go", ["build", "-o", program, "."], { cwd: source, stdio: "inherit" });

@@ -1,5 +1,5 @@
 /** Marks that tell which process made something, so that what a dead one left is not taken for what is in use. */
-import { readFileSync, readlinkSync } from "node:fs";
+import { readFileSync, readlinkSync, rmSync } from "node:fs";
 import { readFile, rm, writeFile } from "node:fs/promises";
 
 /** `4026531836-1234-567890`: the view of processes, the process, and when it started. */
@@ -37,8 +37,13 @@ function statOf(pid: number): string[] | undefined {
   }
 }
 
+/** A lock file that this process holds. */
+export interface HeldLock extends AsyncDisposable {
+  release(): void;
+}
+
 /** Holds a file with our mark until disposal. Throws what `inUse` makes of it while another process holds it. */
-export async function holdLock(path: string, inUse: (pid: string) => Error): Promise<AsyncDisposable> {
+export async function holdLock(path: string, inUse: (pid: string) => Error): Promise<HeldLock> {
   const taken = await readFile(path, "utf8").catch(() => undefined);
   if (taken !== undefined && isAbandoned(taken)) await rm(path, { force: true });
   try {
@@ -48,7 +53,8 @@ export async function holdLock(path: string, inUse: (pid: string) => Error): Pro
     const [, pid = "?"] = (await readFile(path, "utf8").catch(() => "")).split("-");
     throw inUse(pid);
   }
-  return { [Symbol.asyncDispose]: () => rm(path, { force: true }) };
+  const release = () => rmSync(path, { force: true });
+  return { release, [Symbol.asyncDispose]: async () => release() };
 }
 
 /** Process ids mean something only within one process namespace. */

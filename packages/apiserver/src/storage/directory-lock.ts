@@ -1,8 +1,8 @@
 /** One process per data directory. */
-import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
+import { mkdirSync, statSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
-import { startTicksOf } from "@keelson/machine";
+import { type HeldLock, holdLock } from "@keelson/machine";
 import { StorageError } from "./errors.ts";
 
 export interface DirectoryLock {
@@ -15,17 +15,17 @@ export interface DirectoryLock {
  */
 export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
-  const file = join(directory, "lock");
   const name = process.platform === "linux" ? await holdName(directory) : undefined;
+  let file: HeldLock;
   try {
-    writeOwner(directory, file);
+    file = await holdLock(join(directory, "lock"), (pid) => locked(directory, pid));
   } catch (error) {
     name?.close();
     throw error;
   }
   return {
     release() {
-      rmSync(file, { force: true });
+      file.release();
       name?.close();
     },
   };
@@ -43,42 +43,7 @@ function holdName(directory: string): Promise<Server> {
   });
 }
 
-function writeOwner(directory: string, file: string): void {
-  const owner = readOwner(file);
-  if (owner !== undefined && isSameProcess(owner)) throw locked(directory, owner.pid);
-  rmSync(file, { force: true });
-  let handle: number;
-  try {
-    handle = openSync(file, "wx", 0o600);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") throw locked(directory);
-    throw error;
-  }
-  writeSync(handle, JSON.stringify({ pid: process.pid, started: startTicksOf(process.pid) ?? null }));
-  closeSync(handle);
-}
-
-interface Owner {
-  readonly pid: number;
-  /** Tells a process from another that got its number later. */
-  readonly started: string | null;
-}
-
-function readOwner(file: string): Owner | undefined {
-  try {
-    return JSON.parse(readFileSync(file, "utf8")) as Owner;
-  } catch {
-    return undefined;
-  }
-}
-
-/** One that was killed and not yet reaped holds nothing any more. */
-function isSameProcess({ pid, started }: Owner): boolean {
-  const now = startTicksOf(pid);
-  return now !== undefined && (started === null || started === now);
-}
-
-function locked(directory: string, pid?: number): StorageError {
+function locked(directory: string, pid?: string): StorageError {
   const who = pid === undefined ? "another process" : `process ${pid}`;
   return new StorageError("Locked", `cannot open ${directory}: ${who} has it; stop that first`);
 }
