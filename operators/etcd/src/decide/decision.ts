@@ -2,7 +2,7 @@
 
 import type { Status, Template } from "../api/cluster.ts";
 import type { Reason } from "../api/conditions.ts";
-import type { RestoreSource } from "../backup/restore.ts";
+import type { RestoreSource } from "../backup/restore-containers.ts";
 import type { Alarm, MemberId } from "../engine/etcd.ts";
 import type { Observed } from "../observe/observed.ts";
 import type { StartMode } from "../resources/flags.ts";

@@ -3,7 +3,7 @@ import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { Recipe, Spec, Template } from "../api/cluster.ts";
 import { annotations, labels } from "../api/names.ts";
-import { type RestoreSource, restoreContainers } from "../backup/restore.ts";
+import { type RestoreSource, restoreContainers } from "../backup/restore-containers.ts";
 import { hasHealthEndpoints } from "../engine/version.ts";
 import { memberSecretName } from "../tls/names.ts";
 import {

@@ -7,7 +7,7 @@ import type { EtcdContext } from "../declaration.ts";
 import { startSettings } from "../resources/flags.ts";
 import { clusterName, memberKey } from "../resources/names.ts";
 import { podFor, startAnnotations } from "../resources/pod.ts";
-import type { Doing, Scene } from "./act.ts";
+import type { Doing, Scene } from "./step.ts";
 
 export async function createPods(
   { cluster, ctx, tell }: Scene,

@@ -31,33 +31,8 @@ import {
   type TlsSpec,
   type TlsUse,
 } from "./names.ts";
-/** What the rest of the operator needs to know of one use of TLS. */
-export interface TlsFacts {
-  /** The Secret that the user gives to all members; each has its own without it. */
-  readonly secret?: string;
-  /** Names whom members must trust: it is part of what their pods are made from. */
-  readonly trust: string;
-  /** Where the authority stands. */
-  readonly phase: "Current" | "Widening" | "Overlapping" | "Given";
-  /** When the first of its certificates ends. */
-  readonly expiresMs: number;
-}
-
-export interface Certificates {
-  readonly peer?: TlsFacts;
-  readonly client?: TlsFacts;
-  /** With what the operator speaks to members. */
-  readonly material?: TlsMaterial;
-  /** What keeps the operator from having certificates, as a sentence. */
-  readonly problem?: string;
-}
-
-/** Whether every member shows, on the port of this use, the certificate that its Secret holds. */
-export type Served = (
-  use: TlsUse,
-  expected: ReadonlyMap<string, string>,
-  ctx: EtcdContext,
-) => Promise<boolean>;
+import type { Served } from "./served.ts";
+import type { Certificates, TlsFacts } from "./tls-facts.ts";
 
 const hourMs = 3_600_000;
 

@@ -1,0 +1,85 @@
+/** Does what was decided about a backup, and removes one from its store. */
+import { isTerminalBackupCode } from "@keelson/kit";
+import { done, fail, type Outcome, waiting } from "keelson";
+import type { EtcdBackupObject } from "../api/backup.ts";
+import type { BackupContext } from "./backup-declaration.ts";
+import { type BackupDecision, ownStatus } from "./decide-backup.ts";
+import { removerPod, workerPod } from "./worker-pod.ts";
+import { workerView } from "./worker-view.ts";
+
+/** How long a failed removal rests before it is tried again. */
+const removalPauseMs = 30_000;
+
+export async function actOnBackup(
+  backup: EtcdBackupObject,
+  ctx: BackupContext,
+  decision: BackupDecision,
+  agentImage: string | undefined,
+): Promise<Outcome> {
+  switch (decision.do) {
+    case "rest":
+      for (const key of ctx.own.workers.entries().keys()) await ctx.own.workers.delete(key);
+      return ended(backup);
+    case "start": {
+      const { cluster } = ctx.read;
+      if (cluster && agentImage !== undefined) {
+        const { attempt } = decision;
+        await ctx.own.workers.apply(String(attempt), workerPod({ backup, cluster, attempt, agentImage }));
+        ctx.event("Normal", "Copying", `attempt ${attempt} begins`);
+      }
+      ctx.setStatus(decision.status);
+      return waiting("Copying", "the pod is starting");
+    }
+    case "wait": {
+      ctx.setStatus(decision.status);
+      const { reason, message, recheckMs } = decision;
+      return waiting(reason, message, recheckMs === undefined ? {} : { recheckMs });
+    }
+    case "record":
+      ctx.setStatus(decision.status);
+      ctx.event(decision.event.type, decision.event.reason, decision.event.message);
+      return waiting("Recorded", decision.event.message, { recheckMs: 1 });
+    case "refuse":
+      return fail(decision.reason, decision.message);
+  }
+}
+
+function ended({ status }: EtcdBackupObject): Outcome {
+  if (status?.phase !== "Failed") return done();
+  const { reason = "Failed", message = "the backup failed" } = status.failure ?? {};
+  return fail(reason, message);
+}
+
+/** Ends what is being written first: whoever removes must be the last to touch the store. */
+export async function removeBackup(
+  backup: EtcdBackupObject,
+  ctx: BackupContext,
+  agentImage: string | undefined,
+): Promise<Outcome> {
+  const { remover, workers } = ctx.own;
+  if (backup.status?.phase === "Removed") {
+    await remover.delete();
+    return done({ message: "its data was removed from the store" });
+  }
+  if (agentImage === undefined)
+    return fail("OperatorImageUnknown", "set OPERATOR_IMAGE in the operator's Deployment");
+  for (const key of workers.entries().keys()) await workers.delete(key);
+  if (workers.entries().size > 0) return waiting("Removing", "the pod that takes the backup is stopping");
+  const pod = remover.get();
+  if (!pod) {
+    await remover.apply(removerPod(backup, agentImage));
+    return waiting("Removing", "the pod that removes the data is starting");
+  }
+  const view = workerView(pod, "remove");
+  if (view.state === "working") return waiting("Removing", view.message);
+  if (view.state === "done") {
+    ctx.setStatus({ ...ownStatus(backup), phase: "Removed" });
+    ctx.event("Normal", "DataRemoved", "the data was removed from the store");
+    return waiting("Recorded", "the data was removed from the store", { recheckMs: 1 });
+  }
+  if (isTerminalBackupCode(view.reason)) return fail(view.reason, view.message);
+  const pauseMs = view.atMs + removalPauseMs - ctx.clock.now();
+  if (pauseMs > 0) return waiting(view.reason, view.message, { recheckMs: pauseMs });
+  await remover.delete();
+  return waiting("Removing", `it is tried again: ${view.message}`, { recheckMs: 1_000 });
+}
