@@ -61,7 +61,6 @@ const KNOWN_CYCLES: Readonly<Record<string, { readonly files: number; readonly f
   "packages/client": { files: 2, folders: 5 },
   "packages/schema": { files: 2, folders: 0 },
   "packages/testing": { files: 2, folders: 0 },
-  "operators/etcd": { files: 0, folders: 8 },
   "e2e/etcd": { files: 0, folders: 2 },
 };
 

@@ -3,7 +3,7 @@ import type { ObjectMeta } from "keelson";
 import { Pod } from "keelson/kinds";
 import { EtcdCluster, type EtcdClusterObject } from "../api/cluster.ts";
 import { labels } from "../api/names.ts";
-import type { EtcdContext } from "../declaration.ts";
+import type { EtcdContext } from "../resources/declaration.ts";
 import { startSettings } from "../resources/flags.ts";
 import { clusterName, memberKey } from "../resources/names.ts";
 import { podFor, startAnnotations } from "../resources/pod.ts";

@@ -1,10 +1,10 @@
 /** What every step is given, and what the steps that speak to etcd have in common. */
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import type { Decision } from "../decide/decision.ts";
-import type { EtcdContext } from "../declaration.ts";
 import { EtcdError, type EtcdErrorCode, isEtcdError } from "../engine/errors.ts";
 import type { Etcd } from "../engine/etcd.ts";
 import type { Gathered } from "../observe/observe.ts";
+import type { EtcdContext } from "../resources/declaration.ts";
 
 /** What a pass has seen, and of what. */
 export interface Pass {

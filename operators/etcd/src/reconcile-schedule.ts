@@ -1,10 +1,10 @@
 /** The controller of EtcdBackupSchedule: takes backups when they are due, and removes those that are no longer needed. */
 import { decideSchedule } from "@keelson/kit";
 import { type Controller, controller, fail } from "keelson";
-import { EtcdBackupSchedule } from "../api/backup.ts";
-import { hasEnded } from "./decide-backup.ts";
-import { owns } from "./schedule-declaration.ts";
-import { pruneBackups, reportSchedule, takeBackup } from "./schedule-steps.ts";
+import { EtcdBackupSchedule } from "./api/backup.ts";
+import { hasEnded } from "./decide/backup.ts";
+import { owns } from "./resources/schedule-declaration.ts";
+import { pruneBackups, reportSchedule, takeBackup } from "./steps/schedule.ts";
 
 export function etcdBackupSchedule(): Controller {
   return controller(EtcdBackupSchedule, {

@@ -9,8 +9,8 @@ import {
 import { done, type Outcome } from "keelson";
 import type { EtcdBackupObject, EtcdBackupScheduleObject } from "../api/backup.ts";
 import { annotations, labels } from "../api/names.ts";
-import { hasEnded } from "./decide-backup.ts";
-import type { ScheduleContext } from "./schedule-declaration.ts";
+import { hasEnded } from "../decide/backup.ts";
+import type { ScheduleContext } from "../resources/schedule-declaration.ts";
 
 /** Its name follows from when it is due: made twice, it is one. */
 export async function takeBackup(

@@ -2,10 +2,10 @@
 import { isTerminalBackupCode } from "@keelson/kit";
 import { done, fail, type Outcome, waiting } from "keelson";
 import type { EtcdBackupObject } from "../api/backup.ts";
-import type { BackupContext } from "./backup-declaration.ts";
-import { type BackupDecision, ownStatus } from "./decide-backup.ts";
-import { removerPod, workerPod } from "./worker-pod.ts";
-import { workerView } from "./worker-view.ts";
+import { type BackupDecision, ownStatus } from "../decide/backup.ts";
+import { workerView } from "../observe/backup-pod-view.ts";
+import type { BackupContext } from "../resources/backup-declaration.ts";
+import { removerPod, workerPod } from "../resources/backup-pod.ts";
 
 /** How long a failed removal rests before it is tried again. */
 const removalPauseMs = 30_000;

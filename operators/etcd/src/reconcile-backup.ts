@@ -1,12 +1,12 @@
 /** The controller of EtcdBackup: one pod at a time takes and proves the copy; the status remembers. */
 import { type Controller, controller } from "keelson";
-import { EtcdBackup } from "../api/backup.ts";
-import { annotations } from "../api/names.ts";
-import { operatorImage } from "./agent-image.ts";
-import { owns, reads } from "./backup-declaration.ts";
-import { actOnBackup, removeBackup } from "./backup-steps.ts";
-import { decideBackup } from "./decide-backup.ts";
-import { workerView } from "./worker-view.ts";
+import { EtcdBackup } from "./api/backup.ts";
+import { annotations } from "./api/names.ts";
+import { decideBackup } from "./decide/backup.ts";
+import { workerView } from "./observe/backup-pod-view.ts";
+import { operatorImage } from "./resources/agent-image.ts";
+import { owns, reads } from "./resources/backup-declaration.ts";
+import { actOnBackup, removeBackup } from "./steps/backup.ts";
 
 export interface BackupOptions {
   /** The image with the agent; what OPERATOR_IMAGE says unless told. */

@@ -19,9 +19,9 @@ import {
 import { Secret } from "keelson/kinds";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { annotations } from "../api/names.ts";
-import type { EtcdContext } from "../declaration.ts";
 import type { TlsMaterial } from "../engine/etcd.ts";
-import { type ClusterName, clusterName, selectorLabels } from "../resources/names.ts";
+import type { Served } from "../observe/served.ts";
+import type { Certificates, TlsFacts } from "../observe/tls-facts.ts";
 import {
   authorityName,
   clientSecretName,
@@ -30,9 +30,9 @@ import {
   namesFor,
   type TlsSpec,
   type TlsUse,
-} from "./names.ts";
-import type { Served } from "./served.ts";
-import type { Certificates, TlsFacts } from "./tls-facts.ts";
+} from "../resources/certificate-names.ts";
+import type { EtcdContext } from "../resources/declaration.ts";
+import { type ClusterName, clusterName, selectorLabels } from "../resources/names.ts";
 
 const hourMs = 3_600_000;
 

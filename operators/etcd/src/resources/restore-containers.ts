@@ -1,9 +1,9 @@
 /** The containers that bring a backup into the first member's volume. */
 import { type BackupStore, type MountedVolume, mountStore } from "@keelson/kit";
-import { dataVolumePath } from "../resources/flags.ts";
-import { type ClusterName, peerUrl } from "../resources/names.ts";
+import { restoreCommand } from "../engine/restore-command.ts";
 import { agentContainer, etcdContainer, type PodSpec } from "./agent-container.ts";
-import { restoreCommand } from "./restore-command.ts";
+import { dataVolumePath } from "./flags.ts";
+import { type ClusterName, peerUrl } from "./names.ts";
 
 export interface RestoreSource {
   readonly store: BackupStore;

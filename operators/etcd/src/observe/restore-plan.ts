@@ -2,7 +2,7 @@
 import type { EtcdBackupObject } from "../api/backup.ts";
 import type { Spec } from "../api/cluster.ts";
 import { isNewerMinor, minorOf } from "../engine/version.ts";
-import type { RestoreSource } from "./restore-containers.ts";
+import type { RestoreSource } from "../resources/restore-containers.ts";
 
 export type RestorePlan =
   | { readonly state: "ready"; readonly source: RestoreSource }
