@@ -2,22 +2,22 @@
 import { type InspectCertificate, presentedCertificate } from "@keelson/kit";
 import { type Controller, controller } from "keelson";
 import { EtcdCluster, type EtcdClusterObject } from "./api/cluster.ts";
-import { clusterBackupHealth } from "./backup/health.ts";
+import { clusterBackupHealth } from "./decide/backup-health.ts";
 import { decide } from "./decide/decide.ts";
 import type { Decision } from "./decide/decision.ts";
 import { conditionsOf, statusOf } from "./decide/report.ts";
-import { type EtcdContext, owns, reads } from "./declaration.ts";
 import { EtcdGateway } from "./engine/gateway.ts";
 import { EtcdMetrics } from "./metrics.ts";
 import type { Dial } from "./observe/ask.ts";
 import { observe } from "./observe/observe.ts";
 import type { Observed } from "./observe/observed.ts";
 import type { Sessions } from "./observe/passwords.ts";
+import { servedBy } from "./observe/served.ts";
+import { type EtcdContext, owns, reads } from "./resources/declaration.ts";
 import { act } from "./steps/act.ts";
+import { keepCertificates } from "./steps/certificates.ts";
 import { finalize } from "./steps/deletion.ts";
 import { applyBudget, applyServices } from "./steps/services.ts";
-import { keepCertificates } from "./tls/certificates.ts";
-import { servedBy } from "./tls/served.ts";
 
 export interface EtcdOptions {
   /** How members are spoken to; over their JSON gateway unless told. */

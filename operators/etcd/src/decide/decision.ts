@@ -2,10 +2,10 @@
 
 import type { Status, Template } from "../api/cluster.ts";
 import type { Reason } from "../api/conditions.ts";
-import type { RestoreSource } from "../backup/restore.ts";
 import type { Alarm, MemberId } from "../engine/etcd.ts";
 import type { Observed } from "../observe/observed.ts";
 import type { StartMode } from "../resources/flags.ts";
+import type { RestoreSource } from "../resources/restore-containers.ts";
 
 export type Action =
   /** Stores an intent or a fact; nothing else happens in this pass. Its event is the message unless given. */

@@ -2,11 +2,9 @@
 import type { EtcdClusterObject, Member, Status } from "../api/cluster.ts";
 import { conditions } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
-import { operatorImage } from "../backup/agent-image.ts";
-import { restorePlan } from "../backup/restore.ts";
-import type { EtcdContext } from "../declaration.ts";
+import { operatorImage } from "../resources/agent-image.ts";
+import type { EtcdContext } from "../resources/declaration.ts";
 import { clientPort, clusterName, memberHost, memberName } from "../resources/names.ts";
-import type { Certificates } from "../tls/certificates.ts";
 import { type Answers, ask, type Dial, type Passwords } from "./ask.ts";
 import { claimView } from "./claim-view.ts";
 import { largestNode, type NodeView, nodeViews } from "./nodes.ts";
@@ -14,7 +12,9 @@ import type { ClaimView, Observed, ObservedMember, PodView } from "./observed.ts
 import { readPasswords, type Sessions } from "./passwords.ts";
 import { podView, trialView } from "./pod-view.ts";
 import { entryOf, nextOrdinal, refreshRecords, rememberedClusterId } from "./records.ts";
+import { restorePlan } from "./restore-plan.ts";
 import { parseTime } from "./time.ts";
+import type { Certificates } from "./tls-facts.ts";
 
 export interface Gathered extends AsyncDisposable {
   readonly observed: Observed;

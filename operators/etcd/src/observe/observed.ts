@@ -1,9 +1,9 @@
 /** What one pass sees, as plain data: objects from the cache, and what each member said when it was asked directly. */
 import type { Member, Spec, Status } from "../api/cluster.ts";
-import type { RestorePlan } from "../backup/restore.ts";
 import type { Alarm, EtcdMember, MemberList, MemberStatus } from "../engine/etcd.ts";
 import type { ClusterName } from "../resources/names.ts";
-import type { Certificates } from "../tls/certificates.ts";
+import type { RestorePlan } from "./restore-plan.ts";
+import type { Certificates } from "./tls-facts.ts";
 
 /** A pod, as far as decisions care. */
 export interface PodView {

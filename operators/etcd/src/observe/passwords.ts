@@ -4,7 +4,7 @@ import { hash } from "node:crypto";
 import { secretText } from "@keelson/kit";
 import { Secret } from "keelson/kinds";
 import type { EtcdClusterObject } from "../api/cluster.ts";
-import type { EtcdContext } from "../declaration.ts";
+import type { EtcdContext } from "../resources/declaration.ts";
 import type { Passwords } from "./ask.ts";
 
 /** What etcd gave for a password, kept from pass to pass: to check one costs a member a tenth of a second. */

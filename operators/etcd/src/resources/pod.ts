@@ -3,9 +3,8 @@ import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { Recipe, Spec, Template } from "../api/cluster.ts";
 import { annotations, labels } from "../api/names.ts";
-import { type RestoreSource, restoreContainers } from "../backup/restore.ts";
 import { hasHealthEndpoints } from "../engine/version.ts";
-import { memberSecretName } from "../tls/names.ts";
+import { memberSecretName } from "./certificate-names.ts";
 import {
   dataVolumePath,
   etcdCommand,
@@ -16,6 +15,7 @@ import {
 } from "./flags.ts";
 import { type ClusterName, clientPort, metricsPort, peerPort, selectorLabels } from "./names.ts";
 import { recipeTls } from "./recipe.ts";
+import { type RestoreSource, restoreContainers } from "./restore-containers.ts";
 
 type PodSpec = NonNullable<Desired<typeof Pod>["spec"]>;
 type Container = PodSpec["containers"][number];

@@ -1,38 +1,18 @@
 /** Does what was decided. One file per topic does the work; this is who does what. */
 import { done, fail, type Outcome, waiting } from "keelson";
-import type { EtcdClusterObject } from "../api/cluster.ts";
 import type { Decision } from "../decide/decision.ts";
-import type { EtcdContext } from "../declaration.ts";
-import type { Gathered } from "../observe/observe.ts";
 import { changePassword, enableAuthentication } from "./authentication.ts";
 import { createClaim, deleteClaim, fenceClaim, growClaim, signClaim } from "./claims.ts";
 import { compareHashes, defragment, disarm, makeSpace } from "./maintenance.ts";
 import { addLearner, moveLeader, promote, removeMember } from "./membership.ts";
 import { createPods, deletePods, markVoter } from "./pods.ts";
 import { endTrials, tryTemplate } from "./rollout.ts";
-
-/** What a pass has seen, and of what. */
-export interface Pass {
-  readonly cluster: EtcdClusterObject;
-  readonly ctx: EtcdContext;
-  readonly gathered: Gathered;
-  /** Told of everything that was done. */
-  readonly onAction: (action: Decision["do"]) => void;
-}
-
-/** What every step is given. */
-export interface Scene extends Pass {
-  /** Makes an event on the cluster. A step that tells none is told by the reason and the message of its decision. */
-  readonly tell: EtcdContext["event"];
-}
+import type { Pass, Scene, StepResult } from "./step.ts";
 
 /** How soon to look again after something was done; at rest members are asked this often though nothing changed. */
 const soonMs = 200;
 const refusedMs = 500;
 const restMs = 10_000;
-
-/** A step that was refused for now is met again by the next pass. */
-export type StepResult = "done" | "refused";
 
 export async function act(pass: Pass, decision: Decision): Promise<Outcome> {
   const { reason, message } = decision;
@@ -119,6 +99,3 @@ async function perform(scene: Scene, decision: Decision): Promise<StepResult> {
   }
   return "done";
 }
-
-/** The decision to do one particular thing. */
-export type Doing<D extends Decision["do"]> = Extract<Decision, { do: D }>;

@@ -1,6 +1,5 @@
 /** Passwords: etcd begins to ask for one, or learns another. */
-import type { Doing, Scene, StepResult } from "./act.ts";
-import { attempt, etcdOf } from "./membership.ts";
+import { attempt, type Doing, etcdOf, type Scene, type StepResult } from "./step.ts";
 
 /** Each part of it may have been done before: the answer may have been lost. */
 export async function enableAuthentication(

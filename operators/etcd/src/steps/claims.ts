@@ -5,7 +5,7 @@ import { annotations } from "../api/names.ts";
 import { statusOf } from "../decide/report.ts";
 import { claimFor } from "../resources/claim.ts";
 import { clusterName, memberKey } from "../resources/names.ts";
-import type { Doing, Scene, StepResult } from "./act.ts";
+import type { Doing, Scene, StepResult } from "./step.ts";
 
 export async function createClaim(
   { cluster, ctx, tell }: Scene,

@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { done, fail, type ObjectMeta, type Outcome, waiting } from "keelson";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
-import type { EtcdContext } from "../declaration.ts";
+import type { EtcdContext } from "../resources/declaration.ts";
 
 const reason = reasons.deleting;
 

@@ -3,8 +3,7 @@
 import { statusOf } from "../decide/report.ts";
 import { fillsQuota } from "../decide/upkeep.ts";
 import { majority } from "../engine/quorum.ts";
-import type { Doing, Scene } from "./act.ts";
-import { etcdOf } from "./membership.ts";
+import { type Doing, etcdOf, type Scene } from "./step.ts";
 
 const longMs = 120_000;
 

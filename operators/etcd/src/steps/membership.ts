@@ -1,19 +1,8 @@
 /** Changes to who is a member. Each can be asked for twice without harm: the answer may have been lost. */
-import { EtcdError, type EtcdErrorCode, isEtcdError } from "../engine/errors.ts";
-import type { Etcd, MemberId } from "../engine/etcd.ts";
+import { isEtcdError } from "../engine/errors.ts";
+import type { MemberId } from "../engine/etcd.ts";
 import { clusterName, peerUrl } from "../resources/names.ts";
-import type { Doing, Scene, StepResult } from "./act.ts";
-
-/** What passes by itself. The next pass looks at the state and not at the answer. */
-const passing: readonly EtcdErrorCode[] = [
-  "LearnerNotReady",
-  "MemberNotFound",
-  "NoLeader",
-  "NotLeader",
-  "TooManyLearners",
-  "UnhealthyCluster",
-  "Unreachable",
-];
+import { attempt, type Doing, etcdOf, type Scene, type StepResult } from "./step.ts";
 
 /** A learner's peer URL is its alone, so etcd itself refuses to add it twice. */
 export async function addLearner(scene: Scene, { member, via }: Doing<"addLearner">): Promise<StepResult> {
@@ -49,27 +38,6 @@ export async function moveLeader(scene: Scene, decision: Doing<"moveLeader">): P
     await etcdOf(scene, from).moveLeader(toId, { signal });
     scene.tell("Normal", "LeaderMoved", message);
   });
-}
-
-/** The client of a member that answered in this pass. */
-export function etcdOf({ gathered }: Scene, member: string): Etcd {
-  const etcd = gathered.answers.etcd(member);
-  if (etcd) return etcd;
-  throw new EtcdError("Unreachable", `${member} did not answer in this pass`);
-}
-
-export async function attempt(
-  scene: Scene,
-  work: (signal: AbortSignal) => Promise<void>,
-): Promise<StepResult> {
-  try {
-    await work(scene.ctx.signal);
-    return "done";
-  } catch (error) {
-    if (!isEtcdError(error, ...passing)) throw error;
-    scene.ctx.log.debug("etcd does not do it now", { code: error.code, message: error.message });
-    return "refused";
-  }
 }
 
 function hexOf(id: MemberId): string {

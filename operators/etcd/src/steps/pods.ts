@@ -3,11 +3,11 @@ import type { ObjectMeta } from "keelson";
 import { Pod } from "keelson/kinds";
 import { EtcdCluster, type EtcdClusterObject } from "../api/cluster.ts";
 import { labels } from "../api/names.ts";
-import type { EtcdContext } from "../declaration.ts";
+import type { EtcdContext } from "../resources/declaration.ts";
 import { startSettings } from "../resources/flags.ts";
 import { clusterName, memberKey } from "../resources/names.ts";
 import { podFor, startAnnotations } from "../resources/pod.ts";
-import type { Doing, Scene } from "./act.ts";
+import type { Doing, Scene } from "./step.ts";
 
 export async function createPods(
   { cluster, ctx, tell }: Scene,

@@ -3,7 +3,7 @@ import { Pod } from "keelson/kinds";
 import { statusOf } from "../decide/report.ts";
 import { clusterName } from "../resources/names.ts";
 import { podFor, trialFor } from "../resources/pod.ts";
-import type { Doing, Scene } from "./act.ts";
+import type { Doing, Scene } from "./step.ts";
 
 export async function tryTemplate(scene: Scene, decision: Doing<"tryTemplate">): Promise<void> {
   const { ctx, gathered, cluster, tell } = scene;

@@ -1,9 +1,9 @@
 /** What every cluster has from the first moment: names, a door for clients, a limit for drains. */
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { voterCount } from "../decide/facts.ts";
-import type { EtcdContext } from "../declaration.ts";
 import type { Observed } from "../observe/observed.ts";
 import { budgetFor } from "../resources/budget.ts";
+import type { EtcdContext } from "../resources/declaration.ts";
 import { clusterName } from "../resources/names.ts";
 import { clientService, peerService } from "../resources/services.ts";
 

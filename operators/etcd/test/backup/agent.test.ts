@@ -3,10 +3,10 @@
 import { readAll } from "@keelson/kit";
 import { MemoryStore } from "@keelson/kit/testing";
 import { describe, expect, it } from "vitest";
-import { copySnapshot } from "../../src/backup/agent/copy.ts";
-import { chooseSource } from "../../src/backup/agent/source.ts";
-import { verifySnapshot } from "../../src/backup/agent/verify.ts";
-import { snapshotArchive } from "../../src/backup/manifest.ts";
+import { copySnapshot } from "../../src/agent/copy.ts";
+import { verifySnapshot } from "../../src/agent/verify.ts";
+import { snapshotArchive } from "../../src/engine/snapshot-archive.ts";
+import { chooseSource } from "../../src/engine/snapshot-source.ts";
 import { FakeEtcd } from "./fake-etcd.ts";
 
 const name = "default/prod/nightly-1";

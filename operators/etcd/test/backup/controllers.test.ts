@@ -5,8 +5,8 @@ import { describe, expect, it } from "vitest";
 import { EtcdBackup, type EtcdBackupObject, EtcdBackupSchedule } from "../../src/api/backup.ts";
 import { EtcdCluster } from "../../src/api/cluster.ts";
 import { annotations } from "../../src/api/names.ts";
-import { etcdBackup } from "../../src/backup/backup.ts";
-import { etcdBackupSchedule } from "../../src/backup/schedule.ts";
+import { etcdBackup } from "../../src/reconcile-backup.ts";
+import { etcdBackupSchedule } from "../../src/reconcile-schedule.ts";
 import { PodRunner } from "./pod-runner.ts";
 
 const store = { s3: { endpoint: "http://s3", bucket: "b", credentialsSecret: "s3" } };

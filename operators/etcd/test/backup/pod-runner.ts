@@ -13,9 +13,9 @@ import {
   watch,
 } from "keelson";
 import { Pod, ServiceAccount } from "keelson/kinds";
-import { runTask } from "../../src/backup/agent/run.ts";
-import { type AgentReport, type AgentTask, taskVariable } from "../../src/backup/agent/task.ts";
-import { snapshotArchive } from "../../src/backup/manifest.ts";
+import { runTask } from "../../src/agent/run.ts";
+import { type AgentReport, type AgentTask, taskVariable } from "../../src/agent/task.ts";
+import { snapshotArchive } from "../../src/engine/snapshot-archive.ts";
 import { FakeEtcd } from "./fake-etcd.ts";
 
 type PodObject = ObjectOf<typeof Pod>;

@@ -6,9 +6,9 @@ import { promisify } from "node:util";
 import type { StoreLocation } from "@keelson/kit";
 import { s3Server } from "@keelson/kit/testing";
 import { describe, expect, it } from "vitest";
-import { runTask } from "../../src/backup/agent/run.ts";
-import type { AgentTask } from "../../src/backup/agent/task.ts";
-import { canBumpRevisions, restoreCommand } from "../../src/backup/restore-command.ts";
+import { runTask } from "../../src/agent/run.ts";
+import type { AgentTask } from "../../src/agent/task.ts";
+import { canBumpRevisions, restoreCommand } from "../../src/engine/restore-command.ts";
 import { type EtcdTools, etcdTools, freePort, scratchDirectory, startEtcd } from "./etcd-process.ts";
 
 const lines = ["3.4", "3.5", "3.6", "3.7"] as const;
@@ -128,7 +128,7 @@ it("notices when the stored snapshot is not what was written, or not what is dem
 it("does as told as a process, and leaves its report for the kubelet", async () => {
   await using directory = await scratchDirectory();
   const log = join(directory.path, "termination-log");
-  const agent = join(import.meta.dirname, "../../src/backup/agent/main.ts");
+  const agent = join(import.meta.dirname, "../../src/agent/main.ts");
   const task: AgentTask = { do: "remove", store: { directory: directory.path }, name, backupUid };
   await mkdir(join(directory.path, "default/prod"), { recursive: true });
   await writeFile(join(directory.path, `${name}.db`), "left behind");

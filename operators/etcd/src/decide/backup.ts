@@ -4,9 +4,9 @@ import { isTerminalBackupCode } from "@keelson/kit";
 import type { StatusOf } from "keelson";
 import type { EtcdBackup, EtcdBackupObject } from "../api/backup.ts";
 import type { EtcdClusterObject } from "../api/cluster.ts";
-import type { Manifest } from "./manifest.ts";
-import { nameInStore } from "./worker-pod.ts";
-import type { WorkerView } from "./worker-view.ts";
+import type { Manifest } from "../engine/snapshot-archive.ts";
+import type { WorkerView } from "../observe/backup-pod-view.ts";
+import { nameInStore } from "../resources/backup-pod.ts";
 
 export type BackupStatus = StatusOf<typeof EtcdBackup>;
 

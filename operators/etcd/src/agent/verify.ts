@@ -1,8 +1,8 @@
 /** Compares a member that was restored from a backup with the cluster that the backup was taken from. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { BackupError } from "@keelson/kit";
-import type { Etcd, MemberStatus } from "../../engine/etcd.ts";
-import type { Manifest, SnapshotArchive } from "../manifest.ts";
+import type { Etcd, MemberStatus } from "../engine/etcd.ts";
+import type { Manifest, SnapshotArchive } from "../engine/snapshot-archive.ts";
 
 export interface VerifyOptions {
   readonly archive: SnapshotArchive;

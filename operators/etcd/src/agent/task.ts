@@ -56,5 +56,5 @@ export const taskVariable = "KEELSON_BACKUP_TASK";
 
 /** What the agent leaves as the container's termination message, in JSON; at most 4096 bytes. */
 export type AgentReport =
-  | { readonly ok: true; readonly manifest?: import("../manifest.ts").Manifest }
+  | { readonly ok: true; readonly manifest?: import("../engine/snapshot-archive.ts").Manifest }
   | { readonly ok: false; readonly code: string; readonly message: string };

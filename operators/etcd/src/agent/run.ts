@@ -1,8 +1,8 @@
 /** Does an agent's task. */
 import { BackupError, mountedKey, openStore, type Store, type StoreLocation } from "@keelson/kit";
-import type { Etcd } from "../../engine/etcd.ts";
-import { EtcdGateway } from "../../engine/gateway.ts";
-import { snapshotArchive } from "../manifest.ts";
+import type { Etcd } from "../engine/etcd.ts";
+import { EtcdGateway } from "../engine/gateway.ts";
+import { snapshotArchive } from "../engine/snapshot-archive.ts";
 import { copySnapshot } from "./copy.ts";
 import { adoptData, fetchSnapshot } from "./fetch.ts";
 import type { AgentReport, AgentTask, MemberAccess } from "./task.ts";

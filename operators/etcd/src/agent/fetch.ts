@@ -2,8 +2,8 @@
 import { access, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { BackupError } from "@keelson/kit";
-import { isNewerMinor, minorOf } from "../../engine/version.ts";
-import type { Manifest, SnapshotArchive } from "../manifest.ts";
+import type { Manifest, SnapshotArchive } from "../engine/snapshot-archive.ts";
+import { isNewerMinor, minorOf } from "../engine/version.ts";
 import type { Demand } from "./task.ts";
 
 export interface FetchOptions {

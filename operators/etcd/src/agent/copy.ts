@@ -1,8 +1,9 @@
 /** Takes a snapshot into the store. */
-import type { Etcd } from "../../engine/etcd.ts";
-import type { Manifest, SnapshotArchive } from "../manifest.ts";
-import { checkedSnapshot } from "./checked-snapshot.ts";
-import { chooseSource } from "./source.ts";
+
+import { checkedSnapshot } from "../engine/checked-snapshot.ts";
+import type { Etcd } from "../engine/etcd.ts";
+import type { Manifest, SnapshotArchive } from "../engine/snapshot-archive.ts";
+import { chooseSource } from "../engine/snapshot-source.ts";
 
 export interface CopyOptions {
   readonly archive: SnapshotArchive;

@@ -1,7 +1,7 @@
 /** Which member a snapshot is taken from. */
 
 import { BackupError } from "@keelson/kit";
-import type { Etcd, MemberStatus } from "../../engine/etcd.ts";
+import type { Etcd, MemberStatus } from "./etcd.ts";
 
 export interface Source {
   readonly etcd: Etcd;

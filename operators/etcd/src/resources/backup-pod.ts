@@ -5,6 +5,7 @@ import type { Pod } from "keelson/kinds";
 import type { EtcdBackupObject } from "../api/backup.ts";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { labels } from "../api/names.ts";
+import { restoreCommand } from "../engine/restore-command.ts";
 import {
   agentContainer,
   type Container,
@@ -14,7 +15,6 @@ import {
   podSecurity,
   rootPassword,
 } from "./agent-container.ts";
-import { restoreCommand } from "./restore-command.ts";
 
 const scratchPath = "/scratch";
 const scratchPort = 2379;

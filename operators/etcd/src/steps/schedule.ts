@@ -1,54 +1,23 @@
-/** The controller of EtcdBackupSchedule: makes backups when they are due, and ends those that have served their time. */
-
+/** Takes a scheduled backup, removes those that are no longer needed, and reports. */
 import {
   backupStamp,
-  decideSchedule,
   expiredBackups,
   type RetainedBackup,
   type ScheduleDecision,
   scheduleHealth,
 } from "@keelson/kit";
-import { type Context, type Controller, controller, done, fail, many, type Outcome } from "keelson";
-import {
-  EtcdBackup,
-  type EtcdBackupObject,
-  EtcdBackupSchedule,
-  type EtcdBackupScheduleObject,
-} from "../api/backup.ts";
+import { done, type Outcome } from "keelson";
+import type { EtcdBackupObject, EtcdBackupScheduleObject } from "../api/backup.ts";
 import { annotations, labels } from "../api/names.ts";
-import { hasEnded } from "./decide-backup.ts";
-
-/** Backups outlive their schedule: they say where data lies. */
-const owns = { backups: many(EtcdBackup, { outlives: true, absent: "keep" }) };
-type ScheduleContext = Context<typeof EtcdBackupSchedule, typeof owns>;
-
-export function etcdBackupSchedule(): Controller {
-  return controller(EtcdBackupSchedule, {
-    owns,
-
-    async reconcile(schedule, ctx) {
-      const { spec, status, metadata } = schedule;
-      const decision = decideSchedule(
-        {
-          schedule: spec.schedule,
-          timeZone: spec.timeZone,
-          suspend: spec.suspend,
-          createdAt: metadata.creationTimestamp,
-          lastScheduled: status?.lastScheduled,
-          running: [...ctx.own.backups.entries().values()].some(({ status }) => !hasEnded(status?.phase)),
-        },
-        ctx.cron,
-      );
-      if (decision.do === "invalid") return fail("ScheduleInvalid", decision.message);
-      if (decision.do === "take") await takeOne(schedule, ctx, decision.at);
-      await prune(schedule, ctx);
-      return report(schedule, ctx, decision);
-    },
-  });
-}
+import { hasEnded } from "../decide/backup.ts";
+import type { ScheduleContext } from "../resources/schedule-declaration.ts";
 
 /** Its name follows from when it is due: made twice, it is one. */
-async function takeOne(schedule: EtcdBackupScheduleObject, ctx: ScheduleContext, at: Date): Promise<void> {
+export async function takeBackup(
+  schedule: EtcdBackupScheduleObject,
+  ctx: ScheduleContext,
+  at: Date,
+): Promise<void> {
   const stamp = backupStamp(at);
   const { cluster, store } = schedule.spec;
   await ctx.own.backups.apply(stamp, {
@@ -59,7 +28,7 @@ async function takeOne(schedule: EtcdBackupScheduleObject, ctx: ScheduleContext,
 }
 
 /** First the data goes, then the object that says where it was. */
-async function prune(schedule: EtcdBackupScheduleObject, ctx: ScheduleContext): Promise<void> {
+export async function pruneBackups(schedule: EtcdBackupScheduleObject, ctx: ScheduleContext): Promise<void> {
   const { count, maxAgeHours } = schedule.spec.keep;
   const backups = ctx.own.backups.entries();
   const present = [...backups].filter(([, backup]) => !isLeaving(backup));
@@ -90,7 +59,7 @@ async function prune(schedule: EtcdBackupScheduleObject, ctx: ScheduleContext): 
   }
 }
 
-function report(
+export function reportSchedule(
   { metadata, status }: EtcdBackupScheduleObject,
   ctx: ScheduleContext,
   { lastScheduled, next }: Exclude<ScheduleDecision, { readonly do: "invalid" }>,

@@ -1,76 +1,16 @@
-/** The controller of EtcdBackup: one pod at a time takes and proves the copy; the status remembers. */
-
+/** Does what was decided about a backup, and removes one from its store. */
 import { isTerminalBackupCode } from "@keelson/kit";
-import {
-  type Context,
-  type Controller,
-  controller,
-  done,
-  fail,
-  many,
-  type Outcome,
-  own,
-  ref,
-  waiting,
-} from "keelson";
-import { Pod } from "keelson/kinds";
-import { EtcdBackup, type EtcdBackupObject } from "../api/backup.ts";
-import { EtcdCluster } from "../api/cluster.ts";
-import { annotations } from "../api/names.ts";
-import { operatorImage } from "./agent-image.ts";
-import { type BackupDecision, decideBackup, ownStatus } from "./decide-backup.ts";
-import { removerPod, workerPod } from "./worker-pod.ts";
-import { workerView } from "./worker-view.ts";
-
-export interface BackupOptions {
-  /** The image with the agent; what OPERATOR_IMAGE says unless told. */
-  readonly agentImage?: string;
-}
-
-const owns = { workers: many(Pod, { absent: "keep" }), remover: own(Pod, { absent: "keep" }) };
-const reads = {
-  cluster: ref(EtcdCluster, (backup: EtcdBackupObject) => ({
-    name: backup.spec.cluster,
-    namespace: backup.metadata.namespace ?? "default",
-  })),
-};
-type BackupContext = Context<typeof EtcdBackup, typeof owns, typeof reads>;
+import { done, fail, type Outcome, waiting } from "keelson";
+import type { EtcdBackupObject } from "../api/backup.ts";
+import { type BackupDecision, ownStatus } from "../decide/backup.ts";
+import { workerView } from "../observe/backup-pod-view.ts";
+import type { BackupContext } from "../resources/backup-declaration.ts";
+import { removerPod, workerPod } from "../resources/backup-pod.ts";
 
 /** How long a failed removal rests before it is tried again. */
 const removalPauseMs = 30_000;
 
-/**
- * What a pod reports is written to the status first; only the next run deletes the pod. So at every moment at least one
- * of the two knows the result, and nothing is done twice: attempts have numbers, and their pods names.
- */
-export function etcdBackup(options: BackupOptions = {}): Controller {
-  return controller(EtcdBackup, {
-    owns,
-    reads,
-
-    async reconcile(backup, ctx) {
-      const agentImage = options.agentImage ?? operatorImage();
-      if (backup.metadata.annotations?.[annotations.removeData] === "true") {
-        return await remove(backup, ctx, agentImage);
-      }
-      const attempt = String(backup.status?.attempt ?? 1);
-      const worker = ctx.own.workers.get(attempt);
-      const leftovers = [...ctx.own.workers.entries().keys()].filter((key) => key !== attempt);
-      const decision = decideBackup({
-        backup,
-        cluster: ctx.read.cluster,
-        worker: worker && workerView(worker, backup.spec.verify ? "verify" : "copy"),
-        leftovers: leftovers.length,
-        agentImage,
-        nowMs: ctx.clock.now(),
-      });
-      for (const key of leftovers) await ctx.own.workers.delete(key);
-      return await act(backup, ctx, decision, agentImage);
-    },
-  });
-}
-
-async function act(
+export async function actOnBackup(
   backup: EtcdBackupObject,
   ctx: BackupContext,
   decision: BackupDecision,
@@ -111,7 +51,7 @@ function ended({ status }: EtcdBackupObject): Outcome {
 }
 
 /** Ends what is being written first: whoever removes must be the last to touch the store. */
-async function remove(
+export async function removeBackup(
   backup: EtcdBackupObject,
   ctx: BackupContext,
   agentImage: string | undefined,

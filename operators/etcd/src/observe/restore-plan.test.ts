@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EtcdBackupObject } from "../api/backup.ts";
-import { restoreContainers, restorePlan } from "./restore.ts";
-import { canBumpRevisions, restoreCommand } from "./restore-command.ts";
+import { restorePlan } from "./restore-plan.ts";
 
 const store = {
   s3: { endpoint: "http://s3", region: "us-east-1", bucket: "b", prefix: "etcd", credentialsSecret: "keys" },
@@ -78,87 +77,5 @@ describe("what a cluster is restored from", () => {
       state: "refused",
       message: expect.stringContaining("OPERATOR_IMAGE"),
     });
-  });
-});
-
-describe("the containers that restore", () => {
-  const cluster = { name: "new", namespace: "default", uid: "uid-1" };
-  const source = {
-    store,
-    name: "default/old/nightly-1",
-    bumpRevisions: 1_000_000_000,
-    allowUnverified: false,
-    agentImage: "op:1",
-  };
-  const parts = restoreContainers(cluster, "new-0", { source, version: "3.6.16", image: "etcd:v3.6.16" });
-
-  it("fetch, restore beside the data and move into place, in this order and from the right images", () => {
-    expect(parts.initContainers.map(({ name, image }) => [name, image])).toEqual([
-      ["fetch", "op:1"],
-      ["restore", "etcd:v3.6.16"],
-      ["adopt", "op:1"],
-    ]);
-    expect(parts.initContainers[1]?.command).toEqual([
-      "/usr/local/bin/etcdutl",
-      "snapshot",
-      "restore",
-      "/var/lib/keelson/restore/snapshot.db",
-      "--data-dir=/var/lib/etcd/restoring",
-      "--name=new-0",
-      "--initial-cluster=new-0=http://new-0.new.default.svc:2380",
-      "--initial-advertise-peer-urls=http://new-0.new.default.svc:2380",
-      "--initial-cluster-token=default-new-uid-1",
-      "--bump-revision=1000000000",
-      "--mark-compacted",
-    ]);
-  });
-
-  it("fetch only what this version can read and what was proven", () => {
-    const task = JSON.parse(parts.initContainers[0]?.env?.[0]?.value ?? "{}") as { demand: unknown };
-    expect(task.demand).toEqual({ version: "3.6.16", verified: true });
-  });
-
-  it("mount only what the pod has, and the pod has all that they mount beside its data", () => {
-    const mounted = new Set(
-      parts.initContainers.flatMap(({ volumeMounts = [] }) => volumeMounts.map(({ name }) => name)),
-    );
-    const volumes = new Set([...parts.volumes.map(({ name }) => name), "data"]);
-    expect(mounted).toEqual(volumes);
-  });
-
-  it("obey the restricted pod security profile", () => {
-    for (const { securityContext } of parts.initContainers) {
-      expect(securityContext).toMatchObject({
-        allowPrivilegeEscalation: false,
-        capabilities: { drop: ["ALL"] },
-        runAsNonRoot: true,
-      });
-    }
-  });
-});
-
-describe("the command that restores", () => {
-  const options = {
-    file: "f",
-    dataDirectory: "d",
-    member: "m",
-    peerUrl: "http://m",
-    token: "t",
-    bumpRevisions: 5,
-  };
-
-  it("is the client's in 3.4, which cannot raise revisions before 3.4.27", () => {
-    expect(restoreCommand({ ...options, version: "3.4.23" })[0]).toBe("/usr/local/bin/etcdctl");
-    expect(restoreCommand({ ...options, version: "3.4.23" }).join(" ")).not.toContain("bump");
-    expect(restoreCommand({ ...options, version: "3.4.27" }).join(" ")).toContain("--bump-revision=5");
-  });
-
-  it.each([
-    ["3.5.9", false],
-    ["3.5.10", true],
-    ["3.6.0", true],
-    ["3.7.3", true],
-  ])("of %s can raise revisions: %s", (version, can) => {
-    expect(canBumpRevisions(version)).toBe(can);
   });
 });

@@ -1,8 +1,8 @@
 /** What a backup's pod says of its work. */
 import type { ObjectOf } from "keelson";
 import type { Pod } from "keelson/kinds";
-import type { AgentReport } from "./agent/task.ts";
-import type { Manifest } from "./manifest.ts";
+import type { AgentReport } from "../agent/task.ts";
+import type { Manifest } from "../engine/snapshot-archive.ts";
 
 type PodObject = ObjectOf<typeof Pod>;
 type ContainerStatus = NonNullable<NonNullable<PodObject["status"]>["containerStatuses"]>[number];

@@ -1,9 +1,16 @@
 /** Which certificates members show: what stands in a Secret reaches a running pod only after a while. */
 import { X509Certificate } from "node:crypto";
 import type { InspectCertificate } from "@keelson/kit";
-import type { EtcdContext } from "../declaration.ts";
+import type { TlsUse } from "../resources/certificate-names.ts";
+import type { EtcdContext } from "../resources/declaration.ts";
 import { clientPort, peerPort } from "../resources/names.ts";
-import type { Served } from "./certificates.ts";
+
+/** Whether every member shows, on the port of this use, the certificate that its Secret holds. */
+export type Served = (
+  use: TlsUse,
+  expected: ReadonlyMap<string, string>,
+  ctx: EtcdContext,
+) => Promise<boolean>;
 
 /** Asks all members at once; a member that is not there does not show it. */
 export function servedBy(look: InspectCertificate): Served {

@@ -1,8 +1,8 @@
 /** What the operator touches: its children, the nodes they run on, the backups they have, and nothing else. */
 import { all, type Context, many, own, ref } from "keelson";
 import { Node, PersistentVolumeClaim, Pod, PodDisruptionBudget, Secret, Service } from "keelson/kinds";
-import { EtcdBackup, EtcdBackupSchedule } from "./api/backup.ts";
-import type { EtcdCluster, EtcdClusterObject } from "./api/cluster.ts";
+import { EtcdBackup, EtcdBackupSchedule } from "../api/backup.ts";
+import type { EtcdCluster, EtcdClusterObject } from "../api/cluster.ts";
 
 /**
  * Whoever deletes a cluster in the foreground has the garbage collector take its children first. What a last backup

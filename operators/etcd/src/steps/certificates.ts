@@ -19,9 +19,9 @@ import {
 import { Secret } from "keelson/kinds";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { annotations } from "../api/names.ts";
-import type { EtcdContext } from "../declaration.ts";
 import type { TlsMaterial } from "../engine/etcd.ts";
-import { type ClusterName, clusterName, selectorLabels } from "../resources/names.ts";
+import type { Served } from "../observe/served.ts";
+import type { Certificates, TlsFacts } from "../observe/tls-facts.ts";
 import {
   authorityName,
   clientSecretName,
@@ -30,34 +30,9 @@ import {
   namesFor,
   type TlsSpec,
   type TlsUse,
-} from "./names.ts";
-/** What the rest of the operator needs to know of one use of TLS. */
-export interface TlsFacts {
-  /** The Secret that the user gives to all members; each has its own without it. */
-  readonly secret?: string;
-  /** Names whom members must trust: it is part of what their pods are made from. */
-  readonly trust: string;
-  /** Where the authority stands. */
-  readonly phase: "Current" | "Widening" | "Overlapping" | "Given";
-  /** When the first of its certificates ends. */
-  readonly expiresMs: number;
-}
-
-export interface Certificates {
-  readonly peer?: TlsFacts;
-  readonly client?: TlsFacts;
-  /** With what the operator speaks to members. */
-  readonly material?: TlsMaterial;
-  /** What keeps the operator from having certificates, as a sentence. */
-  readonly problem?: string;
-}
-
-/** Whether every member shows, on the port of this use, the certificate that its Secret holds. */
-export type Served = (
-  use: TlsUse,
-  expected: ReadonlyMap<string, string>,
-  ctx: EtcdContext,
-) => Promise<boolean>;
+} from "../resources/certificate-names.ts";
+import type { EtcdContext } from "../resources/declaration.ts";
+import { type ClusterName, clusterName, selectorLabels } from "../resources/names.ts";
 
 const hourMs = 3_600_000;
 

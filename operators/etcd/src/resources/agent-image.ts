@@ -7,7 +7,7 @@ export const imageVariable = "OPERATOR_IMAGE";
 /** Relative to the image's working directory, which is the package's root as it is here. */
 const module = relative(
   join(import.meta.dirname, "../.."),
-  join(import.meta.dirname, "agent", `main${extname(import.meta.filename)}`),
+  join(import.meta.dirname, "../agent", `main${extname(import.meta.filename)}`),
 );
 
 export const agentCommand: readonly string[] = ["node", module];

@@ -1,5 +1,5 @@
 /** How a snapshot becomes a data directory again: the command of each etcd version. */
-import { parseVersion } from "../engine/version.ts";
+import { parseVersion } from "./version.ts";
 
 export interface RestoreCommand {
   readonly version: string;

@@ -1,6 +1,6 @@
 /** How the Secrets with certificates are called, and what each certificate speaks for. */
 import type { Spec } from "../api/cluster.ts";
-import { type ClusterName, memberHost, memberKey } from "../resources/names.ts";
+import { type ClusterName, memberHost, memberKey } from "./names.ts";
 
 /** Members among themselves, and clients with members: each has an authority of its own. */
 export type TlsUse = "peer" | "client";

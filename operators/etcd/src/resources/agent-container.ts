@@ -2,11 +2,11 @@
 import { type MountedVolume, mountSecret } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
+import { type AgentTask, type MemberAccess, taskVariable } from "../agent/task.ts";
 import type { EtcdClusterObject, Spec } from "../api/cluster.ts";
-import { clientPort, clusterName, memberHost } from "../resources/names.ts";
-import { clientSecretName } from "../tls/names.ts";
-import { type AgentTask, type MemberAccess, taskVariable } from "./agent/task.ts";
 import { agentCommand } from "./agent-image.ts";
+import { clientSecretName } from "./certificate-names.ts";
+import { clientPort, clusterName, memberHost } from "./names.ts";
 
 export type PodSpec = NonNullable<Desired<typeof Pod>["spec"]>;
 export type Container = PodSpec["containers"][number];

@@ -1,21 +1,8 @@
-/** A new cluster from a backup: where it comes from, and the containers that bring it into the first member's volume. */
-import { type BackupStore, type MountedVolume, mountStore } from "@keelson/kit";
+/** What a new cluster is restored from. */
 import type { EtcdBackupObject } from "../api/backup.ts";
 import type { Spec } from "../api/cluster.ts";
 import { isNewerMinor, minorOf } from "../engine/version.ts";
-import { dataVolumePath } from "../resources/flags.ts";
-import { type ClusterName, peerUrl } from "../resources/names.ts";
-import { agentContainer, etcdContainer, type PodSpec } from "./agent-container.ts";
-import { restoreCommand } from "./restore-command.ts";
-
-export interface RestoreSource {
-  readonly store: BackupStore;
-  readonly name: string;
-  readonly bumpRevisions: number;
-  readonly allowUnverified: boolean;
-  /** The image that fetches it. */
-  readonly agentImage: string;
-}
+import type { RestoreSource } from "../resources/restore-containers.ts";
 
 export type RestorePlan =
   | { readonly state: "ready"; readonly source: RestoreSource }
@@ -75,54 +62,4 @@ function backupProblem(
     };
   }
   return undefined;
-}
-
-const snapshotPath = "/var/lib/keelson/restore";
-
-/**
- * Init containers of the first member's pod, with their volumes: fetch and check, restore beside the data, move into
- * place. A pod that starts over goes through them again, and data that is already in place wins.
- */
-export function restoreContainers(
-  cluster: ClusterName,
-  member: string,
-  options: { readonly source: RestoreSource; readonly version: string; readonly image: string },
-): Required<Pick<PodSpec, "initContainers" | "volumes">> {
-  const { source, version, image } = options;
-  const { location, volumes: mounts } = mountStore(source.store);
-  const data: MountedVolume = {
-    volume: { name: "data", persistentVolumeClaim: { claimName: member } },
-    mount: { name: "data", mountPath: dataVolumePath },
-  };
-  const scratch: MountedVolume = {
-    volume: { name: "restore", emptyDir: {} },
-    mount: { name: "restore", mountPath: snapshotPath },
-  };
-  const file = `${snapshotPath}/snapshot.db`;
-  const restoring = `${dataVolumePath}/restoring`;
-  const command = restoreCommand({
-    version,
-    file,
-    dataDirectory: restoring,
-    member,
-    peerUrl: peerUrl(cluster, member),
-    token: `${cluster.namespace}-${cluster.name}-${cluster.uid}`,
-    bumpRevisions: source.bumpRevisions,
-  });
-  const { agentImage, name } = source;
-  const demand = { version, verified: !source.allowUnverified };
-  const fetch = { do: "fetch", store: location, name, file, clear: [restoring], demand } as const;
-  return {
-    initContainers: [
-      agentContainer("fetch", agentImage, fetch, [...mounts, scratch, data]),
-      etcdContainer("restore", image, command, [scratch, data]),
-      agentContainer(
-        "adopt",
-        agentImage,
-        { do: "adopt", from: restoring, to: `${dataVolumePath}/data`, file },
-        [scratch, data],
-      ),
-    ],
-    volumes: [...mounts, scratch].map(({ volume }) => volume),
-  };
 }
