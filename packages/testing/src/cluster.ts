@@ -1,8 +1,8 @@
 /** A cluster for a test: an API server in this process, managers that may die, and time that the test moves. */
 
-import { apiServer } from "@keelson/apiserver";
+import { type ApiServer, apiServer } from "@keelson/apiserver";
 import { type Client, createClient } from "@keelson/client";
-import type { AnyKind, HttpPort } from "@keelson/core";
+import type { AnyKind, HttpPort, HttpRequest, HttpResponse } from "@keelson/core";
 import {
   type AnyController,
   type Connector,
@@ -16,8 +16,9 @@ import {
 import type { CustomResourceDefinitionObject } from "@keelson/schema";
 import { type ConvergeOptions, converge } from "./converge.ts";
 import { Faults } from "./faults.ts";
-import { Manager } from "./manager.ts";
-import { type Crash, ManagerPort, type ObservedRequest } from "./manager-port.ts";
+import type { Manager } from "./manager.ts";
+import { Managers } from "./managers.ts";
+import type { ObservedRequest } from "./observed-request.ts";
 import { RoleGate } from "./permissions.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import type { SimulatedNodeOptions } from "./simulated-node.ts";
@@ -92,41 +93,31 @@ export interface Cluster extends AsyncDisposable {
 export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   const seed = options.seed ?? 1;
   const random = new SeededRandom(seed);
-  const ports = new Set<ManagerPort>();
-  let adminInFlight = 0;
-  const clock = new VirtualClock({
-    busy: () => adminInFlight > 0 || [...ports].some((port) => port.inFlight > 0),
-  });
+  const clock = new VirtualClock({ busy: () => admin.inFlight > 0 || managers.busy });
   const server = await apiServer({
     clock,
     random: random.fork("server"),
-    // Without the cluster's controllers nobody makes the accounts that pods would be refused without.
+    // Without the cluster's controllers nothing makes the accounts that pods would be refused without.
     ...(options.workloads ? {} : { flags: { "disable-admission-plugins": "ServiceAccount" } }),
   });
-  const admin: HttpPort = {
-    request: async (request) => {
-      adminInFlight++;
-      clock.touch();
-      try {
-        return await server.http.request(request);
-      } finally {
-        adminInFlight--;
-      }
-    },
-  };
+  const admin = new CountedPort(server.http, clock);
   const client = createClient({ http: admin, clock, random: random.fork("client"), fieldManager: "test" });
-  const faults = new Faults();
-  const managers: Manager[] = [];
-  const requests: ObservedRequest[] = [];
-  const writes: ObservedRequest[] = [];
-  const log = options.log ?? silentLogger;
   const controllers = options.controllers ?? [];
+  const log = options.log ?? silentLogger;
+  const faults = new Faults();
   const role = new RoleGate(roleFor(controllers, { lease: "test" }));
-  let started = 0;
-  let planned: Crash | undefined;
-  let closed = false;
-  let down = false;
-
+  const managers = new Managers({
+    controllers,
+    http: { request: async (request) => await server.http.request(request) },
+    clock,
+    random,
+    faults,
+    role,
+    log,
+    leaderElection: options.leaderElection ?? (options.managers ?? 1) > 1,
+    restartMs: options.restartMs ?? 1_000,
+    connect: options.connect,
+  });
   await installResources(client, options, controllers);
   const workloads = options.workloads
     ? await startWorkloads(options.workloads === true ? {} : options.workloads, {
@@ -136,125 +127,147 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
         log,
       })
     : undefined;
-
-  const startManager = (): Manager => {
-    const name = `manager-${++started}`;
-    const port = new ManagerPort({
-      name,
-      http: {
-        request: async (request) => await server.http.request(request),
-      },
-      clock,
-      faults,
-      role,
-      onRequest: (request) => {
-        requests.push(request);
-        if (request.index > 0) writes.push(request);
-      },
-      crashAt: () => planned,
-      nextIndex: () => writes.length + 1,
-      onCrash: () => {
-        planned = undefined;
-        crash(manager);
-      },
-    });
-    ports.add(port);
-    const election = options.leaderElection ?? (options.managers ?? 1) > 1;
-    const manager = new Manager({
-      name,
-      controllers,
-      clock,
-      random: random.fork(name),
-      port,
-      log: log.child({ manager: name }),
-      leaderElection: election,
-      ...(options.connect && { connect: options.connect }),
-      onExit: replace,
-    });
-    managers.push(manager);
-    manager.start();
-    return manager;
-  };
-  const crash = (victim: Manager | undefined = managers[0]): void => {
-    if (!victim?.alive) return;
-    victim.kill();
-    replace(victim);
-  };
-  const replace = (gone: Manager): void => {
-    managers.splice(managers.indexOf(gone), 1);
-    clock.timer(options.restartMs ?? 1_000, () => {
-      if (!closed) startManager();
-    });
-  };
-  const streams = (resource: string | undefined) =>
-    managers
-      .flatMap(({ port }) => [...port.streams])
-      .filter(({ observed }) => resource === undefined || observed.resource === resource);
-  faults.onRelease = () => {
-    for (const stream of streams(undefined)) stream.release();
-  };
-
-  const self: Cluster = {
-    clock,
-    random,
-    seed,
-    client,
-    faults,
-    managers,
-    writes,
-    requests,
-    get unusedPermissions() {
-      return role.unused();
-    },
-    settle: () => clock.settle(),
-    advance: (ms) => clock.advance(ms),
-    until: async (condition, withinMs = 600_000) => {
-      if (await clock.until(condition, withinMs)) return;
-      throw new Error(
-        `the condition did not hold within ${withinMs / 1000} s of virtual time (seed ${seed})`,
-      );
-    },
-    converges: (wanted) => converge(self, controllers, wanted),
-    crashAt: (n, when) => {
-      planned = { index: writes.length + n, when };
-    },
-    crash,
-    startManager,
-    breakWatches: (resource) => {
-      for (const stream of streams(resource)) stream.break();
-    },
-    endWatches: (resource) => {
-      for (const stream of streams(resource)) stream.end();
-    },
-    silenceWatches: (resource) => {
-      for (const stream of streams(resource)) stream.silence();
-    },
-    loseHistory: () => {
-      server.compact();
-      for (const stream of streams(undefined)) stream.break();
-    },
-    outage: () => {
-      down = true;
-      faults.inject({ on: () => down, fault: { type: "refuse" }, times: Number.POSITIVE_INFINITY });
-      for (const stream of streams(undefined)) stream.break();
-      return {
-        end: () => {
-          down = false;
-        },
-      };
-    },
-    [Symbol.asyncDispose]: async () => {
-      closed = true;
-      faults.clear();
-      down = false;
-      for (const manager of [...managers]) manager.kill();
-      await workloads?.[Symbol.asyncDispose]();
-      await server.close();
-    },
-  };
-  for (let i = 0; i < (options.managers ?? 1) && controllers.length > 0; i++) startManager();
+  const parts = { seed, random, clock, server, client, controllers, faults, role, managers, workloads };
+  const started = new TestCluster(parts);
+  for (let i = 0; i < (options.managers ?? 1) && controllers.length > 0; i++) managers.start();
   await clock.settle();
-  return self;
+  return started;
+}
+
+/** The test's own way to the server: requests under way keep the clock from moving. */
+class CountedPort implements HttpPort {
+  readonly #http: HttpPort;
+  readonly #clock: VirtualClock;
+  inFlight = 0;
+
+  constructor(http: HttpPort, clock: VirtualClock) {
+    this.#http = http;
+    this.#clock = clock;
+  }
+
+  async request(request: HttpRequest): Promise<HttpResponse> {
+    this.inFlight++;
+    this.#clock.touch();
+    try {
+      return await this.#http.request(request);
+    } finally {
+      this.inFlight--;
+    }
+  }
+}
+
+interface ClusterParts {
+  readonly seed: number;
+  readonly random: SeededRandom;
+  readonly clock: VirtualClock;
+  readonly server: Pick<ApiServer, "compact" | "close">;
+  readonly client: Client;
+  readonly controllers: readonly AnyController[];
+  readonly faults: Faults;
+  readonly role: RoleGate;
+  readonly managers: Managers;
+  readonly workloads: AsyncDisposable | undefined;
+}
+
+class TestCluster implements Cluster {
+  readonly clock: VirtualClock;
+  readonly random: SeededRandom;
+  readonly seed: number;
+  readonly client: Client;
+  readonly faults: Faults;
+  readonly managers: readonly Manager[];
+  readonly writes: readonly ObservedRequest[];
+  readonly requests: readonly ObservedRequest[];
+  readonly #parts: ClusterParts;
+  #down = false;
+
+  constructor(parts: ClusterParts) {
+    this.#parts = parts;
+    this.clock = parts.clock;
+    this.random = parts.random;
+    this.seed = parts.seed;
+    this.client = parts.client;
+    this.faults = parts.faults;
+    this.managers = parts.managers.alive;
+    this.writes = parts.managers.writes;
+    this.requests = parts.managers.requests;
+  }
+
+  get unusedPermissions(): readonly string[] {
+    return this.#parts.role.unused();
+  }
+
+  settle(): Promise<void> {
+    return this.clock.settle();
+  }
+
+  advance(ms: number): Promise<void> {
+    return this.clock.advance(ms);
+  }
+
+  async until(condition: () => boolean | Promise<boolean>, withinMs = 600_000): Promise<void> {
+    if (await this.clock.until(condition, withinMs)) return;
+    throw new Error(
+      `the condition did not hold within ${withinMs / 1000} s of virtual time (seed ${this.seed})`,
+    );
+  }
+
+  converges(options?: ConvergeOptions): Promise<void> {
+    return converge(this, this.#parts.controllers, options);
+  }
+
+  crashAt(n: number, when: "before" | "after"): void {
+    this.#parts.managers.crashAt(n, when);
+  }
+
+  crash(manager?: Manager): void {
+    this.#parts.managers.crash(manager);
+  }
+
+  startManager(): Manager {
+    return this.#parts.managers.start();
+  }
+
+  breakWatches(resource?: string): void {
+    for (const stream of this.#parts.managers.streams(resource)) stream.break();
+  }
+
+  endWatches(resource?: string): void {
+    for (const stream of this.#parts.managers.streams(resource)) stream.end();
+  }
+
+  silenceWatches(resource?: string): void {
+    for (const stream of this.#parts.managers.streams(resource)) stream.silence();
+  }
+
+  loseHistory(): void {
+    this.#parts.server.compact();
+    this.breakWatches();
+  }
+
+  outage(): { end(): void } {
+    this.#down = true;
+    this.faults.inject({
+      on: () => this.#down,
+      fault: { type: "refuse" },
+      times: Number.POSITIVE_INFINITY,
+    });
+    this.breakWatches();
+    return {
+      end: () => {
+        this.#down = false;
+      },
+    };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { managers, workloads, server } = this.#parts;
+    this.#down = false;
+    this.faults.clear();
+    managers.close();
+    await workloads?.[Symbol.asyncDispose]();
+    await server.close();
+  }
 }
 
 /** Installs the CRDs of every custom resource that a controller or the test names, and waits until they are served. */

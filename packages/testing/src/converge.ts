@@ -1,8 +1,11 @@
 /** Convergence as an assertion: everything comes to rest, stays there, and is what was asked for. */
+
+import type { Client } from "@keelson/client";
 import { type Condition, findCondition, groupKind, objectKey, type Stored } from "@keelson/core";
 import type { AnyController, Controller } from "@keelson/runtime";
-import type { Cluster } from "./cluster.ts";
-import type { ObservedRequest } from "./manager-port.ts";
+import type { Manager } from "./manager.ts";
+import { describeWrite, type ObservedRequest } from "./observed-request.ts";
+import type { VirtualClock } from "./virtual-clock.ts";
 
 export interface ConvergeOptions {
   /** Writes allowed while everything is looked at again; 0 unless told. */
@@ -17,8 +20,18 @@ export interface ConvergeOptions {
   readonly ready?: boolean;
 }
 
+/** What convergence looks at in a cluster. */
+export interface Convergent {
+  readonly seed: number;
+  readonly clock: VirtualClock;
+  readonly client: Client;
+  readonly managers: readonly Manager[];
+  readonly writes: readonly ObservedRequest[];
+  advance(ms: number): Promise<void>;
+}
+
 export async function converge(
-  cluster: Cluster,
+  cluster: Convergent,
   controllers: readonly AnyController[],
   options: ConvergeOptions = {},
 ): Promise<void> {
@@ -39,7 +52,7 @@ export async function converge(
   }
 }
 
-async function rest(cluster: Cluster, withinMs: number, quietMs: number): Promise<void> {
+async function rest(cluster: Convergent, withinMs: number, quietMs: number): Promise<void> {
   const { clock } = cluster;
   const startedAt = clock.monotonic();
   for (;;) {
@@ -62,7 +75,7 @@ async function rest(cluster: Cluster, withinMs: number, quietMs: number): Promis
   }
 }
 
-async function demandReady(cluster: Cluster, controllers: readonly AnyController[]): Promise<void> {
+async function demandReady(cluster: Convergent, controllers: readonly AnyController[]): Promise<void> {
   for (const controller of controllers) {
     if (!keepsStatus(controller)) continue;
     const { items } = await cluster.client.kind(controller.kind).list();
@@ -94,10 +107,4 @@ function unready(object: Stored & { status?: { conditions?: Condition[]; observe
 
 function listed(writes: readonly ObservedRequest[]): string {
   return writes.map((write) => `  ${describeWrite(write)}`).join("\n");
-}
-
-/** One line that tells a write from others. */
-export function describeWrite({ atMs, manager, method, path, body }: ObservedRequest): string {
-  const text = body === undefined ? "" : ` ${body.length > 300 ? `${body.slice(0, 300)}…` : body}`;
-  return `${(atMs / 1000).toFixed(3)} s ${manager} ${method} ${path}${text}`;
 }

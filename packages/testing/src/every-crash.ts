@@ -1,6 +1,6 @@
 /** Runs a scenario once for every write that it makes, with a manager that dies before it and one that dies after it. */
 import { type Cluster, type ClusterOptions, cluster } from "./cluster.ts";
-import { describeWrite } from "./converge.ts";
+import { describeWrite } from "./observed-request.ts";
 
 export interface EveryCrashReport {
   /** Writes of the undisturbed run. */
@@ -39,7 +39,7 @@ export async function everyCrash(
 }
 
 async function undisturbed(options: ClusterOptions, scenario: (cluster: Cluster) => Promise<void>) {
-  await using calm = await cluster(options);
-  await scenario(calm);
-  return [...calm.writes];
+  await using quiet = await cluster(options);
+  await scenario(quiet);
+  return [...quiet.writes];
 }

@@ -1,6 +1,6 @@
 /** Disturbances on demand: what a network and a busy server do to a manager, one at a time or at random. */
 import type { Random } from "@keelson/core";
-import type { ObservedRequest } from "./manager-port.ts";
+import type { ObservedRequest } from "./observed-request.ts";
 
 /**
  * - `answer`: the server refuses without doing anything.

@@ -4,7 +4,7 @@ export type { ConvergeOptions } from "./converge.ts";
 export { type EveryCrashReport, everyCrash } from "./every-crash.ts";
 export { conflict, type Fault, type FaultRule, Faults, serverError, tooManyRequests } from "./faults.ts";
 export { Manager } from "./manager.ts";
-export type { Crash, ObservedRequest } from "./manager-port.ts";
+export type { ObservedRequest } from "./observed-request.ts";
 export { checkRoundTrip, type RoundTripOptions, type RoundTripReport } from "./round-trip.ts";
 export { SeededRandom } from "./seeded-random.ts";
 export {

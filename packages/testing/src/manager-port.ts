@@ -5,26 +5,10 @@
 import { ClientError } from "@keelson/client";
 import type { HttpPort, HttpRequest, HttpResponse, JsonObject } from "@keelson/core";
 import type { Faults } from "./faults.ts";
+import { type ObservedRequest, observe } from "./observed-request.ts";
 import type { RoleGate } from "./permissions.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
-
-/** A request as faults and assertions see it. */
-export interface ObservedRequest {
-  readonly manager: string;
-  readonly method: string;
-  /** Without the query. */
-  readonly path: string;
-  readonly query: URLSearchParams;
-  readonly write: boolean;
-  readonly watch: boolean;
-  /** The plural name in the path: `deployments`. */
-  readonly resource: string;
-  readonly body?: string;
-  /** Milliseconds of virtual time since the start. */
-  readonly atMs: number;
-  /** Counts the manager's writes from 1, leases left out; 0 for anything else. */
-  readonly index: number;
-}
+import { never, WatchStream } from "./watch-stream.ts";
 
 export interface Crash {
   readonly index: number;
@@ -44,14 +28,9 @@ export interface ManagerPortOptions {
   readonly onCrash: () => void;
 }
 
-/** A promise that a dead process waits for. */
-function never<T>(): Promise<T> {
-  return new Promise<T>(() => {});
-}
-
 export class ManagerPort implements HttpPort {
   readonly #options: ManagerPortOptions;
-  readonly #streams = new Set<Stream>();
+  readonly #streams = new Set<WatchStream>();
   #dead = false;
   #inFlight = 0;
 
@@ -69,7 +48,7 @@ export class ManagerPort implements HttpPort {
     for (const stream of this.#streams) stream.die();
   }
 
-  get streams(): Iterable<Stream> {
+  get streams(): Iterable<WatchStream> {
     return this.#streams;
   }
 
@@ -88,8 +67,8 @@ export class ManagerPort implements HttpPort {
   }
 
   async #exchange(request: HttpRequest): Promise<HttpResponse> {
-    const { name, http, clock, faults, role, onRequest, crashAt, onCrash } = this.#options;
-    const observed = this.#observe(request);
+    const { name, http, clock, faults, role, onRequest, crashAt, nextIndex, onCrash } = this.#options;
+    const observed = observe(request, { manager: name, atMs: clock.monotonic(), nextIndex });
     onRequest(observed);
     clock.touch();
     const forbidden = role.refusal(request, name);
@@ -152,113 +131,13 @@ export class ManagerPort implements HttpPort {
     }
   }
 
-  #observe(request: HttpRequest): ObservedRequest {
-    const { name, clock, nextIndex } = this.#options;
-    const [path = "", query = ""] = request.path.split("?");
-    const parameters = new URLSearchParams(query);
-    const write = request.method !== "GET" && request.method !== "HEAD" && !parameters.has("dryRun");
-    const resource = resourceOf(path);
-    const counted = write && resource !== "leases";
-    return {
-      manager: name,
-      method: request.method,
-      path,
-      query: parameters,
-      write,
-      watch: parameters.get("watch") === "true",
-      resource,
-      ...(request.body === undefined ? {} : { body: textOf(request.body) }),
-      atMs: clock.monotonic(),
-      index: counted ? nextIndex() : 0,
-    };
-  }
-
   #stream(request: HttpRequest, response: HttpResponse, observed: ObservedRequest): HttpResponse {
     const { clock, faults } = this.#options;
-    const stream = new Stream(response.body, observed, clock, () => faults.isHeld(observed));
+    const stream = new WatchStream(response.body, observed, clock, () => faults.isHeld(observed));
     request.signal?.addEventListener("abort", () => stream.break(), { once: true });
     this.#streams.add(stream);
     stream.onEnd = () => this.#streams.delete(stream);
     return { ...response, body: stream };
-  }
-}
-
-/** A watch's body: in order always, but it can be held back, broken off, or fall silent. */
-export class Stream implements AsyncIterable<Uint8Array> {
-  readonly observed: ObservedRequest;
-  readonly #source: AsyncIterator<Uint8Array>;
-  readonly #clock: VirtualClock;
-  readonly #held: () => boolean;
-  readonly #broken = Promise.withResolvers<"broken" | "ended">();
-  #wake: (() => void) | undefined;
-  #silent = false;
-  #dead = false;
-  onEnd: () => void = () => {};
-
-  constructor(
-    source: AsyncIterable<Uint8Array>,
-    observed: ObservedRequest,
-    clock: VirtualClock,
-    held: () => boolean,
-  ) {
-    this.observed = observed;
-    this.#source = source[Symbol.asyncIterator]();
-    this.#clock = clock;
-    this.#held = held;
-  }
-
-  /** The connection breaks. */
-  break(): void {
-    this.#broken.resolve("broken");
-  }
-
-  /** The server ends the watch in good order, as it does every few minutes. */
-  end(): void {
-    this.#broken.resolve("ended");
-  }
-
-  /** Half-open: the connection stands and nothing comes any more. */
-  silence(): void {
-    this.#silent = true;
-  }
-
-  /** Looks again whether it is held back. */
-  release(): void {
-    this.#wake?.();
-  }
-
-  die(): void {
-    this.#dead = true;
-    void this.#source.return?.();
-  }
-
-  async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, void, void> {
-    try {
-      for (;;) {
-        const next = await Promise.race([this.#source.next(), this.#broken.promise]);
-        if (this.#dead) await never();
-        if (next === "ended") return;
-        if (next === "broken") throw new ClientError("ConnectionLost", "the connection was reset (injected)");
-        if (next.done) return;
-        while (this.#held() || this.#silent) {
-          const end = await Promise.race([
-            new Promise<"woken">((resolve) => {
-              this.#wake = () => resolve("woken");
-            }),
-            this.#broken.promise,
-          ]);
-          if (this.#dead) await never();
-          if (end === "ended") return;
-          if (end === "broken")
-            throw new ClientError("ConnectionLost", "the connection was reset (injected)");
-        }
-        this.#clock.touch();
-        yield next.value;
-      }
-    } finally {
-      this.onEnd();
-      void this.#source.return?.();
-    }
   }
 }
 
@@ -308,16 +187,4 @@ function refusal(
       yield Buffer.from(JSON.stringify(body));
     })(),
   };
-}
-
-/** `/apis/apps/v1/namespaces/default/deployments/web` → `deployments`. */
-function resourceOf(path: string): string {
-  const parts = path.split("/").filter(Boolean);
-  const rest = parts[0] === "api" ? parts.slice(2) : parts.slice(3);
-  const namespaced = rest[0] === "namespaces" && rest.length > 2;
-  return (namespaced ? rest[2] : rest[0]) ?? "";
-}
-
-function textOf(body: Uint8Array | string): string {
-  return typeof body === "string" ? body : Buffer.from(body).toString("utf8");
 }
