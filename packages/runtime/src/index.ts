@@ -98,7 +98,7 @@ export { silentLogger } from "./log/logger.ts";
 export { type LogLevel, pinoLogger } from "./log/pino-logger.ts";
 export type { EndpointOptions } from "./operator/endpoints.ts";
 export { type Installable, type InstallOptions, install } from "./operator/install.ts";
-export { type MetricFamily, metricText } from "./operator/metrics.ts";
+export { type MetricFamily, metricText } from "./operator/metric-text.ts";
 export { type Operator, operator } from "./operator/operator.ts";
 export type { OperatorOptions } from "./operator/options.ts";
 export { type PolicyRule, type RoleOptions, roleFor } from "./operator/role.ts";

@@ -16,8 +16,10 @@ import { Reconciler } from "../reconcile/reconciler.ts";
 import type { Services } from "../reconcile/services.ts";
 import { cachesReady, type Endpoints, serveEndpoints } from "./endpoints.ts";
 import { Health } from "./health.ts";
-import { type Metrics, metricText, noMetrics, prometheusMetrics } from "./metrics.ts";
+import { metricText } from "./metric-text.ts";
+import { type Metrics, type MetricsText, noMetrics } from "./metrics.ts";
 import type { OperatorOptions } from "./options.ts";
+import { prometheusMetrics } from "./prometheus.ts";
 import { reach } from "./reach.ts";
 import { Running } from "./running.ts";
 
@@ -93,13 +95,13 @@ async function openEndpoints(setting: Setting): Promise<Endpoints | undefined> {
   return endpoints;
 }
 
-function withOwn(metrics: Metrics, collect: OperatorOptions["collect"]): Metrics {
+function withOwn(metrics: Metrics, collect: OperatorOptions["collect"]): MetricsText {
   if (!collect) return metrics;
   const text = async () => {
     const { body, contentType } = await metrics.text();
     return { body: `${body}${metricText(collect())}`, contentType };
   };
-  return { ...metrics, text };
+  return { text };
 }
 
 /** `own` when the client was made here and must be closed with the operator. */

@@ -6,7 +6,7 @@ import type { ConnectSettings, LeaderElectionOptions } from "../leader/election.
 import type { Logger } from "../log/logger.ts";
 import type { Connector } from "../reconcile/connector.ts";
 import type { EndpointOptions } from "./endpoints.ts";
-import type { MetricFamily } from "./metrics.ts";
+import type { MetricFamily } from "./metric-text.ts";
 
 export interface OperatorOptions {
   readonly controllers: readonly AnyController[];
