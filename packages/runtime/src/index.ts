@@ -77,7 +77,7 @@ export {
   type Waiting,
   waiting,
 } from "./controller/outcome.ts";
-export { type Permission, permissionsOf } from "./controller/permissions.ts";
+export { type AnyController, type Permission, permissionsOf } from "./controller/permissions.ts";
 export {
   cached,
   controllerOf,
@@ -98,15 +98,11 @@ export { silentLogger } from "./log/logger.ts";
 export { type LogLevel, pinoLogger } from "./log/pino-logger.ts";
 export type { EndpointOptions } from "./operator/endpoints.ts";
 export { type Installable, type InstallOptions, install } from "./operator/install.ts";
-export { type MetricFamily, metricText } from "./operator/metrics.ts";
-export {
-  type AnyController,
-  type Operator,
-  type OperatorOptions,
-  operator,
-  type RunningOperator,
-} from "./operator/operator.ts";
+export { type MetricFamily, metricText } from "./operator/metric-text.ts";
+export { type Operator, operator } from "./operator/operator.ts";
+export type { OperatorOptions } from "./operator/options.ts";
 export { type PolicyRule, type RoleOptions, roleFor } from "./operator/role.ts";
+export type { RunningOperator } from "./operator/running.ts";
 export {
   type AddOptions,
   type Priority,

@@ -672,7 +672,7 @@ describe("a reconcile", () => {
     await c.settle();
     expect(seen).toEqual(["none", "mine=MQ==", "mine=Mg==", "other-1=Mg==", "none"]);
     const manager = c.managers[0];
-    const [followed, ...more] = manager?.running?.informers.ofKind(Secret) ?? [];
+    const [followed, ...more] = manager?.informers?.ofKind(Secret) ?? [];
     expect(more).toEqual([]);
     expect(followed?.cache.list().length).toBe(20);
     expect(followed?.cache.list().filter((each) => "data" in each)).toEqual([]);

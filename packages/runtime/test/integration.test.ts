@@ -16,6 +16,7 @@ import {
   silentLogger,
   waiting,
 } from "@keelson/runtime";
+import { internalsOf } from "@keelson/runtime/internal";
 import { cel, immutable, listMap, resource } from "@keelson/schema";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -135,11 +136,11 @@ for (const choice of servers) {
         expect(await client.kind(Service).find(at("a"))).toBeDefined();
       });
 
-      await eventually(() => expect(o.running.loops[0]?.queue.idle).toBe(true));
+      await eventually(() => expect(internalsOf(o.running).loops[0]?.queue.idle).toBe(true));
       await client.kind(Memcached).delete(at("a"));
       await eventually(async () => expect(await client.kind(Memcached).find(at("a"))).toBeUndefined());
       const before = o.writes.length;
-      await eventually(() => expect(o.running.loops[0]?.queue.idle).toBe(true));
+      await eventually(() => expect(internalsOf(o.running).loops[0]?.queue.idle).toBe(true));
       expect(o.writes.length).toBe(before);
     });
 
@@ -159,20 +160,20 @@ for (const choice of servers) {
           expect(
             items.every((item) => findCondition(item.status?.conditions, "Ready")?.status === "True"),
           ).toBe(true);
-          expect(o.running.loops[0]?.queue.idle).toBe(true);
+          expect(internalsOf(o.running).loops[0]?.queue.idle).toBe(true);
         }, 30_000);
         const before = await written();
         // The objects themselves, their statuses and two children each.
         expect(before).toBeGreaterThanOrEqual(400);
         for (let round = 0; round < 10; round++) {
-          o.running.loops[0]?.resync();
-          await eventually(() => expect(o.running.loops[0]?.queue.idle).toBe(true));
+          internalsOf(o.running).loops[0]?.resync();
+          await eventually(() => expect(internalsOf(o.running).loops[0]?.queue.idle).toBe(true));
         }
         expect(await written()).toBe(before);
       }
       const before = await written();
       await using again = await start([memcached]);
-      await eventually(() => expect(again.running.loops[0]?.queue.idle).toBe(true));
+      await eventually(() => expect(internalsOf(again.running).loops[0]?.queue.idle).toBe(true));
       expect(again.writes).toEqual([]);
       expect(await written()).toBe(before);
       // Counting at the server sees what it should see.
@@ -189,7 +190,7 @@ for (const choice of servers) {
       const { client } = server;
       await client.kind(Memcached).create({ metadata: at("a"), spec: {} });
       await eventually(async () => expect(await client.kind(Deployment).find(at("a"))).toBeDefined());
-      await eventually(() => expect(o.running.loops[0]?.queue.idle).toBe(true));
+      await eventually(() => expect(internalsOf(o.running).loops[0]?.queue.idle).toBe(true));
       const before = o.writes.length;
       await client.kind(Deployment).patch(at("a"), {
         type: "strategic",
@@ -198,8 +199,8 @@ for (const choice of servers) {
           spec: { template: { spec: { containers: [{ name: "sidecar", image: "proxy" }] } } },
         },
       });
-      o.running.loops[0]?.resync();
-      await eventually(() => expect(o.running.loops[0]?.queue.idle).toBe(true));
+      internalsOf(o.running).loops[0]?.resync();
+      await eventually(() => expect(internalsOf(o.running).loops[0]?.queue.idle).toBe(true));
       await new Promise((resolve) => setTimeout(resolve, 100));
       const deployment = await client.kind(Deployment).get(at("a"));
       expect(deployment.spec?.template.spec?.containers.map(({ name }) => name).sort()).toEqual([
@@ -231,7 +232,7 @@ for (const choice of servers) {
       await client
         .kind(ConfigMap)
         .patch(at("a"), { type: "merge", body: { metadata: { annotations: { "keelson.dev/adopt": "a" } } } });
-      o.running.loops[0]?.resync();
+      internalsOf(o.running).loops[0]?.resync();
       await eventually(async () => {
         expect((await client.kind(ConfigMap).get(at("a"))).data).toEqual({ theirs: "1", ours: "1" });
         expect(await condition("a", "Ready")).toMatchObject({ status: "True" });
@@ -410,8 +411,8 @@ for (const choice of servers) {
           ["two", "true"],
         ]);
       });
-      o.running.loops[0]?.resync();
-      await eventually(() => expect(o.running.loops[0]?.queue.idle).toBe(true));
+      internalsOf(o.running).loops[0]?.resync();
+      await eventually(() => expect(internalsOf(o.running).loops[0]?.queue.idle).toBe(true));
       expect(keys).toHaveLength(1);
       expect(attempts).toBe(2);
       await client.kind(Thing).patch(at("a"), { type: "merge", body: { spec: { value: "rest" } } });

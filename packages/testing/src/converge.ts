@@ -40,7 +40,7 @@ export async function converge(
   if (options.ready !== false) await demandReady(cluster, controllers);
   for (let round = 1; round <= resyncs; round++) {
     const before = cluster.writes.length;
-    for (const manager of cluster.managers) for (const loop of manager.running?.loops ?? []) loop.resync();
+    for (const manager of cluster.managers) manager.resync();
     await cluster.advance(quietMs);
     const extra = cluster.writes.slice(before);
     if (extra.length > writesWhenIdle) {

@@ -10,6 +10,7 @@ import {
   type RunningOperator,
   RuntimeError,
 } from "@keelson/runtime";
+import { internalsOf, type OperatorInternals } from "@keelson/runtime/internal";
 import type { ManagerPort } from "./manager-port.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
@@ -66,6 +67,20 @@ export class Manager {
     return this.#running;
   }
 
+  /** Looks at every object of every controller again. */
+  resync(): void {
+    for (const loop of this.#internals?.loops ?? []) loop.resync();
+  }
+
+  /** Its caches. */
+  get informers(): OperatorInternals["informers"] | undefined {
+    return this.#internals?.informers;
+  }
+
+  get #internals(): OperatorInternals | undefined {
+    return this.#running && internalsOf(this.#running);
+  }
+
   /** Why it could not start or go on. */
   get failure(): Error | undefined {
     return this.#failure;
@@ -115,7 +130,7 @@ export class Manager {
   }
 
   get idle(): boolean {
-    return this.#running?.loops.every(({ queue }) => queue.idle) ?? false;
+    return this.#internals?.loops.every(({ queue }) => queue.idle) ?? false;
   }
 }
 

@@ -9,7 +9,7 @@ import {
   slotOrder,
 } from "../controller/controller.ts";
 import type { Owned, Owns } from "../controller/declaration.ts";
-import { done, type Outcome, waiting } from "../controller/outcome.ts";
+import { done, type Failed, type Outcome, type Waiting, waiting } from "../controller/outcome.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Applier } from "./applier.ts";
 import { type ChildId, childKey } from "./child-body.ts";
@@ -18,8 +18,8 @@ import { readinessOf } from "./readiness.ts";
 
 type AnyComposition = Composition<AnyKind, Owns>;
 
-/** A child that a composition speaks of; `desired` is absent when it is to be left as it is. */
-interface Wish {
+/** A child that a composition names; `desired` is absent when it is to be left as it is. */
+interface DesiredChild {
   readonly id: ChildId;
   readonly desired: object | undefined;
 }
@@ -28,27 +28,54 @@ export function isOutcome(value: AnyComposition | Outcome): value is Outcome {
   return typeof (value as { outcome?: unknown }).outcome === "string";
 }
 
+/** How a controller's `compose` is run: each call sees the children as they are by then. */
+export type RunCompose = () => AnyComposition | Waiting | Failed;
+
+/**
+ * Runs `compose`, makes its composition true, and says how the object stands. Where that changed children, it does both
+ * once more: status must speak of what was just made and not of what was there before, because a child that was
+ * replaced is not ready only because its predecessor was.
+ */
+export async function composeAndRealise(
+  parts: CompositionParts,
+  compose: RunCompose,
+  setStatus: (status: object) => void,
+): Promise<Outcome> {
+  const { children } = parts;
+  for (let pass = 1; ; pass++) {
+    const composed = compose();
+    if (isOutcome(composed)) return composed;
+    if (composed.status) setStatus(composed.status);
+    const before = children.versions();
+    const outcome = await realise(parts, composed);
+    if (pass === 2 || children.versions() === before) return outcome;
+  }
+}
+
+/** What a composition is made true with. */
+export interface CompositionParts {
+  readonly controller: Controller;
+  readonly owner: Stored;
+  readonly children: OwnedChildren;
+  readonly applier: Applier;
+}
+
 /**
  * Applies and prunes, and says how the object stands. An error of one child does not keep the others from being
  * applied, but nothing is pruned then, and nothing is made that comes after it.
  */
-export async function realise(
-  controller: Controller,
-  owner: Stored,
-  children: OwnedChildren,
-  applier: Applier,
-  composition: AnyComposition,
-): Promise<Outcome> {
-  const wishes = wishesOf(controller, composition);
-  refuseSameNames(controller, owner, wishes);
+async function realise(parts: CompositionParts, composition: AnyComposition): Promise<Outcome> {
+  const { controller, owner, children, applier } = parts;
+  const desiredChildren = desiredBySlot(controller, composition);
+  refuseSameNames(controller, owner, desiredChildren);
   const errors: unknown[] = [];
   const held: string[] = [];
   for (const slot of slotOrder(controller.owns)) {
     const declared = controller.owns[slot] as Owned;
     const blockers = predecessors(declared).flatMap((before) =>
-      unready(controller, children, wishes.get(before) ?? [], before),
+      unready(controller, children, desiredChildren.get(before) ?? [], before),
     );
-    for (const { id, desired } of wishes.get(slot) ?? []) {
+    for (const { id, desired } of desiredChildren.get(slot) ?? []) {
       if (!desired) continue;
       if (blockers.length > 0 && !children.at(slot, childKey(declared.kind, owner, id, desired))) {
         held.push(...blockers);
@@ -66,8 +93,8 @@ export async function realise(
     }
   }
   if (errors.length > 0) throw asOne(errors);
-  await prune(controller, owner, children, applier, wishes);
-  return outcomeOf(controller, children, composition, wishes, held);
+  await prune(parts, desiredChildren);
+  return outcomeOf(controller, children, composition, desiredChildren, held);
 }
 
 /** Deletes what earlier releases left in slots that are retired now. */
@@ -84,8 +111,8 @@ export async function pruneRetired(
   }
 }
 
-function wishesOf(controller: Controller, composition: AnyComposition): Map<string, Wish[]> {
-  const wishes = new Map<string, Wish[]>();
+function desiredBySlot(controller: Controller, composition: AnyComposition): Map<string, DesiredChild[]> {
+  const desiredChildren = new Map<string, DesiredChild[]>();
   for (const [slot, value] of Object.entries(composition.children)) {
     const declared = controller.owns[slot];
     if (!declared || declared.retired) {
@@ -96,10 +123,10 @@ function wishesOf(controller: Controller, composition: AnyComposition): Map<stri
       );
     }
     if (value === undefined) continue;
-    if (value === keep) wishes.set(slot, [{ id: { slot, key: keepAll }, desired: undefined }]);
-    else if (!declared.many) wishes.set(slot, [{ id: { slot, key: "" }, desired: value as object }]);
+    if (value === keep) desiredChildren.set(slot, [{ id: { slot, key: keepAll }, desired: undefined }]);
+    else if (!declared.many) desiredChildren.set(slot, [{ id: { slot, key: "" }, desired: value as object }]);
     else {
-      wishes.set(
+      desiredChildren.set(
         slot,
         Object.entries(value as Record<string, object | typeof keep | undefined>)
           .filter(([, desired]) => desired !== undefined)
@@ -110,7 +137,7 @@ function wishesOf(controller: Controller, composition: AnyComposition): Map<stri
       );
     }
   }
-  return wishes;
+  return desiredChildren;
 }
 
 /** Stands for every key of a slot that is kept as a whole. No label value contains an asterisk. */
@@ -119,10 +146,10 @@ const keepAll = "*";
 function refuseSameNames(
   controller: Controller,
   owner: Stored,
-  wishes: ReadonlyMap<string, readonly Wish[]>,
+  desiredChildren: ReadonlyMap<string, readonly DesiredChild[]>,
 ): void {
   const taken = new Map<string, string>();
-  for (const [slot, list] of wishes) {
+  for (const [slot, list] of desiredChildren) {
     const { kind } = controller.owns[slot] as Owned;
     for (const { id, desired } of list) {
       if (!desired) continue;
@@ -143,12 +170,12 @@ function refuseSameNames(
 function unready(
   controller: Controller,
   children: OwnedChildren,
-  wishes: readonly Wish[],
+  desiredChildren: readonly DesiredChild[],
   slot: string,
 ): string[] {
   const declared = controller.owns[slot] as Owned;
   const out: string[] = [];
-  for (const { id } of wishes) {
+  for (const { id } of desiredChildren) {
     const all = id.key === keepAll ? children.inSlot(slot) : [children.get(id)];
     for (const child of all) {
       if (!child) {
@@ -168,15 +195,12 @@ function unready(
 }
 
 async function prune(
-  controller: Controller,
-  owner: Stored,
-  children: OwnedChildren,
-  applier: Applier,
-  wishes: ReadonlyMap<string, readonly Wish[]>,
+  { controller, owner, children, applier }: CompositionParts,
+  desiredChildren: ReadonlyMap<string, readonly DesiredChild[]>,
 ): Promise<void> {
   for (const [slot, declared] of Object.entries(controller.owns)) {
     if (declared.retired || absenceOf(declared) === "keep") continue;
-    const wanted = wishes.get(slot) ?? [];
+    const wanted = desiredChildren.get(slot) ?? [];
     if (wanted.some(({ id }) => id.key === keepAll)) continue;
     const keys = new Set(
       wanted.flatMap(({ id, desired }) => (desired ? [childKey(declared.kind, owner, id, desired)] : [])),
@@ -197,7 +221,7 @@ function outcomeOf(
   controller: Controller,
   children: OwnedChildren,
   composition: AnyComposition,
-  wishes: ReadonlyMap<string, readonly Wish[]>,
+  desiredChildren: ReadonlyMap<string, readonly DesiredChild[]>,
   held: readonly string[],
 ): Outcome {
   const { outcome } = composition;
@@ -205,7 +229,7 @@ function outcomeOf(
     return waiting("ChildrenNotReady", `${held[0]}; others come after it`);
   }
   if (outcome) return outcome;
-  const missing = [...wishes].flatMap(([slot, list]) => unready(controller, children, list, slot));
+  const missing = [...desiredChildren].flatMap(([slot, list]) => unready(controller, children, list, slot));
   if (missing.length === 0) return done();
   const more = missing.length > 1 ? `, and ${missing.length - 1} more` : "";
   return waiting("ChildrenNotReady", `${missing[0]}${more}`);

@@ -5,6 +5,9 @@ import type { Controller } from "./controller.ts";
 import type { Verb } from "./declaration.ts";
 import type { RawController } from "./raw-controller.ts";
 
+/** A controller of either level. */
+export type AnyController = Controller | RawController;
+
 export interface Permission {
   readonly kind: AnyKind;
   readonly subresource?: string;
@@ -18,12 +21,12 @@ export interface Permission {
 const reading: readonly Verb[] = ["get", "list", "watch"];
 const owning: readonly Verb[] = ["get", "list", "watch", "create", "patch", "delete"];
 
-export function isRaw(controller: Controller | RawController): controller is RawController {
+export function isRaw(controller: AnyController): controller is RawController {
   return "role" in controller && controller.role === "raw";
 }
 
 /** Every permission that follows from a controller's declaration. */
-export function permissionsOf(controller: Controller | RawController): Permission[] {
+export function permissionsOf(controller: AnyController): Permission[] {
   const out: Permission[] = [];
   if (isRaw(controller)) {
     for (const { kind } of Object.values(controller.watches)) out.push({ kind, verbs: reading });
@@ -60,7 +63,7 @@ export class PermissionCheck {
   readonly #name: string;
   readonly #permissions: readonly Permission[];
 
-  constructor(controller: Controller | RawController) {
+  constructor(controller: AnyController) {
     this.#name = controller.name;
     this.#permissions = permissionsOf(controller).filter((permission) => !permission.internal);
   }

@@ -18,6 +18,9 @@ export interface LeaderElectionOptions extends Partial<LeaseTimings> {
   readonly hangMs?: number;
 }
 
+/** How to connect to the cluster, in a form that another thread can be told. */
+export type ConnectSettings = Pick<ConnectOptions, "kubeconfig" | "context" | "impersonate">;
+
 /** A running election, wherever it runs. */
 export interface Election {
   readonly fence: Fence;
@@ -34,7 +37,7 @@ export interface ElectionServices {
   /** Not fenced. */
   readonly client: Client;
   /** How another thread can connect to the same cluster; without it the lease is held in this thread. */
-  readonly connect?: Pick<ConnectOptions, "kubeconfig" | "context" | "impersonate">;
+  readonly connect?: ConnectSettings;
   readonly world: World;
   readonly name: string;
   readonly log: Logger;

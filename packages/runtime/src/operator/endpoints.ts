@@ -2,7 +2,7 @@
 import type { AddressInfo } from "node:net";
 import { groupKind } from "@keelson/core";
 import type { InformerSet } from "../cache/informer-set.ts";
-import type { Metrics } from "./metrics.ts";
+import type { MetricsText } from "./metrics.ts";
 
 export interface EndpointOptions {
   /** 8080 unless told; 0 lets the system choose. */
@@ -38,7 +38,7 @@ export function cachesReady(informers: InformerSet, now: () => number, staleMs: 
 
 export async function serveEndpoints(
   options: EndpointOptions,
-  sources: { readonly alive: Check; readonly ready: Check; readonly metrics: Metrics | undefined },
+  sources: { readonly alive: Check; readonly ready: Check; readonly metrics: MetricsText | undefined },
 ): Promise<Endpoints> {
   const { createServer } = await import("node:http");
   const server = createServer((request, response) => {

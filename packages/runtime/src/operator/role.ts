@@ -1,9 +1,7 @@
 /** The exact permissions that controllers need, as RBAC rules. */
 import type { AnyKind } from "@keelson/core";
-import type { Controller } from "../controller/controller.ts";
 import type { Verb } from "../controller/declaration.ts";
-import { type Permission, permissionsOf } from "../controller/permissions.ts";
-import type { RawController } from "../controller/raw-controller.ts";
+import { type AnyController, type Permission, permissionsOf } from "../controller/permissions.ts";
 import { Lease } from "../leader/lease.ts";
 import { Event } from "../reconcile/event-recorder.ts";
 
@@ -33,10 +31,7 @@ const verbOrder: readonly Verb[] = [
 ];
 
 /** Rules without wildcards: what the declarations say, what the runtime itself does, and nothing else. */
-export function roleFor(
-  controllers: readonly (Controller | RawController)[],
-  options: RoleOptions = {},
-): PolicyRule[] {
+export function roleFor(controllers: readonly AnyController[], options: RoleOptions = {}): PolicyRule[] {
   const permissions: Permission[] = controllers.flatMap(permissionsOf);
   if (options.events !== false) permissions.push({ kind: Event, verbs: ["create", "patch"] });
   if (options.lease !== undefined) {

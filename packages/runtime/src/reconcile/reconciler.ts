@@ -5,7 +5,7 @@ import { type Change, type Informer, settleAll } from "../cache/informer.ts";
 import { TrackedClient } from "../cache/tracked-client.ts";
 import { AppliedRecords, Applier } from "../children/applier.ts";
 import { isShortened, ownerLabelValue } from "../children/child-body.ts";
-import { inventoryOf, isOutcome, pruneRetired, realise } from "../children/composition.ts";
+import { composeAndRealise, inventoryOf, isOutcome, pruneRetired } from "../children/composition.ts";
 import { OwnedChildren, ownerIndex, ownerIndexValues } from "../children/owned-children.ts";
 import type { Cause } from "../controller/context.ts";
 import type { Controller } from "../controller/controller.ts";
@@ -26,6 +26,28 @@ import type { Services } from "./services.ts";
 
 /** The status is written even when the time of the reconcile itself is up. */
 const statusTimeoutMs = 30_000;
+
+/** One reconcile of one object. */
+interface Run {
+  readonly object: Stored;
+  readonly item: WorkItem<Cause>;
+  /** The object is being deleted: `finalize` runs. */
+  readonly deleted: boolean;
+  /** Absent when the controller writes its status itself. */
+  readonly draft: StatusDraft | undefined;
+  /** Delays after which the object is looked at again; the shortest counts. */
+  readonly rechecks: number[];
+}
+
+/** What a run works with. */
+interface RunTools {
+  readonly children: OwnedChildren;
+  readonly applier: Applier;
+  readonly reads: Readonly<Record<string, unknown>>;
+  readonly signal: AbortSignal;
+  /** Throws once the reconcile is over. */
+  readonly check: () => void;
+}
 
 export class Reconciler implements LoopDefinition {
   readonly calms = true;
@@ -112,7 +134,7 @@ export class Reconciler implements LoopDefinition {
   async #run(found: Stored, item: WorkItem<Cause>, deleted: boolean, stop: AbortSignal): Promise<Verdict> {
     const { clock } = this.#services;
     const { timeoutMs } = this.#controller.options;
-    const wishes: number[] = [];
+    const rechecks: number[] = [];
     let draft: StatusDraft | undefined;
     try {
       const outcome = await withDeadline(
@@ -130,7 +152,7 @@ export class Reconciler implements LoopDefinition {
               : found;
           draft = this.#draft(object);
           await this.#reads.load(object, signal);
-          return await this.#reconcile(object, item, deleted, draft, wishes, signal);
+          return await this.#reconcile({ object, item, deleted, draft, rechecks }, signal);
         },
       );
       if (deleted && outcome.outcome === "done") {
@@ -139,8 +161,8 @@ export class Reconciler implements LoopDefinition {
       }
       await this.#settle(found, draft, outcome, stop);
       const failed = outcome.outcome === "failed";
-      if (!failed && outcome.recheckMs !== undefined) wishes.push(outcome.recheckMs);
-      const recheck = wishes.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...wishes)) };
+      if (!failed && outcome.recheckMs !== undefined) rechecks.push(outcome.recheckMs);
+      const recheck = rechecks.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...rechecks)) };
       return failed ? { result: "terminal", ...recheck } : recheck;
     } catch (error) {
       if (stop.aborted) throw error;
@@ -151,15 +173,8 @@ export class Reconciler implements LoopDefinition {
     }
   }
 
-  async #reconcile(
-    object: Stored,
-    item: WorkItem<Cause>,
-    deleted: boolean,
-    draft: StatusDraft | undefined,
-    wishes: number[],
-    signal: AbortSignal,
-  ): Promise<Outcome> {
-    const { clock } = this.#services;
+  async #reconcile(run: Run, signal: AbortSignal): Promise<Outcome> {
+    const { object, deleted, draft } = run;
     const check = () => {
       if (signal.aborted) throw ended(signal.reason);
     };
@@ -176,62 +191,61 @@ export class Reconciler implements LoopDefinition {
       check,
     });
     const reads = this.#reads.of(object, () => this.#primary.cache.get(objectKey(object)) ?? object);
-    const { compose } = this.#controller;
-    let outcome: Outcome;
-    if (compose && !deleted) {
-      const run = () => {
-        const observed = { ...this.#observed(children), ...reads };
-        const result = compose(object as never, observed as never, { now: new Date(clock.now()) });
-        if (!result || typeof result !== "object") throw this.#nothing("compose", result);
-        return result;
-      };
-      let result = run();
-      for (let pass = 1; ; pass++) {
-        if (isOutcome(result)) {
-          outcome = result;
-          break;
-        }
-        if (result.status) draft?.setAuthor(result.status as never);
-        const before = children.versions();
-        outcome = await realise(this.#controller, object, children, applier, result);
-        // Status must speak of what we have just made, not of what stood there before: a child that was replaced
-        // is not ready because its predecessor was.
-        if (pass === 2 || children.versions() === before) break;
-        result = run();
-      }
-    } else {
-      const work = deleted ? this.#controller.finalize : this.#controller.reconcile;
-      const context = reconcileContext({
-        controller: this.#controller,
-        object,
-        children,
-        applier,
-        granted: {
-          client: this.#client,
-          permissions: this.#permissions,
-          check,
-          signal,
-          fieldManager: this.#fieldManager,
-        },
-        reads,
-        draft,
-        causes: item.causes,
-        clock,
-        random: this.#random,
-        log: this.#log.child({ key: item.key }),
-        signal,
-        check,
-        connect: this.#services.connect,
-        recheck: (afterMs) => wishes.push(afterMs),
-        event: (type, reason, message) => this.#event(object, type, reason, message),
-      });
-      outcome = (await work?.(object as never, context as never)) as Outcome;
-      if (!outcome || !isOutcome(outcome)) throw this.#nothing(deleted ? "finalize" : "reconcile", outcome);
-    }
+    const tools = { children, applier, reads, signal, check };
+    const outcome =
+      this.#controller.compose && !deleted
+        ? await this.#compose(this.#controller.compose, run, tools)
+        : await this.#call(run, tools);
     check();
     if (!deleted) await pruneRetired(this.#controller, children, applier);
     draft?.setInventory(this.#inventory(object, children));
     if (outcome.outcome === "done") draft?.forgetSteps();
+    return outcome;
+  }
+
+  async #compose(compose: NonNullable<Controller["compose"]>, run: Run, tools: RunTools): Promise<Outcome> {
+    const { object, draft } = run;
+    const { children, applier, reads } = tools;
+    return await composeAndRealise(
+      { controller: this.#controller, owner: object, children, applier },
+      () => {
+        const observed = { ...this.#observed(children), ...reads };
+        const now = new Date(this.#services.clock.now());
+        const result = compose(object as never, observed as never, { now });
+        if (!result || typeof result !== "object") throw this.#nothing("compose", result);
+        return result;
+      },
+      (status) => draft?.setAuthor(status as never),
+    );
+  }
+
+  /** Calls `reconcile`, or `finalize` for an object that is being deleted. */
+  async #call({ object, item, deleted, draft, rechecks }: Run, tools: RunTools): Promise<Outcome> {
+    const { clock, connect } = this.#services;
+    const { check, signal } = tools;
+    const context = reconcileContext({
+      ...tools,
+      controller: this.#controller,
+      object,
+      granted: {
+        client: this.#client,
+        permissions: this.#permissions,
+        check,
+        signal,
+        fieldManager: this.#fieldManager,
+      },
+      draft,
+      causes: item.causes,
+      clock,
+      random: this.#random,
+      log: this.#log.child({ key: item.key }),
+      connect,
+      recheck: (afterMs) => rechecks.push(afterMs),
+      event: (type, reason, message) => this.#event(object, type, reason, message),
+    });
+    const work = deleted ? this.#controller.finalize : this.#controller.reconcile;
+    const outcome = (await work?.(object as never, context as never)) as Outcome;
+    if (!outcome || !isOutcome(outcome)) throw this.#nothing(deleted ? "finalize" : "reconcile", outcome);
     return outcome;
   }
 

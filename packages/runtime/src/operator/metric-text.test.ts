@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { metricText } from "./metrics.ts";
+import { metricText } from "./metric-text.ts";
 
 it("writes an operator's own metrics as Prometheus reads them", () => {
   const text = metricText([

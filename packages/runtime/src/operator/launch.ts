@@ -1,0 +1,184 @@
+/** Puts an operator together from its options and sets it going. */
+import { type Client, systemWorld } from "@keelson/client";
+import { groupKind, type World } from "@keelson/core";
+import { InformerSet } from "../cache/informer-set.ts";
+import { type AnyController, isRaw } from "../controller/permissions.ts";
+import { type ConnectSettings, type Election, elect } from "../leader/election.ts";
+import { fenced, openFence } from "../leader/fence.ts";
+import { defaultLogger } from "../log/default-logger.ts";
+import type { Logger } from "../log/logger.ts";
+import { directConnector, forwardConnector } from "../reconcile/connector.ts";
+import { Stragglers } from "../reconcile/deadline.ts";
+import { EventRecorder } from "../reconcile/event-recorder.ts";
+import { Loop } from "../reconcile/loop.ts";
+import { RawRunner } from "../reconcile/raw-runner.ts";
+import { Reconciler } from "../reconcile/reconciler.ts";
+import type { Services } from "../reconcile/services.ts";
+import { cachesReady, type Endpoints, serveEndpoints } from "./endpoints.ts";
+import { Health } from "./health.ts";
+import { metricText } from "./metric-text.ts";
+import { type Metrics, type MetricsText, noMetrics } from "./metrics.ts";
+import type { OperatorOptions } from "./options.ts";
+import { prometheusMetrics } from "./prometheus.ts";
+import { reach } from "./reach.ts";
+import { Running } from "./running.ts";
+
+/** What the steps below share. */
+interface Setting {
+  readonly options: OperatorOptions;
+  readonly world: World;
+  readonly inCluster: boolean;
+  readonly name: string;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly health: Health;
+}
+
+/** Everything is under way, and can be stopped, before the caches are complete: that may take for ever. */
+export async function launch(options: OperatorOptions): Promise<{ running: Running; synced: Promise<void> }> {
+  const setting = await settingOf(options);
+  const { world, name, log, metrics, health } = setting;
+  // Before anything is asked of the API server: that may take longer than a probe waits, and the process is alive.
+  const endpoints = await openEndpoints(setting);
+  const { client: plain, own, settings } = await openClient(setting, endpoints);
+  const election = electionFor(setting, plain, own && !options.world ? settings : undefined);
+  const services = servicesFor(setting, plain, election);
+  const loops = options.controllers.map((controller) => loopFor(controller, services, metrics));
+  const { informers, events, clock, stragglers } = services;
+  metrics.watch({ loops, informers, leading: () => election?.leading ?? true, name });
+  for (const loop of loops) loop.listen();
+  informers.start();
+  election?.run();
+  health.follow(cachesReady(informers, () => world.clock.monotonic(), options.staleMs ?? 120_000));
+  const running = new Running({
+    loops,
+    informers,
+    events,
+    clock,
+    log,
+    health,
+    endpoints,
+    election,
+    stragglers,
+    client: own ? plain : undefined,
+    shutdownMs: options.shutdownMs ?? 20_000,
+  });
+  running.work();
+  const synced = informers.whenSynced().then(() => {
+    const objects = informers.all().reduce((sum, { cache }) => sum + cache.size, 0);
+    log.info("caches are complete", { objects });
+  });
+  synced.catch(() => {});
+  return { running, synced };
+}
+
+async function settingOf(options: OperatorOptions): Promise<Setting> {
+  const world = options.world ?? systemWorld;
+  const inCluster = world.process.env.KUBERNETES_SERVICE_HOST !== undefined;
+  const name = options.name ?? options.controllers[0]?.name ?? "operator";
+  const log = options.log ?? (await defaultLogger(name));
+  const counts = options.metrics ?? (options.endpoints ?? inCluster) !== false;
+  const metrics = counts ? await prometheusMetrics() : noMetrics;
+  return { options, world, inCluster, name, log, metrics, health: new Health() };
+}
+
+async function openEndpoints(setting: Setting): Promise<Endpoints | undefined> {
+  const { options, inCluster, log, metrics, health } = setting;
+  const wanted = options.endpoints ?? inCluster;
+  if (!wanted) return undefined;
+  const endpoints = await serveEndpoints(wanted === true ? {} : wanted, {
+    alive: health.alive,
+    ready: health.ready,
+    metrics: withOwn(metrics, options.collect),
+  });
+  log.info("health, readiness and metrics are served", { port: endpoints.port });
+  return endpoints;
+}
+
+function withOwn(metrics: Metrics, collect: OperatorOptions["collect"]): MetricsText {
+  if (!collect) return metrics;
+  const text = async () => {
+    const { body, contentType } = await metrics.text();
+    return { body: `${body}${metricText(collect())}`, contentType };
+  };
+  return { text };
+}
+
+/** `own` when the client was made here and must be closed with the operator. */
+async function openClient(
+  { options, world }: Setting,
+  endpoints: Endpoints | undefined,
+): Promise<{ client: Client; own: boolean; settings: ConnectSettings }> {
+  const given = options.client && "kind" in options.client ? options.client : undefined;
+  const settings = options.client && !("kind" in options.client) ? options.client : {};
+  try {
+    const client = await reach(given, { ...settings, world }, options.controllers);
+    return { client, own: given === undefined, settings };
+  } catch (error) {
+    await endpoints?.[Symbol.asyncDispose]();
+    throw error;
+  }
+}
+
+/** `connect` is given when another thread can make the same connection, to hold the lease there. */
+function electionFor(
+  { options, world, inCluster, name, log }: Setting,
+  client: Client,
+  connect: ConnectSettings | undefined,
+): Election | undefined {
+  const wanted = options.leaderElection ?? inCluster;
+  if (!wanted) return undefined;
+  return elect(wanted === true ? {} : wanted, { client, ...(connect && { connect }), world, name, log });
+}
+
+function servicesFor(
+  { options, world, inCluster, log, metrics }: Setting,
+  plain: Client,
+  election: Election | undefined,
+): Services {
+  const { clock, random } = world;
+  const host = plain.host ?? "";
+  const client = fenced(plain, {
+    fence: election?.fence ?? openFence,
+    ...(election ? { writeTimeoutMs: election.timings.writeTimeoutMs } : {}),
+    onRequest: (method, status) => metrics.request(host, method, status),
+  });
+  return {
+    client,
+    informers: new InformerSet({ client, clock, log }),
+    events: new EventRecorder({ client, clock, log, instance: world.process.hostname }),
+    connect: options.connect ?? (inCluster ? directConnector(client) : forwardConnector(client)),
+    clock,
+    random,
+    log,
+    stragglers: new Stragglers(),
+    wholeKinds: wholeKindsOf(options.controllers),
+    ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
+  };
+}
+
+/** Kinds that are cached without a selector, for whatever reason. */
+function wholeKindsOf(controllers: readonly AnyController[]): ReadonlySet<string> {
+  const kinds = controllers.flatMap((controller) => {
+    if (isRaw(controller)) return [];
+    const reads = Object.values(controller.reads).filter(
+      (read) => read.role === "select" || (read.role === "all" && read.labels === undefined),
+    );
+    const primary = controller.options.labels === undefined ? [controller.kind] : [];
+    return [...primary, ...reads.map(({ kind }) => kind)];
+  });
+  return new Set(kinds.map(groupKind));
+}
+
+function loopFor(controller: AnyController, services: Services, metrics: Metrics): Loop {
+  const { clock, random, log } = services;
+  const definition = isRaw(controller)
+    ? new RawRunner(controller, services)
+    : new Reconciler(controller, services);
+  return new Loop(definition, {
+    clock,
+    random: random.fork(`queue/${controller.name}`),
+    log: log.child({ controller: controller.name }),
+    observer: metrics.observerFor(controller.name, definition.concurrency),
+  });
+}

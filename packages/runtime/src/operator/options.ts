@@ -1,0 +1,36 @@
+/** What an operator is made of and how it may differ from the usual. */
+import type { Client } from "@keelson/client";
+import type { World } from "@keelson/core";
+import type { AnyController } from "../controller/permissions.ts";
+import type { ConnectSettings, LeaderElectionOptions } from "../leader/election.ts";
+import type { Logger } from "../log/logger.ts";
+import type { Connector } from "../reconcile/connector.ts";
+import type { EndpointOptions } from "./endpoints.ts";
+import type { MetricFamily } from "./metric-text.ts";
+
+export interface OperatorOptions {
+  readonly controllers: readonly AnyController[];
+  /** Names the operator in logs and its lease; the first controller's name unless given. */
+  readonly name?: string;
+  /** Looks at this namespace only; at all of them unless given. */
+  readonly namespace?: string;
+  /** Who we talk to: a client, or how to connect one; the cluster that the environment names unless given. */
+  readonly client?: Client | ConnectSettings;
+  /** Of several replicas one works. On inside a cluster and off elsewhere, unless told. */
+  readonly leaderElection?: boolean | LeaderElectionOptions;
+  /** `/healthz`, `/readyz` and `/metrics`. On port 8080 inside a cluster and off elsewhere, unless told. */
+  readonly endpoints?: boolean | EndpointOptions;
+  /** Counts for Prometheus; on where there are endpoints, unless told. */
+  readonly metrics?: boolean;
+  /** Metrics of the operator's own, served beside those of its controllers. */
+  readonly collect?: () => readonly MetricFamily[];
+  readonly world?: World;
+  /** Plain lines at a terminal and JSON elsewhere, from `info` on, unless given. */
+  readonly log?: Logger;
+  /** How long a stop waits for reconciles under way; 20 s unless told. A pod has 30 s by default. */
+  readonly shutdownMs?: number;
+  /** A cache that is cut off for longer makes the operator unready; 2 minutes unless told. */
+  readonly staleMs?: number;
+  /** How `ctx.connect` reaches applications: directly inside a cluster, by port-forward elsewhere, unless told. */
+  readonly connect?: Connector;
+}
