@@ -40,34 +40,29 @@ export default [
           timeoutSeconds: "1",
         },
         events: 1,
-        timeoutMs: 2500,
       })
       .watch(`${ns}/nothing`, { events: 1 })
       .watch(configMaps, { query: { timeoutSeconds: "x" }, events: 1 })
       .watch(configMaps, {
         query: { limit: "1", timeoutSeconds: "1", ...ownObjects },
         events: 1,
-        timeoutMs: 2500,
       })
-      .watch(configMaps, { query: { continue: "x" }, events: 1, timeoutMs: 2500 })),
+      .watch(configMaps, { query: { continue: "x" }, events: 1 })),
   test("ConfigMap watch: the server ends it, with and without bookmarks", (t) =>
     t
       .post(configMaps, cm("a"), saveVersion)
       .watch(configMaps, {
         query: { resourceVersion: "$rv", timeoutSeconds: "1", ...ownObjects },
         events: 3,
-        timeoutMs: 4000,
       })
       .watch(configMaps, {
         query: { resourceVersion: "$rv", timeoutSeconds: "1", allowWatchBookmarks: "true", ...ownObjects },
         events: 3,
-        timeoutMs: 4000,
       })),
   test("ConfigMap watch: from a resourceVersion of the future", (t) =>
     t.watch(configMaps, {
       query: { resourceVersion: "99999999999", timeoutSeconds: "1", ...ownObjects },
       events: 1,
-      timeoutMs: 6000,
     })),
   test("ConfigMap watch: from resourceVersion 0", (t) =>
     t
@@ -189,7 +184,6 @@ export default [
       .watch(widgets, {
         query: { fieldSelector: "metadata.name=q", timeoutSeconds: "1" },
         events: 1,
-        timeoutMs: 3000,
       });
   }),
   test("Deployment watch: a write of scale", (t) =>

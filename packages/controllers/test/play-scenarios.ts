@@ -2,19 +2,22 @@
 // where kube-controller-manager and kube-scheduler of the reference brought them. Takes a quarter of an hour.
 //
 //   node --conditions=keelson-source packages/controllers/test/play-scenarios.ts [--on embedded|reference|api]
-//        [--record] [--only workloads,jobs] [--case TEXT] [--verbose]
+//        [--record] [--only deployment,job] [--case TEXT] [--verbose]
 //
 // `embedded` is our API server with our controllers; `api` the real API server with our controllers; `reference` the
 // real control plane, on which --record records again what our own scenarios lead to.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "@keelson/client";
 import { startCluster } from "@keelson/cluster";
 import { startControlPlane } from "@keelson/reference/control-plane";
 import { silentLogger } from "@keelson/runtime";
 import { startControllers } from "../src/index.ts";
+import { arrange, scenarioFolder, takeBack } from "./recordings.ts";
 
 interface Target extends AsyncDisposable {
   readonly server: string;
@@ -45,9 +48,23 @@ if (!start) throw new Error(`there is no "${on}" to play on; it is one of ${Obje
 
 await using target = await start();
 const given = join(import.meta.dirname, "../../../conformance/controllers");
+const arranged = await mkdtemp(join(tmpdir(), "recordings-"));
 let failed = false;
-for (const directory of args.includes("--record") ? [import.meta.dirname] : [given, import.meta.dirname]) {
-  const flags = ["--scenarios", join(directory, "scenarios"), "--golden", join(directory, "golden")];
+try {
+  const record = args.includes("--record");
+  if (!record) {
+    await arrange(arranged);
+    await play(join(given, "scenarios"), join(given, "golden"));
+  }
+  await play(scenarioFolder, arranged);
+  if (record) takeBack(arranged);
+} finally {
+  await rm(arranged, { recursive: true });
+}
+process.exitCode = failed ? 1 : 0;
+
+async function play(scenarios: string, golden: string): Promise<void> {
+  const flags = ["--scenarios", scenarios, "--golden", golden];
   const access = ["--server", target.server, "--token", target.token, "--insecure"];
   const player = spawn(process.execPath, [join(given, "run.mjs"), ...access, ...flags, ...args], {
     stdio: "inherit",
@@ -55,4 +72,3 @@ for (const directory of args.includes("--record") ? [import.meta.dirname] : [giv
   const [code] = await once(player, "exit");
   failed ||= code !== 0;
 }
-process.exitCode = failed ? 1 : 0;

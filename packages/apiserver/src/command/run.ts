@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
+import type { Clock } from "@keelson/core";
 import { ClosingStack, explainSystemError, sweepTemporary, temporaryDirectory } from "@keelson/machine";
 import type { KeyPair } from "@keelson/pki";
 import type { Dispatch } from "../http/in-process.ts";
@@ -41,18 +42,25 @@ export interface RunningApiServer extends AsyncDisposable {
   readonly authority: KeyPair;
 }
 
-/** Starts the server on loopback and on a Unix socket; nothing is reachable from other machines. */
-export async function startApiServer(flags: ApiServerFlags): Promise<RunningApiServer> {
+/**
+ * Starts the server on loopback and on a Unix socket; nothing is reachable from other machines.
+ * The clock is the server's time. Default: the real one.
+ */
+export async function startApiServer(flags: ApiServerFlags, clock?: Clock): Promise<RunningApiServer> {
   const stack = new ClosingStack();
   try {
-    return await start(flags, stack);
+    return await start(flags, clock, stack);
   } catch (error) {
     await stack[Symbol.asyncDispose]();
     throw error;
   }
 }
 
-async function start(flags: ApiServerFlags, stack: ClosingStack): Promise<RunningApiServer> {
+async function start(
+  flags: ApiServerFlags,
+  clock: Clock | undefined,
+  stack: ClosingStack,
+): Promise<RunningApiServer> {
   // Where everything has its place already, there is nothing to put into a temporary one.
   const isPlaced = flags.socket !== undefined && flags.kubeconfig !== undefined;
   const directory = flags.dataDir ?? (isPlaced ? "" : await temporary(stack));
@@ -84,6 +92,7 @@ async function start(flags: ApiServerFlags, stack: ClosingStack): Promise<Runnin
     },
     advertise: { address: "127.0.0.1", port: secure.port },
     ...(flags.dataDir && { dataDir: join(directory, "objects") }),
+    ...(clock && { clock }),
   });
   stack.use(api);
   served = api;
