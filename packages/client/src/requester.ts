@@ -283,7 +283,7 @@ async function refusal(call: Call, response: HttpResponse): Promise<ApiError> {
 /** The server's `Status`, or one made of what a proxy said instead. */
 export function statusOf(text: string, code: number): Status {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     if (typeof value === "object" && value !== null && (value as Status).kind === "Status") {
       return { ...(value as Status), code: (value as Status).code ?? code };
     }

@@ -2,6 +2,7 @@
 import { closeSync, mkdirSync, openSync, readFileSync, rmSync, statSync, writeSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
+import { parseJson } from "@keelson/core";
 import { startTicksOf } from "@keelson/machine";
 import { StorageError } from "./errors.ts";
 
@@ -66,7 +67,7 @@ interface Owner {
 
 function readOwner(file: string): Owner | undefined {
   try {
-    return JSON.parse(readFileSync(file, "utf8")) as Owner;
+    return parseJson(readFileSync(file, "utf8")) as unknown as Owner;
   } catch {
     return undefined;
   }
