@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   workloads: ["core"],
   apiserver: ["core", "cel", "pki", "runtime", "machine", "workloads"],
   controllers: [...sdk, "workloads"],
-  images: ["machine"],
+  images: ["core", "machine"],
   node: ["core", "pki", "client", "runtime", "machine", "workloads", "images"],
   cluster: parts,
   testing: [...parts, "cluster"],

@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { parseJson } from "@keelson/core";
 import type { Controller } from "@keelson/runtime";
 import type { Resource } from "@keelson/schema";
 import { CliError } from "./errors.ts";
@@ -44,7 +45,7 @@ export function readProject(directory: string): Project {
 
 function parseManifest(path: string): Manifest {
   try {
-    return JSON.parse(readFileSync(path, "utf8")) as Manifest;
+    return parseJson(readFileSync(path, "utf8")) as Manifest;
   } catch (cause) {
     throw new CliError("NoPackage", `${path} cannot be read: ${(cause as Error).message}`, { cause });
   }

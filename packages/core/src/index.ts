@@ -20,7 +20,6 @@ export {
   numberFromDigits,
   parseJson,
   type RawNumber,
-  setKey,
   stringifyJson,
 } from "./json.ts";
 export {
@@ -107,5 +106,6 @@ export {
   requiredFieldValue,
   requiredLabelValue,
 } from "./selector.ts";
+export { setKey } from "./set-key.ts";
 export type { Status, StatusCause, StatusDetails, StatusReason } from "./status.ts";
 export { formatDuration, formatMicroTime, formatTime, parseDuration, parseTime } from "./time.ts";

@@ -1,5 +1,7 @@
 /** Plain JSON values: parse and print without losing large integers, compare, copy, freeze. */
+import { hasEscapedKey, readJson } from "./json-reader.ts";
 import type { JsonObject, JsonValue } from "./object.ts";
+import { setKey } from "./set-key.ts";
 
 /** An integer beyond 2^53 that only passes through: `JSON.stringify` prints its digits unchanged. */
 export interface RawNumber {
@@ -9,14 +11,11 @@ export interface RawNumber {
 interface JsonWithSource {
   rawJSON(text: string): RawNumber;
   isRawJSON(value: unknown): value is RawNumber;
-  parse(
-    text: string,
-    reviver: (key: string, value: unknown, context: { source?: string }) => unknown,
-  ): JsonValue;
 }
 
 const json = JSON as unknown as JsonWithSource;
 
+const longDigits = 16;
 /** Sixteen digits in a row where a number may start: only such a text pays for the slow parse. */
 const longNumber = /(?:^|[:[,\s])-?\d{16}/;
 const integer = /^-?\d+$/;
@@ -37,19 +36,37 @@ export function numberFromDigits(digits: string): JsonValue {
 }
 
 /**
- * Parses JSON. Integers beyond 2^53 become raw numbers (see {@link isRawNumber}) that print as they were
- * read; everything else is what `JSON.parse` returns.
+ * Parses JSON; for every text that may be someone else's. Integers beyond 2^53 become raw numbers (see
+ * {@link isRawNumber}) that print as they were read; everything else is what `JSON.parse` should return, and returns
+ * for texts without escapes in keys. Throws a `SyntaxError`.
  */
 export function parseJson(text: string): JsonValue {
-  if (!longNumber.test(text)) return JSON.parse(text) as JsonValue;
-  return json.parse(text, (_key, value, context) =>
-    typeof value === "number" &&
-    !Number.isSafeInteger(value) &&
-    context.source !== undefined &&
-    integer.test(context.source)
-      ? json.rawJSON(context.source)
-      : value,
-  );
+  if (hasLongNumber(text) || hasEscapedKey(text)) return readJson(text, toNumber);
+  // biome-ignore lint/plugin: the one place that has looked at the text before.
+  return JSON.parse(text) as JsonValue;
+}
+
+/** Every sixteenth character is enough to know that there are no sixteen digits in a row. */
+function hasLongNumber(text: string): boolean {
+  for (let at = longDigits - 1; at < text.length; at += longDigits) {
+    if (!isDigit(text.charCodeAt(at))) continue;
+    let start = at;
+    while (isDigit(text.charCodeAt(start - 1))) start--;
+    let end = at + 1;
+    while (isDigit(text.charCodeAt(end))) end++;
+    if (end - start >= longDigits) return longNumber.test(text);
+  }
+  return false;
+}
+
+function isDigit(code: number): boolean {
+  return code >= 48 && code <= 57;
+}
+
+function toNumber(digits: string): JsonValue {
+  const value = Number(digits);
+  if (Number.isSafeInteger(value) || !integer.test(digits)) return value;
+  return json.rawJSON(digits) as unknown as JsonObject;
 }
 
 /** `JSON.stringify`, for a value that is known to be JSON. */
@@ -111,15 +128,6 @@ export function deepEqual(a: unknown, b: unknown): boolean {
   }
   for (const key in right) if (right[key] !== undefined) count--;
   return count === 0;
-}
-
-/** Sets a property even when its name is `__proto__`, which JSON allows. */
-export function setKey(object: Record<string, unknown>, key: string, value: unknown): void {
-  if (key === "__proto__") {
-    Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
-  } else {
-    object[key] = value;
-  }
 }
 
 /** A copy that shares nothing with the original but frozen raw numbers. For JSON only: no dates, no classes. */

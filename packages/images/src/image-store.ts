@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { createReadStream, existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parseJson } from "@keelson/core";
 import { cacheDirectory, type Environment, makeOnce, withLock } from "@keelson/machine";
 import { decompressed } from "./decompress.ts";
 import { ImageError } from "./errors.ts";
@@ -91,7 +92,7 @@ export class ImageStore {
   }
 
   async readDocument<T>(digest: string): Promise<T> {
-    return JSON.parse(await readFile(this.blobPath(digest), "utf8")) as T;
+    return parseJson(await readFile(this.blobPath(digest), "utf8")) as T;
   }
 
   /** Gives a manifest in the store a name; an older image of that name loses it. */
@@ -186,7 +187,7 @@ export class ImageStore {
 
   async #index(): Promise<readonly Descriptor[]> {
     const text = await readFile(join(this.#home, "index.json"), "utf8").catch(() => undefined);
-    return text === undefined ? [] : (JSON.parse(text) as ImageIndex).manifests;
+    return text === undefined ? [] : (parseJson(text) as unknown as ImageIndex).manifests;
   }
 
   async #change(edit: (manifests: readonly Descriptor[]) => readonly Descriptor[]): Promise<void> {

@@ -2,6 +2,7 @@
 import { createReadStream, existsSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
+import { parseJson } from "@keelson/core";
 import { cacheDirectory } from "@keelson/machine";
 import { decompressed } from "./decompress.ts";
 import { ImageError } from "./errors.ts";
@@ -67,9 +68,9 @@ async function loadDocker(
   store: ImageStore,
   options: LoadOptions,
 ): Promise<LoadedImage[]> {
-  const entries = JSON.parse(
+  const entries = parseJson(
     await readFile(join(directory, "manifest.json"), "utf8"),
-  ) as DockerArchiveEntry[];
+  ) as unknown as DockerArchiveEntry[];
   const loaded: LoadedImage[] = [];
   for (const { Config, RepoTags, Layers } of entries) {
     const put = async (name: string, type: string): Promise<Descriptor> => ({
@@ -97,8 +98,8 @@ async function loadLayout(
   options: LoadOptions,
 ): Promise<LoadedImage[]> {
   const blob = (digest: string) => join(directory, "blobs", ...digest.split(":"));
-  const document = async <T>(digest: string) => JSON.parse(await readFile(blob(digest), "utf8")) as T;
-  const index = JSON.parse(await readFile(join(directory, "index.json"), "utf8")) as ImageIndex;
+  const document = async <T>(digest: string) => parseJson(await readFile(blob(digest), "utf8")) as T;
+  const index = parseJson(await readFile(join(directory, "index.json"), "utf8")) as unknown as ImageIndex;
   const loaded: LoadedImage[] = [];
   for (const entry of index.manifests) {
     let descriptor: Descriptor | undefined = entry;

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
+import { parseJson } from "@keelson/core";
 import { cacheDirectory, type Environment, makeOnce, runCommand } from "@keelson/machine";
 import { linkApplets, makeDebianBase, makeSkeleton } from "./base-root.ts";
 import {
@@ -128,7 +129,7 @@ export class MadeImages {
     const suffix = fingerprint(recipe);
     return readdirSync(home)
       .filter((name) => name.endsWith(`-${suffix}`) && !name.startsWith("."))
-      .map((name) => JSON.parse(readFileSync(join(home, name, "image.json"), "utf8")) as MadeRecord)
+      .map((name) => parseJson(readFileSync(join(home, name, "image.json"), "utf8")) as unknown as MadeRecord)
       .map(({ version, origin }) => ({ version, origin }));
   }
 
@@ -190,7 +191,7 @@ export class MadeImages {
       };
       await writeFile(join(directory, "image.json"), JSON.stringify(record));
     });
-    const record = JSON.parse(await readFile(join(home, "image.json"), "utf8")) as MadeRecord;
+    const record = parseJson(await readFile(join(home, "image.json"), "utf8")) as unknown as MadeRecord;
     return {
       reference: formatImageReference(reference),
       id: record.id,
@@ -218,7 +219,7 @@ export class MadeImages {
       const copy = await runCommand("cp", ["-al", join(base, "rootfs"), path]);
       if (copy.code !== 0)
         throw new ImageError("PackageUnavailable", `cannot copy the base system: ${copy.stderr.trim()}`);
-      const names = JSON.parse(await readFile(join(base, "packages.json"), "utf8")) as string[];
+      const names = parseJson(await readFile(join(base, "packages.json"), "utf8")) as string[];
       present = new Set(names);
       contents.push(basename(base));
     }

@@ -1,5 +1,6 @@
 /** The documents of OCI images and of docker's, as far as we read them. */
 import { arch } from "node:os";
+import { parseJson } from "@keelson/core";
 import { emptyConfig, type ImageConfig } from "./image.ts";
 
 export interface Descriptor {
@@ -67,7 +68,7 @@ export function choosePlatform(index: ImageIndex): Descriptor | undefined {
 }
 
 export function parseConfig(text: string): ImageConfig {
-  const { config = {} } = JSON.parse(text) as ConfigDocument;
+  const { config = {} } = parseJson(text) as ConfigDocument;
   return {
     entrypoint: config.Entrypoint ?? [],
     cmd: config.Cmd ?? [],

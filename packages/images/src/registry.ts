@@ -1,4 +1,5 @@
 /** Pulls images from registries that speak the distribution protocol, docker's included. */
+import { parseJson } from "@keelson/core";
 import { ImageError } from "./errors.ts";
 import type { ImageStore } from "./image-store.ts";
 import { choosePlatform, type ImageIndex, type ImageManifest, isIndex, mediaType } from "./oci.ts";
@@ -32,7 +33,7 @@ export async function pullImage(reference: ImageReference, options: PullOptions)
   const { store } = options;
   const asked = reference.digest || reference.tag;
   let text = await session.text(`manifests/${asked}`, manifestTypes);
-  let document = JSON.parse(text) as ImageIndex | ImageManifest;
+  let document = parseJson(text) as unknown as ImageIndex | ImageManifest;
   if (isIndex(document)) {
     const own = choosePlatform(document);
     if (own === undefined) {
@@ -42,7 +43,7 @@ export async function pullImage(reference: ImageReference, options: PullOptions)
       );
     }
     text = await session.text(`manifests/${own.digest}`, manifestTypes);
-    document = JSON.parse(text) as ImageManifest;
+    document = parseJson(text) as unknown as ImageManifest;
   }
   const manifest = document;
   const missing = [manifest.config, ...manifest.layers].filter(({ digest }) => !store.hasBlob(digest));
@@ -143,7 +144,10 @@ class RegistrySession {
     const response = await this.#fetch(url, { headers: basic === undefined ? {} : { authorization: basic } });
     if (!response.ok)
       throw new ImageError("RegistryFailed", `${url.host} refuses a token: ${response.status}`);
-    const { token, access_token } = (await response.json()) as { token?: string; access_token?: string };
+    const { token, access_token } = parseJson(await response.text()) as {
+      token?: string;
+      access_token?: string;
+    };
     return `Bearer ${token ?? access_token}`;
   }
 

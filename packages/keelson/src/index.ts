@@ -26,7 +26,7 @@ export type {
   ObjectOf,
   Random,
 } from "@keelson/core";
-export { Quantity } from "@keelson/core";
+export { parseJson, Quantity } from "@keelson/core";
 export * from "@keelson/runtime";
 export * from "@keelson/schema";
 export { z } from "zod";

@@ -1,5 +1,5 @@
 /** From zod to the structural schemas that a CRD may carry. What has no structural form is refused with a reason. */
-import type { JsonValue } from "@keelson/core";
+import { type JsonValue, parseJson } from "@keelson/core";
 import { RE2JS } from "re2js";
 import { z } from "zod";
 import type { StructuralSchema, ValidationRule } from "./crd-object.ts";
@@ -402,7 +402,7 @@ function taggedUnion(tag: string, branches: readonly StructuralSchema[], path: s
 }
 
 function jsonDefault(value: unknown, path: string): JsonValue {
-  const copy: JsonValue | undefined = value === undefined ? undefined : JSON.parse(JSON.stringify(value));
+  const copy: JsonValue | undefined = value === undefined ? undefined : parseJson(JSON.stringify(value));
   if (
     copy === undefined ||
     (typeof value === "object" && value !== null && value.constructor !== Object && !Array.isArray(value))

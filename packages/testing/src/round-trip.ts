@@ -1,5 +1,5 @@
 /** Conversions as an assertion: there and back again, for many objects, and nothing is lost. */
-import { deepEqual, type JsonValue, type KubeObject } from "@keelson/core";
+import { deepEqual, type JsonValue, type KubeObject, parseJson } from "@keelson/core";
 import { type Resource, sampleObject } from "@keelson/schema";
 import { SeededRandom } from "./seeded-random.ts";
 
@@ -59,7 +59,7 @@ export function checkRoundTrip(resource: Resource, options: RoundTripOptions = {
 
 /** As JSON carries it: what is undefined is absent. */
 function plain(value: unknown): JsonValue {
-  return JSON.parse(JSON.stringify(value)) as JsonValue;
+  return parseJson(JSON.stringify(value));
 }
 
 function difference(before: JsonValue, after: JsonValue | undefined, path: string): string | undefined {

@@ -3,6 +3,7 @@
 import type { IncomingMessage } from "node:http";
 import { request as plainRequest } from "node:http";
 import { request as secureRequest } from "node:https";
+import { parseJson } from "keelson";
 import { EtcdError, isEtcdError, refusal } from "./errors.ts";
 import type {
   Alarm,
@@ -207,7 +208,7 @@ export class EtcdGateway implements Etcd {
     const response = await this.#send(path, body, { timeoutMs: 5_000, ...options });
     let received = "";
     for await (const chunk of response.setEncoding("utf8")) received += chunk;
-    return received === "" ? {} : (JSON.parse(received) as Json);
+    return received === "" ? {} : (parseJson(received) as Json);
   }
 
   async #send(path: string, body: Json | undefined, options: CallOptions): Promise<IncomingMessage> {
@@ -289,7 +290,7 @@ async function reason(response: IncomingMessage, pick?: (parsed: Json) => string
   let received = "";
   for await (const chunk of response.setEncoding("utf8")) received += chunk;
   try {
-    const parsed = JSON.parse(received) as Json;
+    const parsed = parseJson(received) as Json;
     return pick ? pick(parsed) : text(parsed["message"]) || text(parsed["error"]);
   } catch {
     return received.trim() || `HTTP ${response.statusCode}`;

@@ -1,5 +1,5 @@
 /** What a backup's pod says of its work. */
-import type { ObjectOf } from "keelson";
+import { type ObjectOf, parseJson } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { AgentReport } from "../agent/task.ts";
 import type { Manifest } from "../engine/snapshot-archive.ts";
@@ -50,7 +50,7 @@ function failure(status: ContainerStatus): WorkerView {
 
 function reportOf(status: ContainerStatus): AgentReport | undefined {
   try {
-    return JSON.parse(status.state?.terminated?.message ?? "") as AgentReport;
+    return parseJson(status.state?.terminated?.message ?? "") as AgentReport;
   } catch {
     return undefined;
   }

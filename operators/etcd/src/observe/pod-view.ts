@@ -1,6 +1,6 @@
 /** From a Pod to what decisions care about. */
 
-import type { ObjectOf } from "keelson";
+import { type ObjectOf, parseJson } from "keelson";
 import type { Pod } from "keelson/kinds";
 import { annotations, labels } from "../api/names.ts";
 import type { PodView, TrialView } from "./observed.ts";
@@ -68,7 +68,7 @@ function failedInit({ status }: ObjectOf<typeof Pod>): string | undefined {
 
 function reported(text: string): string | undefined {
   try {
-    return (JSON.parse(text) as { message?: string }).message;
+    return (parseJson(text) as { message?: string }).message;
   } catch {
     return text.trim().split("\n").slice(-1)[0] || undefined;
   }

@@ -9,7 +9,7 @@ import {
   verify,
 } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { JsonObject } from "@keelson/core";
+import { type JsonObject, parseJson } from "@keelson/core";
 
 interface Algorithm {
   readonly name: string;
@@ -124,7 +124,7 @@ function encode(value: JsonObject): string {
 /** One part of a token; `undefined` when it is not JSON. */
 export function decode(part: string): JsonObject | undefined {
   try {
-    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString());
+    const value: unknown = parseJson(Buffer.from(part, "base64url").toString());
     return typeof value === "object" && value !== null ? (value as JsonObject) : undefined;
   } catch {
     return undefined;

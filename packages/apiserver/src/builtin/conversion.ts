@@ -1,5 +1,5 @@
 /** The built-in kinds that are served in more than one version: events and autoscalers. */
-import type { JsonObject, JsonValue } from "@keelson/core";
+import { type JsonObject, type JsonValue, parseJson } from "@keelson/core";
 import type { ApiObject } from "../contracts/object.ts";
 import {
   behaviorToV1,
@@ -80,7 +80,7 @@ const autoscalerToV2: Converter = (object) => {
     const text = annotations[annotationPrefix + name];
     delete annotations[annotationPrefix + name];
     try {
-      return typeof text === "string" ? (JSON.parse(text) as JsonValue) : undefined;
+      return typeof text === "string" ? parseJson(text) : undefined;
     } catch {
       return undefined;
     }

@@ -182,7 +182,7 @@ class Scanner {
     }
     const raw = this.#text.slice(start, this.#at);
     try {
-      return JSON.parse(raw) as string;
+      return parseJson(raw) as string;
     } catch {
       throw new JsonSyntaxError(`invalid character in string escape code`);
     }

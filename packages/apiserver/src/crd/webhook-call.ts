@@ -1,5 +1,5 @@
 /** Conversion webhooks, called as admission webhooks are: those behind a service at one of its endpoints. */
-import type { Clock, JsonObject, JsonValue } from "@keelson/core";
+import { type Clock, type JsonObject, type JsonValue, parseJson } from "@keelson/core";
 import type { WebhookCaller, WebhookTarget } from "../contracts/webhook.ts";
 import type { WebhookCaller as ConversionCaller } from "./conversion.ts";
 import type { WebhookClientConfig } from "./definition.ts";
@@ -16,7 +16,7 @@ export function conversionCaller(call: WebhookCaller, clock: Clock): ConversionC
       const answer = await call(targetOf(client), JSON.stringify(body), controller.signal);
       if (answer.status !== 200)
         throw new Error(`the webhook answered ${answer.status}: ${answer.body.slice(0, 200)}`);
-      return JSON.parse(answer.body) as JsonValue;
+      return parseJson(answer.body);
     } finally {
       cancel();
     }

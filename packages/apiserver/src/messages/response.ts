@@ -1,5 +1,5 @@
 /** Answers: bodies with their headers. */
-import type { JsonObject, Status } from "@keelson/core";
+import { type JsonObject, parseJson, type Status } from "@keelson/core";
 import type { BodyStream, Pieces, ServerResponse } from "./message.ts";
 import type { Negotiated } from "./negotiation.ts";
 
@@ -45,7 +45,7 @@ async function yamlResponse(status: number, bytes: Uint8Array | Pieces): Promise
 }
 
 function parsed(bytes: Uint8Array | Pieces): JsonObject {
-  return JSON.parse(Buffer.concat(bytes instanceof Uint8Array ? [bytes] : bytes).toString()) as JsonObject;
+  return parseJson(Buffer.concat(bytes instanceof Uint8Array ? [bytes] : bytes).toString()) as JsonObject;
 }
 
 export async function statusResponse(

@@ -1,5 +1,5 @@
 /** Messages whose JSON is not an object of their fields: times, quantities, raw JSON and the like, in both directions. */
-import type { JsonObject, JsonValue } from "@keelson/core";
+import { type JsonObject, type JsonValue, parseJson } from "@keelson/core";
 import { ProtobufError } from "./errors.ts";
 import { wellKnown } from "./messages.ts";
 import { formatDuration, formatMicroTime, formatTime, parseDuration, parseTime } from "./time-format.ts";
@@ -45,7 +45,7 @@ function raw(fields: Fields): JsonValue {
   if (bytes[0] === 0x6b && bytes[1] === 0x38 && bytes[2] === 0x73 && bytes[3] === 0)
     return fields.nested(bytes);
   try {
-    return JSON.parse(
+    return parseJson(
       Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8"),
     ) as JsonValue;
   } catch {

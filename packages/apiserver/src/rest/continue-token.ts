@@ -1,4 +1,5 @@
 /** Continue tokens: where the next page starts, and of which snapshot. */
+import { parseJson } from "@keelson/core";
 import { badRequest } from "../contracts/status-error.ts";
 
 export interface ContinueToken {
@@ -21,7 +22,7 @@ export function decodeContinue(text: string): ContinueToken {
   const decoded = Buffer.from(text, "base64url");
   let token: { v?: unknown; rv?: unknown; start?: unknown };
   try {
-    token = JSON.parse(decoded.toString()) as typeof token;
+    token = parseJson(decoded.toString()) as typeof token;
   } catch {
     const first = String.fromCharCode(decoded[0] ?? 0);
     throw fail(`invalid character '${first}' looking for beginning of value`);

@@ -169,7 +169,7 @@ function readState(directory: string, sequence: number, state: State): number {
   const last = contents.pop();
   const hash = createHash("sha256");
   for (const content of contents) hash.update(encodeRecord(content));
-  const seal = last && (JSON.parse(last.toString()) as { revision?: number; digest?: string });
+  const seal = last && (parseJson(last.toString()) as { revision?: number; digest?: string });
   if (!seal?.digest || seal.digest !== hash.digest("hex"))
     throw new StorageError("Corrupt", `${path} is not what was written; restore it from a copy`);
   for (const content of contents) replay(content, state);

@@ -1,6 +1,7 @@
 /** The files of an operator and of the packages it needs, as they will lie in its image under /app. */
 import { existsSync, globSync, lstatSync, readFileSync, realpathSync } from "node:fs";
 import { join, sep } from "node:path";
+import { parseJson } from "@keelson/core";
 import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
 import type { TarEntry } from "./tar.ts";
@@ -64,7 +65,7 @@ function closure(project: Project): Map<string, string> {
     if (found === directory) continue;
     const into = `${found === undefined ? "app" : by}/node_modules/${name}`;
     placed.set(into, directory);
-    const manifest = JSON.parse(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
+    const manifest = parseJson(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
     checkBuilt(name, directory, manifest);
     const tools = manifest.keelson?.tools ?? [];
     const needed = Object.keys(manifest.dependencies ?? {}).filter((each) => !tools.includes(each));

@@ -1,5 +1,5 @@
 /** Credential plugins: commands that print who we are, for as long as they say it lasts. */
-import type { Clock, ProcessPort, ProcessResult } from "@keelson/core";
+import { type Clock, type ProcessPort, type ProcessResult, parseJson } from "@keelson/core";
 import { ClientError } from "../errors.ts";
 import type { TerminalRunOptions } from "../system.ts";
 import type { Credential } from "../transport/transport.ts";
@@ -125,7 +125,7 @@ export class ExecPlugin {
   #accept(stdout: string): Credential {
     let answer: { apiVersion?: string; status?: ExecStatus };
     try {
-      answer = JSON.parse(stdout) as typeof answer;
+      answer = parseJson(stdout) as typeof answer;
     } catch (cause) {
       throw this.#failed(`printed something that is no JSON: ${JSON.stringify(stdout.slice(0, 60))}`, cause);
     }

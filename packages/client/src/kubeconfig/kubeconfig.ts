@@ -1,7 +1,7 @@
 /** Kubeconfig files: read, checked and merged by the rules that kubectl has. */
 import { readFile } from "node:fs/promises";
 import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
-import type { JsonValue } from "@keelson/core";
+import { type JsonValue, parseJson } from "@keelson/core";
 import { ClientError } from "../errors.ts";
 
 export interface ClusterEntry {
@@ -118,7 +118,7 @@ async function readText(path: string, optional: boolean): Promise<string | undef
 async function parseText(text: string, path: string): Promise<unknown> {
   if (text.trimStart().startsWith("{")) {
     try {
-      return JSON.parse(text);
+      return parseJson(text);
     } catch {
       // Flow-style YAML begins with a brace as well: its own parser has the last word.
     }

@@ -1,4 +1,5 @@
 /** Takes the items out of a list's bytes one by one, so that no page is ever parsed in one piece. */
+import { parseJson } from "@keelson/core";
 
 const quote = 0x22;
 const backslash = 0x5c;
@@ -20,9 +21,13 @@ export interface ListPage {
 /** Reads a list's frame. Throws `SyntaxError` when the bytes are no JSON object. */
 export function readListPage(bytes: Buffer): ListPage {
   const array = findItems(bytes);
-  if (array === undefined) return { envelope: JSON.parse(bytes.toString("utf8")), items: [] };
+  if (array === undefined)
+    return { envelope: parseJson(bytes.toString("utf8")) as ListPage["envelope"], items: [] };
   const frame = `${bytes.toString("utf8", 0, array.start)}[]${bytes.toString("utf8", array.end)}`;
-  return { envelope: JSON.parse(frame), items: split(bytes, array.start + 1, array.end - 1) };
+  return {
+    envelope: parseJson(frame) as ListPage["envelope"],
+    items: split(bytes, array.start + 1, array.end - 1),
+  };
 }
 
 /** Where the array under the top-level key `items` begins and ends. */

@@ -1,6 +1,6 @@
 /** exec and attach: a process in a container, with its streams, its size and its end. */
 import { Readable, Writable } from "node:stream";
-import type { ObjectRef, Status } from "@keelson/core";
+import { type ObjectRef, parseJson, type Status } from "@keelson/core";
 import type { Client, RequestOptions } from "../client/client.ts";
 import { type Query, withQuery } from "../client/paths.ts";
 import { ApiError, ClientError } from "../errors.ts";
@@ -292,7 +292,7 @@ class Output extends Readable {
 function parseStatus(payload: Buffer): Status {
   const text = payload.toString("utf8");
   try {
-    return JSON.parse(text) as Status;
+    return parseJson(text) as Status;
   } catch {
     return { status: "Failure", message: text };
   }

@@ -1,10 +1,10 @@
 /** An answer as a whole: its bytes, and the Status of one that is a refusal. */
-import type { HttpResponse, Status } from "@keelson/core";
+import { parseJson, type Status } from "@keelson/core";
 
 /** The server's `Status`, or one made of what a proxy said instead. */
 export function statusOf(text: string, code: number): Status {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJson(text);
     if (typeof value === "object" && value !== null && (value as Status).kind === "Status") {
       return { ...(value as Status), code: (value as Status).code ?? code };
     }

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { rm } from "node:fs/promises";
 import { connect, createServer } from "node:net";
 import { text } from "node:stream/consumers";
+import { parseJson } from "@keelson/core";
 import { type Fault, NodeError, type NodeErrorCode } from "@keelson/node";
 import { ClusterError } from "../errors.ts";
 
@@ -20,7 +21,7 @@ export async function serveControl(path: string, handlers: ControlHandlers): Pro
     socket.on("error", () => undefined);
     let answer: Answer = {};
     try {
-      const { inject } = JSON.parse(await text(socket)) as { inject: Fault };
+      const { inject } = parseJson(await text(socket)) as { inject: Fault };
       await handlers.inject(inject);
     } catch (error) {
       const { message, code } = error as Error & { code?: string };
@@ -44,7 +45,7 @@ export async function askToInject(path: string, fault: Fault): Promise<void> {
     throw new ClusterError("NotRunning", "the cluster does not answer; is it up?", { cause });
   }
   socket.end(JSON.stringify({ inject: fault }));
-  const { error } = JSON.parse(await text(socket)) as Answer;
+  const { error } = parseJson(await text(socket)) as Answer;
   if (error !== undefined)
     throw new NodeError((error.code ?? "SandboxFailed") as NodeErrorCode, error.message);
 }

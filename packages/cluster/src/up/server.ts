@@ -1,6 +1,7 @@
 /** The background process of `keelson cluster up`: the cluster, until it is told to end. */
 import { once } from "node:events";
 import { join } from "node:path";
+import { parseJson } from "@keelson/core";
 import { explainSystemError, removeTree, socketDirectory, startTicksOf } from "@keelson/machine";
 import type { Logger } from "@keelson/runtime";
 import { startCluster } from "../cluster.ts";
@@ -8,7 +9,7 @@ import { serveControl } from "./control.ts";
 import { type ClusterRecord, clusterDirectory, writeRecord } from "./state.ts";
 import type { FromServer, UpOptions } from "./up.ts";
 
-const settings = JSON.parse(process.argv[2] ?? "{}") as UpOptions & { name: string };
+const settings = parseJson(process.argv[2] ?? "{}") as unknown as UpOptions & { name: string };
 
 try {
   const { name, nodes = 1, dataDir } = settings;

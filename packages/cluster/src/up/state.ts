@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join } from "node:path";
+import { parseJson } from "@keelson/core";
 import { removeTree, startTicksOf } from "@keelson/machine";
 import { ClusterError } from "../errors.ts";
 
@@ -51,7 +52,7 @@ export async function writeRecord(record: ClusterRecord): Promise<void> {
 export async function readRecord(name: string): Promise<ClusterRecord | undefined> {
   const path = join(clusterDirectory(name), "cluster.json");
   if (!existsSync(path)) return undefined;
-  const record = JSON.parse(await readFile(path, "utf8")) as ClusterRecord;
+  const record = parseJson(await readFile(path, "utf8")) as unknown as ClusterRecord;
   return startTicksOf(record.pid) === record.startTicks ? record : undefined;
 }
 

@@ -1,6 +1,6 @@
 /** JSON merge patch (RFC 7386) as the API server applies it. */
-import { setKey } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
+import { setKey } from "../set-key.ts";
 import { MergeError } from "./errors.ts";
 
 function isObject(value: JsonValue | undefined): value is JsonObject {

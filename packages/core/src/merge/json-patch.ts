@@ -1,6 +1,7 @@
 /** JSON patch (RFC 6902) with the API server's reading of it. */
-import { deepCopy, deepEqual, setKey } from "../json.ts";
+import { deepCopy, deepEqual } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
+import { setKey } from "../set-key.ts";
 import { MergeError } from "./errors.ts";
 
 export interface JsonPatchOperation {

@@ -1,5 +1,5 @@
 /** The annotation of client-side apply, for kubectl's way over to server-side apply. */
-import { canonicalJson } from "../json.ts";
+import { canonicalJson, parseJson } from "../json.ts";
 import { annotationsBytes, maxAnnotationsBytes } from "../names.ts";
 import type { JsonObject } from "../object.ts";
 import { MergeError } from "./errors.ts";
@@ -29,7 +29,7 @@ export function conflictsAfterLastApplied(
   if (!text) return undefined;
   let allowed: FieldSet;
   try {
-    const config = JSON.parse(text) as JsonObject;
+    const config = parseJson(text) as JsonObject;
     if (config.apiVersion !== resource.apiVersion) return undefined;
     checkType(config, resource.type, { allowDuplicates: false });
     checkType(live, resource.type, { allowDuplicates: false });

@@ -1,6 +1,7 @@
 /** The part of an object that a set of fields names, found without a schema. */
-import { deepEqual, setKey } from "../json.ts";
+import { deepEqual } from "../json.ts";
 import type { JsonObject, JsonValue, ManagedFieldsEntry } from "../object.ts";
+import { setKey } from "../set-key.ts";
 import { FieldSet } from "./field-set.ts";
 import { elementContent, type PathElement } from "./path.ts";
 import { isMap } from "./typed.ts";

@@ -1,6 +1,7 @@
 /** Strategic merge patch: a merge patch whose lists merge by key, with directives for the rest. */
-import { deepEqual, setKey } from "../json.ts";
+import { deepEqual } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
+import { setKey } from "../set-key.ts";
 import { MergeError } from "./errors.ts";
 import { plain } from "./go-format.ts";
 import type { Field, TypeRef } from "./schema.ts";

@@ -1,6 +1,6 @@
 /** Lays an applied configuration over a live object, type by type. */
-import { setKey } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
+import { setKey } from "../set-key.ts";
 import type { PathElement } from "./path.ts";
 import { type Atom, type ListType, type MapType, type TypeRef, typeOfField } from "./schema.ts";
 import {

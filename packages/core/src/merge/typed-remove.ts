@@ -1,6 +1,6 @@
 /** Takes fields out of a value. */
-import { setKey } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
+import { setKey } from "../set-key.ts";
 import type { FieldSet } from "./field-set.ts";
 import { fieldElement } from "./path.ts";
 import { type Atom, type ListType, type MapType, type TypeRef, typeOfField } from "./schema.ts";

@@ -1,6 +1,7 @@
 /** Backups in a store: each is one object with its content and a manifest beside it. */
 import { mkdir, open } from "node:fs/promises";
 import { dirname } from "node:path";
+import { parseJson } from "@keelson/core";
 import type { z } from "zod";
 import { BackupError, isBackupError } from "../errors.ts";
 import { checkedContent, type Digest, withDigest } from "./digest.ts";
@@ -59,7 +60,7 @@ export class BackupArchive<M extends Manifest> {
     const key = this.manifestKey(name);
     const text = (await readAll(this.#store.get(key))).toString();
     try {
-      return this.#format.manifest.parse(JSON.parse(text));
+      return this.#format.manifest.parse(parseJson(text));
     } catch (cause) {
       throw new BackupError("StoredDamaged", `${key} is not the manifest of a backup`, { cause });
     }

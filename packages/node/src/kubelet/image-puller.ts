@@ -1,4 +1,5 @@
 /** Brings a container's image here, with the waiting reasons and events that people know. */
+import { parseJson } from "@keelson/core";
 import type { Container } from "@keelson/core/kinds";
 import { ImageError, type ResolvedImage } from "@keelson/images";
 import type { StoredPod } from "../api/api.ts";
@@ -97,7 +98,7 @@ export class ImagePuller {
 
 function parseDockerConfig(text: string): PullSecret[] {
   try {
-    const { auths = {} } = JSON.parse(text) as {
+    const { auths = {} } = parseJson(text) as {
       auths?: Record<string, { auth?: string; username?: string; password?: string }>;
     };
     return Object.entries(auths).map(([registry, { auth, username = "", password = "" }]) => {

@@ -1,6 +1,7 @@
 /** Keeps what is known of a pod's containers on disk, so that a node that comes back knows what had run. */
 import { mkdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname } from "node:path";
+import { parseJson } from "@keelson/core";
 import type { PodStatus } from "@keelson/core/kinds";
 import type { ContainerRecord, Termination } from "./container-record.ts";
 
@@ -48,7 +49,7 @@ export async function restoreRecords(
   now: number,
 ): Promise<void> {
   const saved = await readFile(path, "utf8").then(
-    (text) => JSON.parse(text) as SavedRecord[],
+    (text) => parseJson(text) as unknown as SavedRecord[],
     () => undefined,
   );
   for (const record of records) {

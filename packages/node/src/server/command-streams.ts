@@ -2,6 +2,7 @@
 import { Duplex, PassThrough, type Readable, type Writable } from "node:stream";
 import { SpdyConnection, type SpdyStream } from "@keelson/client/spdy";
 import { WebSocketConnection } from "@keelson/client/websocket";
+import { parseJson } from "@keelson/core";
 import type { TerminalSize } from "../runtime/container-runtime.ts";
 import type { Upgrade } from "./upgrade.ts";
 
@@ -167,7 +168,7 @@ function readSizes(stream: Readable | undefined, listener: (size: TerminalSize) 
 
 function parseSize(text: string, listener: (size: TerminalSize) => void): void {
   try {
-    const { Width, Height } = JSON.parse(text) as { Width: number; Height: number };
+    const { Width, Height } = parseJson(text) as { Width: number; Height: number };
     if (Width > 0 && Height > 0) listener({ columns: Width, rows: Height });
   } catch {
     // A size that cannot be read is no reason to break a session.

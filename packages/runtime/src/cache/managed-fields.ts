@@ -1,5 +1,12 @@
 /** Reads an object through the eyes of one field manager: the fields that it applied and still owns. */
-import { canonicalJson, deepEqual, type JsonObject, type JsonValue, type Stored } from "@keelson/core";
+import {
+  canonicalJson,
+  deepEqual,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  type Stored,
+} from "@keelson/core";
 
 /**
  * What `manager` owns of the object by server-side apply, as a configuration: what it last applied, in the form in
@@ -55,7 +62,7 @@ function matcher(name: string): (item: JsonValue, index: number) => boolean {
   const kind = name.slice(0, 2);
   const text = name.slice(2);
   if (kind === "i:") return (_item, index) => index === Number(text);
-  const wanted = JSON.parse(text) as JsonValue;
+  const wanted = parseJson(text);
   if (kind === "v:") return (item) => deepEqual(item, wanted);
   const keys = Object.entries(wanted as JsonObject);
   return (item) =>

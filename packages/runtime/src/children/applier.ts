@@ -11,6 +11,7 @@ import {
   type OwnerReference,
   objectKey,
   parseApiVersion,
+  parseJson,
   type Stored,
 } from "@keelson/core";
 import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
@@ -228,7 +229,7 @@ export class Applier {
     const informer = this.#options.informers.get(slotOf(body)) as Informer;
     const fields = informer.cache.ownedFields(objectKey(object));
     if (fields === undefined) return undefined;
-    const owned = extract(object as unknown as JsonValue, JSON.parse(fields) as JsonObject);
+    const owned = extract(object as unknown as JsonValue, parseJson(fields) as JsonObject);
     return digest(intentOf(owned as JsonObject));
   }
 

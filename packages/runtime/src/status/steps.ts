@@ -1,5 +1,5 @@
 /** Steps that survive a crash: the intent is stored before, the result after. */
-import { formatTime, type JsonValue, type Random } from "@keelson/core";
+import { formatTime, type JsonValue, parseJson, type Random } from "@keelson/core";
 import type { StepRecord } from "@keelson/schema";
 import type { StepAttempt } from "../controller/context.ts";
 import { RuntimeError } from "../errors.ts";
@@ -33,7 +33,7 @@ export class Steps {
     draft.askFor(id);
     const before = draft.steps.find((step) => step.id === id);
     if (before?.finishedAt !== undefined) {
-      return (before.result === undefined ? undefined : JSON.parse(before.result)) as T;
+      return (before.result === undefined ? undefined : parseJson(before.result)) as T;
     }
     const record: StepRecord = before ?? {
       id,

@@ -1,5 +1,12 @@
 /** What a controller revision holds: a patch that brings a template back. */
-import { canonicalJson, compareBytes, type JsonObject, type JsonValue, type ObjectOf } from "@keelson/core";
+import {
+  canonicalJson,
+  compareBytes,
+  type JsonObject,
+  type JsonValue,
+  type ObjectOf,
+  parseJson,
+} from "@keelson/core";
 import type { ControllerRevision, PodTemplateSpec } from "@keelson/core/kinds";
 import { fnv1, safeEncode } from "./template-hash.ts";
 
@@ -8,7 +15,7 @@ export type RevisionObject = ObjectOf<typeof ControllerRevision>;
 /** With its keys in order: the server compares bytes, and may have put them in order itself. */
 export function templatePatch(template: PodTemplateSpec): JsonObject {
   const patch = { spec: { template: { ...(template as JsonObject), $patch: "replace" } } };
-  return JSON.parse(canonicalJson(patch)) as JsonObject;
+  return parseJson(canonicalJson(patch)) as JsonObject;
 }
 
 export function patchedTemplate({ data }: Pick<RevisionObject, "data">): PodTemplateSpec {

@@ -1,4 +1,5 @@
 /** Why a webhook could not be asked, in the words of the real server. */
+import { parseJson } from "@keelson/core";
 import { StatusError } from "../../contracts/status-error.ts";
 
 /** A failure to ask, which a webhook's failure policy may forgive; a refusal is not one. */
@@ -65,7 +66,7 @@ export function answerProblem(status: number, body: string): string {
 
 function statusMessage(body: string): string | undefined {
   try {
-    const parsed = JSON.parse(body) as { kind?: string; message?: string } | null;
+    const parsed = parseJson(body) as { kind?: string; message?: string } | null;
     return parsed?.kind === "Status" ? parsed.message : undefined;
   } catch {
     return undefined;

@@ -1,5 +1,5 @@
 /** AdmissionReview: what a webhook is asked, and what it may answer. */
-import type { JsonObject, JsonValue } from "@keelson/core";
+import { type JsonObject, type JsonValue, parseJson } from "@keelson/core";
 import type { JsonPatchOperation } from "@keelson/core/merge";
 import type { AdmissionRequest } from "../../contracts/admission.ts";
 import { StatusError } from "../../contracts/status-error.ts";
@@ -60,7 +60,7 @@ export function answerOf(text: string, { uid, version }: Question, mutating: boo
 
 function parse(text: string): JsonObject {
   try {
-    const value = JSON.parse(text) as JsonValue;
+    const value = parseJson(text);
     if (isJsonObject(value)) return value;
   } catch {
     // Told below, with everything else that is no object.
@@ -97,7 +97,7 @@ export class BadPatch extends Error {}
 function patchOf(base64: string, type: JsonValue | undefined): JsonPatchOperation[] {
   let operations: unknown;
   try {
-    operations = JSON.parse(Buffer.from(base64, "base64").toString());
+    operations = parseJson(Buffer.from(base64, "base64").toString());
   } catch (error) {
     throw new BadPatch(
       `received undecodable patch in webhook response: ${error instanceof Error ? error.message : ""}`,

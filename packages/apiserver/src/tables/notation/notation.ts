@@ -10,6 +10,7 @@
  *               | ( "s" | "b" | "i" | "n" | "o" ) [ "/" format ] [ "(" choice "|" choice … ")" ]
  *     reference = name in the same package | alias "." alias "." name
  */
+import { parseJson } from "@keelson/core";
 import type { Schema, Union } from "./schema.ts";
 
 /** A schema while it is being read. */
@@ -36,7 +37,7 @@ export function parseDefinitions(text: string, context: PackageContext): Map<str
   let current: Draft = {};
   for (const line of text.split("\n")) {
     if (line.startsWith(" |")) {
-      current["x-kubernetes-unions"] = JSON.parse(line.slice(2)) as Union[];
+      current["x-kubernetes-unions"] = parseJson(line.slice(2)) as unknown as Union[];
     } else if (line.startsWith(" ")) {
       const space = line.indexOf(" ", 1);
       const isRequired = line[space - 1] === "!";
@@ -99,7 +100,7 @@ class Reader {
       if (key !== undefined) schema["x-kubernetes-patch-merge-key"] = key;
     }
     if (this.skip("%")) schema["x-kubernetes-map-type"] = this.word() as Schema["x-kubernetes-map-type"];
-    if (this.skip("=")) schema.default = JSON.parse(this.match(/\{\}|"[^"]*"|[\w.-]+/y)) as Schema["default"];
+    if (this.skip("=")) schema.default = parseJson(this.match(/\{\}|"[^"]*"|[\w.-]+/y)) as Schema["default"];
     return schema;
   }
 

@@ -1,5 +1,5 @@
 /** Annotations of pods that mean something. */
-import { type ObjectMeta, validateQualifiedName } from "@keelson/core";
+import { type ObjectMeta, parseJson, validateQualifiedName } from "@keelson/core";
 import type { PodSpec, Toleration } from "@keelson/core/kinds";
 import type { Errors } from "../checks/errors.ts";
 import { allContainers } from "./all-containers.ts";
@@ -69,7 +69,7 @@ export function isDeletionCost(text: string): boolean {
 function checkTolerationsAnnotation(path: string, text: string, errors: Errors): void {
   let tolerations: unknown;
   try {
-    tolerations = JSON.parse(text);
+    tolerations = parseJson(text);
   } catch (error) {
     errors.invalid(path, tolerationsAnnotation, error instanceof Error ? error.message : String(error));
     return;

@@ -2,6 +2,7 @@
 import {
   deepEqual,
   formatTime,
+  parseJson,
   Quantity,
   validateDns1123Label,
   validateDns1123Subdomain,
@@ -253,7 +254,7 @@ function sameAffinity(now: unknown, old: unknown): boolean {
   const text = JSON.stringify(old ?? null).replaceAll(/"key":"([^"]+)"/g, (whole, key: string) =>
     betaLabels[key] ? `"key":"${betaLabels[key]}"` : whole,
   );
-  return deepEqual(now, JSON.parse(text));
+  return deepEqual(now, parseJson(text));
 }
 
 const volumeOf = (object: ApiObject) => object as unknown as PersistentVolume;
