@@ -1,8 +1,9 @@
 /** What the integration tests need of this machine: tools, images, and a namespace to run in. */
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { locateProgram, type ProgramName } from "@keelson/images";
+import { removeTree } from "@keelson/machine";
 import { checkSandboxSupport } from "../src/namespace/support.ts";
 import type { SandboxTools } from "../src/runtime/sandbox-runtime.ts";
 
@@ -25,7 +26,7 @@ export function titled(title: string, reason: string | undefined): string {
   return reason === undefined ? title : `${title}: ${reason}`;
 }
 
-export function temporaryDirectory(): Disposable & { readonly path: string } {
+export function temporaryDirectory(): AsyncDisposable & { readonly path: string } {
   const path = mkdtempSync(join(tmpdir(), "kn-test-"));
-  return { path, [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }) };
+  return { path, [Symbol.asyncDispose]: () => removeTree(path) };
 }

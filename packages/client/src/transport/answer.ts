@@ -1,5 +1,5 @@
 /** An answer as a whole: its bytes, and the Status of one that is a refusal. */
-import { parseJson, type Status } from "@keelson/core";
+import { type HttpResponse, parseJson, type Status } from "@keelson/core";
 
 /** The server's `Status`, or one made of what a proxy said instead. */
 export function statusOf(text: string, code: number): Status {

@@ -104,6 +104,7 @@ export async function startPodContainer(input: StartInput): Promise<StartedConta
       user: account,
       mounts,
       capabilities: effectiveCapabilities(security.capabilities ?? {}, security.privileged ?? false),
+      unmasked: security.privileged === true || security.procMount === "Unmasked",
       tty: container.tty,
       stdin: container.stdin,
       ...(container.resources?.limits || container.resources?.requests

@@ -19,6 +19,12 @@ const view: ContainerView = {
   ids: "all",
   root: "/root-of-c",
   sharedMemory: "/shm",
+  sys: "/sys-of-pod",
+  kernelPaths: {
+    maskedFiles: ["/proc/kcore"],
+    maskedDirectories: ["/sys/firmware"],
+    readOnly: ["/proc/sys", "/proc/sysrq-trigger"],
+  },
   switcher: { directory: "/tools", command: ["/dev/.keelson/setpriv"] },
 };
 const stranger = { uid: 999, gid: 998, groups: [2000] };
@@ -34,7 +40,20 @@ describe("sandbox arguments", () => {
   test("a read-only root is sealed after the mounts", () => {
     const mounts = [{ source: "/s", target: "/a", readOnly: false }];
     const args = bubblewrapArguments({ ...spec, readOnlyRoot: true, mounts }, view);
-    expect(args.indexOf("--remount-ro")).toBeGreaterThan(args.indexOf("/a"));
+    expect(args.lastIndexOf("--remount-ro")).toBeGreaterThan(args.indexOf("/a"));
+    expect(args[args.lastIndexOf("--remount-ro") + 1]).toBe("/");
+  });
+
+  test("a container that is not unmasked sees nothing of what is masked, and changes nothing of the kernel", () => {
+    const args = (over: Partial<ContainerSpec>) => bubblewrapArguments({ ...spec, ...over }, view).join(" ");
+    const guards = [
+      "--ro-bind /sys-of-pod /sys",
+      "--dev-bind /dev/null /proc/kcore",
+      "--tmpfs /sys/firmware --remount-ro /sys/firmware",
+      "--ro-bind /proc/sys /proc/sys --ro-bind /proc/sysrq-trigger /proc/sysrq-trigger",
+    ];
+    for (const guard of guards) expect(args({})).toContain(guard);
+    expect(args({ unmasked: true })).not.toMatch(/kcore|firmware|\/proc\/sys/);
   });
 
   test("root needs no help to be root", () => {

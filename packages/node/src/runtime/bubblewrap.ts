@@ -2,6 +2,7 @@
 import type { IdMode } from "@keelson/machine";
 import { allCapabilities } from "./capabilities.ts";
 import type { ContainerMount, ContainerSpec, ContainerUser } from "./container-runtime.ts";
+import type { KernelPaths } from "./kernel-paths.ts";
 
 export interface ContainerView {
   readonly ids: IdMode;
@@ -9,6 +10,9 @@ export interface ContainerView {
   readonly root: string;
   /** Shared memory of the pod. */
   readonly sharedMemory: string;
+  /** A sysfs that shows the pod's network. */
+  readonly sys: string;
+  readonly kernelPaths: KernelPaths;
   /** Holds the program that takes on the container's user; see `user-switch.ts`. */
   readonly switcher: UserSwitcher;
   /** The file descriptor of a seccomp program, where one is wanted. */
@@ -34,8 +38,9 @@ export function bubblewrapArguments(spec: ContainerSpec, view: ContainerView): s
     ...(typeof view.processes === "number" ? ["--pidns", String(view.processes)] : []),
     ...["--die-with-parent", "--new-session"],
     ...(plays ? ["--unshare-user", "--uid", String(spec.user.uid), "--gid", String(spec.user.gid)] : []),
-    ...["--bind", view.root, "/", "--proc", "/proc", "--dev", "/dev"],
-    ...["--bind", view.sharedMemory, "/dev/shm", "--ro-bind-try", "/sys", "/sys"],
+    ...["--bind", view.root, "/", "--proc", "/proc", "--dev", "/dev", "--ro-bind", view.sys, "/sys"],
+    ...(spec.unmasked ? [] : guards(view.kernelPaths)),
+    ...["--bind", view.sharedMemory, "/dev/shm"],
     // The pod's IPC namespace belongs to the node's users; from a namespace further in it cannot be mounted.
     ...(plays ? [] : ["--mqueue", "/dev/mqueue"]),
     ...["--ro-bind", view.switcher.directory, switcherTarget],
@@ -55,6 +60,16 @@ export function bubblewrapArguments(spec: ContainerSpec, view: ContainerView): s
     "--clearenv",
     ...Object.entries(spec.env).flatMap(([name, value]) => ["--setenv", name, value]),
     ...["--chdir", spec.cwd],
+  ];
+}
+
+/** What stands before the container in its /proc and /sys. */
+function guards({ maskedFiles, maskedDirectories, readOnly }: KernelPaths): string[] {
+  return [
+    ...maskedFiles.flatMap((path) => ["--dev-bind", "/dev/null", path]),
+    ...maskedDirectories.flatMap((path) => ["--tmpfs", path, "--remount-ro", path]),
+    // What is bound is the node's view of the same thing: none of it depends on who mounted it.
+    ...readOnly.flatMap((path) => ["--ro-bind", path, path]),
   ];
 }
 

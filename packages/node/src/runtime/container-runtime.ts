@@ -60,6 +60,8 @@ export interface ContainerSpec {
   readonly mounts: readonly ContainerMount[];
   /** Without the `CAP_` prefix. */
   readonly capabilities: readonly string[];
+  /** Sees all of /proc and may change what the kernel lets it: for privileged containers and sandboxes within. */
+  readonly unmasked?: boolean;
   readonly tty?: boolean;
   /** Keeps standard input open for `attach`. */
   readonly stdin?: boolean;

@@ -49,11 +49,14 @@ export async function createPodNamespace(
 ): Promise<void> {
   const files = namespaceFiles(directory, spec.hostNetwork);
   const ip = quote(tools.ip);
+  const sys = quote(join(directory, "sys"));
   // Shell builtins wherever they do: every process started here is paid for by every pod.
   const inside = [
     // The file belongs to the machine's root, no matter who we are in here; the system call asks differently.
     `{ echo ${quote(spec.hostname)} > /proc/sys/kernel/hostname; } 2>/dev/null || hostname ${quote(spec.hostname)}`,
     ...(spec.hostNetwork ? [] : ["echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start"]),
+    // Where the kernel refuses one of its own, the pod sees the node's.
+    `mount -t sysfs -o ro,nosuid,nodev,noexec sysfs ${sys} 2>/dev/null || mount --rbind /sys ${sys}`,
   ].join("; ");
   const flags = files.map(({ kind, path }) => `--${kind}=${quote(path)}`).join(" ");
   const network = quote(join(directory, "net"));
@@ -89,7 +92,7 @@ export async function removePodNamespace(
   directory: string,
   link: string | undefined,
 ): Promise<void> {
-  const mounts = [...namespaceKinds, "shm"].map((name) => quote(join(directory, name)));
+  const mounts = [...namespaceKinds, "shm", "sys"].map((name) => quote(join(directory, name)));
   await runScript(
     [
       // Deleting our end takes the pod's end with it, at once; the namespace itself may linger in the kernel.

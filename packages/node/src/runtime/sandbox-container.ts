@@ -227,7 +227,8 @@ class SandboxContainer implements ContainerHandle {
     const inside = [
       ...[tools.nsenter, "--target", String(this.pid), "--mount", "--pid", "--net", "--ipc", "--uts"],
       ...(playing ? ["--user", "--preserve-credentials"] : []),
-      ...[`--wd=/proc/${this.pid}/root${this.#spec.cwd}`, "--"],
+      // Looked up inside: from out here, links that the container made would lead to files of the machine.
+      ...[`--wdns=${this.#spec.cwd}`, "--"],
       ...execCommand(this.#spec, view, request.command),
     ];
     const stdout = await fifos.open();

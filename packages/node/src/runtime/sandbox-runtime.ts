@@ -17,6 +17,7 @@ import type {
   PodSandboxSpec,
 } from "./container-runtime.ts";
 import { FifoPool } from "./fifo-pool.ts";
+import { type KernelPaths, kernelPaths } from "./kernel-paths.ts";
 import { connectInside, connectTo } from "./pod-connection.ts";
 import {
   createPodNamespace,
@@ -54,6 +55,7 @@ export class SandboxRuntime implements ContainerRuntime {
   readonly #switcher: UserSwitcher;
   readonly #filters: Filters;
   readonly #cgroups: Cgroups | undefined;
+  readonly #kernelPaths = kernelPaths();
   #links = 0;
 
   private constructor(
@@ -95,7 +97,7 @@ export class SandboxRuntime implements ContainerRuntime {
     const link = `kl${(this.#links++).toString(36)}`;
     const hostNetwork = spec.hostNetwork ?? false;
     await mkdir(join(directory, "containers"), { recursive: true });
-    await mkdir(join(directory, "shm"));
+    for (const name of ["shm", "sys"]) await mkdir(join(directory, name));
     const { address } = spec;
     const { tools, gateway } = this.#options;
     try {
@@ -114,6 +116,7 @@ export class SandboxRuntime implements ContainerRuntime {
       fifos: this.#fifos,
       switcher: this.#switcher,
       filters: this.#filters,
+      kernelPaths: this.#kernelPaths,
       cgroups: this.#cgroups,
     });
   }
@@ -148,6 +151,7 @@ interface RealPodOptions {
   readonly fifos: FifoPool;
   readonly switcher: UserSwitcher;
   readonly filters: Filters;
+  readonly kernelPaths: KernelPaths;
   readonly cgroups: Cgroups | undefined;
 }
 
@@ -190,7 +194,12 @@ class RealPodSandbox implements PodSandbox {
     const handle = await startContainer(await withoutLinks(spec), {
       tools,
       fifos,
-      view: { ids, switcher, root: join(home, "root"), sharedMemory: join(this.directory, "shm") },
+      view: {
+        ...{ ids, switcher, kernelPaths: this.#options.kernelPaths },
+        root: join(home, "root"),
+        sharedMemory: join(this.directory, "shm"),
+        sys: join(this.directory, "sys"),
+      },
       enter: enterOptions(this.directory, this.#options.hostNetwork),
       ...(seccomp === undefined ? {} : { seccomp }),
       ...(joins === undefined ? {} : { joins }),
