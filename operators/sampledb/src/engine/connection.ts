@@ -55,7 +55,11 @@ export class RedisConnection implements AsyncDisposable {
   /** Rejects with `Refused` when nobody listens, with `Unreachable` when nobody answers in time. */
   static async open(address: RedisAddress, options: DialOptions): Promise<RedisConnection> {
     const what = `${address.host}:${address.port}`;
-    const socket = await openSocket(address, what, options);
+    return await RedisConnection.over(await openSocket(address, what, options), what, options);
+  }
+
+  /** On a socket that is connected already. */
+  static async over(socket: Socket, what: string, options: DialOptions): Promise<RedisConnection> {
     const connection = new RedisConnection(socket, what, options.timeoutMs);
     const { credentials } = options;
     try {
