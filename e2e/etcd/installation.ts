@@ -3,16 +3,20 @@ import { loadOperator, manifestsFor } from "@keelson/cli";
 import { type Client, isNotFound } from "@keelson/client";
 import { CustomResourceDefinition, Deployment, Pod } from "keelson/kinds";
 import { eventually } from "./eventually.ts";
-import { project } from "./operator-images.ts";
 
-const namespace = project.name;
-const deployment = { namespace, name: project.name };
+type Project = Parameters<typeof loadOperator>[0];
 
 export class Installation {
   readonly #client: Client;
+  readonly #project: Project;
 
-  constructor(client: Client) {
+  constructor(client: Client, project: Project) {
     this.#client = client;
+    this.#project = project;
+  }
+
+  get #namespace(): string {
+    return this.#project.name;
   }
 
   /** Installs, or upgrades what is there. Resolves when the operator works. */
@@ -26,7 +30,10 @@ export class Installation {
       if (manifest.kind === CustomResourceDefinition.kind) await this.#established(manifest.metadata.name);
     }
     await eventually("the operator works", 90_000, async () => {
-      const { metadata, spec, status } = await this.#client.kind(Deployment).get(deployment);
+      const { metadata, spec, status } = await this.#client.kind(Deployment).get({
+        namespace: this.#namespace,
+        name: this.#project.name,
+      });
       const pods = await this.pods();
       return (
         status?.observedGeneration === metadata.generation &&
@@ -58,7 +65,7 @@ export class Installation {
 
   /** Names of the operator's pods. */
   async pods(): Promise<string[]> {
-    const { items } = await this.#client.kind(Pod).list({ namespace });
+    const { items } = await this.#client.kind(Pod).list({ namespace: this.#namespace });
     return items.map(({ metadata }) => metadata.name);
   }
 
@@ -66,11 +73,12 @@ export class Installation {
   async pod(): Promise<{ namespace: string; name: string }> {
     const [name] = await this.pods();
     if (name === undefined) throw new Error("the operator has no pod");
-    return { namespace, name };
+    return { namespace: this.#namespace, name };
   }
 
   async #manifests(image: string) {
-    return manifestsFor(project, await loadOperator(project), { namespace, image, replicas: 1 });
+    const parts = await loadOperator(this.#project);
+    return manifestsFor(this.#project, parts, { namespace: this.#namespace, image, replicas: 1 });
   }
 
   async #established(name: string): Promise<void> {

@@ -10,7 +10,7 @@ import { type ControlPlaneName, type Ground, startGround } from "./control-plane
 import { corrupt } from "./damage.ts";
 import { Installation } from "./installation.ts";
 import { EtcdLoad } from "./load.ts";
-import { makeBrokenRepository, makeOperatorImages, operatorImages } from "./operator-images.ts";
+import { makeBrokenRepository, makeOperatorImages, operatorImages, project } from "./operator-images.ts";
 
 export class World extends ClusterAccess implements AsyncDisposable {
   readonly kubeconfig: string;
@@ -26,7 +26,7 @@ export class World extends ClusterAccess implements AsyncDisposable {
   private constructor({ plane, nodes, dataDirectory }: Ground, stack: AsyncDisposableStack) {
     super(plane.client);
     this.kubeconfig = plane.kubeconfig;
-    this.operator = new Installation(plane.client);
+    this.operator = new Installation(plane.client, project);
     this.#nodes = nodes;
     this.#serverPid = plane.pid;
     this.#socket = join(dataDirectory, "sockets", "dial");

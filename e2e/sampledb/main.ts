@@ -1,0 +1,97 @@
+/**
+ * Breaks real Redis databases in every way that the operator promises to repair, under load, and writes what was
+ * measured to docs/sampledb-results.md:
+ *
+ *     npm run e2e:sampledb -- [--only id,id] [--runs n] [--control-plane embedded|reference] [--resume] [--list]
+ *
+ * Results are kept row by row: a row that is measured again replaces what was there; with `--resume` it is completed to
+ * its number of runs, or left alone.
+ */
+import { arch, cpus, loadavg, release, totalmem } from "node:os";
+import { parseArgs } from "node:util";
+import { type ControlPlaneName, controlPlanes } from "../etcd/control-plane.ts";
+import { markdown, type RowResult, readResults, shortcomings, withRow, writeResults } from "./results.ts";
+import { Bench, type Run, type Scenario } from "./scenario.ts";
+import { scenarios } from "./scenarios.ts";
+import { World } from "./world.ts";
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string" },
+    runs: { type: "string" },
+    "control-plane": { type: "string", default: "embedded" },
+    resume: { type: "boolean", default: false },
+    list: { type: "boolean", default: false },
+  },
+});
+if (values.list) {
+  for (const { id, fault } of scenarios) console.log(`${id.padEnd(12)} ${fault}`);
+  process.exit(0);
+}
+const controlPlane = values["control-plane"] as ControlPlaneName;
+if (!controlPlanes.includes(controlPlane)) throw new Error(`no control plane is named ${controlPlane}`);
+const only = values.only?.split(",");
+const unknown = only?.find((id) => !scenarios.some((scenario) => scenario.id === id));
+if (unknown !== undefined) throw new Error(`there is no row ${unknown}; --list names them`);
+const startedAt = performance.now();
+const say = (sentence: string) =>
+  console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`);
+const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()} ${arch()}`;
+
+const empty: RowResult = { runs: [], loads: [] };
+let results = await readResults({ controlPlane, machine });
+const chosen = only ? only.flatMap((id) => scenarios.filter((scenario) => scenario.id === id)) : scenarios;
+const wanted = chosen
+  .map((scenario) => {
+    const before = values.resume ? (results.rows[scenario.id] ?? empty) : empty;
+    const all = values.runs === undefined ? scenario.runs : Number(values.runs);
+    return { scenario, before, runs: Math.max(0, all - before.runs.length) };
+  })
+  .filter(({ runs }) => runs > 0);
+
+await using world = await World.start(controlPlane, say);
+let made = 0;
+for (const { scenario, before, runs } of wanted) {
+  say(`${scenario.id}: ${scenario.fault}`);
+  const row = await measure(scenario, before, runs);
+  for (const sentence of shortcomings(row)) say(`MISSED ${sentence}`);
+  results = withRow(results, scenario.id, row, loadavg()[0] ?? 0);
+  await writeResults(results, scenarios);
+}
+console.log(markdown(scenarios, results));
+const missed = wanted.filter(({ scenario }) => shortcomings(results.rows[scenario.id] ?? empty).length > 0);
+for (const { scenario } of missed) console.error(`goal missed: ${scenario.fault}`);
+await world[Symbol.asyncDispose]();
+process.exit(missed.length === 0 ? 0 : 1);
+
+async function measure(scenario: Scenario, before: RowResult, count: number): Promise<RowResult> {
+  let row = before;
+  const rounds = scenario.fresh ? count : 1;
+  for (let round = 0; round < rounds; round++) {
+    const name = `db-${made++}`;
+    const spec = { replicas: 1, ...scenario.spec };
+    await world.create(name, spec);
+    await world.whenReady(name, 180_000);
+    const load = world.load(name, Math.min(1, spec.replicas));
+    const bench = new Bench(world, name, load);
+    for (let nth = 0; nth < (scenario.fresh ? 1 : count); nth++) {
+      const run = await scenario.run(bench, row.runs.length).catch(failedRun);
+      row = { ...row, runs: [...row.runs, { at: new Date().toISOString(), ...run }] };
+      await load.check().catch((error: unknown) => say(String(error)));
+      say(`${scenario.id} ${row.runs.length}: ${told(run)}`);
+    }
+    const verdict = await load.finish().catch((error: unknown) => say(String(error)));
+    if (verdict) row = { ...row, loads: [...row.loads, verdict] };
+    await world.remove(name).catch((error: unknown) => say(String(error)));
+  }
+  return row;
+}
+
+function failedRun(error: unknown): Run {
+  return { figures: {}, missed: [error instanceof Error ? error.message : String(error)] };
+}
+
+function told({ figures, missed }: Run): string {
+  const values = Object.entries(figures).map(([name, ms]) => `${name} ${(ms / 1_000).toFixed(2)} s`);
+  return [...values, ...missed.map((sentence) => `MISSED ${sentence}`)].join(", ");
+}

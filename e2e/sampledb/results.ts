@@ -1,0 +1,105 @@
+/** What was measured, kept in files row by row, and the table that it becomes in docs/sampledb-results.md. */
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { ControlPlaneName } from "../etcd/control-plane.ts";
+import { load, type Verdict } from "./load.ts";
+import type { Run, Scenario } from "./scenario.ts";
+
+export interface RowResult {
+  readonly runs: readonly (Run & { readonly at: string })[];
+  readonly loads: readonly Verdict[];
+}
+
+export interface Results {
+  readonly controlPlane: ControlPlaneName;
+  readonly machine: string;
+  /** The least and the greatest load average met after a row: what else the machine had to do. */
+  readonly busy?: readonly [number, number];
+  readonly rows: Readonly<Record<string, RowResult>>;
+}
+
+const directory = join(import.meta.dirname, "results");
+const page = join(import.meta.dirname, "../../docs/sampledb-results.md");
+
+export async function readResults(of: Pick<Results, "controlPlane" | "machine">): Promise<Results> {
+  const text = await readFile(join(directory, `${of.controlPlane}.recorded.json`), "utf8").catch(
+    () => undefined,
+  );
+  return text === undefined ? { ...of, rows: {} } : { ...(JSON.parse(text) as Results), ...of };
+}
+
+export async function writeResults(results: Results, scenarios: readonly Scenario[]): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  const file = join(directory, `${results.controlPlane}.recorded.json`);
+  await writeFile(file, `${JSON.stringify(results, undefined, 1)}\n`);
+  const other = results.controlPlane === "embedded" ? "reference" : "embedded";
+  const beside = await readResults({ controlPlane: other, machine: results.machine });
+  const all = [results, beside].filter(({ rows }) => Object.keys(rows).length > 0);
+  await writeFile(page, text(scenarios, all));
+}
+
+export function withRow(results: Results, id: string, row: RowResult, loadAverage: number): Results {
+  const [least, greatest] = results.busy ?? [loadAverage, loadAverage];
+  const busy = [Math.min(least, loadAverage), Math.max(greatest, loadAverage)] as const;
+  return { ...results, busy, rows: { ...results.rows, [id]: row } };
+}
+
+/** What a row did not hold, as sentences. */
+export function shortcomings({ runs, loads }: RowResult): string[] {
+  return [
+    ...runs.flatMap(({ missed }) => missed),
+    ...loads.flatMap(({ lostByWait }) => lostByWait),
+    ...(runs.length === 0 ? ["it was not run"] : []),
+  ];
+}
+
+const how = `\`npm run e2e:sampledb\` breaks real Redis processes while ${load.waiting} clients write with WAIT and ${load.plain} without, each to a key of its own, ${load.writesPerSecond} writes a second in all if they can, through the Service and with the binding Secret. A client waits 800 ms for an answer and connects again 20 ms after an error. Every key is read afterwards: a write that WAIT acknowledged must be there. "Longest without a write" is the longest time in which no client at all got an acknowledgement, from the fault until all was well. The operator runs as people install it: a Deployment with its exact role.`;
+
+function text(scenarios: readonly Scenario[], all: readonly Results[]): string {
+  const tables = all.map((results) => {
+    const where =
+      results.controlPlane === "embedded"
+        ? "The embedded cluster"
+        : "The real kube-apiserver, controller manager and scheduler, with our nodes joined to them";
+    const [least = 0, greatest = 0] = results.busy ?? [];
+    const busy = `a machine with ${results.machine}, shared with other work: load average ${least.toFixed(0)} to ${greatest.toFixed(0)}`;
+    return `## ${where}\n\nOn ${busy}.\n\n${markdown(scenarios, results)}`;
+  });
+  return `# SampleDB: what was measured\n\n${how}\n\n${tables.join("\n\n")}\n`;
+}
+
+/** A table in Markdown: the median of each figure, and its least and greatest. */
+export function markdown(scenarios: readonly Scenario[], { rows }: Results): string {
+  const lines = scenarios.flatMap((scenario) => {
+    const row = rows[scenario.id];
+    return row ? [line(scenario, row)] : [];
+  });
+  return [
+    "| what happens | goal | measured: median (least to greatest) | clients | runs that held |",
+    "| --- | --- | --- | --- | --- |",
+    ...lines,
+  ].join("\n");
+}
+
+function line({ fault, goal }: Scenario, row: RowResult): string {
+  const { runs, loads } = row;
+  const names = [...new Set(runs.flatMap(({ figures }) => Object.keys(figures)))];
+  const spreads = names.map((name) => {
+    const sorted = runs.flatMap(({ figures }) => figures[name] ?? []).sort((a, b) => a - b);
+    const at = (part: number) => seconds(sorted[Math.floor((sorted.length - 1) * part)] ?? 0);
+    return sorted.length === 1 ? `${name} ${at(0)}` : `${name} ${at(0.5)} (${at(0)} to ${at(1)})`;
+  });
+  const sum = (of: (load: Verdict) => number) => loads.reduce((total, each) => total + of(each), 0);
+  const clients =
+    loads.length === 0
+      ? ""
+      : `${sum(({ acknowledged }) => acknowledged)} acknowledged; lost: ${sum(({ lostByWait }) => lostByWait.length)} by WAIT, ${sum(({ lostPlain }) => lostPlain)} plain`;
+  const held = runs.filter(({ missed }) => missed.length === 0).length;
+  const verdict =
+    shortcomings(row).length === 0 ? `${held} of ${runs.length}` : `**${held} of ${runs.length}**`;
+  return `| ${fault} | ${goal} | ${spreads.join("<br>")} | ${clients} | ${verdict} |`;
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(ms < 10_000 ? 2 : 1)} s`;
+}

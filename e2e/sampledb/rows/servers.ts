@@ -1,0 +1,177 @@
+/** Servers that go, stand still or cannot be reached. */
+import type { Bench, Scenario } from "../scenario.ts";
+
+const resume = { "longest without a write": 3_000 };
+const lostNode = { "longest without a write": 10_000 };
+
+async function changed(bench: Bench, before: string): Promise<() => Promise<boolean>> {
+  const uid = (await bench.world.pod(before))?.metadata.uid;
+  return async () => (await bench.world.pod(before))?.metadata.uid !== uid;
+}
+
+export const primaryDeleted: Scenario = {
+  id: "deleted",
+  fault: "primary's pod deleted",
+  goal: "writes resume in ≤ 3 s",
+  runs: 10,
+  run: async (bench) => {
+    const primary = await bench.primary();
+    const healed = await changed(bench, primary);
+    return await bench.disturbed({
+      disturb: async () => await bench.world.deletePod(primary),
+      healed,
+      limits: resume,
+    });
+  },
+};
+
+export const primaryKilled: Scenario = {
+  id: "killed",
+  fault: "primary's process killed (SIGKILL)",
+  goal: "writes resume in ≤ 3 s",
+  runs: 10,
+  run: async (bench) => {
+    const primary = await bench.primary();
+    return await bench.disturbed({
+      disturb: async () => await bench.world.inject({ kind: "kill", pod: bench.ref(primary) }),
+      healed: async () => (await bench.primary()) !== primary,
+      limits: resume,
+    });
+  },
+};
+
+export const primaryFrozen: Scenario = {
+  id: "frozen",
+  fault: "primary stopped in its tracks (SIGSTOP)",
+  goal: "writes resume in ≤ 10 s",
+  runs: 10,
+  run: async (bench) => {
+    const primary = await bench.primary();
+    return await bench.disturbed({
+      disturb: async () =>
+        await bench.world.inject({ kind: "freeze", pod: bench.ref(primary), frozen: true }),
+      healed: async () => (await bench.primary()) !== primary,
+      limits: lostNode,
+    });
+  },
+};
+
+export const primaryCut: Scenario = {
+  id: "cut",
+  fault: "primary cut off from everyone, both ways",
+  goal: "writes resume in ≤ 10 s",
+  runs: 10,
+  run: async (bench) => {
+    const primary = await bench.primary();
+    const run = await bench.disturbed({
+      disturb: async () => {
+        await bench.world.inject({ kind: "cut", pod: bench.ref(primary), direction: "both" });
+        setTimeout(() => void bench.world.inject({ kind: "mend" }).catch(() => undefined), 15_000);
+      },
+      healed: async () => (await bench.primary()) !== primary,
+      limits: lostNode,
+    });
+    await bench.world.inject({ kind: "mend" });
+    return run;
+  },
+};
+
+export const nodeLost: Scenario = {
+  id: "node",
+  fault: "primary's node loses power for 30 s, and nobody is told",
+  goal: "writes resume in ≤ 10 s",
+  runs: 3,
+  run: async (bench) => {
+    const primary = await bench.primary();
+    const node = (await bench.world.pod(primary))?.spec?.nodeName ?? "";
+    if ((await bench.world.operatorNode()) === node) await bench.world.deleteOperatorFrom(node);
+    return await bench.disturbed({
+      disturb: async () => {
+        await bench.world.inject({ kind: "nodeDown", node });
+        setTimeout(() => void bench.world.inject({ kind: "nodeUp", node }).catch(() => undefined), 30_000);
+      },
+      healed: async () => (await bench.primary()) !== primary,
+      withinMs: 240_000,
+      limits: lostNode,
+    });
+  },
+};
+
+export const everyone: Scenario = {
+  id: "everyone",
+  fault: "all pods deleted at once",
+  goal: "no acknowledged write lost",
+  runs: 3,
+  run: async (bench) => {
+    const pods = (await bench.world.pods(bench.name)).map(({ metadata }) => metadata.name);
+    const healed = await changed(bench, pods[0] ?? "");
+    return await bench.disturbed({
+      disturb: async () => {
+        await Promise.all(pods.map(async (name) => await bench.world.deletePod(name)));
+      },
+      healed,
+      limits: {},
+    });
+  },
+};
+
+export const everyoneKilled: Scenario = {
+  id: "allkilled",
+  fault: "all processes killed at once (SIGKILL)",
+  goal: "no acknowledged write lost",
+  runs: 3,
+  run: async (bench) => {
+    const pods = (await bench.world.pods(bench.name)).map(({ metadata }) => metadata.name);
+    const before = (await bench.world.get(bench.name)).status?.epoch ?? 0;
+    return await bench.disturbed({
+      disturb: async () => {
+        await Promise.all(
+          pods.map(async (name) => await bench.world.inject({ kind: "kill", pod: bench.ref(name) })),
+        );
+      },
+      healed: async () => ((await bench.world.get(bench.name)).status?.epoch ?? 0) > before,
+      limits: {},
+    });
+  },
+};
+
+export const volumeLost: Scenario = {
+  id: "volume",
+  fault: "primary's volume lost, and its process killed",
+  goal: "writes resume in ≤ 3 s, no acknowledged write lost",
+  runs: 3,
+  run: async (bench) => {
+    const primary = await bench.primary();
+    const claim = (await bench.world.claims(bench.name)).find(
+      ({ metadata }) => metadata.name === `data-${primary}`,
+    );
+    return await bench.disturbed({
+      disturb: async () => {
+        await bench.world.inject({ kind: "loseVolume", volume: claim?.spec?.volumeName ?? "" });
+        await bench.world.inject({ kind: "kill", pod: bench.ref(primary) });
+      },
+      healed: async () => (await bench.primary()) !== primary,
+      limits: resume,
+    });
+  },
+};
+
+export const handedOver: Scenario = {
+  id: "handover",
+  fault: "primary's node cordoned: planned handover",
+  goal: "handover in ≤ 500 ms",
+  runs: 3,
+  run: async (bench) => {
+    const primary = await bench.primary();
+    const node = (await bench.world.pod(primary))?.spec?.nodeName ?? "";
+    try {
+      return await bench.disturbed({
+        disturb: async () => await bench.world.cordon(node, true),
+        healed: async () => (await bench.primary()) !== primary,
+        limits: { "longest without a write": 500 },
+      });
+    } finally {
+      await bench.world.cordon(node, false);
+    }
+  },
+};

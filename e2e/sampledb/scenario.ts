@@ -1,0 +1,101 @@
+/** One database under load, on which a row of the table is measured. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { eventually } from "../etcd/eventually.ts";
+import type { Load } from "./load.ts";
+import { namespace, type Spec, type World } from "./world.ts";
+
+/** What one run showed. */
+export interface Run {
+  /** Durations in milliseconds, by what they are of. */
+  readonly figures: Readonly<Record<string, number>>;
+  /** What the goal demands and this run did not do, as sentences. */
+  readonly missed: readonly string[];
+}
+
+export interface Scenario {
+  /** For `--only`. */
+  readonly id: string;
+  readonly fault: string;
+  readonly goal: string;
+  readonly runs: number;
+  readonly spec?: Spec;
+  /** A database of its own for every run. */
+  readonly fresh?: boolean;
+  /** Without clients: the scenario has its own. */
+  readonly quiet?: boolean;
+  readonly run: (bench: Bench, nth: number) => Promise<Run>;
+}
+
+export class Bench {
+  readonly world: World;
+  readonly name: string;
+  readonly load: Load;
+
+  constructor(world: World, name: string, load: Load) {
+    this.world = world;
+    this.name = name;
+    this.load = load;
+  }
+
+  async primary(): Promise<string> {
+    const { status } = await this.world.get(this.name);
+    if (!status?.primary) throw new Error(`${this.name} has no primary`);
+    return status.primary;
+  }
+
+  async replica(): Promise<string> {
+    const { status } = await this.world.get(this.name);
+    const found = status?.servers?.find(({ role }) => role === "Replica");
+    if (!found) throw new Error(`${this.name} has no replica`);
+    return found.name;
+  }
+
+  ref(name: string): { namespace: string; name: string } {
+    return { namespace, name };
+  }
+
+  async time(what: string, withinMs: number, condition: () => Promise<boolean>): Promise<number> {
+    const since = performance.now();
+    await eventually(what, withinMs, condition, async () => await this.world.told(this.name));
+    return performance.now() - since;
+  }
+
+  /**
+   * Disturbs, waits until all is well again and clients have written for a while, and says how long that took and how
+   * long they could not write.
+   */
+  async disturbed(options: {
+    readonly disturb: () => Promise<void>;
+    /** After which it counts as healed, beside being ready. */
+    readonly healed?: () => Promise<boolean>;
+    readonly withinMs?: number;
+    readonly limits: Readonly<Record<string, number>>;
+  }): Promise<Run> {
+    const { load, world, name } = this;
+    await load.steady(60_000);
+    const since = load.now;
+    await options.disturb();
+    await this.time("healed", options.withinMs ?? 120_000, async () => {
+      return (await (options.healed?.() ?? Promise.resolve(true))) && (await world.isReady(name));
+    });
+    const healed = load.now - since;
+    await load.steady(60_000);
+    await sleep(500);
+    const { longestGapMs } = load.felt(since);
+    const figures = { "longest without a write": longestGapMs, healed };
+    return { figures, missed: over(figures, options.limits) };
+  }
+}
+
+/** Compares figures with their limits. */
+export function over(
+  figures: Readonly<Record<string, number>>,
+  limits: Readonly<Record<string, number>>,
+): string[] {
+  return Object.entries(limits).flatMap(([name, limit]) => {
+    const value = figures[name];
+    return value !== undefined && value > limit
+      ? [`${name} ${(value / 1_000).toFixed(2)} s, more than ${limit / 1_000} s`]
+      : [];
+  });
+}

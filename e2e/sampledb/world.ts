@@ -1,0 +1,180 @@
+/** A cluster with the SampleDB operator installed, and everything that scenarios do to it. */
+import { join } from "node:path";
+import type { Client } from "@keelson/client";
+import { isNotFound } from "@keelson/client";
+import type { Fault, NodeHost } from "@keelson/cluster/node";
+import { SampleDB, SampleDBBackup, type SampleDBObject } from "@keelson/sampledb-operator";
+import { Deployment, Node, PersistentVolumeClaim, Pod, Secret, Service } from "keelson/kinds";
+import { type ControlPlaneName, startGround } from "../etcd/control-plane.ts";
+import { eventually } from "../etcd/eventually.ts";
+import { Installation } from "../etcd/installation.ts";
+import { makeOperatorImages, operatorImages, project } from "./images.ts";
+import { Load } from "./load.ts";
+
+export const namespace = "default";
+export type Spec = Partial<SampleDBObject["spec"]>;
+
+export class World implements AsyncDisposable {
+  readonly client: Client;
+  readonly operator: Installation;
+  readonly kubeconfig: string;
+  readonly #nodes: NodeHost;
+  readonly #socket: string;
+  readonly #stack: AsyncDisposableStack;
+  #loads = 0;
+
+  private constructor(
+    parts: { client: Client; kubeconfig: string; nodes: NodeHost; socket: string },
+    stack: AsyncDisposableStack,
+  ) {
+    this.client = parts.client;
+    this.kubeconfig = parts.kubeconfig;
+    this.operator = new Installation(parts.client, project);
+    this.#nodes = parts.nodes;
+    this.#socket = parts.socket;
+    this.#stack = stack;
+  }
+
+  static async start(controlPlane: ControlPlaneName, say: (sentence: string) => void): Promise<World> {
+    const stack = new AsyncDisposableStack();
+    try {
+      const { plane, nodes, dataDirectory } = await startGround(stack, { controlPlane, nodes: 3, say });
+      await makeOperatorImages(say);
+      const socket = join(dataDirectory, "sockets", "dial");
+      const { client, kubeconfig } = plane;
+      const world = new World({ client, kubeconfig, nodes, socket }, stack);
+      await world.operator.install(operatorImages[0]);
+      return world;
+    } catch (error) {
+      await stack.disposeAsync();
+      throw error;
+    }
+  }
+
+  // ---------------------------------------------------------------------------------- databases
+
+  async create(name: string, spec: Spec): Promise<void> {
+    const whole = { version: "7.0", onDelete: "Delete" as const, ...spec };
+    await this.client.kind(SampleDB).create(SampleDB.object({ metadata: { namespace, name }, spec: whole }));
+  }
+
+  async get(name: string): Promise<SampleDBObject> {
+    return await this.client.kind(SampleDB).get({ namespace, name });
+  }
+
+  async change(name: string, spec: object, annotations?: Record<string, string | null>): Promise<void> {
+    const body = { spec, ...(annotations && { metadata: { annotations } }) };
+    await this.client.kind(SampleDB).patch({ namespace, name }, { type: "merge", body: body as never });
+  }
+
+  async isReady(name: string): Promise<boolean> {
+    const { status, metadata } = await this.get(name);
+    return (
+      status?.observedGeneration === metadata.generation &&
+      (status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false)
+    );
+  }
+
+  async whenReady(name: string, withinMs: number): Promise<void> {
+    await eventually(
+      `${name} is ready`,
+      withinMs,
+      async () => await this.isReady(name),
+      async () => await this.told(name),
+    );
+  }
+
+  async told(name: string): Promise<string> {
+    const { status } = await this.get(name);
+    const ready = status?.conditions?.find(({ type }) => type === "Ready");
+    return `${status?.phase}: ${ready?.reason}: ${ready?.message}`;
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.client
+      .kind(SampleDB)
+      .delete({ namespace, name })
+      .catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    await eventually(`${name} is gone`, 120_000, async () => (await this.find(name)) === undefined);
+  }
+
+  async find(name: string): Promise<SampleDBObject | undefined> {
+    return await this.client.kind(SampleDB).find({ namespace, name });
+  }
+
+  async backup(name: string) {
+    return await this.client.kind(SampleDBBackup).find({ namespace, name });
+  }
+
+  load(name: string, wait: number): Load {
+    return new Load({
+      socket: this.#socket,
+      prefix: `load-${this.#loads++}`,
+      wait,
+      binding: async () => {
+        const { spec } = await this.client.kind(Service).get({ namespace, name });
+        const secret = await this.client.kind(Secret).get({ namespace, name: `${name}-binding` });
+        const password = Buffer.from(secret.data?.["password"] ?? "", "base64").toString();
+        return { ip: spec?.clusterIP ?? "", port: 6379, password };
+      },
+    });
+  }
+
+  // ---------------------------------------------------------------------------------- pods and faults
+
+  async pods(name: string) {
+    const { items } = await this.client
+      .kind(Pod)
+      .list({ namespace, labels: `app.kubernetes.io/instance=${name},app.kubernetes.io/name=sampledb` });
+    return items;
+  }
+
+  async claims(name: string) {
+    const { items } = await this.client
+      .kind(PersistentVolumeClaim)
+      .list({ namespace, labels: `app.kubernetes.io/instance=${name}` });
+    return items;
+  }
+
+  async pod(name: string) {
+    return await this.client.kind(Pod).find({ namespace, name });
+  }
+
+  async deletePod(name: string, gracePeriodSeconds?: number): Promise<void> {
+    await this.client
+      .kind(Pod)
+      .delete({ namespace, name }, gracePeriodSeconds === undefined ? {} : { gracePeriodSeconds });
+  }
+
+  async cordon(node: string, cordoned: boolean): Promise<void> {
+    const body = { spec: { unschedulable: cordoned } };
+    await this.client.kind(Node).patch({ name: node }, { type: "merge", body });
+  }
+
+  async operatorNode(): Promise<string | undefined> {
+    return (await this.client.kind(Pod).get(await this.operator.pod())).spec?.nodeName;
+  }
+
+  /** Moves the operator to another node, where a fault will not meet it. */
+  async deleteOperatorFrom(node: string): Promise<void> {
+    await this.cordon(node, true);
+    await this.client.kind(Pod).delete(await this.operator.pod());
+    await eventually("the operator works elsewhere", 60_000, async () => {
+      const { status } = await this.client
+        .kind(Deployment)
+        .get({ namespace: project.name, name: project.name });
+      return status?.availableReplicas === 1 && (await this.operator.pods()).length === 1;
+    });
+    await this.cordon(node, false);
+  }
+
+  async inject(fault: Fault): Promise<void> {
+    await this.#nodes.inject(fault);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+  }
+}

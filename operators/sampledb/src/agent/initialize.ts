@@ -1,0 +1,72 @@
+/** Applies the initial configuration. Everything in it can be applied twice without harm. */
+import { hash } from "node:crypto";
+import type { Redis } from "../engine/redis.ts";
+import type { Reply } from "../engine/resp.ts";
+import type { Initialization } from "../resources/initialize.ts";
+
+/** The one key that the operator keeps in the database: what has run, and when. */
+export const schemaKey = "keelson:schema";
+
+const longMs = 600_000;
+
+export async function applyInitialization(
+  primary: Redis,
+  everyone: readonly Redis[],
+  content: Initialization,
+): Promise<{ readonly schemaVersion: number; readonly ran: readonly number[] }> {
+  for (const server of everyone) for (const line of content.users) await server.setUser(line);
+  for (const code of content.functions) await primary.call(["FUNCTION", "LOAD", "REPLACE", code]);
+  await seed(primary, content.commands);
+  const ran = await migrate(primary, content.migrations);
+  const schemaVersion = Number((await primary.call(["HGET", schemaKey, "version"])) ?? 0);
+  return { schemaVersion, ran };
+}
+
+/** In one transaction with the record that it ran, so that it runs once. */
+async function seed(redis: Redis, commands: Initialization["commands"]): Promise<void> {
+  if (commands.length === 0) return;
+  const field = `seed:${hash("sha256", JSON.stringify(commands)).slice(0, 16)}`;
+  await redis.call(["WATCH", schemaKey]);
+  if ((await redis.call(["HEXISTS", schemaKey, field])) === 1) {
+    await redis.call(["UNWATCH"]);
+    return;
+  }
+  await redis.call(["MULTI"]);
+  for (const command of commands) await redis.call(command);
+  await redis.call(["HSET", schemaKey, field, new Date().toISOString()]);
+  await transaction(redis, "the seed data");
+}
+
+/** Each in one transaction with the record that it ran, in order; those that ran are passed over. */
+export async function migrate(redis: Redis, migrations: Initialization["migrations"]): Promise<number[]> {
+  const ran: number[] = [];
+  for (const { version, name, script } of migrations) {
+    await redis.call(["WATCH", schemaKey]);
+    const current = Number((await redis.call(["HGET", schemaKey, "version"])) ?? 0);
+    if (current >= version) {
+      await redis.call(["UNWATCH"]);
+      continue;
+    }
+    await redis.call(["MULTI"]);
+    await redis.call(["EVAL", script, 0]);
+    await redis.call([
+      "HSET",
+      schemaKey,
+      "version",
+      version,
+      `migration:${version}`,
+      `${name} ${new Date().toISOString()}`,
+    ]);
+    await transaction(redis, `migration ${version} (${name})`);
+    ran.push(version);
+  }
+  return ran;
+}
+
+/** Redis goes on after an error inside a transaction, so every answer is looked at. */
+async function transaction(redis: Redis, what: string): Promise<void> {
+  const replies = (await redis.call(["EXEC"], { timeoutMs: longMs })) as readonly Reply[] | null;
+  if (replies === null) throw new Error(`${what} was changed by someone else at the same time`);
+  const failed = replies.find((reply) => reply instanceof Error);
+  if (failed) throw new Error(`${what} failed: ${(failed as Error).message}`);
+}

@@ -1,0 +1,33 @@
+/** Labels and annotations that the operator writes and reads: public names. */
+
+export const annotations = {
+  /** On a pod and a StatefulSet's template: digest of what a restart is needed for. */
+  template: "sampledb.keelson.dev/template",
+  /** On a claim: the newest epoch whose data it holds completely up to some moment. */
+  epoch: "sampledb.keelson.dev/epoch",
+  /** On a claim: the epoch in which its server was the primary. */
+  primaryEpoch: "sampledb.keelson.dev/primary-epoch",
+  /** On a claim: the UID of the SampleDB whose data it holds. */
+  database: "sampledb.keelson.dev/database-uid",
+  /** On a PersistentVolume: its reclaim policy before the operator set it to Retain. */
+  reclaimPolicy: "sampledb.keelson.dev/reclaim-policy",
+  /** On a PersistentVolume: the SampleDB whose data it holds, `namespace/name`. */
+  dataOf: "sampledb.keelson.dev/data-of",
+  /** On a SampleDB: the name of the server that a person agrees to promote, though writes may be lost. */
+  approveLoss: "sampledb.keelson.dev/approve-loss",
+  /** On a SampleDB: the name of the replica that is to become the primary. */
+  handOver: "sampledb.keelson.dev/hand-over-to",
+  /** On a SampleDB: another value than before generates a new password, which replaces the old one without downtime. */
+  rotatePasswords: "sampledb.keelson.dev/rotate-passwords",
+  /** On a SampleDBBackup: `true` removes its data from the store. Deleting the SampleDBBackup alone leaves the data. */
+  removeData: "sampledb.keelson.dev/remove-data",
+} as const;
+
+export const labels = {
+  name: "app.kubernetes.io/name",
+  instance: "app.kubernetes.io/instance",
+  /** On a pod: `primary` or `replica`; the Service for writes selects `primary`. */
+  role: "sampledb.keelson.dev/role",
+  /** On a pod: `true` while it serves reads. */
+  read: "sampledb.keelson.dev/read",
+} as const;

@@ -1,0 +1,223 @@
+/** Which server becomes the primary, when the one before has stopped. Pure. */
+import { reasons } from "../api/conditions.ts";
+import type { Leadership } from "../api/sampledb.ts";
+import type { ServerFacts } from "../engine/info.ts";
+import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { isEmpty, serverNamed } from "./facts.ts";
+import { type Plan, waitingFor } from "./plan.ts";
+
+type Candidate = Server & {
+  readonly pod: NonNullable<Server["pod"]>;
+  readonly claim: NonNullable<Server["claim"]>;
+  readonly facts: ServerFacts;
+};
+
+export function choose(o: Observed, why: string): Plan {
+  const { leadership } = o.status;
+  if (!leadership) return firstChoice(o);
+  const all = candidates(o);
+  const alive = all.filter(({ facts }) => isComparable(facts, leadership));
+  // Until their links are down their offsets may still grow.
+  const linked = alive.filter(({ facts }) => facts.role === "replica" && facts.linkUp);
+  if (linked.length > 0) {
+    return {
+      actions: [{ do: "detach", servers: linked.map(({ name }) => name) }],
+      verdict: waitingFor(reasons.promoting, "the replicas' positions are compared", 20),
+    };
+  }
+  const handed = handedOver(o, all, leadership);
+  if (handed)
+    return handed === "unknown"
+      ? { verdict: waitingFor(reasons.primaryLost, handoverWait(o, why), 500) }
+      : promote(o, handed, `${why} while it handed over`, "nothing");
+  const best = mostAdvanced(alive);
+  const itself = alive.find(
+    ({ name, facts }) => name === o.status.primary && facts.runId === leadership.runId,
+  );
+  if (itself) return promote(o, itself, `${why}, and its own process has all data`, "nothing");
+  if (best && enough(o, alive, leadership)) return promote(o, best, why, boundOf(o));
+  const restarted = all.find(
+    ({ name, claim, facts }) =>
+      name === o.status.primary &&
+      claim.uid === leadership.claimUid &&
+      claim.epoch === o.status.epoch &&
+      !isEmpty(facts),
+  );
+  if (restarted) {
+    const loss = "nothing that its append-only file holds (see appendfsync)";
+    return promote(o, restarted, `${why}, and it is back with its data`, loss);
+  }
+  const complete = restartedFollower(o, all, leadership);
+  if (complete)
+    return promote(o, complete, `${why}, and every replica has all that WAIT acknowledged`, boundOf(o));
+  const approved = all.find(({ name, facts }) => name === o.approvedLoss && !isEmpty(facts));
+  if (approved) return promote(o, approved, `${why}, and a person approved the loss`, "approved by a person");
+  return { verdict: waitingFor(reasons.primaryLost, missing(o, leadership, alive, why), 500) };
+}
+
+/**
+ * A handover was under way: whether it happened is known to its two sides alone. Whoever has gone on from the old
+ * history has everything; without an answer from the target nobody can tell.
+ */
+function handedOver(
+  o: Observed,
+  all: readonly Candidate[],
+  { replicationId }: Leadership,
+): Candidate | "unknown" | undefined {
+  const { handover } = o.status;
+  if (!handover || o.approvedLoss !== undefined) return undefined;
+  const after = all.filter(
+    ({ facts }) => facts.secondReplicationId === replicationId && facts.replicationId !== replicationId,
+  );
+  const best = mostAdvanced(after);
+  if (best) return best;
+  return all.some(({ name }) => name === handover.to) ? undefined : "unknown";
+}
+
+function handoverWait({ status }: Observed, why: string): string {
+  return `${why} while it handed over to ${status.handover?.to}, which must be asked whether it took over`;
+}
+
+/** No primary was ever recorded: the first one, or one that is found. */
+export function firstChoice(o: Observed): Plan {
+  const all = candidates(o);
+  const leading = all.filter(({ facts }) => facts.role === "primary");
+  const [only] = leading;
+  if (only && leading.length === 1) return adopt(o, only);
+  const marked = o.servers.filter(({ claim }) => claim?.epoch !== undefined);
+  if (marked.length === 0) {
+    const first = all.find(({ ordinal }) => ordinal === 0);
+    if (first) return promote(o, first, "it is the first", "nothing");
+    return { verdict: waitingFor(reasons.creating, progress(o), 500) };
+  }
+  const epoch = Math.max(...marked.map(({ claim }) => claim?.epoch ?? 0));
+  const primary = all.find(({ claim, facts }) => claim.primaryEpoch === epoch && !isEmpty(facts));
+  if (primary) return promote(o, primary, "its volume has the newest data", "nothing", epoch);
+  const approved = all.find(({ name }) => name === o.approvedLoss);
+  if (approved) return promote(o, approved, "a person approved the loss", "approved by a person", epoch);
+  const names = marked.map(({ name }) => name).join(", ");
+  return {
+    verdict: waitingFor(
+      reasons.creating,
+      `volumes with data of an earlier time are there (${names}); the one of its primary is awaited`,
+      500,
+    ),
+  };
+}
+
+function candidates(o: Observed): Candidate[] {
+  return o.servers.flatMap((server) => {
+    const facts = factsOf(server);
+    const { pod, claim } = server;
+    const able = facts && pod && claim && !pod.deleting && !claim.deleting && !facts.syncing;
+    return able ? [{ ...server, pod, claim, facts }] : [];
+  });
+}
+
+/** Its history is that of the primary, so that offsets can be compared. A process that restarted has another id. */
+function isComparable(facts: ServerFacts, leadership: Leadership): boolean {
+  return facts.replicationId === leadership.replicationId;
+}
+
+function mostAdvanced(servers: readonly Candidate[]): Candidate | undefined {
+  const penalty = ({ nodeCordoned, pod }: Candidate) => Number(nodeCordoned) + Number(!pod.ready);
+  return [...servers].sort((a, b) => {
+    if (a.facts.offset !== b.facts.offset) return a.facts.offset > b.facts.offset ? -1 : 1;
+    return penalty(a) - penalty(b) || a.ordinal - b.ordinal;
+  })[0];
+}
+
+/** Of all replicas that may have acknowledged a write, fewer than WAIT asks for are missing. */
+function enough(o: Observed, alive: readonly Candidate[], { followers }: Leadership): boolean {
+  const asked = followers.filter((name) => alive.some((server) => server.name === name)).length;
+  const { acknowledgements } = o.spec.durability;
+  return asked > 0 && (acknowledgements === 0 || asked > followers.length - acknowledgements);
+}
+
+/** All were restarted, so nobody can be compared; but where WAIT asked for every replica, any of them has it all. */
+function restartedFollower(
+  o: Observed,
+  all: readonly Candidate[],
+  { followers }: Leadership,
+): Candidate | undefined {
+  if (followers.length === 0 || o.spec.durability.acknowledgements < followers.length) return undefined;
+  const primaryGone = hasLostVolume(o);
+  return primaryGone
+    ? all.find(
+        ({ name, claim, facts }) =>
+          followers.includes(name) && claim.epoch === o.status.epoch && !isEmpty(facts),
+      )
+    : undefined;
+}
+
+/** The volume of the last primary is not there any more, or is empty: waiting for it makes no sense. */
+function hasLostVolume(o: Observed): boolean {
+  const server = serverNamed(o, o.status.primary);
+  const facts = server && factsOf(server);
+  if (!server?.claim || server.claim.lost) return true;
+  return server.claim.uid !== o.status.leadership?.claimUid || (facts !== undefined && isEmpty(facts));
+}
+
+function promote(o: Observed, server: Candidate, why: string, loss: string, from?: number): Plan {
+  return {
+    status: {
+      promotion: {
+        server: server.name,
+        runId: server.facts.runId,
+        podUid: server.pod.uid,
+        claimUid: server.claim.uid,
+        epoch: Math.max(o.status.epoch ?? 0, from ?? 0, o.status.promotion?.epoch ?? 0) + 1,
+        why,
+        loss,
+      },
+    },
+    verdict: waitingFor(reasons.promoting, `${server.name} was chosen: ${why}`, 0),
+  };
+}
+
+/** The status is gone, the database is not. */
+function adopt(o: Observed, server: Candidate): Plan {
+  const epoch = Math.max(0, ...o.servers.map(({ claim }) => claim?.epoch ?? 0)) + 1;
+  const { runId, replicationId } = server.facts;
+  return {
+    status: {
+      primary: server.name,
+      epoch,
+      leadership: {
+        runId,
+        podUid: server.pod.uid,
+        claimUid: server.claim.uid,
+        replicationId,
+        guard: 0,
+        followers: [],
+      },
+    },
+    events: [
+      { type: "Normal", reason: "PrimaryFound", message: `${server.name} was found to be the primary` },
+    ],
+    verdict: waitingFor(reasons.promoting, `${server.name} was found to be the primary`, 0),
+  };
+}
+
+function boundOf({ spec, status }: Observed): string {
+  const guarded = (status.leadership?.guard ?? 0) > 0;
+  return guarded
+    ? `at most the last ${spec.durability.maxLagSeconds} s of writes that nobody waited for; nothing that WAIT ${spec.durability.acknowledgements} acknowledged`
+    : "writes that no replica had received yet and nobody waited for";
+}
+
+function missing(o: Observed, leadership: Leadership, alive: readonly Candidate[], why: string): string {
+  const absent = leadership.followers.filter((name) => !alive.some((server) => server.name === name));
+  const wanted = [o.status.primary ?? "", ...absent].filter((name) => name !== "");
+  const best = mostAdvanced(alive) ?? candidates(o).find(({ facts }) => !isEmpty(facts));
+  const wayOut = best
+    ? `; to go on with ${best.name} in spite of that, set the annotation sampledb.keelson.dev/approve-loss to ${best.name}`
+    : "";
+  return `${why}; promoting another server could lose acknowledged writes until ${wanted.join(" or ")} can be asked${wayOut}`;
+}
+
+function progress(o: Observed): string {
+  const first = o.servers.find(({ ordinal }) => ordinal === 0);
+  if (first?.pod?.obstacle !== undefined) return `${first.name} does not start: ${first.pod.obstacle}`;
+  return "the first server is starting";
+}

@@ -1,0 +1,54 @@
+/** Small truths about what was observed, that several policies share. Pure. */
+
+import type { ConnectedReplica, ServerFacts } from "../engine/info.ts";
+import { nowhere, redisPort } from "../engine/redis.ts";
+import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+
+export function wantedServers({ spec }: Observed): number {
+  return 1 + spec.replicas;
+}
+
+export function serverNamed(o: Observed, name: string | undefined): Server | undefined {
+  return name === undefined ? undefined : o.servers.find((server) => server.name === name);
+}
+
+/** The primary that was recorded, if it is that very process and leads. */
+export function healthyPrimary(o: Observed): { server: Server; facts: ServerFacts } | undefined {
+  const { leadership, primary } = o.status;
+  const server = serverNamed(o, primary);
+  const facts = server && factsOf(server);
+  if (!server || !facts || !leadership) return undefined;
+  return facts.role === "primary" && facts.runId === leadership.runId ? { server, facts } : undefined;
+}
+
+/** It looks for a primary where nobody is. */
+export function isUnattached(facts: ServerFacts): boolean {
+  return facts.role === "replica" && facts.upstream?.host === nowhere.host;
+}
+
+/** It has started on an empty volume and nobody has given it data since. */
+export function isEmpty(facts: ServerFacts): boolean {
+  return isUnattached(facts) && facts.upstream?.port === nowhere.portWhenEmpty;
+}
+
+export function followsPrimary(facts: ServerFacts, primary: Server): boolean {
+  const { upstream } = facts;
+  return facts.role === "replica" && upstream?.host === primary.pod?.ip && upstream?.port === redisPort;
+}
+
+/** It follows the primary and has all of its data but the last moments. */
+export function isInSync(server: Server, primary: { server: Server; facts: ServerFacts }): boolean {
+  const facts = factsOf(server);
+  return (
+    facts !== undefined &&
+    followsPrimary(facts, primary.server) &&
+    facts.linkUp &&
+    !facts.syncing &&
+    facts.replicationId === primary.facts.replicationId
+  );
+}
+
+/** The primary's own view of a replica. */
+export function seenByPrimary(server: Server, primary: ServerFacts): ConnectedReplica | undefined {
+  return primary.replicas.find(({ host, online }) => online && host === server.pod?.ip);
+}

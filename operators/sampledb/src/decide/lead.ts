@@ -1,0 +1,228 @@
+/** A primary leads: who follows it, how it is guarded, what its pods are labelled, and when it hands over. Pure. */
+import { reasons } from "../api/conditions.ts";
+import type { ServerFacts } from "../engine/info.ts";
+import { redisPort } from "../engine/redis.ts";
+import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { followsPrimary, isInSync, seenByPrimary, serverNamed, wantedServers } from "./facts.ts";
+import { type Action, type Plan, type Told, type Verdict, waitingFor } from "./plan.ts";
+import { rolloutWish } from "./rollout.ts";
+
+interface Primary {
+  readonly server: Server;
+  readonly facts: ServerFacts;
+}
+
+export function lead(o: Observed, primary: Primary): Plan {
+  const attached = attach(o, primary);
+  const guarded = guard(o, primary);
+  const handed = handOver(o, primary);
+  const followers = attached.followers;
+  const leadership = o.status.leadership as NonNullable<Observed["status"]["leadership"]>;
+  const next = {
+    ...leadership,
+    replicationId: primary.facts.replicationId,
+    podUid: primary.server.pod?.uid ?? leadership.podUid,
+    guard: guarded.recorded,
+    followers,
+  };
+  return {
+    actions: [
+      ...attached.actions,
+      ...guarded.actions,
+      ...handed.actions,
+      ...relabel(o, primary),
+      ...marks(o, primary),
+    ],
+    status: { leadership: next, fence: undefined, ...handed.status, ...attached.status },
+    events: attached.events,
+    ...verdictOf(o, primary, handed.verdict),
+  };
+}
+
+/** Everyone else follows it. Who does so is recorded first, because from then on it may acknowledge writes. */
+function attach(o: Observed, { server, facts }: Primary) {
+  const { followers = [] } = o.status.leadership ?? {};
+  const ip = server.pod?.ip ?? "";
+  const actions: Action[] = [];
+  const events: Told[] = [];
+  let status: Plan["status"] = {};
+  const joining: string[] = [];
+  for (const other of o.servers) {
+    const its = factsOf(other);
+    if (other === server || !its || other.ordinal >= wantedServers(o)) continue;
+    if (!followers.includes(other.name)) joining.push(other.name);
+    else if (!followsPrimary(its, server)) {
+      actions.push({ do: "follow", servers: [other.name], ip, drop: its.role === "primary" });
+    }
+    const bytes = its.role === "primary" ? divergence(its, facts) : undefined;
+    if (bytes !== undefined && o.status.lastFailover?.from === other.name) {
+      const lost = `${bytes} bytes of the replication stream that ${other.name} had and nobody else`;
+      status = { lastFailover: { ...o.status.lastFailover, lost } };
+      events.push({
+        type: "Warning",
+        reason: "WritesLost",
+        message: `${lost}: plain acknowledgements, none by WAIT`,
+      });
+    }
+  }
+  const staying = followers.filter((name) => !mayForget(o, name, { server, facts }));
+  return { actions, events, status, followers: [...staying, ...joining] };
+}
+
+/** What an old primary took in that the new one never had. */
+function divergence(old: ServerFacts, primary: ServerFacts): bigint | undefined {
+  if (old.replicationId !== primary.secondReplicationId) return undefined;
+  const shared = primary.secondOffset - 1n;
+  return old.offset > shared ? old.offset - shared : undefined;
+}
+
+/**
+ * A follower that is not attached any more is forgotten when every other one has all that the primary had when it left:
+ * then nothing that it acknowledged is known to it alone.
+ */
+function mayForget(o: Observed, name: string, primary: Primary): boolean {
+  const left = o.departures.get(name);
+  const server = serverNamed(o, name);
+  // One that answers is about to be attached again.
+  const isComing = server !== undefined && server.ordinal < wantedServers(o) && factsOf(server) !== undefined;
+  if (left === undefined || isComing) return false;
+  const others = (o.status.leadership?.followers ?? []).filter(
+    (other) => other !== name && !o.departures.has(other),
+  );
+  return others.every((other) => {
+    const follower = serverNamed(o, other);
+    const seen = follower && seenByPrimary(follower, primary.facts);
+    return seen !== undefined && seen.offset >= left;
+  });
+}
+
+/** Raised on the primary before it is recorded, lowered after: the record never promises more than is so. */
+function guard(o: Observed, { server, facts }: Primary): { recorded: number; actions: Action[] } {
+  const { followers = [], guard: recorded = 0 } = o.status.leadership ?? {};
+  const close = followers.filter((name) => {
+    const follower = serverNamed(o, name);
+    const seen = follower && seenByPrimary(follower, facts);
+    return seen !== undefined && seen.lagSeconds < o.spec.durability.maxLagSeconds;
+  });
+  const wanted = Math.min(o.spec.durability.acknowledgements, close.length);
+  if (wanted < recorded) return { recorded: wanted, actions: [] };
+  if (facts.guard === wanted) return { recorded: wanted, actions: [] };
+  return { recorded, actions: [{ do: "setGuard", server: server.name, guard: wanted }] };
+}
+
+function handOver(
+  o: Observed,
+  primary: Primary,
+): { actions: Action[]; status: Plan["status"]; verdict?: Verdict } {
+  const { handover } = o.status;
+  const wish = wishToHandOver(o, primary);
+  if (!wish) return { actions: [], status: { handover: undefined } };
+  const { why, to } = wish;
+  if (!to) {
+    const message = `${primary.server.name} hands over when a replica is in sync: ${why}`;
+    return {
+      actions: [],
+      status: { handover: undefined },
+      verdict: waitingFor(reasons.handingOver, message, 500),
+    };
+  }
+  const verdict = waitingFor(reasons.handingOver, `${primary.server.name} hands over to ${to}: ${why}`, 0);
+  if (handover?.to !== to || handover.from !== primary.server.name) {
+    return { actions: [], status: { handover: { from: primary.server.name, to, why } }, verdict };
+  }
+  const actions: Action[] = [{ do: "handOver", from: primary.server.name, to }];
+  return { actions, status: {}, verdict: { ...verdict, recheckMs: 20 } };
+}
+
+/** Why the primary should be another one, and which. */
+function wishToHandOver(o: Observed, primary: Primary): { why: string; to: string | undefined } | undefined {
+  const { server } = primary;
+  const asked = o.handOverTo;
+  if (asked !== undefined && asked !== server.name) {
+    const target = serverNamed(o, asked);
+    if (target && isFit(o, target, primary)) return { why: "a person asked for it", to: asked };
+  }
+  const why = reasonToLeave(o, server);
+  if (why === undefined) return undefined;
+  const rolling = rolloutWish(o) !== undefined;
+  const fit = o.servers.filter(
+    (other) =>
+      isFit(o, other, primary) && !other.nodeCordoned && (!rolling || other.pod?.template === o.setTemplate),
+  );
+  // Nobody is better off: a drain of every node, or no replica at all.
+  if (fit.length === 0 && o.spec.replicas === 0) return undefined;
+  const byOffset = [...fit].sort((a, b) => {
+    const [left, right] = [offsetOf(a, primary), offsetOf(b, primary)];
+    return left === right ? a.ordinal - b.ordinal : left > right ? -1 : 1;
+  });
+  return { why, to: byOffset[0]?.name };
+}
+
+function reasonToLeave(o: Observed, server: Server): string | undefined {
+  if (server.ordinal >= wantedServers(o)) return `${server.name} is one server too many`;
+  if (server.nodeCordoned && o.spec.replicas > 0) return `the node of ${server.name} is being drained`;
+  return rolloutWish(o);
+}
+
+function isFit(o: Observed, server: Server, primary: Primary): boolean {
+  return (
+    server !== primary.server &&
+    server.ordinal < wantedServers(o) &&
+    server.pod?.ready === true &&
+    !server.pod.deleting &&
+    isInSync(server, primary) &&
+    seenByPrimary(server, primary.facts) !== undefined
+  );
+}
+
+function offsetOf(server: Server, { facts }: Primary): bigint {
+  return seenByPrimary(server, facts)?.offset ?? -1n;
+}
+
+/** The Services select by these. A replica serves reads while it is in sync; without one the primary does. */
+function relabel(o: Observed, primary: Primary): Action[] {
+  const readers = o.servers.filter((server) => server !== primary.server && isInSync(server, primary));
+  return o.servers.flatMap((server): Action[] => {
+    const { pod, name } = server;
+    if (!pod || pod.deleting) return [];
+    const role = server === primary.server ? "primary" : "replica";
+    const read = server === primary.server ? readers.length === 0 : readers.includes(server);
+    const right = pod.role === role && pod.read === read && !pod.mislabelled;
+    return right ? [] : [{ do: "label", server: name, role, read }];
+  });
+}
+
+/** What a volume holds is written on its claim, which outlives the status. */
+function marks(o: Observed, primary: Primary): Action[] {
+  const { epoch = 0 } = o.status;
+  return o.servers.flatMap((server): Action[] => {
+    const { claim, name } = server;
+    if (!claim || claim.deleting) return [];
+    if (server === primary.server) {
+      if (claim.epoch === epoch && claim.primaryEpoch === epoch) return [];
+      return [{ do: "markClaim", server: name, epoch, primaryEpoch: epoch }];
+    }
+    return isInSync(server, primary) && claim.epoch !== epoch
+      ? [{ do: "markClaim", server: name, epoch }]
+      : [];
+  });
+}
+
+function verdictOf(o: Observed, primary: Primary, handing: Verdict | undefined): { verdict?: Verdict } {
+  if (handing) return { verdict: handing };
+  const behind = o.servers.filter(
+    (server) => server !== primary.server && server.ordinal < wantedServers(o) && !isInSync(server, primary),
+  );
+  if (behind.length === 0) return {};
+  const words = behind.map((server) => `${server.name} (${conditionOf(server)})`).join(", ");
+  return { verdict: waitingFor(reasons.replicasMissing, `not in sync with the primary: ${words}`, 500) };
+}
+
+function conditionOf(server: Server): string {
+  const facts = factsOf(server);
+  if (!server.pod) return "its pod is missing";
+  if (server.pod.obstacle !== undefined) return server.pod.obstacle;
+  if (server.nodeLost) return "its node does not report";
+  if (!facts) return server.answer?.state === "loading" ? "it loads its data" : "it does not answer";
+  return facts.syncing ? "it receives a full copy" : `it connects to port ${redisPort}`;
+}

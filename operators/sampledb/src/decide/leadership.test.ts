@@ -1,0 +1,385 @@
+import { describe, expect, test } from "vitest";
+import { reasons } from "../api/conditions.ts";
+import type { Observed, Server } from "../observe/observed.ts";
+import { decide } from "./decide.ts";
+import {
+  factsFixture,
+  ipOf,
+  nowMs,
+  observedFixture,
+  orphan,
+  podFixture,
+  podless,
+  refused,
+  restarted,
+  silent,
+} from "./fixture.ts";
+import { leadership } from "./leadership.ts";
+
+const stopped: Partial<Server> = {
+  pod: podFixture(0, { stopped: true }),
+  answer: { state: "refused", message: "" },
+};
+
+test("a database that is well gets no action and no verdict", () => {
+  const plan = decide(observedFixture());
+  expect(plan.actions).toEqual([]);
+  expect(plan.verdict).toBeUndefined();
+});
+
+describe("the choice after a primary that has stopped", () => {
+  const cases: readonly [string, Observed, string | undefined][] = [
+    ["the only replica", observedFixture({ replicas: 1, servers: [stopped, orphan(1)] }), "db-1"],
+    [
+      "the more advanced of two",
+      observedFixture({ servers: [stopped, orphan(1, 900n), orphan(2, 901n)] }),
+      "db-2",
+    ],
+    [
+      "offsets beyond 2^53",
+      observedFixture({ servers: [stopped, orphan(1, 9007199254740993n), orphan(2, 9007199254740992n)] }),
+      "db-1",
+    ],
+    [
+      "WAIT 1 and one of two replicas missing",
+      observedFixture({ servers: [stopped, orphan(1), podless] }),
+      undefined,
+    ],
+    [
+      "WAIT 2 and one of two replicas missing",
+      observedFixture({ acknowledgements: 2, servers: [stopped, orphan(1), podless] }),
+      "db-1",
+    ],
+    [
+      "WAIT 0 and one of two replicas missing",
+      observedFixture({ acknowledgements: 0, servers: [stopped, orphan(1), podless] }),
+      "db-1",
+    ],
+    [
+      "WAIT 1, one of two restarted and so not comparable",
+      observedFixture({ servers: [stopped, orphan(1), restarted(2)] }),
+      undefined,
+    ],
+    [
+      "a missing replica that a person gives up",
+      observedFixture({ servers: [stopped, orphan(1), podless], observed: { approvedLoss: "db-1" } }),
+      "db-1",
+    ],
+    [
+      "a replica that still receives a full copy",
+      observedFixture({
+        replicas: 1,
+        servers: [
+          stopped,
+          { answer: { state: "facts", facts: factsFixture(1, { linkUp: false, syncing: true }) } },
+        ],
+      }),
+      undefined,
+    ],
+    [
+      "no replicas, and the primary is back with its data",
+      observedFixture({ replicas: 0, servers: [restarted(0)] }),
+      "db-0",
+    ],
+    [
+      "no replicas, and the primary is back with an empty volume",
+      observedFixture({ replicas: 0, servers: [restarted(0, { empty: true })] }),
+      undefined,
+    ],
+    [
+      "everyone restarted: the primary has the data",
+      observedFixture({ servers: [restarted(0), restarted(1), restarted(2)] }),
+      "db-0",
+    ],
+    [
+      "everyone restarted, and the primary's volume is empty",
+      observedFixture({ servers: [restarted(0, { empty: true }), restarted(1), restarted(2)] }),
+      undefined,
+    ],
+    [
+      "both restarted, the primary's volume is empty, WAIT asked for every replica",
+      observedFixture({ replicas: 1, servers: [restarted(0, { empty: true }), restarted(1)] }),
+      "db-1",
+    ],
+    [
+      "a replica that lives is better than a restarted primary",
+      observedFixture({ replicas: 1, servers: [restarted(0), orphan(1)] }),
+      "db-1",
+    ],
+    [
+      "a primary that was made a replica has everything",
+      observedFixture({
+        replicas: 1,
+        servers: [
+          { answer: { state: "facts", facts: factsFixture(0, { linkUp: false, offset: 2_000n }) } },
+          orphan(1),
+        ],
+      }),
+      "db-0",
+    ],
+    [
+      "a process that refuses connections is gone",
+      observedFixture({ replicas: 1, servers: [refused, orphan(1)] }),
+      "db-1",
+    ],
+    [
+      "a pod of another UID is another process",
+      observedFixture({
+        replicas: 1,
+        servers: [{ ...silent, pod: podFixture(0, { uid: "other" }) }, orphan(1)],
+      }),
+      "db-1",
+    ],
+  ];
+  test.each(cases)("%s", (_, observed, expected) => {
+    const plan = leadership(observed);
+    expect(plan.status?.promotion?.server).toBe(expected);
+    expect(plan.actions ?? []).toEqual([]);
+    if (expected === undefined) {
+      expect(plan.verdict?.reason).toBe(reasons.primaryLost);
+    } else expect(plan.status?.promotion?.epoch).toBe(4);
+  });
+
+  test("names who is missing and how to go on without", () => {
+    const { verdict } = leadership(observedFixture({ servers: [stopped, orphan(1), podless] }));
+    expect(verdict?.message).toContain("db-2");
+    expect(verdict?.message).toContain("approve-loss to db-1");
+  });
+
+  test("waits until links are down, because offsets may still grow", () => {
+    const plan = leadership(observedFixture({ replicas: 1, servers: [stopped] }));
+    expect(plan.actions).toEqual([{ do: "detach", servers: ["db-1"] }]);
+    expect(plan.status?.promotion).toBeUndefined();
+  });
+
+  test("a handover whose target cannot be asked leaves everything open", () => {
+    const handover = { from: "db-0", to: "db-1", why: "" };
+    const { verdict, status } = leadership(
+      observedFixture({ servers: [stopped, podless, orphan(2)], status: { handover } }),
+    );
+    expect(status?.promotion).toBeUndefined();
+    expect(verdict?.message).toContain("db-1");
+  });
+});
+
+describe("a primary that is silent", () => {
+  test("is left alone while a replica hears it", () => {
+    const plan = leadership(observedFixture({ servers: [silent] }));
+    expect(plan.verdict?.reason).toBe(reasons.primaryUnreachable);
+    expect(plan.actions ?? []).toEqual([]);
+  });
+
+  test("is left alone for two seconds", () => {
+    const plan = leadership(
+      observedFixture({ replicas: 1, servers: [{ ...silent, silentMs: 1_500 }, orphan(1)] }),
+    );
+    expect(plan.verdict?.reason).toBe(reasons.primaryUnreachable);
+    expect(plan.actions ?? []).toEqual([]);
+  });
+
+  test("loses its replicas, its label and its pod before another is chosen", () => {
+    const plan = leadership(observedFixture({ replicas: 1, servers: [silent, orphan(1)] }));
+    expect(plan.actions?.map((action) => action.do)).toEqual(["detach", "label", "deletePod"]);
+    expect(plan.status?.fence?.server).toBe("db-0");
+    expect(plan.status?.promotion).toBeUndefined();
+  });
+
+  const fenced = (sinceMs: number, changes: Parameters<typeof observedFixture>[0] = {}) => {
+    const since = new Date(nowMs - sinceMs).toISOString();
+    const gone = { ...silent, pod: podFixture(0, { deleting: true, role: "" }) };
+    const alone = {
+      answer: {
+        state: "facts" as const,
+        facts: factsFixture(1, { linkUp: false, upstream: { host: "127.0.0.1", port: 1 } }),
+      },
+    };
+    const status = { fence: { server: "db-0", podUid: "pod-0", since }, ...changes.status };
+    return observedFixture({
+      replicas: 1,
+      ...changes,
+      servers: [gone, alone, ...(changes.servers ?? [])],
+      status,
+    });
+  };
+
+  test("has stopped for certain when it has had no replicas for longer than its lag", () => {
+    expect(leadership(fenced(4_000)).status?.promotion).toBeUndefined();
+    expect(leadership(fenced(5_000)).status?.promotion?.server).toBe("db-1");
+  });
+
+  test("without a guard has not, however long it takes", () => {
+    const leader = observedFixture({ replicas: 1 }).status.leadership as never as object;
+    const plan = leadership(fenced(600_000, { status: { leadership: { ...leader, guard: 0 } as never } }));
+    expect(plan.status?.promotion).toBeUndefined();
+    expect(plan.verdict?.message).toContain("nothing proves that it has stopped");
+  });
+
+  test("may serve a replica that cannot be asked, so that its guard proves nothing", () => {
+    const plan = leadership(fenced(600_000, { replicas: 2, servers: [podless] }));
+    expect(plan.status?.promotion).toBeUndefined();
+    expect(plan.verdict?.message).toContain("db-2");
+  });
+});
+
+describe("a promotion", () => {
+  const promotion = {
+    server: "db-1",
+    runId: "run-1",
+    podUid: "pod-1",
+    claimUid: "claim-1",
+    epoch: 4,
+    why: "",
+    loss: "",
+  };
+
+  test("is made by the process that was chosen", () => {
+    const plan = leadership(
+      observedFixture({ replicas: 1, servers: [stopped, orphan(1)], status: { promotion } }),
+    );
+    expect(plan.actions?.[0]).toEqual({ do: "promote", server: "db-1", runId: "run-1" });
+  });
+
+  test("is chosen again when that process was restarted", () => {
+    const plan = leadership(
+      observedFixture({
+        servers: [stopped, restarted(1), orphan(2)],
+        acknowledgements: 2,
+        status: { promotion },
+      }),
+    );
+    expect(plan.status?.promotion).toMatchObject({ server: "db-2", epoch: 5 });
+  });
+
+  test("is recorded when the process leads", () => {
+    const facts = factsFixture(1, { role: "primary", replicationId: "c".repeat(40), upstream: undefined });
+    const plan = leadership(
+      observedFixture({
+        replicas: 1,
+        servers: [stopped, { answer: { state: "facts", facts } }],
+        status: { promotion },
+      }),
+    );
+    expect(plan.status).toMatchObject({ primary: "db-1", epoch: 4, leadership: { guard: 0, followers: [] } });
+    expect(plan.status?.promotion).toBeUndefined();
+  });
+});
+
+describe("a primary that leads", () => {
+  test("gets a follower only after that was recorded", () => {
+    const leader = observedFixture().status.leadership as NonNullable<Observed["status"]["leadership"]>;
+    const unknown = observedFixture({
+      servers: [undefined, undefined, restarted(2)],
+      status: { leadership: { ...leader, followers: ["db-1"] } },
+    });
+    const first = leadership(unknown);
+    expect(first.actions?.some((action) => action.do === "follow")).toBe(false);
+    expect(first.status?.leadership?.followers).toEqual(["db-1", "db-2"]);
+    const second = leadership(observedFixture({ servers: [undefined, undefined, restarted(2)] }));
+    expect(second.actions).toContainEqual({ do: "follow", servers: ["db-2"], ip: ipOf(0), drop: false });
+  });
+
+  test("ends another that thinks it leads, and its clients, and says what was lost", () => {
+    const old = factsFixture(1, { role: "primary", offset: 1_500n, upstream: undefined, linkUp: false });
+    const facts = factsFixture(0, {
+      role: "primary",
+      replicationId: "c".repeat(40),
+      secondReplicationId: old.replicationId,
+      secondOffset: 1_001n,
+      upstream: undefined,
+    });
+    const plan = leadership(
+      observedFixture({
+        replicas: 1,
+        servers: [{ answer: { state: "facts", facts } }, { answer: { state: "facts", facts: old } }],
+        status: { lastFailover: { at: "", from: "db-1", to: "db-0", why: "", lost: "" } },
+      }),
+    );
+    expect(plan.actions).toContainEqual({ do: "follow", servers: ["db-1"], ip: ipOf(0), drop: true });
+    expect(plan.status?.lastFailover?.lost).toContain("500 bytes");
+  });
+
+  test("has its guard lowered in the record first, and raised on the server first", () => {
+    const alone = observedFixture({
+      replicas: 1,
+      servers: [
+        {
+          answer: {
+            state: "facts",
+            facts: factsFixture(0, { role: "primary", guard: 1, upstream: undefined }),
+          },
+        },
+        podless,
+      ],
+    });
+    expect(leadership(alone).status?.leadership?.guard).toBe(0);
+    expect(leadership(alone).actions?.some((action) => action.do === "setGuard")).toBe(false);
+    const leader = observedFixture({ replicas: 1 }).status.leadership as NonNullable<
+      Observed["status"]["leadership"]
+    >;
+    const recorded = { ...alone, status: { ...alone.status, leadership: { ...leader, guard: 0 } } };
+    expect(leadership(recorded).actions).toContainEqual({ do: "setGuard", server: "db-0", guard: 0 });
+  });
+
+  test("hands over when its node is drained, to the replica that is furthest", () => {
+    const drained = observedFixture({ servers: [{ nodeCordoned: true }] });
+    const plan = leadership(drained);
+    expect(plan.status?.handover).toMatchObject({ from: "db-0", to: "db-1" });
+    const next = leadership({ ...drained, status: { ...drained.status, handover: plan.status?.handover } });
+    expect(next.actions).toContainEqual({ do: "handOver", from: "db-0", to: "db-1" });
+  });
+
+  test("that handed over is followed by the one it handed over to", () => {
+    const facts = factsFixture(1, {
+      role: "primary",
+      replicationId: "c".repeat(40),
+      secondReplicationId: "a".repeat(40),
+      upstream: undefined,
+    });
+    const plan = leadership(
+      observedFixture({
+        replicas: 1,
+        servers: [
+          { answer: { state: "facts", facts: factsFixture(0, { upstream: { host: ipOf(1), port: 6379 } }) } },
+          { answer: { state: "facts", facts } },
+        ],
+        status: { handover: { from: "db-0", to: "db-1", why: "" } },
+      }),
+    );
+    expect(plan.status).toMatchObject({ primary: "db-1", leadership: { followers: ["db-0"] } });
+  });
+});
+
+describe("the first choice", () => {
+  const nobody = { primary: undefined, leadership: undefined, epoch: undefined };
+  const fresh = (changes: Parameters<typeof observedFixture>[0]) => {
+    const o = observedFixture({ ...changes, status: nobody });
+    const servers = o.servers.map((server) => ({
+      ...server,
+      claim: server.claim && { ...server.claim, epoch: undefined, primaryEpoch: undefined },
+    }));
+    return { ...o, servers };
+  };
+
+  test("is the first server", () => {
+    const plan = leadership(
+      fresh({ servers: [restarted(0, { empty: true }), restarted(1, { empty: true })] }),
+    );
+    expect(plan.status?.promotion).toMatchObject({ server: "db-0", epoch: 1 });
+  });
+
+  test("is the primary that is there, when only the status is lost", () => {
+    const plan = leadership(observedFixture({ status: nobody }));
+    expect(plan.status).toMatchObject({ primary: "db-0", epoch: 4 });
+  });
+
+  test("is the volume that had the newest primary, when all was restarted", () => {
+    const plan = leadership(
+      observedFixture({ servers: [restarted(0), restarted(1), restarted(2)], status: nobody }),
+    );
+    expect(plan.status?.promotion).toMatchObject({ server: "db-0", epoch: 4 });
+    const waits = leadership(
+      observedFixture({ servers: [podless, restarted(1), restarted(2)], status: nobody }),
+    );
+    expect(waits.status?.promotion).toBeUndefined();
+  });
+});

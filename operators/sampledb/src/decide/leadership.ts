@@ -1,0 +1,188 @@
+/** Who the primary is. Redis elects nobody, so this does. Pure. */
+import { reasons } from "../api/conditions.ts";
+import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { choose, firstChoice } from "./choose.ts";
+import { healthyPrimary, isUnattached, serverNamed } from "./facts.ts";
+import { lead } from "./lead.ts";
+import { type Plan, waitingFor } from "./plan.ts";
+
+/** How long a primary may be silent before it is taken for lost. */
+export const patienceMs = 2_000;
+/** Redis looks at its replicas once a second, and rounds. */
+const roundingSeconds = 2;
+
+export function leadership(o: Observed): Plan {
+  if (o.status.promotion) return pendingPromotion(o, o.status.promotion);
+  if (!o.status.leadership) return firstChoice(o);
+  const primary = healthyPrimary(o);
+  if (primary) return lead(o, primary);
+  return (
+    adoptedHandover(o) ?? lost(o, o.status.primary, o.status.leadership.podUid, o.status.leadership.runId)
+  );
+}
+
+/** The choice is recorded: now it is made, or another one is chosen when the process has gone. */
+function pendingPromotion(o: Observed, promotion: NonNullable<Observed["status"]["promotion"]>): Plan {
+  const { server: name, runId, podUid, claimUid, epoch, why, loss } = promotion;
+  const server = serverNamed(o, name);
+  const facts = server && factsOf(server);
+  const verdict = waitingFor(reasons.promoting, `${name} becomes the primary: ${why}`, 0);
+  if (!facts || facts.runId !== runId) return lost(o, name, podUid, runId);
+  if (facts.role === "replica") {
+    const others = o.servers.filter((other) => other !== server && other.pod?.role === "primary");
+    return {
+      actions: [
+        { do: "promote", server: name, runId },
+        { do: "label", server: name, role: "primary", read: true },
+        ...others.map((other) => ({ do: "label", server: other.name, role: null, read: false }) as const),
+      ],
+      verdict,
+    };
+  }
+  const from = o.status.primary ?? name;
+  return {
+    status: {
+      primary: name,
+      epoch,
+      leadership: { runId, podUid, claimUid, replicationId: facts.replicationId, guard: 0, followers: [] },
+      promotion: undefined,
+      fence: undefined,
+      handover: undefined,
+      ...(o.status.leadership
+        ? { lastFailover: { at: new Date(o.nowMs).toISOString(), from, to: name, why, lost: loss } }
+        : {}),
+    },
+    events: [
+      { type: "Normal", reason: "PrimaryMade", message: `${name} is the primary (epoch ${epoch}): ${why}` },
+    ],
+    verdict,
+  };
+}
+
+/** A handover that was begun has happened, though its end was not recorded. */
+function adoptedHandover(o: Observed): Plan | undefined {
+  const { handover, leadership, epoch = 0 } = o.status;
+  const server = serverNamed(o, handover?.to);
+  const facts = server && factsOf(server);
+  if (!handover || !leadership || !server?.pod || !server.claim || facts?.role !== "primary")
+    return undefined;
+  if (facts.secondReplicationId !== leadership.replicationId) return undefined;
+  return {
+    status: {
+      primary: server.name,
+      epoch: epoch + 1,
+      leadership: {
+        runId: facts.runId,
+        podUid: server.pod.uid,
+        claimUid: server.claim.uid,
+        replicationId: facts.replicationId,
+        guard: 0,
+        // It follows by itself from the moment of the handover.
+        followers: [handover.from],
+      },
+      handover: undefined,
+      fence: undefined,
+    },
+    events: [
+      {
+        type: "Normal",
+        reason: "HandedOver",
+        message: `${handover.from} handed over to ${handover.to}: ${handover.why}`,
+      },
+    ],
+    verdict: waitingFor(reasons.handingOver, `${handover.to} has taken over`, 0),
+  };
+}
+
+/** The primary does not lead. Only when it has stopped for certain is another chosen. */
+function lost(o: Observed, name: string | undefined, podUid: string, runId: string): Plan {
+  const server = serverNamed(o, name);
+  if (!server || hasStopped(o, server, podUid, runId)) return choose(o, `${name} has stopped`);
+  const linked = o.servers.filter((other) => other !== server && hasLiveLink(other));
+  if (linked.length > 0) {
+    const names = linked.map((other) => other.name).join(", ");
+    const message = `the operator cannot reach ${name}, but ${names} can: nothing is done`;
+    return { verdict: waitingFor(reasons.primaryUnreachable, message, 500) };
+  }
+  if (server.silentMs < patienceMs && !server.pod?.deleting) {
+    return { verdict: waitingFor(reasons.primaryUnreachable, `${name} does not answer`, 250) };
+  }
+  return fence(o, server);
+}
+
+/** The process that led is gone, or has become a replica and takes no writes. */
+function hasStopped(o: Observed, { pod, answer, name }: Server, podUid: string, runId: string): boolean {
+  if (!pod || pod.uid !== podUid || pod.stopped || pod.ended) return true;
+  if (answer?.state === "facts") return answer.facts.runId !== runId || answer.facts.role === "replica";
+  // A primary never loads: this is a process after it.
+  if (answer?.state === "loading") return true;
+  // Nobody listens there. A rejected packet looks the same, so replicas must agree.
+  return answer?.state === "refused" && !o.servers.some((other) => other.name !== name && hasLiveLink(other));
+}
+
+/** A replica that hears its primary. */
+function hasLiveLink(server: Server): boolean {
+  const facts = factsOf(server);
+  return facts?.role === "replica" && facts.linkUp && (facts.silentSeconds ?? 99) * 1_000 <= patienceMs;
+}
+
+/**
+ * A silent process may still take writes. It stops for certain when its pod is gone, or when it has too few replicas
+ * left: those that we can ask are taken away from it, and fewer than its guard remain.
+ */
+function fence(o: Observed, server: Server): Plan {
+  const { status, spec } = o;
+  const { followers = [], guard = 0 } = status.leadership ?? {};
+  const uid = server.pod?.uid ?? "";
+  const answering = o.servers.filter((other) => other !== server && factsOf(other));
+  const attached = answering
+    .filter((other) => !isUnattached(factsOf(other) as never))
+    .map((other) => other.name);
+  const begun = status.fence?.podUid === uid;
+  if (!begun || attached.length > 0) {
+    return {
+      actions: [
+        { do: "detach", servers: attached },
+        ...(server.pod?.role === "primary"
+          ? [{ do: "label", server: server.name, role: null, read: false } as const]
+          : []),
+        ...(server.pod && !server.pod.deleting
+          ? [
+              {
+                do: "deletePod",
+                server: server.name,
+                uid,
+                graceSeconds: 1,
+                why: "the silent primary must stop before another is made",
+              } as const,
+            ]
+          : []),
+      ],
+      status: { fence: { server: server.name, podUid: uid, since: new Date(o.nowMs).toISOString() } },
+      events: begun
+        ? []
+        : [
+            {
+              type: "Warning",
+              reason: reasons.fencing,
+              message: `${server.name} is silent and is stopped before another primary is made`,
+            },
+          ],
+      verdict: waitingFor(reasons.fencing, `${server.name} is being stopped`, 200),
+    };
+  }
+  const left = followers.filter((name) => !answering.some((other) => other.name === name));
+  const sinceMs = o.nowMs - Date.parse(status.fence?.since ?? "");
+  const neededMs = (spec.durability.maxLagSeconds + roundingSeconds) * 1_000;
+  if (guard > left.length) {
+    if (sinceMs >= neededMs)
+      return choose(o, `${server.name} was silent and takes no writes without replicas`);
+    const message = `${server.name} is silent; without replicas it takes no writes after ${neededMs / 1_000} s`;
+    return { verdict: waitingFor(reasons.fencing, message, Math.min(500, neededMs - sinceMs + 1)) };
+  }
+  const why = server.nodeLost ? ", and its node does not report" : "";
+  const message =
+    `${server.name} is silent${why}, and nothing proves that it has stopped: it may take writes with ` +
+    (left.length > 0 ? `${left.join(", ")}, which cannot be asked` : "no replicas");
+  return { verdict: waitingFor(reasons.fencing, message, 500) };
+}

@@ -1,0 +1,70 @@
+/** What a policy says: what to do in this pass, what to remember, and what keeps the database from being ready. */
+
+import type { Reason } from "../api/conditions.ts";
+import type { Status } from "../api/sampledb.ts";
+
+/** One thing to do. Each can be done twice without harm: its answer may have been lost. */
+export type Action =
+  /** Makes the server the primary, if it still is the process that was chosen. */
+  | { readonly do: "promote"; readonly server: string; readonly runId: string }
+  /** Makes servers replicas of an address. `drop` ends their clients' connections, which are in the wrong place. */
+  | {
+      readonly do: "follow";
+      readonly servers: readonly string[];
+      readonly ip: string;
+      readonly drop: boolean;
+    }
+  /** Takes servers away from their primary, so that their offsets do not change any more. */
+  | { readonly do: "detach"; readonly servers: readonly string[] }
+  | { readonly do: "handOver"; readonly from: string; readonly to: string }
+  | { readonly do: "setGuard"; readonly server: string; readonly guard: number }
+  | {
+      readonly do: "label";
+      readonly server: string;
+      readonly role: "primary" | "replica" | null;
+      readonly read: boolean;
+    }
+  | {
+      readonly do: "markClaim";
+      readonly server: string;
+      readonly epoch: number;
+      readonly primaryEpoch?: number;
+    }
+  /** By UID, and with a second of grace when a silent process must end. */
+  | {
+      readonly do: "deletePod";
+      readonly server: string;
+      readonly uid: string;
+      readonly graceSeconds?: number;
+      readonly why: string;
+    }
+  | { readonly do: "startInit"; readonly hash: string }
+  | { readonly do: "deleteClaim"; readonly server: string; readonly uid: string; readonly why: string };
+
+export interface Verdict {
+  readonly state: "waiting" | "failed";
+  readonly reason: Reason;
+  readonly message: string;
+  readonly recheckMs?: number;
+}
+
+export interface Told {
+  readonly type: "Normal" | "Warning";
+  readonly reason: string;
+  readonly message: string;
+}
+
+/**
+ * Actions run before `status` is stored. So what must be recorded before it is done is recorded by one pass and done by
+ * the next.
+ */
+export interface Plan {
+  readonly actions?: readonly Action[];
+  readonly status?: Partial<Status>;
+  readonly events?: readonly Told[];
+  readonly verdict?: Verdict;
+}
+
+export function waitingFor(reason: Reason, message: string, recheckMs = 1_000): Verdict {
+  return { state: "waiting", reason, message, recheckMs };
+}

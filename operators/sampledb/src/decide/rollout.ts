@@ -1,0 +1,72 @@
+/** Pods that are not as the spec says are replaced: replicas first, one at a time, then the primary by a handover. Pure. */
+import { reasons } from "../api/conditions.ts";
+import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { healthyPrimary, isInSync, wantedServers } from "./facts.ts";
+import { type Plan, waitingFor } from "./plan.ts";
+
+/** Why the primary should hand over, as far as pods are concerned. */
+export function rolloutWish(o: Observed): string | undefined {
+  const primary = healthyPrimary(o);
+  if (!primary || isUpgrading(o)) return undefined;
+  const others = o.servers.filter((server) => server !== primary.server);
+  const done = others.every((server) => !isOutdated(o, server));
+  return isOutdated(o, primary.server) && done && o.spec.replicas > 0
+    ? `the pod of ${primary.server.name} is outdated`
+    : undefined;
+}
+
+export function rollout(o: Observed): Plan {
+  const outdated = o.servers.filter((server) => isOutdated(o, server));
+  if (outdated.length === 0) return {};
+  const primary = healthyPrimary(o);
+  // What serves nobody is replaced at once: a corrected spec must reach pods that cannot start.
+  const stuck = outdated.find(
+    (server) => !factsOf(server) && (server.pod?.obstacle !== undefined || server.pod?.ended),
+  );
+  if (stuck) return replace(stuck, "its pod cannot start, and the spec has changed");
+  if (!primary) return {};
+  const replicas = outdated.filter((server) => server !== primary.server);
+  const [next] = replicas.sort((a, b) => b.ordinal - a.ordinal);
+  if (next) {
+    const waiting = o.servers.filter(
+      (server) =>
+        server !== primary.server &&
+        server !== next &&
+        server.ordinal < wantedServers(o) &&
+        !isInSync(server, primary),
+    );
+    if (waiting.length > 0) {
+      const names = waiting.map(({ name }) => name).join(", ");
+      return {
+        verdict: waitingFor(reasons.rollingOut, `${next.name} is replaced when ${names} is in sync`, 500),
+      };
+    }
+    return replace(next, "its pod is outdated");
+  }
+  if (isUpgrading(o)) return {};
+  if (o.spec.replicas === 0)
+    return replace(primary.server, "its pod is outdated, and there is no replica to hand over to");
+  return {
+    verdict: waitingFor(
+      reasons.rollingOut,
+      `${primary.server.name} is replaced when it has handed over`,
+      200,
+    ),
+  };
+}
+
+/** The upgrade decides when the primary changes. */
+function isUpgrading({ status }: Observed): boolean {
+  return status.upgrade !== undefined;
+}
+
+export function isOutdated(o: Observed, { pod }: Server): boolean {
+  return pod !== undefined && !pod.deleting && o.setTemplate !== undefined && pod.template !== o.setTemplate;
+}
+
+function replace(server: Server, why: string): Plan {
+  return {
+    actions: [{ do: "deletePod", server: server.name, uid: server.pod?.uid ?? "", why }],
+    verdict: waitingFor(reasons.rollingOut, `${server.name} is replaced: ${why}`, 200),
+  };
+}

@@ -1,0 +1,56 @@
+/** What the operator touches: its children, the pods and nodes they run on, and nothing else. */
+import { all, allow, type Context, many, own, ref, select } from "keelson";
+import {
+  ConfigMap,
+  Job,
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+  Secret,
+  Service,
+  StatefulSet,
+} from "keelson/kinds";
+import { SampleDBBackup } from "./api/backup.ts";
+import type { SampleDB, SampleDBObject } from "./api/sampledb.ts";
+import { selectorLabels } from "./resources/names.ts";
+
+/**
+ * A foreground deletion has the garbage collector take the children first. What a last snapshot needs outlives that:
+ * `finalize` decides its end.
+ */
+export const owns = {
+  set: own(StatefulSet, { outlives: true, absent: "keep" }),
+  servers: own(Service, { outlives: true }),
+  writes: Service,
+  reads: Service,
+  primaryBudget: PodDisruptionBudget,
+  replicaBudget: PodDisruptionBudget,
+  config: own(ConfigMap, { outlives: true }),
+  credentials: own(Secret, { outlives: true }),
+  internal: own(Secret, { outlives: true }),
+  acl: own(Secret, { outlives: true }),
+  binding: Secret,
+  claims: many(PersistentVolumeClaim, { outlives: true, absent: "keep" }),
+  backupsClaim: own(PersistentVolumeClaim, { outlives: true, absent: "keep" }),
+  jobs: many(Job, { absent: "keep" }),
+  backups: many(SampleDBBackup, { outlives: true, absent: "keep" }),
+};
+
+export const reads = {
+  nodes: all(Node),
+  pods: select(Pod, (db: SampleDBObject) => ({ labels: selectorLabels({ name: db.metadata.name }) })),
+  given: ref(Secret, ({ spec, metadata }: SampleDBObject) =>
+    spec.credentialsSecret === undefined
+      ? undefined
+      : { name: spec.credentialsSecret, namespace: metadata.namespace ?? "default" },
+  ),
+};
+
+export const writes = [
+  allow(Pod, ["get", "patch", "delete"]),
+  allow(PersistentVolume, ["get", "patch"]),
+] as const;
+
+export type SampleDBContext = Context<typeof SampleDB, typeof owns, typeof reads, typeof writes>;

@@ -1,0 +1,67 @@
+/** Asks every server what it is, all at once; silence is an answer too. */
+import type { Connection } from "keelson";
+import type { Credentials, TlsTrust } from "../engine/connection.ts";
+import { isRedisError } from "../engine/errors.ts";
+import type { Dial, Redis } from "../engine/redis.ts";
+import type { Answer } from "./observed.ts";
+
+export interface Reachable {
+  readonly name: string;
+  readonly connect: () => Promise<Connection>;
+  readonly tls?: TlsTrust;
+}
+
+/** Holds connections: dispose of it when the pass is over. */
+export interface Answers extends AsyncDisposable {
+  readonly byServer: ReadonlyMap<string, Answer>;
+  /** The client of a server that answered. */
+  redis(name: string): Redis | undefined;
+}
+
+export interface AskOptions {
+  readonly dial: Dial;
+  readonly credentials: Credentials;
+  readonly signal: AbortSignal;
+}
+
+export async function ask(servers: readonly Reachable[], options: AskOptions): Promise<Answers> {
+  const byServer = new Map<string, Answer>();
+  const clients = new Map<string, Redis>();
+  const open: AsyncDisposable[] = [];
+  await Promise.all(
+    servers.map(async (server) => {
+      try {
+        const connection = await server.connect();
+        open.push(connection);
+        const { host, port } = connection;
+        const address = { host, port, ...(server.tls && { tls: server.tls }) };
+        const redis = await options.dial(address, options.credentials, options.signal);
+        open.push(redis);
+        const facts = await redis.facts();
+        clients.set(server.name, redis);
+        byServer.set(
+          server.name,
+          facts.loading ? { state: "loading", message: "it loads its data" } : { state: "facts", facts },
+        );
+      } catch (error) {
+        byServer.set(server.name, unanswered(error));
+      }
+    }),
+  );
+  options.signal.throwIfAborted();
+  return {
+    byServer,
+    redis: (name) => clients.get(name),
+    [Symbol.asyncDispose]: async () => {
+      await Promise.allSettled(open.reverse().map((each) => each[Symbol.asyncDispose]()));
+    },
+  };
+}
+
+function unanswered(error: unknown): Answer {
+  const message = error instanceof Error ? error.message : String(error);
+  if (isRedisError(error, "Refused")) return { state: "refused", message };
+  if (isRedisError(error, "Loading")) return { state: "loading", message };
+  if (isRedisError(error, "Denied")) return { state: "denied", message };
+  return { state: "silent", message };
+}

@@ -1,0 +1,53 @@
+/** What this process remembers from pass to pass. Losing it costs time, never safety. */
+import type { ServerFacts } from "../engine/info.ts";
+import type { Answer } from "./observed.ts";
+
+/** Of one database. */
+export class DatabaseMemory {
+  /** When each pod last answered, by UID; the first look counts as an answer. */
+  readonly #answered = new Map<string, number>();
+  readonly #departures = new Map<string, bigint>();
+  /** What servers have been told, by run id: settings and users, as digests of what was applied and read back. */
+  readonly told = new Map<string, { applied: string; readBack: string; atMs: number }>();
+
+  silentMs(podUid: string, answer: Answer | undefined, nowMs: number): number {
+    const isSilent = answer?.state === "silent" || answer?.state === "denied";
+    if (!isSilent || !this.#answered.has(podUid)) this.#answered.set(podUid, nowMs);
+    return nowMs - (this.#answered.get(podUid) ?? nowMs);
+  }
+
+  /** Followers that the primary does not see, with its offset when that began. */
+  departures(
+    followers: readonly string[],
+    addresses: ReadonlyMap<string, string | undefined>,
+    primary: ServerFacts | undefined,
+  ): ReadonlyMap<string, bigint> {
+    if (!primary) return new Map(this.#departures);
+    for (const name of new Set([...followers, ...this.#departures.keys()])) {
+      const ip = addresses.get(name);
+      const isAttached = ip !== undefined && primary.replicas.some(({ host }) => host === ip);
+      if (isAttached || !followers.includes(name)) this.#departures.delete(name);
+      else if (!this.#departures.has(name)) this.#departures.set(name, primary.offset);
+    }
+    return new Map(this.#departures);
+  }
+
+  forgetOthers(podUids: ReadonlySet<string>, runIds: ReadonlySet<string>): void {
+    for (const uid of this.#answered.keys()) if (!podUids.has(uid)) this.#answered.delete(uid);
+    for (const id of this.told.keys()) if (!runIds.has(id)) this.told.delete(id);
+  }
+}
+
+export class Memory {
+  readonly #databases = new Map<string, DatabaseMemory>();
+
+  of(uid: string): DatabaseMemory {
+    const found = this.#databases.get(uid) ?? new DatabaseMemory();
+    this.#databases.set(uid, found);
+    return found;
+  }
+
+  forget(uid: string): void {
+    this.#databases.delete(uid);
+  }
+}

@@ -1,0 +1,161 @@
+/** Gathers: objects from the cache, answers from the servers, and what this process remembers. */
+
+import { isNotFound } from "keelson";
+import { Pod } from "keelson/kinds";
+import { reasons } from "../api/conditions.ts";
+import { annotations } from "../api/names.ts";
+import type { SampleDBObject, Status } from "../api/sampledb.ts";
+import { serversToRun } from "../decide/scale.ts";
+import type { SampleDBContext } from "../declaration.ts";
+import type { TlsTrust } from "../engine/connection.ts";
+import { type Dial, redisPort } from "../engine/redis.ts";
+import { changeProblem, supportProblem } from "../engine/version.ts";
+import { initialization, initializationHash, newestMigration } from "../resources/initialize.ts";
+import { databaseName, ordinalOf, serverName } from "../resources/names.ts";
+import { settingsProblem, systemUsers } from "../resources/settings.ts";
+import { templateHash } from "../resources/stateful-set.ts";
+import type { Access } from "../steps/passwords.ts";
+import { type Answers, ask } from "./ask.ts";
+import type { DatabaseMemory } from "./memory.ts";
+import { factsOf, type Observed, type Server } from "./observed.ts";
+import { claimView, jobView, nodeView, podView } from "./views.ts";
+
+export interface Gathered extends AsyncDisposable {
+  readonly observed: Observed;
+  readonly answers: Answers;
+}
+
+export interface ObserveOptions {
+  readonly dial: Dial;
+  readonly access: Access;
+  readonly trust: TlsTrust | undefined;
+  readonly memory: DatabaseMemory;
+}
+
+export async function observe(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  { dial, access, trust, memory }: ObserveOptions,
+): Promise<Gathered> {
+  const database = databaseName(db);
+  const { spec, metadata } = db;
+  const status = ownStatus(db);
+  const pods = await findPods(db, ctx, status);
+  const claims = new Map(
+    [...ctx.own.claims.entries()].map(([key, claim]) => [Number(key), claimView(claim)]),
+  );
+  const answers = await ask(
+    [...pods].flatMap(([ordinal, { pod }]) => {
+      if (!pod.ip || pod.ended) return [];
+      const name = serverName(database, ordinal);
+      const connect = async () =>
+        await ctx.connect({ pod: { namespace: database.namespace, name } }, redisPort);
+      return [{ name, connect, ...(trust && { tls: trust }) }];
+    }),
+    {
+      dial,
+      signal: ctx.signal,
+      credentials: { username: systemUsers.operator, password: access.operator },
+    },
+  );
+  const nowMs = ctx.clock.now();
+  const nodes = new Map(ctx.read.nodes.map((node) => [node.metadata.name, node]));
+  const count = Math.max(serversToRun({ spec, status, database }), 1 + spec.replicas);
+  const ordinals = new Set([...Array(count).keys(), ...pods.keys(), ...claims.keys()]);
+  const servers = [...ordinals]
+    .sort((a, b) => a - b)
+    .map((ordinal): Server => {
+      const name = serverName(database, ordinal);
+      const pod = pods.get(ordinal)?.pod;
+      const answer = answers.byServer.get(name);
+      const node = pod?.node === undefined ? undefined : nodeView(nodes.get(pod.node));
+      return {
+        name,
+        ordinal,
+        pod,
+        claim: claims.get(ordinal),
+        answer,
+        silentMs: pod ? memory.silentMs(pod.uid, answer, nowMs) : 0,
+        nodeLost: node?.lost ?? false,
+        nodeCordoned: node?.cordoned ?? false,
+      };
+    });
+  const version = status.imageVersion ?? spec.version;
+  const content = initialization(spec, version, access.aclLines);
+  const primary = servers.find(({ name }) => name === status.primary);
+  const primaryFacts = primary && factsOf(primary);
+  memory.forgetOthers(
+    new Set(servers.flatMap(({ pod }) => (pod ? [pod.uid] : []))),
+    new Set(servers.flatMap((server) => factsOf(server)?.runId ?? [])),
+  );
+  const set = ctx.own.set.get();
+  const observed: Observed = {
+    nowMs,
+    database,
+    generation: metadata.generation ?? 1,
+    spec,
+    status,
+    servers,
+    setReplicas: set?.spec?.replicas,
+    setTemplate: set?.spec?.template?.metadata?.annotations?.[annotations.template],
+    wantedTemplate: templateHash(spec, version),
+    jobs: [...ctx.own.jobs.entries()].map(([key, job]) => jobView(key, job)),
+    initHash: initializationHash(content),
+    schemaVersion: newestMigration(content),
+    specProblem: specProblem(db, status, access),
+    departures: memory.departures(
+      status.leadership?.followers ?? [],
+      new Map(servers.map(({ name, pod }) => [name, pod?.ip])),
+      primaryFacts?.role === "primary" ? primaryFacts : undefined,
+    ),
+    approvedLoss: metadata.annotations?.[annotations.approveLoss],
+    handOverTo: metadata.annotations?.[annotations.handOver],
+  };
+  return { observed, answers, [Symbol.asyncDispose]: async () => await answers[Symbol.asyncDispose]() };
+}
+
+/**
+ * Pods by ordinal. The cache holds those that carry our labels; one that is missing there is asked for by name, since
+ * someone may have changed its labels.
+ */
+async function findPods(db: SampleDBObject, ctx: SampleDBContext, status: Status) {
+  const database = databaseName(db);
+  const found = new Map<number, { pod: ReturnType<typeof podView> }>();
+  for (const pod of ctx.read.pods) {
+    const ordinal = ordinalOf(database, pod.metadata.name);
+    if (ordinal !== undefined) found.set(ordinal, { pod: podView(pod, database) });
+  }
+  const known = (status.servers ?? []).flatMap(({ name }) => ordinalOf(database, name) ?? []);
+  for (const ordinal of known.filter((each) => !found.has(each) && ctx.own.claims.get(String(each)))) {
+    const name = serverName(database, ordinal);
+    try {
+      const pod = await ctx.client.kind(Pod).get({ namespace: database.namespace, name });
+      found.set(ordinal, { pod: podView(pod, database) });
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+    }
+  }
+  return found;
+}
+
+export function ownStatus({ status = {} }: SampleDBObject): Status {
+  const {
+    conditions: _,
+    observedGeneration: __,
+    inventory: ___,
+    steps: ____,
+    ...own
+  } = status as Status & Record<string, unknown>;
+  return own as Status;
+}
+
+/** What the spec asks for and cannot be had. Everything else of it is followed. */
+function specProblem({ spec }: SampleDBObject, status: Status, access: Access): Observed["specProblem"] {
+  const setting = settingsProblem(spec);
+  if (setting !== undefined) return { reason: reasons.settingRefused, message: setting };
+  if (access.problem !== undefined) return { reason: reasons.secretInvalid, message: access.problem };
+  const version =
+    supportProblem(spec.version) ?? (status.imageVersion && changeProblem(status.imageVersion, spec.version));
+  if (version) return { reason: reasons.versionRefused, message: version };
+  return undefined;
+}

@@ -1,0 +1,92 @@
+/** What a pass has seen, in the words of its decisions. Plain data: everything below `decide/` works on it alone. */
+import type { Reason } from "../api/conditions.ts";
+import type { Spec, Status } from "../api/sampledb.ts";
+import type { ServerFacts } from "../engine/info.ts";
+import type { DatabaseName } from "../resources/names.ts";
+
+/** How a server answered. `refused` proves that the process is gone; `silent` proves nothing. */
+export type Answer =
+  | { readonly state: "facts"; readonly facts: ServerFacts }
+  | { readonly state: "loading" | "refused" | "silent" | "denied"; readonly message: string };
+
+export interface PodView {
+  readonly uid: string;
+  readonly ip: string | undefined;
+  readonly node: string | undefined;
+  readonly createdMs: number;
+  readonly ready: boolean;
+  readonly deleting: boolean;
+  /** Its process is not running, as the kubelet says. */
+  readonly stopped: boolean;
+  /** It has ended and will not start again. */
+  readonly ended: boolean;
+  readonly template: string;
+  readonly role: string;
+  readonly read: boolean;
+  /** Its labels are no longer those that the Services and the StatefulSet select. */
+  readonly mislabelled: boolean;
+  /** Why it does not start. */
+  readonly obstacle: string | undefined;
+}
+
+export interface ClaimView {
+  readonly uid: string;
+  readonly deleting: boolean;
+  readonly bound: boolean;
+  readonly lost: boolean;
+  readonly volume: string | undefined;
+  readonly requested: string;
+  /** The newest epoch whose data it holds. */
+  readonly epoch: number | undefined;
+  readonly primaryEpoch: number | undefined;
+  readonly database: string | undefined;
+  readonly needsRestart: boolean;
+}
+
+export interface Server {
+  readonly name: string;
+  readonly ordinal: number;
+  readonly pod: PodView | undefined;
+  readonly claim: ClaimView | undefined;
+  readonly answer: Answer | undefined;
+  /** For how long it has not answered, as far as this operator knows. */
+  readonly silentMs: number;
+  readonly nodeLost: boolean;
+  readonly nodeCordoned: boolean;
+}
+
+export interface JobView {
+  readonly key: string;
+  readonly state: "running" | "succeeded" | "failed";
+  readonly message: string;
+}
+
+export interface Observed {
+  readonly nowMs: number;
+  readonly database: DatabaseName;
+  readonly generation: number;
+  readonly spec: Spec;
+  readonly status: Status;
+  /** By ordinal: those that should be, and those that are there still. */
+  readonly servers: readonly Server[];
+  /** How many servers the StatefulSet makes; undefined when there is none. */
+  readonly setReplicas: number | undefined;
+  /** Digest of the template that new pods are made from. */
+  readonly setTemplate: string | undefined;
+  /** Digest of what the spec asks for at the version that servers are to run. */
+  readonly wantedTemplate: string;
+  readonly jobs: readonly JobView[];
+  readonly initHash: string;
+  /** The newest migration that the initial configuration holds. */
+  readonly schemaVersion: number;
+  /** Why the spec cannot be followed, in a sentence. */
+  readonly specProblem: { readonly reason: Reason; readonly message: string } | undefined;
+  /** Followers that the primary does not see any more, and its offset when that was first so. */
+  readonly departures: ReadonlyMap<string, bigint>;
+  readonly approvedLoss: string | undefined;
+  readonly handOverTo: string | undefined;
+}
+
+export function factsOf({ answer }: Server): ServerFacts | undefined {
+  return answer?.state === "facts" ? answer.facts : undefined;
+}

@@ -1,0 +1,86 @@
+/** A SampleDB from beginning to end: gather, decide, act. */
+import { type Controller, controller, done, fail, type Outcome, waiting } from "keelson";
+import { reasons } from "./api/conditions.ts";
+import { SampleDB, type SampleDBObject } from "./api/sampledb.ts";
+import { decide } from "./decide/decide.ts";
+import type { Plan } from "./decide/plan.ts";
+import { conditionsOf, statusOf } from "./decide/report.ts";
+import { owns, reads, writes } from "./declaration.ts";
+import { type Dial, dialRedis } from "./engine/redis.ts";
+import { Memory } from "./observe/memory.ts";
+import { observe } from "./observe/observe.ts";
+import type { Observed } from "./observe/observed.ts";
+import { databaseName } from "./resources/names.ts";
+import { bindingSecret } from "./resources/secrets.ts";
+import { act } from "./steps/act.ts";
+import { finalize } from "./steps/deletion.ts";
+import { applyObjects, applyServers } from "./steps/objects.ts";
+import { keepPasswords } from "./steps/passwords.ts";
+import { tellServers } from "./steps/tell.ts";
+
+export interface SampleDBOptions {
+  /** How servers are spoken to. Default: over the network. */
+  readonly dial?: Dial;
+  /** How it is decided what comes next. Default: the policies of this package. */
+  readonly decide?: (observed: Observed) => Plan;
+}
+
+/** How often servers are asked though nothing changed: the operator notices a silent primary by this alone. */
+const restMs = 1_000;
+
+export function sampleDB(options: SampleDBOptions = {}): Controller {
+  const dial = options.dial ?? dialRedis;
+  const choose = options.decide ?? decide;
+  const memories = new Memory();
+  return controller(SampleDB, {
+    owns,
+    reads,
+    writes,
+    concurrency: 32,
+    timeoutMs: 60_000,
+
+    async reconcile(db, ctx) {
+      const memory = memories.of(db.metadata.uid);
+      const access = await keepPasswords(db, ctx);
+      if (!db.spec.paused) {
+        await applyObjects(db, ctx, access);
+        await applyServers(db, ctx);
+      }
+      await using gathered = await observe(db, ctx, { dial, access, memory, trust: undefined });
+      const { observed } = gathered;
+      const plan = choose(observed);
+      ctx.setStatus(withVersion(db, statusOf(observed, plan)));
+      for (const condition of conditionsOf(observed, plan)) ctx.setCondition(condition);
+      for (const { type, reason, message } of plan.events ?? []) ctx.event(type, reason, message);
+      const problems = await act({ db, ctx, gathered }, plan.actions ?? []);
+      if (db.spec.paused) return outcomeOf(plan, problems);
+      const told = await tellServers(db, ctx, { gathered, access, memory });
+      if (told.users && access.application !== "")
+        await ctx.own.binding.apply(bindingSecret(databaseName(db), { password: access.application }));
+      if (access.endsInMs !== undefined) ctx.recheck(access.endsInMs);
+      if (told.problem !== undefined && !plan.verdict) return fail(reasons.settingRefused, told.problem);
+      return outcomeOf(plan, problems);
+    },
+
+    async finalize(db, ctx) {
+      const outcome = await finalize(db, ctx);
+      if (outcome.outcome === "done") memories.forget(db.metadata.uid);
+      return outcome;
+    },
+  });
+}
+
+/** The version that pods are made with is the spec's until there is a database; then an upgrade changes it. */
+function withVersion({ spec }: SampleDBObject, status: ReturnType<typeof statusOf>) {
+  return { ...status, imageVersion: status.imageVersion ?? spec.version };
+}
+
+function outcomeOf({ verdict }: Plan, problems: readonly string[]): Outcome {
+  if (!verdict) return done({ recheckMs: restMs });
+  const { state, reason, message, recheckMs } = verdict;
+  if (state === "failed") return fail(reason, message);
+  const words = problems.length > 0 ? `${message} (${problems.join("; ")})` : message;
+  return waiting(reason, words, {
+    recheckMs: problems.length > 0 ? 200 : Math.min(recheckMs ?? restMs, restMs),
+  });
+}

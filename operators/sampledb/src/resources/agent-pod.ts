@@ -1,0 +1,139 @@
+/** Pods that run the agent, which comes with the operator's own image. */
+import { extname, join, relative } from "node:path";
+import type { Desired } from "keelson";
+import type { Job } from "keelson/kinds";
+import { type AgentTask, type RedisAccess, taskVariable } from "../agent/task.ts";
+import { labels } from "../api/names.ts";
+import type { Spec } from "../api/sampledb.ts";
+import { redisPort } from "../engine/redis.ts";
+import { type DatabaseName, objectNames, selectorLabels, serverHost, serverName } from "./names.ts";
+import { systemUsers } from "./settings.ts";
+import { containerSecurity, podSecurity } from "./stateful-set.ts";
+
+export type PodSpec = NonNullable<NonNullable<NonNullable<Desired<typeof Job>["spec"]>["template"]>["spec"]>;
+export type Container = PodSpec["containers"][number];
+type Volume = NonNullable<PodSpec["volumes"]>[number];
+type Mount = NonNullable<Container["volumeMounts"]>[number];
+
+export interface Mounted {
+  readonly volume: Volume;
+  readonly mount: Mount;
+}
+
+/** The variable that names the image of the operator, set by its Deployment. */
+const imageVariable = "OPERATOR_IMAGE";
+
+export function operatorImage(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): string | undefined {
+  return env[imageVariable] || undefined;
+}
+
+/** Relative to the image's working directory, which is the package's root as it is here. */
+const module = relative(
+  join(import.meta.dirname, "../.."),
+  join(import.meta.dirname, "../agent", `main${extname(import.meta.filename)}`),
+);
+
+export const mounts = {
+  internal: "/var/run/keelson/internal",
+  config: "/var/run/keelson/config",
+  tls: "/var/run/keelson/tls",
+} as const;
+
+export function agentContainer(
+  name: string,
+  image: string,
+  task: AgentTask,
+  mounted: readonly Mounted[],
+): Container {
+  return {
+    name,
+    image,
+    command: ["node", module],
+    env: [{ name: taskVariable, value: JSON.stringify(task) }],
+    terminationMessagePolicy: "FallbackToLogsOnError",
+    securityContext: containerSecurity,
+    volumeMounts: mounted.map(({ mount }) => mount),
+  };
+}
+
+/** How a pod of ours reaches the servers: addresses from here, passwords and certificates from Secrets. */
+export function redisAccess(
+  database: DatabaseName,
+  spec: Spec,
+  options: { readonly user: keyof typeof systemUsers; readonly servers: number; readonly service?: boolean },
+): { readonly access: RedisAccess; readonly mounted: readonly Mounted[] } {
+  const { internal, certificate, writes } = objectNames(database);
+  const username = systemUsers[options.user];
+  const servers = Array.from({ length: options.servers }, (_, ordinal) =>
+    serverHost(database, serverName(database, ordinal)),
+  );
+  return {
+    access: {
+      hosts: servers,
+      port: redisPort,
+      username,
+      passwordFile: `${mounts.internal}/${username}`,
+      ...(spec.tls && {
+        tls: { caFile: `${mounts.tls}/ca.crt`, serverName: `${writes}.${database.namespace}.svc` },
+      }),
+    },
+    mounted: [
+      secretMount("internal", internal, mounts.internal),
+      ...(spec.tls ? [secretMount("tls", spec.tls.secretName ?? certificate, mounts.tls)] : []),
+    ],
+  };
+}
+
+export function secretMount(name: string, secretName: string, mountPath: string): Mounted {
+  return {
+    volume: { name, secret: { secretName, defaultMode: 0o440 } },
+    mount: { name, mountPath, readOnly: true },
+  };
+}
+
+export function jobPod(
+  database: DatabaseName,
+  parts: Partial<PodSpec> & Pick<PodSpec, "containers">,
+  mounted: readonly Mounted[],
+) {
+  return {
+    metadata: { labels: { [labels.name]: "sampledb-job", [labels.instance]: database.name } },
+    spec: {
+      restartPolicy: "Never" as const,
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: 5,
+      securityContext: podSecurity,
+      ...parts,
+      volumes: mounted.map(({ volume }) => volume),
+    },
+  };
+}
+
+export interface InitJobOptions {
+  readonly database: DatabaseName;
+  readonly spec: Spec;
+  readonly hash: string;
+  readonly servers: number;
+  readonly image: string;
+}
+
+export function initJob({ database, spec, hash, servers, image }: InitJobOptions): Desired<typeof Job> {
+  const { access, mounted } = redisAccess(database, spec, { user: "operator", servers });
+  const config: Mounted = {
+    volume: { name: "config", configMap: { name: objectNames(database).config } },
+    mount: { name: "config", mountPath: mounts.config, readOnly: true },
+  };
+  const all = [...mounted, config];
+  const task: AgentTask = { do: "initialize", access, contentFile: `${mounts.config}/initialize.json`, hash };
+  return {
+    metadata: { name: `${database.name}-init-${hash}`, labels: selectorLabels(database) },
+    spec: {
+      backoffLimit: 3,
+      activeDeadlineSeconds: 900,
+      template: jobPod(database, { containers: [agentContainer("initialize", image, task, all)] }, all),
+    },
+  };
+}

@@ -1,0 +1,33 @@
+/** The ConfigMap: Redis' configuration, how servers start, and where clients connect. */
+import type { Desired } from "keelson";
+import type { ConfigMap } from "keelson/kinds";
+import type { Spec } from "../api/sampledb.ts";
+import { redisPort } from "../engine/redis.ts";
+import { type DatabaseName, objectNames, selectorLabels, serviceHost } from "./names.ts";
+import { redisConf } from "./settings.ts";
+import { planKey, planText, startScript, type VolumePlan } from "./start-script.ts";
+
+export interface ConfigOptions {
+  readonly database: DatabaseName;
+  readonly spec: Spec;
+  /** What servers do with their volumes at their next start, by server. */
+  readonly plans: ReadonlyMap<string, VolumePlan>;
+  /** What the Job of the initial configuration applies. */
+  readonly initialize: string;
+}
+
+export function configMap({ database, spec, plans, initialize }: ConfigOptions): Desired<typeof ConfigMap> {
+  const { config, writes, reads } = objectNames(database);
+  return {
+    metadata: { name: config, labels: selectorLabels(database) },
+    data: {
+      "redis.conf": redisConf(spec),
+      "start.sh": startScript,
+      "initialize.json": initialize,
+      host: serviceHost(database, writes),
+      "host-read": serviceHost(database, reads),
+      port: String(redisPort),
+      ...Object.fromEntries([...plans].map(([server, plan]) => [planKey(server), planText(plan)])),
+    },
+  };
+}

@@ -1,0 +1,63 @@
+/** How things are called. */
+
+import { labels } from "../api/names.ts";
+import type { SampleDBObject } from "../api/sampledb.ts";
+
+/** What names are made from. */
+export interface DatabaseName {
+  readonly name: string;
+  readonly namespace: string;
+  readonly uid: string;
+}
+
+export function databaseName({ metadata }: SampleDBObject): DatabaseName {
+  const { name, namespace = "default", uid } = metadata;
+  return { name, namespace, uid };
+}
+
+/** The objects of one database, by what they are for. */
+export function objectNames({ name }: Pick<DatabaseName, "name">) {
+  return {
+    statefulSet: name,
+    /** Names every server, ready or not. */
+    servers: `${name}-servers`,
+    writes: name,
+    reads: `${name}-read`,
+    config: `${name}-config`,
+    credentials: `${name}-credentials`,
+    /** Passwords between the servers and the operator. */
+    internal: `${name}-internal`,
+    acl: `${name}-acl`,
+    binding: `${name}-binding`,
+    authority: `${name}-ca`,
+    certificate: `${name}-tls`,
+    backups: `${name}-backups`,
+  } as const;
+}
+
+export function serverName({ name }: Pick<DatabaseName, "name">, ordinal: number): string {
+  return `${name}-${ordinal}`;
+}
+
+export function ordinalOf({ name }: Pick<DatabaseName, "name">, server: string): number | undefined {
+  const rest = server.startsWith(`${name}-`) ? server.slice(name.length + 1) : "";
+  return /^(0|[1-9][0-9]*)$/.test(rest) ? Number(rest) : undefined;
+}
+
+/** The claim of a server, as a StatefulSet names it. */
+export function claimName(database: Pick<DatabaseName, "name">, ordinal: number): string {
+  return `data-${serverName(database, ordinal)}`;
+}
+
+export function serverHost(database: DatabaseName, server: string): string {
+  return `${server}.${objectNames(database).servers}.${database.namespace}.svc`;
+}
+
+export function serviceHost(database: DatabaseName, service: string): string {
+  return `${service}.${database.namespace}.svc`;
+}
+
+/** On everything; pods are selected by them. */
+export function selectorLabels({ name }: Pick<DatabaseName, "name">): Record<string, string> {
+  return { [labels.name]: "sampledb", [labels.instance]: name };
+}

@@ -1,0 +1,203 @@
+/** The StatefulSet of the servers. The operator decides when a pod is replaced: OnDelete. */
+import { hash } from "node:crypto";
+import type { Desired } from "keelson";
+import type { StatefulSet } from "keelson/kinds";
+import { annotations } from "../api/names.ts";
+import type { Spec } from "../api/sampledb.ts";
+import { redisPort } from "../engine/redis.ts";
+import { type DatabaseName, objectNames, selectorLabels } from "./names.ts";
+import { paths, restartSettings } from "./settings.ts";
+import { livenessScript, readinessScript } from "./start-script.ts";
+
+type Set = Desired<typeof StatefulSet>;
+type PodSpec = NonNullable<NonNullable<NonNullable<Set["spec"]>["template"]>["spec"]>;
+type Container = PodSpec["containers"][number];
+
+/** The user of the redis image; the restricted pod security profile wants a number. */
+const redisUser = 999;
+
+export const podSecurity: PodSpec["securityContext"] = {
+  runAsNonRoot: true,
+  runAsUser: redisUser,
+  runAsGroup: redisUser,
+  fsGroup: redisUser,
+  fsGroupChangePolicy: "OnRootMismatch",
+  seccompProfile: { type: "RuntimeDefault" },
+};
+
+export const containerSecurity: Container["securityContext"] = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ["ALL"] },
+  readOnlyRootFilesystem: true,
+  runAsNonRoot: true,
+};
+
+export function imageOf(spec: Pick<Spec, "image">, version: string): string {
+  return `${spec.image}:${version}`;
+}
+
+export interface SetOptions {
+  readonly database: DatabaseName;
+  readonly spec: Spec;
+  /** The version that servers run, which an upgrade changes when it is time. */
+  readonly version: string;
+  /** How many servers there are, the primary included. */
+  readonly servers: number;
+  /** Of the claims that the StatefulSet would make; it never changes after its creation. */
+  readonly templateSize: string;
+  /** The annotation that lets the operator take over a claim that the StatefulSet made. */
+  readonly adopt: string;
+}
+
+/** Digest of all that needs a new pod when it changes. */
+export function templateHash(spec: Spec, version: string): string {
+  return hash(
+    "sha256",
+    JSON.stringify(podTemplate({ name: "x", namespace: "x", uid: "" }, spec, version)),
+  ).slice(0, 12);
+}
+
+export function statefulSet({ database, spec, version, servers, templateSize, adopt }: SetOptions): Set {
+  const template = podTemplate(database, spec, version);
+  return {
+    metadata: { name: objectNames(database).statefulSet, labels: selectorLabels(database) },
+    spec: {
+      replicas: servers,
+      serviceName: objectNames(database).servers,
+      podManagementPolicy: "Parallel",
+      updateStrategy: { type: "OnDelete" },
+      revisionHistoryLimit: 2,
+      selector: { matchLabels: selectorLabels(database) },
+      template: {
+        ...template,
+        metadata: {
+          ...template.metadata,
+          annotations: {
+            ...template.metadata.annotations,
+            [annotations.template]: templateHash(spec, version),
+          },
+        },
+      },
+      volumeClaimTemplates: [
+        {
+          metadata: {
+            name: "data",
+            labels: selectorLabels(database),
+            annotations: { [adopt]: database.name },
+          },
+          spec: {
+            accessModes: ["ReadWriteOnce"],
+            resources: { requests: { storage: templateSize } },
+          },
+        },
+      ],
+      persistentVolumeClaimRetentionPolicy: { whenDeleted: "Retain", whenScaled: "Retain" },
+    },
+  };
+}
+
+function podTemplate(database: DatabaseName, spec: Spec, version: string) {
+  const { pod } = spec;
+  return {
+    metadata: {
+      labels: { ...pod.labels, ...selectorLabels(database) },
+      annotations: {
+        ...pod.annotations,
+        "sampledb.keelson.dev/restart-settings": JSON.stringify(restartSettings(spec)),
+      },
+    },
+    spec: {
+      automountServiceAccountToken: false,
+      enableServiceLinks: false,
+      terminationGracePeriodSeconds: 30,
+      securityContext: podSecurity,
+      ...scheduling(database, spec),
+      containers: [container(spec, version)],
+      volumes: [
+        { name: "config", configMap: { name: objectNames(database).config, defaultMode: 0o444 } },
+        { name: "acl", secret: { secretName: objectNames(database).acl, defaultMode: 0o440 } },
+        { name: "internal", secret: { secretName: objectNames(database).internal, defaultMode: 0o440 } },
+        ...(spec.tls
+          ? [
+              {
+                name: "tls",
+                secret: {
+                  secretName: spec.tls.secretName ?? objectNames(database).certificate,
+                  defaultMode: 0o440,
+                },
+              },
+            ]
+          : []),
+        { name: "run", emptyDir: { medium: "Memory" as const, sizeLimit: "1Mi" } },
+      ],
+    },
+  };
+}
+
+function container(spec: Spec, version: string): Container {
+  const { resources } = spec;
+  const probe = (script: string) => ({ exec: { command: ["sh", "-c", script] } });
+  const tls = spec.tls !== undefined;
+  return {
+    name: "redis",
+    image: imageOf(spec, version),
+    command: ["sh", `${paths.config}/start.sh`],
+    ports: [{ name: "redis", containerPort: redisPort }],
+    ...(resources === undefined ? {} : { resources: resources as Container["resources"] }),
+    // Loading takes as long as the data is large.
+    startupProbe: {
+      ...probe(livenessScript(tls)),
+      periodSeconds: 1,
+      timeoutSeconds: 5,
+      failureThreshold: 300,
+    },
+    readinessProbe: {
+      ...probe(readinessScript(tls)),
+      periodSeconds: 2,
+      timeoutSeconds: 3,
+      failureThreshold: 2,
+    },
+    // The operator fences a silent primary long before this ends its process.
+    livenessProbe: {
+      ...probe(livenessScript(tls)),
+      periodSeconds: 10,
+      timeoutSeconds: 10,
+      failureThreshold: 3,
+    },
+    terminationMessagePolicy: "FallbackToLogsOnError",
+    securityContext: containerSecurity,
+    volumeMounts: [
+      { name: "data", mountPath: paths.data },
+      { name: "config", mountPath: paths.config, readOnly: true },
+      { name: "acl", mountPath: paths.acl, readOnly: true },
+      { name: "internal", mountPath: paths.internal, readOnly: true },
+      ...(spec.tls ? [{ name: "tls", mountPath: paths.tls, readOnly: true }] : []),
+      { name: "run", mountPath: paths.run },
+    ],
+  };
+}
+
+/** Servers keep away from each other unless the spec says where they go. */
+function scheduling(database: DatabaseName, { pod }: Spec): Partial<PodSpec> {
+  const { nodeSelector, tolerations, topologySpreadConstraints, priorityClassName } = pod as Partial<PodSpec>;
+  const affinity = (pod.affinity as PodSpec["affinity"]) ?? {
+    podAntiAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        {
+          weight: 100,
+          podAffinityTerm: {
+            topologyKey: "kubernetes.io/hostname",
+            labelSelector: { matchLabels: selectorLabels(database) },
+          },
+        },
+      ],
+    },
+  };
+  return {
+    affinity,
+    ...(nodeSelector === undefined ? {} : { nodeSelector }),
+    ...(tolerations === undefined ? {} : { tolerations }),
+    ...(topologySpreadConstraints === undefined ? {} : { topologySpreadConstraints }),
+    ...(priorityClassName === undefined ? {} : { priorityClassName }),
+  };
+}

@@ -1,0 +1,199 @@
+/** Does what was decided. Actions stand beside each other: one that fails keeps no other from being tried. */
+
+import { isConflict, isNotFound } from "keelson";
+import { PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { annotations, labels } from "../api/names.ts";
+import type { SampleDBObject } from "../api/sampledb.ts";
+import type { Action } from "../decide/plan.ts";
+import type { SampleDBContext } from "../declaration.ts";
+import { RedisError } from "../engine/errors.ts";
+import { guardSetting, nowhere, type Redis, redisPort } from "../engine/redis.ts";
+import type { Gathered } from "../observe/observe.ts";
+import { initJob, operatorImage } from "../resources/agent-pod.ts";
+import { claimName, databaseName, ordinalOf, selectorLabels } from "../resources/names.ts";
+
+export interface Scene {
+  readonly db: SampleDBObject;
+  readonly ctx: SampleDBContext;
+  readonly gathered: Gathered;
+}
+
+export type Doing<D extends Action["do"]> = Extract<Action, { do: D }>;
+
+/** What could not be done, in words. The next pass looks at the state and not at the answer. */
+export async function act(scene: Scene, actions: readonly Action[]): Promise<readonly string[]> {
+  const problems: string[] = [];
+  for (const action of actions) {
+    scene.ctx.signal.throwIfAborted();
+    try {
+      await perform(scene, action);
+      scene.ctx.log.debug("done", { action });
+    } catch (error) {
+      if (!(error instanceof RedisError) && !isConflict(error) && !isNotFound(error)) throw error;
+      problems.push(`${action.do}: ${(error as Error).message}`);
+      scene.ctx.log.warn("not done", { action, message: (error as Error).message });
+    }
+  }
+  return problems;
+}
+
+async function perform(scene: Scene, action: Action): Promise<void> {
+  switch (action.do) {
+    case "promote":
+      return await promote(scene, action);
+    case "follow":
+      return await follow(scene, action);
+    case "detach":
+      for (const server of action.servers) {
+        await redisOf(scene, server).follow({ host: nowhere.host, port: nowhere.portWithData });
+      }
+      return;
+    case "handOver":
+      return await handOver(scene, action);
+    case "setGuard":
+      return await redisOf(scene, action.server).set(new Map([[guardSetting, String(action.guard)]]));
+    case "label":
+      return await label(scene, action);
+    case "markClaim":
+      return await markClaim(scene, action);
+    case "deletePod":
+      return await deletePod(scene, action);
+    case "deleteClaim":
+      return await deleteClaim(scene, action);
+    case "startInit":
+      return await startInit(scene, action);
+  }
+}
+
+/** The server must be the very process that was chosen: another one in its place may have other data. */
+async function promote(scene: Scene, { server, runId }: Doing<"promote">): Promise<void> {
+  const redis = redisOf(scene, server);
+  const facts = await redis.facts();
+  if (facts.runId !== runId) throw new RedisError("Answered", `${server} was restarted since it was chosen`);
+  await redis.set(new Map([[guardSetting, "0"]]));
+  await redis.lead();
+}
+
+async function follow(scene: Scene, { servers, ip, drop }: Doing<"follow">): Promise<void> {
+  for (const server of servers) {
+    const redis = redisOf(scene, server);
+    await redis.follow({ host: ip, port: redisPort });
+    if (drop) await redis.dropClients();
+  }
+}
+
+/** How long writes may be held while the replica catches up. */
+const handoverMs = 2_000;
+
+/**
+ * The primary holds writes until the replica has every one of them, and they change places. Services follow at once, and
+ * clients of the old primary are sent to look again.
+ */
+async function handOver(scene: Scene, { from, to }: Doing<"handOver">): Promise<void> {
+  const { gathered, ctx } = scene;
+  const target = gathered.observed.servers.find(({ name }) => name === to)?.pod?.ip;
+  const [old, next] = [redisOf(scene, from), redisOf(scene, to)];
+  if (target === undefined) throw new RedisError("Unreachable", `${to} has no address`);
+  await next.set(new Map([[guardSetting, "0"]]));
+  try {
+    await old.handOver({ host: target, port: redisPort }, handoverMs);
+  } catch (error) {
+    if (!(error instanceof RedisError) || !error.message.includes("already in progress")) throw error;
+  }
+  const untilMs = ctx.clock.now() + handoverMs + 1_000;
+  while ((await next.facts()).role !== "primary") {
+    if (ctx.clock.now() > untilMs)
+      throw new RedisError("Answered", `${from} did not hand over to ${to} in time`);
+    await pause(ctx, 10);
+  }
+  await label(scene, { do: "label", server: to, role: "primary", read: false });
+  await label(scene, { do: "label", server: from, role: "replica", read: true });
+  await old.dropClients();
+}
+
+async function pause(ctx: SampleDBContext, ms: number): Promise<void> {
+  await new Promise<void>((resolve) => {
+    ctx.clock.timer(ms, resolve);
+  });
+}
+
+async function label({ db, ctx }: Scene, { server, role, read }: Doing<"label">): Promise<void> {
+  const { namespace } = databaseName(db);
+  const uid = ctx.read.pods.find(({ metadata }) => metadata.name === server)?.metadata.uid;
+  const body = {
+    metadata: {
+      ...(uid === undefined ? {} : { uid }),
+      labels: {
+        ...selectorLabels(databaseName(db)),
+        [labels.role]: role,
+        [labels.read]: read ? "true" : null,
+      },
+    },
+  };
+  await ctx.client.kind(Pod).patch({ namespace, name: server }, { type: "merge", body: body as never });
+}
+
+async function markClaim(
+  { db, ctx }: Scene,
+  { server, epoch, primaryEpoch }: Doing<"markClaim">,
+): Promise<void> {
+  const database = databaseName(db);
+  const ordinal = ordinalOf(database, server) ?? -1;
+  const uid = ctx.own.claims.get(String(ordinal))?.metadata.uid;
+  const body = {
+    metadata: {
+      uid,
+      annotations: {
+        [annotations.epoch]: String(epoch),
+        ...(primaryEpoch === undefined ? {} : { [annotations.primaryEpoch]: String(primaryEpoch) }),
+      },
+    },
+  };
+  const name = claimName(database, ordinal);
+  await ctx.client
+    .kind(PersistentVolumeClaim)
+    .patch({ namespace: database.namespace, name }, { type: "merge", body: body as never });
+}
+
+async function deletePod(
+  { db, ctx }: Scene,
+  { server, uid, graceSeconds, why }: Doing<"deletePod">,
+): Promise<void> {
+  const { namespace } = databaseName(db);
+  await ctx.client
+    .kind(Pod)
+    .delete(
+      { namespace, name: server },
+      { uid, ...(graceSeconds === undefined ? {} : { gracePeriodSeconds: graceSeconds }) },
+    );
+  ctx.event("Normal", "PodDeleted", `${server}: ${why}`);
+}
+
+/** Only what was seen, as the server has it now. */
+async function deleteClaim({ db, ctx }: Scene, { server, uid, why }: Doing<"deleteClaim">): Promise<void> {
+  const key = String(ordinalOf(databaseName(db), server) ?? -1);
+  const live = await ctx.own.claims.live(key);
+  if (live?.metadata.uid !== uid) return;
+  await ctx.own.claims.delete(key, { resourceVersion: live.metadata.resourceVersion });
+  ctx.event("Normal", "VolumeDeleted", `the volume of ${server}: ${why}`);
+}
+
+async function startInit({ db, ctx, gathered }: Scene, { hash }: Doing<"startInit">): Promise<void> {
+  const image = operatorImage();
+  if (image === undefined) {
+    throw new RedisError(
+      "Answered",
+      "the operator does not know its own image; set OPERATOR_IMAGE in its Deployment",
+    );
+  }
+  const database = databaseName(db);
+  const servers = gathered.observed.servers.length;
+  await ctx.own.jobs.apply(`init-${hash}`, initJob({ database, spec: db.spec, hash, servers, image }));
+}
+
+/** The client of a server that answered in this pass. */
+export function redisOf({ gathered }: Pick<Scene, "gathered">, server: string): Redis {
+  const redis = gathered.answers.redis(server);
+  if (redis) return redis;
+  throw new RedisError("Unreachable", `${server} did not answer in this pass`);
+}

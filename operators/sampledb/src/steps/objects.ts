@@ -1,0 +1,91 @@
+/** The objects of every database, from the first moment: applied in every pass, sent only when something differs. */
+import { adoptAnnotation, Quantity } from "keelson";
+import type { SampleDBObject, Status } from "../api/sampledb.ts";
+import { serversToRun } from "../decide/scale.ts";
+import type { SampleDBContext } from "../declaration.ts";
+import { ownStatus } from "../observe/observe.ts";
+import { primaryBudget, replicaBudget } from "../resources/budgets.ts";
+import { backupsClaim, dataClaim } from "../resources/claims.ts";
+import { configMap } from "../resources/config.ts";
+import { initialization } from "../resources/initialize.ts";
+import { claimName, databaseName } from "../resources/names.ts";
+import { readsService, serversService, writesService } from "../resources/services.ts";
+import { settingsProblem } from "../resources/settings.ts";
+import type { VolumePlan } from "../resources/start-script.ts";
+import { statefulSet } from "../resources/stateful-set.ts";
+import type { Access } from "./passwords.ts";
+
+/** What comes before the servers can be asked. */
+export async function applyObjects(db: SampleDBObject, ctx: SampleDBContext, access: Access): Promise<void> {
+  const database = databaseName(db);
+  const { own } = ctx;
+  const status = ownStatus(db);
+  await own.servers.apply(serversService(database));
+  await own.writes.apply(writesService(database, isOpen(status)));
+  await own.reads.apply(readsService(database));
+  await own.primaryBudget.apply(primaryBudget(database, db.spec.replicas));
+  await own.replicaBudget.apply(replicaBudget(database));
+  const version = status.imageVersion ?? db.spec.version;
+  const content = initialization(db.spec, version, access.aclLines);
+  // A setting that is refused never reaches the file that servers start with.
+  if (settingsProblem(db.spec) !== undefined && own.config.get()) return;
+  await own.config.apply(
+    configMap({ database, spec: db.spec, plans: volumePlans(status), initialize: JSON.stringify(content) }),
+  );
+}
+
+/** Writes are kept out while an upgrade has not been verified. */
+export function isOpen({ upgrade }: Status): boolean {
+  return upgrade?.phase !== "Switching" && upgrade?.phase !== "Verifying" && upgrade?.phase !== "GoingBack";
+}
+
+export function volumePlans(_status: Status): ReadonlyMap<string, VolumePlan> {
+  return new Map();
+}
+
+/** Volumes before pods: a StatefulSet would make them too, but not of the size that is wanted by then. */
+export async function applyServers(db: SampleDBObject, ctx: SampleDBContext): Promise<void> {
+  const database = databaseName(db);
+  const status = ownStatus(db);
+  const servers = serversToRun({ spec: db.spec, status, database });
+  for (let ordinal = 0; ordinal < Math.max(servers, 1 + db.spec.replicas); ordinal++)
+    await applyClaim(db, ctx, ordinal);
+  const wanted =
+    db.spec.backup.store === undefined &&
+    (db.spec.backup.schedule !== undefined || db.spec.onDelete === "Snapshot");
+  if (wanted) await ctx.own.backupsClaim.apply(backupsClaim(database, db.spec));
+  const set = ctx.own.set.get();
+  const template = set?.spec?.volumeClaimTemplates?.[0];
+  const templateSize = String(template?.spec?.resources?.requests?.["storage"] ?? db.spec.storage.size);
+  const version = status.imageVersion ?? db.spec.version;
+  if (settingsProblem(db.spec) !== undefined && !set) return;
+  await ctx.own.set.apply(
+    statefulSet({ database, spec: db.spec, version, servers, templateSize, adopt: adoptAnnotation }),
+  );
+}
+
+/** Claims never shrink, and those that exist keep their class. */
+async function applyClaim(db: SampleDBObject, ctx: SampleDBContext, ordinal: number): Promise<void> {
+  const database = databaseName(db);
+  const there = ctx.own.claims.get(String(ordinal));
+  const has = there?.spec?.resources?.requests?.["storage"];
+  const { size, className } = db.spec.storage;
+  const refused = db.status?.refusedSize?.size === String(size);
+  const grows =
+    has !== undefined && Quantity.from(String(has)).compare(Quantity.from(String(size))) < 0 && !refused;
+  const storage = has === undefined || grows ? { size } : { size: has };
+  const kept = there ? there.spec?.storageClassName : className;
+  const claim = dataClaim(database, ordinal, {
+    ...storage,
+    ...(kept === undefined ? {} : { className: kept }),
+  });
+  try {
+    await ctx.own.claims.apply(String(ordinal), claim);
+    if (grows) ctx.event("Normal", "VolumeGrows", `${claimName(database, ordinal)} grows to ${size}`);
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string };
+    if (!grows || (code !== 403 && code !== 422 && code !== "InvalidChild")) throw error;
+    ctx.setStatus({ ...ownStatus(db), refusedSize: { size: String(size), message } });
+    ctx.event("Warning", "VolumeCannotGrow", message);
+  }
+}

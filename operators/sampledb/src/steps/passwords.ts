@@ -1,0 +1,143 @@
+/** Passwords: generated once, taken from a Secret where one is given, and changed without anyone losing access. */
+import { hash } from "node:crypto";
+import { annotations } from "../api/names.ts";
+import type { SampleDBObject } from "../api/sampledb.ts";
+import type { SampleDBContext } from "../declaration.ts";
+import { databaseName, objectNames } from "../resources/names.ts";
+import { decoded, plainSecret } from "../resources/secrets.ts";
+import { systemUsers } from "../resources/settings.ts";
+import { aclLines } from "../resources/users.ts";
+
+export interface Access {
+  /** The password of the operator's own user. */
+  readonly operator: string;
+  /** Of the user default. */
+  readonly application: string;
+  readonly aclLines: readonly string[];
+  /** What is wrong with the Secret that the user gives. */
+  readonly problem: string | undefined;
+  /** When the next old password ends. */
+  readonly endsInMs: number | undefined;
+}
+
+/** Of one user: the password that holds, and the one before while clients still have it. */
+interface Remembered {
+  readonly current: string;
+  readonly previous?: string;
+  readonly since?: string;
+}
+
+const stateKey = "digests.json";
+
+export async function keepPasswords(db: SampleDBObject, ctx: SampleDBContext): Promise<Access> {
+  const internal = await keepInternal(db, ctx);
+  const { passwords, problem } = await applicationPasswords(db, ctx);
+  const before = await rememberedDigests(ctx);
+  const nowMs = ctx.clock.now();
+  const overlapMs = db.spec.passwordOverlapSeconds * 1_000;
+  const wanted = { ...internal, ...passwords };
+  const after: Record<string, Remembered> = {};
+  for (const [user, password] of Object.entries(wanted)) {
+    after[user] = turned(before[user], hash("sha256", password), nowMs, overlapMs);
+  }
+  // A Secret that cannot be read changes nobody's password.
+  if (problem !== undefined) {
+    for (const [user, kept] of Object.entries(before)) after[user] ??= kept;
+  }
+  const digests = Object.fromEntries(
+    Object.entries(after).map(([user, { current, previous }]) => [
+      user,
+      [current, ...(previous ? [previous] : [])],
+    ]),
+  );
+  const lines = aclLines(db.spec, digests);
+  const name = databaseName(db);
+  const data = { "users.acl": `${lines.join("\n")}\n`, [stateKey]: JSON.stringify(after) };
+  await ctx.own.acl.apply(plainSecret(name, objectNames(name).acl, data));
+  const ends = Object.values(after).flatMap(({ since }) =>
+    since === undefined ? [] : [Math.max(1_000, Date.parse(since) + overlapMs - nowMs)],
+  );
+  return {
+    operator: internal[systemUsers.operator] ?? "",
+    application: passwords["default"] ?? "",
+    aclLines: lines,
+    problem,
+    endsInMs: ends.length === 0 ? undefined : Math.min(...ends),
+  };
+}
+
+/** The old password goes only when its time is over, and only one is kept. */
+function turned(
+  before: Remembered | undefined,
+  digest: string,
+  nowMs: number,
+  overlapMs: number,
+): Remembered {
+  if (!before) return { current: digest };
+  if (before.current !== digest)
+    return { current: digest, previous: before.current, since: new Date(nowMs).toISOString() };
+  const isOver = before.since !== undefined && nowMs - Date.parse(before.since) >= overlapMs;
+  return isOver ? { current: digest } : before;
+}
+
+async function rememberedDigests(ctx: SampleDBContext): Promise<Record<string, Remembered>> {
+  const secret = ctx.own.acl.get() ?? (await ctx.own.acl.live());
+  const text = decoded(secret)[stateKey];
+  return text === undefined ? {} : (JSON.parse(text) as Record<string, Remembered>);
+}
+
+/** Generated once: a cache that has not seen the Secret yet is no reason for another. */
+async function keepInternal(db: SampleDBObject, ctx: SampleDBContext): Promise<Record<string, string>> {
+  const name = databaseName(db);
+  const secret = ctx.own.internal.get() ?? (await ctx.own.internal.live());
+  const known = decoded(secret);
+  const users = [systemUsers.operator, systemUsers.replica, systemUsers.backup];
+  const all = Object.fromEntries(users.map((user) => [user, known[user] ?? generated(ctx)]));
+  await ctx.own.internal.apply(plainSecret(name, objectNames(name).internal, all));
+  return all;
+}
+
+async function applicationPasswords(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+): Promise<{ passwords: Record<string, string>; problem?: string }> {
+  const { spec } = db;
+  const name = databaseName(db);
+  if (spec.credentialsSecret !== undefined) {
+    const data = decoded(ctx.read.given);
+    const keys = [["default", "password"], ...spec.users.map((user) => [user.name, user.passwordKey])];
+    const missing = keys.filter(([, key]) => !data[key as string]).map(([, key]) => key);
+    const problem = ctx.read.given
+      ? `the Secret ${spec.credentialsSecret} lacks ${missing.join(", ")}`
+      : `the Secret ${spec.credentialsSecret} does not exist`;
+    if (missing.length > 0) return { passwords: {}, problem };
+    return {
+      passwords: Object.fromEntries(keys.map(([user, key]) => [user, data[key as string] as string])),
+    };
+  }
+  const secret = ctx.own.credentials.get() ?? (await ctx.own.credentials.live());
+  const known = decoded(secret);
+  const request = db.metadata.annotations?.[annotations.rotatePasswords];
+  const rotate = request !== undefined && known["rotation"] !== request && known["password"] !== undefined;
+  const all: Record<string, string> = {
+    username: "default",
+    ...(request === undefined ? {} : { rotation: request }),
+  };
+  for (const key of ["password", ...spec.users.map(({ passwordKey }) => passwordKey)]) {
+    all[key] = rotate ? generated(ctx) : (known[key] ?? generated(ctx));
+  }
+  await ctx.own.credentials.apply(plainSecret(name, objectNames(name).credentials, all));
+  if (rotate) ctx.event("Normal", "PasswordsRotated", "new passwords are valid beside the old ones");
+  const users = [
+    ["default", "password"],
+    ...spec.users.map((user) => [user.name, user.passwordKey]),
+  ] as const;
+  return {
+    passwords: Object.fromEntries(users.map(([user, key]) => [user as string, all[key as string] as string])),
+  };
+}
+
+/** 192 random bits. */
+function generated(ctx: SampleDBContext): string {
+  return Buffer.from(ctx.random.bytes(24)).toString("base64url");
+}
