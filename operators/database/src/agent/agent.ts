@@ -1,0 +1,494 @@
+/** One instance of a database: keeps its PostgreSQL where the lease says it should be, with or without an operator. */
+
+import { formatLsn, parseLsn } from "../ha/lsn.ts";
+import type { Identity } from "../ha/observation.ts";
+import { compareData, elect, type Quorum, type Vote } from "../ha/quorum.ts";
+import type { LeaseRecord, Published } from "../ha/state.ts";
+import { type Local, nextStep, type Step } from "../ha/step.ts";
+import { nextSync, type Standby, standbyNames, targetQuorum } from "../ha/sync.ts";
+import { Keeper, type KeeperOptions } from "./keeper.ts";
+import {
+  type Engine,
+  Gone,
+  type PeerStatus,
+  type Pods,
+  type Replication,
+  type Upstream,
+  type VoteAnswer,
+  type VoteRequest,
+} from "./ports.ts";
+import { Switchover } from "./switchover.ts";
+
+export interface AgentOptions extends KeeperOptions {
+  readonly engine: Engine;
+  readonly pods: Pods;
+}
+
+export class Agent {
+  readonly me: Identity;
+  readonly keeper: Keeper;
+  readonly #options: AgentOptions;
+  readonly #switchover: Switchover;
+  #local: Local;
+  #vote: Vote | undefined;
+  #reason = "it starts";
+  /** Something long is done with the data: whoever asks gets an answer without waiting for it. */
+  #isBusy = false;
+  #isDraining = false;
+  #engineTurn: Promise<unknown> = Promise.resolve();
+  #primary: PeerStatus | undefined;
+  #alive = new Map<string, number>();
+  #mark: { readonly names: string; readonly lsn: bigint } | undefined;
+  #replication: Replication | undefined;
+  #isLabelled = false;
+  #parameters = "";
+  /** Where we stand while we campaign: two candidates that ask each other must not wait for each other. */
+  #candidacy: Promise<Vote | undefined> | undefined;
+
+  constructor(options: AgentOptions) {
+    this.#options = options;
+    this.me = options.me;
+    this.keeper = new Keeper(options);
+    this.#local = { name: options.me.name, server: "stopped" };
+    this.#switchover = new Switchover({ ...options, keeper: this.keeper });
+    // Nothing is awaited here: the server is ended before anything else is done.
+    this.keeper.onLost = () => {
+      if (this.#local.inRecovery === false) void this.#options.engine.stop("kill").catch(() => undefined);
+    };
+  }
+
+  /** What this instance tells others. */
+  status(): PeerStatus {
+    const { server, inRecovery, receiving = false } = this.#local;
+    const running = server === "running";
+    return {
+      ...this.me,
+      role: running ? (inRecovery ? "standby" : "primary") : "none",
+      serving: running && (inRecovery === true || this.keeper.isHolding) && !this.#isDraining,
+      receiving,
+      draining: this.#isDraining,
+      ...(this.#vote && !this.#isBusy && { vote: this.#vote }),
+      reason: this.#reason,
+    };
+  }
+
+  get record(): LeaseRecord | undefined {
+    return this.keeper.stored?.record;
+  }
+
+  get local(): Local {
+    return this.#local;
+  }
+
+  get replication(): Replication | undefined {
+    return this.#replication;
+  }
+
+  // ---------------------------------------------------------------------------------------- what others ask
+
+  /** Freezes this instance for a candidate, and says what it has. */
+  async answerVote(request: VoteRequest): Promise<VoteAnswer> {
+    if (this.#isBusy) return { refused: "its data is being replaced" };
+    const accepted = await this.keeper.vote(request);
+    if (accepted !== true) return { refused: accepted };
+    if (this.#candidacy) {
+      const vote = await this.#candidacy;
+      return vote ? { vote } : { refused: "its data is not consistent yet" };
+    }
+    return await this.#frozenVote();
+  }
+
+  async #frozenVote(): Promise<VoteAnswer> {
+    return await this.#withEngine(async (): Promise<VoteAnswer> => {
+      const { engine } = this.#options;
+      const local = await engine.inspect();
+      this.#local = local;
+      if (local.server !== "running" || !local.inRecovery)
+        return { refused: "its PostgreSQL is not a standby that runs" };
+      await engine.follow(undefined);
+      const vote = await engine.position();
+      this.#vote = vote;
+      return vote ? { vote } : { refused: "its data is not consistent yet" };
+    });
+  }
+
+  /** Looks at the lease now, and acts on it. */
+  async nudge(): Promise<void> {
+    await this.keeper.round();
+    await this.work();
+  }
+
+  /** Ends PostgreSQL, and gives primaryship away before if there is somebody to take it. */
+  async drain(): Promise<void> {
+    this.#isDraining = true;
+    await this.#withEngine(async () => {
+      const { engine, log } = this.#options;
+      this.#local = await engine.inspect();
+      const isPrimary = this.#local.server === "running" && this.#local.inRecovery === false;
+      if (isPrimary && this.keeper.isHolding) {
+        const standbys = await engine.replication().catch(() => undefined);
+        const given = await this.#switchover
+          .run(undefined, standbys?.standbys ?? [])
+          .catch((error: unknown) => String(error));
+        if (given === true) return;
+        log.info("nobody can take over", { reason: given });
+      }
+      await engine.stop("fast");
+      if (isPrimary) await this.keeper.handOver(undefined, (published) => published).catch(() => undefined);
+    });
+  }
+
+  // ---------------------------------------------------------------------------------------- what it does by itself
+
+  /** One round of looking at the own server and doing what is next. */
+  async work(): Promise<Step | undefined> {
+    if (this.#isDraining) return undefined;
+    await this.#lookAtPrimary();
+    return await this.#withEngine(async () => {
+      const { engine } = this.#options;
+      this.#local = await engine.inspect();
+      this.#vote =
+        this.#local.server === "running" && this.#local.inRecovery ? await engine.position() : undefined;
+      const step = nextStep({
+        uid: this.me.uid,
+        local: this.#local,
+        record: this.record,
+        lease: this.keeper.lease,
+        holding: this.keeper.isHolding,
+        frozen: this.keeper.isFrozen,
+        primaryServes: this.#primary?.role === "primary" && this.#primary.serving,
+      });
+      this.#reason = step.step === "wait" ? step.reason : step.step;
+      if (step.step !== "serve" && step.step !== "wait") {
+        this.#options.log.info(step.step, { ...step, epoch: this.record?.epoch, lease: this.keeper.lease });
+      }
+      await this.#act(step);
+      return step;
+    });
+  }
+
+  async #act(step: Step): Promise<void> {
+    const { engine } = this.#options;
+    const record = this.record;
+    switch (step.step) {
+      case "wait":
+        return;
+      case "stop":
+        return await engine.stop(step.how);
+      case "giveUp":
+        await this.keeper.handOver(undefined, (published) => published);
+        return;
+      case "claim":
+        return await this.#claim();
+      case "initialise":
+        return await this.#long(() => engine.initialise());
+      case "startPrimary":
+        if (record) await engine.startPrimary(this.#primaryship(record));
+        return;
+      case "startStandby":
+        return await engine.startStandby(
+          step.upstream === undefined ? undefined : this.#upstream(step.upstream),
+        );
+      case "follow":
+        return await engine.follow(this.#upstream(step.upstream));
+      case "rewind":
+        return await this.#long(() => engine.rewind(this.#upstream(step.from)));
+      case "clone":
+        return await this.#long(() => engine.clone(this.#upstream(step.from), step.reason));
+      case "promote":
+        if (record) await this.#promote(record);
+        return;
+      case "campaign":
+        return await this.#campaign();
+      case "serve":
+        return await this.#serve();
+    }
+  }
+
+  /** The first holder of a new database. */
+  async #claim(): Promise<void> {
+    const stored = this.keeper.stored;
+    if (!stored) return;
+    await this.keeper.take({ ...stored.record.published, quorums: [] }, stored.version);
+  }
+
+  #primaryship({ epoch, published }: LeaseRecord): { epoch: number; synchronousNames: string } {
+    const newest = published.quorums.at(-1);
+    return { epoch, synchronousNames: newest ? standbyNames(newest, this.me.name) : this.#cautious() };
+  }
+
+  /** While nothing is published yet, commits wait for whom they will have to wait. */
+  #cautious(): string {
+    const { policy } = this.record as LeaseRecord;
+    return standbyNames(targetQuorum({ me: this.me.name, policy, alive: [], current: [] }), this.me.name);
+  }
+
+  #upstream(name: string): Upstream {
+    const { timeline = 0, timelineEpoch = 0 } = this.record?.published ?? {};
+    return { name, timeline, timelineEpoch };
+  }
+
+  async #promote(record: LeaseRecord): Promise<void> {
+    const { engine } = this.#options;
+    this.#isLabelled = false;
+    this.#mark = undefined;
+    await engine.promote(this.#primaryship(record));
+    this.#local = await engine.inspect();
+    await this.#serve();
+  }
+
+  // ---------------------------------------------------------------------------------------- as primary
+
+  async #serve(): Promise<void> {
+    const { engine, log } = this.#options;
+    const { data } = this.#local;
+    const record = this.record;
+    if (!data || !record || !this.keeper.isHolding || this.#local.inRecovery !== false) return;
+    await this.#label(record);
+    const { published, policy } = record;
+    if (published.timeline !== data.timeline || published.timelineEpoch !== data.timelineEpoch) {
+      const { systemId, timeline, timelineEpoch } = data;
+      const next = { systemId, timeline, timelineEpoch, checkpointed: false };
+      return (await this.keeper.update((now) => ({ ...now, ...next }))) ? await this.#serve() : undefined;
+    }
+    const replication = await engine.replication();
+    this.#replication = replication;
+    this.keeper.lsn = formatLsn(replication.lsn);
+    await this.#keepPromises(replication, record);
+    if (!published.checkpointed) {
+      await engine.checkpoint();
+      await this.keeper.update((now) => ({ ...now, checkpointed: true }));
+    }
+    if (JSON.stringify(policy.parameters) !== this.#parameters) {
+      await engine.configure(policy.parameters);
+      this.#parameters = JSON.stringify(policy.parameters);
+    }
+    const wish = policy.switchover;
+    if (wish && wish.id !== published.switchover?.id && !policy.paused) {
+      const outcome = await this.#switchover.run(wish.to, replication.standbys, wish.id);
+      if (outcome !== true) {
+        log.warn("the switchover is refused", { reason: outcome });
+        await this.keeper.update((now) => ({
+          ...now,
+          switchover: { id: wish.id, outcome: "Refused", message: outcome },
+        }));
+      }
+    }
+  }
+
+  /** Keeps what is published and what PostgreSQL follows in step with who streams. */
+  async #keepPromises(first: Replication, { policy }: LeaseRecord): Promise<void> {
+    const { engine, clock, timings } = this.#options;
+    let replication = first;
+    for (let round = 0; round < 6; round++) {
+      const now = clock.monotonic();
+      for (const { name, streaming } of replication.standbys) if (streaming) this.#alive.set(name, now);
+      const alive = [...this.#alive]
+        .filter(([, at]) => now - at < timings.standbyLossMs)
+        .map(([name]) => name);
+      const published = this.record?.published.quorums ?? [];
+      const newest = published.at(-1);
+      const isApplied = newest && replication.synchronousNames === standbyNames(newest, this.me.name);
+      const mark = this.#mark?.names === replication.synchronousNames ? this.#mark.lsn : undefined;
+      const action = nextSync({
+        me: this.me.name,
+        published,
+        applied: isApplied ? newest : undefined,
+        effective: replication.effective,
+        mark,
+        standbys: replication.standbys,
+        target: targetQuorum({ me: this.me.name, policy, alive, current: newest?.members ?? [] }),
+      });
+      switch (action.action) {
+        case "none":
+          return;
+        case "publish":
+          if (!(await this.keeper.update((was) => ({ ...was, quorums: action.quorums })))) return;
+          break;
+        case "apply":
+          this.#mark = undefined;
+          await engine.setSynchronousNames(standbyNames(action.quorum, this.me.name));
+          break;
+        case "mark":
+          this.#mark = { names: replication.synchronousNames, lsn: replication.lsn };
+          break;
+      }
+      replication = await engine.replication();
+    }
+  }
+
+  async #label({ policy, published }: LeaseRecord): Promise<void> {
+    if (this.#isLabelled) return;
+    const { pods, log } = this.#options;
+    const all = new Set([...policy.instances, ...published.quorums.flatMap(({ members }) => members)]);
+    all.delete(this.me.name);
+    try {
+      await pods.label(this.me.name, [...all]);
+      this.#isLabelled = true;
+    } catch (error) {
+      log.warn("the pods cannot be labelled", { error: (error as Error).message });
+    }
+  }
+
+  // ---------------------------------------------------------------------------------------- as standby
+
+  /** Asks the holder how it is: whether it serves, and whether it is there at all. */
+  async #lookAtPrimary(): Promise<void> {
+    const record = this.record;
+    const { peers, pods } = this.#options;
+    if (!record || record.holder === "" || record.holder === this.me.name) {
+      this.#primary = undefined;
+      return;
+    }
+    const { holder, holderUid } = record;
+    try {
+      this.#primary = await peers.status(holder);
+      this.keeper.holderGone(this.#primary.uid !== holderUid);
+    } catch (error) {
+      this.#primary = undefined;
+      const gone = error instanceof Gone || (await pods.isGone(holder, holderUid).catch(() => false));
+      this.keeper.holderGone(gone);
+    }
+  }
+
+  /** Tries to become primary: everybody freezes, and the best of enough of them takes the lease. */
+  async #campaign(): Promise<void> {
+    const { peers, engine } = this.#options;
+    const stored = this.keeper.stored;
+    const lease = this.keeper.lease;
+    if (!stored || !this.#vote) {
+      this.#reason = "there is no primary, and its own data is not ready";
+      return;
+    }
+    const { record, version } = stored;
+    const { quorums } = record.published;
+    // Commits that wait for nobody are fenced by time alone; those that wait for us, by our receiving nothing.
+    if (lease === "dead" && quorums.some(({ acks }) => acks < 2)) {
+      this.#reason = `${record.holder} is gone; its lease must run out`;
+      return;
+    }
+    const others = new Set([...record.policy.instances, ...quorums.flatMap(({ members }) => members)]);
+    others.delete(this.me.name);
+    if (lease === "dead") others.delete(record.holder);
+    const names = [...others];
+    const seen = await Promise.all(names.map((name) => peers.status(name).catch(() => undefined)));
+    if (!this.#wins(record, [this.#vote, ...seen.flatMap((status) => status?.vote ?? [])])) return;
+    const own = await this.keeper.vote({ epoch: record.epoch, version });
+    if (own !== true) {
+      this.#reason = own;
+      return;
+    }
+    this.#candidacy = engine.follow(undefined).then(() => engine.position());
+    try {
+      const [mine, ...answers] = await Promise.all([
+        this.#candidacy,
+        ...names.map((name) =>
+          peers
+            .vote(name, { candidate: this.me.name, epoch: record.epoch, version })
+            .catch((error: Error): VoteAnswer => ({ refused: error.message })),
+        ),
+      ]);
+      const votes = [
+        ...(mine ? [mine] : []),
+        ...answers.flatMap((answer) => ("vote" in answer ? answer.vote : [])),
+      ];
+      if (!mine || !this.#wins(record, votes)) return;
+      if (!(await this.keeper.take(this.#succession(record, mine, votes, lease), version))) return;
+      const now = this.record;
+      if (now && this.keeper.isHolding) await this.#promote(now);
+    } finally {
+      this.#candidacy = undefined;
+    }
+  }
+
+  /** What the record says once we have taken over. */
+  #succession(record: LeaseRecord, mine: Vote, votes: readonly Vote[], lease: string): Published {
+    const { published, policy } = record;
+    const { quorums, lsn } = published;
+    const me = this.me.name;
+    const alive = votes.map(({ name }) => name).filter((name) => name !== me);
+    const target = targetQuorum({ me, policy, alive, current: quorums.at(-1)?.members ?? [] });
+    const isSafe = "winner" in elect({ quorums, systemId: mine.systemId, votes });
+    const lost = lsn === undefined ? 0n : parseLsn(lsn) - mine.lsn;
+    return dedupe({
+      ...published,
+      // What was promised and is lost need not be waited for; everything else is promised still.
+      quorums: isSafe ? [...quorums, target] : [target],
+      checkpointed: false,
+      lastFailover: {
+        epoch: record.epoch + 1,
+        from: record.holder,
+        to: me,
+        at: new Date(this.#options.clock.now()).toISOString(),
+        lostBytes: isSafe || lost < 0n ? 0 : Number(lost),
+        reason: !isSafe && policy.durability !== "async" ? "approved" : lease,
+      },
+    });
+  }
+
+  /** Whether we may take over with these votes. If not, the reason is kept for people, and a better one is called. */
+  #wins(record: LeaseRecord, votes: readonly Vote[]): boolean {
+    const mine = votes.find(({ name }) => name === this.me.name);
+    const best = this.#judge(record, votes);
+    if (!best || !mine) return false;
+    const { approval } = record.policy;
+    const isForced = approval?.epoch === record.epoch && approval.instance === this.me.name;
+    if (isForced || compareData(best, mine) <= 0) return true;
+    this.#reason = `${best.name} has more`;
+    void this.#options.peers.nudge(best.name).catch(() => undefined);
+    return false;
+  }
+
+  /** Who wins with these votes; undefined, with the reason kept for people, when nobody may. */
+  #judge(record: LeaseRecord, votes: readonly Vote[]): Vote | undefined {
+    const { published, policy, holder } = record;
+    const { quorums, systemId = "" } = published;
+    const preferred = [this.me.name];
+    const safe = elect({ quorums, systemId, votes, preferred });
+    if ("winner" in safe) return safe.winner;
+    const lossy = elect({ quorums, systemId, votes, preferred, acceptLoss: true });
+    if (!("winner" in lossy)) return undefined;
+    if (isApproved(record, this.me.name)) return lossy.winner;
+    const lag = published.lsn === undefined ? 0n : parseLsn(published.lsn) - lossy.winner.lsn;
+    if (policy.durability === "async" && this.keeper.lease !== "dead") {
+      if (lag <= BigInt(policy.maximumLagBytes)) return lossy.winner;
+      this.#reason = `${holder || "the primary"} is gone, and ${lag} bytes of its log are nowhere else; approval is needed`;
+      return undefined;
+    }
+    this.#reason = `without ${safe.missing.join(", ")} there are ${safe.votes} of ${safe.needed} votes: a commit could be lost; approval is needed`;
+    return undefined;
+  }
+
+  async #long(work: () => Promise<void>): Promise<void> {
+    this.#isBusy = true;
+    this.#vote = undefined;
+    try {
+      await work();
+    } finally {
+      this.#isBusy = false;
+    }
+  }
+
+  /** One at a time. What is long says so, and is not waited for by those who ask. */
+  async #withEngine<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#engineTurn.then(work, work);
+    this.#engineTurn = turn.catch(() => undefined);
+    return await turn;
+  }
+}
+
+function isApproved({ policy, epoch }: LeaseRecord, name: string): boolean {
+  const { approval } = policy;
+  return approval?.epoch === epoch && (approval.instance === undefined || approval.instance === name);
+}
+
+/** The same promise need not be kept twice. */
+function dedupe(published: Published): Published {
+  const [newest, ...older] = [...published.quorums].reverse();
+  if (!newest) return published;
+  const key = ({ members, acks }: Quorum) => JSON.stringify([[...members].sort(), acks]);
+  const rest = older.filter((quorum) => key(quorum) !== key(newest));
+  return { ...published, quorums: [...rest.reverse(), newest] };
+}
+
+export type { Standby };

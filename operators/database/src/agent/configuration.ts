@@ -1,0 +1,130 @@
+/** PostgreSQL's configuration files, as the agent writes them. */
+import { quoteLiteral } from "../engine/pg-client.ts";
+
+export interface ConfigurationOptions {
+  readonly name: string;
+  readonly socketDirectory: string;
+  readonly parameters: Readonly<{ [name: string]: string }>;
+  /** Directory with server.crt and server.key. */
+  readonly tls?: string;
+  /** Archives a segment; without it nothing is archived. */
+  readonly archiveCommand?: string;
+  readonly restoreCommand?: string;
+}
+
+/** What a user may not set: the agent relies on it, or sets it itself. */
+export const reserved: readonly string[] = [
+  ...["archive_command", "archive_mode", "archive_library", "cluster_name", "config_file", "data_directory"],
+  ...[
+    "external_pid_file",
+    "fsync",
+    "full_page_writes",
+    "hba_file",
+    "hot_standby",
+    "ident_file",
+    "listen_addresses",
+  ],
+  ...[
+    "log_destination",
+    "logging_collector",
+    "port",
+    "primary_conninfo",
+    "primary_slot_name",
+    "restart_after_crash",
+  ],
+  ...["restore_command", "ssl", "ssl_ca_file", "ssl_cert_file", "ssl_key_file", "synchronous_standby_names"],
+  ...[
+    "unix_socket_directories",
+    "unix_socket_permissions",
+    "wal_level_minimal",
+    "wal_log_hints",
+    "wal_receiver_timeout",
+  ],
+  ...["recovery_target_timeline", "wal_sender_timeout", "include", "include_dir", "include_if_exists"],
+];
+
+/** What holds when the user says nothing. */
+const defaults: Readonly<{ [name: string]: string }> = {
+  max_connections: "100",
+  max_wal_senders: "16",
+  max_replication_slots: "16",
+  wal_level: "replica",
+  wal_keep_size: "512MB",
+  max_slot_wal_keep_size: "1GB",
+  checkpoint_timeout: "5min",
+  synchronous_commit: "on",
+  password_encryption: "scram-sha-256",
+  log_line_prefix: "%m [%p] %q%u@%d ",
+  log_checkpoints: "off",
+};
+
+export function postgresqlConf(options: ConfigurationOptions): string {
+  const { name, socketDirectory, parameters, tls } = options;
+  const fixed: { [name: string]: string } = {
+    cluster_name: name,
+    listen_addresses: "*",
+    port: "5432",
+    unix_socket_directories: socketDirectory,
+    unix_socket_permissions: "0700",
+    hot_standby: "on",
+    wal_log_hints: "on",
+    fsync: "on",
+    full_page_writes: "on",
+    logging_collector: "off",
+    log_destination: "stderr",
+    // Messages are read by the agent, whatever language the clients want.
+    lc_messages: "C",
+    recovery_target_timeline: "latest",
+    wal_receiver_timeout: "5s",
+    wal_sender_timeout: "5s",
+    wal_receiver_status_interval: "1s",
+    wal_retrieve_retry_interval: "500ms",
+    tcp_keepalives_idle: "5",
+    tcp_keepalives_interval: "2",
+    tcp_keepalives_count: "3",
+    tcp_user_timeout: "10s",
+    restart_after_crash: "on",
+    archive_mode: "on",
+    archive_command: options.archiveCommand ?? "/bin/true",
+    archive_timeout: parameters["archive_timeout"] ?? "30s",
+    ...(options.restoreCommand !== undefined && { restore_command: options.restoreCommand }),
+    ...(tls !== undefined && { ssl: "on", ssl_cert_file: `${tls}/tls.crt`, ssl_key_file: `${tls}/tls.key` }),
+  };
+  const chosen = Object.entries({ ...defaults, ...parameters }).filter(([key]) => !reserved.includes(key));
+  const lines = [...chosen, ...Object.entries(fixed)].map(([key, value]) => `${key} = ${configValue(value)}`);
+  return [
+    "# Written by the Keelson agent; changes are lost.",
+    ...lines,
+    "include_if_exists = 'keelson.conf'",
+    "",
+  ].join("\n");
+}
+
+/** What changes while PostgreSQL runs, by reload. */
+export function keelsonConf(options: {
+  readonly primaryConninfo: string;
+  readonly synchronousNames: string;
+}): string {
+  return [
+    `primary_conninfo = ${configValue(options.primaryConninfo)}`,
+    `synchronous_standby_names = ${configValue(options.synchronousNames)}`,
+    "",
+  ].join("\n");
+}
+
+export const replicationUser = "keelson_replication";
+
+/** Inside the pod nobody is asked; everybody else proves who they are. */
+export function hbaConf({ tls }: { readonly tls: boolean }): string {
+  const host = tls ? "hostssl" : "host";
+  return [
+    "local all all trust",
+    `${host} replication ${replicationUser} all scram-sha-256`,
+    `${host} all all all scram-sha-256`,
+    "",
+  ].join("\n");
+}
+
+function configValue(value: string): string {
+  return quoteLiteral(value).trim().replace(/^E/, "");
+}

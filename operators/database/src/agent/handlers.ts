@@ -1,0 +1,82 @@
+/** What an agent can be asked over the network. */
+import { standbyNames } from "../ha/sync.ts";
+import type { Agent } from "./agent.ts";
+import type { FailsafeRequest, PeerStatus, VoteRequest } from "./ports.ts";
+import type { Postgres } from "./postgres.ts";
+import { reconcileObjects, type SqlObjects } from "./sql-objects.ts";
+import type { Handler } from "./wire.ts";
+
+export interface HandlerOptions {
+  readonly agent: Agent;
+  readonly engine: Postgres;
+  readonly vote: (request: VoteRequest) => Promise<unknown>;
+  readonly failsafe: (request: FailsafeRequest) => boolean;
+  readonly nudge: () => void;
+}
+
+/** What the operator reads of an instance. */
+export interface InstanceReport extends PeerStatus {
+  readonly epoch: number | undefined;
+  readonly systemId: string | undefined;
+  readonly timeline: number | undefined;
+  readonly lastWords: string;
+  readonly pendingRestart: readonly string[];
+  readonly version: string;
+  readonly sizeBytes: number;
+  readonly standbys: readonly {
+    readonly name: string;
+    readonly lagBytes: number;
+    readonly counted: boolean;
+  }[];
+  readonly synchronousNames: string;
+}
+
+export function handlersFor(options: HandlerOptions): ReadonlyMap<string, Handler> {
+  const { agent, engine } = options;
+  return new Map<string, Handler>([
+    ["GET /status", async () => agent.status()],
+    ["GET /report", async () => await report(options)],
+    ["POST /vote", async (body) => await options.vote(body as VoteRequest)],
+    ["POST /failsafe", async (body) => options.failsafe(body as FailsafeRequest)],
+    ["POST /nudge", async () => options.nudge()],
+    ["POST /checkpoint", async () => await engine.checkpoint()],
+    ["POST /objects", async (body) => await reconcileObjects(engine, body as SqlObjects)],
+    ["POST /reload", async (body) => await engine.configure(body as { [name: string]: string })],
+    [
+      "GET /names",
+      async () =>
+        standbyNames(agent.record?.published.quorums.at(-1) ?? { members: [], acks: 1 }, agent.me.name),
+    ],
+  ]);
+}
+
+async function report({ agent, engine }: HandlerOptions): Promise<InstanceReport> {
+  const status = agent.status();
+  const { data } = agent.local;
+  const running = status.role !== "none";
+  const [row] = running
+    ? await engine
+        .queryAside(
+          "SELECT current_setting('server_version') AS version, (SELECT sum(pg_database_size(oid)) FROM pg_database) AS size," +
+            " (SELECT string_agg(name, ',') FROM pg_settings WHERE pending_restart) AS pending",
+        )
+        .catch(() => [])
+    : [];
+  const replication = status.role === "primary" ? agent.replication : undefined;
+  return {
+    ...status,
+    epoch: agent.record?.epoch,
+    systemId: data?.systemId,
+    timeline: data?.timeline,
+    lastWords: engine.lastWords,
+    pendingRestart: row?.["pending"]?.split(",") ?? [],
+    version: row?.["version"]?.split(" ")[0] ?? "",
+    sizeBytes: Number(row?.["size"] ?? 0),
+    standbys: (replication?.standbys ?? []).map(({ name, flushed, counted, streaming }) => ({
+      name,
+      lagBytes: Number((replication?.lsn ?? 0n) - flushed),
+      counted: counted && streaming,
+    })),
+    synchronousNames: replication?.synchronousNames ?? "",
+  };
+}

@@ -1,0 +1,298 @@
+/** Holds the lease for its instance, watches it otherwise, and tells the guard how long PostgreSQL may go on. */
+import { type Identity, Observation } from "../ha/observation.ts";
+import type { Published, StoredRecord, Timings } from "../ha/state.ts";
+import type { LeaseView } from "../ha/step.ts";
+import {
+  type Claim,
+  type Clock,
+  Conflict,
+  type FailsafeRequest,
+  type Guard,
+  type LeaseStore,
+  type Log,
+  type Memory,
+  type Peers,
+  type Remembered,
+} from "./ports.ts";
+
+export interface KeeperOptions {
+  readonly me: Identity;
+  readonly lease: LeaseStore;
+  readonly peers: Peers;
+  readonly guard: Guard;
+  readonly memory: Memory;
+  readonly clock: Clock;
+  readonly timings: Timings;
+  readonly log: Log;
+}
+
+/** How the lease changes hands. */
+export type Change = (published: Published) => Published;
+
+export class Keeper {
+  readonly #options: KeeperOptions;
+  readonly #observation: Observation;
+  #hold: { readonly epoch: number; readonly deadlineMs: number } | undefined;
+  #remembered: Remembered = {};
+  #lastSuccessMs = Number.NEGATIVE_INFINITY;
+  #writing: Promise<unknown> = Promise.resolve();
+  #renewals = 0;
+  #complaint = "";
+  /** The record was read after our vote was given, so what is stored is not older than it. */
+  #readSinceVote = false;
+  #votedAtMs = Number.NEGATIVE_INFINITY;
+  /** We gave the lease away and do not know whether that happened: only a read can tell. */
+  #isUncertain = false;
+  /** What the end of the log was when PostgreSQL was asked last. */
+  lsn: string | undefined;
+  /** Called when the lease is found in another's hands. */
+  onLost: () => void = () => {};
+
+  constructor(options: KeeperOptions) {
+    this.#options = options;
+    this.#observation = new Observation(options.timings);
+  }
+
+  /** Reads what an earlier process of this instance knew. */
+  async recall(): Promise<void> {
+    this.#remembered = await this.#options.memory.read();
+  }
+
+  get stored(): StoredRecord | undefined {
+    return this.#observation.stored;
+  }
+
+  get lease(): LeaseView {
+    return this.#observation.lease(this.#now);
+  }
+
+  get isHolding(): boolean {
+    return this.#hold !== undefined && this.#now < this.#hold.deadlineMs;
+  }
+
+  /** A vote binds until the record is seen to have changed since. */
+  get isFrozen(): boolean {
+    const { vote } = this.#remembered;
+    return vote !== undefined && (!this.#readSinceVote || this.stored?.version === vote.version);
+  }
+
+  holderGone(gone: boolean): void {
+    this.#observation.holderGone(gone, this.#now);
+  }
+
+  /** One round: renews what we hold, looks at what others hold. */
+  async round(): Promise<void> {
+    const before = this.stored;
+    try {
+      if (before && this.#isMine(before)) await this.update((published) => published);
+      else await this.look();
+    } catch (error) {
+      this.#complain((error as Error).message);
+      await this.#withoutServer();
+      return;
+    }
+    this.#complaint = "";
+    const stored = this.stored;
+    if (!before && stored && this.#isMine(stored)) await this.update((published) => published);
+    await this.#remember();
+  }
+
+  /** Once for each reason, however long it lasts. */
+  #complain(error: string): void {
+    if (error !== this.#complaint) this.#options.log.warn("the lease cannot be reached", { error });
+    this.#complaint = error;
+  }
+
+  /** Reads the record now. */
+  async look(): Promise<StoredRecord> {
+    const askedAtMs = this.#now;
+    const stored = await this.#options.lease.read();
+    this.#seen(stored, askedAtMs);
+    return stored;
+  }
+
+  /** Changes what is published, while we hold the lease; false when we do not. Renews it by the way. */
+  async update(change: Change): Promise<boolean> {
+    return await this.#alone(async () => {
+      for (;;) {
+        const stored = this.stored ?? (await this.look());
+        if (!this.#isMine(stored)) return false;
+        // Whom we promised to leave alone may still act, though the record names us by now.
+        if (!this.#hold && this.#observation.isPromised(this.#now)) return false;
+        const { me } = this.#options;
+        const published = {
+          ...change(stored.record.published),
+          ...(this.lsn !== undefined && { lsn: this.lsn }),
+        };
+        const written = await this.#write(
+          { holder: me.name, holderUid: me.uid, epoch: stored.record.epoch, published },
+          stored.version,
+        );
+        if (written) return true;
+      }
+    });
+  }
+
+  /** Takes the lease with a new epoch; false when somebody was faster. */
+  async take(published: Published, version: string): Promise<boolean> {
+    return await this.#alone(async () => {
+      const { me } = this.#options;
+      const stored = this.stored;
+      if (!stored || stored.version !== version || this.#observation.isPromised(this.#now)) return false;
+      const claim = { holder: me.name, holderUid: me.uid, epoch: stored.record.epoch + 1, published };
+      return await this.#write(claim, version);
+    });
+  }
+
+  /** Gives the lease to another, or to nobody, for good: PostgreSQL must have been stopped before. */
+  async handOver(to: Identity | undefined, change: Change): Promise<boolean> {
+    return await this.#alone(async () => {
+      for (;;) {
+        const stored = this.stored ?? (await this.look());
+        if (!this.#isMine(stored)) return false;
+        // If the answer is lost, the other one may be primary already.
+        this.#hold = undefined;
+        this.#isUncertain = true;
+        const claim = {
+          holder: to?.name ?? "",
+          holderUid: to?.uid ?? "",
+          epoch: stored.record.epoch + (to ? 1 : 0),
+          published: change(stored.record.published),
+        };
+        if (await this.#write(claim, stored.version)) return true;
+      }
+    });
+  }
+
+  /** A candidate asks us to receive nothing more. True once that promise is on disk. */
+  async vote(request: { readonly epoch: number; readonly version: string }): Promise<true | string> {
+    const isRead = await this.look().then(
+      () => true,
+      () => false,
+    );
+    const refusal = this.#refusal(request, isRead);
+    if (refusal !== undefined) return refusal;
+    // Between this check and the promise nothing else runs: no holder is promised anything in between.
+    this.#remembered = { ...this.#remembered, vote: { epoch: request.epoch, version: request.version } };
+    this.#readSinceVote = false;
+    this.#votedAtMs = this.#now;
+    await this.#options.memory.write(this.#remembered);
+    return true;
+  }
+
+  #refusal(
+    { epoch, version }: { readonly epoch: number; readonly version: string },
+    isRead: boolean,
+  ): string | undefined {
+    if (this.isHolding) return "it holds the lease";
+    if (this.#observation.isPromised(this.#now)) return "it has promised the primary to leave it alone";
+    const stored = this.stored;
+    if (isRead && stored?.version !== version) return "the record has changed";
+    if (stored && stored.record.epoch > epoch) return `the epoch is ${stored.record.epoch}`;
+    // A promise about another record stands until that is seen to be replaced.
+    if (!isRead && this.isFrozen && this.#remembered.vote?.version !== version) return "it has voted already";
+    return undefined;
+  }
+
+  /** The holder cannot reach the API server and asks whether it may go on. */
+  failsafe({ holder, holderUid, epoch }: FailsafeRequest): boolean {
+    const record = (this.stored ?? this.#remembered.stored)?.record;
+    if (!record || record.epoch !== epoch) return false;
+    if (record.holder !== holder || record.holderUid !== holderUid) return false;
+    if (this.isFrozen) return false;
+    this.#observation.promise(this.#now);
+    return true;
+  }
+
+  get #now(): number {
+    return this.#options.clock.monotonic();
+  }
+
+  #isMine({ record }: StoredRecord): boolean {
+    const { me } = this.#options;
+    return record.holder === me.name && record.holderUid === me.uid;
+  }
+
+  #seen(stored: StoredRecord, askedAtMs: number): void {
+    this.#observation.read(stored, askedAtMs, this.#now);
+    this.#isUncertain = false;
+    if (askedAtMs > this.#votedAtMs) this.#readSinceVote = true;
+    if (this.#hold && (!this.#isMine(stored) || stored.record.epoch !== this.#hold.epoch)) {
+      this.#hold = undefined;
+      if (!this.#isMine(stored)) this.onLost();
+    }
+  }
+
+  /** False after a conflict; what is there now has been read then. */
+  async #write(claim: Omit<Claim, "renewTime">, version: string): Promise<boolean> {
+    const sentAtMs = this.#now;
+    try {
+      const stored = await this.#options.lease.write({ ...claim, renewTime: this.#renewTime() }, version);
+      this.#observation.read(stored, sentAtMs, this.#now);
+      this.#lastSuccessMs = sentAtMs;
+      this.#isUncertain = false;
+      if (this.#isMine(stored)) this.#extend(stored.record.epoch, sentAtMs);
+      else this.#hold = undefined;
+      return true;
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error;
+      await this.look();
+      return false;
+    }
+  }
+
+  /** Counted from when the renewal was sent: whoever sees it, sees it later, and waits longer. */
+  #extend(epoch: number, sentAtMs: number): void {
+    const deadlineMs = sentAtMs + this.#options.timings.fenceMs;
+    this.#hold = { epoch, deadlineMs };
+    this.#options.guard.extend(deadlineMs);
+  }
+
+  /** The API server does not answer: if everybody agrees that we are primary, nobody else can become it. */
+  async #withoutServer(): Promise<void> {
+    const { timings, peers, log } = this.#options;
+    const stored = this.stored ?? this.#remembered.stored;
+    if (!stored || !this.#isMine(stored) || this.#isUncertain) return;
+    if (this.#now - this.#lastSuccessMs < 2 * timings.renewEveryMs) return;
+    const { record } = stored;
+    const { holder, holderUid, epoch, policy, published } = record;
+    const everybody = new Set([...policy.instances, ...published.quorums.flatMap(({ members }) => members)]);
+    everybody.delete(holder);
+    const sentAtMs = this.#now;
+    const answers = await Promise.all(
+      [...everybody].map((name) => peers.failsafe(name, { holder, holderUid, epoch }).catch(() => false)),
+    );
+    const agreed = answers.every(Boolean);
+    if (!agreed) {
+      log.warn("not every instance agrees that this one goes on without the API server");
+      return;
+    }
+    if (!this.stored) this.#observation.read(stored, sentAtMs, this.#now);
+    this.#extend(epoch, sentAtMs);
+  }
+
+  async #remember(): Promise<void> {
+    const { stored } = this;
+    if (!stored) return;
+    const known = this.#remembered.stored?.record;
+    const released = this.#remembered.vote !== undefined && !this.isFrozen;
+    const changed = known?.epoch !== stored.record.epoch || known.holderUid !== stored.record.holderUid;
+    if (!changed && !released) return;
+    const { vote } = this.#remembered;
+    this.#remembered = { stored, ...(vote && !released && { vote }) };
+    await this.#options.memory.write(this.#remembered);
+  }
+
+  /** A point in time that is never the same twice, in the form of Kubernetes' MicroTime. */
+  #renewTime(): string {
+    const micros = String(this.#renewals++ % 1_000).padStart(3, "0");
+    return new Date(this.#options.clock.now()).toISOString().replace("Z", `${micros}Z`);
+  }
+
+  /** Writes follow one another. */
+  async #alone<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#writing.then(work, work);
+    this.#writing = turn.catch(() => undefined);
+    return await turn;
+  }
+}

@@ -1,0 +1,146 @@
+/** The first process in an instance's pod. */
+import { readFileSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { Agent } from "./agent.ts";
+import { handlersFor } from "./handlers.ts";
+import { Kubernetes } from "./kubernetes.ts";
+import { NetworkPeers } from "./peers.ts";
+import type { Clock, FailsafeRequest, Log, Remembered, VoteRequest } from "./ports.ts";
+import { Postgres, writeDurably } from "./postgres.ts";
+import { readSecret, readSettings, timingsOf } from "./settings.ts";
+import { monotonicMs, Watchdog } from "./watchdog.ts";
+import { agentPort, probePort, serve } from "./wire.ts";
+
+const settings = readSettings(process.env);
+const timings = timingsOf(settings);
+const { namespace, instance, subdomain, uid } = settings;
+const log: Log = {
+  info: (message, fields) => say("info", message, fields),
+  warn: (message, fields) => say("warn", message, fields),
+};
+const clock: Clock = {
+  now: Date.now,
+  monotonic: monotonicMs,
+  timer: (delayMs, run) => {
+    const timer = setTimeout(run, delayMs);
+    return () => clearTimeout(timer);
+  },
+};
+const hostOf = (name: string) => `${name}.${subdomain}.${namespace}.svc`;
+const key = () => Buffer.from(readFileSync(join(settings.secrets, "key"), "utf8").trim(), "base64");
+const watchdog = new Watchdog(log);
+const kubernetes = new Kubernetes({
+  namespace,
+  lease: settings.database,
+  roleLabel: settings.roleLabel,
+  timeoutMs: timings.requestTimeoutMs,
+});
+const peers = new NetworkPeers({ hostOf, key, timeoutMs: timings.requestTimeoutMs });
+const engine = new Postgres({
+  name: instance,
+  directory: settings.directory,
+  programs: settings.programs,
+  socketDirectory: settings.socketDirectory,
+  hostOf,
+  password: async () => await readSecret(settings, "replication"),
+  watchdog,
+  log,
+  ...(settings.tls !== undefined && { tls: settings.tls }),
+  ...(settings.initdb && { initdbOptions: settings.initdb }),
+});
+const memoryPath = join(settings.directory, "keelson", "memory.json");
+const memory = {
+  read: async () => JSON.parse(await readFile(memoryPath, "utf8").catch(() => "{}")) as Remembered,
+  write: async (remembered: Remembered) => await writeDurably(memoryPath, JSON.stringify(remembered)),
+};
+const me = { name: instance, uid };
+const agent = new Agent({
+  me,
+  lease: kubernetes,
+  pods: kubernetes,
+  peers,
+  engine,
+  guard: watchdog,
+  memory,
+  clock,
+  timings,
+  log,
+});
+
+let stopping = false;
+const wake = new EventTarget();
+
+/** Rounds follow one another at a steady pace; one that is asked for comes at once. */
+async function rounds(name: string, run: () => Promise<unknown>): Promise<void> {
+  while (!stopping) {
+    const began = clock.monotonic();
+    try {
+      await run();
+    } catch (error) {
+      log.warn(`${name} failed`, { error: (error as Error).message });
+    }
+    const { promise: called, resolve } = Promise.withResolvers<void>();
+    wake.addEventListener("nudge", () => resolve(), { once: true });
+    await Promise.race([called, sleep(Math.max(50, timings.renewEveryMs - (clock.monotonic() - began)))]);
+  }
+}
+
+const nudge = () => wake.dispatchEvent(new Event("nudge"));
+const server = serve(
+  handlersFor({
+    agent,
+    engine,
+    vote: async (request: VoteRequest) => await agent.answerVote(request),
+    failsafe: (request: FailsafeRequest) => agent.keeper.failsafe(request),
+    // Answered at once: whoever nudges must not wait for what comes of it.
+    nudge: () =>
+      void agent.nudge().catch((error: unknown) => log.warn("nudge failed", { error: String(error) })),
+  }),
+  key,
+);
+const probes = createServer((incoming, outgoing) => {
+  const { serving, role, receiving } = agent.status();
+  // A standby is worth sending readers to when it follows somebody, and worth keeping while it does not.
+  const ready = serving && (role === "primary" || receiving);
+  const ok = incoming.url === "/livez" || ready;
+  outgoing.writeHead(ok ? 200 : 503).end(ok ? "ok" : agent.status().reason);
+});
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  process.once(signal, () => {
+    log.info("asked to end", { signal });
+    void end();
+  });
+}
+
+async function end(): Promise<void> {
+  try {
+    await agent.drain();
+  } catch (error) {
+    log.warn("the end is not clean", { error: String(error) });
+  }
+  stopping = true;
+  nudge();
+  await watchdog[Symbol.asyncDispose]();
+  process.exit(0);
+}
+
+await agent.keeper.recall();
+server.listen(agentPort);
+probes.listen(probePort);
+log.info("the agent runs", { instance, uid, timings });
+await Promise.all([
+  rounds("the lease's round", () => agent.keeper.round()),
+  rounds("the work's round", () => agent.work()),
+]);
+
+function say(level: string, message: string, fields: Readonly<{ [name: string]: unknown }> = {}): void {
+  const text = JSON.stringify(
+    { level, at: new Date().toISOString(), message, ...fields },
+    (_, each: unknown) => (typeof each === "bigint" ? String(each) : each),
+  );
+  process.stdout.write(`${text}\n`);
+}

@@ -1,0 +1,146 @@
+/** What an agent needs of the world. The real ones are beside this file; simulations bring their own. */
+import type { Lsn } from "../ha/lsn.ts";
+import type { Vote } from "../ha/quorum.ts";
+import type { Published, StoredRecord } from "../ha/state.ts";
+import type { Local } from "../ha/step.ts";
+import type { Standby } from "../ha/sync.ts";
+
+export interface Clock {
+  /** Milliseconds since the epoch; for people only. */
+  now(): number;
+  /** Milliseconds that no correction of the date moves. */
+  monotonic(): number;
+  timer(delayMs: number, run: () => void): () => void;
+}
+
+/** The part of the record that a holder writes. */
+export interface Claim {
+  readonly holder: string;
+  readonly holderUid: string;
+  readonly epoch: number;
+  readonly renewTime: string;
+  readonly published: Published;
+}
+
+/** The record was changed by somebody else since it was read. */
+export class Conflict extends Error {}
+
+export interface LeaseStore {
+  /** The newest record, never an older one from a cache. */
+  read(): Promise<StoredRecord>;
+  /** Writes only if the record still is the one of that version; throws `Conflict` when it is not. */
+  write(claim: Claim, version: string): Promise<StoredRecord>;
+}
+
+/** The one who was asked is not there: its machine refuses connections. */
+export class Gone extends Error {}
+
+export interface PeerStatus {
+  readonly name: string;
+  readonly uid: string;
+  readonly role: "primary" | "standby" | "none";
+  readonly serving: boolean;
+  readonly receiving: boolean;
+  readonly draining: boolean;
+  readonly vote?: Vote;
+  readonly reason: string;
+}
+
+export interface VoteRequest {
+  readonly candidate: string;
+  readonly epoch: number;
+  /** The version of the record that the candidate will replace. */
+  readonly version: string;
+}
+
+export type VoteAnswer = { readonly vote: Vote } | { readonly refused: string };
+
+export interface FailsafeRequest {
+  readonly holder: string;
+  readonly holderUid: string;
+  readonly epoch: number;
+}
+
+/** The other instances' agents. Every call has a deadline. */
+export interface Peers {
+  status(name: string): Promise<PeerStatus>;
+  vote(name: string, request: VoteRequest): Promise<VoteAnswer>;
+  failsafe(name: string, request: FailsafeRequest): Promise<boolean>;
+  /** Asks to look at the lease now. */
+  nudge(name: string): Promise<void>;
+  checkpoint(name: string): Promise<void>;
+}
+
+/** Stops PostgreSQL when a deadline passes, whatever the agent does meanwhile. */
+export interface Guard {
+  /** By the monotonic clock. */
+  extend(deadlineMs: number): void;
+}
+
+/** What must survive a restart of the agent. Each write is on disk when it resolves. */
+export interface Memory {
+  read(): Promise<Remembered>;
+  write(remembered: Remembered): Promise<void>;
+}
+
+export interface Remembered {
+  /** The last record that was read, for when the API server is gone after a restart. */
+  readonly stored?: StoredRecord;
+  /** A vote of which nothing has come yet. */
+  readonly vote?: { readonly epoch: number; readonly version: string };
+}
+
+export interface Replication {
+  /** The end of the log on disk. */
+  readonly lsn: Lsn;
+  readonly standbys: readonly Standby[];
+  /** The value that PostgreSQL follows. */
+  readonly synchronousNames: string;
+  /** Every sender has taken the value up. */
+  readonly effective: boolean;
+}
+
+/** One PostgreSQL server with its data. */
+export interface Engine {
+  inspect(): Promise<Local>;
+  /** What this instance would vote with; undefined while it is not consistent or its end is not known. */
+  position(): Promise<Vote | undefined>;
+  initialise(): Promise<void>;
+  startPrimary(options: { readonly epoch: number; readonly synchronousNames: string }): Promise<void>;
+  startStandby(upstream: Upstream | undefined): Promise<void>;
+  /** Resolves when nothing is received any more from whom it followed before. */
+  follow(upstream: Upstream | undefined): Promise<void>;
+  promote(options: { readonly epoch: number; readonly synchronousNames: string }): Promise<void>;
+  stop(how: "fast" | "kill"): Promise<void>;
+  /** Where a server that was stopped cleanly ended. */
+  endOfLog(): Promise<Lsn>;
+  /** From now on the data is a standby's. */
+  demote(): Promise<void>;
+  rewind(from: Upstream): Promise<void>;
+  clone(from: Upstream, reason: string): Promise<void>;
+  checkpoint(): Promise<void>;
+  replication(): Promise<Replication>;
+  setSynchronousNames(value: string): Promise<void>;
+  /** Brings settings in line; says whether one waits for a restart. */
+  configure(parameters: Readonly<{ [name: string]: string }>): Promise<void>;
+}
+
+/** A primary, and the timeline that following it leads to. */
+export interface Upstream {
+  readonly name: string;
+  readonly timeline: number;
+  readonly timelineEpoch: number;
+}
+
+/** The pods of the instances, for Services to find. */
+export interface Pods {
+  /** Gives `primary` the label of the primary, and takes it from all others. */
+  label(primary: string, others: readonly string[]): Promise<void>;
+  /** True when the pod with this UID does not exist any more. */
+  isGone(name: string, uid: string): Promise<boolean>;
+}
+
+export interface Log {
+  info(message: string, fields?: Readonly<{ [name: string]: unknown }>): void;
+  warn(message: string, fields?: Readonly<{ [name: string]: unknown }>): void;
+}

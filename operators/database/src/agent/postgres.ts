@@ -1,0 +1,684 @@
+/** A real PostgreSQL server: its data directory, its process, its tools. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
+import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
+import { PgClient, type PgRow, quoteLiteral, scramVerifier } from "../engine/pg-client.ts";
+import { type Lsn, maxLsn, parseLsn } from "../ha/lsn.ts";
+import type { Vote } from "../ha/quorum.ts";
+import type { Local } from "../ha/step.ts";
+import { hbaConf, keelsonConf, postgresqlConf, replicationUser } from "./configuration.ts";
+import type { Engine, Log, Replication, Upstream } from "./ports.ts";
+import { isAlive, killTree } from "./process-tree.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+export interface PostgresOptions {
+  readonly name: string;
+  /** The volume: the data directory lies in it, beside what the agent keeps. */
+  readonly directory: string;
+  /** Where PostgreSQL's programs are. */
+  readonly programs: string;
+  readonly socketDirectory: string;
+  /** The name that an instance has in the network. */
+  readonly hostOf: (name: string) => string;
+  readonly password: () => Promise<string>;
+  readonly watchdog: Watchdog;
+  readonly log: Log;
+  readonly tls?: string;
+  readonly archiveCommand?: string;
+  readonly restoreCommand?: string;
+  readonly initdbOptions?: readonly string[];
+}
+
+/** Which epoch began the timeline that the data is on, as far as we know. */
+interface Lineage {
+  readonly timeline: number;
+  readonly epoch: number;
+  /** What a timeline that is newer than ours would be, because we promote or follow. */
+  readonly next?: { readonly timeline?: number; readonly epoch: number };
+}
+
+interface Control {
+  readonly systemId: string;
+  readonly state: string;
+  readonly timeline: number;
+  readonly checkpoint: Lsn;
+}
+
+/** How long a start is waited for before the round goes on without it. */
+const startMs = 5_000;
+
+export class Postgres implements Engine {
+  readonly #options: PostgresOptions;
+  #process: ChildProcess | undefined;
+  #startedAs: "primary" | "standby" | undefined;
+  #client: PgClient | undefined;
+  #upstream: Upstream | undefined;
+  #synchronousNames = "";
+  #complaint: Local["complaint"];
+  #failedRewinds = 0;
+  #systemId: string | undefined;
+  #parameters: Readonly<{ [name: string]: string }> = {};
+  #reload = { atMs: 0, replies: new Map<string, string>() };
+  /** What the server or a tool said last, for whoever asks why something failed. */
+  lastWords = "";
+
+  constructor(options: PostgresOptions) {
+    this.#options = options;
+  }
+
+  get dataDirectory(): string {
+    return join(this.#options.directory, "pgdata");
+  }
+
+  get isRunning(): boolean {
+    const { pid, exitCode, signalCode } = this.#process ?? {};
+    return pid !== undefined && exitCode === null && signalCode === null && isAlive(pid);
+  }
+
+  // ---------------------------------------------------------------------------------------- looking
+
+  async inspect(): Promise<Local> {
+    const { name } = this.#options;
+    const data = await this.#data();
+    const common = {
+      name,
+      ...(data && { data }),
+      complaint: this.#complaint,
+      failedRewinds: this.#failedRewinds,
+    };
+    if (!this.isRunning) return { ...common, server: "stopped" };
+    const inRecovery = this.#startedAs === "standby";
+    try {
+      const [row] = await this.query(
+        "SELECT pg_is_in_recovery() AS recovery, (SELECT status FROM pg_stat_wal_receiver) AS receiver",
+      );
+      return {
+        ...common,
+        server: "running",
+        inRecovery: row?.["recovery"] === "t",
+        upstream: this.#upstream?.name,
+        receiving: row?.["receiver"] === "streaming",
+      };
+    } catch {
+      return { ...common, server: "starting", inRecovery };
+    }
+  }
+
+  async position(): Promise<Vote | undefined> {
+    const [row] = await this.query(
+      "SELECT pg_is_in_recovery() AS recovery, pg_last_wal_receive_lsn() AS received, pg_last_wal_replay_lsn() AS replayed," +
+        " (SELECT wait_event FROM pg_stat_activity WHERE backend_type = 'startup') AS waits",
+    ).catch(() => []);
+    const data = await this.#data();
+    if (row?.["recovery"] !== "t" || !data || data.timelineEpoch < 0) return undefined;
+    const [received, replayed] = [lsnOf(row["received"]), lsnOf(row["replayed"])];
+    // Without a stream since its start, only a server that has read all its own log knows where that ends.
+    const waits = ["RecoveryRetrieveRetryInterval", "RecoveryWalStream", "RecoveryWalAll"].includes(
+      row["waits"] ?? "",
+    );
+    if (received === undefined && !waits) return undefined;
+    const { systemId, timeline, timelineEpoch } = data;
+    return { name: this.#options.name, systemId, timeline, timelineEpoch, lsn: maxLsn(received, replayed) };
+  }
+
+  async replication(): Promise<Replication> {
+    const rows = await this.query(
+      "SELECT application_name AS name, state, flush_lsn AS flushed, sync_state AS sync, reply_time AS reply FROM pg_stat_replication",
+    );
+    const [own] = await this.query(
+      "SELECT pg_current_wal_flush_lsn() AS lsn, current_setting('synchronous_standby_names') AS names",
+    );
+    const names = own?.["names"] ?? "";
+    const standbys = rows.map((row) => ({
+      name: row["name"] ?? "",
+      streaming: row["state"] === "streaming",
+      flushed: lsnOf(row["flushed"]) ?? 0n,
+      counted: row["sync"] === "quorum" || row["sync"] === "sync",
+    }));
+    return {
+      lsn: lsnOf(own?.["lsn"]) ?? 0n,
+      standbys,
+      synchronousNames: names,
+      effective: this.#isEffective(rows, names),
+    };
+  }
+
+  /** Each sender shows in shared memory whether it counts; one that has heard from its standby since has reread the rest. */
+  #isEffective(rows: readonly PgRow[], names: string): boolean {
+    if (names !== this.#synchronousNames) return false;
+    return rows.every((row) => {
+      const counted = row["sync"] === "quorum" || row["sync"] === "sync";
+      const isNamed = names.includes(`"${row["name"]}"`);
+      const before = this.#reload.replies.get(row["name"] ?? "");
+      return counted === isNamed && (before === undefined || before !== row["reply"]);
+    });
+  }
+
+  /** For the agent's own rounds: they follow one another. */
+  async query(sql: string, options: { readonly timeoutMs?: number } = {}): Promise<PgRow[]> {
+    if (!this.#client || this.#client.isClosed) this.#client = await this.#connect("postgres");
+    return await this.#client.query(sql, options);
+  }
+
+  /** For those who ask from outside: whatever they want, the agent's own questions do not wait for it. */
+  async queryAside(
+    sql: string,
+    options: { readonly database?: string; readonly timeoutMs?: number } = {},
+  ): Promise<PgRow[]> {
+    await using client = await this.#connect(options.database ?? "postgres");
+    return await client.query(sql, options);
+  }
+
+  async #connect(database: string): Promise<PgClient> {
+    const host = this.#options.socketDirectory;
+    const client = await PgClient.connect({
+      host,
+      port: 5432,
+      user: "postgres",
+      database,
+      applicationName: "keelson-agent",
+    });
+    // What we do ourselves never waits for standbys: we are needed to bring them.
+    await client.query("SET synchronous_commit = local; SET statement_timeout = 0");
+    return client;
+  }
+
+  async #data(): Promise<Local["data"]> {
+    if (!existsSync(join(this.dataDirectory, "global", "pg_control"))) return undefined;
+    const control = this.#systemId === undefined || !this.isRunning ? await this.#control() : undefined;
+    this.#systemId = control?.systemId ?? this.#systemId;
+    const timeline = Math.max(control?.timeline ?? 0, await this.#newestTimeline());
+    const kind = existsSync(join(this.dataDirectory, "standby.signal")) ? "standby" : "primary";
+    return { systemId: this.#systemId ?? "", timeline, timelineEpoch: await this.#epochOf(timeline), kind };
+  }
+
+  async #control(): Promise<Control> {
+    const { stdout } = await this.#tool("pg_controldata", ["-D", this.dataDirectory], { LC_ALL: "C" });
+    const of = (label: string) => new RegExp(`^${label}:\\s+(.*)$`, "m").exec(stdout)?.[1] ?? "";
+    return {
+      systemId: of("Database system identifier"),
+      state: of("Database cluster state"),
+      timeline: Math.max(
+        Number(of("Latest checkpoint's TimeLineID")),
+        Number(of("Min recovery ending loc's timeline")),
+      ),
+      checkpoint: parseLsn(of("Latest checkpoint location")),
+    };
+  }
+
+  /** The control file learns of a new timeline late; the names of the log's files know it at once. */
+  async #newestTimeline(): Promise<number> {
+    const names = await readdir(join(this.dataDirectory, "pg_wal")).catch(() => []);
+    const timelines = names
+      .filter((name) => /^[0-9A-F]{24}$/.test(name))
+      .map((name) => Number.parseInt(name.slice(0, 8), 16));
+    return Math.max(0, ...timelines);
+  }
+
+  // ---------------------------------------------------------------------------------------- lineage
+
+  async #epochOf(timeline: number): Promise<number> {
+    const lineage = await this.#lineage();
+    if (!lineage) return timeline === 1 ? 1 : -1;
+    if (lineage.timeline === timeline) return lineage.epoch;
+    const { next } = lineage;
+    const isNext =
+      next && timeline > lineage.timeline && (next.timeline === undefined || next.timeline === timeline);
+    return isNext ? next.epoch : -1;
+  }
+
+  async #lineage(): Promise<Lineage | undefined> {
+    const text = await readFile(this.#keep("lineage.json"), "utf8").catch(() => undefined);
+    return text === undefined ? undefined : (JSON.parse(text) as Lineage);
+  }
+
+  /** Before the timeline changes, whose it will be. */
+  async #expect(next: Lineage["next"]): Promise<void> {
+    const timeline = Math.max((await this.#data())?.timeline ?? 0, 1);
+    const epoch = await this.#epochOf(timeline);
+    await this.#write("lineage.json", { timeline, epoch, ...(next && { next }) });
+  }
+
+  #keep(file: string): string {
+    return join(this.#options.directory, "keelson", file);
+  }
+
+  async #write(file: string, value: unknown): Promise<void> {
+    await writeDurably(this.#keep(file), JSON.stringify(value));
+  }
+
+  // ---------------------------------------------------------------------------------------- starting and stopping
+
+  async initialise(): Promise<void> {
+    const { directory, initdbOptions = [] } = this.#options;
+    await mkdir(join(directory, "keelson"), { recursive: true });
+    // Half a database of an earlier attempt is none; a whole one is never touched.
+    const fresh = join(directory, "pgdata.new");
+    await rm(fresh, { recursive: true, force: true });
+    await this.#tool("initdb", [
+      ...[
+        "-D",
+        fresh,
+        "--username=postgres",
+        "--auth=trust",
+        "--encoding=UTF8",
+        "--data-checksums",
+        "--no-sync",
+      ],
+      ...(initdbOptions.length > 0 ? initdbOptions : ["--locale=C.UTF-8"]),
+    ]);
+    await this.#configureDirectory(fresh);
+    await rm(this.#keep("lineage.json"), { force: true });
+    await this.#tool("initdb", ["-D", fresh, "--sync-only"]);
+    await rename(fresh, this.dataDirectory);
+    await this.#write("lineage.json", { timeline: 1, epoch: 1 });
+  }
+
+  async startPrimary({
+    synchronousNames,
+  }: {
+    readonly epoch: number;
+    readonly synchronousNames: string;
+  }): Promise<void> {
+    this.#synchronousNames = synchronousNames;
+    this.#upstream = undefined;
+    await rm(join(this.dataDirectory, "standby.signal"), { force: true });
+    await rm(join(this.dataDirectory, "recovery.signal"), { force: true });
+    await this.#start("primary");
+    await this.#ensureReplicationRole();
+  }
+
+  async startStandby(upstream: Upstream | undefined): Promise<void> {
+    await this.demote();
+    this.#upstream = upstream;
+    this.#complaint = undefined;
+    if (upstream) await this.#expect({ timeline: upstream.timeline, epoch: upstream.timelineEpoch });
+    await this.#start("standby");
+  }
+
+  async demote(): Promise<void> {
+    await writeFile(join(this.dataDirectory, "standby.signal"), "");
+  }
+
+  async #start(as: "primary" | "standby"): Promise<void> {
+    if (this.isRunning) return;
+    const { programs, socketDirectory, log, watchdog } = this.#options;
+    await this.#configureDirectory(this.dataDirectory);
+    await mkdir(socketDirectory, { recursive: true, mode: 0o700 });
+    // The process of before is gone: its lock means nothing, even if something else has its number by now.
+    await rm(join(this.dataDirectory, "postmaster.pid"), { force: true });
+    this.#client = undefined;
+    this.#startedAs = as;
+    const child = spawn(join(programs, "postgres"), ["-D", this.dataDirectory], {
+      stdio: ["ignore", "ignore", "pipe"],
+      env: serverEnvironment(),
+    });
+    this.#process = child;
+    if (as === "primary" && child.pid !== undefined) watchdog.arm(child.pid);
+    if (child.stderr) createInterface({ input: child.stderr }).on("line", (line) => this.#heard(line));
+    child.once("exit", (code, signal) => {
+      log.info("postgres ended", { code, signal });
+      if (as === "primary" || this.#startedAs === "primary") watchdog.disarm();
+    });
+    child.once("error", (error) => log.warn("postgres cannot be started", { error: error.message }));
+    const untilMs = performance.now() + startMs;
+    while (this.isRunning && performance.now() < untilMs) {
+      if (await this.query("SELECT 1").catch(() => undefined)) return;
+      await sleep(25);
+    }
+  }
+
+  #heard(line: string): void {
+    process.stdout.write(`${line}\n`);
+    if (/\b(FATAL|PANIC|ERROR):/.test(line)) this.lastWords = line;
+    if (/requested WAL segment \S+ has already been removed/.test(line)) this.#complaint = "walGone";
+    if (/requested starting point .* is ahead of the WAL flush position/.test(line))
+      this.#complaint ??= "diverged";
+    if (/requested timeline \d+ is not a child of this server's history/.test(line))
+      this.#complaint = "diverged";
+    if (/highest timeline \d+ of the primary is behind recovery timeline/.test(line))
+      this.#complaint = "diverged";
+    if (
+      /new timeline \d+ forked off current database system timeline \d+ before current recovery point/.test(
+        line,
+      )
+    ) {
+      this.#complaint = "diverged";
+    }
+    if (/requested starting point \S+ on timeline \d+ is not in this server's history/.test(line)) {
+      this.#complaint = "diverged";
+    }
+  }
+
+  async stop(how: "fast" | "kill"): Promise<void> {
+    const child = this.#process;
+    if (!child?.pid || !this.isRunning) return;
+    const ended = new Promise<void>((resolve) => {
+      if (child.exitCode !== null || child.signalCode !== null) resolve();
+      else child.once("exit", () => resolve());
+    });
+    if (how === "kill") killTree(child.pid);
+    else {
+      this.#client?.close().catch(() => undefined);
+      process.kill(child.pid, "SIGINT");
+      const waited = await Promise.race([ended.then(() => true), sleep(20_000, false)]);
+      if (!waited) killTree(child.pid);
+    }
+    await ended;
+    this.#client = undefined;
+  }
+
+  async endOfLog(): Promise<Lsn> {
+    const { state, checkpoint } = await this.#control();
+    if (state !== "shut down") throw new Error(`PostgreSQL did not end cleanly: it is "${state}"`);
+    return checkpoint;
+  }
+
+  // ---------------------------------------------------------------------------------------- changing roles
+
+  async follow(upstream: Upstream | undefined): Promise<void> {
+    if (upstream) await this.#expect({ timeline: upstream.timeline, epoch: upstream.timelineEpoch });
+    this.#upstream = upstream;
+    this.#complaint = undefined;
+    await this.#writeKeelsonConf();
+    await this.query("SELECT pg_reload_conf()");
+    if (upstream) return;
+    // Only when the receiver is gone is what was received final.
+    for (let tries = 0; tries < 200; tries++) {
+      const rows = await this.query("SELECT pid, conninfo FROM pg_stat_wal_receiver");
+      if (rows.length === 0) return;
+      await this.query(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'walreceiver'",
+      );
+      await sleep(10);
+    }
+    throw new Error("the receiver of the log does not end");
+  }
+
+  async promote({
+    epoch,
+    synchronousNames,
+  }: {
+    readonly epoch: number;
+    readonly synchronousNames: string;
+  }): Promise<void> {
+    const pid = this.#process?.pid;
+    if (pid === undefined) throw new Error("PostgreSQL does not run");
+    await this.#expect({ epoch });
+    // Commits wait for whom they must wait from the first one on.
+    this.#synchronousNames = synchronousNames;
+    this.#upstream = undefined;
+    await this.#writeKeelsonConf();
+    await this.query("SELECT pg_reload_conf()");
+    this.#startedAs = "primary";
+    this.#options.watchdog.arm(pid);
+    await this.query("SELECT pg_promote(false)");
+    for (;;) {
+      const [row] = await this.query("SELECT pg_is_in_recovery() AS recovery");
+      if (row?.["recovery"] === "f") break;
+      await sleep(10);
+    }
+    const timeline = (await this.#data())?.timeline ?? 0;
+    await this.#write("lineage.json", { timeline, epoch: await this.#epochOf(timeline) });
+    this.#reload = { atMs: performance.now(), replies: new Map() };
+    await this.#ensureReplicationRole();
+  }
+
+  async setSynchronousNames(value: string): Promise<void> {
+    const rows = await this.query(
+      "SELECT application_name AS name, reply_time AS reply FROM pg_stat_replication",
+    );
+    this.#synchronousNames = value;
+    this.#reload = {
+      atMs: performance.now(),
+      replies: new Map(rows.map((row) => [row["name"] ?? "", row["reply"] ?? ""])),
+    };
+    await this.#writeKeelsonConf();
+    // Somebody may have set it by hand, and that would win over our file.
+    await this.query("ALTER SYSTEM RESET synchronous_standby_names");
+    await this.query("SELECT pg_reload_conf()");
+    for (let tries = 0; tries < 100; tries++) {
+      const [row] = await this.query("SELECT current_setting('synchronous_standby_names') AS names");
+      if (row?.["names"] === value) return;
+      await sleep(10);
+    }
+  }
+
+  async checkpoint(): Promise<void> {
+    await this.queryAside("CHECKPOINT", { timeoutMs: 120_000 });
+  }
+
+  async configure(parameters: Readonly<{ [name: string]: string }>): Promise<void> {
+    this.#parameters = parameters;
+    await this.#configureDirectory(this.dataDirectory);
+    await this.query("SELECT pg_reload_conf()");
+  }
+
+  // ---------------------------------------------------------------------------------------- replacing data
+
+  async rewind(from: Upstream): Promise<void> {
+    await this.stop("fast");
+    try {
+      await this.#rewindTo(from);
+      this.#failedRewinds = 0;
+      this.#complaint = undefined;
+    } catch (error) {
+      this.#failedRewinds++;
+      throw error;
+    }
+  }
+
+  async #rewindTo(from: Upstream): Promise<void> {
+    const before = await this.#control();
+    await this.#saveEvidence(from);
+    // The old timeline is left: what it was is of no use any more, whether this succeeds or is broken off.
+    await this.#write("lineage.json", {
+      timeline: before.timeline,
+      epoch: -1,
+      next: { timeline: from.timeline, epoch: from.timelineEpoch },
+    });
+    await rm(join(this.dataDirectory, "standby.signal"), { force: true });
+    await rm(join(this.dataDirectory, "postmaster.pid"), { force: true });
+    const args = [
+      "-D",
+      this.dataDirectory,
+      `--source-server=${await this.#conninfo(from.name, "postgres")}`,
+      "--no-sync",
+    ];
+    await this.#tool("pg_rewind", args, await this.#secret());
+    await this.demote();
+    await this.#write("lineage.json", {
+      timeline: before.timeline,
+      epoch: -1,
+      next: { timeline: from.timeline, epoch: from.timelineEpoch },
+    });
+    await this.#tool("initdb", ["-D", this.dataDirectory, "--sync-only"]);
+  }
+
+  /** What is about to be undone, for whoever wants to know what it was. */
+  async #saveEvidence(from: Upstream): Promise<void> {
+    const control = await this.#control();
+    await this.#write("rewound.json", {
+      at: new Date().toISOString(),
+      to: from,
+      timeline: control.timeline,
+      state: control.state,
+      checkpoint: String(control.checkpoint),
+    });
+  }
+
+  async clone(from: Upstream, reason: string): Promise<void> {
+    const { directory, log } = this.#options;
+    await this.stop("fast");
+    await mkdir(join(directory, "keelson"), { recursive: true });
+    const fresh = join(directory, "pgdata.new");
+    await rm(fresh, { recursive: true, force: true });
+    await this.#tool(
+      "pg_basebackup",
+      [
+        ...[
+          "-D",
+          fresh,
+          "-d",
+          await this.#conninfo(from.name, "replication", `${this.#options.name}-clone`),
+          "--checkpoint=fast",
+        ],
+        ...["--wal-method=stream", "--no-sync"],
+      ],
+      await this.#secret(),
+    );
+    await this.#configureDirectory(fresh);
+    await this.#tool("initdb", ["-D", fresh, "--sync-only"]);
+    await writeFile(join(fresh, "standby.signal"), "");
+    // Nothing is deleted: what was here before is set aside, and only the newest of those is kept.
+    if (existsSync(this.dataDirectory)) await this.#setAside(reason);
+    await this.#write("lineage.json", {
+      timeline: 0,
+      epoch: -1,
+      next: { timeline: from.timeline, epoch: from.timelineEpoch },
+    });
+    await rename(fresh, this.dataDirectory);
+    this.#systemId = undefined;
+    this.#complaint = undefined;
+    this.#failedRewinds = 0;
+    log.info("cloned", { from: from.name, reason });
+  }
+
+  async #setAside(reason: string): Promise<void> {
+    const { directory } = this.#options;
+    const older = (await readdir(directory)).filter((name) => name.startsWith("aside-"));
+    const stamp = new Date().toISOString().replaceAll(":", "").slice(0, 17);
+    const place = join(directory, `aside-${stamp}`);
+    await rename(this.dataDirectory, place);
+    await writeFile(join(place, "keelson-reason"), `${reason}\n`);
+    for (const name of older) await rm(join(directory, name), { recursive: true, force: true });
+  }
+
+  /** A clone streams under another name: what it receives must not count as received by a standby. */
+  async #conninfo(name: string, database: string, as = this.#options.name): Promise<string> {
+    const { hostOf, tls } = this.#options;
+    const fields = {
+      host: hostOf(name),
+      port: "5432",
+      user: replicationUser,
+      ...(database === "replication" ? {} : { dbname: database }),
+      application_name: as,
+      connect_timeout: "2",
+      keepalives_idle: "5",
+      keepalives_interval: "2",
+      keepalives_count: "3",
+      tcp_user_timeout: "10000",
+      sslmode: tls === undefined ? "prefer" : "verify-ca",
+      ...(tls !== undefined && { sslrootcert: `${tls}/ca.crt` }),
+      passfile: this.#keep("pgpass"),
+    };
+    return Object.entries(fields)
+      .map(([key, value]) => `${key}='${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`)
+      .join(" ");
+  }
+
+  async #secret(): Promise<{ [name: string]: string }> {
+    return { PGPASSWORD: await this.#options.password() };
+  }
+
+  /** The role by which standbys follow and rewind, with the password that everybody has. */
+  async #ensureReplicationRole(): Promise<void> {
+    // As the server keeps it: the password itself goes into no statement and no log.
+    const password = quoteLiteral(scramVerifier(await this.#options.password()));
+    const functions = [
+      "pg_ls_dir(text, boolean, boolean)",
+      "pg_stat_file(text, boolean)",
+      "pg_read_binary_file(text)",
+      "pg_read_binary_file(text, bigint, bigint, boolean)",
+    ];
+    await this.query(
+      `DO $$ BEGIN IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '${replicationUser}') THEN CREATE ROLE ${replicationUser}; END IF; END $$;` +
+        `ALTER ROLE ${replicationUser} WITH LOGIN REPLICATION PASSWORD ${password};` +
+        functions
+          .map((each) => `GRANT EXECUTE ON FUNCTION pg_catalog.${each} TO ${replicationUser};`)
+          .join(""),
+    );
+  }
+
+  // ---------------------------------------------------------------------------------------- files and tools
+
+  async #configureDirectory(directory: string): Promise<void> {
+    const { name, socketDirectory, tls, archiveCommand, restoreCommand } = this.#options;
+    const options = {
+      name,
+      socketDirectory,
+      parameters: this.#parameters,
+      ...(tls !== undefined && { tls }),
+      ...(archiveCommand !== undefined && { archiveCommand }),
+      ...(restoreCommand !== undefined && { restoreCommand }),
+    };
+    await writeFile(join(directory, "postgresql.conf"), postgresqlConf(options));
+    await writeFile(join(directory, "pg_hba.conf"), hbaConf({ tls: tls !== undefined }));
+    await this.#writeKeelsonConf(directory);
+  }
+
+  async #writeKeelsonConf(directory = this.dataDirectory): Promise<void> {
+    const upstream = this.#upstream;
+    if (upstream) {
+      const password = (await this.#options.password()).replace(/[\\:]/g, "\\$&");
+      await mkdir(join(this.#options.directory, "keelson"), { recursive: true });
+      await writeFile(this.#keep("pgpass"), `*:*:*:${replicationUser}:${password}\n`, { mode: 0o600 });
+    }
+    const primaryConninfo = upstream ? await this.#conninfo(upstream.name, "replication") : "";
+    await writeFile(
+      join(directory, "keelson.conf"),
+      keelsonConf({ primaryConninfo, synchronousNames: this.#synchronousNames }),
+    );
+  }
+
+  async #tool(
+    program: string,
+    args: readonly string[],
+    env: Readonly<{ [name: string]: string }> = {},
+  ): Promise<{ stdout: string }> {
+    const child = spawn(join(this.#options.programs, program), [...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...serverEnvironment(), LC_ALL: "C", ...env },
+    });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.on("data", (chunk: Buffer) => {
+      stdout += chunk.toString();
+    });
+    child.stderr.on("data", (chunk: Buffer) => {
+      stderr = (stderr + chunk.toString()).slice(-4_000);
+    });
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", resolve);
+    });
+    if (code === 0) return { stdout };
+    this.lastWords = stderr.trim().split("\n").at(-1) ?? "";
+    throw new Error(`${program} ended with ${code}: ${stderr.trim().split("\n").slice(-3).join("; ")}`);
+  }
+}
+
+function lsnOf(value: string | null | undefined): Lsn | undefined {
+  return value ? parseLsn(value) : undefined;
+}
+
+/** What the agent itself needs to run is not handed on. */
+function serverEnvironment(): { [name: string]: string } {
+  const { PATH = "", LANG = "C.UTF-8", HOME = "/tmp", TZ } = process.env;
+  return { PATH, LANG, HOME, ...(TZ !== undefined && { TZ }) };
+}
+
+/** The whole file or none of it, and on disk when this resolves. */
+export async function writeDurably(path: string, text: string): Promise<void> {
+  const directory = join(path, "..");
+  await mkdir(directory, { recursive: true });
+  const draft = `${path}.${process.pid}.tmp`;
+  await using file = await open(draft, "w", 0o600);
+  await file.writeFile(text);
+  await file.sync();
+  await rename(draft, path);
+  await using parent = await open(directory);
+  await parent.sync();
+}

@@ -1,0 +1,42 @@
+/** What an agent is told by its pod. */
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { defaultTimings, type Timings } from "../ha/state.ts";
+
+/** The variable that holds the settings as JSON. */
+export const settingsVariable = "KEELSON_AGENT";
+
+export interface AgentSettings {
+  readonly namespace: string;
+  /** The name of the Database, which is also that of its Lease. */
+  readonly database: string;
+  readonly instance: string;
+  /** The headless Service that names the instances. */
+  readonly subdomain: string;
+  readonly roleLabel: string;
+  /** The volume. */
+  readonly directory: string;
+  /** Where PostgreSQL's programs are. */
+  readonly programs: string;
+  readonly socketDirectory: string;
+  /** Where the Secrets are mounted: `key` for agents, `replication` for standbys. */
+  readonly secrets: string;
+  readonly tls?: string;
+  readonly timings?: Partial<Timings>;
+  readonly initdb?: readonly string[];
+}
+
+export function readSettings(env: NodeJS.ProcessEnv): AgentSettings & { readonly uid: string } {
+  const text = env[settingsVariable];
+  const uid = env["POD_UID"];
+  if (text === undefined || uid === undefined) throw new Error(`${settingsVariable} and POD_UID must be set`);
+  return { ...(JSON.parse(text) as AgentSettings), uid };
+}
+
+export function timingsOf({ timings }: AgentSettings): Timings {
+  return { ...defaultTimings, ...timings };
+}
+
+export async function readSecret({ secrets }: AgentSettings, name: string): Promise<string> {
+  return (await readFile(join(secrets, name), "utf8")).trim();
+}

@@ -1,0 +1,153 @@
+/** Database: what a user asks for and what the operator reports. */
+import { listMap, type ObjectOf, preserveUnknown, quantity, resource, z } from "keelson";
+
+const identifier = z.string().min(1).max(63);
+
+const role = z.object({
+  name: identifier,
+  login: z.boolean().default(true),
+  superuser: z.boolean().default(false),
+  createdb: z.boolean().default(false),
+  createrole: z.boolean().default(false),
+  replication: z.boolean().default(false),
+  connectionLimit: z.int().min(-1).default(-1),
+  memberOf: z.array(identifier).max(32).default([]),
+  passwordSecret: z
+    .string()
+    .max(253)
+    .optional()
+    .describe("A Secret of yours with the key password. Default: the operator makes one, NAME-ROLE."),
+});
+
+const database = z.object({
+  name: identifier,
+  owner: identifier.default("app"),
+  extensions: z.array(z.string().max(63)).max(64).default([]),
+});
+
+const instance = z.object({
+  name: z.string(),
+  role: z.enum(["Primary", "Replica", "Unknown"]),
+  ready: z.boolean(),
+  timeline: z.int().optional(),
+  lagBytes: z.int().optional().describe("How much of the primary's log is not on its disk yet."),
+  synchronous: z.boolean().optional().describe("Commits may wait for it."),
+  version: z.string().optional(),
+  message: z.string().optional().describe("What it does or waits for."),
+});
+
+export const Database = resource({
+  group: "database.keelson.dev",
+  kind: "Database",
+  version: "v1",
+  shortNames: ["db"],
+  categories: ["all"],
+  spec: z.object({
+    engine: z.enum(["postgresql"]).default("postgresql"),
+    version: z
+      .string()
+      .regex(/^[1-9][0-9](\.[0-9]+)?$/)
+      .describe("The version of PostgreSQL, such as 15 or 17.5."),
+    image: z.string().default("postgres").describe("The image's repository; the tag is the version."),
+    instances: z.int().min(1).max(9).default(3).describe("The primary and its replicas."),
+    storage: z
+      .object({
+        size: quantity().default("1Gi").describe("Grows when raised; cannot shrink."),
+        className: z.string().optional(),
+      })
+      .default({ size: "1Gi" }),
+    durability: z
+      .enum(["async", "quorum", "all"])
+      .default("quorum")
+      .describe(
+        "When a commit is acknowledged. async: when the primary has it. quorum: when a majority of instances has it. all: when every instance has it, and while one is missing no commit is.",
+      ),
+    parameters: z.record(z.string(), z.string().max(1024)).default({}).describe("PostgreSQL's own settings."),
+    roles: listMap(role, { keys: ["name"] })
+      .default([])
+      .describe(
+        "Roles beside the first one, app. A role that is taken out of the list stays in the database.",
+      ),
+    databases: listMap(database, { keys: ["name"] })
+      .default([])
+      .describe("Databases beside the first one, app. A database that is taken out of the list stays."),
+    failover: z
+      .object({
+        maximumLag: quantity()
+          .default("16Mi")
+          .describe("With async: how much log a failover may lose without approval."),
+        leaseSeconds: z
+          .int()
+          .min(5)
+          .max(120)
+          .default(8)
+          .describe("How long a primary that is silent stays primary."),
+      })
+      .default({ maximumLag: "16Mi", leaseSeconds: 8 }),
+    resources: preserveUnknown().optional().describe("Requests and limits of the container."),
+    pod: z
+      .object({
+        labels: z.record(z.string(), z.string()).optional(),
+        annotations: z.record(z.string(), z.string()).optional(),
+        nodeSelector: z.record(z.string(), z.string()).optional(),
+        affinity: preserveUnknown().optional(),
+        tolerations: z.array(preserveUnknown()).optional(),
+        topologySpreadConstraints: z.array(preserveUnknown()).optional(),
+        priorityClassName: z.string().optional(),
+      })
+      .optional(),
+    onDelete: z
+      .enum(["Retain", "Delete"])
+      .default("Retain")
+      .describe("What becomes of the volumes: Retain keeps them, Delete removes them."),
+    hibernate: z.boolean().default(false).describe("Stops every instance and keeps the volumes."),
+    paused: z.boolean().default(false).describe("The operator changes nothing, and nobody fails over."),
+  }),
+  status: z.object({
+    phase: z.string().optional(),
+    primary: z.string().optional(),
+    instances: z.int().optional(),
+    readyInstances: z.int().optional(),
+    version: z.string().optional().describe("What the primary runs."),
+    selector: z.string().optional(),
+    systemId: z.string().optional(),
+    epoch: z.int().optional().describe("How often primaryship changed hands."),
+    timeline: z.int().optional(),
+    members: z.array(instance).optional(),
+    quorum: z
+      .object({ members: z.array(z.string()), acks: z.int() })
+      .optional()
+      .describe("Every acknowledged commit is on so many of these instances."),
+    lastFailover: z
+      .object({
+        epoch: z.int(),
+        from: z.string(),
+        to: z.string(),
+        at: z.string(),
+        lostBytes: z.int().describe("The most log that may have been lost; 0 when nothing was."),
+        reason: z.string(),
+      })
+      .optional(),
+    switchover: z.object({ request: z.string(), outcome: z.string(), message: z.string() }).optional(),
+    binding: z.object({ name: z.string() }).optional().describe("The Secret by which applications connect."),
+    passwordsRotated: z.string().optional(),
+    sqlHash: z.string().optional().describe("Digest of the roles and databases that were applied."),
+    nextOrdinal: z.int().optional(),
+  }),
+  columns: {
+    Instances: ".spec.instances",
+    Ready: ".status.readyInstances",
+    Primary: ".status.primary",
+    Version: ".status.version",
+    Phase: ".status.phase",
+  },
+  scale: {
+    specReplicasPath: ".spec.instances",
+    statusReplicasPath: ".status.instances",
+    labelSelectorPath: ".status.selector",
+  },
+});
+
+export type DatabaseObject = ObjectOf<typeof Database>;
+export type Spec = DatabaseObject["spec"];
+export type Status = NonNullable<DatabaseObject["status"]>;

@@ -1,0 +1,20 @@
+/** Labels and annotations: public, and never renamed. */
+export const labels = {
+  name: "app.kubernetes.io/name",
+  instance: "app.kubernetes.io/instance",
+  /** `primary` or `replica`, set by the agents: Services find instances by it. */
+  role: "database.keelson.dev/role",
+} as const;
+
+export const annotations = {
+  /** On pods: the digest of what they were made from. */
+  template: "database.keelson.dev/template",
+  /** On claims: the UID of the Database whose data is on them. */
+  databaseUid: "database.keelson.dev/database-uid",
+  /** On a Database: hand over to this instance, or to `any`. `name` or `name@anything`, to ask again. */
+  switchover: "database.keelson.dev/switchover",
+  /** On a Database: accept loss in the failover out of this epoch: `3`, or `3/orders-1` to name who takes over. */
+  approveFailover: "database.keelson.dev/approve-failover",
+  /** On a Database: another value makes new passwords. */
+  rotatePasswords: "database.keelson.dev/rotate-passwords",
+} as const;

@@ -1,0 +1,187 @@
+/** What is told of a Database: phase, members, conditions, and whether it is ready. */
+import { conditions, type Reason, reasons } from "../api/conditions.ts";
+import type { Status } from "../api/database.ts";
+import { votesNeeded } from "../ha/quorum.ts";
+import type { InstanceView, Observed } from "../observe/observed.ts";
+
+export interface Verdict {
+  readonly ready: boolean;
+  readonly reason: Reason;
+  readonly message: string;
+  readonly phase: string;
+}
+
+export function primaryOf({ record, instances }: Observed): InstanceView | undefined {
+  return instances.find(
+    ({ name, report }) => name === record?.holder && report?.role === "primary" && report.serving,
+  );
+}
+
+export function judge(observed: Observed): Verdict {
+  const { object, record, instances } = observed;
+  const { spec } = object;
+  const verdict = (reason: Reason, message: string, phase: string = reason): Verdict => ({
+    ready: false,
+    reason,
+    message,
+    phase,
+  });
+  const obstacle = instances.find(({ pod }) => pod?.obstacle !== undefined);
+  if (spec.hibernate) {
+    const running = instances.filter(({ report }) => report?.role !== undefined && report.role !== "none");
+    return running.length > 0
+      ? verdict(reasons.hibernated, `${running.length} instances are stopping`, "Hibernating")
+      : {
+          ready: true,
+          reason: reasons.hibernated,
+          message: "every instance is stopped; its volume is kept",
+          phase: "Hibernated",
+        };
+  }
+  const primary = primaryOf(observed);
+  if (!primary) return withoutPrimary(observed, obstacle);
+  const ready = instances.filter(isReady).length;
+  if (ready < spec.instances) {
+    const waiting = instances.filter((each) => !isReady(each));
+    const why = waiting
+      .map(
+        ({ name, pod, report }) =>
+          `${name}: ${pod?.obstacle ?? report?.reason ?? (pod ? "its agent does not answer" : "it has no pod")}`,
+      )
+      .join("; ");
+    return verdict(
+      obstacle ? reasons.podObstacle : reasons.startingReplicas,
+      `${ready} of ${spec.instances} instances are ready; ${why}`,
+      record?.published.systemId === undefined ? "Initialising" : "Degraded",
+    );
+  }
+  if (spec.paused)
+    return verdict(reasons.paused, "spec.paused is set: nothing is changed and nobody fails over", "Paused");
+  return { ready: true, reason: reasons.running, message: `${primary.name} is primary`, phase: "Running" };
+}
+
+function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView | undefined): Verdict {
+  const verdict = (reason: Reason, message: string, phase: string): Verdict => ({
+    ready: false,
+    reason,
+    message,
+    phase,
+  });
+  if (record?.published.systemId === undefined) {
+    return obstacle
+      ? verdict(reasons.podObstacle, `${obstacle.name}: ${obstacle.pod?.obstacle}`, "Initialising")
+      : verdict(reasons.initialising, "the first instance makes the database", "Initialising");
+  }
+  // Those who tried to take over know best why nobody can.
+  const blocked = instances.find(({ report }) => report?.reason.includes("approval is needed"));
+  if (blocked) {
+    const hint = `to accept that, annotate the Database: database.keelson.dev/approve-failover=${record.epoch}`;
+    return verdict(reasons.failoverBlocked, `${blocked.report?.reason}; ${hint}`, "Blocked");
+  }
+  const holder = record.holder === "" ? "nobody" : record.holder;
+  const said = instances
+    .map(({ name, report, pod }) => `${name}: ${report?.reason ?? pod?.obstacle ?? "no answer"}`)
+    .join("; ");
+  return verdict(
+    reasons.noPrimary,
+    `${holder} holds the lease, and no primary serves; ${said}`,
+    "FailingOver",
+  );
+}
+
+export function isReady({ pod, report }: InstanceView): boolean {
+  return (
+    pod?.ready === true &&
+    !pod.deleting &&
+    report !== undefined &&
+    report.serving &&
+    (report.role === "primary" || report.receiving)
+  );
+}
+
+export function conditionsOf(observed: Observed) {
+  const { object, record } = observed;
+  const primary = primaryOf(observed);
+  const newest = record?.published.quorums.at(-1);
+  const is = (value: boolean) => (value ? ("True" as const) : ("False" as const));
+  const streaming = primary?.report?.standbys.filter(({ counted }) => counted).map(({ name }) => name) ?? [];
+  const present = newest
+    ? newest.members.filter((name) => name !== primary?.name && streaming.includes(name)).length
+    : 0;
+  const isSafe =
+    newest !== undefined &&
+    newest.acks > 1 &&
+    present >= votesNeeded(newest) &&
+    record?.published.quorums.length === 1;
+  const isAsync = object.spec.durability === "async";
+  return [
+    {
+      type: conditions.available,
+      status: is(primary !== undefined),
+      reason: primary ? reasons.running : reasons.noPrimary,
+      message: primary ? `${primary.name} accepts writes` : "no instance accepts writes",
+    },
+    {
+      type: conditions.protected,
+      status: is(isSafe),
+      reason: isSafe ? reasons.running : isAsync ? reasons.asynchronous : reasons.replicasMissing,
+      message: isSafe
+        ? `every acknowledged commit is on ${newest.acks} of ${newest.members.join(", ")}`
+        : isAsync
+          ? "durability is async: a failover may lose the newest commits"
+          : "the loss of the primary now would need it back: too few replicas stream",
+    },
+  ];
+}
+
+export function statusOf(observed: Observed, verdict: Verdict, before: Status | undefined): Partial<Status> {
+  const { record, instances, object } = observed;
+  const primary = primaryOf(observed);
+  const published = record?.published;
+  const lags = new Map(
+    primary?.report?.standbys.map(({ name, lagBytes, counted }) => [name, { lagBytes, counted }]),
+  );
+  const quorum = published?.quorums.at(-1);
+  return {
+    phase: verdict.phase,
+    instances: instances.filter(({ pod }) => pod !== undefined).length,
+    readyInstances: instances.filter(isReady).length,
+    selector: `app.kubernetes.io/name=postgresql,app.kubernetes.io/instance=${object.metadata.name}`,
+    members: instances.map((each) => ({
+      name: each.name,
+      role:
+        each.report?.role === "primary" ? "Primary" : each.report?.role === "standby" ? "Replica" : "Unknown",
+      ready: isReady(each),
+      ...(each.report?.timeline !== undefined && { timeline: each.report.timeline }),
+      ...(lags.has(each.name) && {
+        lagBytes: Math.max(0, lags.get(each.name)?.lagBytes ?? 0),
+        synchronous: lags.get(each.name)?.counted ?? false,
+      }),
+      ...(each.report?.version && { version: each.report.version }),
+      message: each.pod?.obstacle ?? each.report?.reason ?? "its agent does not answer",
+    })),
+    ...(record && { epoch: record.epoch }),
+    ...(published?.systemId !== undefined && { systemId: published.systemId }),
+    ...(published?.timeline !== undefined && { timeline: published.timeline }),
+    ...(quorum && { quorum: { members: [...quorum.members], acks: quorum.acks } }),
+    ...(published?.lastFailover && { lastFailover: published.lastFailover }),
+    ...(published?.switchover && {
+      switchover: {
+        request: published.switchover.id,
+        outcome: published.switchover.outcome,
+        message: published.switchover.message,
+      },
+    }),
+    ...(primary
+      ? { primary: primary.name }
+      : before?.primary !== undefined && record?.holder
+        ? { primary: record.holder }
+        : {}),
+    ...((primary?.report?.version ?? before?.version)
+      ? { version: primary?.report?.version ?? before?.version }
+      : {}),
+    binding: { name: `${object.metadata.name}-app` },
+    ...(before?.passwordsRotated !== undefined && { passwordsRotated: before.passwordsRotated }),
+    ...(before?.sqlHash !== undefined && { sqlHash: before.sqlHash }),
+  };
+}

@@ -1,0 +1,33 @@
+/** What the operator touches: its children, the Lease of the instances, and nothing else. */
+import { allow, type Context, many, own } from "keelson";
+import {
+  Lease,
+  PersistentVolumeClaim,
+  Pod,
+  PodDisruptionBudget,
+  Role,
+  RoleBinding,
+  Secret,
+  Service,
+  ServiceAccount,
+} from "keelson/kinds";
+import type { Database } from "./api/database.ts";
+
+export const owns = {
+  services: many(Service),
+  budget: PodDisruptionBudget,
+  account: own(ServiceAccount, { outlives: true }),
+  role: own(Role, { outlives: true }),
+  binding: own(RoleBinding, { outlives: true }),
+  secrets: many(Secret, { outlives: true, absent: "keep" }),
+  claims: many(PersistentVolumeClaim, { outlives: true }),
+  pods: many(Pod, { outlives: true }),
+};
+
+/**
+ * The Lease is no child: it changes every second, and each change would call the reconcile. It is read once in a pass;
+ * what matters of it also changes the pods' labels, which are watched.
+ */
+export const writes = [allow(Lease, ["get", "create", "patch", "delete"])] as const;
+
+export type DatabaseContext = Context<typeof Database, typeof owns, Record<never, never>, typeof writes>;

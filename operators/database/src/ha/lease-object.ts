@@ -1,0 +1,54 @@
+/** The record in its Lease: who holds it in the spec, everything else in two annotations, one for each writer. */
+import type { LeaseRecord, Policy, Published, StoredRecord } from "./state.ts";
+
+export const publishedAnnotation = "database.keelson.dev/published";
+export const policyAnnotation = "database.keelson.dev/policy";
+
+/** The fields of a Lease that matter here. */
+export interface LeaseObject {
+  readonly metadata?: {
+    readonly resourceVersion?: string;
+    readonly annotations?: Readonly<{ [name: string]: string }>;
+  };
+  readonly spec?: {
+    readonly holderIdentity?: string | null;
+    readonly leaseTransitions?: number | null;
+    readonly renewTime?: string | null;
+  };
+}
+
+export function readLease(object: unknown): StoredRecord {
+  const { metadata = {}, spec = {} } = object as LeaseObject;
+  const { annotations = {}, resourceVersion = "" } = metadata;
+  const policy = annotations[policyAnnotation];
+  if (policy === undefined) throw new Error("the Lease says nothing of the database yet");
+  const [holder = "", holderUid = ""] = (spec.holderIdentity ?? "").split("_");
+  const record: LeaseRecord = {
+    holder,
+    holderUid,
+    epoch: spec.leaseTransitions ?? 0,
+    renewTime: spec.renewTime ?? "",
+    published: {
+      quorums: [],
+      ...(JSON.parse(annotations[publishedAnnotation] ?? "{}") as Partial<Published>),
+    },
+    policy: JSON.parse(policy) as Policy,
+  };
+  return { record, version: resourceVersion };
+}
+
+/** A merge patch that holds only for the version that was read. */
+export function writtenLease(
+  claim: Omit<LeaseRecord, "policy">,
+  version: string,
+): { readonly metadata: object; readonly spec: object } {
+  const { holder, holderUid, epoch, renewTime, published } = claim;
+  return {
+    metadata: { resourceVersion: version, annotations: { [publishedAnnotation]: JSON.stringify(published) } },
+    spec: {
+      holderIdentity: holder === "" ? null : `${holder}_${holderUid}`,
+      leaseTransitions: epoch,
+      renewTime,
+    },
+  };
+}

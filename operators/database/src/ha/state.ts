@@ -1,0 +1,99 @@
+/** What the instances of a database agree on: one record, kept in a Lease and changed by compare-and-swap only. */
+import type { Quorum } from "./quorum.ts";
+
+/** Who the instances are and what is asked of them. The operator writes it; instances only read it. */
+export interface Policy {
+  /** Names of all instances that should exist. */
+  readonly instances: readonly string[];
+  readonly durability: "async" | "quorum" | "all";
+  /** The only instance that may make a new database, while the record has no system identifier. */
+  readonly initialInstance: string;
+  /** Settings of PostgreSQL that the user chose. */
+  readonly parameters: Readonly<{ [name: string]: string }>;
+  /** With `async`: the most bytes of log that a failover may lose without a person's approval. */
+  readonly maximumLagBytes: number;
+  readonly switchover?: { readonly id: string; readonly to?: string };
+  /** A person accepts loss for the failover out of this epoch, to this instance if one is named. */
+  readonly approval?: { readonly epoch: number; readonly instance?: string };
+  /** Instances stop and stay stopped. */
+  readonly hibernate?: boolean;
+  /** Nobody fails over and nobody is restarted. */
+  readonly paused?: boolean;
+}
+
+/** What primaries publish. */
+export interface Published {
+  /** PostgreSQL's identifier of the database; absent until one was made. */
+  readonly systemId?: string;
+  readonly timeline?: number;
+  /** The epoch whose primary began the timeline. */
+  readonly timelineEpoch?: number;
+  /** True once the primary's control file names the timeline: before, nobody can rewind to it. */
+  readonly checkpointed?: boolean;
+  readonly quorums: readonly Quorum[];
+  /** Where the primary's log ended when it renewed last. */
+  readonly lsn?: string;
+  /** What the last failover may have lost, in bytes of log. */
+  readonly lastFailover?: {
+    readonly epoch: number;
+    readonly from: string;
+    readonly to: string;
+    readonly at: string;
+    readonly lostBytes: number;
+    readonly reason: string;
+  };
+  /** The last switchover that was asked for, and why it was refused if it was. */
+  readonly switchover?: {
+    readonly id: string;
+    readonly outcome: "Done" | "Refused";
+    readonly message: string;
+  };
+}
+
+/** What the Lease holds, as read at one moment. */
+export interface LeaseRecord {
+  /** The holder's name; empty when nobody holds the lease. */
+  readonly holder: string;
+  /** The holder's pod: another pod of that name is another holder. */
+  readonly holderUid: string;
+  /** Counts holders: whoever acts for an older epoch is refused. */
+  readonly epoch: number;
+  /** Changes with every write of the holder. Compared, never interpreted. */
+  readonly renewTime: string;
+  readonly published: Published;
+  readonly policy: Policy;
+}
+
+export interface StoredRecord {
+  readonly record: LeaseRecord;
+  /** For compare-and-swap. */
+  readonly version: string;
+}
+
+export interface Timings {
+  /** Nobody takes the lease before it has been seen unchanged for so long, by the clock of the one who looks. */
+  readonly leaseMs: number;
+  /** The holder stops PostgreSQL so long after it sent the last renewal that succeeded. */
+  readonly fenceMs: number;
+  readonly renewEveryMs: number;
+  readonly requestTimeoutMs: number;
+  /** A standby that does not stream for so long is no longer counted on. */
+  readonly standbyLossMs: number;
+  /** How long a primary must be seen dead before its lease is taken early. */
+  readonly deathMs: number;
+}
+
+export const defaultTimings: Timings = {
+  leaseMs: 8_000,
+  fenceMs: 6_000,
+  renewEveryMs: 1_000,
+  requestTimeoutMs: 2_000,
+  standbyLossMs: 5_000,
+  deathMs: 1_500,
+};
+
+/** How many instances must have a commit before it is acknowledged, the primary included. */
+export function acksFor({ durability, instances }: Pick<Policy, "durability" | "instances">): number {
+  if (durability === "async") return 1;
+  return durability === "all" ? Math.max(1, instances.length) : Math.floor(instances.length / 2) + 1;
+}

@@ -1,0 +1,170 @@
+/** What an instance does next with its own PostgreSQL, from what it knows. Pure: agents run it, simulations too. */
+import type { Lsn } from "./lsn.ts";
+import type { LeaseRecord } from "./state.ts";
+
+/** The instance's data and server. */
+export interface Local {
+  readonly name: string;
+  readonly data?: {
+    readonly systemId: string;
+    readonly timeline: number;
+    readonly timelineEpoch: number;
+    /** It was left as a primary's: nothing says yet that it follows somebody. */
+    readonly kind: "primary" | "standby";
+  };
+  /** `starting`: the process is there and does not answer yet. */
+  readonly server: "stopped" | "starting" | "running";
+  /** Of a server that runs or starts. */
+  readonly inRecovery?: boolean;
+  /** Whom a standby is told to follow; undefined when nobody. */
+  readonly upstream?: string | undefined;
+  readonly receiving?: boolean;
+  /** The end of its data. */
+  readonly lsn?: Lsn;
+  /** What the server said about following since it was last told whom to follow. */
+  readonly complaint?: "diverged" | "walGone" | undefined;
+  /** Rewinds in a row that failed. */
+  readonly failedRewinds?: number;
+}
+
+/**
+ * What is known of the lease:
+ * - `unknown`: it was not read yet, or not for so long that it means nothing;
+ * - `fresh`: its holder may be acting;
+ * - `expired`: unchanged for the whole time by our clock: its holder has stopped its server;
+ * - `free`: its holder gave it back;
+ * - `dead`: not expired, but its holder is seen to be gone.
+ */
+export type LeaseView = "unknown" | "fresh" | "expired" | "free" | "dead";
+
+export interface StepView {
+  readonly uid: string;
+  readonly local: Local;
+  readonly record: LeaseRecord | undefined;
+  readonly lease: LeaseView;
+  /** We hold the lease and our time has not run out. */
+  readonly holding: boolean;
+  /** We have promised a candidate to receive nothing, and nothing has come of it yet. */
+  readonly frozen: boolean;
+  /** The holder answers and serves as primary. */
+  readonly primaryServes: boolean;
+}
+
+export type Step =
+  | { readonly step: "wait"; readonly reason: string }
+  | { readonly step: "claim" }
+  | { readonly step: "giveUp"; readonly reason: string }
+  | { readonly step: "initialise" }
+  | { readonly step: "startPrimary" }
+  | { readonly step: "serve" }
+  | { readonly step: "promote" }
+  | { readonly step: "startStandby"; readonly upstream: string | undefined }
+  | { readonly step: "follow"; readonly upstream: string }
+  | { readonly step: "rewind"; readonly from: string }
+  | { readonly step: "clone"; readonly from: string; readonly reason: string }
+  | { readonly step: "campaign" }
+  | { readonly step: "stop"; readonly how: "fast" | "kill"; readonly reason: string };
+
+const wait = (reason: string): Step => ({ step: "wait", reason });
+
+/** After so many rewinds that failed the data is set aside and cloned. */
+const rewindAttempts = 3;
+
+export function nextStep(view: StepView): Step {
+  const { local, record, holding } = view;
+  const isPrimary = local.server !== "stopped" && local.inRecovery === false;
+  if (isPrimary && !holding) return { step: "stop", how: "kill", reason: "it does not hold the lease" };
+  if (local.server === "starting") return wait("PostgreSQL starts");
+  if (!record) return wait("the lease was not read yet");
+  if (record.policy.hibernate) return hibernate(view, record);
+  if (holding) return asHolder(view, record);
+  if (view.lease === "unknown") return wait("the API server does not answer");
+  if (view.lease === "fresh") return asStandby(view, record);
+  return withoutPrimary(view, record);
+}
+
+function hibernate({ local, holding }: StepView, { policy }: LeaseRecord): Step {
+  if (local.server === "running") return { step: "stop", how: "fast", reason: "the database hibernates" };
+  if (holding) return { step: "giveUp", reason: "the database hibernates" };
+  return wait(policy.hibernate ? "the database hibernates" : "");
+}
+
+function asHolder({ local }: StepView, { published, policy }: LeaseRecord): Step {
+  if (!local.data) {
+    if (published.systemId === undefined && policy.initialInstance === local.name)
+      return { step: "initialise" };
+    return { step: "giveUp", reason: "it has no data" };
+  }
+  if (published.systemId !== undefined && published.systemId !== local.data.systemId) {
+    return { step: "giveUp", reason: "its data belongs to another database" };
+  }
+  if (local.server === "stopped") {
+    return local.data.kind === "primary"
+      ? { step: "startPrimary" }
+      : { step: "startStandby", upstream: undefined };
+  }
+  return local.inRecovery ? { step: "promote" } : { step: "serve" };
+}
+
+/** Somebody else holds the lease. */
+function asStandby(view: StepView, { holder, holderUid, published }: LeaseRecord): Step {
+  const { local, uid } = view;
+  // Another pod of our name, or we before a restart of which the keeper has not made up its mind.
+  if (holder === local.name) {
+    return wait(
+      holderUid === uid ? "the lease is being renewed" : "the pod of this name before us holds the lease",
+    );
+  }
+  const { data } = local;
+  if (!data) {
+    if (!view.primaryServes || published.systemId === undefined) return wait(`${holder} does not serve yet`);
+    return { step: "clone", from: holder, reason: "it has no data" };
+  }
+  // Until the new primary has said what its timeline is, and its control file says so too, nobody can be compared with it.
+  const known = published.checkpointed === true && view.primaryServes;
+  if (published.systemId !== undefined && data.systemId !== published.systemId) {
+    if (!known) return wait(`${holder} does not serve yet`);
+    return { step: "clone", from: holder, reason: "its data belongs to another database" };
+  }
+  const { timeline = 0, timelineEpoch = 0 } = published;
+  const isStranger =
+    data.timeline > timeline || (data.timeline === timeline && data.timelineEpoch !== timelineEpoch);
+  if (known && isStranger) {
+    return { step: "clone", from: holder, reason: `its timeline ${data.timeline} is not the primary's` };
+  }
+  if (view.frozen)
+    return local.server === "running" ? wait("it has voted") : { step: "startStandby", upstream: undefined };
+  if (data.kind === "primary" || local.complaint === "diverged") {
+    if (!known) return wait(`${holder} is not ready to be rewound to`);
+    if ((local.failedRewinds ?? 0) >= rewindAttempts) {
+      return { step: "clone", from: holder, reason: "it could not be rewound" };
+    }
+    return { step: "rewind", from: holder };
+  }
+  if (local.complaint === "walGone") {
+    if (!known) return wait(`${holder} does not serve yet`);
+    return { step: "clone", from: holder, reason: "the primary no longer has the log that it needs" };
+  }
+  if (local.server === "stopped") return { step: "startStandby", upstream: holder };
+  if (local.upstream !== holder) return { step: "follow", upstream: holder };
+  return wait(local.receiving ? "it follows" : `it waits for ${holder}`);
+}
+
+/** Nobody acts as primary, or soon nobody will. */
+function withoutPrimary(view: StepView, { published, policy }: LeaseRecord): Step {
+  const { local, lease } = view;
+  if (policy.paused) return wait("the database is paused");
+  if (published.systemId === undefined) {
+    return policy.initialInstance === local.name
+      ? { step: "claim" }
+      : wait(`${policy.initialInstance} makes the database`);
+  }
+  if (!local.data) return wait("it has no data, and there is no primary to clone");
+  if (local.data.systemId !== published.systemId) return wait("its data belongs to another database");
+  if (local.server === "stopped") {
+    // A crashed primary finds the end of its log by recovering, and votes with it.
+    return { step: "startStandby", upstream: undefined };
+  }
+  // Who died is seen by all: let the one that is still being followed finish, if it is only slow.
+  return lease === "dead" && local.receiving ? wait("the primary still sends") : { step: "campaign" };
+}

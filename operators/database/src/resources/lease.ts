@@ -1,0 +1,48 @@
+/** The Lease by which the instances agree: the operator writes the policy into it, and nothing else. */
+import type { InputOf } from "keelson";
+import { Quantity } from "keelson";
+import type { Lease } from "keelson/kinds";
+import type { DatabaseObject } from "../api/database.ts";
+import { annotations } from "../api/names.ts";
+import { policyAnnotation } from "../ha/lease-object.ts";
+import type { Policy } from "../ha/state.ts";
+import { databaseName, selectorLabels } from "./names.ts";
+
+export function policyFor(object: DatabaseObject, instances: readonly string[]): Policy {
+  const { spec, metadata } = object;
+  const notes = metadata.annotations ?? {};
+  const wish = notes[annotations.switchover];
+  const approval = approvalOf(notes[annotations.approveFailover]);
+  const [to] = wish?.split("@") ?? [];
+  return {
+    instances: [...instances],
+    durability: spec.durability,
+    initialInstance: `${metadata.name}-0`,
+    parameters: spec.parameters,
+    maximumLagBytes: Quantity.from(spec.failover.maximumLag).toNumber(),
+    ...(wish !== undefined && { switchover: { id: wish, ...(to !== "any" && to !== undefined && { to }) } }),
+    ...(approval && { approval }),
+    ...(spec.hibernate && { hibernate: true }),
+    ...(spec.paused && { paused: true }),
+  };
+}
+
+/** `3` or `3/orders-1`. */
+function approvalOf(text: string | undefined): Policy["approval"] {
+  const match = /^([0-9]+)(?:\/([a-z0-9.-]+))?$/.exec(text ?? "");
+  if (!match) return undefined;
+  return { epoch: Number(match[1]), ...(match[2] !== undefined && { instance: match[2] }) };
+}
+
+export function leaseFor(object: DatabaseObject, policy: Policy): InputOf<typeof Lease> {
+  const database = databaseName(object);
+  return {
+    metadata: {
+      name: database.name,
+      namespace: database.namespace,
+      labels: selectorLabels(database),
+      annotations: { [policyAnnotation]: JSON.stringify(policy) },
+    },
+    spec: { leaseDurationSeconds: object.spec.failover.leaseSeconds },
+  };
+}

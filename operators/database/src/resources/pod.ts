@@ -1,0 +1,166 @@
+/** The pod of one instance: the agent is its first process, and PostgreSQL the agent's child. */
+import type { Desired } from "keelson";
+import type { Pod } from "keelson/kinds";
+import type { AgentSettings } from "../agent/settings.ts";
+import { settingsVariable } from "../agent/settings.ts";
+import { agentPort, probePort } from "../agent/wire.ts";
+import { annotations, labels } from "../api/names.ts";
+import {
+  agentAccount,
+  agentSecret,
+  type DatabaseName,
+  instancesService,
+  postgresPort,
+  selectorLabels,
+} from "./names.ts";
+import { digestOf, type Recipe } from "./recipe.ts";
+
+type PodSpec = NonNullable<Desired<typeof Pod>["spec"]>;
+type Container = PodSpec["containers"][number];
+
+/** The user `postgres` of the image. PostgreSQL's tools want an entry in the image's own list of users. */
+const postgresUser = 999;
+
+const containerSecurity: Container["securityContext"] = {
+  allowPrivilegeEscalation: false,
+  capabilities: { drop: ["ALL"] },
+  readOnlyRootFilesystem: true,
+  runAsNonRoot: true,
+};
+
+const dataPath = "/var/lib/postgresql/data";
+const secretsPath = "/var/run/keelson/secrets";
+
+export interface PodOptions {
+  readonly database: DatabaseName;
+  readonly instance: string;
+  readonly recipe: Recipe;
+  readonly major: string;
+  /** The operator's own image, which carries the agent. */
+  readonly agentImage: string;
+  readonly installCommand: readonly string[];
+}
+
+export function podFor(options: PodOptions): Desired<typeof Pod> {
+  const { database, instance, recipe, agentImage } = options;
+  const pod = recipe.pod ?? {};
+  return {
+    metadata: {
+      name: instance,
+      labels: { ...pod.labels, ...selectorLabels(database) },
+      annotations: { ...pod.annotations, [annotations.template]: digestOf(recipe) },
+    },
+    spec: {
+      hostname: instance,
+      subdomain: instancesService(database),
+      serviceAccountName: agentAccount(database),
+      enableServiceLinks: false,
+      restartPolicy: "Always",
+      // Long enough to hand over and stop cleanly.
+      terminationGracePeriodSeconds: 60,
+      securityContext: {
+        runAsNonRoot: true,
+        runAsUser: postgresUser,
+        runAsGroup: postgresUser,
+        fsGroup: postgresUser,
+        fsGroupChangePolicy: "OnRootMismatch",
+        seccompProfile: { type: "RuntimeDefault" },
+      },
+      ...scheduling(database, recipe),
+      initContainers: [
+        {
+          name: "agent",
+          image: agentImage,
+          command: [...options.installCommand, "/keelson"],
+          securityContext: containerSecurity,
+          terminationMessagePolicy: "FallbackToLogsOnError",
+          volumeMounts: [{ name: "agent", mountPath: "/keelson" }],
+        },
+      ],
+      containers: [postgresContainer(options)],
+      volumes: [
+        { name: "data", persistentVolumeClaim: { claimName: instance } },
+        { name: "agent", emptyDir: {} },
+        { name: "run", emptyDir: {} },
+        { name: "tmp", emptyDir: {} },
+        { name: "secrets", secret: { secretName: agentSecret(database), defaultMode: 0o440 } },
+      ],
+    },
+  };
+}
+
+function postgresContainer(options: PodOptions): Container {
+  const { recipe } = options;
+  const probe = (path: string) => ({ httpGet: { path, port: probePort } });
+  return {
+    name: "postgres",
+    image: recipe.image,
+    command: ["/keelson/node", "/keelson/agent/main.ts"],
+    env: [
+      { name: settingsVariable, value: JSON.stringify(settingsFor(options)) },
+      { name: "POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
+      { name: "NODE_NO_WARNINGS", value: "1" },
+    ],
+    ports: [
+      { name: "postgresql", containerPort: postgresPort },
+      { name: "agent", containerPort: agentPort },
+      { name: "probes", containerPort: probePort },
+    ],
+    ...(recipe.resources === undefined ? {} : { resources: recipe.resources as Container["resources"] }),
+    // The agent judges PostgreSQL; the kubelet only judges the agent.
+    startupProbe: { ...probe("/livez"), periodSeconds: 1, timeoutSeconds: 3, failureThreshold: 120 },
+    livenessProbe: { ...probe("/livez"), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
+    readinessProbe: { ...probe("/readyz"), periodSeconds: 1, timeoutSeconds: 3, failureThreshold: 2 },
+    terminationMessagePolicy: "FallbackToLogsOnError",
+    securityContext: containerSecurity,
+    volumeMounts: [
+      { name: "data", mountPath: dataPath },
+      { name: "agent", mountPath: "/keelson", readOnly: true },
+      { name: "run", mountPath: "/run/keelson" },
+      { name: "tmp", mountPath: "/tmp" },
+      { name: "secrets", mountPath: secretsPath, readOnly: true },
+    ],
+  };
+}
+
+function settingsFor({ database, instance, recipe, major }: PodOptions): AgentSettings {
+  const leaseMs = recipe.leaseSeconds * 1_000;
+  return {
+    namespace: database.namespace,
+    database: database.name,
+    instance,
+    subdomain: instancesService(database),
+    roleLabel: labels.role,
+    directory: dataPath,
+    programs: `/usr/lib/postgresql/${major}/bin`,
+    socketDirectory: "/run/keelson/postgresql",
+    secrets: secretsPath,
+    timings: { leaseMs, fenceMs: leaseMs * 0.75 },
+  };
+}
+
+/** Instances keep away from each other unless the spec says where they go. */
+function scheduling(database: DatabaseName, recipe: Recipe): Partial<PodSpec> {
+  const pod = (recipe.pod ?? {}) as Partial<PodSpec>;
+  const { nodeSelector, tolerations, topologySpreadConstraints, priorityClassName } = pod;
+  const affinity = pod.affinity ?? {
+    podAntiAffinity: {
+      preferredDuringSchedulingIgnoredDuringExecution: [
+        {
+          weight: 100,
+          podAffinityTerm: {
+            topologyKey: "kubernetes.io/hostname",
+            labelSelector: { matchLabels: selectorLabels(database) },
+          },
+        },
+      ],
+    },
+  };
+  return {
+    affinity,
+    ...(nodeSelector === undefined ? {} : { nodeSelector }),
+    ...(tolerations === undefined ? {} : { tolerations }),
+    ...(topologySpreadConstraints === undefined ? {} : { topologySpreadConstraints }),
+    ...(priorityClassName === undefined ? {} : { priorityClassName }),
+  };
+}

@@ -1,0 +1,32 @@
+/** What of the spec a pod is made from, and its digest: another digest means another pod. */
+import { hash } from "node:crypto";
+import type { Spec } from "../api/database.ts";
+
+export interface Recipe {
+  readonly image: string;
+  readonly resources?: unknown;
+  readonly pod?: Spec["pod"];
+  readonly leaseSeconds: number;
+}
+
+export function recipeOf({ image, version, resources, pod, failover }: Spec): Recipe {
+  return {
+    image: `${image}:${version}`,
+    leaseSeconds: failover.leaseSeconds,
+    ...(resources === undefined ? {} : { resources }),
+    ...(pod === undefined ? {} : { pod }),
+  };
+}
+
+/** Of the recipe alone, never of what is made from it: a new release of the operator restarts nobody. */
+export function digestOf(value: unknown): string {
+  return hash("sha256", canonical(value)).slice(0, 12);
+}
+
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
+  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
+  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
+  entries.sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`;
+}

@@ -1,0 +1,105 @@
+/** Claims and pods of the instances. */
+import { isApiError, type ObjectMeta } from "keelson";
+import { Pod } from "keelson/kinds";
+import { Database, type DatabaseObject } from "../api/database.ts";
+import type { Members } from "../decide/members.ts";
+import type { DatabaseContext } from "../declaration.ts";
+import type { LeaseRecord } from "../ha/state.ts";
+import { installCommand } from "../resources/agent-image.ts";
+import { claimFor } from "../resources/claim.ts";
+import { databaseName, instanceKey, selectorLabels } from "../resources/names.ts";
+import { podFor } from "../resources/pod.ts";
+import { recipeOf } from "../resources/recipe.ts";
+
+export interface InstancesOptions {
+  readonly members: Members;
+  readonly record: LeaseRecord | undefined;
+  readonly agentImage: string;
+}
+
+/** The first instance makes the database; the others are made when there is something to clone. */
+export async function keepInstances(
+  object: DatabaseObject,
+  ctx: DatabaseContext,
+  options: InstancesOptions,
+): Promise<void> {
+  const { members, record } = options;
+  const initialised = record?.published.systemId !== undefined;
+  const [first] = members.keep;
+  for (const name of members.keep) {
+    if (!initialised && name !== first) continue;
+    await keepInstance(object, ctx, name, options);
+  }
+  const database = databaseName(object);
+  for (const name of members.remove) {
+    const slot = instanceKey(database, name);
+    if (ctx.own.pods.get(slot)) await ctx.own.pods.delete(slot);
+    else if (ctx.own.claims.get(slot)) await ctx.own.claims.delete(slot);
+  }
+}
+
+async function keepInstance(
+  object: DatabaseObject,
+  ctx: DatabaseContext,
+  name: string,
+  { agentImage }: InstancesOptions,
+): Promise<void> {
+  const { spec } = object;
+  const database = databaseName(object);
+  const slot = instanceKey(database, name);
+  if (ctx.own.claims.get(slot)?.metadata.deletionTimestamp === undefined) {
+    await ctx.own.claims.apply(slot, claimFor(database, name, spec.storage));
+  }
+  const pod = ctx.own.pods.get(slot);
+  if (pod) return await repairLabels(object, ctx, pod.metadata);
+  const [major = ""] = spec.version.split(".");
+  const desired = podFor({
+    database,
+    instance: name,
+    recipe: recipeOf(spec),
+    major,
+    agentImage,
+    installCommand,
+  });
+  try {
+    await ctx.own.pods.apply(slot, {
+      ...desired,
+      metadata: { ...desired.metadata, ownerReferences: ownersOf(object) },
+    });
+    ctx.event("Normal", "InstanceStarted", `${name} starts with ${recipeOf(spec).image}`);
+  } catch (error) {
+    // Its predecessor is still on its way out.
+    if (!(isApiError(error) && error.code === 409)) throw error;
+    ctx.recheck(1_000);
+  }
+}
+
+/** Services and budgets find pods by labels: what a person took away is put back. */
+async function repairLabels(
+  object: DatabaseObject,
+  ctx: DatabaseContext,
+  metadata: ObjectMeta,
+): Promise<void> {
+  const wanted = selectorLabels(databaseName(object));
+  const wrong = Object.entries(wanted).filter(([key, value]) => metadata.labels?.[key] !== value);
+  const [owner] = ownersOf(object);
+  const owned = metadata.ownerReferences?.some(({ uid }) => uid === owner?.uid);
+  if (wrong.length === 0 && owned) return;
+  const { name = "", namespace = "default", uid } = metadata;
+  await ctx.client.kind(Pod).patch(
+    { name, namespace },
+    {
+      type: "merge",
+      body: {
+        metadata: { uid, labels: wanted, ...(!owned && { ownerReferences: ownersOf(object) }) },
+      } as never,
+    },
+  );
+}
+
+/** Whoever drains a node looks for the one in charge of a pod. */
+function ownersOf({ metadata }: DatabaseObject): NonNullable<ObjectMeta["ownerReferences"]> {
+  const { name, uid } = metadata;
+  const apiVersion = `${Database.group}/${Database.version}`;
+  return [{ apiVersion, kind: Database.kind, name, uid, controller: true, blockOwnerDeletion: true }];
+}

@@ -1,0 +1,93 @@
+/** Roles and databases of the spec, applied on the primary when they or their passwords change. */
+import { Secret } from "keelson/kinds";
+import type { SqlObjects, SqlRole } from "../agent/sql-objects.ts";
+import { reasons } from "../api/conditions.ts";
+import type { DatabaseObject } from "../api/database.ts";
+import type { DatabaseContext } from "../declaration.ts";
+import { scramVerifier } from "../engine/pg-client.ts";
+import { askAgent } from "../observe/observe.ts";
+import { databaseName } from "../resources/names.ts";
+import { digestOf } from "../resources/recipe.ts";
+import { keepRoleSecret } from "./secrets.ts";
+
+const firstRole = "app";
+
+export type SqlOutcome = { readonly hash: string } | { readonly reason: string; readonly message: string };
+
+export async function applySql(
+  object: DatabaseObject,
+  ctx: DatabaseContext,
+  options: {
+    readonly primary: string;
+    readonly key: Buffer;
+    readonly done: string | undefined;
+    readonly epoch: number;
+  },
+): Promise<SqlOutcome> {
+  const { spec } = object;
+  const { namespace } = databaseName(object);
+  const databases = spec.databases.some(({ name }) => name === firstRole)
+    ? spec.databases
+    : [{ name: firstRole, owner: firstRole, extensions: [] }, ...spec.databases];
+  const named = spec.roles.some(({ name }) => name === firstRole)
+    ? spec.roles
+    : [plainRole(firstRole), ...spec.roles];
+  const passwords = new Map<string, string>();
+  for (const { name, login, passwordSecret } of named) {
+    if (!login) continue;
+    if (passwordSecret === undefined) {
+      const database = databases.find(({ owner }) => owner === name)?.name ?? firstRole;
+      passwords.set(name, (await keepRoleSecret(object, ctx, { role: name, database })).password);
+      continue;
+    }
+    const secret = await ctx.client.kind(Secret).find({ namespace, name: passwordSecret });
+    const value = secret?.data?.["password"];
+    // A Secret that cannot be read is no reason to take a password away.
+    if (value === undefined) {
+      return {
+        reason: reasons.secretMissing,
+        message: `role ${name}: Secret ${passwordSecret} has no key password`,
+      };
+    }
+    passwords.set(name, Buffer.from(value, "base64").toString());
+  }
+  const hash = digestOf({
+    named,
+    databases,
+    passwords: [...passwords].map(([name, value]) => [name, digestOf(value)]),
+    epoch: options.epoch,
+  });
+  if (hash === options.done) return { hash };
+  const roles: SqlRole[] = named.map(({ passwordSecret: _, ...role }) => {
+    const password = passwords.get(role.name);
+    return { ...role, ...(password !== undefined && { verifier: scramVerifier(password) }) };
+  });
+  const body: SqlObjects = { roles, databases };
+  try {
+    const instance = { namespace, name: options.primary };
+    const done = await askAgent<string[]>(ctx, instance, {
+      path: "/objects",
+      body,
+      key: options.key,
+      timeoutMs: 30_000,
+    });
+    for (const sentence of done) ctx.event("Normal", "SqlApplied", sentence);
+    return { hash };
+  } catch (error) {
+    return { reason: reasons.sqlFailed, message: `roles and databases: ${(error as Error).message}` };
+  }
+}
+
+function plainRole(name: string) {
+  return {
+    name,
+    login: true,
+    superuser: false,
+    createdb: false,
+    createrole: false,
+    replication: false,
+    connectionLimit: -1,
+    memberOf: [] as string[],
+    passwordSecret: undefined,
+  };
+}
