@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildImage, readProject } from "@keelson/cli";
-import { Images, loadImages, parseImageReference } from "@keelson/cluster/images";
+import { Images, loadImages, parseImageReference } from "@keelson/images";
 
 export const project = readProject(join(import.meta.dirname, "../../operators/sampledb"));
 export const operatorImages = ["keelson-e2e/sampledb-operator:1", "keelson-e2e/sampledb-operator:2"] as const;

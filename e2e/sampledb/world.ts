@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import type { Client } from "@keelson/client";
 import { isNotFound } from "@keelson/client";
-import type { Fault, NodeHost } from "@keelson/cluster/node";
+import type { Fault, NodeHost } from "@keelson/node";
 import { SampleDB, SampleDBBackup, type SampleDBObject } from "@keelson/sampledb-operator";
 import { Deployment, Node, PersistentVolumeClaim, Pod, Secret, Service } from "keelson/kinds";
 import { type ControlPlaneName, startGround } from "../etcd/control-plane.ts";

@@ -1,6 +1,7 @@
 /** Real sandboxes for tests: a namespace as the node has it, pods in it, and commands that run in their containers. */
 import { fileURLToPath } from "node:url";
-import { MadeImages, parseImageReference, recipeFor } from "@keelson/images";
+import { parseImageReference } from "@keelson/images";
+import { MadeImages, recipeFor } from "@keelson/images/internal";
 import { ownMark } from "@keelson/machine";
 import { launchInNamespace } from "../src/namespace/launch.ts";
 import { effectiveCapabilities } from "../src/runtime/capabilities.ts";
