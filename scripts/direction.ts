@@ -90,7 +90,7 @@ export function directionProblems(): string[] {
   ];
 }
 
-function packageProblems(name: string, { file, specifier, target, typeOnly }: Import): string[] {
+export function packageProblems(name: string, { file, specifier, target, typeOnly }: Import): string[] {
   const own = packageOf(specifier);
   if (own === name) return [`${file}: a package enters itself by relative paths, not by ${specifier}`];
   if (own !== undefined && !MAY_IMPORT[name]?.includes(own))
@@ -102,7 +102,7 @@ function packageProblems(name: string, { file, specifier, target, typeOnly }: Im
   return [];
 }
 
-function layerProblems(name: string, imports: readonly Import[]): string[] {
+export function layerProblems(name: string, imports: readonly Import[]): string[] {
   const layers = LAYERS[name];
   if (layers === undefined) return [];
   const layerOf = (path: string) => layers.indexOf(path.split("/")[3] ?? "");
@@ -117,7 +117,7 @@ function layerProblems(name: string, imports: readonly Import[]): string[] {
 }
 
 /** Files must form no cycle; folders neither, but for entry files, which list what lies below them. */
-function cycleProblems(name: string, imports: readonly Import[]): string[] {
+export function cycleProblems(name: string, imports: readonly Import[]): string[] {
   const inside = imports.filter(({ target }) => target !== undefined) as (Import & { target: string })[];
   const files = cyclesOf(inside.map(({ file, target }) => [file, target] as const));
   const folders = cyclesOf(
