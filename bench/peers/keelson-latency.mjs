@@ -1,6 +1,7 @@
 // How long a change takes from the server's write to the reconcile of its key, in a raw controller.
 import { dynamicKind } from "@keelson/core";
 import { operator, rawController, silentLogger, watch } from "@keelson/runtime";
+import { internalsOf } from "@keelson/runtime/internal";
 import { latencies } from "./latencies.mjs";
 
 const [kubeconfig, group, resource, count, events, rate, control] = process.argv.slice(2);
@@ -15,5 +16,6 @@ const running = await operator({ controllers: [items], client: { kubeconfig }, l
 // The first reconcile of every object must be over.
 while (!running.loops.every(({ queue }) => queue.idle))
   await new Promise((resolve) => setTimeout(resolve, 50));
-if (running.informers.all()[0]?.cache.size !== Number(count)) throw new Error("the cache is not complete");
+if (internalsOf(running).informers.all()[0]?.cache.size !== Number(count))
+  throw new Error("the cache is not complete");
 await taken.run();

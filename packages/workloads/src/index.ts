@@ -1,8 +1,4 @@
-/** Pure Kubernetes rules that several parts of the cluster share: what pods ask for, quotas, schedules, template hashes. */
-export { type CronSchedule, parseSchedule } from "./cron/cron-schedule.ts";
-export { scheduleProblem, timeZoneProblems } from "./cron/schedule-problem.ts";
-export { clockIn, WallClock, type WallMs } from "./cron/wall-clock.ts";
-export { WorkloadError, type WorkloadErrorCode } from "./errors.ts";
+/** Pure Kubernetes rules that several parts of the cluster share: what pods ask for, quotas, template hashes. */
 export {
   matchesNode,
   matchesNodeSelector,

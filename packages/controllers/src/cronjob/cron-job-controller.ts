@@ -1,6 +1,7 @@
 /** Cron jobs: start jobs at their times, keep account of them and clear away old ones. */
 import { isAlreadyExists, isNotFound } from "@keelson/client";
 import { deepEqual, formatTime, objectKey } from "@keelson/core";
+import { type CronSchedule, clockIn, parseSchedule } from "@keelson/core/internal";
 import { CronJob, type CronJobStatus, Job, type ObjectReference } from "@keelson/core/kinds";
 import {
   allow,
@@ -11,7 +12,6 @@ import {
   rawController,
   watch,
 } from "@keelson/runtime";
-import { type CronSchedule, clockIn, parseSchedule, WorkloadError } from "@keelson/workloads";
 import {
   controllerManager,
   isNamespaceTerminating,
@@ -156,8 +156,7 @@ async function start(
     const dueMs = isNew ? undefined : dueNow(ctx, cronJob, schedule, nowMs);
     return dueMs === undefined ? status : await startAt(ctx, cronJob, dueMs);
   } catch (error) {
-    if (!(error instanceof ControllerError || error instanceof WorkloadError)) throw error;
-    if (error.code !== "InvalidObject") throw error;
+    if (!(error instanceof ControllerError && error.code === "InvalidObject")) throw error;
     const message = `invalid schedule: ${cronJob.spec.schedule} : ${error.message}`;
     ctx.event(cronJob, "Warning", "InvalidSchedule", message);
     return status;

@@ -1,4 +1,4 @@
-import { parseSchedule } from "@keelson/workloads";
+import { parseSchedule } from "@keelson/core/internal";
 import { describe, expect, it } from "vitest";
 import { type CronJobObject, dueTime, nextLookMs } from "./due-time.ts";
 import { jobNameAt, zonedTime } from "./job-from-template.ts";

@@ -1,7 +1,7 @@
 /** Which start of a cron job is due, and when the next one will be. Pure. */
 import { type ObjectOf, parseTime } from "@keelson/core";
+import type { CronSchedule } from "@keelson/core/internal";
 import type { CronJob } from "@keelson/core/kinds";
-import type { CronSchedule } from "@keelson/workloads";
 import { ControllerError } from "../acting/errors.ts";
 
 export type CronJobObject = ObjectOf<typeof CronJob>;

@@ -1,7 +1,7 @@
 /** The job that a cron job starts at a time. */
 import type { InputOf } from "@keelson/core";
+import { clockIn } from "@keelson/core/internal";
 import { CronJob, type Job } from "@keelson/core/kinds";
-import { clockIn } from "@keelson/workloads";
 import { controllerReference } from "../ownership/owner-reference.ts";
 import type { CronJobObject } from "./due-time.ts";
 

@@ -6,7 +6,6 @@ import {
   type DeleteOptions,
   isOutcomeUnknown,
   type KindClient,
-  type SubresourceClient,
 } from "@keelson/client";
 import {
   type AnyKind,
@@ -57,119 +56,148 @@ export class TrackedClient {
   }
 
   kind<K extends AnyKind>(kind: K): KindClient<K> {
-    const { client, informers, check, onWrite } = this.#options;
-    const verbs = client.kind(kind);
-    const write = async <T>(verb: string, ref: ObjectRef, send: () => Promise<T>): Promise<T> => {
-      check?.();
-      onWrite?.(verb, kind, ref);
-      try {
-        return await send();
-      } catch (error) {
-        if (ref.name !== "" && mayHaveHappened(error)) await this.#resolve(kind, keyOf(ref));
-        throw error;
-      }
-    };
-    const took = async (object: Promise<ObjectOf<K>>): Promise<ObjectOf<K>> =>
-      informers.wrote(kind, (await object) as ObjectOf<K> & Stored);
-    // Taking the last finalizer off an object that is being deleted ends it; the answer shows it as it was.
-    const changed = async (object: Promise<ObjectOf<K>>): Promise<ObjectOf<K>> => {
-      const answer = (await object) as ObjectOf<K> & Stored;
-      const { deletionTimestamp, uid } = answer.metadata;
-      if (deletionTimestamp === undefined || lingers(answer)) return informers.wrote(kind, answer);
-      const key = objectKey(answer);
-      for (const informer of informers.ofKind(kind)) informer.cache.gone(key, uid);
-      return answer;
-    };
-    const subresource = (name: string): SubresourceClient<K> => {
-      const sub = verbs.subresource(name);
-      const whole = name === "status";
-      const maybe = (object: Promise<ObjectOf<K>>) => (whole ? took(object) : object);
-      return {
-        get: (ref, options) => sub.get(ref, options),
-        create: (ref, body, options) => write("create", ref, () => sub.create(ref, body, options)),
-        update: (object, options) => write("update", refOf(object), () => maybe(sub.update(object, options))),
-        patch: (ref, patch, options) => write("patch", ref, () => maybe(sub.patch(ref, patch, options))),
-        apply: (object, options) => write("apply", refOf(object), () => maybe(sub.apply(object, options))),
-      };
-    };
-    return {
-      get: (ref, options) => took(verbs.get(ref, options)),
-      find: async (ref, options) => {
-        const key = keyOf(ref);
-        const known = informers
-          .ofKind(kind)
-          .map((informer) => [informer, informer.cache.uidOf(key)] as const);
-        const object = await verbs.find(ref, options);
-        if (object) return informers.wrote(kind, object as ObjectOf<K> & Stored);
-        for (const [informer, uid] of known) informer.cache.gone(key, uid);
-        return undefined;
-      },
-      list: (options) => verbs.list(options),
-      each: (options) => verbs.each(options),
-      create: (object, options) =>
-        write("create", refOf(object), () =>
-          options?.dryRun ? verbs.create(object, options) : took(verbs.create(object, options)),
-        ),
-      update: (object, options) =>
-        write("update", refOf(object), () =>
-          options?.dryRun ? verbs.update(object, options) : changed(verbs.update(object, options)),
-        ),
-      patch: (ref, patch, options) =>
-        write("patch", ref, () =>
-          options?.dryRun ? verbs.patch(ref, patch, options) : changed(verbs.patch(ref, patch, options)),
-        ),
-      apply: (object, options) =>
-        write("apply", refOf(object), () =>
-          options?.dryRun ? verbs.apply(object, options) : changed(verbs.apply(object, options)),
-        ),
-      delete: (ref, options) => write("delete", ref, () => this.#delete(kind, verbs, ref, options)),
-      deleteAll: async (options) => {
-        check?.();
-        onWrite?.("deleteAll", kind, { name: "" });
-        try {
-          await verbs.deleteAll(options);
-        } finally {
-          if (!options.dryRun) this.#doubtAll(kind, options);
-        }
-      },
-      watch: verbs.watch.bind(verbs) as KindClient<K>["watch"],
-      reflect: verbs.reflect.bind(verbs) as KindClient<K>["reflect"],
-      subresource,
-    };
+    return new TrackedKind(kind, this.#options);
+  }
+}
+
+class TrackedKind<K extends AnyKind> implements KindClient<K> {
+  readonly watch: KindClient<K>["watch"];
+  readonly reflect: KindClient<K>["reflect"];
+  readonly #kind: K;
+  readonly #verbs: KindClient<K>;
+  readonly #options: TrackedClientOptions;
+
+  constructor(kind: K, options: TrackedClientOptions) {
+    this.#kind = kind;
+    this.#options = options;
+    this.#verbs = options.client.kind(kind);
+    this.watch = this.#verbs.watch.bind(this.#verbs) as KindClient<K>["watch"];
+    this.reflect = this.#verbs.reflect.bind(this.#verbs) as KindClient<K>["reflect"];
   }
 
-  async #delete<K extends AnyKind>(
-    kind: K,
-    verbs: KindClient<K>,
-    ref: ObjectRef,
-    options: DeleteOptions = {},
-  ): Promise<ObjectOf<K> | undefined> {
+  get: KindClient<K>["get"] = (ref, options) => this.#took(this.#verbs.get(ref, options));
+
+  find: KindClient<K>["find"] = async (ref, options) => {
+    const known = this.#known(keyOf(ref));
+    const object = await this.#verbs.find(ref, options);
+    if (object) return this.#options.informers.wrote(this.#kind, object as ObjectOf<K> & Stored);
+    for (const [informer, uid] of known) informer.cache.gone(keyOf(ref), uid);
+    return undefined;
+  };
+
+  list: KindClient<K>["list"] = (options) => this.#verbs.list(options);
+
+  each: KindClient<K>["each"] = (options) => this.#verbs.each(options);
+
+  create: KindClient<K>["create"] = (object, options) =>
+    this.#write("create", refOf(object), () => {
+      const created = this.#verbs.create(object, options);
+      return options?.dryRun ? created : this.#took(created);
+    });
+
+  update: KindClient<K>["update"] = (object, options) =>
+    this.#write("update", refOf(object), () => {
+      const updated = this.#verbs.update(object, options);
+      return options?.dryRun ? updated : this.#changed(updated);
+    });
+
+  patch: KindClient<K>["patch"] = (ref, patch, options) =>
+    this.#write("patch", ref, () => {
+      const patched = this.#verbs.patch(ref, patch, options);
+      return options?.dryRun ? patched : this.#changed(patched);
+    });
+
+  apply: KindClient<K>["apply"] = (object, options) =>
+    this.#write("apply", refOf(object), () => {
+      const applied = this.#verbs.apply(object, options);
+      return options?.dryRun ? applied : this.#changed(applied);
+    });
+
+  delete: KindClient<K>["delete"] = (ref, options) =>
+    this.#write("delete", ref, () => this.#delete(ref, options));
+
+  deleteAll: KindClient<K>["deleteAll"] = async (options) => {
+    this.#options.check?.();
+    this.#options.onWrite?.("deleteAll", this.#kind, { name: "" });
+    try {
+      await this.#verbs.deleteAll(options);
+    } finally {
+      if (!options.dryRun) this.#doubtAll(options);
+    }
+  };
+
+  subresource: KindClient<K>["subresource"] = (name) => {
+    const sub = this.#verbs.subresource(name);
+    // Only the status subresource answers with the whole object.
+    const took = (object: Promise<ObjectOf<K>>) => (name === "status" ? this.#took(object) : object);
+    const write = <T>(verb: string, ref: ObjectRef, send: () => Promise<T>) => this.#write(verb, ref, send);
+    return {
+      get: (ref, options) => sub.get(ref, options),
+      create: (ref, body, options) => write("create", ref, () => sub.create(ref, body, options)),
+      update: (object, options) => write("update", refOf(object), () => took(sub.update(object, options))),
+      patch: (ref, patch, options) => write("patch", ref, () => took(sub.patch(ref, patch, options))),
+      apply: (object, options) => write("apply", refOf(object), () => took(sub.apply(object, options))),
+    };
+  };
+
+  async #write<T>(verb: string, ref: ObjectRef, send: () => Promise<T>): Promise<T> {
+    this.#options.check?.();
+    this.#options.onWrite?.(verb, this.#kind, ref);
+    try {
+      return await send();
+    } catch (error) {
+      if (ref.name !== "" && mayHaveHappened(error)) await this.#resolve(keyOf(ref));
+      throw error;
+    }
+  }
+
+  async #took(object: Promise<ObjectOf<K>>): Promise<ObjectOf<K>> {
+    return this.#options.informers.wrote(this.#kind, (await object) as ObjectOf<K> & Stored);
+  }
+
+  /** Taking the last finalizer off an object that is being deleted ends it; the answer shows it as it was. */
+  async #changed(object: Promise<ObjectOf<K>>): Promise<ObjectOf<K>> {
     const { informers } = this.#options;
+    const answer = (await object) as ObjectOf<K> & Stored;
+    const { deletionTimestamp, uid } = answer.metadata;
+    if (deletionTimestamp === undefined || lingers(answer)) return informers.wrote(this.#kind, answer);
+    informers.gone(this.#kind, objectKey(answer), uid);
+    return answer;
+  }
+
+  async #delete(ref: ObjectRef, options: DeleteOptions = {}): Promise<ObjectOf<K> | undefined> {
     const key = keyOf(ref);
-    const known = informers.ofKind(kind).map((informer) => [informer, informer.cache.uidOf(key)] as const);
-    const object = await verbs.delete(ref, options);
+    const known = this.#known(key);
+    const object = await this.#verbs.delete(ref, options);
     if (options.dryRun) return object;
     if (object && lingers(object as ObjectOf<K> & Stored)) {
-      return informers.wrote(kind, object as ObjectOf<K> & Stored);
+      return this.#options.informers.wrote(this.#kind, object as ObjectOf<K> & Stored);
     }
     for (const [informer, uid] of known) informer.cache.gone(key, options.uid ?? uid);
     return object;
   }
 
+  /** What the caches hold under a key before a request is sent. */
+  #known(key: string) {
+    return this.#options.informers
+      .ofKind(this.#kind)
+      .map((informer) => [informer, informer.cache.uidOf(key)] as const);
+  }
+
   /** Asks the server at once what became of a write; when it cannot be asked, the object stays in doubt. */
-  async #resolve(kind: AnyKind, key: string): Promise<void> {
+  async #resolve(key: string): Promise<void> {
     const { informers } = this.#options;
-    informers.doubt(kind, key);
+    informers.doubt(this.#kind, key);
     try {
-      await Promise.all(informers.ofKind(kind).map((informer) => informer.settle()));
+      await Promise.all(informers.ofKind(this.#kind).map((informer) => informer.settle()));
     } catch {
       // The next run settles it before it decides anything.
     }
   }
 
-  #doubtAll(kind: AnyKind, options: { namespace?: string; labels?: string }): void {
+  #doubtAll(options: { namespace?: string; labels?: string }): void {
     const selector = options.labels === undefined ? undefined : parseLabelSelector(options.labels);
-    for (const informer of this.#options.informers.ofKind(kind)) {
+    for (const informer of this.#options.informers.ofKind(this.#kind)) {
       for (const key of [...informer.cache.keys()]) {
         if (options.namespace !== undefined && !key.startsWith(`${options.namespace}/`)) continue;
         if (informer.cache.doubted.has(key)) continue;

@@ -1,5 +1,6 @@
 /** Jobs and cron jobs. */
 import { deepEqual, matchesLabels, validateDns1123Label, validateQualifiedName } from "@keelson/core";
+import { scheduleProblem, timeZoneProblems } from "@keelson/core/internal";
 import type {
   CronJob,
   CronJobSpec,
@@ -10,7 +11,6 @@ import type {
   PodSpec,
   PodTemplateSpec,
 } from "@keelson/core/kinds";
-import { scheduleProblem, timeZoneProblems } from "@keelson/workloads";
 import type { ApiObject } from "../../contracts/object.ts";
 import type { Strategy } from "../../contracts/strategy.ts";
 import { type Errors, inGo } from "../checks/errors.ts";

@@ -1,6 +1,6 @@
 /** Cron schedules of five fields, or by name, with the rules of the parser that Kubernetes uses. */
 
-import { WorkloadError } from "../errors.ts";
+import { CoreError } from "../errors.ts";
 import { scheduleProblem } from "./schedule-problem.ts";
 import { clockIn, type WallClock } from "./wall-clock.ts";
 
@@ -26,7 +26,7 @@ const descriptors: Readonly<Record<string, string>> = {
 /** Throws for what the API server would not admit. */
 export function parseSchedule(text: string, timeZone?: string): CronSchedule {
   const problem = scheduleProblem(text);
-  if (problem !== undefined) throw new WorkloadError("InvalidObject", problem);
+  if (problem !== undefined) throw new CoreError("InvalidSchedule", problem);
   const prefixed = /^(?:CRON_)?TZ=(\S*)\s+(.*)$/.exec(text);
   const zone = prefixed ? prefixed[1] : timeZone;
   const spec = prefixed?.[2]?.trim() ?? text.trim();
