@@ -11,6 +11,8 @@ export interface BootstrapOptions {
   /** First address of the service range: that of the `kubernetes` service. */
   readonly serviceAddress: string;
   readonly nowMs: number;
+  /** The user as which the server itself calls kubelets. */
+  readonly kubeletClient?: string;
 }
 
 /** Complete as they are: they are stored without passing through decoding, defaults or validation. */
@@ -22,7 +24,21 @@ export function bootstrapObjects(options: BootstrapOptions): ApiObject[] {
     kubernetesService(options),
     kubernetesEndpoints(options),
     kubernetesEndpointSlice(options),
+    ...(options.kubeletClient === undefined ? [] : [kubeletAccess(options.kubeletClient)]),
   ];
+}
+
+function kubeletAccess(user: string): ApiObject {
+  const group = "rbac.authorization.k8s.io";
+  return object(
+    `${group}/v1`,
+    "ClusterRoleBinding",
+    { name: `keelson:${user}` },
+    {
+      roleRef: { apiGroup: group, kind: "ClusterRole", name: "system:kubelet-api-admin" },
+      subjects: [{ apiGroup: group, kind: "User", name: user }],
+    },
+  );
 }
 
 function namespace(name: string): ApiObject {

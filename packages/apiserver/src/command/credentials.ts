@@ -6,6 +6,9 @@ import { createAuthority, createLeaf, type KeyPair } from "@keelson/pki";
 const hourMs = 3_600_000;
 const yearMs = 365 * 24 * hourMs;
 
+/** No administrator: where this certificate is shown to somebody else, it must not open more than kubelets. */
+const kubeletClientUser = "kube-apiserver-kubelet-client";
+
 const serverNames = [
   "localhost",
   "kubernetes",
@@ -21,7 +24,7 @@ export interface Credentials {
   readonly authority: KeyPair;
   readonly serving: KeyPair;
   /** By which kubelets know the server. */
-  readonly kubeletClient: KeyPair;
+  readonly kubeletClient: KeyPair & { readonly user: string };
 }
 
 /** In memory when no directory is given. */
@@ -36,7 +39,7 @@ export function loadCredentials(directory: string | undefined, nowMs: number): C
     notAfterMs: nowMs + yearMs,
   });
   const kubeletClient = createLeaf(authority, {
-    subject: { commonName: "kube-apiserver-kubelet-client", organizations: ["system:masters"] },
+    subject: { commonName: kubeletClientUser },
     usages: ["client"],
     notBeforeMs: nowMs - hourMs,
     notAfterMs: nowMs + yearMs,
@@ -46,7 +49,7 @@ export function loadCredentials(directory: string | undefined, nowMs: number): C
     keep(join(directory, "ca.key"), authority.key);
     keep(join(directory, "ca.crt"), authority.certificate);
   }
-  return { authority, serving, kubeletClient };
+  return { authority, serving, kubeletClient: { ...kubeletClient, user: kubeletClientUser } };
 }
 
 /** Whole or not at all: half an authority would keep the server from starting ever again. */

@@ -1,8 +1,10 @@
 /** Where nodes, pods and services are reached. */
 import type { JsonObject } from "@keelson/core";
+import type { EndpointSlice } from "@keelson/core/kinds";
 import type { ApiObject } from "../contracts/object.ts";
 import { badRequest, internalError, notFound, serviceUnavailable } from "../contracts/status-error.ts";
 import type { StoreReader } from "../contracts/store.ts";
+import { isGlobalUnicast, parseAddress } from "../validation/checks/addresses.ts";
 import type { Destination } from "./transport.ts";
 
 const preferred = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
@@ -19,7 +21,27 @@ export function kubeletOf(store: StoreReader, nodeName: string, asked: "nodes" |
     preferred.flatMap((type) => addresses.filter((address) => address.type === type))[0];
   if (!found) throw internalError(`no preferred addresses found; known addresses: []`);
   const endpoints = status.daemonEndpoints as { kubeletEndpoint?: { Port?: number } } | undefined;
-  return { scheme: "https", host: found.address, port: endpoints?.kubeletEndpoint?.Port ?? 10250 };
+  return {
+    of: "kubelet",
+    scheme: "https",
+    host: found.address,
+    port: endpoints?.kubeletEndpoint?.Port ?? 10250,
+  };
+}
+
+/** The kubelet, or with a port of its own whatever else listens on the node: to that the server is nobody. */
+export function nodeDestination(store: StoreReader, text: string): Destination {
+  const { scheme, name, port } = parseProxyName(text);
+  const kubelet = kubeletOf(store, name, "nodes");
+  if (port === "" || portNumber(port) === kubelet.port) return kubelet;
+  return { of: "pod", scheme, host: allowed(kubelet.host), port: portNumber(port) };
+}
+
+/** Throws 400 for an address that is nobody's but the server's own machine or link. */
+function allowed(host: string): string {
+  const address = parseAddress(host);
+  if (!address || !isGlobalUnicast(address)) throw badRequest("address not allowed");
+  return host;
 }
 
 interface ProxyName {
@@ -47,8 +69,7 @@ export function podDestination(store: StoreReader, namespace: string, text: stri
   const pod = store.get({ group: "", resource: "pods" }, namespace, name);
   if (!pod) throw notFound({ group: "", resource: "pods" }, name);
   const { podIP } = (pod.status ?? {}) as { podIP?: string };
-  if (!podIP) throw badRequest("address not allowed");
-  return { scheme, host: podIP, port: port ? portNumber(port) : firstPort(pod) };
+  return { of: "pod", scheme, host: allowed(podIP ?? ""), port: port ? portNumber(port) : firstPort(pod) };
 }
 
 function portNumber(text: string): number {
@@ -67,45 +88,74 @@ function firstPort(pod: ApiObject): number {
   return 80;
 }
 
+export interface EndpointChoice {
+  /**
+   * Only pods of the service's namespace count where any user may ask: whoever may write endpoints may not have the
+   * server send requests elsewhere.
+   */
+  readonly podsOnly: boolean;
+  readonly pick: (count: number) => number;
+}
+
 /** One of the service's ready endpoints. */
 export function serviceDestination(
   store: StoreReader,
   namespace: string,
   text: string,
-  pick: (count: number) => number,
+  { podsOnly, pick }: EndpointChoice,
 ): Destination {
   const { scheme, name, port } = parseProxyName(text);
   const service = store.get({ group: "", resource: "services" }, namespace, name);
   if (!service) throw notFound({ group: "", resource: "services" }, name);
   const wanted = servicePort(service, port);
-  const addresses = readyAddresses(store, namespace, name, wanted);
-  const chosen = addresses[pick(addresses.length)];
+  const endpoints = readyEndpoints(store, namespace, name, wanted).filter(
+    (endpoint) => !podsOnly || isPod(store, namespace, endpoint),
+  );
+  const chosen = endpoints[pick(endpoints.length)];
   if (!chosen) throw serviceUnavailable(`no endpoints available for service ${JSON.stringify(text)}`);
-  return { scheme, ...chosen };
+  return { of: "pod", scheme, host: allowed(chosen.host), port: chosen.port };
 }
 
-/** The name of the port, empty for the only one. */
+/** The name of the port, which a number stands for; empty for a port without a name. */
 function servicePort(service: ApiObject, port: string): string {
-  const ports =
-    ((service.spec as JsonObject | undefined)?.ports as { name?: string; port?: number }[] | undefined) ?? [];
-  if (port === "") return ports[0]?.name ?? "";
-  const found = ports.find((entry) => entry.name === port || String(entry.port) === port);
-  if (!found) throw serviceUnavailable(`no service port ${JSON.stringify(port)} found for service`);
+  if (!/^\d+$/.test(port)) return port;
+  const { ports = [] } = (service.spec ?? {}) as { ports?: { name?: string; port?: number }[] };
+  const found = ports.find((entry) => entry.port === Number(port));
+  if (!found)
+    throw serviceUnavailable(
+      `no service port ${Number(port)} found for service ${JSON.stringify(service.metadata.name)}`,
+    );
   return found.name ?? "";
 }
 
-function readyAddresses(store: StoreReader, namespace: string, service: string, port: string) {
-  const out: { host: string; port: number }[] = [];
+interface ReadyEndpoint {
+  readonly host: string;
+  readonly port: number;
+  readonly targetRef?: { readonly kind?: string; readonly namespace?: string; readonly name?: string };
+}
+
+function readyEndpoints(
+  store: StoreReader,
+  namespace: string,
+  service: string,
+  port: string,
+): ReadyEndpoint[] {
+  const out: ReadyEndpoint[] = [];
   for (const slice of store.list({ group: "discovery.k8s.io", resource: "endpointslices" }, namespace)) {
     if (slice.metadata.labels?.["kubernetes.io/service-name"] !== service) continue;
-    const ports = (slice.ports as { name?: string; port?: number }[] | null | undefined) ?? [];
-    const found = ports.find((entry) => (entry.name ?? "") === port);
+    const { ports, endpoints } = slice as unknown as EndpointSlice;
+    const found = ports?.find((entry) => (entry.name ?? "") === port);
     if (!found?.port) continue;
-    const endpoints =
-      (slice.endpoints as { addresses: string[]; conditions?: { ready?: boolean } }[] | null | undefined) ??
-      [];
-    for (const { addresses, conditions } of endpoints)
-      if (conditions?.ready !== false && addresses[0]) out.push({ host: addresses[0], port: found.port });
+    for (const { addresses, conditions, targetRef } of endpoints ?? [])
+      if (conditions?.ready !== false && addresses[0])
+        out.push({ host: addresses[0], port: found.port, ...(targetRef && { targetRef }) });
   }
   return out;
+}
+
+function isPod(store: StoreReader, namespace: string, { host, targetRef }: ReadyEndpoint): boolean {
+  if (targetRef?.kind !== "Pod" || targetRef.namespace !== namespace) return false;
+  const pod = store.get({ group: "", resource: "pods" }, namespace, targetRef.name ?? "");
+  const { podIPs } = (pod?.status ?? {}) as { podIPs?: { ip?: string }[] };
+  return podIPs?.some(({ ip }) => ip === host) ?? false;
 }

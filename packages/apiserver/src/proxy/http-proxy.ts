@@ -4,7 +4,7 @@ import { serviceUnavailable } from "../contracts/status-error.ts";
 import type { StoreReader } from "../contracts/store.ts";
 import type { SubresourceHandler } from "../rest/subresources.ts";
 import { joined } from "./connect.ts";
-import { kubeletOf, podDestination, serviceDestination } from "./destinations.ts";
+import { nodeDestination, podDestination, serviceDestination } from "./destinations.ts";
 import { streamOf } from "./pod-logs.ts";
 import { type Destination, forwardedHeaders, type ProxyResponse, type ProxyTransport } from "./transport.ts";
 
@@ -19,12 +19,13 @@ export function httpProxyHandler(parts: HttpProxyParts): SubresourceHandler {
     const { info, request, resource } = exchange;
     const { store } = parts;
     let to: Destination;
-    if (resource.resource === "nodes") to = kubeletOf(store, info.name.split(":")[0] ?? "", "nodes");
+    if (resource.resource === "nodes") to = nodeDestination(store, info.name);
     else if (resource.resource === "pods") to = podDestination(store, info.namespace, info.name);
     else
-      to = serviceDestination(store, info.namespace, info.name, (count) =>
-        Math.floor(parts.random.next() * count),
-      );
+      to = serviceDestination(store, info.namespace, info.name, {
+        podsOnly: true,
+        pick: (count) => Math.floor(parts.random.next() * count),
+      });
     const query = info.query.toString();
     const slash = info.path.endsWith("/") && info.rest !== "" ? "/" : "";
     const path = `/${info.rest}${slash}${query ? `?${query}` : ""}`;

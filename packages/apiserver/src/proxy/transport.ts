@@ -6,6 +6,8 @@ import type { HttpHeaders } from "@keelson/core";
 import { request as plainRequest } from "../messages/node-http.ts";
 
 export interface Destination {
+  /** Kubelets are shown the server's certificate; pods, whoever made them, are shown nothing. */
+  readonly of: "kubelet" | "pod";
   readonly scheme: "http" | "https";
   readonly host: string;
   readonly port: number;
@@ -43,6 +45,8 @@ export interface ProxyTransport {
 
 /** The client certificate that kubelets know the server by, in PEM. */
 export interface KubeletIdentity {
+  /** The user that the certificate names. */
+  readonly user: string;
   readonly certificate: string;
   readonly key: string;
 }
@@ -62,7 +66,7 @@ export function socketTransport(identity: KubeletIdentity | undefined): ProxyTra
     return secureRequest({
       ...options,
       rejectUnauthorized: false,
-      ...(identity && { cert: identity.certificate, key: identity.key }),
+      ...(identity && to.of === "kubelet" && { cert: identity.certificate, key: identity.key }),
     });
   };
   return {

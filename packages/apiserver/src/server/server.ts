@@ -143,7 +143,14 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
 
   const serviceAddress = firstServiceAddress(flags["service-cluster-ip-range"] ?? defaultServiceRange);
   const nowMs = clock.now();
-  writeFirstObjects(pluginStore, registry, bootstrapObjects({ advertise, serviceAddress, nowMs }), nowMs);
+  const kubeletClient = options.kubeletClient?.user;
+  const first = bootstrapObjects({
+    advertise,
+    serviceAddress,
+    nowMs,
+    ...(kubeletClient === undefined ? {} : { kubeletClient }),
+  });
+  writeFirstObjects(pluginStore, registry, first, nowMs);
   for (const hook of hooks) writeFirstObjects(pluginStore, registry, (await hook.bootstrap?.()) ?? [], nowMs);
   definitions.start();
 

@@ -39,7 +39,10 @@ export function socketWebhooks(store: StoreReader): WebhookCaller {
     if (!found) throw new Error(`service ${JSON.stringify(name)} not found`);
     const { type, externalName } = found.spec ?? {};
     if (type === "ExternalName" && externalName) return { host: externalName, port };
-    return serviceDestination(store, namespace, `https:${name}:${port}`, (count) => turn++ % count);
+    return serviceDestination(store, namespace, `https:${name}:${port}`, {
+      podsOnly: false,
+      pick: (count) => turn++ % count,
+    });
   };
 
   return (target, body, signal) =>

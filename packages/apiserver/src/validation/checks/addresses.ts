@@ -119,6 +119,18 @@ export function rangeContains(range: Range, address: Address): boolean {
   return networkOf(range).bytes.every((byte, i) => byte === masked.bytes[i]);
 }
 
+/** Neither the machine's own, nor of one link, nor of many: the only addresses that the server passes requests on to. */
+export function isGlobalUnicast({ family, bytes }: Address): boolean {
+  const [first = 0, second = 0] = bytes;
+  if (bytes.every((byte) => byte === 0)) return false;
+  if (family === 6) {
+    const loopback = bytes.every((byte, i) => byte === (i === 15 ? 1 : 0));
+    return !loopback && first !== 0xff && !(first === 0xfe && (second & 0xc0) === 0x80);
+  }
+  const linkLocal = first === 169 && second === 254;
+  return first !== 127 && !linkLocal && (first & 0xf0) !== 224 && !bytes.every((byte) => byte === 255);
+}
+
 const wrongAddress = "must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)";
 const wrongRange = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
 
