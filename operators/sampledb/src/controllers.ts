@@ -1,5 +1,6 @@
 /** The controllers of the operator, as they run and as the generated role knows them. */
 import type { Controller } from "keelson";
+import { sampleDBBackup } from "./backup/backup.ts";
 import { sampleDB } from "./reconcile.ts";
 
-export const controllers: readonly Controller[] = [sampleDB()];
+export const controllers: readonly Controller[] = [sampleDB(), sampleDBBackup()];

@@ -2,6 +2,7 @@
 import { all, allow, type Context, many, own, ref, select } from "keelson";
 import {
   ConfigMap,
+  Event,
   Job,
   Node,
   PersistentVolume,
@@ -46,11 +47,17 @@ export const reads = {
       ? undefined
       : { name: spec.credentialsSecret, namespace: metadata.namespace ?? "default" },
   ),
+  restoreFrom: ref(SampleDBBackup, ({ spec, metadata }: SampleDBObject) =>
+    spec.restoreFrom?.backup === undefined
+      ? undefined
+      : { name: spec.restoreFrom.backup, namespace: metadata.namespace ?? "default" },
+  ),
 };
 
 export const writes = [
   allow(Pod, ["get", "patch", "delete"]),
   allow(PersistentVolume, ["get", "patch"]),
+  allow(Event, ["create"]),
 ] as const;
 
 export type SampleDBContext = Context<typeof SampleDB, typeof owns, typeof reads, typeof writes>;

@@ -13,10 +13,12 @@ import type { Observed } from "./observe/observed.ts";
 import { databaseName } from "./resources/names.ts";
 import { bindingSecret } from "./resources/secrets.ts";
 import { act } from "./steps/act.ts";
+import { keepBackups } from "./steps/backups.ts";
 import { finalize } from "./steps/deletion.ts";
 import { applyObjects, applyServers } from "./steps/objects.ts";
 import { keepPasswords } from "./steps/passwords.ts";
 import { tellServers } from "./steps/tell.ts";
+import { protectVolumes } from "./steps/volumes.ts";
 
 export interface SampleDBOptions {
   /** How servers are spoken to. Default: over the network. */
@@ -49,11 +51,13 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       await using gathered = await observe(db, ctx, { dial, access, memory, trust: undefined });
       const { observed } = gathered;
       const plan = choose(observed);
-      ctx.setStatus(withVersion(db, statusOf(observed, plan)));
+      const backups = await keepBackups(db, ctx);
+      ctx.setStatus({ ...withVersion(db, statusOf(observed, plan)), ...backups });
       for (const condition of conditionsOf(observed, plan)) ctx.setCondition(condition);
       for (const { type, reason, message } of plan.events ?? []) ctx.event(type, reason, message);
       const problems = await act({ db, ctx, gathered }, plan.actions ?? []);
       if (db.spec.paused) return outcomeOf(plan, problems);
+      await protectVolumes(db, ctx, memory);
       const told = await tellServers(db, ctx, { gathered, access, memory });
       if (told.users && access.application !== "")
         await ctx.own.binding.apply(bindingSecret(databaseName(db), { password: access.application }));
@@ -63,7 +67,7 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
     },
 
     async finalize(db, ctx) {
-      const outcome = await finalize(db, ctx);
+      const outcome = await finalize(db, ctx, { dial, trust: undefined });
       if (outcome.outcome === "done") memories.forget(db.metadata.uid);
       return outcome;
     },

@@ -12,8 +12,13 @@ export interface DebianPackage {
   readonly file: string;
 }
 
+/** A release of Debian whose packages are used beside those of the machine's own release. */
+export type DebianRelease = "trixie";
+
 export interface DebianOptions {
   readonly env?: Environment;
+  /** Default: the release of this machine, with the sources it has. */
+  readonly release?: DebianRelease | undefined;
   readonly onProgress?: (sentence: string) => void;
 }
 
@@ -46,13 +51,13 @@ export async function fetchPackages(
       `this machine has no apt-get to fetch ${names.join(", ")} with`,
     );
   }
-  const home = join(cacheDirectory(env), "apt");
+  const home = aptHome(options);
   await mkdir(join(home, "archives", "partial"), { recursive: true });
   return await withLock(join(home, "apt.lock"), async () => {
     const status = await statusFile(home, options);
     let failure = "";
     for (const lists of ["system", "own", "fresh"] as const) {
-      const where = await listOptions(home, lists, env, options.onProgress);
+      const where = await listOptions(home, lists, options);
       if (where === undefined) continue;
       const apt = (...rest: string[]) =>
         runCommand(
@@ -96,8 +101,12 @@ export async function candidateVersion(
 ): Promise<string | undefined> {
   const env = options.env ?? process.env;
   if (!hasApt(env)) return undefined;
-  const own = join(cacheDirectory(env), "apt", "state");
-  const candidates = [[], ...(existsSync(join(own, "lists")) ? [["-o", `Dir::State=${own}`]] : [])];
+  const home = aptHome(options);
+  const own = join(home, "state");
+  const lists = existsSync(join(own, "lists"))
+    ? [["-o", `Dir::State=${own}`, ...sourceOptions(home, options)]]
+    : [];
+  const candidates = [...(options.release === undefined ? [[]] : []), ...lists];
   for (const where of candidates) {
     const shown = await runCommand("apt-cache", ["show", "--no-all-versions", ...where, name], { env });
     const version = /^Version: (.+)$/m.exec(shown.stdout)?.[1];
@@ -108,9 +117,43 @@ export async function candidateVersion(
 
 /** Brings apt's lists into the cache where the machine's own are empty. */
 export async function ensurePackageLists(options: DebianOptions = {}): Promise<void> {
-  const env = options.env ?? process.env;
-  const home = join(cacheDirectory(env), "apt");
-  await withLock(join(home, "apt.lock"), () => listOptions(home, "own", env, options.onProgress));
+  const home = aptHome(options);
+  await mkdir(home, { recursive: true });
+  await withLock(join(home, "apt.lock"), () => listOptions(home, "own", options));
+}
+
+/** What `apt-cache` needs to look at the same lists as the functions here. */
+export function cacheOptions(options: DebianOptions): string[] {
+  const home = aptHome(options);
+  return options.release === undefined
+    ? []
+    : ["-o", `Dir::State=${join(home, "state")}`, ...sourceOptions(home, options)];
+}
+
+/** Each release has a place of its own: lists, archives and sources do not mix. */
+function aptHome({ env = process.env, release }: DebianOptions): string {
+  return join(cacheDirectory(env), release === undefined ? "apt" : `apt-${release}`);
+}
+
+function sourceOptions(home: string, { release }: DebianOptions): string[] {
+  return release === undefined
+    ? []
+    : ["-o", `Dir::Etc::sourcelist=${join(home, "sources.list")}`, "-o", "Dir::Etc::sourceparts=-"];
+}
+
+const keyring = "/usr/share/keyrings/debian-archive-keyring.gpg";
+
+/** Another release from the mirror that the machine uses, signed by the same keyring. */
+async function writeSources(home: string, release: DebianRelease): Promise<void> {
+  const places = ["/etc/apt/sources.list.d/debian.sources", "/etc/apt/sources.list"];
+  const texts = await Promise.all(places.map((place) => readFile(place, "utf8").catch(() => "")));
+  const mirror =
+    /https?:\/\/\S+\/debian(?=\/?\s)/.exec(texts.join("\n"))?.[0] ?? "http://deb.debian.org/debian";
+  const lines = [
+    `deb [signed-by=${keyring}] ${mirror} ${release} main`,
+    `deb [signed-by=${keyring}] ${mirror}-security ${release}-security main`,
+  ];
+  await writeFile(join(home, "sources.list"), `${lines.join("\n")}\n`);
 }
 
 /** Unpacks packages into `root`, following the root's own directory symlinks (`/bin` → `usr/bin`). */
@@ -175,12 +218,12 @@ async function statusFile(home: string, options: ClosureOptions): Promise<string
 async function listOptions(
   home: string,
   lists: "system" | "own" | "fresh",
-  env: Environment,
-  onProgress?: (sentence: string) => void,
+  { env = process.env, onProgress, release }: DebianOptions,
 ): Promise<string[] | undefined> {
-  if (lists === "system") return [];
+  if (lists === "system") return release === undefined ? [] : undefined;
   const state = join(home, "state");
-  const options = ["-o", `Dir::State=${state}`];
+  const options = ["-o", `Dir::State=${state}`, ...sourceOptions(home, { release })];
+  if (release !== undefined) await writeSources(home, release);
   await mkdir(join(state, "lists", "partial"), { recursive: true });
   const stamp = join(state, "updated");
   const age = await stat(stamp).then(
@@ -189,7 +232,7 @@ async function listOptions(
   );
   if (lists === "own" && age < listsMaxAgeMs) return options;
   if (lists === "fresh" && age < 60_000) return undefined;
-  onProgress?.("refreshing the package lists");
+  onProgress?.(`refreshing the package lists${release === undefined ? "" : ` of Debian ${release}`}`);
   const update = await runCommand(
     "apt-get",
     [

@@ -7,7 +7,9 @@ import { parseJson } from "@keelson/core";
 import { cacheDirectory, type Environment, makeOnce, runCommand } from "@keelson/machine";
 import { linkApplets, makeDebianBase, makeSkeleton } from "./base-root.ts";
 import {
+  cacheOptions,
   candidateVersion,
+  type DebianRelease,
   ensurePackageLists,
   fetchPackages,
   findOnPath,
@@ -37,6 +39,8 @@ export interface MadeImagesOptions {
 interface Candidate {
   readonly version: string;
   readonly origin: Extract<ImageOrigin, "packages" | "machine" | "reference">;
+  /** Of packages: another release than the machine's own. */
+  readonly release?: DebianRelease;
   /** For `reference`: the directory of its programs. */
   readonly directory?: string;
 }
@@ -45,6 +49,7 @@ interface Candidate {
 interface MadeRecord {
   readonly version: string;
   readonly origin: Candidate["origin"];
+  readonly release?: DebianRelease;
   readonly id: string;
   readonly sizeBytes: number;
 }
@@ -68,7 +73,9 @@ export class MadeImages {
     const suits = (candidate: Candidate) => fits(recipe, reference, candidate);
     const here = await this.#candidates(recipe, "cheap");
     const chosen =
-      newest(here.filter(suits)) ?? newest((await this.#candidates(recipe, "all")).filter(suits));
+      newest(here.filter(suits)) ??
+      newest((await this.#candidates(recipe, "all")).filter(suits)) ??
+      newest((await this.#elsewhere(recipe)).filter(suits));
     if (chosen !== undefined) return await this.#make(recipe, chosen, reference);
     throw await this.#notFound(recipe, reference);
   }
@@ -92,7 +99,7 @@ export class MadeImages {
 
   /** Versions this machine has or can make, newest first. */
   async versions(recipe: Recipe): Promise<string[]> {
-    const all = await this.#candidates(recipe, "all");
+    const all = [...(await this.#candidates(recipe, "all")), ...(await this.#elsewhere(recipe))];
     return [...new Set(all.map(({ version }) => version))].sort((a, b) => compareVersions(b, a));
   }
 
@@ -130,7 +137,14 @@ export class MadeImages {
     return readdirSync(home)
       .filter((name) => name.endsWith(`-${suffix}`) && !name.startsWith("."))
       .map((name) => parseJson(readFileSync(join(home, name, "image.json"), "utf8")) as unknown as MadeRecord)
-      .map(({ version, origin }) => ({ version, origin }));
+      .map(({ version, origin, release }) => ({ version, origin, ...(release && { release }) }));
+  }
+
+  /** The version that another release of Debian has, for tags that the machine's own does not fit. */
+  async #elsewhere(recipe: Recipe): Promise<Candidate[]> {
+    if (recipe.versionPackage === "" || recipe.anyTag) return [];
+    const version = await this.#packagedVersion(recipe, otherRelease);
+    return version === undefined ? [] : [{ version, origin: "packages", release: otherRelease }];
   }
 
   /** etcd releases that `npm run reference` built. */
@@ -146,14 +160,16 @@ export class MadeImages {
       }));
   }
 
-  async #packagedVersion(recipe: Recipe): Promise<string | undefined> {
+  async #packagedVersion(recipe: Recipe, release?: DebianRelease): Promise<string | undefined> {
     if (!hasApt(this.#env)) return undefined;
-    const options = { env: this.#env, onProgress: this.#onProgress };
+    const options = { env: this.#env, onProgress: this.#onProgress, release };
     const lookUp = async () => {
       if (typeof recipe.versionPackage === "string")
         return await candidateVersion(recipe.versionPackage, options);
       const meta = recipe.packages[0] ?? recipe.name;
-      const shown = await runCommand("apt-cache", ["depends", meta], { env: this.#env });
+      const shown = await runCommand("apt-cache", ["depends", ...cacheOptions(options), meta], {
+        env: this.#env,
+      });
       const names = [...shown.stdout.matchAll(/Depends: (\S+)/g)].map((match) => match[1] ?? "");
       const name = names.find((candidate) => (recipe.versionPackage as RegExp).test(candidate));
       return name === undefined ? undefined : await candidateVersion(name, options);
@@ -186,6 +202,7 @@ export class MadeImages {
       const record: MadeRecord = {
         version: candidate.version,
         origin: candidate.origin,
+        ...(candidate.release && { release: candidate.release }),
         id: `sha256:${id}`,
         sizeBytes: await sizeOf(join(directory, "rootfs")),
       };
@@ -215,7 +232,7 @@ export class MadeImages {
       await mkdir(path);
       await makeSkeleton(path);
     } else {
-      const base = await this.#base();
+      const base = await this.#base(candidate.release);
       const copy = await runCommand("cp", ["-al", join(base, "rootfs"), path]);
       if (copy.code !== 0)
         throw new ImageError("PackageUnavailable", `cannot copy the base system: ${copy.stderr.trim()}`);
@@ -227,6 +244,7 @@ export class MadeImages {
       const packages = await fetchPackages([...(bare ? [] : basePackages), ...recipe.packages], {
         env: this.#env,
         onProgress: this.#onProgress,
+        release: candidate.release,
         installed: "nothing",
         without: scriptDependencies,
       });
@@ -262,9 +280,9 @@ export class MadeImages {
     }
   }
 
-  async #base(): Promise<string> {
+  async #base(release: DebianRelease | undefined): Promise<string> {
     const key = createHash("sha256")
-      .update([baseRevision, ...basePackages].join(" "))
+      .update([baseRevision, ...basePackages, ...(release === undefined ? [] : [release])].join(" "))
       .digest("hex")
       .slice(0, 12);
     const home = join(this.#home(), "base", key);
@@ -273,6 +291,7 @@ export class MadeImages {
       const names = await makeDebianBase(join(directory, "rootfs"), {
         env: this.#env,
         onProgress: this.#onProgress,
+        release,
       });
       await writeFile(join(directory, "packages.json"), JSON.stringify(names));
     });
@@ -337,8 +356,13 @@ function fingerprint(recipe: Recipe): string {
   return createHash("sha256").update(JSON.stringify(content)).digest("hex").slice(0, 8);
 }
 
-function fits(recipe: Recipe, reference: ImageReference, { version }: Candidate): boolean {
+/** Where versions come from that the machine's own release does not have. */
+const otherRelease: DebianRelease = "trixie";
+
+function fits(recipe: Recipe, reference: ImageReference, { version, release }: Candidate): boolean {
   if (reference.digest !== "") return false;
+  // `latest` means the same on a machine whether or not an image of another release was ever made.
+  if (release !== undefined && !/^v?\d/.test(reference.tag)) return false;
   return recipe.anyTag === true || tagAccepts(reference.tag, version, recipe.tags);
 }
 

@@ -1,6 +1,7 @@
 /** SampleDBBackup: one verified copy of a database. It outlives the database. */
+
+import { backupStoreSchema } from "@keelson/kit";
 import { immutable, type ObjectOf, resource, z } from "keelson";
-import { storeSchema } from "./store.ts";
 
 export const SampleDBBackup = resource({
   group: "sampledb.keelson.dev",
@@ -10,11 +11,13 @@ export const SampleDBBackup = resource({
   spec: z
     .object({
       database: z.string().min(1).max(253).describe("The SampleDB in this namespace."),
-      store: storeSchema.optional().describe("Default: the store of the SampleDB."),
+      store: backupStoreSchema.optional().describe("Default: the store of the SampleDB."),
       cold: z
-        .object({ claim: z.string().max(253), version: z.string().max(32), image: z.string().max(512) })
+        .string()
+        .max(253)
         .optional()
-        .describe("Reads the volume of a server that does not run. The operator sets it for a last backup."),
+        .describe("The claim of a server that does not run: its volume is read. Set for some last backups."),
+      primary: z.boolean().default(false).describe("Asks the primary and never a replica."),
       timeoutSeconds: z
         .int()
         .min(60)
@@ -25,7 +28,7 @@ export const SampleDBBackup = resource({
   status: z.object({
     phase: z.enum(["Pending", "Copying", "Done", "Failed", "Removed"]).optional(),
     name: z.string().optional().describe("The name of the backup in the store."),
-    store: storeSchema.optional().describe("Where it is stored."),
+    store: backupStoreSchema.optional().describe("Where it is stored."),
     keys: z.int().optional(),
     sizeBytes: z.string().optional(),
     sha256: z.string().optional(),

@@ -1,6 +1,7 @@
 /** SampleDB: what a user asks for and what the operator reports. */
+
+import { backupStoreSchema } from "@keelson/kit";
 import { cel, listMap, type ObjectOf, preserveUnknown, quantity, resource, z } from "keelson";
-import { storeSchema } from "./store.ts";
 
 const user = z.object({
   name: z
@@ -41,7 +42,7 @@ const migration = z.object({
 const restoreFrom = z
   .object({
     backup: z.string().max(253).optional().describe("A SampleDBBackup in this namespace."),
-    store: storeSchema.optional().describe("The store of the backup, when its SampleDBBackup is gone."),
+    store: backupStoreSchema.optional().describe("The store of the backup, when its SampleDBBackup is gone."),
     name: z.string().max(1024).optional().describe("The name of the backup in the store."),
     aside: z
       .string()
@@ -161,7 +162,9 @@ export const SampleDB = resource({
           schedule: z.string().max(128).optional().describe("A cron expression. Default: no schedule."),
           timeZone: z.string().max(64).default("UTC"),
           keep: z.int().min(1).max(1000).default(24).describe("The newest verified one is never removed."),
-          store: storeSchema.optional().describe("Default: a claim NAME-backups that outlives the database."),
+          store: backupStoreSchema
+            .optional()
+            .describe("Default: a claim NAME-backups that outlives the database."),
           size: quantity().default("5Gi").describe("The size of the claim NAME-backups."),
         })
         .default({ timeZone: "UTC", keep: 24, size: "5Gi" }),

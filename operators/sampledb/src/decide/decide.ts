@@ -4,11 +4,19 @@ import type { Observed } from "../observe/observed.ts";
 import { initialize } from "./initialize.ts";
 import { leadership } from "./leadership.ts";
 import type { Plan } from "./plan.ts";
+import { restore } from "./restore.ts";
 import { rollout } from "./rollout.ts";
 import { leftovers } from "./scale.ts";
 
 /** In the order in which they act, and in which the first verdict is the one that is reported. */
-const lanes: readonly ((o: Observed) => Plan)[] = [leadership, refusal, rollout, leftovers, initialize];
+const lanes: readonly ((o: Observed) => Plan)[] = [
+  leadership,
+  restore,
+  refusal,
+  rollout,
+  leftovers,
+  initialize,
+];
 
 export function decide(o: Observed): Plan {
   if (o.spec.paused) {

@@ -179,6 +179,7 @@ export function observedFixture(changes: Changes = {}): Observed {
     schemaVersion: 0,
     specProblem: undefined,
     departures: new Map(),
+    restore: undefined,
     approvedLoss: undefined,
     handOverTo: undefined,
     ...changes.observed,

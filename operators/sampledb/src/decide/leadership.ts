@@ -5,6 +5,7 @@ import { choose, firstChoice } from "./choose.ts";
 import { healthyPrimary, isUnattached, serverNamed } from "./facts.ts";
 import { lead } from "./lead.ts";
 import { type Plan, waitingFor } from "./plan.ts";
+import { serversToRun } from "./scale.ts";
 
 /** How long a primary may be silent before it is taken for lost. */
 export const patienceMs = 2_000;
@@ -12,6 +13,8 @@ export const patienceMs = 2_000;
 const roundingSeconds = 2;
 
 export function leadership(o: Observed): Plan {
+  // Nobody leads while the volumes are filled.
+  if (serversToRun(o) === 0) return {};
   if (o.status.promotion) return pendingPromotion(o, o.status.promotion);
   if (!o.status.leadership) return firstChoice(o);
   const primary = healthyPrimary(o);

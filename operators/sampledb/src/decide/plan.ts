@@ -2,6 +2,7 @@
 
 import type { Reason } from "../api/conditions.ts";
 import type { Status } from "../api/sampledb.ts";
+import type { RestoreSource } from "../observe/observed.ts";
 
 /** One thing to do. Each can be done twice without harm: its answer may have been lost. */
 export type Action =
@@ -39,6 +40,12 @@ export type Action =
       readonly why: string;
     }
   | { readonly do: "startInit"; readonly hash: string }
+  | {
+      readonly do: "startRestore";
+      readonly id: string;
+      readonly server: string;
+      readonly from: RestoreSource;
+    }
   | { readonly do: "deleteClaim"; readonly server: string; readonly uid: string; readonly why: string };
 
 export interface Verdict {

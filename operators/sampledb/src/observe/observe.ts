@@ -1,5 +1,6 @@
 /** Gathers: objects from the cache, answers from the servers, and what this process remembers. */
 
+import { hash } from "node:crypto";
 import { isNotFound } from "keelson";
 import { Pod } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
@@ -108,6 +109,7 @@ export async function observe(
       new Map(servers.map(({ name, pod }) => [name, pod?.ip])),
       primaryFacts?.role === "primary" ? primaryFacts : undefined,
     ),
+    restore: restoreWish(db, ctx),
     approvedLoss: metadata.annotations?.[annotations.approveLoss],
     handOverTo: metadata.annotations?.[annotations.handOver],
   };
@@ -136,6 +138,25 @@ async function findPods(db: SampleDBObject, ctx: SampleDBContext, status: Status
     }
   }
   return found;
+}
+
+function restoreWish({ spec }: SampleDBObject, ctx: SampleDBContext): Observed["restore"] {
+  const { restoreFrom } = spec;
+  if (!restoreFrom) return undefined;
+  const id = hash("sha256", JSON.stringify(restoreFrom)).slice(0, 10);
+  const { aside, store, name, backup, allowUnverified } = restoreFrom;
+  if (aside !== undefined) return { id, keys: undefined, source: { aside } };
+  if (store && name !== undefined) return { id, keys: undefined, source: { store, name, allowUnverified } };
+  const found = ctx.read.restoreFrom;
+  const { phase, store: where, name: called, keys } = found?.status ?? {};
+  const final = phase === "Failed" || phase === "Removed";
+  if (phase !== "Done" || !where || called === undefined) {
+    const problem = found
+      ? `SampleDBBackup ${backup} is ${phase ?? "not taken yet"}`
+      : `there is no SampleDBBackup ${backup}`;
+    return { id, keys: undefined, source: { problem, final } };
+  }
+  return { id, keys, source: { store: where, name: called, allowUnverified } };
 }
 
 export function ownStatus({ status = {} }: SampleDBObject): Status {

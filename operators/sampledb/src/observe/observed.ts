@@ -1,4 +1,5 @@
 /** What a pass has seen, in the words of its decisions. Plain data: everything below `decide/` works on it alone. */
+import type { BackupStore } from "@keelson/kit";
 import type { Reason } from "../api/conditions.ts";
 import type { Spec, Status } from "../api/sampledb.ts";
 import type { ServerFacts } from "../engine/info.ts";
@@ -55,6 +56,19 @@ export interface Server {
   readonly nodeCordoned: boolean;
 }
 
+/** Where data to restore is. */
+export type RestoreSource =
+  | { readonly store: BackupStore; readonly name: string; readonly allowUnverified: boolean }
+  | { readonly aside: string };
+
+/** The restore that the spec asks for. */
+export interface RestoreWish {
+  readonly id: string;
+  /** Where the data is, or why it cannot be had. */
+  readonly source: RestoreSource | { readonly problem: string; readonly final: boolean };
+  readonly keys: number | undefined;
+}
+
 export interface JobView {
   readonly key: string;
   readonly state: "running" | "succeeded" | "failed";
@@ -83,6 +97,7 @@ export interface Observed {
   readonly specProblem: { readonly reason: Reason; readonly message: string } | undefined;
   /** Followers that the primary does not see any more, and its offset when that was first so. */
   readonly departures: ReadonlyMap<string, bigint>;
+  readonly restore: RestoreWish | undefined;
   readonly approvedLoss: string | undefined;
   readonly handOverTo: string | undefined;
 }

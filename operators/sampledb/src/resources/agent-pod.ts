@@ -1,24 +1,24 @@
 /** Pods that run the agent, which comes with the operator's own image. */
 import { extname, join, relative } from "node:path";
+import { type MountedVolume as Mounted, mountSecret } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Job } from "keelson/kinds";
-import { type AgentTask, type RedisAccess, taskVariable } from "../agent/task.ts";
+import {
+  type AgentTask,
+  hostsVariable,
+  portVariable,
+  type RedisAccess,
+  taskVariable,
+} from "../agent/task.ts";
 import { labels } from "../api/names.ts";
 import type { Spec } from "../api/sampledb.ts";
-import { redisPort } from "../engine/redis.ts";
-import { type DatabaseName, objectNames, selectorLabels, serverHost, serverName } from "./names.ts";
+import { type DatabaseName, objectNames, selectorLabels } from "./names.ts";
 import { systemUsers } from "./settings.ts";
 import { containerSecurity, podSecurity } from "./stateful-set.ts";
 
+export type { Mounted };
 export type PodSpec = NonNullable<NonNullable<NonNullable<Desired<typeof Job>["spec"]>["template"]>["spec"]>;
 export type Container = PodSpec["containers"][number];
-type Volume = NonNullable<PodSpec["volumes"]>[number];
-type Mount = NonNullable<Container["volumeMounts"]>[number];
-
-export interface Mounted {
-  readonly volume: Volume;
-  readonly mount: Mount;
-}
 
 /** The variable that names the image of the operator, set by its Deployment. */
 const imageVariable = "OPERATOR_IMAGE";
@@ -35,6 +35,15 @@ const module = relative(
   join(import.meta.dirname, "../agent", `main${extname(import.meta.filename)}`),
 );
 
+/** Where the servers are: a pod takes it from the ConfigMap of the database. */
+export function connectionEnv(database: DatabaseName): NonNullable<Container["env"]> {
+  const from = (key: string) => ({ configMapKeyRef: { name: objectNames(database).config, key } });
+  return [
+    { name: hostsVariable, valueFrom: from("hosts") },
+    { name: portVariable, valueFrom: from("port") },
+  ];
+}
+
 export const mounts = {
   internal: "/var/run/keelson/internal",
   config: "/var/run/keelson/config",
@@ -45,16 +54,16 @@ export function agentContainer(
   name: string,
   image: string,
   task: AgentTask,
-  mounted: readonly Mounted[],
+  options: { readonly mounted: readonly Mounted[]; readonly env?: Container["env"] },
 ): Container {
   return {
     name,
     image,
     command: ["node", module],
-    env: [{ name: taskVariable, value: JSON.stringify(task) }],
+    env: [{ name: taskVariable, value: JSON.stringify(task) }, ...(options.env ?? [])],
     terminationMessagePolicy: "FallbackToLogsOnError",
     securityContext: containerSecurity,
-    volumeMounts: mounted.map(({ mount }) => mount),
+    volumeMounts: options.mounted.map(({ mount }) => mount),
   };
 }
 
@@ -62,17 +71,12 @@ export function agentContainer(
 export function redisAccess(
   database: DatabaseName,
   spec: Spec,
-  options: { readonly user: keyof typeof systemUsers; readonly servers: number; readonly service?: boolean },
+  options: { readonly user: keyof typeof systemUsers },
 ): { readonly access: RedisAccess; readonly mounted: readonly Mounted[] } {
   const { internal, certificate, writes } = objectNames(database);
   const username = systemUsers[options.user];
-  const servers = Array.from({ length: options.servers }, (_, ordinal) =>
-    serverHost(database, serverName(database, ordinal)),
-  );
   return {
     access: {
-      hosts: servers,
-      port: redisPort,
       username,
       passwordFile: `${mounts.internal}/${username}`,
       ...(spec.tls && {
@@ -80,16 +84,9 @@ export function redisAccess(
       }),
     },
     mounted: [
-      secretMount("internal", internal, mounts.internal),
-      ...(spec.tls ? [secretMount("tls", spec.tls.secretName ?? certificate, mounts.tls)] : []),
+      mountSecret("internal", internal, mounts.internal),
+      ...(spec.tls ? [mountSecret("tls", spec.tls.secretName ?? certificate, mounts.tls)] : []),
     ],
-  };
-}
-
-export function secretMount(name: string, secretName: string, mountPath: string): Mounted {
-  return {
-    volume: { name, secret: { secretName, defaultMode: 0o440 } },
-    mount: { name, mountPath, readOnly: true },
   };
 }
 
@@ -116,12 +113,11 @@ export interface InitJobOptions {
   readonly database: DatabaseName;
   readonly spec: Spec;
   readonly hash: string;
-  readonly servers: number;
   readonly image: string;
 }
 
-export function initJob({ database, spec, hash, servers, image }: InitJobOptions): Desired<typeof Job> {
-  const { access, mounted } = redisAccess(database, spec, { user: "operator", servers });
+export function initJob({ database, spec, hash, image }: InitJobOptions): Desired<typeof Job> {
+  const { access, mounted } = redisAccess(database, spec, { user: "operator" });
   const config: Mounted = {
     volume: { name: "config", configMap: { name: objectNames(database).config } },
     mount: { name: "config", mountPath: mounts.config, readOnly: true },
@@ -133,7 +129,15 @@ export function initJob({ database, spec, hash, servers, image }: InitJobOptions
     spec: {
       backoffLimit: 3,
       activeDeadlineSeconds: 900,
-      template: jobPod(database, { containers: [agentContainer("initialize", image, task, all)] }, all),
+      template: jobPod(
+        database,
+        {
+          containers: [
+            agentContainer("initialize", image, task, { mounted: all, env: connectionEnv(database) }),
+          ],
+        },
+        all,
+      ),
     },
   };
 }

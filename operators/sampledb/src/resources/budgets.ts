@@ -2,12 +2,16 @@
 import type { Desired } from "keelson";
 import type { PodDisruptionBudget } from "keelson/kinds";
 import { labels } from "../api/names.ts";
-import { type DatabaseName, selectorLabels } from "./names.ts";
+import { adoptable, type DatabaseName, selectorLabels } from "./names.ts";
 
 /** A primary without replicas has nobody to hand over to, so a drain may take it. */
 export function primaryBudget(database: DatabaseName, replicas: number): Desired<typeof PodDisruptionBudget> {
   return {
-    metadata: { name: `${database.name}-primary`, labels: selectorLabels(database) },
+    metadata: {
+      name: `${database.name}-primary`,
+      labels: selectorLabels(database),
+      annotations: adoptable(database),
+    },
     spec: {
       minAvailable: replicas > 0 ? 1 : 0,
       selector: { matchLabels: { ...selectorLabels(database), [labels.role]: "primary" } },
@@ -17,7 +21,11 @@ export function primaryBudget(database: DatabaseName, replicas: number): Desired
 
 export function replicaBudget(database: DatabaseName): Desired<typeof PodDisruptionBudget> {
   return {
-    metadata: { name: `${database.name}-replicas`, labels: selectorLabels(database) },
+    metadata: {
+      name: `${database.name}-replicas`,
+      labels: selectorLabels(database),
+      annotations: adoptable(database),
+    },
     spec: {
       maxUnavailable: 1,
       selector: { matchLabels: { ...selectorLabels(database), [labels.role]: "replica" } },

@@ -3,7 +3,14 @@ import type { Desired } from "keelson";
 import type { ConfigMap } from "keelson/kinds";
 import type { Spec } from "../api/sampledb.ts";
 import { redisPort } from "../engine/redis.ts";
-import { type DatabaseName, objectNames, selectorLabels, serviceHost } from "./names.ts";
+import {
+  type DatabaseName,
+  objectNames,
+  selectorLabels,
+  serverHost,
+  serverName,
+  serviceHost,
+} from "./names.ts";
 import { redisConf } from "./settings.ts";
 import { planKey, planText, startScript, type VolumePlan } from "./start-script.ts";
 
@@ -12,11 +19,19 @@ export interface ConfigOptions {
   readonly spec: Spec;
   /** What servers do with their volumes at their next start, by server. */
   readonly plans: ReadonlyMap<string, VolumePlan>;
+  /** How many servers there are. */
+  readonly servers: number;
   /** What the Job of the initial configuration applies. */
   readonly initialize: string;
 }
 
-export function configMap({ database, spec, plans, initialize }: ConfigOptions): Desired<typeof ConfigMap> {
+export function configMap({
+  database,
+  spec,
+  plans,
+  servers,
+  initialize,
+}: ConfigOptions): Desired<typeof ConfigMap> {
   const { config, writes, reads } = objectNames(database);
   return {
     metadata: { name: config, labels: selectorLabels(database) },
@@ -27,6 +42,9 @@ export function configMap({ database, spec, plans, initialize }: ConfigOptions):
       host: serviceHost(database, writes),
       "host-read": serviceHost(database, reads),
       port: String(redisPort),
+      hosts: Array.from({ length: servers }, (_, ordinal) =>
+        serverHost(database, serverName(database, ordinal)),
+      ).join(","),
       ...Object.fromEntries([...plans].map(([server, plan]) => [planKey(server), planText(plan)])),
     },
   };

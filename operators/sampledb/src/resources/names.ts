@@ -1,5 +1,6 @@
 /** How things are called. */
 
+import { adoptAnnotation } from "keelson";
 import { labels } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
 
@@ -60,4 +61,9 @@ export function serviceHost(database: DatabaseName, service: string): string {
 /** On everything; pods are selected by them. */
 export function selectorLabels({ name }: Pick<DatabaseName, "name">): Record<string, string> {
   return { [labels.name]: "sampledb", [labels.instance]: name };
+}
+
+/** On children with an owner: a SampleDB that is made again after `--cascade=orphan` takes them over. */
+export function adoptable({ name }: Pick<DatabaseName, "name">): Record<string, string> {
+  return { [adoptAnnotation]: name };
 }

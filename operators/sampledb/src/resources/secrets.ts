@@ -2,7 +2,7 @@
 import type { Desired } from "keelson";
 import type { Secret } from "keelson/kinds";
 import { redisPort } from "../engine/redis.ts";
-import { type DatabaseName, objectNames, selectorLabels, serviceHost } from "./names.ts";
+import { adoptable, type DatabaseName, objectNames, selectorLabels, serviceHost } from "./names.ts";
 
 type SecretBody = Desired<typeof Secret>;
 
@@ -39,7 +39,11 @@ export function bindingSecret(database: DatabaseName, { password, authority }: B
   const host = serviceHost(database, objectNames(database).writes);
   const scheme = authority === undefined ? "redis" : "rediss";
   return {
-    metadata: { name: objectNames(database).binding, labels: selectorLabels(database) },
+    metadata: {
+      name: objectNames(database).binding,
+      labels: selectorLabels(database),
+      annotations: adoptable(database),
+    },
     type: "servicebinding.io/redis",
     data: encoded({
       type: "redis",

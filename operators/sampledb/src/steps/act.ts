@@ -10,7 +10,10 @@ import { RedisError } from "../engine/errors.ts";
 import { guardSetting, nowhere, type Redis, redisPort } from "../engine/redis.ts";
 import type { Gathered } from "../observe/observe.ts";
 import { initJob, operatorImage } from "../resources/agent-pod.ts";
+import { restoreJob } from "../resources/backup-pod.ts";
 import { claimName, databaseName, ordinalOf, selectorLabels } from "../resources/names.ts";
+
+import { releaseVolume } from "./volumes.ts";
 
 export interface Scene {
   readonly db: SampleDBObject;
@@ -62,6 +65,8 @@ async function perform(scene: Scene, action: Action): Promise<void> {
       return await deleteClaim(scene, action);
     case "startInit":
       return await startInit(scene, action);
+    case "startRestore":
+      return await startRestore(scene, action);
   }
 }
 
@@ -85,9 +90,12 @@ async function follow(scene: Scene, { servers, ip, drop }: Doing<"follow">): Pro
 /** How long writes may be held while the replica catches up. */
 const handoverMs = 2_000;
 
+/** How long Services get to follow before the servers change places. */
+const settleMs = 250;
+
 /**
- * The primary holds writes until the replica has every one of them, and they change places. Services follow at once, and
- * clients of the old primary are sent to look again.
+ * Services follow first, so that a client that is sent away finds the new primary at once. Then the primary holds writes
+ * until the replica has every one of them, they change places, and clients of the old one are sent to look again.
  */
 async function handOver(scene: Scene, { from, to }: Doing<"handOver">): Promise<void> {
   const { gathered, ctx } = scene;
@@ -95,6 +103,9 @@ async function handOver(scene: Scene, { from, to }: Doing<"handOver">): Promise<
   const [old, next] = [redisOf(scene, from), redisOf(scene, to)];
   if (target === undefined) throw new RedisError("Unreachable", `${to} has no address`);
   await next.set(new Map([[guardSetting, "0"]]));
+  await label(scene, { do: "label", server: to, role: "primary", read: false });
+  await label(scene, { do: "label", server: from, role: "replica", read: true });
+  await pause(ctx, settleMs);
   try {
     await old.handOver({ host: target, port: redisPort }, handoverMs);
   } catch (error) {
@@ -104,10 +115,8 @@ async function handOver(scene: Scene, { from, to }: Doing<"handOver">): Promise<
   while ((await next.facts()).role !== "primary") {
     if (ctx.clock.now() > untilMs)
       throw new RedisError("Answered", `${from} did not hand over to ${to} in time`);
-    await pause(ctx, 10);
+    await pause(ctx, 5);
   }
-  await label(scene, { do: "label", server: to, role: "primary", read: false });
-  await label(scene, { do: "label", server: from, role: "replica", read: true });
   await old.dropClients();
 }
 
@@ -174,11 +183,12 @@ async function deleteClaim({ db, ctx }: Scene, { server, uid, why }: Doing<"dele
   const key = String(ordinalOf(databaseName(db), server) ?? -1);
   const live = await ctx.own.claims.live(key);
   if (live?.metadata.uid !== uid) return;
+  if (live.spec?.volumeName && db.spec.onDelete !== "Retain") await releaseVolume(ctx, live.spec.volumeName);
   await ctx.own.claims.delete(key, { resourceVersion: live.metadata.resourceVersion });
   ctx.event("Normal", "VolumeDeleted", `the volume of ${server}: ${why}`);
 }
 
-async function startInit({ db, ctx, gathered }: Scene, { hash }: Doing<"startInit">): Promise<void> {
+async function startInit({ db, ctx }: Scene, { hash }: Doing<"startInit">): Promise<void> {
   const image = operatorImage();
   if (image === undefined) {
     throw new RedisError(
@@ -187,8 +197,19 @@ async function startInit({ db, ctx, gathered }: Scene, { hash }: Doing<"startIni
     );
   }
   const database = databaseName(db);
-  const servers = gathered.observed.servers.length;
-  await ctx.own.jobs.apply(`init-${hash}`, initJob({ database, spec: db.spec, hash, servers, image }));
+  await ctx.own.jobs.apply(`init-${hash}`, initJob({ database, spec: db.spec, hash, image }));
+}
+
+async function startRestore({ db, ctx }: Scene, { id, server, from }: Doing<"startRestore">): Promise<void> {
+  const image = operatorImage();
+  if (image === undefined) {
+    throw new RedisError(
+      "Answered",
+      "the operator does not know its own image; set OPERATOR_IMAGE in its Deployment",
+    );
+  }
+  const ordinal = ordinalOf(databaseName(db), server) ?? 0;
+  await ctx.own.jobs.apply(`restore-${id}`, restoreJob({ db, id, ordinal, from, image }));
 }
 
 /** The client of a server that answered in this pass. */

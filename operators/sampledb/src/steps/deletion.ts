@@ -1,15 +1,215 @@
-/** The end of a database. */
-import { done, type Outcome, waiting } from "keelson";
+/** The end of a database: a last backup that is proven, then the servers, and their volumes as the spec says. */
+import { done, isNotFound, type Outcome, waiting } from "keelson";
+import { Pod, Service } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
 import type { SampleDBContext } from "../declaration.ts";
+import type { TlsTrust } from "../engine/connection.ts";
+import { type Dial, redisPort } from "../engine/redis.ts";
+import { type Answers, ask } from "../observe/ask.ts";
+import { claimView } from "../observe/views.ts";
+import { claimName, databaseName, objectNames } from "../resources/names.ts";
+import { decoded } from "../resources/secrets.ts";
+import { writesService } from "../resources/services.ts";
+import { systemUsers } from "../resources/settings.ts";
+import { backupFor } from "./backups.ts";
+import { releaseVolume, tellKept } from "./volumes.ts";
 
-export async function finalize(_db: SampleDBObject, ctx: SampleDBContext): Promise<Outcome> {
+export interface FinalizeOptions {
+  readonly dial: Dial;
+  readonly trust: TlsTrust | undefined;
+}
+
+/** How long servers get to stop before a last backup without them is given up. */
+const stopMs = 120_000;
+/** Clients wait while the last copy is taken; the pause ends by itself if the operator does not come back. */
+const pauseMs = 30_000;
+
+export async function finalize(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  options: FinalizeOptions,
+): Promise<Outcome> {
+  if (await isOrphaned(db, ctx)) {
+    ctx.event("Normal", "Orphaned", "everything is left as it is; a SampleDB of the same name takes it over");
+    return done();
+  }
+  const { onDelete } = db.spec;
+  let keep = onDelete === "Retain" ? "spec.onDelete is Retain" : undefined;
+  if (onDelete === "Snapshot") {
+    const snapshot = await finalSnapshot(db, ctx, options);
+    if (snapshot === "taken") keep = undefined;
+    else if ("impossible" in snapshot) keep = `no snapshot could be taken: ${snapshot.impossible}`;
+    else return snapshot;
+  }
+  if (!(await stopServers(ctx)))
+    return waiting(reasons.deleting, "the servers are stopping", { recheckMs: 1_000 });
+  const claims = ctx.own.claims.entries();
+  if (keep === undefined) {
+    for (const [key, claim] of claims) {
+      if (claim.spec?.volumeName) await releaseVolume(ctx, claim.spec.volumeName);
+      await ctx.own.claims.delete(key);
+    }
+    if (ctx.own.claims.list().length > 0)
+      return waiting(reasons.deleting, "the volumes are being deleted", { recheckMs: 1_000 });
+  } else {
+    const volumes = [...claims.values()].flatMap(({ spec }) => (spec?.volumeName ? [spec.volumeName] : []));
+    await tellKept(db, ctx, volumes, keep);
+    ctx.event(
+      onDelete === "Retain" ? "Normal" : "Warning",
+      reasons.volumeKept,
+      `the volumes ${volumes.join(", ")} are kept: ${keep}`,
+    );
+  }
   const { own } = ctx;
-  await own.set.delete();
-  if (ctx.read.pods.length > 0) return waiting(reasons.deleting, "the servers are stopping");
-  for (const key of own.claims.entries().keys()) await own.claims.delete(key);
-  if (own.claims.list().length > 0) return waiting(reasons.deleting, "the volumes are being deleted");
   for (const slot of [own.config, own.credentials, own.internal, own.acl, own.servers]) await slot.delete();
   return done();
+}
+
+/**
+ * Deleted with its dependents to be left alone (`--cascade=orphan`): the garbage collector has taken our references off
+ * them, or is about to.
+ */
+async function isOrphaned(db: SampleDBObject, ctx: SampleDBContext): Promise<boolean> {
+  if (db.metadata.finalizers?.includes("orphan")) return true;
+  const database = databaseName(db);
+  try {
+    const { metadata } = await ctx.client
+      .kind(Service)
+      .get({ namespace: database.namespace, name: objectNames(database).writes });
+    const references = metadata.ownerReferences ?? [];
+    return metadata.deletionTimestamp === undefined && !references.some(({ uid }) => uid === database.uid);
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+/** True when no pod is left. */
+async function stopServers(ctx: SampleDBContext): Promise<boolean> {
+  await ctx.own.set.delete();
+  for (const job of ctx.own.jobs.entries().keys()) await ctx.own.jobs.delete(job);
+  for (const pod of ctx.read.pods.filter(
+    ({ metadata }) => metadata.deletionTimestamp === undefined && !ctx.own.set.get(),
+  )) {
+    const { namespace, name, uid } = pod.metadata;
+    await ctx.client.kind(Pod).delete({ namespace, name }, { uid });
+  }
+  return ctx.read.pods.length === 0;
+}
+
+type Snapshot = "taken" | { readonly impossible: string } | Outcome;
+
+/** Hot while a primary answers; cold, from its volume, when none does. */
+async function finalSnapshot(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  options: FinalizeOptions,
+): Promise<Snapshot> {
+  const { status, metadata } = db;
+  if (status?.epoch === undefined) return "taken";
+  const id = metadata.uid.slice(0, 8);
+  const [hot, cold] = [ctx.own.backups.get("final"), ctx.own.backups.get("final-cold")];
+  if (hot?.status?.phase === "Done" || cold?.status?.phase === "Done") {
+    const name = (hot?.status?.phase === "Done" ? hot : cold)?.metadata.name;
+    if (status.finalBackup !== name)
+      ctx.event("Normal", reasons.finalSnapshot, `the last snapshot is ${name}`);
+    return "taken";
+  }
+  if (cold?.status?.phase === "Failed") return { impossible: cold.status.failure?.message ?? "it failed" };
+  if (cold)
+    return waiting(reasons.finalSnapshot, `${cold.metadata.name} reads the volume`, { recheckMs: 5_000 });
+  if (hot?.status?.phase !== "Failed") {
+    const reached = await quiesce(db, ctx, options);
+    if (hot && (reached || hot.status?.phase === "Copying"))
+      return waiting(reasons.finalSnapshot, `${hot.metadata.name} is being taken`, { recheckMs: 5_000 });
+    if (reached) {
+      const ordered = await order(
+        ctx,
+        "final",
+        backupFor(db, `${metadata.name}-final-${id}`, { primary: true }),
+      );
+      return (
+        ordered ?? waiting(reasons.finalSnapshot, "the last snapshot is being taken", { recheckMs: 5_000 })
+      );
+    }
+  }
+  return await coldSnapshot(db, ctx, id);
+}
+
+async function coldSnapshot(db: SampleDBObject, ctx: SampleDBContext, id: string): Promise<Snapshot> {
+  if (!(await stopServers(ctx))) {
+    const since = ctx.clock.now() - Date.parse(db.metadata.deletionTimestamp ?? "");
+    if (since < stopMs)
+      return waiting(reasons.finalSnapshot, "the servers stop; then the volume is read", {
+        recheckMs: 1_000,
+      });
+    const names = ctx.read.pods.map(({ metadata }) => metadata.name).join(", ");
+    return { impossible: `${names} does not stop, so its volume cannot be read` };
+  }
+  const database = databaseName(db);
+  const claims = [...ctx.own.claims.entries()]
+    .map(([key, claim]) => ({ name: claimName(database, Number(key)), ...claimView(claim) }))
+    .filter(({ deleting, lost, bound }) => !deleting && !lost && bound);
+  const [best] = claims.sort(
+    (a, b) => (b.primaryEpoch ?? 0) - (a.primaryEpoch ?? 0) || (b.epoch ?? 0) - (a.epoch ?? 0),
+  );
+  if (!best || best.epoch === undefined) return { impossible: "no volume with data is there to be read" };
+  const ordered = await order(
+    ctx,
+    "final-cold",
+    backupFor(db, `${db.metadata.name}-final-cold-${id}`, { cold: best.name }),
+  );
+  return ordered ?? waiting(reasons.finalSnapshot, `the volume ${best.name} is read`, { recheckMs: 5_000 });
+}
+
+/** Where nothing can be made any more the whole namespace goes. */
+async function order(
+  ctx: SampleDBContext,
+  key: string,
+  backup: ReturnType<typeof backupFor>,
+): Promise<{ impossible: string } | undefined> {
+  try {
+    await ctx.own.backups.apply(key, backup);
+    ctx.event("Normal", reasons.finalSnapshot, `${backup.metadata.name} is taken before anything is removed`);
+    return undefined;
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string };
+    if (code !== 403 || !message.includes("being terminated")) throw error;
+    return { impossible: "the namespace is being deleted" };
+  }
+}
+
+/** Nobody writes any more: the Service leads nowhere, and writes of clients that are connected wait. */
+async function quiesce(db: SampleDBObject, ctx: SampleDBContext, options: FinalizeOptions): Promise<boolean> {
+  const database = databaseName(db);
+  if (ctx.own.writes.get()) await ctx.own.writes.apply(writesService(database, false));
+  await using answers = await askAll(db, ctx, options);
+  for (const [name, answer] of answers.byServer) {
+    if (answer.state !== "facts" || answer.facts.role !== "primary" || name !== db.status?.primary) continue;
+    await answers.redis(name)?.pauseWrites(pauseMs);
+    return true;
+  }
+  return false;
+}
+
+async function askAll(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  { dial, trust }: FinalizeOptions,
+): Promise<Answers> {
+  const { namespace } = databaseName(db);
+  const password = decoded(ctx.own.internal.get())[systemUsers.operator] ?? "";
+  const reachable = ctx.read.pods
+    .filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.podIP)
+    .map(({ metadata: { name } }) => ({
+      name,
+      connect: async () => await ctx.connect({ pod: { namespace, name } }, redisPort),
+      ...(trust && { tls: trust }),
+    }));
+  return await ask(reachable, {
+    dial,
+    signal: ctx.signal,
+    credentials: { username: systemUsers.operator, password },
+  });
 }

@@ -30,7 +30,13 @@ export async function applyObjects(db: SampleDBObject, ctx: SampleDBContext, acc
   // A setting that is refused never reaches the file that servers start with.
   if (settingsProblem(db.spec) !== undefined && own.config.get()) return;
   await own.config.apply(
-    configMap({ database, spec: db.spec, plans: volumePlans(status), initialize: JSON.stringify(content) }),
+    configMap({
+      database,
+      spec: db.spec,
+      plans: volumePlans(status),
+      servers: serversToRun({ spec: db.spec, status, database }) || 1 + db.spec.replicas,
+      initialize: JSON.stringify(content),
+    }),
   );
 }
 

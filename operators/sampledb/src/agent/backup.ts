@@ -1,0 +1,157 @@
+/** Takes, proves and removes backups. */
+import { readFile } from "node:fs/promises";
+import { BackupArchive, BackupError, openStore } from "@keelson/kit";
+import type { RedisConnection } from "../engine/connection.ts";
+import { dump } from "../engine/dump.ts";
+import type { ServerFacts } from "../engine/info.ts";
+import { headerBytes, readHeader } from "../engine/rdb.ts";
+import { RedisServer } from "../engine/redis.ts";
+import { hostsOf, openConnection } from "./connect.ts";
+import { archiveFormat, type RedisManifest } from "./manifest.ts";
+import type { AgentTask, RedisAccess } from "./task.ts";
+
+type Task<D extends AgentTask["do"]> = Extract<AgentTask, { do: D }>;
+
+async function archiveOf(task: {
+  readonly store: Task<"copy">["store"];
+}): Promise<BackupArchive<RedisManifest>> {
+  return new BackupArchive(await openStore(task.store), archiveFormat);
+}
+
+export async function copy(task: Task<"copy">): Promise<{ manifest: RedisManifest }> {
+  const archive = await archiveOf(task);
+  const takenAt = new Date().toISOString();
+  await archive.publish(task.name, {
+    backupUid: task.backupUid,
+    source: async () => {
+      const { connection, host } = await source(task.access, task.primary);
+      let head: Buffer = Buffer.alloc(0);
+      const content = withHead(dump(connection), (bytes) => {
+        head = bytes;
+      });
+      return {
+        content,
+        describe: (digest) => {
+          const { format, redisVersion, replicationId, offset } = readHeader(head);
+          return {
+            format: 1,
+            backupUid: task.backupUid,
+            takenAt,
+            ...digest,
+            database: task.database,
+            redisVersion,
+            rdbVersion: format,
+            ...(replicationId === undefined ? {} : { replicationId }),
+            ...(offset === undefined ? {} : { offset }),
+            source: host,
+          };
+        },
+      };
+    },
+  });
+  return { manifest: await archive.fetch(task.name, { file: task.file }) };
+}
+
+async function* withHead(
+  content: AsyncIterable<Uint8Array>,
+  onHead: (bytes: Buffer) => void,
+): AsyncIterable<Uint8Array> {
+  let head: Buffer = Buffer.alloc(0);
+  for await (const chunk of content) {
+    if (head.length < headerBytes) {
+      head = Buffer.concat([head, chunk.subarray(0, headerBytes - head.length)]);
+      onHead(head);
+    }
+    yield chunk;
+  }
+}
+
+/** A replica that is in sync, so that the primary is left alone; without one, or when asked for, the primary. */
+async function source(
+  access: RedisAccess,
+  primary: boolean,
+): Promise<{ connection: RedisConnection; host: string }> {
+  const found: { host: string; connection: RedisConnection; facts: ServerFacts }[] = [];
+  const problems: string[] = [];
+  for (const host of hostsOf(access)) {
+    try {
+      const connection = await openConnection(access, host);
+      found.push({ host, connection, facts: await new RedisServer(connection).facts() });
+    } catch (error) {
+      problems.push((error as Error).message);
+    }
+  }
+  const leader = found.find(({ facts }) => facts.role === "primary");
+  const inSync = found.filter(
+    ({ facts }) =>
+      facts.role === "replica" &&
+      facts.linkUp &&
+      !facts.syncing &&
+      facts.replicationId === leader?.facts.replicationId,
+  );
+  const chosen = primary ? leader : (inSync[0] ?? leader);
+  for (const each of found) if (each !== chosen) each.connection.close();
+  if (chosen) return { connection: chosen.connection, host: chosen.host };
+  throw new BackupError(
+    "NoMember",
+    `no server could be asked for a backup: ${problems.join("; ") || "none is the primary"}`,
+  );
+}
+
+/** How long a scratch server may take to load. */
+const loadMs = 1_800_000;
+
+export async function verify(task: Task<"verify">): Promise<{ manifest: RedisManifest }> {
+  const checked = await readFile(task.checkFile, "utf8");
+  const { keys: counted, expired } = checkedCounts(checked);
+  const facts = await loaded(task.access);
+  // Keys whose time ran out since the dump may be gone already.
+  if (facts.keys > counted || facts.keys < counted - expired - expiringOf(checked)) {
+    throw new BackupError(
+      "ContentDiffers",
+      `the dump has ${counted} keys, and the scratch server loaded ${facts.keys}`,
+    );
+  }
+  const archive = await archiveOf(task);
+  const manifest = {
+    ...(await archive.read(task.name)),
+    verified: { at: new Date().toISOString(), redisVersion: facts.version, keys: facts.keys },
+  };
+  await archive.update(task.name, manifest);
+  return { manifest };
+}
+
+/** From the words of redis-check-rdb, which also compares the checksum. */
+export function checkedCounts(text: string): { keys: number; expired: number } {
+  if (!text.includes("RDB looks OK")) {
+    const words = text.trim().split("\n").slice(-3).join(" ");
+    throw new BackupError("SnapshotDamaged", `redis-check-rdb refuses the dump: ${words}`);
+  }
+  const number = (pattern: RegExp) => Number(pattern.exec(text)?.[1] ?? 0);
+  return { keys: number(/\[info\] (\d+) keys read/), expired: number(/\[info\] (\d+) already expired/) };
+}
+
+function expiringOf(text: string): number {
+  return Number(/\[info\] (\d+) expires/.exec(text)?.[1] ?? 0);
+}
+
+/** Waits until the server beside us has loaded its data. */
+async function loaded(access: RedisAccess): Promise<ServerFacts> {
+  const untilMs = Date.now() + loadMs;
+  for (;;) {
+    try {
+      await using redis = new RedisServer(await openConnection(access, hostsOf(access)[0] ?? ""));
+      const facts = await redis.facts();
+      if (!facts.loading) return facts;
+    } catch (error) {
+      if (Date.now() > untilMs)
+        throw new BackupError("RestoreFailed", (error as Error).message, { cause: error });
+    }
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+}
+
+export async function remove(task: Task<"remove">): Promise<object> {
+  await (await archiveOf(task)).remove(task.name, task.backupUid);
+  return {};
+}

@@ -1,0 +1,130 @@
+/** A restore: stop everyone, fill one volume and set its data aside, start, and let the others copy. Pure. */
+import { reasons } from "../api/conditions.ts";
+import type { Observed } from "../observe/observed.ts";
+import { serverName } from "../resources/names.ts";
+import { healthyPrimary, serverNamed } from "./facts.ts";
+import { type Plan, waitingFor } from "./plan.ts";
+
+export function restore(o: Observed): Plan {
+  const { restore: wish, status } = o;
+  if (!wish) return {};
+  const { source } = wish;
+  const under = status.restore?.id === wish.id ? status.restore : undefined;
+  if (!under) {
+    if ("problem" in source) {
+      const { problem: message, final } = source;
+      return {
+        verdict: {
+          state: final ? "failed" : "waiting",
+          reason: reasons.restoreFailed,
+          message,
+          recheckMs: 5_000,
+        },
+      };
+    }
+    if (status.upgrade) return { verdict: waitingFor(reasons.restoring, "the upgrade ends first") };
+    const server = status.primary ?? serverName(o.database, 0);
+    return {
+      status: { restore: { id: wish.id, phase: "Stopping", server } },
+      events: [
+        {
+          type: "Normal",
+          reason: reasons.restoring,
+          message: `the volume of ${server} is filled from a backup`,
+        },
+      ],
+      verdict: waitingFor(reasons.restoring, "the servers are being stopped", 0),
+    };
+  }
+  switch (under.phase) {
+    case "Stopping":
+      return stopping(o, under);
+    case "Filling":
+      return filling(o, under);
+    case "Starting":
+      return starting(o, under);
+    case "Failed":
+      return {
+        verdict: {
+          state: "failed",
+          reason: reasons.restoreFailed,
+          message: `${under.message}; correct spec.restoreFrom`,
+        },
+      };
+    case "Done":
+      return {};
+  }
+}
+
+type Under = NonNullable<Observed["status"]["restore"]>;
+
+function stopping(o: Observed, under: Under): Plan {
+  const running = o.servers.filter(({ pod }) => pod);
+  if (running.length > 0 || o.setReplicas !== 0) {
+    const names = running.map(({ name }) => name).join(", ");
+    return { verdict: waitingFor(reasons.restoring, `the servers are being stopped: ${names}`, 200) };
+  }
+  return {
+    status: {
+      restore: { ...under, phase: "Filling" },
+      primary: undefined,
+      leadership: undefined,
+      promotion: undefined,
+      fence: undefined,
+      handover: undefined,
+    },
+    verdict: waitingFor(reasons.restoring, "the volume is being filled", 0),
+  };
+}
+
+function filling(o: Observed, under: Under): Plan {
+  const { restore: wish, status } = o;
+  const job = o.jobs.find(({ key }) => key === `restore-${under.id}`);
+  const verdict = waitingFor(reasons.restoring, `the volume of ${under.server} is being filled`, 2_000);
+  if (!job) {
+    if (!wish || "problem" in wish.source) return { verdict };
+    return {
+      actions: [{ do: "startRestore", id: under.id, server: under.server, from: wish.source }],
+      verdict,
+    };
+  }
+  if (job.state === "running") return { verdict };
+  if (job.state === "failed") {
+    return {
+      status: { restore: { ...under, phase: "Failed", message: job.message } },
+      events: [{ type: "Warning", reason: reasons.restoreFailed, message: job.message }],
+      verdict: waitingFor(reasons.restoring, job.message, 0),
+    };
+  }
+  // Its volume has the newest data from now on: that is written on its claim before anyone starts.
+  const epoch = (status.epoch ?? 0) + 1;
+  const claim = serverNamed(o, under.server)?.claim;
+  if (claim?.primaryEpoch !== epoch || claim.epoch !== epoch) {
+    return {
+      actions: [{ do: "markClaim", server: under.server, epoch, primaryEpoch: epoch }],
+      verdict: { ...verdict, recheckMs: 50 },
+    };
+  }
+  const aside = status.epoch === undefined ? {} : { aside: `aside-${under.id}` };
+  return {
+    status: { restore: { ...under, phase: "Starting", ...aside }, epoch },
+    verdict: waitingFor(reasons.restoring, "the servers start", 0),
+  };
+}
+
+function starting(o: Observed, under: Under): Plan {
+  const primary = healthyPrimary(o);
+  if (!primary)
+    return { verdict: waitingFor(reasons.restoring, "the servers start on the restored data", 500) };
+  const { keys } = primary.facts;
+  return {
+    status: { restore: { ...under, phase: "Done", keys } },
+    events: [
+      {
+        type: "Normal",
+        reason: "Restored",
+        message: `${primary.server.name} serves the restored data: ${keys} keys`,
+      },
+    ],
+  };
+}
