@@ -1,0 +1,112 @@
+/**
+ * Breaks a real Database in every way that the operator promises to repair, under load, and prints what was measured:
+ *
+ *     npm run e2e:database -- [--only id,id] [--runs n] [--control-plane embedded|reference] [--resume] [--list]
+ *
+ * Results go to `e2e/database/results`, row by row, and to docs/database-results.md. With `--resume` a row is completed
+ * to its number of runs, or left alone.
+ */
+import { cpus, loadavg, totalmem } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import { parseArgs } from "node:util";
+import { type ControlPlaneName, controlPlanes } from "../etcd/control-plane.ts";
+import { type Run, readResults, writeReport, writeResults } from "./results.ts";
+import { type Bench, type Scenario, scenarios } from "./scenarios.ts";
+import { World } from "./world.ts";
+
+const { values } = parseArgs({
+  options: {
+    only: { type: "string" },
+    runs: { type: "string" },
+    "control-plane": { type: "string", default: "embedded" },
+    resume: { type: "boolean", default: false },
+    list: { type: "boolean", default: false },
+  },
+});
+if (values.list) {
+  for (const { id, fault } of scenarios) console.log(`${id.padEnd(20)} ${fault}`);
+  process.exit(0);
+}
+const startedAt = performance.now();
+const say = (sentence: string) =>
+  console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`);
+const controlPlane = values["control-plane"] as ControlPlaneName;
+if (!controlPlanes.includes(controlPlane)) throw new Error(`no control plane is named ${controlPlane}`);
+const only = values.only?.split(",");
+const chosen = scenarios.filter(({ id }) => only?.includes(id) ?? true);
+const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB`;
+const results = await readResults(controlPlane);
+let missed = 0;
+
+await using world = await World.start(controlPlane, say);
+const name = "orders";
+const spec = { version: "15", instances: 3, storage: { size: "2Gi" } };
+const created = performance.now();
+await world.create(name, spec);
+await world.whenReady(name, 240_000);
+say(`three instances are ready after ${((performance.now() - created) / 1_000).toFixed(1)} s`);
+for (const scenario of chosen) {
+  const before = values.resume ? (results.rows[scenario.id] ?? []) : [];
+  const wanted = values.runs === undefined ? scenario.runs : Number(values.runs);
+  const runs: Run[] = [...before];
+  while (runs.length < wanted) {
+    const run = await measure(scenario);
+    runs.push(run);
+    results.rows[scenario.id] = runs;
+    await writeResults(controlPlane, { ...results, machine });
+    missed += run.missed.length;
+    say(
+      `${scenario.id} ${runs.length}/${wanted}: gap ${run.gapMs} ms, ready ${run.healMs} ms, ${run.commits} commits ${run.missed.join("; ")}`,
+    );
+  }
+}
+await writeReport(scenarios);
+process.exitCode = missed === 0 ? 0 : 1;
+
+async function measure(scenario: Scenario): Promise<Run> {
+  const at = new Date().toISOString();
+  const [load = 0] = loadavg();
+  await world.whenReady(name, 240_000);
+  const { status } = await world.get(name);
+  const ledger = await world.ledger(name);
+  const bench: Bench = { world, name, ledger };
+  const before = { primary: status?.primary ?? "", epoch: status?.epoch ?? 0 };
+  const problems: string[] = [];
+  await sleep(1_500);
+  const since = ledger.now;
+  let [gap, heal] = [0, 0];
+  try {
+    const repair = await scenario.run(bench);
+    await ledger.acknowledgedSince(ledger.now, 60_000);
+    await sleep(2_000);
+    gap = ledger.gapSince(since);
+    await repair?.();
+    const healing = ledger.now;
+    await world.whenReady(name, scenario.healMs * 3);
+    heal = ledger.now - healing;
+    problems.push(...((await scenario.check?.(bench, before)) ?? []));
+  } catch (error) {
+    problems.push((error as Error).message);
+    await world.inject({ kind: "mend" }).catch(() => undefined);
+    await world.operator.scale(1).catch(() => undefined);
+  }
+  await sleep(1_000);
+  await ledger.stop();
+  const lost = await ledger.lost();
+  const overlap = ledger.overlapMs();
+  if (lost.length > 0)
+    problems.push(`${lost.length} acknowledged commits lost, the first ${JSON.stringify(lost[0])}`);
+  if (overlap > 0) problems.push(`two primaries acknowledged for ${overlap.toFixed(0)} ms`);
+  if (gap > scenario.gapMs) problems.push(`gap of ${(gap / 1_000).toFixed(1)} s`);
+  if (heal > scenario.healMs) problems.push(`ready after ${(heal / 1_000).toFixed(1)} s`);
+  return {
+    at,
+    load: Math.round(load * 10) / 10,
+    gapMs: Math.round(gap),
+    healMs: Math.round(heal),
+    commits: ledger.commits.length,
+    lost: lost.length,
+    overlapMs: Math.round(overlap),
+    missed: problems,
+  };
+}

@@ -1,0 +1,259 @@
+/** What goes wrong, and what must come of it. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { eventually } from "../etcd/eventually.ts";
+import type { Ledger } from "./ledger.ts";
+import { namespace, type World } from "./world.ts";
+
+export interface Bench {
+  readonly world: World;
+  readonly name: string;
+  readonly ledger: Ledger;
+}
+
+export interface Scenario {
+  readonly id: string;
+  readonly fault: string;
+  readonly goal: string;
+  readonly runs: number;
+  /** The longest time without an acknowledged commit. */
+  readonly gapMs: number;
+  /** How long until everything is ready again. */
+  readonly healMs: number;
+  readonly spec?: object;
+  /** Breaks something; what it returns repairs it, after a commit was acknowledged again. */
+  readonly run: (bench: Bench) => Promise<(() => Promise<void>) | undefined>;
+  /** What the run must have brought about, beside no loss and a short gap. */
+  readonly check?: (
+    bench: Bench,
+    before: { readonly primary: string; readonly epoch: number },
+  ) => Promise<string[]>;
+}
+
+const ref = (name: string) => ({ namespace, name });
+
+const primaryFault = (
+  options: Pick<Scenario, "id" | "fault" | "runs" | "gapMs"> & {
+    readonly breaks: (world: World, primary: string) => Promise<(() => Promise<void>) | undefined>;
+    readonly goal?: string;
+  },
+): Scenario => ({
+  goal: `gap ≤ ${options.gapMs / 1_000} s, 0 lost, 0 ms of two primaries`,
+  healMs: 90_000,
+  ...options,
+  run: async ({ world, name }) => await options.breaks(world, await world.primary(name)),
+});
+
+const kill = async (world: World, primary: string) => {
+  await world.inject({ kind: "kill", pod: ref(primary) });
+  return undefined;
+};
+const forceDelete = async (world: World, primary: string) => {
+  await world.deletePod(primary, { force: true });
+  return undefined;
+};
+const freeze = async (world: World, primary: string) => {
+  await world.inject({ kind: "freeze", pod: ref(primary), frozen: true });
+  return async () => await world.inject({ kind: "freeze", pod: ref(primary), frozen: false });
+};
+const cut = (direction: "in" | "out" | "both") => async (world: World, primary: string) => {
+  await world.inject({ kind: "cut", pod: ref(primary), direction });
+  return async () => await world.inject({ kind: "mend", pod: ref(primary) });
+};
+const nodeDown = async (world: World, primary: string) => {
+  const node = world.pod(primary)?.spec?.nodeName;
+  if (node === undefined) throw new Error(`${primary} has no node`);
+  await world.inject({ kind: "nodeDown", node });
+  return async () => await world.inject({ kind: "nodeUp", node });
+};
+
+const withoutOperator = (scenario: Scenario): Scenario => ({
+  ...scenario,
+  id: `${scenario.id}-no-operator`,
+  fault: `${scenario.fault}, with the operator gone`,
+  runs: 5,
+  run: async (bench) => {
+    await bench.world.operator.scale(0);
+    const repair = await scenario.run(bench);
+    return async () => {
+      await repair?.();
+      await bench.world.operator.scale(1);
+    };
+  },
+});
+
+const killed = primaryFault({
+  id: "kill",
+  fault: "primary's container killed",
+  runs: 30,
+  gapMs: 8_000,
+  breaks: kill,
+});
+const deleted = primaryFault({
+  id: "delete",
+  fault: "primary's pod deleted by force",
+  runs: 30,
+  gapMs: 8_000,
+  breaks: forceDelete,
+});
+const frozen = primaryFault({
+  id: "freeze",
+  fault: "primary frozen",
+  runs: 10,
+  gapMs: 15_000,
+  breaks: freeze,
+});
+const cutBoth = primaryFault({
+  id: "cut-both",
+  fault: "primary cut off both ways",
+  runs: 10,
+  gapMs: 15_000,
+  breaks: cut("both"),
+});
+const cutIn = primaryFault({
+  id: "cut-in",
+  fault: "primary receives nothing",
+  runs: 10,
+  gapMs: 15_000,
+  breaks: cut("in"),
+});
+const cutOut = primaryFault({
+  id: "cut-out",
+  fault: "primary sends nothing",
+  runs: 10,
+  gapMs: 15_000,
+  breaks: cut("out"),
+});
+const nodeLost = primaryFault({
+  id: "node",
+  fault: "primary's node lost",
+  runs: 10,
+  gapMs: 15_000,
+  breaks: nodeDown,
+});
+
+const apiServerGone: Scenario = {
+  id: "api",
+  fault: "API server gone for a minute, PostgreSQL crashed meanwhile",
+  goal: "0 failovers; outage only while PostgreSQL restarts",
+  runs: 3,
+  gapMs: 8_000,
+  healMs: 60_000,
+  run: async ({ world, name, ledger }) => {
+    const primary = await world.primary(name);
+    world.stopApiServer();
+    try {
+      await sleep(30_000);
+      const quiet = ledger.gapSince(ledger.now - 29_000);
+      if (quiet > 3_000) throw new Error(`${quiet} ms without a commit while only the API server was gone`);
+      await world.crashPostgres(primary);
+      await sleep(30_000);
+    } finally {
+      world.continueApiServer();
+    }
+    return undefined;
+  },
+  check: async ({ world, name }, before) => {
+    const { status } = await world.get(name);
+    return status?.epoch === before.epoch
+      ? []
+      : [`there was a failover: epoch ${before.epoch} became ${status?.epoch}`];
+  },
+};
+
+const switchover: Scenario = {
+  id: "switchover",
+  fault: "planned switchover",
+  goal: "gap ≤ 2 s",
+  runs: 10,
+  gapMs: 2_000,
+  healMs: 60_000,
+  run: async ({ world, name }) => {
+    await world.annotate(name, { "database.keelson.dev/switchover": `any@${Date.now()}` });
+    const { epoch = 0 } = (await world.get(name)).status ?? {};
+    await eventually(
+      "the switchover is done",
+      30_000,
+      async () => ((await world.get(name)).status?.epoch ?? 0) > epoch,
+    );
+    return undefined;
+  },
+  check: async ({ world, name }, before) => {
+    const primary = await world.primary(name);
+    return primary === before.primary ? [`${primary} is primary still`] : [];
+  },
+};
+
+const drained: Scenario = {
+  id: "drain",
+  fault: "primary's pod deleted in the ordinary way, as a drain does",
+  goal: "gap ≤ 2 s",
+  runs: 10,
+  gapMs: 2_000,
+  healMs: 90_000,
+  run: async ({ world, name }) => {
+    await world.deletePod(await world.primary(name));
+    return undefined;
+  },
+};
+
+const replicaVolume: Scenario = {
+  id: "replica-volume",
+  fault: "a replica's volume lost",
+  goal: "no gap; cloned again within 60 s",
+  runs: 5,
+  gapMs: 3_000,
+  healMs: 60_000,
+  run: async ({ world, name }) => {
+    await world.loseVolume(await world.replica(name));
+    return undefined;
+  },
+};
+
+const replicaKilled: Scenario = {
+  id: "replica",
+  fault: "a replica's pod deleted",
+  goal: "no gap; back within 60 s",
+  runs: 5,
+  gapMs: 3_000,
+  healMs: 60_000,
+  run: async ({ world, name }) => {
+    await world.deletePod(await world.replica(name), { force: true });
+    return undefined;
+  },
+};
+
+const operatorGone: Scenario = {
+  id: "operator",
+  fault: "operator removed and upgraded",
+  goal: "no gap, 0 restarts",
+  runs: 10,
+  gapMs: 2_000,
+  healMs: 60_000,
+  run: async ({ world, name }) => {
+    const before = world.incarnations(name);
+    await world.operator.scale(0);
+    await world.upgradeOperator();
+    await sleep(5_000);
+    const after = world.incarnations(name);
+    if (before.join() !== after.join()) throw new Error(`pods were restarted: ${before} became ${after}`);
+    return undefined;
+  },
+};
+
+/** In the order of the table. */
+export const scenarios: readonly Scenario[] = [
+  killed,
+  deleted,
+  frozen,
+  cutBoth,
+  cutIn,
+  cutOut,
+  nodeLost,
+  ...[killed, deleted, frozen, cutBoth, nodeLost].map(withoutOperator),
+  apiServerGone,
+  switchover,
+  drained,
+  operatorGone,
+  replicaKilled,
+  replicaVolume,
+];

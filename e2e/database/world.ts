@@ -1,0 +1,229 @@
+/** A control plane, three nodes with real pods, the operator in it, one Database, and ways to break things. */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Client } from "@keelson/client";
+import { Database, type DatabaseObject } from "@keelson/database-operator";
+import type { Fault, NodeHost } from "@keelson/node";
+import type { ObjectOf } from "keelson";
+import { PersistentVolumeClaim, Pod, Secret, Service } from "keelson/kinds";
+import { type ControlPlaneName, type Ground, startGround } from "../etcd/control-plane.ts";
+import { eventually } from "../etcd/eventually.ts";
+import { Installation, makeOperatorImages, operatorImages } from "./installation.ts";
+import { Ledger } from "./ledger.ts";
+
+export const namespace = "default";
+
+export class World implements AsyncDisposable {
+  readonly client: Client;
+  readonly kubeconfig: string;
+  readonly operator: Installation;
+  readonly #stack: AsyncDisposableStack;
+  readonly #nodes: NodeHost;
+  readonly #serverPid: number;
+  readonly #socket: string;
+  #image = 0;
+  readonly #pods = new Map<string, ObjectOf<typeof Pod>>();
+
+  private constructor({ plane, nodes, dataDirectory }: Ground, stack: AsyncDisposableStack) {
+    this.client = plane.client;
+    this.kubeconfig = plane.kubeconfig;
+    this.operator = new Installation(plane.client);
+    this.#nodes = nodes;
+    this.#serverPid = plane.pid;
+    this.#socket = join(dataDirectory, "sockets", "dial");
+    this.#stack = stack;
+  }
+
+  static async start(name: ControlPlaneName, say: (sentence: string) => void): Promise<World> {
+    const stack = new AsyncDisposableStack();
+    try {
+      const ground = await startGround(stack, { controlPlane: name, nodes: 3, say });
+      await makeOperatorImages(say);
+      const world = new World(ground, stack);
+      await world.operator.install(operatorImages[0]);
+      const watching = new AbortController();
+      const watched = world.#watchPods(watching.signal);
+      stack.defer(async () => {
+        watching.abort();
+        await watched;
+      });
+      return world;
+    } catch (error) {
+      await stack.disposeAsync();
+      throw error;
+    }
+  }
+
+  async create(name: string, spec: object): Promise<void> {
+    await this.client.kind(Database).create({ metadata: { namespace, name }, spec: spec as never });
+  }
+
+  async get(name: string): Promise<DatabaseObject> {
+    return await this.client.kind(Database).get({ namespace, name });
+  }
+
+  async annotate(name: string, annotations: { [key: string]: string | null }): Promise<void> {
+    const body = { metadata: { annotations } };
+    await this.client.kind(Database).patch({ namespace, name }, { type: "merge", body });
+  }
+
+  async change(name: string, spec: object): Promise<void> {
+    await this.client.kind(Database).patch({ namespace, name }, { type: "merge", body: { spec } as never });
+  }
+
+  async whenReady(name: string, withinMs: number): Promise<void> {
+    await eventually(
+      `${name} is ready`,
+      withinMs,
+      async () => {
+        const { status, spec, metadata } = await this.get(name);
+        const is = (type: string) =>
+          status?.conditions?.find((each) => each.type === type)?.status === "True";
+        return (
+          status?.observedGeneration === metadata.generation &&
+          is("Ready") &&
+          (is("Protected") || spec.durability === "async" || spec.instances === 1) &&
+          status?.readyInstances === spec.instances &&
+          this.instances(name).length === spec.instances
+        );
+      },
+      async () => JSON.stringify((await this.get(name)).status),
+    );
+  }
+
+  async remove(name: string): Promise<void> {
+    await this.change(name, { onDelete: "Delete" });
+    await this.client.kind(Database).delete({ namespace, name });
+    await eventually(`${name} is gone`, 120_000, async () => {
+      return (await this.client.kind(Database).find({ namespace, name })) === undefined;
+    });
+  }
+
+  async primary(name: string): Promise<string> {
+    const { status } = await this.get(name);
+    if (status?.primary === undefined) throw new Error(`${name} has no primary`);
+    return status.primary;
+  }
+
+  pod(name: string): ObjectOf<typeof Pod> | undefined {
+    return this.#pods.get(name);
+  }
+
+  instances(name: string): { name: string; ip: string }[] {
+    return [...this.#pods.values()].flatMap(({ metadata, status }) =>
+      metadata.labels?.["app.kubernetes.io/instance"] === name && status?.podIP
+        ? [{ name: metadata.name, ip: status.podIP }]
+        : [],
+    );
+  }
+
+  /** Clients that go through the Service, by its address. */
+  async ledger(name: string): Promise<Ledger> {
+    const service = await this.client.kind(Service).get({ namespace, name });
+    const secret = await this.client.kind(Secret).get({ namespace, name: `${name}-app` });
+    const ledger = new Ledger({
+      host: service.spec?.clusterIP ?? "",
+      instances: () => this.instances(name),
+      password: Buffer.from(secret.data?.["password"] ?? "", "base64").toString(),
+      socket: this.#socket,
+    });
+    await ledger.start();
+    return ledger;
+  }
+
+  async inject(fault: Fault): Promise<void> {
+    await this.#nodes.inject(fault);
+  }
+
+  async deletePod(name: string, options: { readonly force?: boolean } = {}): Promise<void> {
+    await this.client
+      .kind(Pod)
+      .delete({ namespace, name }, options.force ? { gracePeriodSeconds: 0 } : undefined);
+  }
+
+  /** Some instance that is not the primary. */
+  async replica(name: string): Promise<string> {
+    const primary = await this.primary(name);
+    const replica = this.instances(name).find((each) => each.name !== primary);
+    if (!replica) throw new Error(`${name} has no replica`);
+    return replica.name;
+  }
+
+  /** The data of an instance is gone, and its processes end. */
+  async loseVolume(instance: string): Promise<void> {
+    const claim = await this.client.kind(PersistentVolumeClaim).get({ namespace, name: instance });
+    await this.inject({ kind: "loseVolume", volume: claim.spec?.volumeName ?? "" });
+    await this.inject({ kind: "kill", pod: { namespace, name: instance } });
+  }
+
+  /** PostgreSQL ends without a word, and its agent lives on. Works without the API server. */
+  async crashPostgres(instance: string): Promise<void> {
+    const ip = this.#pods.get(instance)?.status?.podIP;
+    const pid = postmasterOf(instance);
+    if (pid === undefined) throw new Error(`no postmaster of ${instance} (${ip}) runs here`);
+    process.kill(pid, "SIGKILL");
+  }
+
+  /** One for each instance; changes when its pod is made again or its container restarts. */
+  incarnations(name: string): string[] {
+    return this.instances(name)
+      .map((each) => this.#pods.get(each.name))
+      .map((pod) => `${pod?.metadata.uid}/${pod?.status?.containerStatuses?.[0]?.restartCount}`)
+      .sort();
+  }
+
+  /** To the other image. */
+  async upgradeOperator(): Promise<void> {
+    this.#image = 1 - this.#image;
+    await this.operator.install(operatorImages[this.#image] ?? operatorImages[0]);
+  }
+
+  /** The API server stands still, as if gone; the embedded one with its controllers. */
+  stopApiServer(): void {
+    process.kill(this.#serverPid, "SIGSTOP");
+  }
+
+  continueApiServer(): void {
+    process.kill(this.#serverPid, "SIGCONT");
+  }
+
+  async #watchPods(signal: AbortSignal): Promise<void> {
+    const events = this.client
+      .kind(Pod)
+      .reflect({ namespace, labels: "app.kubernetes.io/name=postgresql", signal });
+    try {
+      for await (const event of events) {
+        if (event.type === "restart") this.#pods.clear();
+        if (event.type === "deleted") this.#pods.delete(event.object.metadata.name);
+        if (event.type === "item" || event.type === "added" || event.type === "modified") {
+          this.#pods.set(event.object.metadata.name, event.object);
+        }
+      }
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack.disposeAsync();
+  }
+}
+
+/** The postmaster whose environment's agent is that of the instance, among the processes of this machine. */
+function postmasterOf(instance: string): number | undefined {
+  const read = (pid: string, file: string) => {
+    try {
+      return readFileSync(`/proc/${pid}/${file}`, "utf8");
+    } catch {
+      return "";
+    }
+  };
+  const parentOf = (pid: string) => /^PPid:\s+(\d+)$/m.exec(read(pid, "status"))?.[1] ?? "0";
+  const found = readdirSync("/proc").find(
+    (pid) =>
+      /^\d+$/.test(pid) &&
+      /\/postgres\0-D\0/.test(read(pid, "cmdline")) &&
+      read(parentOf(pid), "environ").includes(`"instance":"${instance}"`),
+  );
+  return found === undefined ? undefined : Number(found);
+}
