@@ -5,7 +5,7 @@ import { etcdCluster } from "./reconcile.ts";
 import { etcdBackup } from "./reconcile-backup.ts";
 import { etcdBackupSchedule } from "./reconcile-schedule.ts";
 
-/** What the running controllers tell Prometheus. */
+/** The metrics of the running controllers. */
 export const metrics: EtcdMetrics = new EtcdMetrics();
 
 export const controllers: readonly Controller[] = [

@@ -2,7 +2,7 @@
 import { operator } from "keelson";
 import { controllers, metrics } from "./controllers.ts";
 
-/** A successor begins after 15 s, as soon as nothing of its predecessor can be under way any more. */
+/** A new leader starts after 15 s, when no request of the old one can be in flight any more. */
 const leaderElection = {
   leaseMs: 15_000,
   renewDeadlineMs: 8_000,

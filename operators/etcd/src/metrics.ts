@@ -1,4 +1,4 @@
-/** What Prometheus learns of clusters and backups, kept from pass to pass. */
+/** Metrics of clusters and backups, kept from pass to pass. */
 import type { MetricFamily } from "keelson";
 import type { EtcdBackupScheduleObject } from "./api/backup.ts";
 import type { EtcdClusterObject } from "./api/cluster.ts";
@@ -40,8 +40,8 @@ export class EtcdMetrics {
   readonly #values = new Map<string, Values>();
   readonly #actions = new Map<string, { labels: Labels; value: number }>();
 
-  /** After a pass over a cluster. */
-  passed(
+  /** Called after each reconcile of a cluster. */
+  record(
     object: EtcdClusterObject,
     o: Observed,
     reports: readonly ConditionReport[],
@@ -93,14 +93,14 @@ export class EtcdMetrics {
     });
   }
 
-  /** Something was done. */
-  acted(object: EtcdClusterObject, action: string): void {
+  /** Counts an action. */
+  countAction(object: EtcdClusterObject, action: string): void {
     const labels = { ...labelsOf(object), action };
     const id = JSON.stringify(labels);
     this.#actions.set(id, { labels, value: (this.#actions.get(id)?.value ?? 0) + 1 });
   }
 
-  /** The cluster is gone. */
+  /** Forgets a deleted cluster. */
   forget(object: EtcdClusterObject): void {
     this.#values.delete(keyOf(object));
   }

@@ -9,13 +9,13 @@ import { owns, reads } from "./resources/backup-declaration.ts";
 import { actOnBackup, removeBackup } from "./steps/backup.ts";
 
 export interface BackupOptions {
-  /** The image with the agent; what OPERATOR_IMAGE says unless told. */
+  /** The image with the agent. Default: the value of OPERATOR_IMAGE. */
   readonly agentImage?: string;
 }
 
 /**
  * What a pod reports is written to the status first; only the next run deletes the pod. So at every moment at least one
- * of the two knows the result, and nothing is done twice: attempts have numbers, and their pods names.
+ * of the two has the result, and nothing is done twice: attempts are numbered, and their pods are named after them.
  */
 export function etcdBackup(options: BackupOptions = {}): Controller {
   return controller(EtcdBackup, {

@@ -1,4 +1,4 @@
-/** An EtcdCluster from beginning to end: gather, decide, act. */
+/** The controller of EtcdCluster: gather, decide, act. */
 import { type InspectCertificate, presentedCertificate } from "@keelson/kit";
 import { type Controller, controller } from "keelson";
 import { EtcdCluster, type EtcdClusterObject } from "./api/cluster.ts";
@@ -12,28 +12,28 @@ import type { Dial } from "./observe/ask.ts";
 import { observe } from "./observe/observe.ts";
 import type { Observed } from "./observe/observed.ts";
 import type { Sessions } from "./observe/passwords.ts";
-import { servedBy } from "./observe/served.ts";
+import { presentedBy } from "./observe/served.ts";
 import { type EtcdContext, owns, reads } from "./resources/declaration.ts";
 import { act } from "./steps/act.ts";
-import { keepCertificates } from "./steps/certificates.ts";
+import { maintainCertificates } from "./steps/certificates.ts";
 import { finalize } from "./steps/deletion.ts";
 import { applyBudget, applyServices } from "./steps/services.ts";
 
 export interface EtcdOptions {
-  /** How members are spoken to; over their JSON gateway unless told. */
+  /** Makes the client of a member. Default: over its JSON gateway. */
   readonly dial?: Dial;
-  /** How the certificate that a member shows is looked at; by a TLS handshake unless told. */
+  /** Looks at the certificate that a member presents. Default: by a TLS handshake. */
   readonly inspect?: InspectCertificate;
-  /** How it is decided what comes next; the policies of this package unless told. */
+  /** Decides what comes next. Default: the policies of this package. */
   readonly decide?: (observed: Observed) => Decision;
-  /** Where numbers for Prometheus are kept. */
+  /** Keeps the numbers for Prometheus. Default: an instance of its own. */
   readonly metrics?: EtcdMetrics;
 }
 
 export function etcdCluster(options: EtcdOptions = {}): Controller {
   const choose = options.decide ?? decide;
   const dial = options.dial ?? ((address) => new EtcdGateway(address));
-  const served = servedBy(options.inspect ?? presentedCertificate);
+  const presented = presentedBy(options.inspect ?? presentedCertificate);
   const sessions: Sessions = new Map();
   const metrics = options.metrics ?? new EtcdMetrics();
   return controller(EtcdCluster, {
@@ -43,7 +43,7 @@ export function etcdCluster(options: EtcdOptions = {}): Controller {
     async reconcile(cluster, ctx) {
       await applyServices(cluster, ctx);
 
-      const certificates = await keepCertificates(cluster, ctx, served);
+      const certificates = await maintainCertificates(cluster, ctx, presented);
       await using gathered = await observe(cluster, ctx, { dial, certificates, sessions });
       const { observed } = gathered;
       await applyBudget(observed, ctx);
@@ -53,8 +53,8 @@ export function etcdCluster(options: EtcdOptions = {}): Controller {
       const schedules = schedulesOf(cluster, ctx);
       const conditions = [...conditionsOf(observed, decision), clusterBackupHealth(schedules, ctx.cron)];
       for (const condition of conditions) ctx.setCondition(condition);
-      metrics.passed(cluster, observed, conditions, schedules);
-      const onAction = (action: string) => metrics.acted(cluster, action);
+      metrics.record(cluster, observed, conditions, schedules);
+      const onAction = (action: string) => metrics.countAction(cluster, action);
       return await act({ cluster, ctx, gathered, onAction }, decision);
     },
 

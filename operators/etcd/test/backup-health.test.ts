@@ -1,10 +1,10 @@
-/** A cluster's word on its backups follows its schedules. */
+/** The BackupHealthy condition of a cluster follows its schedules. */
 import { expect, it } from "vitest";
 import { EtcdBackupSchedule } from "../src/api/backup.ts";
 import { reasonOf } from "./simulation/oracle.ts";
 import { ref, World } from "./simulation/world.ts";
 
-it("is unknown, then well, then overdue when no more backups come", { timeout: 120_000 }, async () => {
+it("BackupHealthy is unknown, then true, then overdue when backups stop", { timeout: 120_000 }, async () => {
   await using world = await World.start();
   await world.create({ size: 1, version: "3.6.16" });
   await world.settles(1);

@@ -10,7 +10,7 @@ const all = process.env["KEELSON_EXPLORE"] === "all";
 /** They take hours of a cluster's time: fewer crashes of each, unless all are wanted. */
 const long = new Set(["certificatesRenewed", "authoritiesReplaced", "authorityLost", "defragmented"]);
 
-describe("the same end comes of it, whenever the operator dies", () => {
+describe("a scenario ends the same, whenever the operator crashes", () => {
   test.each(Object.entries(scenarios))("%s", { timeout: 1_800_000 }, async (name, scenario) => {
     const atMost = long.has(name) ? 3 : 8;
     const { writes, calls, runs } = await everyCrash(scenario, all ? {} : { atMost });

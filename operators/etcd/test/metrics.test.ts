@@ -23,7 +23,7 @@ const asked = new Set(
     .flatMap((expr) => expr.match(/\b[a-z][a-z0-9_]*(?=\{)/g) ?? []),
 );
 
-it("asks for nothing that nobody tells", async () => {
+it("the dashboard queries no unknown metric", async () => {
   const tools = await etcdTools("3.4");
   if ("missing" in tools) return;
   await using directory = await scratchDirectory();
@@ -40,20 +40,20 @@ it("asks for nothing that nobody tells", async () => {
     collect: () => new EtcdMetrics().families(),
   }).start();
   const own = await (await fetch(`http://127.0.0.1:${running.port}/metrics`)).text();
-  const told = new Set([...`${members}\n${own}`.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
+  const exported = new Set([...`${members}\n${own}`.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name));
   // A member alone has no peers to measure.
-  told.add("etcd_network_peer_round_trip_time_seconds");
-  const known = (name: string) => told.has(name) || told.has(name.replace(/_bucket$/, ""));
+  exported.add("etcd_network_peer_round_trip_time_seconds");
+  const known = (name: string) => exported.has(name) || exported.has(name.replace(/_bucket$/, ""));
   expect([...asked].filter((name) => !known(name))).toEqual([]);
   expect(asked.size).toBeGreaterThan(20);
 });
 
-it("shows every metric of the operator", () => {
+it("the dashboard shows every metric of the operator", () => {
   const shown = new Set(asked);
   expect(metricNames.filter((name) => !shown.has(name) && name !== "etcd_member_ready")).toEqual([]);
 });
 
-it("tells of a cluster what its status says", async () => {
+it("the metrics of a cluster agree with its status", async () => {
   await using world = await World.start();
   await world.create({ size: 3, version: "3.6.16" });
   await world.settles(3);

@@ -96,11 +96,11 @@ describe("a mistake is caught", () => {
     ["the pod goes before its member", podBeforeMember, scenarios.scale],
     ["the leader is removed as it is", leaderRemoved, scenarios.claimDeleted],
     ["the leader is restarted as it is", leaderRestarted, scenarios.settingsChanged],
-    ["a rollout that waits for nobody", noGate, scenarios.settingsChanged],
+    ["a rollout that waits for no member", noGate, scenarios.settingsChanged],
     ["a start that is not fenced", noFence, scenarios.volumeWiped],
     ["a member is removed because it is silent", removedForSilence, scenarios.linesBroken],
     ["volumes are left behind", claimsLeftBehind, scenarios.scale],
-    ["a recovery that nobody needed", hastyRecovery, scenarios.allPodsDeleted],
+    ["a recovery without need", hastyRecovery, scenarios.allPodsDeleted],
   ];
   test.each(mistakes)("%s", { timeout: 120_000 }, async (_name, mutant, scenario) => {
     await expect(everyCrash(scenario, { decide: mutant, atMost: 6 })).rejects.toThrow();

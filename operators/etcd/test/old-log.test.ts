@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { World } from "./simulation/world.ts";
 
-test("3.6 is entered from what was 3.4 once only when the log of 3.4 is behind a snapshot", {
+test("a cluster that was 3.4 once is upgraded to 3.6 only when a snapshot covers the log of 3.4", {
   timeout: 120_000,
 }, async () => {
   await using world = await World.start();
@@ -23,7 +23,7 @@ test("3.6 is entered from what was 3.4 once only when the log of 3.4 is behind a
   world.verify();
 });
 
-test("whoever only passes 3.5 on the way from 3.4 writes snapshots as often as 3.6 does", {
+test("a cluster that passes 3.5 on the way from 3.4 writes snapshots as often as 3.6 does", {
   timeout: 120_000,
 }, async () => {
   await using world = await World.start();

@@ -13,13 +13,13 @@ import { createSecured, finalBackup, settingsChanged } from "./scenarios.ts";
 import type { Scenario } from "./simulation/explore.ts";
 import { World } from "./simulation/world.ts";
 
-it("has no wildcard", () => {
+it("the role has no wildcard", () => {
   const rules = roleFor(controllers, { lease: "etcd-operator" });
   expect(JSON.stringify(rules)).not.toContain("*");
   expect(rules.every(({ verbs }) => !verbs.includes("deletecollection"))).toBe(true);
 });
 
-/** Leases are the runtime's own, and nobody elects in a world of one; an event is patched when it happens again. */
+/** Leases belong to the runtime, and there is no election with a single manager; an event is patched when it repeats. */
 const ofTheRuntime = /leases\.coordination|^patch events\./;
 
 /**
@@ -35,7 +35,7 @@ function impliedBy(permission: string, used: (permission: string) => boolean): b
   return verb === "update" && owner !== undefined && used(`patch ${owner}/status.${group}`);
 }
 
-it("grants nothing that no scenario uses", { timeout: 300_000 }, async () => {
+it("the role grants nothing that no scenario uses", { timeout: 300_000 }, async () => {
   const granted = permissionsOf(controllers);
   const used = new Set<string>();
   const learn = (of: readonly Controller[], unused: readonly string[]) => {

@@ -25,7 +25,7 @@ function created(spec: { size: number; version?: string }): (world: World) => Pr
   };
 }
 
-/** Lets clients write until it is done, and then demands rest. */
+/** Lets clients write until it is done, and then expects the cluster to settle. */
 async function restsUnderLoad(world: World, rest: { size: number; version: string }): Promise<void> {
   world.load();
   await world.settles(rest.size);
@@ -109,7 +109,7 @@ export const rollback: Scenario = {
   play: badVersion((world) => void world.kubelet.brokenTags.add("v3.6.99")),
 };
 
-/** An image that nobody has: no member is touched at all. */
+/** An image that does not exist: no member is touched at all. */
 export const missingImage: Scenario = {
   prepare: created({ size: 3, version: "3.5.35" }),
   play: async (world) => {
@@ -135,7 +135,7 @@ export const allPodsDeleted: Scenario = {
   },
 };
 
-/** The same members again, as before: nobody was replaced, nothing was lost. */
+/** The same members as before: none was replaced, nothing was lost. */
 async function unchanged(world: World, play: () => Promise<void>): Promise<void> {
   const before = (await world.get()).status;
   await play();
@@ -169,7 +169,7 @@ export const hibernated: Scenario = {
     }),
 };
 
-/** The operator cannot reach a member, or two members cannot reach each other: nobody leaves for that. */
+/** The operator cannot reach a member, or two members cannot reach each other: no member leaves for that. */
 export const linesBroken: Scenario = {
   prepare: created({ size: 3 }),
   play: async (world) =>
@@ -220,15 +220,15 @@ export const claimDeleted: Scenario = {
   },
 };
 
-/** Two of three volumes are gone: nothing happens before a person agrees, and then the survivor goes on. */
+/** Two of three volumes are gone: nothing happens before the user approves, and then the survivor continues. */
 export const quorumLost: Scenario = {
   prepare: created({ size: 3 }),
   play: async (world) => {
     const { status } = await world.get();
     const victims = (status?.members ?? []).slice(0, 2).map(({ name }) => name);
-    for (const victim of victims) {
-      delete world.kubelet.volumeOf(victim).data;
-      world.kubelet.crash(victim);
+    for (const leaver of victims) {
+      delete world.kubelet.volumeOf(leaver).data;
+      world.kubelet.crash(leaver);
     }
     await world.cluster.advance(120_000);
     const waiting = (await world.get()).status;
@@ -262,7 +262,7 @@ export const statusLost: Scenario = {
   },
 };
 
-/** The cluster is deleted with its volumes kept, and made again: it goes on where it was. */
+/** The cluster is deleted with its volumes kept, and made again: it continues where it was. */
 export const madeAgain: Scenario = {
   prepare: created({ size: 3 }),
   play: async (world) =>
@@ -316,7 +316,7 @@ function secured(spec: object = {}): (world: World) => Promise<void> {
 
 export const createSecured: Scenario = { play: secured() };
 
-/** Certificates are renewed in time, and nobody is restarted for it. */
+/** Certificates are renewed in time, and no member is restarted for it. */
 export const certificatesRenewed: Scenario = {
   prepare: secured({ peer: { lifetimeHours: 1 }, client: { lifetimeHours: 1 } }),
   play: async (world) => {
@@ -344,7 +344,7 @@ export const authoritiesReplaced: Scenario = {
     }),
 };
 
-/** The Secret of an authority is deleted, its key with it: another takes over, and nobody is cut off. */
+/** The Secret of an authority is deleted, its key with it: another replaces it, and no member is cut off. */
 export const authorityLost: Scenario = {
   prepare: secured(),
   play: async (world) =>
@@ -372,7 +372,7 @@ async function replaced(world: World, before: readonly string[]): Promise<void> 
   for (const bundle of after) expect(bundle.match(/BEGIN CERTIFICATE/g)).toHaveLength(1);
 }
 
-/** What clients and peers are told to trust. */
+/** The authorities that clients and peers trust. */
 async function authorities(world: World): Promise<string[]> {
   const found = [];
   for (const use of ["peer", "client"]) {
@@ -420,7 +420,7 @@ export const finalBackup: Scenario = {
         .kind(EtcdBackup)
         .subresource("status")
         .patch({ ...ref, name: backup?.metadata.name ?? "" }, { type: "merge", body: { status } as never });
-    await report({ phase: "Failed", failure: { reason: "NoMember", message: "nobody answers" } });
+    await report({ phase: "Failed", failure: { reason: "NoMember", message: "no member answers" } });
     await world.cluster.advance(30_000);
     expect(reasonOf((await world.get()).status, "Stalled")).toBe("FinalBackupFailed");
     expect(await world.podUids()).toEqual(before);
@@ -433,7 +433,7 @@ export const finalBackup: Scenario = {
   },
 };
 
-/** Out of space: history is dropped, the space given back, and clients write again; nobody is restarted. */
+/** Out of space: history is dropped, the space given back, and clients write again; no member is restarted. */
 export const noSpace: Scenario = {
   prepare: async (world) => {
     await world.create({ size: 3, version, storage: { size: "1Gi", quotaBytes: 1_000_000 } } as never);
@@ -485,7 +485,7 @@ export const defragmented: Scenario = {
     }),
 };
 
-/** Volumes grow, and members start anew one by one to use what they got. */
+/** Volumes grow, and members restart one by one to use them. */
 export const volumesGrow: Scenario = {
   prepare: async (world) => {
     await world.cluster.client.kind(StorageClass).create({
@@ -506,7 +506,7 @@ export const volumesGrow: Scenario = {
     }),
 };
 
-/** A class that does not let volumes grow: a condition says so, and everything goes on as it was. */
+/** A class that does not let volumes grow: a condition says so, and everything stays as it was. */
 export const volumesCannotGrow: Scenario = {
   prepare: created({ size: 3 }),
   play: async (world) =>

@@ -21,7 +21,7 @@ async function put(world: World, name: string, data: Record<string, string>): Pr
     .apply({ metadata: { ...ref, name }, data: encoded }, { force: true, fieldManager: "person" });
 }
 
-it("uses one certificate of the user's for all members, and says when it is missing", {
+it("a cluster uses one certificate of the user for all members, and reports when it is missing", {
   timeout: 120_000,
 }, async () => {
   await using world = await World.start();
@@ -46,7 +46,7 @@ it("uses one certificate of the user's for all members, and says when it is miss
   expect(items.map(({ metadata }) => metadata.name)).toEqual(["mine"]);
 });
 
-it("issues by an authority of the user's, and adopts another without losing anyone", {
+it("a cluster uses an authority of the user, and adopts another without losing a member", {
   timeout: 240_000,
 }, async () => {
   await using world = await World.start();
@@ -72,7 +72,7 @@ it("issues by an authority of the user's, and adopts another without losing anyo
   world.verify();
 });
 
-it("refuses to switch TLS on or off, or passwords off, on a running cluster", async () => {
+it("the API server refuses to switch TLS on or off, or passwords off, on a running cluster", async () => {
   await using world = await World.start();
   await world.create({ size: 1, version, auth: { rootSecret: "root" } } as never);
   await expect(world.change({ tls: { peer: {} } })).rejects.toThrow("take a backup and restore it");

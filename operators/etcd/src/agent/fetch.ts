@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { BackupError } from "@keelson/kit";
 import type { Manifest, SnapshotArchive } from "../engine/snapshot-archive.ts";
 import { isNewerMinor, minorOf } from "../engine/version.ts";
-import type { Demand } from "./task.ts";
+import type { RestoreRequirements } from "./task.ts";
 
 export interface FetchOptions {
   readonly archive: SnapshotArchive;
@@ -12,17 +12,24 @@ export interface FetchOptions {
   readonly file: string;
   /** Directories that an earlier attempt may have left and the restore must not find. */
   readonly clear?: readonly string[];
-  readonly demand?: Demand;
+  readonly requirements?: RestoreRequirements;
 }
 
 /** Every byte is compared with the manifest before the file counts. */
 export async function fetchSnapshot(options: FetchOptions): Promise<Manifest> {
-  const { archive, name, file, demand, clear = [] } = options;
+  const { archive, name, file, requirements, clear = [] } = options;
   for (const directory of clear) await rm(directory, { recursive: true, force: true });
-  return await archive.fetch(name, { file, check: (manifest) => demand && meet(demand, manifest, name) });
+  return await archive.fetch(name, {
+    file,
+    check: (manifest) => requirements && checkRequirements(requirements, manifest, name),
+  });
 }
 
-function meet({ version, verified }: Demand, manifest: Manifest, name: string): void {
+function checkRequirements(
+  { version, verified }: RestoreRequirements,
+  manifest: Manifest,
+  name: string,
+): void {
   if (isNewerMinor(manifest.etcdVersion, version)) {
     throw new BackupError(
       "VersionTooNew",
@@ -32,7 +39,7 @@ function meet({ version, verified }: Demand, manifest: Manifest, name: string): 
   if (verified && !manifest.verified) {
     throw new BackupError(
       "NotVerified",
-      `${name} was never proven by restoring it; set restoreFrom.allowUnverified to use it all the same`,
+      `${name} was never verified by restoring it; set restoreFrom.allowUnverified to use it anyway`,
     );
   }
 }
@@ -40,11 +47,11 @@ function meet({ version, verified }: Demand, manifest: Manifest, name: string): 
 export interface AdoptOptions {
   readonly from: string;
   readonly to: string;
-  /** The snapshot that is needed no more. */
+  /** The snapshot, which is deleted afterwards. */
   readonly file: string;
 }
 
-/** Moves the restored directory to where etcd looks for it, at once or not at all; data that is there already wins. */
+/** Moves the restored directory to where etcd looks for it, atomically. Data that is already there is kept. */
 export async function adoptData({ from, to, file }: AdoptOptions): Promise<"adopted" | "kept"> {
   const kept = await exists(join(to, "member"));
   if (kept) await rm(from, { recursive: true, force: true });
@@ -52,7 +59,7 @@ export async function adoptData({ from, to, file }: AdoptOptions): Promise<"adop
     if (!(await exists(join(from, "member")))) {
       throw new BackupError("RestoreFailed", `${from} holds no restored member`);
     }
-    // Without a member in it, it is what an etcd left that never began.
+    // Without a member in it, an etcd that never formed a cluster left it.
     await rm(to, { recursive: true, force: true });
     await rename(from, to);
   }

@@ -1,8 +1,8 @@
-/** What an agent is told to do: the contract between the operator, which makes pods, and the process in them. */
+/** The task of an agent: the contract between the operator, which makes pods, and the process in them. */
 
 import type { StoreLocation } from "@keelson/kit";
 
-/** How to speak to the cluster's members. */
+/** How to connect to the cluster's members. */
 export interface MemberAccess {
   readonly hosts: readonly string[];
   readonly port: number;
@@ -12,9 +12,9 @@ export interface MemberAccess {
   readonly password?: string;
 }
 
-/** What a backup must be to be restored from. */
-export interface Demand {
-  /** The etcd that is to read it. */
+/** What a backup must satisfy before it is restored. */
+export interface RestoreRequirements {
+  /** The etcd version that is to read it. */
   readonly version: string;
   readonly verified: boolean;
 }
@@ -34,7 +34,7 @@ export type AgentTask =
       readonly name: string;
       readonly file: string;
       readonly clear?: readonly string[];
-      readonly demand?: Demand;
+      readonly requirements?: RestoreRequirements;
     }
   | {
       readonly do: "verify";

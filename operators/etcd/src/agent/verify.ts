@@ -7,16 +7,17 @@ import type { Manifest, SnapshotArchive } from "../engine/snapshot-archive.ts";
 export interface VerifyOptions {
   readonly archive: SnapshotArchive;
   readonly name: string;
-  /** The member that was restored, and serves nobody else. */
+  /** The restored member, which only the verification uses. */
   readonly scratch: Etcd;
   readonly members: readonly Etcd[];
   readonly now?: () => number;
-  /** How long the scratch member may take to serve; 2 minutes unless told. */
+  /** How long the scratch member may take to serve. Default: 2 minutes. */
   readonly startMs?: number;
+  /** Pause between two attempts. Default: 500 ms. */
   readonly pauseMs?: number;
 }
 
-/** The manifest as it stands in the store afterwards, verified. */
+/** Resolves to the verified manifest, as it is in the store afterwards. */
 export async function verifySnapshot(options: VerifyOptions): Promise<Manifest> {
   const { archive, name, scratch, now = Date.now } = options;
   const manifest = await archive.read(name);
@@ -58,7 +59,7 @@ async function served({ scratch, startMs = 120_000, pauseMs = 500 }: VerifyOptio
 }
 
 /**
- * The hash of all keys at the snapshot's revision, on both sides. It tells only while both have compacted equally far,
+ * The hash of all keys at the snapshot's revision, on both sides. Comparable only while both have compacted equally far,
  * and a compaction under way can show through for a moment.
  */
 async function compare(

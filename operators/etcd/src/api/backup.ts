@@ -11,20 +11,25 @@ export const EtcdBackup = resource({
     .object({
       cluster: z.string().min(1).describe("The EtcdCluster in this namespace."),
       store: backupStoreSchema,
-      verify: z.boolean().default(true).describe("Restores the copy into a scratch member before it counts."),
+      verify: z
+        .boolean()
+        .default(true)
+        .describe("Restores the backup into a scratch member before it counts as done."),
       timeoutSeconds: z
         .int()
         .min(60)
         .default(7_200)
         .describe("A backup that is not done by then, all attempts together, has failed."),
     })
-    .check(immutable("a backup is taken once; make another")),
+    .check(immutable("a backup cannot be changed; create another one")),
   status: z.object({
     phase: z
       .enum(["Pending", "Copying", "Verifying", "Done", "Failed", "Removed"])
       .optional()
-      .describe("Removed: the data was taken out of the store, see etcd.keelson.dev/remove-data."),
-    name: z.string().optional().describe("The object's name in the store."),
+      .describe(
+        "Removed: the data was removed from the store, see the annotation etcd.keelson.dev/remove-data.",
+      ),
+    name: z.string().optional().describe("The name of the backup in the store."),
     revision: z.string().optional(),
     sizeBytes: z.string().optional(),
     sha256: z.string().optional(),
@@ -37,9 +42,9 @@ export const EtcdBackup = resource({
       .boolean()
       .optional()
       .describe(
-        "The restored member's hash was equal to the cluster's; false when it could not be asked for.",
+        "The hash of the restored member was equal to the cluster's; false when it could not be compared.",
       ),
-    attempt: z.int().optional().describe("Which attempt this is; an attempt is one pod."),
+    attempt: z.int().optional().describe("The number of the attempt; each attempt is one pod."),
     retryAfter: z.string().optional(),
     failure: z.object({ reason: z.string(), message: z.string() }).optional(),
   }),

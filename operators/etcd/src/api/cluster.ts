@@ -8,20 +8,25 @@ const member = z.object({
   id: z.string().optional().describe("etcd's member id in hexadecimal; empty until etcd has answered."),
   phase: z
     .enum(["Seed", "Joining", "Learner", "Voter", "Leaving"])
-    .describe("Where the member stands in its life."),
-  role: z.enum(["Leader", "Follower", "Learner", "Unknown"]).optional().describe("What it says of itself."),
-  version: z.string().optional().describe("The version it runs, as it says itself."),
+    .describe(
+      "The phase of the member: the first one is Seed; others are Joining, then Learner, then Voter, and Leaving at the end.",
+    ),
+  role: z
+    .enum(["Leader", "Follower", "Learner", "Unknown"])
+    .optional()
+    .describe("The role that the member reports."),
+  version: z.string().optional().describe("The version that the member reports."),
   ready: z.boolean().optional().describe("It serves: its pod is ready, and it answers and knows a leader."),
   lag: z.int().optional().describe("How many raft entries it is behind the leader."),
-  template: z.string().optional().describe("Digest of the template that its pod is meant to be made from."),
+  template: z.string().optional().describe("Digest of the template that its pod should be made from."),
   claimUid: z
     .string()
     .optional()
     .describe("The volume that holds its data; another one means that the data is gone."),
-  message: z.string().optional().describe("Why it leaves, or what ails it."),
+  message: z.string().optional().describe("Why it leaves, or what is wrong with it."),
 });
 
-/** What pods are made from: the part of the spec that rolls through the members when it changes. */
+/** The part of the spec whose changes roll through the members. */
 const recipe = z.object({
   version: z.string(),
   image: z.string(),
@@ -29,7 +34,9 @@ const recipe = z.object({
   resources: preserveUnknown().optional(),
   pod: preserveUnknown().optional(),
   settings: preserveUnknown().optional(),
-  tls: preserveUnknown().optional().describe("Whom members trust, and the Secrets that you give them."),
+  tls: preserveUnknown()
+    .optional()
+    .describe("Digest of the authorities that members trust, and the Secrets that you provide."),
 });
 
 const template = z.object({ hash: z.string(), recipe });
@@ -40,7 +47,7 @@ const tls = z
       .enum(["Managed", "Secret"])
       .default("Managed")
       .describe(
-        "Managed: the operator issues certificates and renews them. Secret: you give one for all members.",
+        "Managed: the operator issues and renews certificates. Secret: you provide one for all members.",
       ),
     secretName: z
       .string()
@@ -50,20 +57,20 @@ const tls = z
       .string()
       .optional()
       .describe(
-        "With mode Managed: a Secret with tls.crt and tls.key of an authority to issue by, in place of one of the operator's own. Another authority in it is adopted without downtime.",
+        "With mode Managed: a Secret with tls.crt and tls.key of an authority that issues the certificates, instead of the operator's own. When you replace it, the new one is adopted without downtime.",
       ),
-    names: z.array(z.string()).default([]).describe("More names and addresses that certificates speak for."),
+    names: z.array(z.string()).default([]).describe("More names and addresses in the certificates."),
     lifetimeHours: z
       .int()
       .min(1)
       .default(2_160)
-      .describe("How long a certificate holds; it is renewed after two thirds of that."),
+      .describe("Lifetime of a certificate; it is renewed after two thirds of that."),
     overlapHours: z
       .int()
       .min(0)
       .default(24)
       .describe(
-        "How long clients get to learn of a new authority before it is used, and to leave the old one before it goes.",
+        "How long clients get to trust a new authority before it is used, and to stop using the old one before it is dropped.",
       ),
   })
   .check(cel("self.mode != 'Secret' || has(self.secretName)", "mode Secret needs secretName"));
@@ -76,22 +83,24 @@ export const EtcdCluster = resource({
   categories: ["all"],
   spec: z
     .object({
-      size: z.int().min(1).max(9).default(3).describe("How many voting members."),
+      size: z.int().min(1).max(9).default(3).describe("Number of voting members."),
       version: z
         .string()
         .regex(/^[0-9]+\.[0-9]+\.[0-9]+$/)
-        .describe("The etcd version, such as 3.6.14. One minor up at a time is done for you."),
+        .describe(
+          "The etcd version, such as 3.6.14. Upgrades over several minors are done one minor at a time.",
+        ),
       image: z
         .string()
         .default("gcr.io/etcd-development/etcd")
-        .describe("The image's repository; the tag is v and the version."),
+        .describe("Repository of the image; the tag is v followed by the version."),
       storage: z
         .object({
-          size: quantity().default("1Gi").describe("Grows when raised; cannot shrink."),
+          size: quantity().default("1Gi").describe("Size of each volume. It can grow, and cannot shrink."),
           className: z
             .string()
             .optional()
-            .describe("Holds for volumes to come; those that exist keep theirs."),
+            .describe("Storage class of new volumes; existing volumes keep theirs."),
           quotaBytes: z.int().min(0).optional().describe("etcd's quota-backend-bytes."),
         })
         .default({ size: "1Gi" }),
@@ -107,7 +116,7 @@ export const EtcdCluster = resource({
           priorityClassName: z.string().optional(),
         })
         .optional()
-        .describe("What the members' pods carry beside etcd."),
+        .describe("More fields of the members' pods."),
       settings: z
         .object({
           heartbeatIntervalMs: z.int().min(1).optional(),
@@ -119,7 +128,7 @@ export const EtcdCluster = resource({
           logLevel: z.enum(["debug", "info", "warn", "error"]).optional(),
         })
         .default({})
-        .describe("etcd's own settings; a change rolls through the members one by one."),
+        .describe("Settings of etcd; a change restarts the members one by one."),
       tls: z.object({ peer: tls.optional(), client: tls.optional() }).optional(),
       auth: z
         .object({ rootSecret: z.string().describe("A Secret with the key password.") })
@@ -135,13 +144,15 @@ export const EtcdCluster = resource({
       restoreFrom: z
         .object({
           backup: z.string().optional().describe("An EtcdBackup in this namespace."),
-          store: backupStoreSchema.optional().describe("Where the backup lies, when its EtcdBackup is gone."),
-          name: z.string().optional().describe("The backup's name in the store."),
+          store: backupStoreSchema
+            .optional()
+            .describe("The store of the backup, when its EtcdBackup does not exist any more."),
+          name: z.string().optional().describe("The name of the backup in the store."),
           bumpRevisions: z.int().min(0).default(1_000_000_000),
           allowUnverified: z
             .boolean()
             .default(false)
-            .describe("Also takes a backup that was never proven by restoring it."),
+            .describe("Also accepts a backup that was never verified by restoring it."),
         })
         .optional()
         .check(immutable("a cluster is restored once, when it is created")),
@@ -159,10 +170,10 @@ export const EtcdCluster = resource({
           volumes: z.enum(["Keep", "Remove"]).default("Keep"),
           finalBackup: backupStoreSchema
             .optional()
-            .describe("Takes and verifies a last backup before anything is removed."),
+            .describe("Takes and verifies a final backup before anything is removed."),
         })
         .default({ volumes: "Keep" }),
-      paused: z.boolean().default(false).describe("The operator watches and reports, and does nothing."),
+      paused: z.boolean().default(false).describe("The operator reports the status and changes nothing."),
       hibernate: z.boolean().default(false).describe("Stops all members and keeps their data."),
     })
     .check(
@@ -176,40 +187,40 @@ export const EtcdCluster = resource({
       ),
       cel(
         "has(self.auth) || !has(oldSelf.auth)",
-        "authentication cannot be switched off: the operator would forget the password it needs for that",
+        "authentication cannot be switched off: the operator would not know the password any more that it needs for that",
       ),
     ),
   status: z.object({
-    phase: z.string().optional().describe("One word for kubectl get; conditions say more."),
+    phase: z.string().optional().describe("A summary in one word; conditions say more."),
     clusterId: z
       .string()
       .optional()
-      .describe("In hexadecimal. Set once, when the first member answers; compared ever after."),
+      .describe("The id of the etcd cluster in hexadecimal. Set once, when the first member answers."),
     members: z.array(member).optional(),
     readyMembers: z.int().optional(),
-    nextMember: z.int().optional().describe("The number of the next member's name; it only grows."),
+    nextMember: z.int().optional().describe("The number in the name of the next member; it only grows."),
     version: z.string().optional().describe("The lowest version among the voters."),
     targetVersion: z.string().optional().describe("The version being rolled out now."),
     leader: z.string().optional(),
     selector: z.string().optional(),
-    template: template.optional().describe("What members are made from, proven by running."),
+    template: template
+      .optional()
+      .describe("The template that members are made from; it has been rolled out successfully."),
     rollout: template
       .extend({
         index: z.string().optional().describe("The leader's raft index when the last member was restarted."),
-        rollback: z.string().optional().describe("Why the members return to what they were."),
+        rollback: z.string().optional().describe("Why the rollout is rolled back."),
       })
       .optional()
-      .describe("What is being rolled out now, one member after the other."),
+      .describe("The template that is being rolled out, one member at a time."),
     failedRollout: z
       .object({ hash: z.string(), version: z.string(), message: z.string() })
       .optional()
-      .describe("What was rolled back; it is not tried again until the spec asks for something else."),
+      .describe("The rollout that failed; it is not tried again until the spec changes."),
     oldLog: z
       .object({ index: z.string() })
       .optional()
-      .describe(
-        "Up to this raft index the members' logs may hold what etcd 3.4 wrote and 3.6 refuses to read.",
-      ),
+      .describe("Up to this raft index, logs may hold entries that etcd 3.4 wrote and 3.6 cannot read."),
     comparison: z
       .object({
         purpose: z.string(),
@@ -222,7 +233,7 @@ export const EtcdCluster = resource({
     defragmentation: z
       .object({ due: z.string(), members: z.array(z.string()) })
       .optional()
-      .describe("The defragmentation under way: when it was due and who has had it."),
+      .describe("The running defragmentation: when it was due, and which members are done."),
     lastDefragmentation: z.string().optional(),
     refusedGrowth: z
       .object({ size: z.string(), message: z.string() })
@@ -235,13 +246,13 @@ export const EtcdCluster = resource({
     lastKnownRevision: z
       .string()
       .optional()
-      .describe("The newest revision seen, looked at once a minute while it changes."),
+      .describe("The newest revision, updated once a minute while it changes."),
     lastKnownAt: z.string().optional(),
     tls: z
       .record(z.string(), z.object({ phase: z.string(), expires: z.string() }))
       .optional()
       .describe(
-        "By use, peer and client: where the authority stands, and when the first of its certificates ends.",
+        "For peer and client: the phase of the authority, and when the first of its certificates expires.",
       ),
     recovery: z
       .object({
@@ -251,7 +262,7 @@ export const EtcdCluster = resource({
         phase: z.enum(["Proposed", "Stopping", "Forcing", "Restarting"]),
       })
       .optional()
-      .describe("What a recovery from quorum loss starts from, and what it loses."),
+      .describe("The member that a recovery from quorum loss would start from, and what would be lost."),
   }),
   scale: {
     specReplicasPath: ".spec.size",
@@ -272,7 +283,7 @@ export type Spec = EtcdClusterObject["spec"];
 export type Member = z.output<typeof member>;
 export type Recipe = z.output<typeof recipe>;
 export type Template = z.output<typeof template>;
-/** The operator's own part of the status. */
+/** The status without what the runtime writes. */
 export type Status = Omit<
   NonNullable<EtcdClusterObject["status"]>,
   "conditions" | "observedGeneration" | "inventory" | "steps"

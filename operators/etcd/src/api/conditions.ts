@@ -2,22 +2,22 @@
 import { backupHealthyCondition } from "@keelson/kit";
 
 export const conditions = {
-  /** A linearizable request was answered: a majority of the voters can talk to each other. */
+  /** A linearizable request was answered: a majority of the voters is connected. */
   available: "Available",
   /** The operator is bringing the cluster closer to its spec. */
   progressing: "Progressing",
-  /** Something is not as it should be, though the cluster may serve. */
+  /** Something is wrong, though the cluster may serve. */
   degraded: "Degraded",
-  /** Backups are taken as scheduled, and each was proven by restoring it. */
+  /** Backups are taken as scheduled, and each was verified by restoring it. */
   backupHealthy: backupHealthyCondition,
 } as const;
 
-/** Why a cluster is where it is. */
+/** Reasons of conditions and events. */
 export const reasons = {
   bootstrapping: "Bootstrapping",
   growing: "Growing",
   shrinking: "Shrinking",
-  /** A member serves as etcd sees it; Kubernetes has yet to call it ready. */
+  /** A member serves for etcd, and its pod is not ready yet. */
   settling: "Settling",
   healing: "Healing",
   rolling: "RollingOut",
@@ -25,7 +25,7 @@ export const reasons = {
   rolloutFailed: "RolloutFailed",
   /** A Secret that the spec names is missing or lacks something. */
   secretMissing: "SecretMissing",
-  /** etcd asks for a password that the operator does not have. */
+  /** etcd requires a password that the operator does not have. */
   lockedOut: "LockedOut",
   securing: "Securing",
   versionRefused: "VersionRefused",

@@ -7,23 +7,23 @@ export const annotations = {
   initialCluster: "etcd.keelson.dev/initial-cluster",
   initialClusterState: "etcd.keelson.dev/initial-cluster-state",
   forceNewCluster: "etcd.keelson.dev/force-new-cluster",
-  /** On a claim: whose data it holds. They outlive the cluster's status, and the cluster itself. */
+  /** On a claim: the identity of its data. It outlives the cluster's status, and the cluster itself. */
   clusterUid: "etcd.keelson.dev/cluster-uid",
   clusterId: "etcd.keelson.dev/cluster-id",
   memberId: "etcd.keelson.dev/member-id",
-  /** On a claim: the storage class that the spec asked for when it was made; empty for the cluster's own choice. */
+  /** On a claim: the storage class that the spec asked for when it was made; empty for the default class. */
   storageClass: "etcd.keelson.dev/storage-class",
-  /** On a claim: its member was left behind by a recovery; kept for a person to look at, never used again. */
+  /** On a claim: a recovery left its member behind; kept for inspection, never used again. */
   fenced: "etcd.keelson.dev/fenced",
-  /** On a cluster: the name of the survivor that a person agrees to recover from. */
+  /** On a cluster: the name of the survivor that the user approves to recover from. */
   approveRecovery: "etcd.keelson.dev/approve-recovery",
-  /** On a cluster: another value than before has the operator replace its authorities, without downtime. */
+  /** On a cluster: a new value makes the operator replace its authorities, without downtime. */
   rotateAuthorities: "etcd.keelson.dev/rotate-authorities",
-  /** On an authority's Secret: since when it has been in its phase. */
+  /** On an authority's Secret: when its phase began. */
   since: "etcd.keelson.dev/since",
   /** On a certificate's Secret: digest of who issued it, for whom, and of the certificate itself. */
   seal: "etcd.keelson.dev/seal",
-  /** On an EtcdBackup: `true` takes its data out of the store. Deleting the EtcdBackup alone leaves the data. */
+  /** On an EtcdBackup: `true` removes its data from the store. Deleting the EtcdBackup alone leaves the data. */
   removeData: "etcd.keelson.dev/remove-data",
 } as const;
 

@@ -1,8 +1,8 @@
-/** Certificates and passwords: without them the operator is blind, and keeps its hands off. */
+/** Certificates and passwords: without them the operator sees no member, and touches nothing. */
 import { reasons } from "../api/conditions.ts";
 import type { Observed } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { speaker } from "./leaving.ts";
+import { contactFor } from "./leaving.ts";
 
 export function secretMissing(o: Observed): Decision | undefined {
   if (o.secretProblem === undefined) return undefined;
@@ -18,10 +18,10 @@ export function lockedOut(o: Observed): Decision | undefined {
   return { do: "wait", reason: reasons.lockedOut, message, recheckMs: 5_000 };
 }
 
-/** As early as there is someone to ask: what is written before could be read by anyone. */
+/** As early as a member answers: what is written before could be read by anyone. */
 export function authentication(o: Observed): Decision | undefined {
   if (!o.spec.auth || !o.list) return undefined;
-  const via = speaker(o);
+  const via = contactFor(o);
   if (via === undefined) return undefined;
   const reason = reasons.securing;
   if (o.authentication === "off")

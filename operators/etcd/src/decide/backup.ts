@@ -1,4 +1,4 @@
-/** What comes next for a backup: pure, from what its pods say. */
+/** What comes next for a backup: pure, from what its pods report. */
 
 import { isTerminalBackupCode } from "@keelson/kit";
 import type { StatusOf } from "keelson";
@@ -13,7 +13,7 @@ export type BackupStatus = StatusOf<typeof EtcdBackup>;
 export interface ObservedBackup {
   readonly backup: EtcdBackupObject;
   readonly cluster: EtcdClusterObject | undefined;
-  /** The pod of the attempt that the status speaks of. */
+  /** The pod of the attempt in the status. */
   readonly worker: WorkerView | undefined;
   /** Pods of earlier attempts that are still there. */
   readonly leftovers: number;
@@ -22,8 +22,8 @@ export interface ObservedBackup {
 }
 
 /**
- * - `rest`: it has ended; only leftovers go.
- * - `start`: makes the attempt's pod.
+ * - `rest`: it has ended; only leftovers are deleted.
+ * - `start`: creates the attempt's pod.
  * - `wait`: something else must happen first.
  * - `record`: the status changes; what follows from it follows in the next run.
  */
@@ -66,7 +66,7 @@ export function decideBackup(o: ObservedBackup): BackupDecision {
     return failed(
       status,
       "TimedOut",
-      `it was not done within ${backup.spec.timeoutSeconds} s: ${lastWords(status, worker)}`,
+      `it was not done within ${backup.spec.timeoutSeconds} s: ${lastMessage(status, worker)}`,
     );
   }
   if (worker?.state === "failed") return afterFailure(status, attempt, worker, nowMs);
@@ -155,7 +155,7 @@ function finished(
 
 function manifestProblem(backup: EtcdBackupObject, manifest: Manifest | undefined): string | undefined {
   if (!manifest) return undefined;
-  if (manifest.backupUid !== backup.metadata.uid) return `the report speaks of backup ${manifest.backupUid}`;
+  if (manifest.backupUid !== backup.metadata.uid) return `the report is of backup ${manifest.backupUid}`;
   return backup.spec.verify && !manifest.verified
     ? "the report does not say that it was verified"
     : undefined;
@@ -189,9 +189,9 @@ function failed(status: BackupStatus, reason: string, message: string): BackupDe
   };
 }
 
-function lastWords(status: BackupStatus, worker: WorkerView | undefined): string {
+function lastMessage(status: BackupStatus, worker: WorkerView | undefined): string {
   if (worker?.state === "working" || worker?.state === "failed") return worker.message;
-  return status.failure?.message ?? "no attempt could begin";
+  return status.failure?.message ?? "no attempt could start";
 }
 
 export function ownStatus({ status = {} }: EtcdBackupObject): BackupStatus {

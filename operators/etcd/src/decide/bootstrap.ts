@@ -10,11 +10,11 @@ import { obstacleOf, wantsOtherClass, withMember } from "./facts.ts";
 
 const reason = reasons.bootstrapping;
 
-/** Service names have 63 characters, and the client service adds seven to the cluster's. */
+/** Service names have 63 characters, and the client service adds seven to the cluster's name. */
 const longestName = 52;
 
 /**
- * Only a cluster that has no id may form one, and only from its seed. What the network says plays no part in it: an
+ * Only a cluster that has no id may form one, and only from its seed. What answers on the network plays no part in it: an
  * unreachable cluster is not a new one.
  */
 export function bootstrap(o: Observed): Decision | undefined {
@@ -33,7 +33,7 @@ export function bootstrap(o: Observed): Decision | undefined {
         template,
       },
       reason,
-      message: `${name} is to be the first member`,
+      message: `${name} will be the first member`,
     };
   }
   return seedStep(o, seed, template);
@@ -51,19 +51,19 @@ function seedStep(o: Observed, seed: ObservedMember, template: ReturnType<typeof
       {
         do: "record",
         status: { clusterId, members: withMember(o, name, { id, phase: "Voter" }) },
-        event: `cluster ${clusterId} begins with ${name}`,
+        event: `cluster ${clusterId} was formed by ${name}`,
       },
       `${name} has formed the cluster`,
     );
   }
-  // Nothing has been promised to anyone yet: what the spec says now is what counts.
+  // No client has been promised anything yet: the current spec counts.
   if (template.hash !== o.status.template?.hash) {
     const members = withMember(o, name, { template: template.hash });
-    return step({ do: "record", status: { template, members } }, `${name} is to be made from a new template`);
+    return step({ do: "record", status: { template, members } }, `${name} will be made from a new template`);
   }
   const otherClass = wantsOtherClass(o, seed);
   if (pod && !pod.deleting && (pod.ended || otherClass || pod.template !== template.hash)) {
-    return step({ do: "deletePods", members: [name] }, `${name} is made anew from the spec`);
+    return step({ do: "deletePods", members: [name] }, `${name} is recreated from the spec`);
   }
   if (pod) {
     const obstacle = obstacleOf(seed);
@@ -88,7 +88,7 @@ function seedStep(o: Observed, seed: ObservedMember, template: ReturnType<typeof
   );
 }
 
-/** What of the spec can never run, as a sentence. */
+/** Why the spec can never run, as a sentence. */
 export function specProblem(o: Observed): string | undefined {
   if (o.cluster.name.length > longestName) {
     return `the name ${o.cluster.name} is too long: members and services are named after it, so it may have ${longestName} characters`;

@@ -1,4 +1,4 @@
-/** What to do next: the first policy that has something to say. Their order is the order of what matters. */
+/** What to do next: the decision of the first policy that applies. Policies are ordered by importance. */
 import { reasons } from "../api/conditions.ts";
 import type { Observed } from "../observe/observed.ts";
 import { hex } from "../observe/records.ts";
@@ -20,29 +20,29 @@ import {
 } from "./pods.ts";
 import { quorumLoss, recovering } from "./quorum-loss.ts";
 import { rollback } from "./rollback.ts";
-import { rollout, spentTrials, wanted } from "./rollout.ts";
+import { desiredTemplate, finishedTrials, rollout } from "./rollout.ts";
 import { scale } from "./scale.ts";
 import { corruption, defragmentation, noSpace, volumes } from "./upkeep.ts";
 
 const policies: readonly Policy[] = [
-  // Hands off.
+  // Do not touch anything.
   paused,
   secretMissing,
   lockedOut,
   foreignCluster,
-  // The beginning, and the worst case.
+  // Bootstrap, and the worst case.
   bootstrap,
   untemplated,
   hibernation,
   recovering,
-  // Everyone who can run, runs, and begins the right way. Nothing here changes who is a member.
+  // Every member that can run gets a pod that starts correctly. Nothing here changes the membership.
   unsignedClaim,
   unmarkedVoter,
   endedPods,
   missingPods,
   quorumLoss,
   misinformedLearner,
-  // One change at a time, each to its end before the next: what was begun, what is broken, what is asked for.
+  // One change at a time, each completed before the next: what is in progress, what is broken, what the spec asks for.
   leaving,
   lostMember,
   rollback,
@@ -52,7 +52,7 @@ const policies: readonly Policy[] = [
   noSpace,
   authentication,
   joining,
-  spentTrials,
+  finishedTrials,
   rollout,
   scale,
   defragmentation,
@@ -77,7 +77,7 @@ function paused(o: Observed): Decision | undefined {
   };
 }
 
-/** An answer of another cluster under a name of ours: whatever we did could be done to the wrong one. */
+/** A member of another cluster answers under one of our names: any action could hit the wrong cluster. */
 function foreignCluster(o: Observed): Decision | undefined {
   const { clusterId } = o.status;
   const foreign = o.members.filter(
@@ -88,7 +88,7 @@ function foreignCluster(o: Observed): Decision | undefined {
   return { do: "wait", reason: reasons.clusterIdMismatch, message, recheckMs: 10_000 };
 }
 
-/** Members that were found again by their volumes need something to be made from. */
+/** Members that were rediscovered by their volumes need a template. */
 function untemplated(o: Observed): Decision | undefined {
   if (o.status.template) return undefined;
   const problem = specProblem(o);
@@ -97,9 +97,9 @@ function untemplated(o: Observed): Decision | undefined {
   return {
     do: "record",
     status: { template, members: o.members.map(({ record }) => ({ ...record, template: template.hash })) },
-    event: `cluster ${o.status.clusterId} goes on from the volumes of ${namesOf(o.members)}`,
+    event: `cluster ${o.status.clusterId} continues from the volumes of ${namesOf(o.members)}`,
     reason: reasons.healing,
-    message: "the cluster goes on from the volumes that were kept",
+    message: "the cluster continues from the volumes that were kept",
   };
 }
 
@@ -119,9 +119,9 @@ function hibernation(o: Observed): Decision | undefined {
   };
 }
 
-/** Nothing to do; but what the spec asks for may be impossible. */
+/** Nothing to do; but the spec may ask for something impossible. */
 function atRest(o: Observed): Decision {
-  const next = wanted(o);
+  const next = desiredTemplate(o);
   if ("refused" in next) return { do: "refuse", reason: reasons.versionRefused, message: next.refused };
   const { failedRollout } = o.status;
   if (failedRollout?.hash === next.template.hash) {

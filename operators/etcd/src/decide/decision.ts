@@ -1,4 +1,4 @@
-/** One thing to do next. Everything that is to be remembered first is a `record`. */
+/** One thing to do next. What must be stored before it is acted on is a `record`. */
 
 import type { Status, Template } from "../api/cluster.ts";
 import type { Reason } from "../api/conditions.ts";
@@ -8,19 +8,19 @@ import type { StartMode } from "../resources/flags.ts";
 import type { RestoreSource } from "../resources/restore-containers.ts";
 
 export type Action =
-  /** Stores an intent or a fact; nothing else happens in this pass. Its event is the message unless given. */
+  /** Stores an intent or a fact; nothing else happens in this pass. Default event: the message. */
   | { readonly do: "record"; readonly status: Partial<Status>; readonly event?: string }
   | { readonly do: "createClaim"; readonly member: string }
-  /** Writes onto the claim whose data it holds. */
+  /** Annotates the claim with the identity of its data. */
   | { readonly do: "signClaim"; readonly member: string }
   | { readonly do: "createPods"; readonly pods: readonly PodPlan[] }
   | {
       readonly do: "deletePods";
       readonly members: readonly string[];
-      /** Its node is lost and will not confirm the end. */
+      /** Its node is lost and cannot confirm the termination. */
       readonly now?: boolean;
     }
-  /** Tells a running pod's container how to begin next time, and whether its member votes. */
+  /** Sets how a running pod's container starts next time, and that its member votes. */
   | { readonly do: "markVoter"; readonly member: string }
   | { readonly do: "deleteClaim"; readonly member: string }
   | { readonly do: "fenceClaim"; readonly member: string }
@@ -29,7 +29,7 @@ export type Action =
   | { readonly do: "promote"; readonly member: string; readonly id: MemberId; readonly via: string }
   | { readonly do: "removeMember"; readonly member: string; readonly id: MemberId; readonly via: string }
   | { readonly do: "moveLeader"; readonly from: string; readonly to: string; readonly toId: MemberId }
-  /** Asks the API server whether it would take such a pod, and then lets one try whether the image runs. */
+  /** Tries the template: a dry run by the API server, then a trial pod that shows whether the image runs. */
   | { readonly do: "tryTemplate"; readonly template: Template }
   | { readonly do: "endTrials" }
   | { readonly do: "compareHashes"; readonly purpose: string; readonly members: readonly string[] }
@@ -44,7 +44,7 @@ export type Action =
   | { readonly do: "enableAuthentication"; readonly via: string }
   | { readonly do: "changePassword"; readonly via: string }
   | { readonly do: "wait"; readonly recheckMs?: number }
-  /** Waiting mends nothing: a person must change something. */
+  /** Waiting does not help: the user must change something. */
   | { readonly do: "refuse" }
   | { readonly do: "nothing" };
 
@@ -59,5 +59,5 @@ export interface PodPlan {
 
 export type Decision = Action & { readonly reason: Reason; readonly message: string };
 
-/** Answers when it is its turn; otherwise the next one is asked. */
+/** Decides, or returns undefined to leave the decision to the next policy. */
 export type Policy = (observed: Observed) => Decision | undefined;

@@ -1,22 +1,22 @@
-/** What follows from an observation, in the words that policies use. */
+/** Facts that policies derive from an observation. */
 import type { Member, Template } from "../api/cluster.ts";
-import { type Diagnosis, diagnose } from "../engine/last-words.ts";
 import { majority } from "../engine/quorum.ts";
+import { type Diagnosis, diagnose } from "../engine/termination-message.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 
-/** etcd's own interval: a peer counts as connected after this long, so a restarted member is given as much. */
+/** etcd counts a peer as connected after this long, so a restarted member gets as much. */
 export const settleMs = 5_000;
 
 export function voters(o: Observed): readonly ObservedMember[] {
   return o.members.filter(({ entry }) => entry !== undefined && !entry.learner);
 }
 
-/** All that vote, strangers included. */
+/** The number of voters, unknown members included. */
 export function voterCount(o: Observed): number {
   return o.list?.members.filter(({ learner }) => !learner).length ?? 0;
 }
 
-/** It serves: ready for Kubernetes, and it answers us and knows a leader. */
+/** It serves: its pod is ready, it answers, and it knows a leader. */
 export function isHealthy({ pod, status }: ObservedMember): boolean {
   return pod?.ready === true && !pod.deleting && status?.leader !== undefined;
 }
@@ -30,17 +30,17 @@ export function leaderOf(o: Observed): ObservedMember | undefined {
   return o.members.find(({ status }) => status !== undefined && status.leader === status.memberId);
 }
 
-/** Every voter serves and nobody is being changed: the only state in which we may begin to disturb someone. */
-export function isCalm(o: Observed): boolean {
+/** Every member votes and serves, and none is being changed: the only state in which a disruption may start. */
+export function isStable(o: Observed): boolean {
   return (
     o.list !== undefined &&
-    o.strangers.every(({ learner }) => learner) &&
+    o.unknownMembers.every(({ learner }) => learner) &&
     o.members.every((member) => member.record.phase === "Voter" && isHealthy(member)) &&
     leaderOf(o) !== undefined
   );
 }
 
-/** Those that vote and serve, without this one. */
+/** How many other voters serve. */
 export function othersHealthy(o: Observed, member: ObservedMember): number {
   return voters(o).filter((other) => other !== member && isHealthy(other)).length;
 }
@@ -53,15 +53,15 @@ export function canRemove(o: Observed, member: ObservedMember): boolean {
 }
 
 /**
- * Whether a member may be restarted: every other voter serves, so that at most one is down by our hand. A member that
- * does not serve anyway costs nothing.
+ * Whether a member may be restarted: every other voter serves, so that the operator takes down at most one. A member that
+ * does not serve can always be restarted.
  */
 export function canRestart(o: Observed, member: ObservedMember): boolean {
   if (!isHealthy(member)) return true;
   return othersHealthy(o, member) === voterCount(o) - 1;
 }
 
-/** How many entries it is behind the leader; undefined when either does not say. */
+/** How many entries it is behind the leader; undefined when either does not answer. */
 export function lagOf(o: Observed, member: ObservedMember): number | undefined {
   const leader = leaderOf(o)?.status;
   if (!leader || !member.status) return undefined;
@@ -69,12 +69,14 @@ export function lagOf(o: Observed, member: ObservedMember): number | undefined {
   return lag < 0n ? 0 : Number(lag);
 }
 
-/** What its container said when it gave up, as long as it has not come back since. */
+/** What the termination message of its container means, as long as it has not come back since. */
 export function diagnosisOf({ pod, status }: ObservedMember): Diagnosis | undefined {
-  return pod === undefined || pod.ready || status !== undefined ? undefined : diagnose(pod.lastWords);
+  return pod === undefined || pod.ready || status !== undefined
+    ? undefined
+    : diagnose(pod.terminationMessage);
 }
 
-/** Why the member's data must be taken for gone, as a sentence; undefined while there is hope. */
+/** Why the member's data counts as lost, as a sentence; undefined while it may still be there. */
 export function dataLoss(o: Observed, member: ObservedMember): string | undefined {
   const { record, claim, pod } = member;
   if (record.id === undefined) return undefined;
@@ -83,7 +85,7 @@ export function dataLoss(o: Observed, member: ObservedMember): string | undefine
     return "its volume was replaced by another";
   if (claim.lost) return "its volume is lost";
   if (claim.deleting) return "its volume is being deleted";
-  // What a pod of an unproven template says may be the template's fault.
+  // A failure under an untested template may be the template's fault.
   if (pod?.template !== o.status.template?.hash) return undefined;
   switch (diagnosisOf(member)) {
     case "empty":

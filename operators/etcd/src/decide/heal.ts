@@ -1,4 +1,4 @@
-/** Members that cannot come back by themselves, judged by their data and never by a broken line alone. */
+/** Members that cannot come back by themselves, judged by their data and never by a network failure alone. */
 import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
@@ -9,7 +9,7 @@ const reason = reasons.healing;
 
 /**
  * Remove, then add: with three voters and one of them gone etcd accepts no addition at all. The others must have their
- * majority without it, so a second loss at the same time waits for the first to be mended.
+ * majority without it, so a second loss at the same time waits until the first is replaced.
  */
 export function lostMember(o: Observed): Decision | undefined {
   if (!o.list) return undefined;
@@ -23,7 +23,7 @@ export function lostMember(o: Observed): Decision | undefined {
   return undefined;
 }
 
-/** Why a member is beyond waiting for, as a sentence. */
+/** Why waiting for a member is pointless, as a sentence. */
 export function lossOf(o: Observed, member: ObservedMember): string | undefined {
   return dataLoss(o, member) ?? nodeLoss(o, member);
 }
@@ -37,16 +37,16 @@ function nodeLoss(o: Observed, member: ObservedMember): string | undefined {
     : undefined;
 }
 
-/** Voters that should serve and do not: nothing else is begun until they do. */
+/** Voters that should serve and do not: nothing else is started until they do. */
 export function unhealthyVoters(o: Observed): Decision | undefined {
-  const sick = o.members.filter(
+  const unhealthy = o.members.filter(
     ({ record, pod, status }) =>
       record.phase === "Voter" && !(pod?.ready && !pod.deleting && status?.leader !== undefined),
   );
-  if (sick.length === 0) return undefined;
-  const spare = o.members.length > o.spec.size ? sick.find((member) => canRemove(o, member)) : undefined;
+  if (unhealthy.length === 0) return undefined;
+  const spare = o.members.length > o.spec.size ? unhealthy.find((member) => canRemove(o, member)) : undefined;
   if (spare && o.list) return leave(o, spare, `the cluster shrinks to ${o.spec.size}`, reasons.shrinking);
-  const told = sick.map(({ record, pod, status }) => {
+  const states = unhealthy.map(({ record, pod, status }) => {
     const state = !pod
       ? "has no pod"
       : pod.deleting
@@ -55,7 +55,7 @@ export function unhealthyVoters(o: Observed): Decision | undefined {
           (status ? (status.leader ? "is not ready" : "knows no leader") : "does not answer"));
     return `${record.name} ${state}`;
   });
-  const settling = sick.every(({ pod, status }) => pod && !pod.deleting && status?.leader !== undefined);
+  const settling = unhealthy.every(({ pod, status }) => pod && !pod.deleting && status?.leader !== undefined);
   const why = settling ? reasons.settling : reason;
-  return { do: "wait", reason: why, message: told.join("; "), recheckMs: 1_000 };
+  return { do: "wait", reason: why, message: states.join("; "), recheckMs: 1_000 };
 }

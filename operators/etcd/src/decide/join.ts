@@ -7,7 +7,7 @@ import { leave } from "./leaving.ts";
 
 const reason = reasons.growing;
 
-/** etcd itself promotes at nine tenths of the leader's log, which alone may be a million entries behind. */
+/** etcd itself promotes at nine tenths of the leader's log, which may still be a million entries behind. */
 const promotableLag = 500;
 /** A learner that has never answered by then starts over under another name. */
 const firstAnswerMs = 300_000;
@@ -29,7 +29,7 @@ function beforeEtcd(o: Observed, member: ObservedMember): Decision {
   if (!leader) return wait(`${name} waits for a leader`);
   if (!voters(o).every(isHealthy)) return wait(`${name} waits until every voter serves`);
   if (o.alarms.some(({ type }) => type === "CORRUPT"))
-    return wait(`${name} waits: a member's data is in doubt`);
+    return wait(`${name} waits: a member's data may be corrupt`);
   return {
     do: "addLearner",
     member: name,
@@ -55,7 +55,7 @@ function asLearner(o: Observed, member: ObservedMember): Decision {
     );
   }
   const near = lag !== undefined && lag <= promotableLag && isInSync(leader, member);
-  // Two looks, one after the other: a snapshot that is just being applied makes the first one meaningless.
+  // Twice in a row: while a snapshot is being applied, the first number means nothing.
   const nearBefore = record.lag !== undefined && record.lag <= promotableLag;
   if (near && nearBefore && leader && entry && voters(o).every(isHealthy)) {
     return {
@@ -73,7 +73,7 @@ function asLearner(o: Observed, member: ObservedMember): Decision {
   return { do: "wait", reason, message: `${name} ${why}${near ? "" : distance}`, recheckMs: 500 };
 }
 
-/** etcd's own condition; asking before it holds would only be refused. */
+/** etcd's own condition; a promotion before it holds would be refused. */
 function isInSync(leader: ObservedMember | undefined, { status }: ObservedMember): boolean {
   if (!leader?.status || !status) return false;
   return status.appliedIndex * 10n >= leader.status.raftIndex * 9n;

@@ -15,7 +15,7 @@ export function leaving(o: Observed): Decision | undefined {
 
 function fromEtcd(o: Observed, member: ObservedMember): Decision {
   const { name, message: because = "" } = member.record;
-  const via = speaker(o, member);
+  const via = contactFor(o, member);
   if (!canRemove(o, member) || via === undefined || !member.entry) {
     return {
       do: "wait",
@@ -52,14 +52,14 @@ function fromKubernetes(o: Observed, member: ObservedMember): Decision {
   return { do: "record", status: { members }, reason, message: `${name} has left` };
 }
 
-/** Whom to ask for a change of membership: the leader, unless it is the one that goes; then it has passed that on. */
-export function speaker(o: Observed, member?: ObservedMember): string | undefined {
+/** The member to send a change of membership to: the leader, or another one when the leader itself leaves. */
+export function contactFor(o: Observed, member?: ObservedMember): string | undefined {
   const leader = leaderOf(o);
   if (leader && leader !== member) return leader.record.name;
   return o.members.find((other) => other !== member && isHealthy(other))?.record.name;
 }
 
-/** Stores that a member is to leave, and why. */
+/** Records that a member will leave, and why. */
 export function leave(
   o: Observed,
   member: ObservedMember,
@@ -71,6 +71,6 @@ export function leave(
     do: "record",
     status: { members: withMember(o, name, { phase: "Leaving", message: because }) },
     reason: why,
-    message: `${name} is to leave: ${because}`,
+    message: `${name} will leave: ${because}`,
   };
 }

@@ -37,7 +37,7 @@ export function missingPods(o: Observed): Decision | undefined {
   };
 }
 
-/** A pod that has ended stays ended: it makes room for another. */
+/** A pod that has ended does not start again: it is replaced. */
 export function endedPods(o: Observed): Decision | undefined {
   const ended = o.members.filter((member) => isKept(member) && member.pod?.ended && !member.pod.deleting);
   if (ended.length === 0) return undefined;
@@ -50,10 +50,10 @@ export function endedPods(o: Observed): Decision | undefined {
   };
 }
 
-/** A learner that never ran and was told of members that are no longer so cannot start: it is told anew. */
+/** A learner that never ran cannot start with an outdated list of members: its pod is recreated. */
 export function misinformedLearner(o: Observed): Decision | undefined {
   if (!o.list) return undefined;
-  const misled = o.members.find((member) => {
+  const misinformed = o.members.find((member) => {
     const { record, pod } = member;
     if (record.phase !== "Learner" || !pod || pod.deleting || startedBefore(member) || member.status)
       return false;
@@ -62,9 +62,9 @@ export function misinformedLearner(o: Observed): Decision | undefined {
       start && startSettings(o.cluster, record.name, start).initialCluster !== pod.initialCluster;
     return outdated || diagnosisOf(member) === "outdatedList";
   });
-  if (!misled) return undefined;
-  const { name } = misled.record;
-  const message = `${name} was told of members that have changed since, and starts anew`;
+  if (!misinformed) return undefined;
+  const { name } = misinformed.record;
+  const message = `${name} was started with a list of members that has changed since; its pod is recreated`;
   return { do: "deletePods", members: [name], reason: reasons.growing, message };
 }
 
@@ -120,7 +120,7 @@ export function outdatedPod(o: Observed): Decision | undefined {
       pod.template !== record.template,
   );
   if (!outdated) return undefined;
-  return restart(o, outdated, reasons.rolling, `${outdated.record.name} starts anew from its new template`);
+  return restart(o, outdated, reasons.rolling, `${outdated.record.name} restarts from its new template`);
 }
 
 /** Restarts one member: never while another is missing, and never as the leader. */
@@ -138,28 +138,28 @@ export function restart(
   return handover ?? { do: "deletePods", members: [name], reason: why, message };
 }
 
-/** Leadership goes to the voter that is furthest; the clients notice an election, not a failure. */
+/** Leadership goes to the voter that is furthest along; clients notice an election, not a failure. */
 export function passLeadership(
   o: Observed,
   member: ObservedMember,
   why: Decision["reason"],
 ): Decision | undefined {
   if (leaderOf(o) !== member || voterCount(o) === 1) return undefined;
-  const heirs = voters(o).filter((other) => other !== member && isHealthy(other) && !other.nodeCordoned);
-  const distance = (heir: ObservedMember) => lagOf(o, heir) ?? Number.MAX_SAFE_INTEGER;
-  const [heir] = heirs.sort((a, b) => distance(a) - distance(b));
-  if (!heir?.entry) return undefined;
+  const successors = voters(o).filter((other) => other !== member && isHealthy(other) && !other.nodeCordoned);
+  const distance = (successor: ObservedMember) => lagOf(o, successor) ?? Number.MAX_SAFE_INTEGER;
+  const [successor] = successors.sort((a, b) => distance(a) - distance(b));
+  if (!successor?.entry) return undefined;
   return {
     do: "moveLeader",
     from: member.record.name,
-    to: heir.record.name,
-    toId: heir.entry.id,
+    to: successor.record.name,
+    toId: successor.entry.id,
     reason: why,
-    message: `leadership passes from ${member.record.name} to ${heir.record.name}`,
+    message: `leadership passes from ${member.record.name} to ${successor.record.name}`,
   };
 }
 
-/** Those that are to stay. */
+/** Members that stay. */
 function isKept({ record }: Pick<ObservedMember, "record">): boolean {
   return record.phase === "Voter" || record.phase === "Learner";
 }
@@ -176,7 +176,7 @@ function planFor(o: Observed, member: ObservedMember): PodPlan | undefined {
   return { member: record.name, template: { hash, recipe }, start, role };
 }
 
-/** Everyone in etcd's list by name; the one that joins has none there yet. */
+/** All members in etcd's list by name; the one that joins has none there yet. */
 function joinMode(o: Observed, { record }: ObservedMember): StartMode | undefined {
   if (!o.list) return undefined;
   const pairs = o.list.members.map(({ name, peerUrls }) => {

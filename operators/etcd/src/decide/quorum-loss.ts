@@ -1,13 +1,13 @@
-/** No quorum: waiting while a majority has its data, otherwise a recovery that a person agrees to. */
+/** No quorum: waiting while a majority has its data, otherwise a recovery that the user approves. */
 import { reasons } from "../api/conditions.ts";
 import { majority } from "../engine/quorum.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
 import { dataLoss, namesOf } from "./facts.ts";
 
-/** Long enough for an election and a restart to be something else than a loss. */
+/** Long enough to tell an election or a restart from a loss. */
 const graceMs = 30_000;
-/** Survivors that do not answer by then have no say. */
+/** Survivors that do not answer by then are not considered. */
 const answersMs = 120_000;
 
 export function quorumLoss(o: Observed): Decision | undefined {
@@ -15,7 +15,7 @@ export function quorumLoss(o: Observed): Decision | undefined {
   const counted = o.members.filter(({ record }) => record.phase === "Voter" || record.phase === "Leaving");
   const lost = counted.filter((member) => dataLoss(o, member) !== undefined);
   const survivors = counted.filter((member) => !lost.includes(member));
-  if (survivors.length >= majority(counted.length)) return transient(o, survivors);
+  if (survivors.length >= majority(counted.length)) return transient(survivors);
   const losses = lost.map((member) => `${member.record.name}: ${dataLoss(o, member)}`).join("; ");
   if (survivors.length === 0) {
     const message = `no data is left (${losses}); make a new cluster with spec.restoreFrom`;
@@ -24,14 +24,14 @@ export function quorumLoss(o: Observed): Decision | undefined {
   return permanent(o, survivors, losses);
 }
 
-/** A majority still has its data: it will find itself again. Membership is not touched. */
-function transient(_o: Observed, survivors: readonly ObservedMember[]): Decision {
+/** A majority still has its data: quorum will return by itself. Membership is not touched. */
+function transient(survivors: readonly ObservedMember[]): Decision {
   const ready = survivors.filter(({ pod }) => pod?.ready && !pod.deleting);
   if (ready.length >= majority(survivors.length) && survivors.every(({ status }) => status === undefined)) {
     return {
       do: "wait",
       reason: reasons.unreachable,
-      message: "Kubernetes calls the members ready, but none answers the operator",
+      message: "Kubernetes reports the members ready, but none answers the operator",
       recheckMs: 1_000,
     };
   }
@@ -43,8 +43,8 @@ function transient(_o: Observed, survivors: readonly ObservedMember[]): Decision
 function permanent(o: Observed, survivors: readonly ObservedMember[], losses: string): Decision {
   const reason = reasons.quorumLost;
   const sinceMs = o.nowMs - (o.unavailableSinceMs ?? o.nowMs);
-  const everyone = survivors.every(({ status }) => status !== undefined);
-  if (sinceMs < graceMs || (!everyone && sinceMs < answersMs)) {
+  const allAnswer = survivors.every(({ status }) => status !== undefined);
+  if (sinceMs < graceMs || (!allAnswer && sinceMs < answersMs)) {
     return {
       do: "wait",
       reason,
@@ -75,9 +75,9 @@ function permanent(o: Observed, survivors: readonly ObservedMember[], losses: st
     return {
       do: "record",
       status: { recovery: { ...recovery, phase: "Stopping" } },
-      event: `recovery from ${recovery.survivor} begins: ${recovery.lost}`,
+      event: `recovery from ${recovery.survivor} starts: ${recovery.lost}`,
       reason: reasons.recovering,
-      message: `recovery from ${recovery.survivor} begins`,
+      message: `recovery from ${recovery.survivor} starts`,
     };
   }
   const message =
@@ -86,7 +86,7 @@ function permanent(o: Observed, survivors: readonly ObservedMember[], losses: st
   return { do: "wait", reason, message, recheckMs: 10_000 };
 }
 
-/** The highest term, then the longest log: no other can know more of what was acknowledged. */
+/** The highest term, then the longest log: no other member can have more of what was acknowledged. */
 function bestOf(survivors: readonly ObservedMember[]): ObservedMember | undefined {
   const able = survivors.flatMap((member) =>
     member.status && !member.status.learner ? [{ member, status: member.status }] : [],
@@ -113,7 +113,7 @@ function proposalFor(o: Observed, { record, status }: ObservedMember, losses: st
   };
 }
 
-/** The recovery itself: everyone stops, the survivor drops the others, starts once more as usual, and the cluster grows. */
+/** The recovery: all members stop, the survivor drops the others and restarts as usual, and the cluster grows again. */
 export function recovering(o: Observed): Decision | undefined {
   const { recovery } = o.status;
   if (!recovery || recovery.phase === "Proposed") return undefined;
@@ -127,7 +127,7 @@ export function recovering(o: Observed): Decision | undefined {
   }
   switch (recovery.phase) {
     case "Stopping":
-      return stopEveryone(o, survivor, recovery);
+      return stopAll(o, survivor, recovery);
     case "Forcing":
       return force(o, survivor, recovery);
     case "Restarting":
@@ -138,7 +138,7 @@ export function recovering(o: Observed): Decision | undefined {
 type Recovery = NonNullable<Observed["status"]["recovery"]>;
 const reason = reasons.recovering;
 
-function stopEveryone(o: Observed, survivor: ObservedMember, recovery: Recovery): Decision {
+function stopAll(o: Observed, survivor: ObservedMember, recovery: Recovery): Decision {
   const running = o.members.filter(
     ({ pod, nodeLostSinceMs }) => pod && (!pod.deleting || nodeLostSinceMs !== undefined),
   );
@@ -159,7 +159,7 @@ function stopEveryone(o: Observed, survivor: ObservedMember, recovery: Recovery)
   );
   if (open) {
     const { name } = open.record;
-    return { do: "fenceClaim", member: name, reason, message: `the volume of ${name} is kept aside` };
+    return { do: "fenceClaim", member: name, reason, message: `the volume of ${name} is set aside` };
   }
   return {
     do: "record",
@@ -169,7 +169,7 @@ function stopEveryone(o: Observed, survivor: ObservedMember, recovery: Recovery)
       rollout: undefined,
     },
     reason,
-    message: `${survivor.record.name} is to go on alone`,
+    message: `${survivor.record.name} will continue alone`,
   };
 }
 
@@ -177,8 +177,8 @@ function force(o: Observed, survivor: ObservedMember, recovery: Recovery): Decis
   const { name } = survivor.record;
   if (!survivor.pod)
     return podFor(o, survivor, "force", `${name} starts and drops the members that are lost`);
-  const alone = o.list?.members.length === 1 && survivor.status?.leader === survivor.status?.memberId;
-  if (alone && survivor.pod.forceNewCluster) {
+  const isAlone = o.list?.members.length === 1 && survivor.status?.leader === survivor.status?.memberId;
+  if (isAlone && survivor.pod.forceNewCluster) {
     return {
       do: "record",
       status: { recovery: { ...recovery, phase: "Restarting" } },
@@ -193,7 +193,7 @@ function restartAsUsual(o: Observed, survivor: ObservedMember, recovery: Recover
   const { name } = survivor.record;
   const { pod } = survivor;
   if (pod?.forceNewCluster && !pod.deleting) {
-    return { do: "deletePods", members: [name], reason, message: `${name} starts once more, as usual` };
+    return { do: "deletePods", members: [name], reason, message: `${name} restarts as usual` };
   }
   if (!pod) return podFor(o, survivor, "again", `${name} starts as usual`);
   if (pod.forceNewCluster || !o.list)

@@ -1,4 +1,4 @@
-/** What the status says after a pass: pure, and the same as long as nothing changes. */
+/** The status after a pass: pure, and the same as long as nothing changes. */
 import type { Member, Status } from "../api/cluster.ts";
 import { conditions, type Reason, reasons } from "../api/conditions.ts";
 import { compareVersions } from "../engine/version.ts";
@@ -7,9 +7,9 @@ import { selectorLabels } from "../resources/names.ts";
 import type { Decision } from "./decision.ts";
 import { isHealthy, lagOf, leaderOf, voters } from "./facts.ts";
 
-/** How often the newest revision is noted while it changes. */
-const noteEveryMs = 60_000;
-/** A voter this close to the leader counts as level with it: under load the numbers never stand still. */
+/** How often the newest revision is stored while it changes. */
+const storeEveryMs = 60_000;
+/** A voter this close to the leader counts as level with it: under load the numbers always change. */
 const levelLag = 500;
 
 export interface ConditionReport {
@@ -71,7 +71,7 @@ function memberReport(o: Observed, member: ObservedMember): Member {
   });
 }
 
-/** Noted rarely, so that a busy database does not keep the API server busy. */
+/** Stored rarely, so that a busy database does not keep the API server busy. */
 function newestRevision(o: Observed): Pick<Status, "lastKnownRevision" | "lastKnownAt"> {
   const newest = o.members.reduce(
     (max, { status }) => (status && status.revision > max ? status.revision : max),
@@ -80,7 +80,7 @@ function newestRevision(o: Observed): Pick<Status, "lastKnownRevision" | "lastKn
   const { lastKnownRevision, lastKnownAt } = o.status;
   const known = BigInt(lastKnownRevision ?? 0);
   const age = lastKnownAt === undefined ? Number.POSITIVE_INFINITY : o.nowMs - Date.parse(lastKnownAt);
-  if (!o.list || newest <= known || age < noteEveryMs) return {};
+  if (!o.list || newest <= known || age < storeEveryMs) return {};
   return { lastKnownRevision: newest.toString(), lastKnownAt: new Date(o.nowMs).toISOString() };
 }
 
@@ -93,18 +93,18 @@ function available(o: Observed, decision: Decision): ConditionReport {
   if (o.list) {
     return { type, status: "True", reason: reasons.quorum, message: "a majority of the voters answers" };
   }
-  const blind = decision.reason === reasons.unreachable;
-  const message = blind ? decision.message : "no majority of the voters answers";
-  const reason = blind
+  const isUnreachable = decision.reason === reasons.unreachable;
+  const message = isUnreachable ? decision.message : "no majority of the voters answers";
+  const reason = isUnreachable
     ? reasons.unreachable
     : decision.reason === reasons.hibernated
       ? reasons.hibernated
       : reasons.noQuorum;
-  return { type, status: blind ? "Unknown" : "False", reason, message };
+  return { type, status: isUnreachable ? "Unknown" : "False", reason, message };
 }
 
-/** Reasons for which the operator is not on its way anywhere. */
-const still: ReadonlySet<Reason> = new Set([
+/** Reasons for which the operator makes no progress. */
+const withoutProgress: ReadonlySet<Reason> = new Set([
   reasons.paused,
   reasons.quorumLost,
   reasons.clusterIdMismatch,
@@ -115,12 +115,12 @@ const still: ReadonlySet<Reason> = new Set([
 
 function progressing(decision: Decision): ConditionReport {
   const { reason, message } = decision;
-  const resting = decision.do === "nothing" || decision.do === "refuse" || still.has(reason);
+  const resting = decision.do === "nothing" || decision.do === "refuse" || withoutProgress.has(reason);
   return { type: conditions.progressing, status: resting ? "False" : "True", reason, message };
 }
 
-/** Reasons that are trouble in themselves. */
-const trouble: ReadonlySet<Reason> = new Set([
+/** Reasons that mean Degraded. */
+const degrading: ReadonlySet<Reason> = new Set([
   reasons.secretMissing,
   reasons.lockedOut,
   reasons.versionRefused,
@@ -142,14 +142,14 @@ const trouble: ReadonlySet<Reason> = new Set([
 function degraded(o: Observed, decision: Decision): ConditionReport {
   const type = conditions.degraded;
   const { reason, message } = decision;
-  if (trouble.has(reason)) return { type, status: "True", reason, message };
-  const asleep =
+  if (degrading.has(reason)) return { type, status: "True", reason, message };
+  const isStopped =
     reason === reasons.hibernated || reason === reasons.hibernating || reason === reasons.bootstrapping;
-  const sick = asleep
+  const unhealthy = isStopped
     ? []
     : o.members.filter((member) => member.record.phase === "Voter" && !isHealthy(member));
-  if (sick.length > 0) {
-    const names = sick.map(({ record }) => record.name).join(", ");
+  if (unhealthy.length > 0) {
+    const names = unhealthy.map(({ record }) => record.name).join(", ");
     return { type, status: "True", reason: reasons.unhealthy, message: `${names} does not serve` };
   }
   return { type, status: "False", reason: reasons.healthy, message: "" };

@@ -1,18 +1,18 @@
-/** A rollout that does not work is taken back, as long as there is a way back. */
+/** A rollout that fails is rolled back, as long as that is possible. */
 import type { Template } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
-import { complaint } from "../engine/last-words.ts";
+import { failureMessage } from "../engine/termination-message.ts";
 import { minorOf } from "../engine/version.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
 import { canRestart, isHealthy, withMember } from "./facts.ts";
-import { wanted } from "./rollout.ts";
+import { desiredTemplate } from "./rollout.ts";
 
 const reason = reasons.rollingBack;
 
-/** What Kubernetes calls impossible is given this long to turn out otherwise. */
+/** An obstacle that Kubernetes reports gets this long to go away. */
 const obstacleMs = 20_000;
-/** A member that merely does not get ready may have much to load. */
+/** A member that is merely not ready may have much to load. */
 const slowMs = 300_000;
 
 type Rollout = NonNullable<Observed["status"]["rollout"]>;
@@ -20,26 +20,26 @@ type Rollout = NonNullable<Observed["status"]["rollout"]>;
 export function rollback(o: Observed): Decision | undefined {
   const { rollout, template } = o.status;
   if (!rollout || !template) return undefined;
-  if (rollout.rollback !== undefined) return takeBack(o, rollout, template);
+  if (rollout.rollback !== undefined) return rollBack(o, rollout, template);
   const why = withdrawn(o) ?? o.members.map((member) => failure(o, member, rollout)).find((each) => each);
   if (why === undefined) return undefined;
   return {
     do: "record",
     status: { rollout: { ...rollout, rollback: why } },
     reason,
-    message: `the rollout is taken back: ${why}`,
+    message: `the rollout is rolled back: ${why}`,
   };
 }
 
 /** The spec asks for what was there before. */
 function withdrawn(o: Observed): string | undefined {
-  const next = wanted(o);
+  const next = desiredTemplate(o);
   return "template" in next && next.template.hash === o.status.template?.hash
     ? "the spec no longer asks for it"
     : undefined;
 }
 
-/** Why a member that was restarted for the rollout will not do, as a sentence. */
+/** Why a member that was restarted for the rollout has failed, as a sentence. */
 function failure(o: Observed, member: ObservedMember, rollout: Rollout): string | undefined {
   const { record, pod, status } = member;
   if (record.template !== rollout.hash || pod?.template !== rollout.hash) return undefined;
@@ -49,8 +49,8 @@ function failure(o: Observed, member: ObservedMember, rollout: Rollout): string 
   }
   if (isHealthy(member)) return undefined;
   if (pod.obstacle !== undefined && ageMs >= obstacleMs) {
-    const words = complaint(pod.lastWords);
-    return `${record.name} cannot run: ${pod.obstacle}${words === undefined ? "" : `; it said: ${words}`}`;
+    const cause = failureMessage(pod.terminationMessage);
+    return `${record.name} cannot run: ${pod.obstacle}${cause === undefined ? "" : `; it said: ${cause}`}`;
   }
   return ageMs >= slowMs ? `${record.name} was not ready after ${slowMs / 1_000} s` : undefined;
 }
@@ -59,7 +59,7 @@ function failure(o: Observed, member: ObservedMember, rollout: Rollout): string 
  * One member after the other, those that do not serve first. The version that the members agreed on rises only when
  * all of them run the new minor; from then on the old one refuses the data.
  */
-function takeBack(o: Observed, rollout: Rollout, template: Template): Decision {
+function rollBack(o: Observed, rollout: Rollout, template: Template): Decision {
   const agreed = o.clusterVersion;
   if (
     agreed !== undefined &&

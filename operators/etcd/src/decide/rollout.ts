@@ -6,25 +6,29 @@ import { minorOf, nextVersion } from "../engine/version.ts";
 import type { Observed, ObservedMember, TrialView } from "../observe/observed.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
-import { isCalm, isSettled, leaderOf, withMember } from "./facts.ts";
+import { isSettled, isStable, leaderOf, withMember } from "./facts.ts";
 
 const reason = reasons.rolling;
 
-/** Before the last member takes a new minor there is a way back; after it there is none. Look twice. */
+/** Before the last member takes a new minor there is a way back; after it there is none. So the others are watched. */
 const soakMs = 15_000;
 
 /** The next template on the way to the spec, or why there is no way. */
-export function wanted(o: Observed): { readonly template: Template } | { readonly refused: string } {
+export function desiredTemplate(o: Observed): { readonly template: Template } | { readonly refused: string } {
   const from = o.status.template?.recipe.version ?? o.spec.version;
   const hop = nextVersion(from, o.spec.version);
   if ("refused" in hop) return hop;
   const recipe = recipeOf(o, hop.to);
-  const passing = minorOf(from) === "3.4" && minorOf(hop.to) !== minorOf(o.spec.version);
-  return { template: templateOf(passing ? { ...recipe, settings: hurried(recipe.settings) } : recipe) };
+  const isPassingThrough = minorOf(from) === "3.4" && minorOf(hop.to) !== minorOf(o.spec.version);
+  return {
+    template: templateOf(
+      isPassingThrough ? { ...recipe, settings: withFrequentSnapshots(recipe.settings) } : recipe,
+    ),
+  };
 }
 
-/** What 3.6 has by default: who goes on from 3.4 to 3.6 waits for a snapshot, see `oldLogEntries`. */
-function hurried(settings: Template["recipe"]["settings"]): Template["recipe"]["settings"] {
+/** The default of 3.6: an upgrade from 3.4 to 3.6 waits for a snapshot, see `oldLogEntries`. */
+function withFrequentSnapshots(settings: Template["recipe"]["settings"]): Template["recipe"]["settings"] {
   return { snapshotCount: 10_000, ...settings };
 }
 
@@ -36,7 +40,7 @@ export function rollout(o: Observed): Decision | undefined {
 function begin(o: Observed): Decision | undefined {
   const template = pending(o);
   if (!template) return undefined;
-  if (!isCalm(o) || !o.members.every((member) => isSettled(o, member))) {
+  if (!isStable(o) || !o.members.every((member) => isSettled(o, member))) {
     const message = "a rollout waits until every member has served for a while";
     return { do: "wait", reason, message, recheckMs: 1_000 };
   }
@@ -68,7 +72,7 @@ function begin(o: Observed): Decision | undefined {
   };
 }
 
-/** etcd's own when none is set, in 3.5. */
+/** The default of etcd 3.5. */
 const defaultSnapshotCount = 100_000;
 /** Entries are applied in batches, and a snapshot is considered after each. */
 const largestBatch = 5_000;
@@ -86,23 +90,23 @@ function oldLogEntries(o: Observed, { recipe }: Template): number {
   return Math.max(...behind.map((each) => Number(each) + count + largestBatch));
 }
 
-/** The template that is to be rolled out and has not been yet. */
+/** The template that has yet to be rolled out. */
 function pending(o: Observed): Template | undefined {
-  const next = wanted(o);
+  const next = desiredTemplate(o);
   if (o.status.rollout || "refused" in next) return undefined;
   const { template } = next;
   const settled = template.hash === o.status.template?.hash || template.hash === o.status.failedRollout?.hash;
   return settled ? undefined : template;
 }
 
-/** Pods that tried what is no longer to be tried make room. */
-export function spentTrials(o: Observed): Decision | undefined {
+/** Trial pods of a template that is no longer pending are deleted. */
+export function finishedTrials(o: Observed): Decision | undefined {
   const template = pending(o);
   const spent = o.trials.some((trial) => !trial.deleting && trial.template !== template?.hash);
   return spent ? { do: "endTrials", reason, message: "a trial is over" } : undefined;
 }
 
-/** What Kubernetes calls impossible is given this long to turn out otherwise. */
+/** An obstacle that Kubernetes reports gets this long to go away. */
 const obstacleMs = 20_000;
 
 function trialOf(o: Observed, template: Template): TrialView | undefined {
@@ -117,7 +121,7 @@ function failedTrial(o: Observed, template: Template): string | undefined {
   return stuck ? `${image} cannot run: ${trial.obstacle}` : undefined;
 }
 
-/** A request that no node could ever grant. */
+/** A request that no node could ever satisfy. */
 function oversized(o: Observed, { recipe }: Template): string | undefined {
   const requests = (recipe.resources?.["requests"] ?? {}) as Record<string, string | number>;
   for (const resource of ["cpu", "memory"] as const) {
@@ -135,8 +139,8 @@ function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]
   const { hash, recipe } = rolling;
   const updated = o.members.filter(({ record }) => record.template === hash);
   const outdated = o.members.filter(({ record }) => record.template !== hash);
-  const unfit = updated.map((member) => unfitness(o, member, rolling)).find((why) => why !== undefined);
-  if (!isCalm(o) || unfit !== undefined) {
+  const unfit = updated.map((member) => unfitReason(o, member, rolling)).find((why) => why !== undefined);
+  if (!isStable(o) || unfit !== undefined) {
     return {
       do: "wait",
       reason,
@@ -149,7 +153,7 @@ function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]
     return {
       do: "wait",
       reason,
-      message: `a rollout waits: the node of ${cordoned.record.name} is about to be emptied`,
+      message: `a rollout waits: the node of ${cordoned.record.name} is about to be drained`,
     };
   }
   const purpose = `rollout/${hash}/${updated.length}`;
@@ -159,7 +163,7 @@ function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]
       return {
         do: "wait",
         reason: reasons.corrupt,
-        message: "a rollout stands still: the members' hashes differ",
+        message: "the rollout is stopped: the members' hashes differ",
       };
     }
     const members = o.members.map(({ record }) => record.name);
@@ -204,20 +208,20 @@ function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]
   };
 }
 
-/** The leader's: a calm cluster has one. */
+/** The leader's: a stable cluster has one. */
 function raftIndex(o: Observed): string {
   return String(leaderOf(o)?.status?.raftIndex ?? 0n);
 }
 
-/** What keeps an updated member from being trusted, as a sentence. */
-function unfitness(
+/** Why an updated member cannot be relied on yet, as a sentence. */
+function unfitReason(
   o: Observed,
   member: ObservedMember,
   rolling: NonNullable<Observed["status"]["rollout"]>,
 ): string | undefined {
   const { record, pod, status, readThrough } = member;
   const { name } = record;
-  if (pod?.template !== rolling.hash || !status) return `${name} is starting anew`;
+  if (pod?.template !== rolling.hash || !status) return `${name} is restarting`;
   if (status.version !== rolling.recipe.version) return `${name} runs etcd ${status.version}`;
   if (status.appliedIndex < BigInt(rolling.index ?? 0)) return `${name} is catching up`;
   if (readThrough !== true) return `${name} does not answer a linearizable read`;
@@ -231,7 +235,7 @@ function comparisonFor(o: Observed, purpose: string): "equal" | "different" | "n
   return comparison.agreed && comparison.odd.length === 0 ? "equal" : "different";
 }
 
-/** Followers first, those on nodes about to be emptied before the others; the leader last. */
+/** Followers first, those on cordoned nodes before the others; the leader last. */
 function nextOf(o: Observed, outdated: readonly ObservedMember[]): ObservedMember | undefined {
   const leader = leaderOf(o);
   const rank = (member: ObservedMember) => (member === leader ? 2 : member.nodeCordoned ? 0 : 1);

@@ -24,24 +24,24 @@ function grow(o: Observed): Decision {
     do: "record",
     status: { members: [...o.members.map((member) => member.record), record], nextMember: ordinal + 1 },
     reason: reasons.growing,
-    message: `${name} is to join: ${o.members.length} of ${o.spec.size} members`,
+    message: `${name} will join: ${o.members.length} of ${o.spec.size} members`,
   };
 }
 
 function shrink(o: Observed): Decision {
-  const victim = victimOf(o);
-  if (!victim || !canRemove(o, victim)) {
+  const leaver = memberToRemove(o);
+  if (!leaver || !canRemove(o, leaver)) {
     return {
       do: "wait",
       reason: reasons.shrinking,
       message: "no member can leave without costing the others their majority",
     };
   }
-  return leave(o, victim, `the cluster shrinks to ${o.spec.size}`, reasons.shrinking);
+  return leave(o, leaver, `the cluster shrinks to ${o.spec.size}`, reasons.shrinking);
 }
 
-/** Who goes first: one that does not vote, one that does not serve, the newest; the leader last. */
-function victimOf(o: Observed): ObservedMember | undefined {
+/** Which member leaves first: one that does not vote, one that does not serve, the newest; the leader last. */
+function memberToRemove(o: Observed): ObservedMember | undefined {
   const leader = leaderOf(o);
   const rank = (member: ObservedMember) => [
     member.record.phase === "Voter" ? 1 : 0,

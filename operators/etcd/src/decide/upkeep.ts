@@ -1,18 +1,18 @@
-/** What a healthy cluster needs from time to time: space, larger volumes, a look at alarms. */
+/** Maintenance: space, larger volumes, alarms. */
 import { Quantity } from "keelson";
 import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { hex } from "../observe/records.ts";
 import type { Decision } from "./decision.ts";
-import { isCalm, isSettled, lagOf, leaderOf } from "./facts.ts";
-import { leave, speaker } from "./leaving.ts";
+import { isSettled, isStable, lagOf, leaderOf } from "./facts.ts";
+import { contactFor, leave } from "./leaving.ts";
 import { passLeadership, restart } from "./pods.ts";
 
 const levelLag = 500;
 /** etcd's own quota when none is set. */
 const defaultQuota = 2_147_483_648n;
 
-/** A member whose data contradicts the majority's is replaced; without a majority a person must look. */
+/** A member whose data differs from the majority's is replaced; without a majority the user must decide. */
 export function corruption(o: Observed): Decision | undefined {
   const raised = o.alarms.filter(({ type }) => type === "CORRUPT");
   if (raised.length === 0 || !o.list) return undefined;
@@ -36,12 +36,12 @@ export function corruption(o: Observed): Decision | undefined {
   }
   if (!comparison.agreed) {
     const message =
-      "etcd reports corrupt data and no majority of the members has the same; a person must look";
+      "etcd reports corrupt data and no majority of the members has the same; check the members by hand";
     return { do: "refuse", reason, message };
   }
   const odd = o.members.find(({ record }) => comparison.odd.includes(record.name));
   if (odd) return leave(o, odd, "its data is not that of the majority", reason);
-  const via = speaker(o);
+  const via = contactFor(o);
   if (via === undefined) return { do: "wait", reason, message: "the alarm is lifted when a leader is known" };
   return {
     do: "disarm",
@@ -52,13 +52,13 @@ export function corruption(o: Observed): Decision | undefined {
   };
 }
 
-/** Without space etcd takes no writes, and nothing of that mends itself: compact, defragment, lift the alarm. */
+/** Without space etcd refuses writes, and does not recover by itself: compact, defragment, disarm. */
 export function noSpace(o: Observed): Decision | undefined {
   const raised = o.alarms.filter(({ type }) => type === "NOSPACE");
   if (raised.length === 0 || !o.list) return undefined;
   const reason = reasons.noSpace;
   const quota = BigInt(o.status.template?.recipe.quotaBytes ?? defaultQuota);
-  // Until history is dropped nobody knows how much of what is in use is data: it must have been, at this very revision.
+  // How much of the used space is data is known only after a compaction at this very revision.
   const newest = newestRevision(o);
   const full = o.members.some(({ status }) => status && fillsQuota(status.dbSizeInUseBytes, quota));
   if (full && o.status.space?.revision === newest.toString()) {
@@ -76,7 +76,7 @@ export function noSpace(o: Observed): Decision | undefined {
   };
 }
 
-/** Nine tenths: less than that is worth letting writes through again. */
+/** Nine tenths: below that it is worth accepting writes again. */
 export function fillsQuota(inUseBytes: bigint, quota: bigint): boolean {
   return inUseBytes * 10n >= quota * 9n;
 }
@@ -88,12 +88,12 @@ function newestRevision(o: Observed): bigint {
 /** Volumes grow where they are; they never shrink. */
 export function volumes(o: Observed): Decision | undefined {
   const reason = reasons.resizing;
-  const waiting = o.members.find(({ claim }) => claim?.needsRestart);
-  if (waiting) {
-    const { name } = waiting.record;
-    if (isCalm(o) && o.members.every((member) => isSettled(o, member) && isLevel(o, member)))
-      return restart(o, waiting, reason, `${name} starts anew to use its larger volume`);
-    const message = `${name} starts anew for its larger volume when every member has served for a while`;
+  const pending = o.members.find(({ claim }) => claim?.needsRestart);
+  if (pending) {
+    const { name } = pending.record;
+    if (isStable(o) && o.members.every((member) => isSettled(o, member) && isLevel(o, member)))
+      return restart(o, pending, reason, `${name} restarts to use its larger volume`);
+    const message = `${name} restarts for its larger volume when every member has served for a while`;
     return { do: "wait", reason, message, recheckMs: 1_000 };
   }
   const size = Quantity.from(o.spec.storage.size);
@@ -119,21 +119,23 @@ export function volumes(o: Observed): Decision | undefined {
 export function defragmentation(o: Observed): Decision | undefined {
   const { spec, status } = o;
   const reason = reasons.defragmenting;
-  const under = status.defragmentation;
-  const due = under?.due ?? o.defragmentationDue;
+  const current = status.defragmentation;
+  const due = current?.due ?? o.defragmentationDue;
   if (!spec.defragmentation || due === undefined || !o.list) return undefined;
-  if (!isCalm(o) || !o.members.every((member) => isSettled(o, member))) return undefined;
+  if (!isStable(o) || !o.members.every((member) => isSettled(o, member))) return undefined;
   const least = BigInt(spec.defragmentation.minReclaimableBytes);
   const next = followersFirst(o).find(
-    ({ record, status: said }) =>
-      !under?.members.includes(record.name) && said && said.dbSizeBytes - said.dbSizeInUseBytes >= least,
+    ({ record, status: reported }) =>
+      !current?.members.includes(record.name) &&
+      reported &&
+      reported.dbSizeBytes - reported.dbSizeInUseBytes >= least,
   );
   if (!next) {
     return {
       do: "record",
       status: { defragmentation: undefined, lastDefragmentation: due },
       reason,
-      message: `defragmentation is over: ${under?.members.length ?? 0} members needed it`,
+      message: `defragmentation is over: ${current?.members.length ?? 0} members needed it`,
     };
   }
   const { name } = next.record;
@@ -148,7 +150,7 @@ export function defragmentation(o: Observed): Decision | undefined {
   );
 }
 
-/** Whoever has just started may still have much to catch up on. */
+/** A member that has just started may still have much to catch up on. */
 function isLevel(o: Observed, member: ObservedMember): boolean {
   return (lagOf(o, member) ?? Number.POSITIVE_INFINITY) <= levelLag;
 }

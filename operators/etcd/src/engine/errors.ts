@@ -1,4 +1,4 @@
-/** What etcd answers when it does not do what it was asked. */
+/** Errors that etcd answers with. */
 
 export type EtcdErrorCode =
   /** No answer: refused, reset, timed out. The call may have taken effect. */
@@ -52,7 +52,7 @@ const SENTENCES: readonly (readonly [RegExp, EtcdErrorCode])[] = [
   [/timed out|request timed out|deadline|server stopped|transport is closing/i, "Unreachable"],
 ];
 
-/** The error that a refusal's sentence stands for. */
+/** The error that a refusal's sentence means. */
 export function refusal(call: string, sentence: string): EtcdError {
   const code = SENTENCES.find(([pattern]) => pattern.test(sentence))?.[1] ?? "Refused";
   return new EtcdError(code, `etcd refused ${call}: ${sentence}`);

@@ -1,4 +1,4 @@
-/** etcd as the operator speaks to it: one member at a time, nothing of Kubernetes. */
+/** The calls to etcd that the operator needs: one member at a time, nothing of Kubernetes. */
 
 /** A member id: a uint64 in decimal, as etcd's JSON gateway writes it. Never a number: it does not fit. */
 export type MemberId = string;
@@ -17,7 +17,7 @@ export interface MemberList {
   readonly members: readonly EtcdMember[];
 }
 
-/** What one member says of itself. It answers this even as a learner and without a leader. */
+/** What one member reports about itself, even as a learner and without a leader. */
 export interface MemberStatus {
   readonly clusterId: string;
   readonly memberId: MemberId;
@@ -41,7 +41,7 @@ export interface Alarm {
 
 export interface KeyHash {
   readonly hash: string;
-  /** The hash speaks of keys from here to the revision asked for. */
+  /** The hash covers keys from here to the requested revision. */
   readonly compactRevision: bigint;
   readonly revision: bigint;
 }
@@ -53,11 +53,11 @@ export interface CallOptions {
 
 export interface Versions {
   readonly server: string;
-  /** What all members have agreed on: the lowest minor among them, and it never falls. */
+  /** What all members have agreed on: the lowest minor among them. It never falls. */
   readonly cluster: string;
 }
 
-/** `off`: nobody is asked. `in`: our password is good. `out`: it is not, or we have none. */
+/** `off`: etcd asks for no password. `in`: our password is accepted. `out`: it is not, or we have none. */
 export type Authentication = "off" | "in" | "out";
 
 /** The calls to one member. Each rejects with an `EtcdError`. */
@@ -92,11 +92,11 @@ export interface Etcd {
   /** How many keys there are. */
   count(options?: CallOptions): Promise<number>;
   compact(revision: bigint, options?: CallOptions): Promise<void>;
-  /** Whether etcd asks for a password, and whether ours is good. */
+  /** Whether etcd asks for a password, and whether it accepts ours. */
   authentication(options?: CallOptions): Promise<Authentication>;
-  /** Makes the user root with our password, or gives it this password, and has etcd ask for it from now on. */
+  /** Creates the user root with our password, or sets its password, and enables authentication. */
   enableAuthentication(options?: CallOptions): Promise<void>;
-  /** Gives root another password. */
+  /** Sets the password of root. */
   changePassword(password: string, options?: CallOptions): Promise<void>;
   /** The database as of now, with etcd's own SHA-256 as its last 32 bytes. */
   snapshot(options?: CallOptions): AsyncIterable<Uint8Array>;
@@ -113,7 +113,7 @@ export interface TlsMaterial {
 export interface Credentials {
   readonly user: string;
   readonly password: string;
-  /** What etcd gave for them. All members know it: shared between the clients of one cluster. */
+  /** The token that etcd issued for them. All members accept it: shared between the clients of one cluster. */
   readonly session?: { token?: string };
 }
 

@@ -64,7 +64,7 @@ export class EtcdGateway implements Etcd {
     // 3.4 answers from what it has; a linearizable read first brings it up to date.
     if (await this.#is34(options)) {
       await this.get("keelson.dev/read", options).catch((error: unknown) => {
-        // In doubt about its data it reads nothing out, but it is up to date by then.
+        // While its data may be corrupt it refuses reads, but it has caught up by then.
         if (!isEtcdError(error, "Corrupt")) throw error;
       });
     }
@@ -158,7 +158,7 @@ export class EtcdGateway implements Etcd {
   }
 
   async *snapshot(options?: CallOptions): AsyncIterable<Uint8Array> {
-    // A stream cannot be begun twice: whoever needs a token has it before.
+    // A stream cannot be restarted: a token that is needed was fetched before.
     await this.get("keelson.dev/read", options);
     const { token } = this.#session;
     const call = { path: "/etcdserverpb.Maintenance/Snapshot", request: Buffer.alloc(0), token };
@@ -219,7 +219,7 @@ export class EtcdGateway implements Etcd {
     }, options);
   }
 
-  /** Only when etcd asks for it: who has no quorum can answer for itself, but lets nobody in. */
+  /** Only when etcd asks for it: a member without quorum answers its own status, but authenticates no client. */
   async #authenticated<T>(
     work: (token: string | undefined) => Promise<T>,
     options: CallOptions = {},

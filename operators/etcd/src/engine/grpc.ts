@@ -1,4 +1,4 @@
-/** The two calls for which etcd's JSON gateway will not do, over gRPC: snapshots of any size, and 3.4's hash of the keys. */
+/** Two calls that etcd's JSON gateway cannot serve, over gRPC: snapshots of any size, and 3.4's hash of the keys. */
 import { type ClientHttp2Session, connect } from "node:http2";
 import { EtcdError, refusal } from "./errors.ts";
 import type { CallOptions, EtcdAddress } from "./etcd.ts";
@@ -60,11 +60,11 @@ async function* answers(
   signal?.addEventListener("abort", abort, { once: true });
   if (timeoutMs)
     stream.setTimeout(timeoutMs, () => stream.destroy(new Error(`no answer in ${timeoutMs} ms`)));
-  let verdict: { status: string; message: string } | undefined;
+  let trailer: { status: string; message: string } | undefined;
   const judge = (headers: Readonly<Record<string, unknown>>) => {
     const status = headers["grpc-status"];
     if (status === undefined) return;
-    verdict = {
+    trailer = {
       status: String(status),
       message: decodeURIComponent(String(headers["grpc-message"] ?? "")),
     };
@@ -80,8 +80,8 @@ async function* answers(
     signal?.removeEventListener("abort", abort);
     stream.destroy();
   }
-  if (!verdict) throw unreachable(broken ?? new Error("the answer ended without a verdict"));
-  if (verdict.status !== "0") throw refusal(path, verdict.message || `gRPC status ${verdict.status}`);
+  if (!trailer) throw unreachable(broken ?? new Error("the answer ended without a status"));
+  if (trailer.status !== "0") throw refusal(path, trailer.message || `gRPC status ${trailer.status}`);
 }
 
 /** Messages travel as one byte of flags, four of length, and themselves. */

@@ -6,13 +6,13 @@ import type { Etcd, MemberStatus } from "./etcd.ts";
 export interface Source {
   readonly etcd: Etcd;
   readonly status: MemberStatus;
-  /** Of a linearizable read through it: it is connected, and has all that was acknowledged before. */
+  /** Of a linearizable read through it: it is connected, and has everything that was acknowledged before. */
   readonly revision: bigint;
 }
 
 /**
- * The follower that is furthest along, so that the leader is left alone; the leader only when it is all there is. A
- * member that cannot read linearizably is cut off, and what it has may be old.
+ * The follower that is furthest along, so that the leader is not disturbed; the leader only when there is no other. A
+ * member that cannot read linearizably is partitioned, and its data may be old.
  */
 export async function chooseSource(members: readonly Etcd[]): Promise<Source> {
   const asked = await Promise.allSettled(

@@ -6,7 +6,7 @@ export interface Version {
   readonly patch: number;
 }
 
-/** The newest patch of each minor that was tried: where an upgrade over several minors stops on its way. */
+/** The newest tested patch of each minor: where an upgrade over several minors stops in between. */
 const STOPS: Readonly<Record<number, string>> = { 4: "3.4.45", 5: "3.5.35", 6: "3.6.16", 7: "3.7.3" };
 
 /**
@@ -36,7 +36,7 @@ export function isNewerMinor(version: string, than: string): boolean {
   return compareVersions(`${minorOf(version)}.0`, `${minorOf(than)}.0`) > 0;
 }
 
-/** Why the operator will not run this version, as a sentence; undefined when it will. */
+/** Why the operator refuses to run this version, as a sentence; undefined when it does not. */
 export function versionProblem(version: string): string | undefined {
   const parsed = parseVersion(version);
   const known = Object.keys(STOPS).map((minor) => `3.${minor}`);
@@ -51,7 +51,7 @@ export function versionProblem(version: string): string | undefined {
 
 export type Hop = { readonly to: string } | { readonly refused: string };
 
-/** The next version on the way from one to another: one minor at a time, each entered from a patch that is fit for it. */
+/** The next version on the way from one to another: one minor at a time, each entered from a patch that allows it. */
 export function nextVersion(from: string, target: string): Hop {
   const problem = versionProblem(target);
   if (problem !== undefined) return { refused: problem };

@@ -1,4 +1,4 @@
-/** Asks every member what it knows, each directly and all at once; silence is an answer too. */
+/** Asks every member directly, all at once. A member that does not answer is a result, not an error. */
 import type { Connection } from "keelson";
 import { isEtcdError } from "../engine/errors.ts";
 import type {
@@ -12,7 +12,7 @@ import type {
   TlsMaterial,
 } from "../engine/etcd.ts";
 
-/** How members are spoken to. */
+/** Makes the client of a member. */
 export type Dial = (address: EtcdAddress) => Etcd;
 
 /** A member that can be connected to. */
@@ -22,13 +22,13 @@ export interface Reachable {
   readonly tls?: TlsMaterial;
 }
 
-/** Root's password, and the one before it while it is being changed. */
+/** Root's password, and the previous one while it is being changed. */
 export interface Passwords {
   readonly current: Credentials;
   readonly previous?: Credentials;
 }
 
-/** What the members said. Holds connections: dispose of it when the pass is over. */
+/** What the members answered. Holds connections: dispose of it when the pass is over. */
 export interface Answers extends AsyncDisposable {
   readonly statuses: ReadonlyMap<string, MemberStatus>;
   /** Whether a linearizable read went through, by member; only those that were asked. */
@@ -36,18 +36,18 @@ export interface Answers extends AsyncDisposable {
   readonly list: MemberList | undefined;
   readonly alarms: readonly Alarm[];
   readonly clusterVersion: string | undefined;
-  /** What etcd says to our password: it asks for none, it knows this one, the one before, or neither. */
+  /** How etcd takes our password: it asks for none, accepts this one, accepts the previous one, or neither. */
   readonly authentication: "off" | "in" | "previous" | "out" | undefined;
   /** The client of a member that answered. */
   etcd(name: string): Etcd | undefined;
 }
 
-const patience = 2_000;
+const timeoutMs = 2_000;
 
 interface AskOptions {
   readonly dial: Dial;
   readonly signal: AbortSignal;
-  /** Also reads through every voter, as gates demand. */
+  /** Also reads through every voter, as a rollout demands. */
   readonly readThrough: boolean;
   readonly passwords?: Passwords | undefined;
 }
@@ -71,7 +71,7 @@ async function answersOf(
   options: AskOptions,
   connections: AsyncDisposable[],
 ): Promise<Omit<Answers, keyof AsyncDisposable>> {
-  const call: CallOptions = { signal: options.signal, timeoutMs: patience };
+  const call: CallOptions = { signal: options.signal, timeoutMs };
   const clients = new Map<string, Etcd>();
   const addresses = new Map<string, EtcdAddress>();
   const statuses = new Map<string, MemberStatus>();
@@ -93,7 +93,7 @@ async function answersOf(
   );
   options.signal.throwIfAborted();
   let authentication: Answers["authentication"];
-  const known = speakers(statuses).flatMap((name) => clients.get(name) ?? []);
+  const known = respondersIn(statuses).flatMap((name) => clients.get(name) ?? []);
   if (passwords) {
     authentication = passwords.current.session?.token
       ? "in"
@@ -103,7 +103,7 @@ async function answersOf(
       const older = new Map(
         [...addresses].map(([name, address]) => [name, options.dial({ ...address, credentials: previous })]),
       );
-      const before = speakers(statuses).flatMap((name) => older.get(name) ?? []);
+      const before = respondersIn(statuses).flatMap((name) => older.get(name) ?? []);
       const answer = await first(before, options.signal, async (etcd) => await etcd.authentication(call));
       if (answer === "in") {
         authentication = "previous";
@@ -121,10 +121,10 @@ async function answersOf(
       }),
     );
   }
-  const speaker = speakers(statuses)
+  const responders = respondersIn(statuses)
     .map((name) => clients.get(name))
     .filter((etcd) => etcd !== undefined);
-  const list = await first(speaker, options.signal, async (etcd) => {
+  const list = await first(responders, options.signal, async (etcd) => {
     try {
       return await etcd.members(call);
     } catch (error) {
@@ -132,8 +132,9 @@ async function answersOf(
       throw error;
     }
   });
-  const alarms = list && (await first(speaker, options.signal, async (etcd) => await etcd.alarms(call)));
-  const versions = list && (await first(speaker, options.signal, async (etcd) => await etcd.versions(call)));
+  const alarms = list && (await first(responders, options.signal, async (etcd) => await etcd.alarms(call)));
+  const versions =
+    list && (await first(responders, options.signal, async (etcd) => await etcd.versions(call)));
   return {
     statuses,
     reads,
@@ -145,8 +146,8 @@ async function answersOf(
   };
 }
 
-/** Voters that know a leader, the leader itself first: it answers without asking anyone. */
-function speakers(statuses: ReadonlyMap<string, MemberStatus>): string[] {
+/** Voters that know a leader, the leader itself first: it answers without asking another member. */
+function respondersIn(statuses: ReadonlyMap<string, MemberStatus>): string[] {
   const voters = [...statuses].filter(([, { learner, leader }]) => !learner && leader !== undefined);
   const isLeader = ([, { leader, memberId }]: (typeof voters)[number]) => (leader === memberId ? 0 : 1);
   return voters.sort((a, b) => isLeader(a) - isLeader(b)).map(([name]) => name);
@@ -164,7 +165,7 @@ async function first<T>(
   return undefined;
 }
 
-/** A member that does not answer is a fact to decide upon, not an error; the end of the reconcile is one. */
+/** A member that does not answer is a fact, not an error; the end of the reconcile is an error. */
 async function quietly<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T | undefined> {
   try {
     return await work();

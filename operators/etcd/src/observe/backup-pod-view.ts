@@ -1,4 +1,4 @@
-/** What a backup's pod says of its work. */
+/** What a backup's pod reports about its work. */
 import { type ObjectOf, parseJson } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { AgentReport } from "../agent/task.ts";
@@ -12,7 +12,7 @@ export type WorkerView =
   | { readonly state: "done"; readonly manifest: Manifest | undefined }
   | { readonly state: "failed"; readonly reason: string; readonly message: string; readonly atMs: number };
 
-/** `last` is the container whose report ends the work. */
+/** `last` is the container whose report completes the work. */
 export function workerView(pod: PodObject, last: "verify" | "copy" | "remove"): WorkerView {
   const statuses = [...(pod.status?.initContainerStatuses ?? []), ...(pod.status?.containerStatuses ?? [])];
   const final = statuses.find(({ name }) => name === last);
@@ -60,7 +60,7 @@ function endOf(status: ContainerStatus): number {
   return Date.parse(status.state?.terminated?.finishedAt ?? "") || 0;
 }
 
-/** Why nothing moves, in the kubelet's or the scheduler's words. */
+/** Why the pod does not progress, in the kubelet's or the scheduler's words. */
 function obstacle(pod: PodObject, statuses: readonly ContainerStatus[]): string | undefined {
   const unscheduled = pod.status?.conditions?.find(
     ({ type, status }) => type === "PodScheduled" && status === "False",

@@ -1,4 +1,4 @@
-/** From a PersistentVolumeClaim to what decisions care about. */
+/** The part of a PersistentVolumeClaim that decisions depend on. */
 import type { ObjectOf } from "keelson";
 import type { PersistentVolumeClaim } from "keelson/kinds";
 import { annotations } from "../api/names.ts";
@@ -6,18 +6,18 @@ import type { ClaimView } from "./observed.ts";
 
 export function claimView(claim: ObjectOf<typeof PersistentVolumeClaim>): ClaimView {
   const { metadata, spec, status } = claim;
-  const notes = metadata.annotations ?? {};
+  const found = metadata.annotations ?? {};
   return {
     uid: metadata.uid,
     deleting: metadata.deletionTimestamp !== undefined,
     lost: status?.phase === "Lost",
     bound: status?.phase === "Bound",
-    className: notes[annotations.storageClass] ?? "",
+    className: found[annotations.storageClass] ?? "",
     requested: spec?.resources?.requests?.["storage"] ?? "0",
-    clusterUid: notes[annotations.clusterUid],
-    clusterId: notes[annotations.clusterId],
-    memberId: notes[annotations.memberId],
-    fenced: notes[annotations.fenced] !== undefined,
+    clusterUid: found[annotations.clusterUid],
+    clusterId: found[annotations.clusterId],
+    memberId: found[annotations.memberId],
+    fenced: found[annotations.fenced] !== undefined,
     needsRestart: status?.conditions?.some(({ type }) => type === "FileSystemResizePending") ?? false,
   };
 }

@@ -6,7 +6,7 @@ import { parseTime } from "./time.ts";
 export interface NodeView {
   /** It has not reported since then. */
   readonly lostSinceMs: number | undefined;
-  /** Cordoned: whoever maintains it is about to drain or reboot it. */
+  /** It is about to be drained or rebooted. */
   readonly cordoned: boolean;
 }
 

@@ -1,4 +1,4 @@
-/** Gathers: objects from the cache, answers from the members, and the records brought up to both. */
+/** Gathers objects from the cache and answers from the members, and updates the records from both. */
 import type { EtcdClusterObject, Member, Status } from "../api/cluster.ts";
 import { conditions } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
@@ -22,7 +22,7 @@ export interface Gathered extends AsyncDisposable {
   readonly passwords: Passwords | undefined;
 }
 
-/** How members are reached and spoken to. */
+/** How members are reached. */
 export interface Access {
   readonly dial: Dial;
   readonly certificates: Certificates;
@@ -55,7 +55,7 @@ export async function observe(
     { dial, signal: ctx.signal, readThrough: before.rollout !== undefined, passwords },
   );
   const clusterId = before.clusterId ?? rememberedClusterId(claims);
-  // A list of another cluster says nothing of this one.
+  // The list of another cluster says nothing about this one.
   const list =
     answers.list && (clusterId === undefined || sameId(answers.list.clusterId, clusterId))
       ? answers.list
@@ -88,7 +88,7 @@ export async function observe(
     spec: object.spec,
     status,
     members: records.map((record) => memberOf(record, { pods, claims, nodes, answers, list, cluster })),
-    strangers: (list?.members ?? []).filter(
+    unknownMembers: (list?.members ?? []).filter(
       ({ id }) => !records.some((record) => record.id === BigInt(id).toString(16)),
     ),
     list,

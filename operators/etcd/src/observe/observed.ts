@@ -1,11 +1,11 @@
-/** What one pass sees, as plain data: objects from the cache, and what each member said when it was asked directly. */
+/** What one pass sees, as plain data: objects from the cache, and what each member answered. */
 import type { Member, Spec, Status } from "../api/cluster.ts";
 import type { Alarm, EtcdMember, MemberList, MemberStatus } from "../engine/etcd.ts";
 import type { ClusterName } from "../resources/names.ts";
 import type { RestorePlan } from "./restore-plan.ts";
 import type { Certificates } from "./tls-facts.ts";
 
-/** A pod, as far as decisions care. */
+/** The part of a pod that decisions depend on. */
 export interface PodView {
   readonly uid: string;
   /** Digest of the template it was made from. */
@@ -24,8 +24,8 @@ export interface PodView {
   readonly node: string | undefined;
   /** Why it cannot run, when Kubernetes says so: `ImagePullBackOff: …`, `Unschedulable: …`. */
   readonly obstacle: string | undefined;
-  /** The container's last words, unless it was killed for memory. */
-  readonly lastWords: string;
+  /** The container's termination message; empty when it was killed for memory. */
+  readonly terminationMessage: string;
   readonly restarts: number;
 }
 
@@ -41,7 +41,7 @@ export interface ClaimView {
   readonly clusterId: string | undefined;
   readonly memberId: string | undefined;
   readonly fenced: boolean;
-  /** The volume has grown and its file system waits for the pod to start anew. */
+  /** The volume has grown, and its file system waits for a restart of the pod. */
   readonly needsRestart: boolean;
 }
 
@@ -56,7 +56,7 @@ export interface ObservedMember {
   readonly readThrough: boolean | undefined;
   /** Its node is unreachable or gone since then. */
   readonly nodeLostSinceMs: number | undefined;
-  /** Its node is about to be emptied. */
+  /** Its node is cordoned: it is about to be drained. */
   readonly nodeCordoned: boolean;
 }
 
@@ -76,8 +76,8 @@ export interface Observed {
   readonly status: Status;
   /** In the order of their records. */
   readonly members: readonly ObservedMember[];
-  /** Members of etcd that no record speaks of and that this operator cannot have made. */
-  readonly strangers: readonly EtcdMember[];
+  /** Members of etcd that have no record and that this operator cannot have added. */
+  readonly unknownMembers: readonly EtcdMember[];
   /** etcd's own list, answered by a quorum; undefined without one. */
   readonly list: MemberList | undefined;
   readonly alarms: readonly Alarm[];
@@ -85,18 +85,18 @@ export interface Observed {
   readonly clusterVersion: string | undefined;
   /** Since when there has been no quorum, as far as the status remembers. */
   readonly unavailableSinceMs: number | undefined;
-  /** What the cluster begins from, while it has not begun; undefined when it begins empty. */
+  /** What the cluster is restored from, before it has formed; undefined when it starts empty. */
   readonly restore: RestorePlan | undefined;
-  /** The survivor that a person has approved to recover from. */
+  /** The survivor that the user has approved to recover from. */
   readonly approved: string | undefined;
   readonly trials: readonly TrialView[];
-  /** The most that one node can give to pods. */
+  /** The most that one node can allocate to pods. */
   readonly largestNode: { readonly cpu: string; readonly memory: string } | undefined;
-  /** What is known of the cluster's certificates; nothing where no TLS is spoken. */
+  /** What is known of the cluster's certificates; empty without TLS. */
   readonly certificates: Certificates;
-  /** What etcd says to the password of the spec; undefined when it was not asked. */
+  /** How etcd takes the password of the spec; undefined when it was not asked. */
   readonly authentication: "off" | "in" | "previous" | "out" | undefined;
-  /** What keeps the operator from speaking to members at all, as a sentence. */
+  /** Why the operator cannot connect to members at all, as a sentence. */
   readonly secretProblem: string | undefined;
   /** The time at which a defragmentation came due, if one is. */
   readonly defragmentationDue: string | undefined;

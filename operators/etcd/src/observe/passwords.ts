@@ -7,7 +7,7 @@ import type { EtcdClusterObject } from "../api/cluster.ts";
 import type { EtcdContext } from "../resources/declaration.ts";
 import type { Passwords } from "./ask.ts";
 
-/** What etcd gave for a password, kept from pass to pass: to check one costs a member a tenth of a second. */
+/** Tokens that etcd issued for passwords, kept from pass to pass: checking a password costs a member 100 ms. */
 export type Sessions = Map<string, { token?: string }>;
 
 export async function readPasswords(
@@ -22,11 +22,11 @@ export async function readPasswords(
   const password = secretText(secret, "password")?.trim();
   if (!secret) return { problem: `spec.auth names the Secret ${name}, which does not exist` };
   if (!password) return { problem: `the Secret ${name} of spec.auth needs the key password` };
-  const session = (word: string) => {
-    const key = `${uid}/${hash("sha256", word)}`;
+  const session = (text: string) => {
+    const key = `${uid}/${hash("sha256", text)}`;
     const known = sessions.get(key) ?? {};
     sessions.set(key, known);
-    return { user: "root", password: word, session: known };
+    return { user: "root", password: text, session: known };
   };
   const previous = secretText(secret, "previousPassword")?.trim();
   return { passwords: { current: session(password), ...(previous ? { previous: session(previous) } : {}) } };

@@ -1,4 +1,4 @@
-/** From a Pod to what decisions care about. */
+/** The part of a Pod that decisions depend on. */
 
 import { type ObjectOf, parseJson } from "keelson";
 import type { Pod } from "keelson/kinds";
@@ -6,7 +6,7 @@ import { annotations, labels } from "../api/names.ts";
 import type { PodView, TrialView } from "./observed.ts";
 import { parseTime } from "./time.ts";
 
-/** Reasons for which a container waits that no waiting mends. */
+/** Reasons for which a container waits and that do not go away by waiting. */
 const obstacles = new Set([
   "ErrImagePull",
   "ImagePullBackOff",
@@ -20,18 +20,18 @@ const obstacles = new Set([
 
 export function podView(pod: ObjectOf<typeof Pod>): PodView {
   const { metadata, spec, status } = pod;
-  const notes = metadata.annotations ?? {};
+  const found = metadata.annotations ?? {};
   const container = status?.containerStatuses?.find(({ name }) => name === "etcd");
   const ready = status?.conditions?.find(({ type }) => type === "Ready");
   const created = parseTime(metadata.creationTimestamp) ?? 0;
   const ended = container?.state?.terminated ?? container?.lastState?.terminated;
   return {
     uid: metadata.uid,
-    template: notes[annotations.template] ?? "",
+    template: found[annotations.template] ?? "",
     role: metadata.labels?.[labels.role] ?? "",
-    initialCluster: notes[annotations.initialCluster] ?? "",
-    initialClusterState: notes[annotations.initialClusterState] ?? "",
-    forceNewCluster: notes[annotations.forceNewCluster] === "true",
+    initialCluster: found[annotations.initialCluster] ?? "",
+    initialClusterState: found[annotations.initialClusterState] ?? "",
+    forceNewCluster: found[annotations.forceNewCluster] === "true",
     createdMs: created,
     deleting: metadata.deletionTimestamp !== undefined,
     ended: status?.phase === "Failed" || status?.phase === "Succeeded",
@@ -39,7 +39,7 @@ export function podView(pod: ObjectOf<typeof Pod>): PodView {
     readyChangedMs: parseTime(ready?.lastTransitionTime) ?? created,
     node: spec?.nodeName,
     obstacle: obstacleOf(pod),
-    lastWords: ended?.reason === "OOMKilled" ? "" : (ended?.message ?? ""),
+    terminationMessage: ended?.reason === "OOMKilled" ? "" : (ended?.message ?? ""),
     restarts: container?.restartCount ?? 0,
   };
 }
@@ -56,7 +56,7 @@ export function trialView(pod: ObjectOf<typeof Pod>): TrialView {
   };
 }
 
-/** Why an init container gave up, in its own words where it left any. */
+/** Why an init container failed, in its own words if it left any. */
 function failedInit({ status }: ObjectOf<typeof Pod>): string | undefined {
   for (const { name, state, lastState } of status?.initContainerStatuses ?? []) {
     const end = state?.terminated ?? (state?.running ? undefined : lastState?.terminated);

@@ -1,4 +1,4 @@
-/** Brings the records up to what was seen: ids, phases, volumes, and members that only etcd or a claim remembers. */
+/** Updates the records from what was seen: ids, phases, volumes, and members that only etcd or a claim remembers. */
 import type { Member } from "../api/cluster.ts";
 import type { EtcdMember, MemberList } from "../engine/etcd.ts";
 import { type ClusterName, memberOfPeerUrl, ordinalOf } from "../resources/names.ts";
@@ -41,7 +41,7 @@ function refreshed(record: Member, { cluster, claims, list, templates }: RecordS
   const claim = claims.get(record.name);
   const entry = entryOf(cluster, record, list);
   const next: Member = { ...record };
-  // Until a member has an id it has no data that could be lost: whatever volume there is will do.
+  // Until a member has an id it has no data that could be lost: any volume is fine.
   if (claim && (record.claimUid === undefined || record.id === undefined)) next.claimUid = claim.uid;
   const [template] = templates;
   if (template !== undefined && !templates.includes(record.template ?? "")) next.template = template;
@@ -57,7 +57,7 @@ function refreshed(record: Member, { cluster, claims, list, templates }: RecordS
 }
 
 /**
- * Members that no record speaks of, though etcd or a claim does: the status was lost, or the cluster was deleted with
+ * Members without a record that etcd or a claim knows: the status was lost, or the cluster was deleted with
  * its volumes kept and made again.
  */
 function remembered(names: ReadonlySet<string>, sources: RecordSources): Member[] {
@@ -89,7 +89,7 @@ function remembered(names: ReadonlySet<string>, sources: RecordSources): Member[
     ) {
       continue;
     }
-    // With a list at hand etcd has the last word: a claim of a removed member is a leftover, to be cleared away.
+    // When there is a list, etcd decides: the claim of a removed member is a leftover, to be deleted.
     const phase = list ? "Leaving" : "Voter";
     found.set(name, { name, id: claim.memberId, phase, claimUid: claim.uid, ...common });
   }

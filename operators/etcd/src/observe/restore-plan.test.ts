@@ -22,8 +22,8 @@ const from = (restoreFrom: object, version = "3.6.16") =>
     restoreFrom: { bumpRevisions: 1_000_000_000, allowUnverified: false, ...restoreFrom },
   }) as const;
 
-describe("what a cluster is restored from", () => {
-  it("is nothing unless it says so", () => {
+describe("the source that a cluster is restored from", () => {
+  it("is undefined without restoreFrom", () => {
     expect(restorePlan({ version: "3.6.16" }, undefined, "op:1")).toBeUndefined();
   });
 
@@ -49,29 +49,29 @@ describe("what a cluster is restored from", () => {
     [undefined, "waiting", "there is no EtcdBackup nightly"],
     [{ phase: "Verifying" }, "waiting", "is not done yet"],
     [
-      { phase: "Failed", failure: { reason: "NoMember", message: "nobody answered" } },
+      { phase: "Failed", failure: { reason: "NoMember", message: "no member answered" } },
       "refused",
-      "nobody answered",
+      "no member answered",
     ],
     [{ phase: "Removed" }, "refused", "was removed"],
-    [{ ...done, verifiedAt: undefined }, "refused", "was never proven"],
+    [{ ...done, verifiedAt: undefined }, "refused", "was never verified"],
     [{ ...done, etcdVersion: "3.7.3" }, "refused", "was taken from etcd 3.7.3, which 3.6.16 cannot read"],
   ])("waits or refuses with a sentence: %j", (status, state, message) => {
     const plan = restorePlan(from({ backup: "nightly" }), status && backup(status), "op:1");
     expect(plan).toMatchObject({ state, message: expect.stringContaining(message) });
   });
 
-  it("may be unproven when a person says so", () => {
-    const { verifiedAt: _, ...unproven } = done;
-    const wish = from({ backup: "nightly", allowUnverified: true });
-    expect(restorePlan(wish, backup(unproven), "op:1")?.state).toBe("ready");
+  it("may be unverified when the user allows it", () => {
+    const { verifiedAt: _, ...unverified } = done;
+    const spec = from({ backup: "nightly", allowUnverified: true });
+    expect(restorePlan(spec, backup(unverified), "op:1")?.state).toBe("ready");
   });
 
   it("may be of an older minor than the new cluster", () => {
     expect(restorePlan(from({ backup: "nightly" }, "3.7.3"), backup(done), "op:1")?.state).toBe("ready");
   });
 
-  it("is refused when it names nothing, or when nobody could fetch it", () => {
+  it("is refused when it names nothing, or when the image of the agent is unknown", () => {
     expect(restorePlan(from({}), undefined, "op:1")).toMatchObject({ state: "refused" });
     expect(restorePlan(from({ backup: "nightly" }), backup(done), undefined)).toMatchObject({
       state: "refused",

@@ -9,7 +9,7 @@ export type RestorePlan =
   | { readonly state: "waiting"; readonly message: string }
   | { readonly state: "refused"; readonly message: string };
 
-/** What `restoreFrom` comes to; undefined for a cluster that begins empty. `backup` is the one it names, if it exists. */
+/** What `restoreFrom` means; undefined for a cluster that starts empty. `backup` is the one it names, if it exists. */
 export function restorePlan(
   { restoreFrom, version }: Pick<Spec, "restoreFrom" | "version">,
   backup: EtcdBackupObject | undefined,
@@ -52,7 +52,7 @@ function backupProblem(
   if (verifiedAt === undefined && !allowUnverified) {
     return {
       state: "refused",
-      message: `EtcdBackup ${name} was never proven by restoring it; set restoreFrom.allowUnverified to use it all the same`,
+      message: `EtcdBackup ${name} was never verified by restoring it; set restoreFrom.allowUnverified to use it anyway`,
     };
   }
   if (etcdVersion !== undefined && isNewerMinor(etcdVersion, version)) {

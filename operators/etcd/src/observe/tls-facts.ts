@@ -1,23 +1,23 @@
 /** What is known of the certificates of a cluster. */
 import type { TlsMaterial } from "../engine/etcd.ts";
 
-/** What the rest of the operator needs to know of one use of TLS. */
+/** What the rest of the operator needs to know about one use of TLS. */
 export interface TlsFacts {
-  /** The Secret that the user gives to all members; each has its own without it. */
+  /** The Secret that the user provides for all members. Default: each member has its own. */
   readonly secret?: string;
-  /** Names whom members must trust: it is part of what their pods are made from. */
+  /** Digest of the trusted authorities: it is part of the pod template. */
   readonly trust: string;
-  /** Where the authority stands. */
+  /** The phase of the authority. */
   readonly phase: "Current" | "Widening" | "Overlapping" | "Given";
-  /** When the first of its certificates ends. */
+  /** When the first of its certificates expires. */
   readonly expiresMs: number;
 }
 
 export interface Certificates {
   readonly peer?: TlsFacts;
   readonly client?: TlsFacts;
-  /** With what the operator speaks to members. */
+  /** What the operator connects to members with. */
   readonly material?: TlsMaterial;
-  /** What keeps the operator from having certificates, as a sentence. */
+  /** Why there are no certificates, as a sentence. */
   readonly problem?: string;
 }

@@ -85,7 +85,7 @@ export function memberAccess(cluster: EtcdClusterObject): {
   };
 }
 
-/** The snapshot carries users and passwords along: whoever speaks to a restored member needs them too. */
+/** The snapshot includes users and passwords: a client of a restored member needs them too. */
 export function rootPassword({ auth }: Spec): Pick<MemberAccess, "password"> {
   return auth ? { password: passwordPath } : {};
 }

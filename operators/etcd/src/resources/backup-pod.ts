@@ -1,4 +1,4 @@
-/** The pods of a backup: one that takes and proves it, one that removes it. */
+/** The pods of a backup: one that takes and verifies it, one that removes it. */
 import { backupName, type MountedVolume, mountStore } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
@@ -27,7 +27,7 @@ export interface WorkerOptions {
   readonly agentImage: string;
 }
 
-/** What the cluster runs now: the snapshot is restored by the very version that would have to restore it in need. */
+/** What the cluster runs now: the snapshot is restored by the version that would restore it after a disaster. */
 export function runningImage({ spec, status }: EtcdClusterObject): { version: string; image: string } {
   const { version, image } = status?.template?.recipe ?? spec;
   return { version, image: `${image}:v${version}` };
@@ -45,7 +45,7 @@ export function nameInStore(backup: EtcdBackupObject): string {
 export function workerPod(options: WorkerOptions): Desired<typeof Pod> {
   const { backup, attempt } = options;
   const { containers, initContainers, mounts } = backup.spec.verify
-    ? provingParts(options)
+    ? verifyingParts(options)
     : copyingParts(options);
   return pod(backup, podName(backup, String(attempt)), { containers, initContainers }, mounts);
 }
@@ -78,7 +78,7 @@ function copyingParts(options: WorkerOptions): Parts {
   return { containers: [container], mounts };
 }
 
-function provingParts(options: WorkerOptions): Parts {
+function verifyingParts(options: WorkerOptions): Parts {
   const { backup, cluster, agentImage } = options;
   const { container: copy, mounts: copyMounts } = copier(options);
   const { location, volumes: storeMounts } = mountStore(backup.spec.store);
@@ -142,7 +142,7 @@ function copier({ backup, cluster, agentImage }: WorkerOptions): {
   return { container: agentContainer("copy", agentImage, task, mounts), mounts };
 }
 
-/** It listens on loopback only: nobody but the container beside it may take it for a cluster. */
+/** It listens on loopback only: only the container beside it may use it. */
 function scratchCommand(dataDirectory: string, token: string): string[] {
   const clientUrl = `http://127.0.0.1:${scratchPort}`;
   return [

@@ -1,4 +1,4 @@
-/** How many voters a drain must leave alone. */
+/** How many voters a drain must leave running. */
 import type { Desired } from "keelson";
 import type { PodDisruptionBudget } from "keelson/kinds";
 import { majority } from "../engine/quorum.ts";

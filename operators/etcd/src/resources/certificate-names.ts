@@ -1,4 +1,4 @@
-/** How the Secrets with certificates are called, and what each certificate speaks for. */
+/** Names of the Secrets with certificates, and the names in each certificate. */
 import type { Spec } from "../api/cluster.ts";
 import { type ClusterName, memberHost, memberKey } from "./names.ts";
 

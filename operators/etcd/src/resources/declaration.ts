@@ -5,8 +5,8 @@ import { EtcdBackup, EtcdBackupSchedule } from "../api/backup.ts";
 import type { EtcdCluster, EtcdClusterObject } from "../api/cluster.ts";
 
 /**
- * Whoever deletes a cluster in the foreground has the garbage collector take its children first. What a last backup
- * needs outlives that: `finalize` decides its end.
+ * When a cluster is deleted in the foreground, the garbage collector deletes its children first. What a final backup
+ * needs outlives that: `finalize` deletes it.
  */
 export const owns = {
   /** Names every member, ready or not. Second owner of the members' pods, see `ownersOf`. */
@@ -17,9 +17,9 @@ export const owns = {
   pods: many(Pod, { outlives: true }),
   /** Authorities and certificates. */
   secrets: many(Secret, { outlives: true, absent: "keep" }),
-  /** The last backup, which is there when everything else is gone. */
+  /** The final backup, which remains when everything else is gone. */
   finalBackups: many(EtcdBackup, { outlives: true, absent: "keep" }),
-  /** Pods that try a template before a rollout begins. */
+  /** Pods that try a template before a rollout starts. */
   trials: many(Pod),
 };
 

@@ -1,4 +1,4 @@
-/** etcd's command line, and how a member is told to begin. */
+/** etcd's command line, and how a member starts. */
 import type { Recipe } from "../api/cluster.ts";
 import { compatibilityFlags, corruptionFlags } from "../engine/version.ts";
 import { type ClusterName, clientPort, clientUrl, metricsPort, peerPort, peerUrl } from "./names.ts";
@@ -9,12 +9,12 @@ export const dataVolumePath = "/var/lib/etcd";
 export const tlsPaths = { peer: "/etc/etcd/tls/peer", client: "/etc/etcd/tls/client" } as const;
 
 /**
- * How a member begins. It is read at every start of the container, not frozen into the pod, because a container that
- * is started again over an empty volume must never begin as it did the first time.
+ * How a member starts. It is read at every start of the container, not fixed in the pod, because a container that
+ * restarts over an empty volume must never start as it did the first time.
  *
  * - `seed`: forms a new cluster of itself. Only ever for the first member, before the cluster has an id.
  * - `join`: a learner's first start; `members` is etcd's list as of its addition.
- * - `again`: a member that has data. Over an empty volume it refuses to start, since nobody else is named.
+ * - `again`: a member that has data. Over an empty volume it refuses to start, since no other member is named.
  * - `force`: the survivor of a lost quorum drops all other members.
  */
 export type StartMode =
@@ -58,7 +58,7 @@ export function etcdCommand(cluster: ClusterName, member: string, recipe: Recipe
   ];
 }
 
-/** Both sides show certificates. etcd reads its own from disk for every connection, whom it trusts only at its start. */
+/** Both sides present certificates. etcd reads its own for every connection, its authorities only when it starts. */
 function tlsFlags(prefix: string, path: string): string[] {
   return [
     `--${prefix}cert-file=${path}/tls.crt`,

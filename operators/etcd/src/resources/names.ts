@@ -1,4 +1,4 @@
-/** How things are called: members, ports, addresses. */
+/** Names of members, ports and addresses. */
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { labels } from "../api/names.ts";
 
@@ -11,7 +11,7 @@ export interface ClusterName {
   readonly name: string;
   readonly namespace: string;
   readonly uid: string;
-  /** Between whom TLS is spoken; it stays so for the life of a cluster. */
+  /** Which connections use TLS; fixed for the life of a cluster. */
   readonly secure?: { readonly peer: boolean; readonly client: boolean };
 }
 

@@ -86,8 +86,8 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
 }
 
 /**
- * A pod that shows whether the image exists, runs here, and may go where the spec sends it, before any member is given
- * up for it. It asks for no resources: next to the members there may be no room, in place of one there is.
+ * A pod that shows whether the image exists, runs here, and may go where the spec sends it, before any member is
+ * replaced. It requests no resources: there may be no room beside the members, but there is in place of one.
  */
 export function trialFor(cluster: ClusterName, template: Template): Desired<typeof Pod> {
   const { recipe } = template;
@@ -145,7 +145,7 @@ function container(cluster: ClusterName, member: string, recipe: Recipe): Contai
     ],
     ...(resources === undefined ? {} : { resources: resources as Container["resources"] }),
     ...probes(recipe.version, cluster.secure?.client === true),
-    // Why etcd gave up stands in the pod's status: healing reads it there and needs no permission for logs.
+    // The pod's status shows why etcd exited: healing reads it there and needs no permission for logs.
     terminationMessagePolicy: "FallbackToLogsOnError",
     securityContext: restrictedContainer,
     volumeMounts: [
@@ -210,7 +210,7 @@ function podPart(recipe: Recipe): NonNullable<Spec["pod"]> {
   return (recipe.pod ?? {}) as NonNullable<Spec["pod"]>;
 }
 
-/** Members keep away from each other unless the spec says where they go. */
+/** Default: members prefer different nodes. */
 function scheduling(cluster: ClusterName, recipe: Recipe): Partial<PodSpec> {
   const pod = podPart(recipe) as Partial<PodSpec>;
   const { nodeSelector, tolerations, topologySpreadConstraints, priorityClassName } = pod;

@@ -1,8 +1,8 @@
-/** The recipe of a pod: what of the spec rolls through the members when it changes, and its digest. */
+/** The recipe of a pod: the part of the spec whose changes roll through the members, and its digest. */
 import { hash } from "node:crypto";
 import type { Recipe, Spec, Template } from "../api/cluster.ts";
 
-/** What the recipe says of TLS: a member that was started with another trust must be started anew. */
+/** The recipe of TLS: a member that was started with other authorities must be restarted. */
 export interface RecipeTls {
   readonly secret?: string;
   readonly trust: string;
@@ -33,14 +33,14 @@ function tlsOf({ secret, trust }: RecipeTls): RecipeTls {
   return { ...(secret === undefined ? {} : { secret }), trust };
 }
 
-/** The recipe's word on one use of TLS; undefined where it is not spoken. */
+/** The recipe of one use of TLS; undefined without TLS. */
 export function recipeTls(recipe: Recipe, use: "peer" | "client"): RecipeTls | undefined {
   return (recipe.tls as { peer?: RecipeTls; client?: RecipeTls } | undefined)?.[use];
 }
 
 /**
- * The digest speaks of the recipe alone, never of what is made from it: a new release of the operator, or a webhook that
- * rewrites images, restarts nobody.
+ * The digest is of the recipe alone, never of what is made from it: a new release of the operator, or a webhook that
+ * rewrites images, restarts no member.
  */
 export function templateOf(recipe: Recipe): Template {
   return { hash: hash("sha256", canonical(recipe)).slice(0, 12), recipe };

@@ -37,8 +37,8 @@ describe("the containers that restore", () => {
   });
 
   it("fetch only what this version can read and what was proven", () => {
-    const task = JSON.parse(parts.initContainers[0]?.env?.[0]?.value ?? "{}") as { demand: unknown };
-    expect(task.demand).toEqual({ version: "3.6.16", verified: true });
+    const task = JSON.parse(parts.initContainers[0]?.env?.[0]?.value ?? "{}") as { requirements: unknown };
+    expect(task.requirements).toEqual({ version: "3.6.16", verified: true });
   });
 
   it("mount only what the pod has, and the pod has all that they mount beside its data", () => {

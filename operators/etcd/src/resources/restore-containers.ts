@@ -1,5 +1,6 @@
 /** The containers that bring a backup into the first member's volume. */
 import { type BackupStore, type MountedVolume, mountStore } from "@keelson/kit";
+import type { AgentTask } from "../agent/task.ts";
 import { restoreCommand } from "../engine/restore-command.ts";
 import { agentContainer, etcdContainer, type PodSpec } from "./agent-container.ts";
 import { dataVolumePath } from "./flags.ts";
@@ -47,8 +48,8 @@ export function restoreContainers(
     bumpRevisions: source.bumpRevisions,
   });
   const { agentImage, name } = source;
-  const demand = { version, verified: !source.allowUnverified };
-  const fetch = { do: "fetch", store: location, name, file, clear: [restoring], demand } as const;
+  const requirements = { version, verified: !source.allowUnverified };
+  const fetch: AgentTask = { do: "fetch", store: location, name, file, clear: [restoring], requirements };
   return {
     initContainers: [
       agentContainer("fetch", agentImage, fetch, [...mounts, scratch, data]),

@@ -1,4 +1,4 @@
-/** Does what was decided. One file per topic does the work; this is who does what. */
+/** Does what was decided. One file per topic does the work; this file calls them. */
 import { done, fail, type Outcome, waiting } from "keelson";
 import type { Decision } from "../decide/decision.ts";
 import { changePassword, enableAuthentication } from "./authentication.ts";
@@ -7,10 +7,10 @@ import { compareHashes, defragment, disarm, makeSpace } from "./maintenance.ts";
 import { addLearner, moveLeader, promote, removeMember } from "./membership.ts";
 import { createPods, deletePods, markVoter } from "./pods.ts";
 import { endTrials, tryTemplate } from "./rollout.ts";
-import type { Pass, Scene, StepResult } from "./step.ts";
+import type { Pass, StepContext, StepResult } from "./step.ts";
 
-/** How soon to look again after something was done; at rest members are asked this often though nothing changed. */
-const soonMs = 200;
+/** How soon to reconcile again: after an action, after a refused one, and when there is nothing to do. */
+const actedMs = 200;
 const refusedMs = 500;
 const restMs = 10_000;
 
@@ -28,74 +28,74 @@ export async function act(pass: Pass, decision: Decision): Promise<Outcome> {
       pass.ctx.event("Normal", reason, decision.event ?? message);
       return waiting(reason, message, { recheckMs: 0 });
     default: {
-      let told = false;
-      const tell: Scene["tell"] = (...event) => {
-        told = true;
+      let reported = false;
+      const event: StepContext["event"] = (...event) => {
+        reported = true;
         pass.ctx.event(...event);
       };
-      const refused = (await perform({ ...pass, tell }, decision)) === "refused";
+      const refused = (await perform({ ...pass, event }, decision)) === "refused";
       if (!refused) pass.onAction(decision.do);
-      if (!refused && !told) tell("Normal", reason, message);
-      return waiting(reason, message, { recheckMs: refused ? refusedMs : soonMs });
+      if (!refused && !reported) event("Normal", reason, message);
+      return waiting(reason, message, { recheckMs: refused ? refusedMs : actedMs });
     }
   }
 }
 
-async function perform(scene: Scene, decision: Decision): Promise<StepResult> {
+async function perform(step: StepContext, decision: Decision): Promise<StepResult> {
   switch (decision.do) {
     case "createClaim":
-      await createClaim(scene, decision);
+      await createClaim(step, decision);
       break;
     case "signClaim":
-      await signClaim(scene, decision);
+      await signClaim(step, decision);
       break;
     case "growClaim":
-      return await growClaim(scene, decision);
+      return await growClaim(step, decision);
     case "fenceClaim":
-      await fenceClaim(scene, decision);
+      await fenceClaim(step, decision);
       break;
     case "deleteClaim":
-      await deleteClaim(scene, decision);
+      await deleteClaim(step, decision);
       break;
     case "createPods":
-      await createPods(scene, decision);
+      await createPods(step, decision);
       break;
     case "deletePods":
-      await deletePods(scene, decision);
+      await deletePods(step, decision);
       break;
     case "markVoter":
-      await markVoter(scene, decision);
+      await markVoter(step, decision);
       break;
     case "addLearner":
-      return await addLearner(scene, decision);
+      return await addLearner(step, decision);
     case "promote":
-      return await promote(scene, decision);
+      return await promote(step, decision);
     case "removeMember":
-      return await removeMember(scene, decision);
+      return await removeMember(step, decision);
     case "moveLeader":
-      return await moveLeader(scene, decision);
+      return await moveLeader(step, decision);
     case "tryTemplate":
-      await tryTemplate(scene, decision);
+      await tryTemplate(step, decision);
       break;
     case "endTrials":
-      await endTrials(scene);
+      await endTrials(step);
       break;
     case "compareHashes":
-      await compareHashes(scene, decision);
+      await compareHashes(step, decision);
       break;
     case "makeSpace":
-      await makeSpace(scene, decision);
+      await makeSpace(step, decision);
       break;
     case "disarm":
-      await disarm(scene, decision);
+      await disarm(step, decision);
       break;
     case "defragment":
-      await defragment(scene, decision);
+      await defragment(step, decision);
       break;
     case "enableAuthentication":
-      return await enableAuthentication(scene, decision);
+      return await enableAuthentication(step, decision);
     case "changePassword":
-      return await changePassword(scene, decision);
+      return await changePassword(step, decision);
   }
   return "done";
 }

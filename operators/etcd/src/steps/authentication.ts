@@ -1,25 +1,25 @@
-/** Passwords: etcd begins to ask for one, or learns another. */
-import { attempt, type Doing, etcdOf, type Scene, type StepResult } from "./step.ts";
+/** Passwords: authentication is enabled, or the password is changed. */
+import { attempt, type DecisionTo, etcdOf, type StepContext, type StepResult } from "./step.ts";
 
-/** Each part of it may have been done before: the answer may have been lost. */
+/** Each part of it may have been done before: an answer may have been lost. */
 export async function enableAuthentication(
-  scene: Scene,
-  { via, message }: Doing<"enableAuthentication">,
+  step: StepContext,
+  { via, message }: DecisionTo<"enableAuthentication">,
 ): Promise<StepResult> {
-  return await attempt(scene, async (signal) => {
-    await etcdOf(scene, via).enableAuthentication({ signal });
-    scene.tell("Normal", "AuthenticationEnabled", message);
+  return await attempt(step, async (signal) => {
+    await etcdOf(step, via).enableAuthentication({ signal });
+    step.event("Normal", "AuthenticationEnabled", message);
   });
 }
 
 export async function changePassword(
-  scene: Scene,
-  { via, message }: Doing<"changePassword">,
+  step: StepContext,
+  { via, message }: DecisionTo<"changePassword">,
 ): Promise<StepResult> {
-  const { password } = scene.gathered.passwords?.current ?? {};
+  const { password } = step.gathered.passwords?.current ?? {};
   if (password === undefined) return "refused";
-  return await attempt(scene, async (signal) => {
-    await etcdOf(scene, via).changePassword(password, { signal });
-    scene.tell("Normal", "PasswordChanged", message);
+  return await attempt(step, async (signal) => {
+    await etcdOf(step, via).changePassword(password, { signal });
+    step.event("Normal", "PasswordChanged", message);
   });
 }

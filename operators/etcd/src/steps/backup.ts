@@ -7,7 +7,7 @@ import { workerView } from "../observe/backup-pod-view.ts";
 import type { BackupContext } from "../resources/backup-declaration.ts";
 import { removerPod, workerPod } from "../resources/backup-pod.ts";
 
-/** How long a failed removal rests before it is tried again. */
+/** Pause before a failed removal is tried again. */
 const removalPauseMs = 30_000;
 
 export async function actOnBackup(
@@ -25,7 +25,7 @@ export async function actOnBackup(
       if (cluster && agentImage !== undefined) {
         const { attempt } = decision;
         await ctx.own.workers.apply(String(attempt), workerPod({ backup, cluster, attempt, agentImage }));
-        ctx.event("Normal", "Copying", `attempt ${attempt} begins`);
+        ctx.event("Normal", "Copying", `attempt ${attempt} starts`);
       }
       ctx.setStatus(decision.status);
       return waiting("Copying", "the pod is starting");
@@ -50,7 +50,7 @@ function ended({ status }: EtcdBackupObject): Outcome {
   return fail(reason, message);
 }
 
-/** Ends what is being written first: whoever removes must be the last to touch the store. */
+/** Stops the writers first: the removal must be the last to touch the store. */
 export async function removeBackup(
   backup: EtcdBackupObject,
   ctx: BackupContext,

@@ -1,4 +1,4 @@
-/** Keeps the certificates of a cluster: authorities, members' certificates, and the one for clients. */
+/** Maintains the certificates of a cluster: authorities, members' certificates, and the one for clients. */
 import { X509Certificate } from "node:crypto";
 import {
   type Authority,
@@ -20,7 +20,7 @@ import { Secret } from "keelson/kinds";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { annotations } from "../api/names.ts";
 import type { TlsMaterial } from "../engine/etcd.ts";
-import type { Served } from "../observe/served.ts";
+import type { Presented } from "../observe/served.ts";
 import type { Certificates, TlsFacts } from "../observe/tls-facts.ts";
 import {
   authorityName,
@@ -46,33 +46,35 @@ interface Scope {
   readonly cluster: ClusterName;
   readonly object: EtcdClusterObject;
   readonly ctx: EtcdContext;
-  readonly served: Served;
+  readonly presented: Presented;
 }
 
-export async function keepCertificates(
+export async function maintainCertificates(
   object: EtcdClusterObject,
   ctx: EtcdContext,
-  served: Served,
+  presented: Presented,
 ): Promise<Certificates> {
-  const scope: Scope = { cluster: clusterName(object), object, ctx, served };
+  const scope: Scope = { cluster: clusterName(object), object, ctx, presented };
   const { tls } = object.spec;
   const out: { -readonly [K in keyof Certificates]: Certificates[K] } = {};
   for (const use of ["peer", "client"] as const) {
     const spec = tls?.[use];
     if (!spec) continue;
-    const kept = spec.mode === "Secret" ? await given(scope, use, spec) : await managed(scope, use, spec);
-    if ("problem" in kept) return { ...out, problem: kept.problem };
-    out[use] = kept.facts;
-    if (kept.material) out.material = kept.material;
+    const result = spec.mode === "Secret" ? await given(scope, use, spec) : await managed(scope, use, spec);
+    if ("problem" in result) return { ...out, problem: result.problem };
+    out[use] = result.facts;
+    if (result.material) out.material = result.material;
   }
   await dropLeftovers(scope);
   return out;
 }
 
-type Kept = { readonly facts: TlsFacts; readonly material?: TlsMaterial } | { readonly problem: string };
+type Maintained =
+  | { readonly facts: TlsFacts; readonly material?: TlsMaterial }
+  | { readonly problem: string };
 
-/** A Secret of the user's, the same for all members; whoever gives it also renews it. */
-async function given({ object, ctx }: Scope, use: TlsUse, spec: TlsSpec): Promise<Kept> {
+/** A Secret that the user provides for all members, and also renews. */
+async function given({ object, ctx }: Scope, use: TlsUse, spec: TlsSpec): Promise<Maintained> {
   const name = spec.secretName ?? "";
   const namespace = object.metadata.namespace ?? "default";
   const secret = await ctx.client.kind(Secret).find({ namespace, name });
@@ -85,7 +87,7 @@ async function given({ object, ctx }: Scope, use: TlsUse, spec: TlsSpec): Promis
   if (expiresMs === undefined) return { problem: `tls.crt of the Secret ${name} is not a certificate` };
   if (use === "client" && object.spec.auth && /^CN=/m.test(new X509Certificate(pair.certificate).subject)) {
     return {
-      problem: `tls.crt of the Secret ${name} has a common name, with which etcd's gateway lets nobody in once passwords are asked for; issue it without one`,
+      problem: `tls.crt of the Secret ${name} has a common name, with which etcd's gateway refuses every client once authentication is on; issue it without one`,
     };
   }
   return {
@@ -94,20 +96,20 @@ async function given({ object, ctx }: Scope, use: TlsUse, spec: TlsSpec): Promis
   };
 }
 
-async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Kept> {
+async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Maintained> {
   const { cluster, object, ctx } = scope;
   const key = `${use}-ca`;
   const name = authorityName(cluster.name, use);
   const nowMs = ctx.clock.now();
   const issuer = spec.issuerSecret === undefined ? undefined : await issuerPair(scope, use, spec);
   if (issuer && "problem" in issuer) return issuer;
-  const standing = secrets.readAuthority(ctx.own.secrets.get(key)) ?? lost(scope, use, issuer?.pair);
+  const before = secrets.readAuthority(ctx.own.secrets.get(key)) ?? lost(scope, use, issuer?.pair);
   const rotation = object.metadata.annotations?.[annotations.rotateAuthorities];
-  const authority = standing
-    ? advanceAuthority(name, standing, {
+  const authority = before
+    ? advanceAuthority(name, before, {
         nowMs,
-        trusted: isTrusted(object, use, standing),
-        served: await isServed(scope, use, standing, spec),
+        trusted: isTrusted(object, use, before),
+        served: await isPresented(scope, use, before, spec),
         overlapMs: use === "client" ? spec.overlapHours * hourMs : 0,
         rotation,
         given: issuer?.pair,
@@ -118,9 +120,9 @@ async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Kept> 
         ...(rotation === undefined ? {} : { rotation }),
       };
   await ctx.own.secrets.apply(key, secrets.authority({ name, labels: selectorLabels(cluster) }, authority));
-  tell(ctx, use, standing, authority);
+  reportChange(ctx, use, before, authority);
   const bundle = trustBundle(authority);
-  const leaves = await keepLeaves(scope, use, spec, authority);
+  const leaves = await maintainLeaves(scope, use, spec, authority);
   return {
     facts: {
       trust: trustDigest(bundle),
@@ -136,16 +138,16 @@ async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Kept> 
 }
 
 /** The certificate for clients first, then those of the members. */
-async function keepLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authority: Authority) {
+async function maintainLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authority: Authority) {
   const { cluster, object, ctx } = scope;
   const bundle = trustBundle(authority);
   const issuer = issuerOf(authority);
-  const orphaned = authority.current.key === "";
-  const keep = async (key: string, name: string, wanted: LeafSpec) => {
+  const isKeyLost = authority.current.key === "";
+  const maintain = async (key: string, name: string, wanted: LeafSpec) => {
     const before = secrets.readLeaf(ctx.own.secrets.get(key));
-    // Nobody trusts the issuer that takes over for a lost one yet: what stands must do.
+    // No server trusts the issuer that replaces a lost one yet: the current certificate stays in use.
     const leaf =
-      orphaned && isCompleteLeaf(before) ? before : leafFor(issuer, wanted, before, ctx.clock.now());
+      isKeyLost && isCompleteLeaf(before) ? before : leafFor(issuer, wanted, before, ctx.clock.now());
     await ctx.own.secrets.apply(key, secrets.leaf({ name, labels: selectorLabels(cluster) }, leaf, bundle));
     if (leaf !== before) ctx.event("Normal", "CertificateIssued", `${name} holds a new certificate`);
     return leaf;
@@ -154,7 +156,7 @@ async function keepLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authority: A
   const lifetimeMs = spec.lifetimeHours * hourMs;
   if (use === "client") {
     const name = clientSecretName(cluster.name, spec);
-    // No common name: where etcd asks for passwords, its gateway refuses whoever brings one.
+    // No common name: with authentication on, the gateway of etcd refuses certificates that have one.
     const wanted: LeafSpec = {
       commonName: "",
       organization: `${cluster.name}-client`,
@@ -162,11 +164,11 @@ async function keepLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authority: A
       usages: ["client"],
       lifetimeMs,
     };
-    leaves.push(await keep("client", name, wanted));
+    leaves.push(await maintain("client", name, wanted));
   }
   for (const { name: member } of object.status?.members ?? []) {
     leaves.push(
-      await keep(memberSecretKey(cluster, member, use), memberSecretName(member, use, undefined), {
+      await maintain(memberSecretKey(cluster, member, use), memberSecretName(member, use, undefined), {
         commonName: member,
         names: namesFor(cluster, member, use, spec.names),
         // Each peer is a client of the others, and a member's gateway a client of the member itself.
@@ -186,8 +188,8 @@ function isTrusted({ status }: EtcdClusterObject, use: TlsUse, authority: Author
 }
 
 /** Asked of the members themselves, and only when the answer matters: a Secret reaches a running pod with a delay. */
-async function isServed(
-  { cluster, object, ctx, served }: Scope,
+async function isPresented(
+  { cluster, object, ctx, presented }: Scope,
   use: TlsUse,
   authority: Authority,
   spec: TlsSpec,
@@ -200,12 +202,12 @@ async function isServed(
     if (!leaf?.certificate) return false;
     expected.set(name, leaf.certificate);
   }
-  return await served(use, expected, ctx);
+  return await presented(use, expected, ctx);
 }
 
 /**
- * The Secret of an authority that members trust was deleted: its key is gone, but its certificate stands beside every
- * certificate that it has issued. Another one takes over in the same three passes.
+ * The Secret of an authority that members trust was deleted: its key is gone, but its certificate is stored beside every
+ * certificate that it has issued. Another one replaces it in the same three passes.
  */
 function lost(
   { cluster, object, ctx }: Scope,
@@ -231,21 +233,21 @@ async function issuerPair(
   const secret = await ctx.client.kind(Secret).find({ namespace, name });
   const pair = secretKeyPair(secret);
   if (pair && readable(pair.certificate) !== undefined) return { pair };
-  const lack = secret ? "needs the tls.crt and tls.key of an authority" : "does not exist";
-  return { problem: `the Secret ${name}, the issuer of spec.tls.${use}, ${lack}` };
+  const problem = secret ? "needs the tls.crt and tls.key of an authority" : "does not exist";
+  return { problem: `the Secret ${name}, the issuer of spec.tls.${use}, ${problem}` };
 }
 
-function tell(ctx: EtcdContext, use: TlsUse, before: Authority | undefined, after: Authority): void {
+function reportChange(ctx: EtcdContext, use: TlsUse, before: Authority | undefined, after: Authority): void {
   if (before === after) return;
   const who = use === "peer" ? "peers" : "clients";
-  const sentence = !before
-    ? `the authority for ${who} was made`
+  const change = !before
+    ? `the authority for ${who} was created`
     : after.next
-      ? `a new authority for ${who} is to be trusted beside the old one`
+      ? `a new authority for ${who} will be trusted beside the old one`
       : after.previous !== undefined
         ? `certificates for ${who} are issued by the new authority`
         : `the old authority for ${who} is no longer trusted`;
-  ctx.event("Normal", "AuthorityChanged", sentence);
+  ctx.event("Normal", "AuthorityChanged", change);
 }
 
 /** Secrets of members that have left. */

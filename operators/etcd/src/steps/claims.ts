@@ -1,60 +1,66 @@
-/** Volumes: made, signed, grown, set aside, deleted. */
+/** Volumes: created, annotated, grown, fenced, deleted. */
 import type { ObjectOf } from "keelson";
 import { PersistentVolumeClaim } from "keelson/kinds";
 import { annotations } from "../api/names.ts";
 import { statusOf } from "../decide/report.ts";
 import { claimFor } from "../resources/claim.ts";
 import { clusterName, memberKey } from "../resources/names.ts";
-import type { Doing, Scene, StepResult } from "./step.ts";
+import type { DecisionTo, StepContext, StepResult } from "./step.ts";
 
 export async function createClaim(
-  { cluster, ctx, tell }: Scene,
-  { member, message }: Doing<"createClaim">,
+  { cluster, ctx, event }: StepContext,
+  { member, message }: DecisionTo<"createClaim">,
 ): Promise<void> {
   const name = clusterName(cluster);
   const claim = claimFor({ cluster: name, member, storage: cluster.spec.storage });
   await ctx.own.claims.apply(memberKey(name, member), claim);
-  tell("Normal", "VolumeCreated", message);
+  event("Normal", "VolumeCreated", message);
 }
 
-export async function signClaim(scene: Scene, { member }: Doing<"signClaim">): Promise<void> {
-  await patch(scene, member, { annotations: identityOf(scene, member) });
+export async function signClaim(step: StepContext, { member }: DecisionTo<"signClaim">): Promise<void> {
+  await patch(step, member, { annotations: identityOf(step, member) });
 }
 
-export async function fenceClaim(scene: Scene, { member, message }: Doing<"fenceClaim">): Promise<void> {
-  await patch(scene, member, { annotations: { [annotations.fenced]: "true" } });
-  scene.tell("Warning", "VolumeFenced", message);
+export async function fenceClaim(
+  step: StepContext,
+  { member, message }: DecisionTo<"fenceClaim">,
+): Promise<void> {
+  await patch(step, member, { annotations: { [annotations.fenced]: "true" } });
+  step.event("Warning", "VolumeFenced", message);
 }
 
-/** Its storage class may not let it: that is remembered, and the members go on as they are. */
-export async function growClaim(scene: Scene, decision: Doing<"growClaim">): Promise<StepResult> {
-  const { ctx, gathered, tell } = scene;
-  const { size } = scene.cluster.spec.storage;
+/** The storage class may not allow it: that is recorded, and the members stay as they are. */
+export async function growClaim(step: StepContext, decision: DecisionTo<"growClaim">): Promise<StepResult> {
+  const { ctx, gathered, event } = step;
+  const { size } = step.cluster.spec.storage;
   try {
-    await patch(scene, decision.member, {}, { resources: { requests: { storage: size } } });
+    await patch(step, decision.member, {}, { resources: { requests: { storage: size } } });
   } catch (error) {
     const { code, message } = error as { code?: unknown; message: string };
     if (code !== 403 && code !== 422) throw error;
     const refusedGrowth = { size: String(size), message };
     ctx.setStatus({ ...statusOf(gathered.observed, decision), refusedGrowth });
-    tell("Warning", "VolumeCannotGrow", message);
+    event("Warning", "VolumeCannotGrow", message);
     return "refused";
   }
-  tell("Normal", "VolumeGrows", decision.message);
+  event("Normal", "VolumeGrows", decision.message);
   return "done";
 }
 
-/** Only the volume that the record speaks of, as the server has it now. */
-export async function deleteClaim(scene: Scene, { member, message }: Doing<"deleteClaim">): Promise<void> {
-  const { ctx, cluster, tell } = scene;
+/** Only the volume in the record, as the server has it now. */
+export async function deleteClaim(
+  step: StepContext,
+  { member, message }: DecisionTo<"deleteClaim">,
+): Promise<void> {
+  const { ctx, cluster, event } = step;
   const key = memberKey(clusterName(cluster), member);
   const live = await ctx.own.claims.live(key);
   if (!live) return;
   await ctx.own.claims.delete(key, { resourceVersion: live.metadata.resourceVersion });
-  tell("Normal", "VolumeDeleted", message);
+  event("Normal", "VolumeDeleted", message);
 }
 
-function identityOf({ gathered, cluster }: Scene, member: string): Record<string, string> {
+function identityOf({ gathered, cluster }: StepContext, member: string): Record<string, string> {
   const { status } = gathered.observed;
   const id = status.members?.find(({ name }) => name === member)?.id;
   return {
@@ -66,7 +72,7 @@ function identityOf({ gathered, cluster }: Scene, member: string): Record<string
 
 /** Changes the very claim that was seen; another under its name is a conflict. */
 async function patch(
-  { ctx, cluster }: Scene,
+  { ctx, cluster }: StepContext,
   member: string,
   metadata: { annotations?: Record<string, string> },
   spec?: NonNullable<ObjectOf<typeof PersistentVolumeClaim>["spec"]>,

@@ -1,4 +1,4 @@
-/** The end of a cluster: a last backup if the spec wants one, then the members, and their volumes as the spec says. */
+/** The deletion of a cluster: a final backup, the members, the volumes, each as the spec says. */
 import { hash } from "node:crypto";
 import { done, fail, type ObjectMeta, type Outcome, waiting } from "keelson";
 import type { EtcdClusterObject } from "../api/cluster.ts";
@@ -11,13 +11,13 @@ export async function finalize(cluster: EtcdClusterObject, ctx: EtcdContext): Pr
   const { own } = ctx;
   const unfinished = await finalBackup(cluster, ctx);
   if (unfinished) return unfinished;
-  if (own.pods.list().some(isStanding)) ctx.event("Normal", reason, "the members are stopped");
+  if (own.pods.list().some(isActive)) ctx.event("Normal", reason, "the members are stopped");
   for (const slot of [own.trials, own.pods] as const) {
     for (const key of slot.entries().keys()) await slot.delete(key);
   }
   if (own.pods.list().length > 0) return waiting(reason, "the members are stopping");
   if (cluster.spec.deletion.volumes === "Remove") {
-    if (own.claims.list().some(isStanding)) ctx.event("Normal", "VolumeDeleted", "the volumes are deleted");
+    if (own.claims.list().some(isActive)) ctx.event("Normal", "VolumeDeleted", "the volumes are deleted");
     for (const key of own.claims.entries().keys()) await own.claims.delete(key);
     if (own.claims.list().length > 0) return waiting(reason, "the volumes are being deleted");
   }
@@ -27,22 +27,22 @@ export async function finalize(cluster: EtcdClusterObject, ctx: EtcdContext): Pr
   return done();
 }
 
-/** Nobody has asked for its end. */
-function isStanding({ metadata }: { readonly metadata: ObjectMeta }): boolean {
+/** Its deletion has not started. */
+function isActive({ metadata }: { readonly metadata: ObjectMeta }): boolean {
   return metadata.deletionTimestamp === undefined;
 }
 
-/** Undefined when there is none to be taken, or it is done. */
+/** Undefined when there is none to take, or it is done. */
 async function finalBackup(cluster: EtcdClusterObject, ctx: EtcdContext): Promise<Outcome | undefined> {
   const { metadata, spec, status } = cluster;
   const store = spec.deletion.finalBackup;
   if (!store || status?.clusterId === undefined) return undefined;
-  // Another store is another attempt; the same one is the same backup, however often we come by.
+  // Another store is another attempt; the same store is the same backup in every pass.
   const key = `${metadata.uid.slice(0, 8)}-${hash("sha256", JSON.stringify(store)).slice(0, 6)}`;
   const backup = ctx.own.finalBackups.get(key);
   if (!backup) {
-    if (!(await ordered(cluster, ctx, key))) return undefined;
-    return waiting(reason, "a last backup is taken before anything is removed");
+    if (!(await createFinalBackup(cluster, ctx, key))) return undefined;
+    return waiting(reason, "a final backup is taken before anything is removed");
   }
   const { name } = backup.metadata;
   switch (backup.status?.phase) {
@@ -51,16 +51,20 @@ async function finalBackup(cluster: EtcdClusterObject, ctx: EtcdContext): Promis
     case "Failed":
       return fail(
         reasons.finalBackupFailed,
-        `nothing is removed, because the last backup ${name} failed: ${backup.status.failure?.message}; ` +
+        `nothing is removed, because the final backup ${name} failed: ${backup.status.failure?.message}; ` +
           "delete that EtcdBackup to try again, or change or remove spec.deletion.finalBackup",
       );
     default:
-      return waiting(reason, `nothing is removed before the last backup ${name} is done`);
+      return waiting(reason, `nothing is removed before the final backup ${name} is done`);
   }
 }
 
-/** False where nothing can be made any more: the whole namespace goes, and the store of a backup may be part of it. */
-async function ordered(cluster: EtcdClusterObject, ctx: EtcdContext, key: string): Promise<boolean> {
+/** False when nothing can be created any more: the whole namespace is being deleted, perhaps with the store. */
+async function createFinalBackup(
+  cluster: EtcdClusterObject,
+  ctx: EtcdContext,
+  key: string,
+): Promise<boolean> {
   const { metadata, spec } = cluster;
   const store = spec.deletion.finalBackup;
   if (!store) return false;

@@ -1,4 +1,4 @@
-/** Pods: made, ended, told how to begin next time. */
+/** Pods: created, deleted, annotated with how to start next time. */
 import type { ObjectMeta } from "keelson";
 import { Pod } from "keelson/kinds";
 import { EtcdCluster, type EtcdClusterObject } from "../api/cluster.ts";
@@ -7,18 +7,18 @@ import type { EtcdContext } from "../resources/declaration.ts";
 import { startSettings } from "../resources/flags.ts";
 import { clusterName, memberKey } from "../resources/names.ts";
 import { podFor, startAnnotations } from "../resources/pod.ts";
-import type { Doing, Scene } from "./step.ts";
+import type { DecisionTo, StepContext } from "./step.ts";
 
 export async function createPods(
-  { cluster, ctx, tell }: Scene,
-  { pods }: Doing<"createPods">,
+  { cluster, ctx, event }: StepContext,
+  { pods }: DecisionTo<"createPods">,
 ): Promise<void> {
   const name = clusterName(cluster);
   for (const { member, ...plan } of pods) {
     const pod = podFor({ cluster: name, member, ...plan });
     const metadata = { ...pod.metadata, ownerReferences: ownersOf(cluster, ctx) };
     await ctx.own.pods.apply(memberKey(name, member), { ...pod, metadata });
-    tell(
+    event(
       "Normal",
       "PodCreated",
       `${member} starts (${plan.start.mode}, etcd ${plan.template.recipe.version})`,
@@ -27,9 +27,9 @@ export async function createPods(
 }
 
 /**
- * Two owners. The cluster is the one in charge: whoever drains a node looks for it. But a cluster that is deleted in the
- * foreground would lose its members before its last backup, so the service of the peers, which stays until the end,
- * holds on to them as well.
+ * Two owners. The cluster is the controller: a drain looks for it. But a cluster that is deleted in the foreground
+ * would lose its members before its final backup, so the service of the peers, which stays until the end, owns them as
+ * well.
  */
 function ownersOf(cluster: EtcdClusterObject, ctx: EtcdContext): NonNullable<ObjectMeta["ownerReferences"]> {
   const { name, uid } = cluster.metadata;
@@ -47,10 +47,10 @@ function ownersOf(cluster: EtcdClusterObject, ctx: EtcdContext): NonNullable<Obj
   ];
 }
 
-/** By UID: what we saw ends, never what has taken its place. Eviction would be refused by our own budget. */
+/** By UID: the pod that was seen is deleted, never its successor. Our own budget would refuse an eviction. */
 export async function deletePods(
-  { cluster, ctx, tell }: Scene,
-  { members, now, message, reason }: Doing<"deletePods">,
+  { cluster, ctx, event }: StepContext,
+  { members, now, message, reason }: DecisionTo<"deletePods">,
 ): Promise<void> {
   for (const member of members) {
     await ctx.own.pods.delete(
@@ -58,10 +58,13 @@ export async function deletePods(
       now ? { gracePeriodSeconds: 0 } : undefined,
     );
   }
-  tell("Normal", reason, message);
+  event("Normal", reason, message);
 }
 
-export async function markVoter({ cluster, ctx }: Scene, { member }: Doing<"markVoter">): Promise<void> {
+export async function markVoter(
+  { cluster, ctx }: StepContext,
+  { member }: DecisionTo<"markVoter">,
+): Promise<void> {
   const name = clusterName(cluster);
   const seen = ctx.own.pods.get(memberKey(name, member));
   if (!seen) return;

@@ -1,32 +1,32 @@
-/** The beginning of a rollout: nobody is given up for a pod that the API server would not take or that cannot run. */
+/** The start of a rollout: no member is replaced by a pod that the API server would refuse or that cannot run. */
 import { Pod } from "keelson/kinds";
 import { statusOf } from "../decide/report.ts";
 import { clusterName } from "../resources/names.ts";
 import { podFor, trialFor } from "../resources/pod.ts";
-import type { Doing, Scene } from "./step.ts";
+import type { DecisionTo, StepContext } from "./step.ts";
 
-export async function tryTemplate(scene: Scene, decision: Doing<"tryTemplate">): Promise<void> {
-  const { ctx, gathered, cluster, tell } = scene;
+export async function tryTemplate(step: StepContext, decision: DecisionTo<"tryTemplate">): Promise<void> {
+  const { ctx, gathered, cluster, event } = step;
   const { template, message } = decision;
-  const refusal = await refusalOf(scene, decision);
+  const refusal = await refusalOf(step, decision);
   if (refusal !== undefined) {
     const { version } = template.recipe;
     const failedRollout = { hash: template.hash, version, message: refusal };
     ctx.setStatus({ ...statusOf(gathered.observed, decision), failedRollout });
-    tell("Warning", "RolloutRefused", refusal);
+    event("Warning", "RolloutRefused", refusal);
     return;
   }
   await ctx.own.trials.apply(template.hash, trialFor(clusterName(cluster), template));
-  tell("Normal", "RolloutTried", message);
+  event("Normal", "RolloutTried", message);
 }
 
-export async function endTrials({ ctx }: Scene): Promise<void> {
+export async function endTrials({ ctx }: StepContext): Promise<void> {
   for (const key of ctx.own.trials.entries().keys()) await ctx.own.trials.delete(key);
 }
 
 async function refusalOf(
-  { cluster, ctx }: Scene,
-  { template }: Doing<"tryTemplate">,
+  { cluster, ctx }: StepContext,
+  { template }: DecisionTo<"tryTemplate">,
 ): Promise<string | undefined> {
   const name = clusterName(cluster);
   const member = `${name.name}-try`;

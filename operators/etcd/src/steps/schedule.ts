@@ -12,7 +12,7 @@ import { annotations, labels } from "../api/names.ts";
 import { hasEnded } from "../decide/backup.ts";
 import type { ScheduleContext } from "../resources/schedule-declaration.ts";
 
-/** Its name follows from when it is due: made twice, it is one. */
+/** Its name follows from the due time, so that creating it twice makes one backup. */
 export async function takeBackup(
   schedule: EtcdBackupScheduleObject,
   ctx: ScheduleContext,
@@ -27,7 +27,7 @@ export async function takeBackup(
   ctx.event("Normal", "BackupDue", `${schedule.metadata.name}-${stamp} is taken`);
 }
 
-/** First the data goes, then the object that says where it was. */
+/** First the data is removed, then the object that records where it was. */
 export async function pruneBackups(schedule: EtcdBackupScheduleObject, ctx: ScheduleContext): Promise<void> {
   const { count, maxAgeHours } = schedule.spec.keep;
   const backups = ctx.own.backups.entries();

@@ -1,4 +1,4 @@
-/** What every cluster has from the first moment: names, a door for clients, a limit for drains. */
+/** What every cluster has from the start: a service for peers, a service for clients, a disruption budget. */
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { voterCount } from "../decide/facts.ts";
 import type { Observed } from "../observe/observed.ts";
@@ -15,12 +15,12 @@ export async function applyServices(cluster: EtcdClusterObject, ctx: EtcdContext
   await ctx.own.clients.apply(clientService(name));
 }
 
-/** Without a list the budget stays as it is: a cluster in trouble is no time to allow more drains. */
+/** Without a list the budget stays as it is: a cluster without quorum must not allow more drains. */
 export async function applyBudget(observed: Observed, ctx: EtcdContext): Promise<void> {
   if (!observed.list && ctx.own.budget.get()) return;
   const budget = budgetFor(observed.cluster, { size: observed.spec.size, voters: voterCount(observed) });
   const least = budget.spec?.minAvailable;
   if (ctx.own.budget.get()?.spec?.minAvailable !== least)
-    ctx.event("Normal", "BudgetSet", `drains leave at least ${least} members alone`);
+    ctx.event("Normal", "BudgetSet", `drains leave at least ${least} members running`);
   await ctx.own.budget.apply(budget);
 }

@@ -1,4 +1,4 @@
-/** What the agent does with members that lie, lag or are gone, and with names that are taken. */
+/** What the agent does with members that differ, lag or are gone, and with names that exist. */
 
 import { readAll } from "@keelson/kit";
 import { MemoryStore } from "@keelson/kit/testing";
@@ -38,7 +38,7 @@ describe("the member that a snapshot is taken from", () => {
     expect((await chooseSource(three())).status.memberId).toBe("3");
   });
 
-  it("is the leader when nobody else can be asked, and never one that is cut off or learning", async () => {
+  it("is the leader when no other answers, and never one that is partitioned or a learner", async () => {
     const [leader, gone] = three() as [FakeEtcd, FakeEtcd, FakeEtcd];
     gone.down = true;
     const cutOff = new FakeEtcd(leader.data, { id: "8", appliedIndex: 99n });
@@ -49,7 +49,7 @@ describe("the member that a snapshot is taken from", () => {
 });
 
 describe("a copy", () => {
-  it("is never written over what another backup has written", async () => {
+  it("never overwrites what another backup has written", async () => {
     const { store, archive, options } = await copied();
     const before = new Map(store.objects);
     await expect(copySnapshot({ ...options, backupUid: "2" })).rejects.toMatchObject({ code: "NotOurs" });
@@ -57,7 +57,7 @@ describe("a copy", () => {
     expect(store.objects).toEqual(before);
   });
 
-  it("is used again by a later attempt", async () => {
+  it("is reused by a later attempt", async () => {
     const { options, manifest, members } = await copied();
     expect(await copySnapshot(options)).toEqual(manifest);
     expect(members.reduce((sum, { snapshots }) => sum + snapshots, 0)).toBe(1);
@@ -65,7 +65,7 @@ describe("a copy", () => {
 });
 
 describe("verification", () => {
-  it("writes down what it has proven, once", async () => {
+  it("stores what it has verified, once", async () => {
     const { verify, archive, manifest } = await copied();
     const proven = await verifySnapshot({ ...verify, now: () => 5 });
     expect(proven).toEqual({
@@ -76,7 +76,7 @@ describe("verification", () => {
     expect(await verifySnapshot({ ...verify, now: () => 9 })).toEqual(proven);
   });
 
-  it("fails when the restored member holds something else than the cluster", async () => {
+  it("fails when the restored member differs from the cluster", async () => {
     const { verify, scratch, archive } = await copied();
     scratch.data.keys.set("a", "2");
     await expect(verifySnapshot(verify)).rejects.toMatchObject({ code: "ContentDiffers" });
@@ -89,7 +89,7 @@ describe("verification", () => {
     await expect(verifySnapshot(verify)).rejects.toMatchObject({ code: "ContentDiffers" });
   });
 
-  it("says that it could not compare when the cluster has compacted since, or is gone", async () => {
+  it("reports that it could not compare when the cluster has compacted since, or is gone", async () => {
     const { verify, members } = await copied();
     for (const member of members) member.compactRevision = 5n;
     expect((await verifySnapshot(verify)).verified).toMatchObject({ compared: false, keys: 1 });

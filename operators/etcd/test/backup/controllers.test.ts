@@ -46,7 +46,7 @@ async function play(c: Cluster, story: (runner: PodRunner) => Promise<void>): Pr
 }
 
 describe("a backup", () => {
-  it("is taken once, proven and cleaned up after, whenever the operator dies", {
+  it("is taken once, verified and cleaned up, whenever the operator crashes", {
     timeout: 120_000,
   }, async () => {
     const { runs } = await everyCrash(options, (c) =>
@@ -98,7 +98,7 @@ describe("a backup", () => {
     }
   });
 
-  it("fails after three attempts and says why", async () => {
+  it("fails after three attempts and reports why", async () => {
     await using c = await cluster(options);
     await play(c, async (runner) => {
       for (const member of runner.members) member.down = true;
@@ -115,7 +115,7 @@ describe("a backup", () => {
     });
   });
 
-  it("never publishes a snapshot that was damaged on its way", async () => {
+  it("never publishes a snapshot that was damaged in transit", async () => {
     await using c = await cluster(options);
     await play(c, async (runner) => {
       for (const member of runner.members) member.damage = (bytes) => bytes.subarray(0, -40);
@@ -126,7 +126,7 @@ describe("a backup", () => {
     });
   });
 
-  it("waits for its cluster, and gives up when its time is over", async () => {
+  it("waits for its cluster, and fails at its timeout", async () => {
     await using c = await cluster(options);
     const runner = new PodRunner();
     await using _ = await runner.start(c.client, c.clock, c.random);
@@ -147,7 +147,7 @@ describe("a backup", () => {
     expect(late?.status).toMatchObject({ phase: "Failed", failure: { reason: "TimedOut" } });
   });
 
-  it("is not verified when told so, and says so", async () => {
+  it("is not verified when verify is false, and reports that", async () => {
     await using c = await cluster(options);
     await play(c, async (runner) => {
       await request(c, { verify: false });
@@ -159,7 +159,9 @@ describe("a backup", () => {
     });
   });
 
-  it("leaves the store when it is told to, whenever the operator dies", { timeout: 120_000 }, async () => {
+  it("is removed from the store on request, whenever the operator crashes", {
+    timeout: 120_000,
+  }, async () => {
     await everyCrash(options, (c) =>
       play(c, async (runner) => {
         await request(c);
@@ -201,7 +203,9 @@ describe("a schedule", () => {
     (await c.client.kind(EtcdBackup).list()).items as unknown as EtcdBackupObject[];
   const status = async (c: Cluster) => (await c.client.kind(EtcdBackupSchedule).find(ref))?.status;
 
-  it("takes what is due and keeps the newest, whenever the operator dies", { timeout: 300_000 }, async () => {
+  it("takes what is due and keeps the newest, whenever the operator crashes", {
+    timeout: 300_000,
+  }, async () => {
     const report = await everyCrash(options, (c) =>
       play(c, async (runner) => {
         await schedule(c, { keep: { count: 1 } });
@@ -220,7 +224,7 @@ describe("a schedule", () => {
     expect(report.runs).toBeGreaterThan(30);
   });
 
-  it("makes up for the latest missed time only", async () => {
+  it("catches up missed times with one backup", async () => {
     await using c = await cluster(options);
     await play(c, async () => {
       await schedule(c, { keep: { count: 7 } });
@@ -233,7 +237,7 @@ describe("a schedule", () => {
     });
   });
 
-  it("owes nothing for the time that it was suspended", async () => {
+  it("does not catch up what fell due while it was suspended", async () => {
     await using c = await cluster(options);
     await play(c, async () => {
       await schedule(c, { suspend: true });
@@ -257,7 +261,7 @@ describe("a schedule", () => {
     });
   });
 
-  it("keeps the last good backup while new ones fail, and says that backups are not healthy", async () => {
+  it("keeps the last good backup while new ones fail, and reports that backups are not healthy", async () => {
     await using c = await cluster(options);
     await play(c, async (runner) => {
       await schedule(c, { keep: { count: 1, maxAgeHours: 1 } });
@@ -273,7 +277,7 @@ describe("a schedule", () => {
     });
   });
 
-  it("says what is wrong with a schedule that is none", async () => {
+  it("reports an invalid schedule", async () => {
     await using c = await cluster(options);
     await schedule(c, { schedule: "every day" });
     await c.advance(1_000);

@@ -35,7 +35,7 @@ export class PodRunner {
   readonly members: FakeEtcd[];
   /** Every container that ran, as `pod/container`. */
   readonly history: string[] = [];
-  /** Says how a container fails instead of doing its work: before it, or after it. */
+  /** How a container fails: before its work, or after it. */
   sabotage: (pod: string, container: string) => "before" | "after" | undefined = () => undefined;
   readonly #runs = new Map<string, Run>();
 

@@ -96,7 +96,7 @@ async function journey(tools: EtcdTools): Promise<void> {
   }
 }
 
-it("notices when the stored snapshot is not what was written, or not what is demanded", async () => {
+it("a fetch fails when the stored snapshot is not what was written, or not what is required", async () => {
   await using server = await s3Server();
   await using directory = await scratchDirectory();
   const store = await bucket(server, directory.path);
@@ -117,15 +117,15 @@ it("notices when the stored snapshot is not what was written, or not what is dem
   const file = join(directory.path, "snapshot.db");
   const report = await runTask({ do: "fetch", store, name, file });
   expect(report).toMatchObject({ ok: false, code: "StoredDamaged" });
-  const demand = { version: "3.6.16", verified: true };
-  const unproven = await runTask({ do: "fetch", store, name, file, demand });
-  expect(unproven).toMatchObject({ ok: false, code: "NotVerified" });
+  const requirements = { version: "3.6.16", verified: true };
+  const unverified = await runTask({ do: "fetch", store, name, file, requirements });
+  expect(unverified).toMatchObject({ ok: false, code: "NotVerified" });
   const older = { version: "3.5.35", verified: false };
-  const tooNew = await runTask({ do: "fetch", store, name, file, demand: older });
+  const tooNew = await runTask({ do: "fetch", store, name, file, requirements: older });
   expect(tooNew).toMatchObject({ ok: false, code: "VersionTooNew" });
 });
 
-it("does as told as a process, and leaves its report for the kubelet", async () => {
+it("the agent process does its task, and leaves its report for the kubelet", async () => {
   await using directory = await scratchDirectory();
   const log = join(directory.path, "termination-log");
   const agent = join(import.meta.dirname, "../../src/agent/main.ts");

@@ -29,7 +29,7 @@ const leaf = (by: KeyPair, commonName: string) =>
 for (const [line, tools] of located) {
   const reason = "missing" in tools ? ` (skipped: ${tools.missing})` : "";
   describe.skipIf("missing" in tools)(`etcd ${line}${reason}`, () => {
-    it("takes a new certificate without a restart, and whom it trusts only with one", {
+    it("loads a new certificate without a restart, and new authorities only with one", {
       timeout: 120_000,
     }, async () => {
       await using directory = await scratchDirectory();
@@ -81,7 +81,7 @@ for (const [line, tools] of located) {
       }
     });
 
-    it("asks for a password once told to, lets the right one in, and takes another", {
+    it("requires a password once authentication is on, accepts the right one, and changes it", {
       timeout: 120_000,
     }, async () => {
       await using directory = await scratchDirectory();

@@ -29,7 +29,7 @@ export interface TlsFiles {
 }
 
 export interface StartRequest {
-  /** By use; without it plain text is spoken. */
+  /** By use. Default: no TLS. */
   readonly tls: Readonly<Record<"peer" | "client", TlsFiles | undefined>>;
   readonly member: string;
   readonly host: string;
@@ -42,7 +42,7 @@ export interface StartRequest {
   readonly quotaBytes: number;
 }
 
-export type StartResult = { readonly process: SimProcess } | { readonly lastWords: string };
+export type StartResult = { readonly process: SimProcess } | { readonly terminationMessage: string };
 
 /** What an interceptor may do to a call before it takes effect. */
 export type Intercept = (call: {
@@ -78,17 +78,17 @@ export class SimEtcd {
   }
 
   start(request: StartRequest, volume: Volume): StartResult {
-    if (volume.corrupt) return { lastWords: "walpb: crc mismatch" };
+    if (volume.corrupt) return { terminationMessage: "walpb: crc mismatch" };
     const minor = Number(request.version.split(".")[1]);
     const data = volume.data;
     if (!data) return this.#firstStart(request, volume, minor);
     const { group } = data;
-    if (minor < group.clusterMinor) return { lastWords: "cluster cannot be downgraded" };
+    if (minor < group.clusterMinor) return { terminationMessage: "cluster cannot be downgraded" };
     if (minor > group.clusterMinor + 1 && group.clusterMinor > 0)
-      return { lastWords: "incompatible cluster version" };
+      return { terminationMessage: "incompatible cluster version" };
     if (request.force) this.#forceNewCluster(request, data);
     else if (!data.group.members().has(data.memberId)) {
-      return { lastWords: "the member has been permanently removed from the cluster" };
+      return { terminationMessage: "the member has been permanently removed from the cluster" };
     }
     return { process: this.#run(request, data, minor) };
   }
@@ -117,12 +117,12 @@ export class SimEtcd {
         !this.#cut(process.name, request.member) &&
         (!request.tls.peer || isTrusted(process.request.tls.peer?.leaf() ?? "", request.tls.peer.trust)),
     );
-    if (!peer) return { lastWords: "could not retrieve cluster information from the given URLs" };
+    if (!peer) return { terminationMessage: "could not retrieve cluster information from the given URLs" };
     const { group } = peer.data;
     const members = group.members();
-    if (members.size !== urls.size) return { lastWords: "member count is unequal" };
+    if (members.size !== urls.size) return { terminationMessage: "member count is unequal" };
     const own = [...members.values()].find(({ peerUrl }) => peerUrl === request.peerUrl);
-    if (!own) return { lastWords: "unmatched member while checking PeerURLs" };
+    if (!own) return { terminationMessage: "unmatched member while checking PeerURLs" };
     if (own.name !== "" && !own.learner)
       this.violation(`the voter ${request.member} started over an empty volume`);
     volume.data = { group, memberId: own.id, index: 0, term: 1 };
@@ -132,8 +132,9 @@ export class SimEtcd {
   #run(request: StartRequest, data: DataDirectory, minor: number): SimProcess {
     const process = new SimProcess(this, request, data, minor);
     for (const other of this.processes) {
-      const strangers = other.data.group === data.group && other.running() && !this.#trust(process, other);
-      if (strangers)
+      const unknownMembers =
+        other.data.group === data.group && other.running() && !this.#trust(process, other);
+      if (unknownMembers)
         this.violation(`${process.name} starts, and it and ${other.name} do not trust each other`);
     }
     this.processes.add(process);
@@ -172,7 +173,7 @@ export class SimEtcd {
     return group;
   }
 
-  /** Nobody is in the way, and each trusts what the other shows. */
+  /** The network lets them through, and each trusts the certificate of the other. */
   #connected(a: SimProcess, b: SimProcess): boolean {
     return !this.#cut(a.name, b.name) && this.#trust(a, b);
   }
@@ -508,7 +509,7 @@ export class SimClient implements Etcd {
     return { clusterId: group.clusterId, members: [...group.members().values()].map(entry) };
   }
 
-  /** The group, when this member may speak for it. */
+  /** The group, when this member may answer for it. */
   #voter({ data }: SimProcess): Group {
     const { group } = data;
     const own = group.members().get(data.memberId);

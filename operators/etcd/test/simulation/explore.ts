@@ -1,4 +1,4 @@
-/** Kills the operator before and after everything it does, one run for each, and demands the same end every time. */
+/** Kills the operator before and after each of its actions, one run for each, and expects the same end every time. */
 import { World, type WorldOptions } from "./world.ts";
 
 export interface Scenario {
@@ -16,7 +16,7 @@ export interface Explored {
 }
 
 export interface ExploreOptions extends WorldOptions {
-  /** At most so many crashes, spread evenly over the scenario; all of them unless told. */
+  /** At most so many crashes, spread evenly over the scenario; Default: all of them. */
   readonly atMost?: number;
 }
 

@@ -15,7 +15,7 @@ interface PodRun {
   process: SimProcess | undefined;
   restarts: number;
   ready: boolean;
-  lastWords: string | undefined;
+  terminationMessage: string | undefined;
   ending: boolean;
   /** Files of mounted Secrets, by the Secret's name. */
   readonly files: Map<string, Readonly<Record<string, string>>>;
@@ -64,7 +64,7 @@ export class SimKubelet {
     void this.#follow(Secret, (type, secret) => this.#onSecret(type, secret as ObjectOf<typeof Secret>));
   }
 
-  /** A node loses power: its pods are gone, and nobody there says so. */
+  /** A node loses power: its pods are gone, and nothing reports that. */
   async loseNode(name: string): Promise<void> {
     this.#lost.add(name);
     for (const run of this.#runs.values()) {
@@ -249,7 +249,7 @@ export class SimKubelet {
         restarts: 0,
         ready: false,
         files: new Map(),
-        lastWords: undefined,
+        terminationMessage: undefined,
         ending: false,
       };
       this.#runs.set(uid, fresh);
@@ -329,7 +329,7 @@ export class SimKubelet {
     const tag = container?.image?.split(":").pop() ?? "";
     if (this.missingTags.has(tag)) return;
     if (this.brokenTags.has(tag)) {
-      run.lastWords = "flag provided but not defined";
+      run.terminationMessage = "flag provided but not defined";
       return;
     }
     const flag = (name: string) =>
@@ -357,7 +357,7 @@ export class SimKubelet {
       volume,
     );
     if ("process" in result) run.process = result.process;
-    else run.lastWords = result.lastWords;
+    else run.terminationMessage = result.terminationMessage;
   }
 
   /** Looks at the container twice a second, as probes do. */
@@ -366,7 +366,7 @@ export class SimKubelet {
       if (run.ending || !this.#runs.has(run.pod.metadata.uid) || this.#lost.has(run.node)) return;
       const { process } = run;
       if (process?.removed && process.running()) {
-        run.lastWords = "the member has been permanently removed from the cluster";
+        run.terminationMessage = "the member has been permanently removed from the cluster";
         process.kill();
       }
       let changed = false;
@@ -398,9 +398,9 @@ export class SimKubelet {
         ? { waiting: { reason: "ImagePullBackOff", message: `${tag} was not found` } }
         : { waiting: { reason: "CrashLoopBackOff", message: "back-off" } };
     const terminated =
-      run.lastWords === undefined
+      run.terminationMessage === undefined
         ? {}
-        : { lastState: { terminated: { exitCode: 1, reason: "Error", message: run.lastWords } } };
+        : { lastState: { terminated: { exitCode: 1, reason: "Error", message: run.terminationMessage } } };
     const condition = run.ready ? "True" : "False";
     const before = run.pod.status?.conditions?.find(({ type }) => type === "Ready");
     const since = before?.status === condition ? before.lastTransitionTime : at;

@@ -21,7 +21,7 @@ export interface DataDirectory {
   readonly memberId: string;
   /** The size that its file once had; it shrinks only by defragmentation. */
   fileBytes?: number;
-  /** Its content is not what it should be, and nobody told it. */
+  /** Its content is wrong, and it does not know. */
   wrong?: boolean;
   /** How many entries of the group's log it has. */
   index: number;
@@ -44,7 +44,7 @@ export interface GroupOptions {
   readonly violation: (message: string) => void;
 }
 
-/** Until then a member that has started hears nobody. */
+/** Until then a member that has started receives nothing. */
 const connectMs = 300;
 /** How long followers wait before they elect another leader. */
 const electionMs = 1_000;
@@ -227,9 +227,9 @@ export class Group {
   /** A member that leaves in good order hands the lead on first, as etcd does on SIGTERM. */
   stepDown(node: Node): void {
     if (this.leader !== node) return;
-    const heir = this.#reachableVoters(node).find(
+    const successor = this.#reachableVoters(node).find(
       (other) => other !== node && other.data.index === this.log.length,
     );
-    if (heir) this.#crown(heir);
+    if (successor) this.#crown(successor);
   }
 }

@@ -5,12 +5,12 @@ const known = new Map<string, boolean>();
 
 export function isTrusted(leaf: string, bundle: string): boolean {
   const key = `${leaf}|${bundle}`;
-  let verdict = known.get(key);
-  if (verdict === undefined) {
-    verdict = leaf !== "" && decide(leaf, bundle);
-    known.set(key, verdict);
+  let trusted = known.get(key);
+  if (trusted === undefined) {
+    trusted = leaf !== "" && decide(leaf, bundle);
+    known.set(key, trusted);
   }
-  return verdict;
+  return trusted;
 }
 
 function decide(leaf: string, bundle: string): boolean {

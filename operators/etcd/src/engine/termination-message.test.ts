@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { complaint } from "./last-words.ts";
+import { failureMessage } from "./termination-message.ts";
 
 test.each([
   [
@@ -9,6 +9,6 @@ test.each([
   ["goroutine 1\npanic: failed to open database\n\ngoroutine 1 [running]:\n", "failed to open database"],
   ["error verifying flags, unknown flag: --x.\n", "error verifying flags, unknown flag: --x."],
   ["etcdserver.v2ToV3Request(_, _)\n\tapply_v2.go:31 +0x252\n", undefined],
-])("what etcd complains about is found among its last words", (words, sentence) => {
-  expect(complaint(words)).toBe(sentence);
+])("the reason why etcd exited is found in its termination message", (words, sentence) => {
+  expect(failureMessage(words)).toBe(sentence);
 });

@@ -1,7 +1,7 @@
-/** What etcd's last words say about its data. */
+/** What the termination message of an etcd container says about its data. */
 
 /**
- * - `empty`: it was told that it has data, and found none.
+ * - `empty`: it was started as a member with data, and found none.
  * - `corrupt`: it found data that it cannot use.
  * - `outdatedList`: the members changed between its addition and its first start.
  */
@@ -27,19 +27,20 @@ const SENTENCES: readonly (readonly [RegExp, Diagnosis])[] = [
   [/found data inconsistency with peers|[cC]heckInitialHashKV failed/, "corrupt"],
 ];
 
-/** What stands in the way of the data, not in it: another volume would not help. */
-const OTHERWISE = /no space left on device|permission denied|read-only file system|address already in use/;
+/** Problems outside the data: another volume would not help. */
+const OUTSIDE_THE_DATA =
+  /no space left on device|permission denied|read-only file system|address already in use/;
 
-export function diagnose(lastWords: string): Diagnosis | undefined {
-  if (OTHERWISE.test(lastWords)) return undefined;
-  return SENTENCES.find(([pattern]) => pattern.test(lastWords))?.[1];
+export function diagnose(message: string): Diagnosis | undefined {
+  if (OUTSIDE_THE_DATA.test(message)) return undefined;
+  return SENTENCES.find(([pattern]) => pattern.test(message))?.[1];
 }
 
 const longest = 300;
 
-/** The sentence in which etcd says why it gives up, when its last words hold one. */
-export function complaint(lastWords: string): string | undefined {
-  const lines = lastWords.split("\n").reverse();
+/** The sentence in which etcd says why it exits, if the message has one. */
+export function failureMessage(message: string): string | undefined {
+  const lines = message.split("\n").reverse();
   for (const line of lines) {
     const logged =
       /"level":"(?:fatal|panic|error)".*?"msg":"([^"]*)"(?:.*?"error":"((?:[^"\\]|\\.)*)")?/.exec(line);
