@@ -1,13 +1,20 @@
 /** What a role grants, asked for in every way that a path can be written. */
 import { beforeAll, describe, expect, test } from "vitest";
 import type { UserInfo } from "../src/contracts/authentication.ts";
+import { isHijack } from "../src/messages/message.ts";
+import type { ProxyTransport } from "../src/proxy/transport.ts";
 import { type Answer, Server } from "./harness.ts";
 
 const rbac = "/apis/rbac.authorization.k8s.io/v1/namespaces/default";
 
 /** A server on which `user` has the rules in the namespace `default`, and two ConfigMaps and Secrets are there. */
-async function serverWith(user: string, rules: readonly object[], mode = "RBAC"): Promise<Server> {
-  const server = await Server.start({ authorizationMode: mode });
+async function serverWith(
+  user: string,
+  rules: readonly object[],
+  mode = "RBAC",
+  transport?: ProxyTransport,
+): Promise<Server> {
+  const server = await Server.start({ authorizationMode: mode, ...(transport && { transport }) });
   for (const name of ["mine", "other"])
     for (const [kind, resource] of [
       ["ConfigMap", "configmaps"],
@@ -119,5 +126,62 @@ describe("a node", () => {
     ["/api/v1/watch/pods?fieldSelector=spec.nodeName%3Dn", 403],
   ])("is answered %s with %i", async ([path, status]) => {
     expect(await ask(server, node, "GET", path)).toBe(status);
+  });
+});
+
+describe("a role that may only get exec, attach and portforward", () => {
+  const reader: UserInfo = { name: "reader", groups: [] };
+  const resources = ["pods/exec", "pods/attach", "pods/portforward"];
+  const paths = ["exec?command=id&stdout=1", "attach?stdout=1", "portforward?ports=80"];
+  const upgraded: string[] = [];
+  const transport: ProxyTransport = {
+    request: () => Promise.reject(new Error("nothing is asked here")),
+    async upgrade(_, { path }) {
+      upgraded.push(path);
+      throw new Error("far enough");
+    },
+  };
+
+  async function open(server: Server, path: string): Promise<number> {
+    const answer = await server.api.dispatch(
+      {
+        method: "GET",
+        target: `/api/v1/namespaces/default/pods/p/${path}`,
+        headers: { connection: "upgrade", upgrade: "websocket" },
+        body: async () => new Uint8Array(),
+        signal: new AbortController().signal,
+        canUpgrade: true,
+      },
+      reader,
+    );
+    if (isHijack(answer.body)) {
+      const client = { accept: () => expect.unreachable(), refuse: () => undefined };
+      await answer.body.hijack(client).catch(() => undefined);
+    }
+    return answer.status;
+  }
+
+  test.for<[string[], number]>([
+    [["get"], 403],
+    [["get", "create"], 101],
+  ])("with the verbs %j is answered %i over WebSockets", async ([verbs, status]) => {
+    await using server = await serverWith(
+      "reader",
+      [{ apiGroups: [""], resources, verbs }],
+      "RBAC",
+      transport,
+    );
+    await server.send("POST", "/api/v1/nodes", { apiVersion: "v1", kind: "Node", metadata: { name: "n" } });
+    const addresses = [{ type: "InternalIP", address: "127.0.0.1" }];
+    await server.merge("/api/v1/nodes/n/status", { status: { addresses } });
+    await server.send("POST", "/api/v1/namespaces/default/pods", {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "p" },
+      spec: { nodeName: "n", containers: [{ name: "c", image: "i" }] },
+    });
+    upgraded.length = 0;
+    for (const path of paths) expect(await open(server, path)).toBe(status);
+    expect(upgraded).toHaveLength(status === 101 ? paths.length : 0);
   });
 });
