@@ -1,5 +1,6 @@
 /** The embedded Kubernetes API server: in process, or on sockets. */
 export { type ApiServerFlags, type RunningApiServer, runApiServer, startApiServer } from "./command/run.ts";
+export { FlagError } from "./contracts/flags.ts";
 export { StatusError } from "./contracts/status-error.ts";
 export { administrator } from "./server/authorizers.ts";
 export { type ApiServer, type ApiServerOptions, apiServer } from "./server/server.ts";

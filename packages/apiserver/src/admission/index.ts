@@ -1,5 +1,6 @@
 /** The admission plug-ins, in the order in which they run, and which of them are on. */
 import type { AdmissionPlugin } from "../contracts/admission.ts";
+import { FlagError, listOf } from "../contracts/flags.ts";
 import type { PluginContext, PluginFactory } from "../contracts/plugin.ts";
 import { certificateApproval, certificateSigning, certificateSubjectRestriction } from "./certificates.ts";
 import { limitRanger } from "./limit-ranger.ts";
@@ -55,17 +56,52 @@ const plugins: readonly ((context: PluginContext) => AdmissionPlugin)[] = [
 
 const offByDefault: ReadonlySet<string> = new Set(["OwnerReferencesPermissionEnforcement"]);
 
-const named = (flag: string | undefined): ReadonlySet<string> =>
-  new Set((flag ?? "").split(",").filter((name) => name !== ""));
+/** What kube-apiserver has and this server does not: none of it is on, so all of it may be turned off. */
+const absent: ReadonlySet<string> = new Set([
+  "AlwaysAdmit",
+  "AlwaysDeny",
+  "AlwaysPullImages",
+  "ClusterTrustBundleAttest",
+  "DenyServiceExternalIPs",
+  "EventRateLimit",
+  "ExtendedResourceToleration",
+  "ImagePolicyWebhook",
+  "JobValidation",
+  "LimitPodHardAntiAffinityTopology",
+  "NamespaceAutoProvision",
+  "NamespaceExists",
+  "NodeDeclaredFeatureValidator",
+  "NodeRestriction",
+  "PodGroupProtection",
+  "PodGroupWorkloadExists",
+  "PodNodeSelector",
+  "PodTolerationRestriction",
+]);
 
 export const admission: PluginFactory = (context) => {
-  const on = named(context.flag("enable-admission-plugins"));
-  const off = named(context.flag("disable-admission-plugins"));
+  const made = plugins.map((make) => make(context));
+  const on = new Set(listOf(context.flag("enable-admission-plugins")));
+  const off = new Set(listOf(context.flag("disable-admission-plugins")));
+  checkNames(new Set(made.map(({ name }) => name)), on, off);
   return {
     admission: reinvoking(
-      plugins
-        .map((make) => make(context))
-        .filter(({ name }) => !off.has(name) && (on.has(name) || !offByDefault.has(name))),
+      made.filter(({ name }) => !off.has(name) && (on.has(name) || !offByDefault.has(name))),
     ),
   };
 };
+
+function checkNames(there: ReadonlySet<string>, on: ReadonlySet<string>, off: ReadonlySet<string>): void {
+  for (const name of on) {
+    if (off.has(name))
+      throw new FlagError(
+        `${name} is in --enable-admission-plugins and in --disable-admission-plugins: it cannot be both`,
+      );
+    if (!there.has(name))
+      throw new FlagError(
+        `--enable-admission-plugins plugin ${JSON.stringify(name)} is ${absent.has(name) ? "not part of this server" : "unknown"}`,
+      );
+  }
+  for (const name of off)
+    if (!there.has(name) && !absent.has(name))
+      throw new FlagError(`--disable-admission-plugins plugin ${JSON.stringify(name)} is unknown`);
+}

@@ -1,4 +1,5 @@
 /** Who sends a request: certificates, tokens, impersonation, and the reviews that tell. */
+import { listOf } from "../contracts/flags.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import type { PluginFactory } from "../contracts/plugin.ts";
 import { clientCertificates } from "./client-certificates.ts";
@@ -15,9 +16,9 @@ export const authentication: PluginFactory = (context) => {
   const { flag } = context;
   const keys = new ServiceAccountKeys({
     signing: flag("service-account-signing-key-file"),
-    verifying: list(flag("service-account-key-file")),
+    verifying: listOf(flag("service-account-key-file")),
   });
-  const issuers = list(flag("service-account-issuer") ?? defaultIssuer);
+  const issuers = listOf(flag("service-account-issuer") ?? defaultIssuer);
   const issuer = issuers[0] ?? defaultIssuer;
   const tokens = new ServiceAccountTokens({
     keys,
@@ -25,7 +26,7 @@ export const authentication: PluginFactory = (context) => {
     clock: context.clock,
     random: context.random.fork("service-account-tokens"),
     issuers,
-    audiences: list(flag("api-audiences") ?? issuer),
+    audiences: listOf(flag("api-audiences") ?? issuer),
   });
   const tokenFile = flag("token-auth-file");
   return {
@@ -64,8 +65,4 @@ function authoritiesForExtensions(authority: string): ApiObject {
     metadata: { name: "extension-apiserver-authentication", namespace: "kube-system" },
     data: { "client-ca-file": authority },
   };
-}
-
-function list(text: string | undefined): string[] {
-  return text ? text.split(",") : [];
 }

@@ -1,6 +1,7 @@
 /** What a user may do: the modes of --authorization-mode, access reviews, and the default roles. */
 
 import type { Authorizer } from "../contracts/authorization.ts";
+import { FlagError, listOf } from "../contracts/flags.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import type { PluginContext, PluginFactory } from "../contracts/plugin.ts";
 import { bootstrapObjects } from "../tables/index.ts";
@@ -29,26 +30,37 @@ export const alwaysDeny: Authorizer = {
 
 export const authorization: PluginFactory = (context) => {
   const bindings = new Bindings(context.store);
-  const modes = (context.flag("authorization-mode") ?? "RBAC").split(",");
+  const modes = modesOf(context.flag("authorization-mode"));
   return {
-    authorizers: modes.flatMap((mode) => authorizerOf(mode.trim(), bindings, context)),
+    authorizers: modes.map((mode) => authorizerOf(mode, bindings, context)),
     admission: modes.includes("RBAC") ? [escalationCheck(bindings, context.authorizer)] : [],
     virtual: accessReviews(context.authorizer),
     bootstrap: () => bootstrapObjects() as unknown as ApiObject[],
   };
 };
 
-function authorizerOf(mode: string, bindings: Bindings, { store }: PluginContext): Authorizer[] {
+/** Throws for none, and for one that is there twice. */
+function modesOf(flag: string | undefined): string[] {
+  const modes = flag === undefined ? ["RBAC"] : listOf(flag);
+  if (modes.length === 0) throw new FlagError("at least one --authorization-mode must be given");
+  if (new Set(modes).size < modes.length)
+    throw new FlagError(`--authorization-mode ${JSON.stringify(flag)} has a mode more than once`);
+  return modes;
+}
+
+function authorizerOf(mode: string, bindings: Bindings, { store }: PluginContext): Authorizer {
   switch (mode) {
     case "RBAC":
-      return [new RbacAuthorizer(bindings)];
+      return new RbacAuthorizer(bindings);
     case "AlwaysAllow":
-      return [alwaysAllow];
+      return alwaysAllow;
     case "AlwaysDeny":
-      return [alwaysDeny];
+      return alwaysDeny;
     case "Node":
-      return [new NodeAuthorizer(store)];
+      return new NodeAuthorizer(store);
     default:
-      throw new Error(`--authorization-mode ${JSON.stringify(mode)} is not known`);
+      throw new FlagError(
+        `--authorization-mode ${JSON.stringify(mode)} is not known; there are AlwaysAllow, AlwaysDeny, Node and RBAC`,
+      );
   }
 }

@@ -1,4 +1,5 @@
 /** The Node authorizer: a kubelet reads what the pods on its node need, and little more. */
+import { requiredFieldValue } from "@keelson/core";
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -209,17 +210,14 @@ export class NodeAuthorizer implements Authorizer {
   }
 
   #pod(node: string, attributes: Attributes): Decision {
-    const { verb, subresource, name, fieldSelector = "" } = attributes;
+    const { verb, subresource, name, fieldSelector } = attributes;
     if (subresource === "status" && (verb === "update" || verb === "patch")) return allow;
     if (subresource === "eviction" && verb === "create") return allow;
     if (subresource) return noOpinion();
     if (verb === "create" || verb === "delete") return allow;
     if (verb === "get") return this.#get(node, attributes);
     if (verb !== "list" && verb !== "watch") return noOpinion();
-    const wanted = fieldSelector
-      .split(",")
-      .some((part) => /^spec\.nodeName==?/.test(part) && part.endsWith(`=${node}`));
-    if (wanted) return allow;
+    if (fieldSelector && requiredFieldValue(fieldSelector, "spec.nodeName") === node) return allow;
     if (name) return this.#related(node, attributes);
     return noOpinion("can only list/watch pods with spec.nodeName field selector");
   }

@@ -1,5 +1,11 @@
 /** Access reviews: what somebody, or the client itself, may do. */
-import { deepEqual, type JsonObject } from "@keelson/core";
+import {
+  CoreError,
+  deepEqual,
+  type FieldRequirement,
+  type JsonObject,
+  parseFieldSelector,
+} from "@keelson/core";
 import type { UserInfo } from "../contracts/authentication.ts";
 import type { Attributes, Authorizer } from "../contracts/authorization.ts";
 import { type FieldError, invalidField, requiredField } from "../contracts/field-error.ts";
@@ -115,7 +121,31 @@ function attributesFrom(
     namespace: text(namespace),
     name: text(name),
     path: "",
+    ...fieldSelectorOf(resourceAttributes),
   };
+}
+
+/** What cannot be read is left out: it would only narrow what is asked for. */
+function fieldSelectorOf(attributes: JsonObject): Pick<Attributes, "fieldSelector"> {
+  const { rawSelector, requirements = [] } = (attributes.fieldSelector ?? {}) as {
+    rawSelector?: string;
+    requirements?: { key?: string; operator?: string; values?: string[] }[];
+  };
+  if (rawSelector) {
+    try {
+      return { fieldSelector: parseFieldSelector(rawSelector) };
+    } catch (error) {
+      if (error instanceof CoreError) return {};
+      throw error;
+    }
+  }
+  const read = requirements.flatMap(({ key = "", operator, values = [] }): FieldRequirement[] => {
+    const [value] = values;
+    if (value === undefined || values.length > 1) return [];
+    if (operator === "In") return [{ field: key, operator: "=", value }];
+    return operator === "NotIn" ? [{ field: key, operator: "!=", value }] : [];
+  });
+  return read.length > 0 ? { fieldSelector: { requirements: read } } : {};
 }
 
 function refuse(errors: FieldError[]): void {

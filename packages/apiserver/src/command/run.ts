@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Clock } from "@keelson/core";
 import { ClosingStack, explainSystemError, sweepTemporary, temporaryDirectory } from "@keelson/machine";
 import type { KeyPair } from "@keelson/pki";
+import { FlagError } from "../contracts/flags.ts";
 import type { Dispatch } from "../http/in-process.ts";
 import { type Listening, listenOnSocket, listenSecurely } from "../http/listener.ts";
 import { type ApiServer, apiServer } from "../server/server.ts";
@@ -145,7 +146,8 @@ export async function runApiServer(flags: ApiServerFlags): Promise<number> {
   try {
     running = await startApiServer(flags);
   } catch (error) {
-    const sentence = error instanceof StorageError ? error.message : explainSystemError(error);
+    const ours = error instanceof StorageError || error instanceof FlagError;
+    const sentence = ours ? error.message : explainSystemError(error);
     if (sentence === undefined) throw error;
     process.stderr.write(`${sentence}\n`);
     return 1;

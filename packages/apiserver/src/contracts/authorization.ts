@@ -1,5 +1,5 @@
 /** What is asked for, and whether it is allowed: the contract of authorizers. */
-import type { JsonObject } from "@keelson/core";
+import type { FieldSelector, JsonObject } from "@keelson/core";
 import type { UserInfo } from "./authentication.ts";
 
 /** What is asked for. For a request without a resource `resource` is empty and `path` says which. */
@@ -15,8 +15,8 @@ export interface Attributes {
   readonly namespace: string;
   readonly name: string;
   readonly path: string;
-  /** As the client wrote it; only lists and watches have one. */
-  readonly fieldSelector?: string;
+  /** What is left after it is all that is asked for; only lists, watches and deletecollections have one. */
+  readonly fieldSelector?: FieldSelector;
 }
 
 export interface Decision {

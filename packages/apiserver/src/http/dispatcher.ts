@@ -162,13 +162,8 @@ function attributesOf(info: RequestInfo, user: UserInfo): Attributes {
     namespace: info.namespace,
     name: info.name,
     path: info.path,
-    ...selectorOf(info),
+    ...(info.fieldSelector && { fieldSelector: info.fieldSelector }),
   };
-}
-
-function selectorOf({ verb, query }: RequestInfo): Pick<Attributes, "fieldSelector"> {
-  const fieldSelector = verb === "list" || verb === "watch" ? query.get("fieldSelector") : null;
-  return fieldSelector ? { fieldSelector } : {};
 }
 
 /** A stack that ran out did so over what the client sent. */

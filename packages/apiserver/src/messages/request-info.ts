@@ -1,4 +1,5 @@
 /** What a request's line asks for: the API group, the resource, the verb. */
+import { type FieldSelector, parseFieldSelector, requiredFieldValue } from "@keelson/core";
 
 export interface RequestInfo {
   readonly path: string;
@@ -14,6 +15,10 @@ export interface RequestInfo {
   readonly resource: string;
   readonly subresource: string;
   readonly name: string;
+  /** What a list, a watch or a deletecollection selects by; absent when it cannot be read, which is refused later. */
+  readonly fieldSelector?: FieldSelector;
+  /** The verb is part of the path, as in `/api/v1/watch/pods`. */
+  readonly verbInPath: boolean;
   /** What follows the subresource, as the path of a proxy. */
   readonly rest: string;
   /** The path has a namespace before the resource. */
@@ -48,7 +53,8 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   if (grouped && parts.length < 4) return otherPath(method, path, query);
   let at = grouped ? 3 : 2;
   let verb = methodVerbs[method] ?? "";
-  if (parts[at] === "watch" && parts.length > at + 1) {
+  const verbInPath = parts[at] === "watch" && parts.length > at + 1;
+  if (verbInPath) {
     verb = "watch";
     at++;
   }
@@ -70,11 +76,14 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
   }
   const [resource = "", name = "", subresource = ""] = rest;
   let finalName = name;
-  if (name === "" && verb === "get") {
-    verb = isTrue(query.get("watch")) ? "watch" : "list";
-  }
   if (name === "" && verb === "delete") verb = "deletecollection";
-  if (name === "" && (verb === "list" || verb === "watch")) finalName = nameFromSelector(query) ?? "";
+  if (name === "" && verb === "get") verb = isTrue(query.get("watch")) ? "watch" : "list";
+  // Watches of the old form read selectors in part only: nothing is granted for what they select.
+  const selects = !verbInPath && withSelectors.has(verb);
+  const fieldSelector = selects ? readFieldSelector(query) : undefined;
+  // Who may read objects by name may list them by name.
+  if (fieldSelector && name === "" && verb !== "deletecollection")
+    finalName = pathSegment(requiredFieldValue(fieldSelector, "metadata.name"));
   return {
     path,
     query,
@@ -87,6 +96,8 @@ export function parseRequestInfo(method: string, target: string): RequestInfo {
     resource,
     subresource,
     name: finalName,
+    ...(fieldSelector && { fieldSelector }),
+    verbInPath,
     rest: segments.slice(at + (parts.length - at - rest.length) + 3).join("/"),
     namespaced,
   };
@@ -105,6 +116,7 @@ function otherPath(method: string, path: string, query: URLSearchParams): Reques
     resource: "",
     subresource: "",
     name: "",
+    verbInPath: false,
     rest: "",
     namespaced: false,
   };
@@ -124,15 +136,19 @@ export function isTrue(value: string | null): boolean {
   return value !== "0" && value.toLowerCase() !== "false";
 }
 
-const oneName = /^metadata\.name==?([^,!=]+)$/;
+const withSelectors = new Set(["list", "watch", "deletecollection"]);
 
-/** Authorization of a list by name may be granted by resourceNames. */
-function nameFromSelector(query: URLSearchParams): string | undefined {
-  const selector = query.get("fieldSelector");
-  if (!selector) return undefined;
-  for (const term of selector.split(",")) {
-    const match = oneName.exec(term);
-    if (match) return match[1];
+function readFieldSelector(query: URLSearchParams): FieldSelector | undefined {
+  const text = query.get("fieldSelector");
+  if (!text) return undefined;
+  try {
+    return parseFieldSelector(text);
+  } catch {
+    return undefined;
   }
-  return undefined;
+}
+
+/** Empty for what could not be a name in a path. */
+function pathSegment(name = ""): string {
+  return name === "." || name === ".." || /[/%]/.test(name) ? "" : name;
 }

@@ -1,5 +1,6 @@
 /** exec, attach and port-forward: the client's connection, joined to the kubelet's. */
-import { badRequest, failure, internalError, notFound } from "../contracts/status-error.ts";
+import type { Authorizer } from "../contracts/authorization.ts";
+import { badRequest, failure, forbidden, internalError, notFound } from "../contracts/status-error.ts";
 import type { StoreReader } from "../contracts/store.ts";
 import type { Hijack, HijackedClient } from "../messages/message.ts";
 import type { Admission } from "../rest/admission.ts";
@@ -19,6 +20,7 @@ export interface ConnectParts {
   readonly store: StoreReader;
   readonly transport: ProxyTransport;
   readonly admission: Admission;
+  readonly authorizer: Authorizer;
 }
 
 const isTrue = (value: string | null) => value === "true" || value === "1";
@@ -26,6 +28,7 @@ const isTrue = (value: string | null) => value === "true" || value === "1";
 export function connectHandler(parts: ConnectParts): SubresourceHandler {
   return async (exchange) => {
     const { info, request, resource } = exchange;
+    await authorizeCreate(exchange, parts.authorizer);
     const pod = parts.store.get({ group: "", resource: "pods" }, info.namespace, info.name);
     if (!pod) throw notFound(resource, info.name);
     const { nodeName } = (pod.spec ?? {}) as { nodeName?: string };
@@ -52,6 +55,24 @@ export function connectHandler(parts: ConnectParts): SubresourceHandler {
     };
     return { status: 101, headers: {}, body: joined(parts.transport, to, outgoing) };
   };
+}
+
+/** WebSockets open with GET, and whoever may only read must not run anything. */
+async function authorizeCreate({ info, user }: Exchange, authorizer: Authorizer): Promise<void> {
+  if (info.verb === "create") return;
+  const { decision, reason } = await authorizer.authorize({
+    user,
+    verb: "create",
+    resourceRequest: true,
+    group: info.group,
+    version: info.version,
+    resource: info.resource,
+    subresource: info.subresource,
+    namespace: info.namespace,
+    name: info.name,
+    path: info.path,
+  });
+  if (decision !== "allow") throw forbidden(info, info.name, reason);
 }
 
 function commandPath({ info }: Exchange, container: string): string {

@@ -57,7 +57,7 @@ export class Reads {
   async list(exchange: Exchange, negotiated: Negotiated): Promise<Pieces> {
     const { resource, version, info } = exchange;
     const options = parseListOptions(info.query, false);
-    const selection = parseSelection(resource, version.name, info.query);
+    const selection = parseSelection(resource, version.name, info.query, info.name);
     const result = listObjects(this.#store, storageOf(resource), prefixOf(exchange), selection, options);
     const settled = this.#store.settled();
     if (settled) await settled;

@@ -137,6 +137,7 @@ function isCollection({ namespaced, verb }: RequestInfo): boolean {
 function checkPath({ info, request, resource, version }: Exchange): void {
   const { verb, subresource } = info;
   if (request.method === "HEAD" && !resource.custom) throw methodNotAllowed();
+  if (info.verbInPath && request.method !== "GET") throw methodNotAllowed();
   if (verb === "get" && /^(1|t|true)$/i.test(info.query.get("export") ?? ""))
     throw badRequest("the export parameter, deprecated since v1.14, is no longer supported");
   const isItem = info.name !== "" && verb !== "list" && verb !== "watch" && verb !== "deletecollection";

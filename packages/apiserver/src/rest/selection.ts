@@ -54,7 +54,11 @@ export function parseSelection(
     return { ...requirement, field };
   });
   fields = { requirements };
-  if (pathName && requirements.length === 0) {
+  // The name is what was authorized: selectors may narrow it and never widen it.
+  if (pathName && requirements.length > 0) {
+    if (requiredFieldValue(fields, "metadata.name") !== pathName)
+      throw badRequest("fieldSelector metadata.name doesn't match requested name");
+  } else if (pathName) {
     fields = { requirements: [{ field: "metadata.name", operator: "=", value: pathName }] };
     readers.set("metadata.name", metadataFields["metadata.name"] as FieldReader);
   }

@@ -27,6 +27,7 @@ import { defaultServiceRange, firstServiceAddress } from "../validation/core/ser
 import { administrator, adminToken, allowAll, masters, unionAuthorizer } from "./authorizers.ts";
 import { builtinResources } from "./builtin-resources.ts";
 import { writeFirstObjects } from "./first-objects.ts";
+import { allowsAll, checkFlags, type Flags } from "./flags.ts";
 import { mergePlugins, pluginContext } from "./plugin-context.ts";
 import { PluginStore } from "./plugin-store.ts";
 import { defaultPlugins } from "./plugins.ts";
@@ -128,8 +129,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   const dispatch = dispatcherFor({
     authenticators,
     authorizer,
-    // Where everything is allowed, it must at least be known to whom.
-    anonymous: !(flags["authorization-mode"] ?? "").split(",").includes("AlwaysAllow"),
+    anonymous: !allowsAll(flags),
     impersonate: plugins.impersonate,
     handle: handlerOf(
       verbs.api,
@@ -172,11 +172,11 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
 
 const withoutAccounts: Readonly<Record<string, string>> = { "disable-admission-plugins": "ServiceAccount" };
 
-function flagsOf(options: ApiServerOptions): Readonly<Record<string, string | undefined>> {
-  return {
+function flagsOf(options: ApiServerOptions): Flags {
+  return checkFlags({
     ...(options.authorizationMode && { "authorization-mode": options.authorizationMode }),
     ...(options.flags ?? withoutAccounts),
-  };
+  });
 }
 
 /** In memory, or with a journal that is loaded only when asked for. */

@@ -73,11 +73,11 @@ export function resourceVerbs(parts: VerbParts): Verbs {
 }
 
 function subresourceHandlers(
-  { store, pluginStore, objects, registry, world, transport, random }: VerbParts,
+  { store, pluginStore, objects, registry, world, transport, random, authorizer }: VerbParts,
   verbs: { admission: Admission; reads: Reads; fields: FieldManager; deletes: Deletes },
 ): ReadonlyMap<string, SubresourceHandler> {
   const { admission, reads, fields, deletes } = verbs;
-  const connect = connectHandler({ store: pluginStore, transport, admission });
+  const connect = connectHandler({ store: pluginStore, transport, admission, authorizer });
   const binding = bindingHandler({ objects, admission, world, registry });
   return new Map<string, SubresourceHandler>([
     ["*/scale", scaleHandler({ reads, objects, admission, fields, world })],

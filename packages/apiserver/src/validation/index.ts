@@ -1,5 +1,6 @@
 /** The rules of built-in kinds, by resource. */
 
+import { listOf } from "../contracts/flags.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import type { PluginContext, PluginFactory } from "../contracts/plugin.ts";
 import type { Strategy } from "../contracts/strategy.ts";
@@ -110,9 +111,7 @@ const strategies: Readonly<Record<string, Strategy | ((context: PluginContext) =
 
 /** The range that services have their addresses from, as an object. */
 function serviceRange({ flag }: PluginContext): ApiObject {
-  const cidrs = (flag("service-cluster-ip-range") ?? defaultServiceRange)
-    .split(",")
-    .map((text) => text.trim());
+  const cidrs = listOf(flag("service-cluster-ip-range") ?? defaultServiceRange);
   return {
     apiVersion: "networking.k8s.io/v1",
     kind: "ServiceCIDR",

@@ -31,6 +31,21 @@ describe("JSON patch", () => {
     expect(result).toEqual({ a: { x: 1 }, b: { x: 2 } });
   });
 
+  test("copies that double the document each time are refused before they fill the memory", () => {
+    const doubling = Array.from({ length: 64 }, () => ({ op: "copy", from: "/a", path: "/a/-" }));
+    expect(() => patch({ a: ["x".repeat(1000)] }, ...doubling)).toThrow(
+      /^Unable to complete the copy, the accumulated size increase of copy is \d+, exceeding the limit 3145728$/,
+    );
+  });
+
+  test("copies add up over a patch, in bytes", () => {
+    const text = "é".repeat(512 * 1024 - 1);
+    const copies = (count: number) =>
+      Array.from({ length: count }, (_, i) => ({ op: "copy", from: "/a", path: `/b${i}` }));
+    expect(Object.keys(patch({ a: text }, ...copies(3)))).toHaveLength(4);
+    expect(() => patch({ a: text }, ...copies(4))).toThrow("exceeding the limit");
+  });
+
   test("list positions: inside, at the end by number, at the end by dash, from behind", () => {
     const add = (path: string) => patch({ l: [1, 2] }, { op: "add", path, value: 9 }).l;
     expect(add("/l/0")).toEqual([9, 1, 2]);

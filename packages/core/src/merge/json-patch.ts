@@ -1,5 +1,6 @@
 /** JSON patch (RFC 6902) with the API server's reading of it. */
 import { deepCopy, deepEqual } from "../json.ts";
+import { byteLength } from "../names.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
 import { setKey } from "../set-key.ts";
 import { MergeError } from "./errors.ts";
@@ -14,10 +15,14 @@ export interface JsonPatchOperation {
 /** More operations than this are refused by the API server with 413. */
 export const maxJsonPatchOperations = 10_000;
 
+/** How much larger, in bytes of JSON, all copies of a patch together may make the document. */
+const maxCopiedBytes = 3 * 1024 * 1024;
+
 type Container = JsonObject | JsonValue[];
 /** Holds the document, so that an operation may replace it whole. */
 interface Box {
   root: Container;
+  copiedBytes: number;
 }
 
 function failed(message: string): never {
@@ -71,7 +76,7 @@ function jsonTypeName(value: JsonValue): string {
  * `replace` of a missing key adds it, and `test` of a missing key against null holds.
  */
 export function applyJsonPatch(document: JsonObject, operations: readonly JsonPatchOperation[]): JsonObject {
-  const box: Box = { root: deepCopy(document) };
+  const box: Box = { root: deepCopy(document), copiedBytes: 0 };
   for (const operation of operations) run(box, operation);
   if (Array.isArray(box.root)) return failed("the patched document is not an object");
   return box.root;
@@ -81,7 +86,7 @@ const operationsByName: Record<string, (box: Box, operation: JsonPatchOperation)
   add: (box, operation) =>
     add(
       locate(box, pathOf(operation, "add"), "add operation does not apply: doc is missing path"),
-      operation,
+      deepCopy(operation.value),
     ),
   remove: (box, operation) =>
     removeAt(
@@ -151,9 +156,8 @@ function existsInList(place: Place): boolean {
   return !Array.isArray(place.container) || position(place.key, place.container.length) !== undefined;
 }
 
-function add({ container, key, path }: Place, { value }: { value?: JsonValue }): void {
-  // An operation without a value adds null, as the API server reads it.
-  const item = deepCopy(value ?? null);
+/** The document becomes the owner of the value. An operation without one adds null, as the API server reads it. */
+function add({ container, key, path }: Place, item: JsonValue = null): void {
   if (!Array.isArray(container)) {
     setKey(container, key, item);
     return;
@@ -209,9 +213,7 @@ function move(box: Box, operation: JsonPatchOperation): void {
   const value = get(from.container, from.key);
   removeAt(from);
   const path = pathOf(operation, "move");
-  add(locate(box, path, "move operation does not apply: doc is missing destination path"), {
-    value: value ?? null,
-  });
+  add(locate(box, path, "move operation does not apply: doc is missing destination path"), value);
 }
 
 function copy(box: Box, operation: JsonPatchOperation): void {
@@ -222,9 +224,15 @@ function copy(box: Box, operation: JsonPatchOperation): void {
   );
   if (!existsInList(from)) failed(`error in copy for from: '${from.path}': invalid index referenced`);
   const path = pathOf(operation, "copy");
-  add(locate(box, path, "copy operation does not apply: doc is missing destination path"), {
-    value: get(from.container, from.key) ?? null,
-  });
+  const place = locate(box, path, "copy operation does not apply: doc is missing destination path");
+  const value = get(from.container, from.key) ?? null;
+  box.copiedBytes += byteLength(JSON.stringify(value));
+  if (box.copiedBytes > maxCopiedBytes) {
+    failed(
+      `Unable to complete the copy, the accumulated size increase of copy is ${box.copiedBytes}, exceeding the limit ${maxCopiedBytes}`,
+    );
+  }
+  add(place, deepCopy(value));
 }
 
 function test(box: Box, operation: JsonPatchOperation): void {

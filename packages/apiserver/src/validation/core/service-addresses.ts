@@ -1,6 +1,7 @@
 /** Cluster addresses and node ports: which are taken, and which comes next. */
 import type { Random } from "@keelson/core";
 import type { Service } from "@keelson/core/kinds";
+import { listOf } from "../../contracts/flags.ts";
 import type { StoreReader } from "../../contracts/store.ts";
 import {
   type Address,
@@ -106,7 +107,7 @@ class AddressRange {
 
 /** The address of the service `kubernetes`: the first of the first range. */
 export function firstServiceAddress(ranges: string): string {
-  return new AddressRange((ranges.split(",")[0] ?? "").trim()).first;
+  return new AddressRange(listOf(ranges)[0] ?? "").first;
 }
 
 export interface AddressOptions {
@@ -132,7 +133,7 @@ export class ServiceAddresses {
   constructor({ store, random, ranges, nodePorts }: AddressOptions) {
     this.#store = store;
     this.#random = random;
-    const list = ranges.split(",").map((text) => new AddressRange(text.trim()));
+    const list = listOf(ranges).map((text) => new AddressRange(text));
     this.#ranges = new Map(list.map((range) => [range.family, range]));
     const [from = 30000, to = 32767] = nodePorts.split("-").map(Number);
     this.#ports = { from, to };
