@@ -1,19 +1,14 @@
 /** Copies a program of this machine, with the libraries it loads, into a root file system. */
 import { existsSync, realpathSync } from "node:fs";
 import { chmod, copyFile, mkdir } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { dirname, join } from "node:path";
 import { runCommand } from "@keelson/machine";
 
-/** `tree` puts libraries where the machine has them; `flat` puts them beside each other in `root`. */
-export async function copyProgram(
-  program: string,
-  root: string,
-  target: string,
-  layout: "tree" | "flat" = "tree",
-): Promise<void> {
+/** Libraries go where the machine has them. */
+export async function copyProgram(program: string, root: string, target: string): Promise<void> {
   await place(program, join(root, target));
   for (const library of await librariesOf(program)) {
-    const path = join(root, layout === "flat" ? basename(library) : library);
+    const path = join(root, library);
     if (!existsSync(path)) await place(library, path);
   }
 }

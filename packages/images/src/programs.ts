@@ -46,7 +46,6 @@ const sources = {
   nft: { package: "nftables", hint: "nftables" },
   unshare: { package: "util-linux", hint: "util-linux" },
   nsenter: { package: "util-linux", hint: "util-linux" },
-  setpriv: { package: "util-linux", hint: "util-linux" },
   script: { package: "bsdutils", hint: "util-linux" },
   newuidmap: { package: "uidmap", hint: "uidmap or shadow-utils" },
   etcd: { package: "etcd-server", without: ["adduser", "lsb-base", "pipexec"], hint: "etcd" },

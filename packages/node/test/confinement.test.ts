@@ -1,7 +1,9 @@
 /** What a hostile container tries against its node, as root and as an ordinary user: none of it may succeed. */
+import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { titled, whyNoSandbox } from "./node-machine.ts";
-import { type Sandboxes, sh, startSandboxes } from "./sandboxes.ts";
+import { type Sandboxes, sh, startSandboxes, type TestContainer } from "./sandboxes.ts";
 
 const reason = await whyNoSandbox();
 
@@ -20,6 +22,76 @@ describe.skipIf(reason !== undefined)(titled("a hostile container", reason), () 
     });
     await sandboxes.exec("cwd", "until [ -e /ready ]; do :; done");
     expect(await sandboxes.exec("cwd", "cat inside")).toMatchObject({ stdout: "mark\n" });
+  });
+
+  test("whose variables speak to the loader of programs does not reach those that enter it", async () => {
+    const env = { PATH: "/usr/bin", LD_DEBUG: "libs", LD_DEBUG_OUTPUT: join(sandboxes.home, "debug") };
+    await sandboxes.start({ id: "loader", env });
+    await sandboxes.exec("loader", "true");
+    expect(readdirSync(sandboxes.home).filter((name) => name.startsWith("debug"))).toEqual([]);
+  });
+
+  test("with a volume in place of /dev does not choose what enters it", async () => {
+    const volume = join(sandboxes.home, "dev");
+    mkdirSync(join(volume, ".keelson"), { recursive: true });
+    for (const name of ["setpriv", "ld-linux-x86-64.so.2", "ld-linux-aarch64.so.1"]) {
+      writeFileSync(join(volume, ".keelson", name), "#!/bin/sh\necho taken over\n", { mode: 0o755 });
+    }
+    await sandboxes.start({
+      id: "dev",
+      mounts: [
+        { source: volume, target: "/dev", readOnly: false },
+        { source: join(volume, ".keelson"), target: "/dev/.keelson", readOnly: false },
+      ],
+    });
+    expect(await sandboxes.exec("dev", "echo as it should be")).toMatchObject({
+      stdout: "as it should be\n",
+    });
+  });
+
+  test.each(["proc", "dev", "sys"])("of an image whose /%s is a link is not started", async (name) => {
+    const rootfs = join(sandboxes.home, `linked-${name}`);
+    mkdirSync(join(rootfs, "elsewhere"), { recursive: true });
+    symlinkSync("/newroot/elsewhere", join(rootfs, name));
+    await expect(sandboxes.start({ id: `linked-${name}`, rootfs })).rejects.toThrow(`/${name} of the image`);
+  });
+
+  const injection = "x\0--bind\0/\0/machine";
+  test.each<[string, Partial<TestContainer>]>([
+    ["variable", { env: { PATH: "/usr/bin", A: injection } }],
+    ["directory", { cwd: `/tmp/${injection}` }],
+    ["command", { command: ["ls", injection] }],
+    ["mount", { mounts: [{ source: "/tmp", target: `/a${injection}`, readOnly: true }] }],
+  ])("whose %s holds a NUL character is not started", async (name, over) => {
+    await expect(sandboxes.run({ id: `nul-${name}`, ...over })).rejects.toThrow("NUL character");
+  });
+
+  const user = { uid: 1234, gid: 4321, groups: [] };
+  test.each<[string, Partial<TestContainer>, string]>([
+    ["root", {}, "00000000a80425fb"],
+    ["root without all but one capability", { capabilities: ["CHOWN"] }, "0000000000000001"],
+    ["another user", { user }, "0000000000000000"],
+  ])("of %s has the same privileges in its first process and in exec", async (id, over, expected) => {
+    const report =
+      "grep -E '^(Uid|Gid|Groups|Cap|NoNewPrivs|Seccomp:)' /proc/self/status; umask; ls /proc/self/fd | wc -l";
+    const { output } = await sandboxes.run({ id: `first-${id}`, ...over, command: sh(report) });
+    await sandboxes.start({ id: `host-${id}`, ...over });
+    const { stdout } = await sandboxes.exec(`host-${id}`, report);
+    const isPlayed = sandboxes.ids === "single" && over.user !== undefined;
+    const privileges = (text: string) =>
+      text.split("\n").filter((line) => !(isPlayed && line.startsWith("CapBnd")));
+    expect(privileges(stdout)).toEqual(privileges(output));
+    for (const set of ["Prm", "Eff"]) expect(output).toContain(`Cap${set}:\t${expected}`);
+    for (const set of ["Inh", "Amb"]) expect(output).toContain(`Cap${set}:\t0000000000000000`);
+    if (!isPlayed && id !== "another user") expect(output).toContain(`CapBnd:\t${expected}`);
+    expect(output).toContain("NoNewPrivs:\t1\nSeccomp:\t2\n0022\n4\n");
+  });
+
+  test("has no terminal of whoever started the node", async () => {
+    await sandboxes.start({ id: "session" });
+    // The fields of the session and of its terminal.
+    const report = 'read -r _ _ _ _ _ session terminal _ < /proc/$$/stat; echo "$(($$ - session)) $terminal"';
+    expect(await sandboxes.exec("session", report)).toMatchObject({ stdout: "0 0\n" });
   });
 
   test("cannot change a setting of the kernel", async () => {

@@ -9,10 +9,10 @@ import type { SandboxTools } from "../src/runtime/sandbox-runtime.ts";
 
 export async function sandboxTools(): Promise<SandboxTools> {
   const path = async (name: ProgramName) => (await locateProgram(name)).path;
-  const [bwrap, ip, nsenter, unshare, setpriv, script] = await Promise.all(
-    (["bwrap", "ip", "nsenter", "unshare", "setpriv", "script"] as const).map(path),
+  const [bwrap, ip, nsenter, unshare, script] = await Promise.all(
+    (["bwrap", "ip", "nsenter", "unshare", "script"] as const).map(path),
   );
-  return { bwrap, ip, nsenter, unshare, setpriv, script } as SandboxTools;
+  return { bwrap, ip, nsenter, unshare, script } as SandboxTools;
 }
 
 /** The reason why real sandboxes cannot be tested here, or undefined. */

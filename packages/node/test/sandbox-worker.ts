@@ -68,7 +68,7 @@ async function carryOut(request: WorkerRequest): Promise<unknown> {
     case "census":
       return {
         processes: readdirSync("/proc").filter((name) => /^\d+$/.test(name)).length,
-        mounts: readFileSync("/proc/self/mounts", "utf8").split(request.directory).length - 1,
+        mounts: readFileSync("/proc/self/mounts", "utf8").split(`${request.directory}/pods`).length - 1,
         links: readdirSync("/proc/sys/net/ipv4/conf").filter((name) => name.startsWith("kl")).length,
         files: readdirSync(`${request.directory}/pods`).length,
       };

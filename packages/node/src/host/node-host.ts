@@ -258,16 +258,15 @@ async function tools({ onProgress, userspaceServices }: NodeHostOptions): Promis
       throw new NodeError("SandboxUnsupported", reason, { cause: error });
     }
   };
-  const [bwrap, ip, nsenter, unshare, setpriv, script, nft] = await Promise.all([
+  const [bwrap, ip, nsenter, unshare, script, nft] = await Promise.all([
     path("bwrap"),
     path("ip"),
     path("nsenter"),
     path("unshare"),
-    path("setpriv"),
     path("script"),
     userspaceServices ? undefined : path("nft").catch(() => undefined),
   ]);
-  return { bwrap, ip, nsenter, unshare, setpriv, script, ...(nft === undefined ? {} : { nft }) };
+  return { bwrap, ip, nsenter, unshare, script, ...(nft === undefined ? {} : { nft }) };
 }
 
 /** Beside this file, in the form this file has: source in development, compiled when installed. */

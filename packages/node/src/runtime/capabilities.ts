@@ -37,8 +37,14 @@ export const allCapabilities: readonly string[] = [
     "AUDIT_CONTROL",
     "SETFCAP",
   ],
-  ...["MAC_OVERRIDE", "MAC_ADMIN", "SYSLOG", "WAKE_ALARM", "BLOCK_SUSPEND", "AUDIT_READ"],
+  ...["MAC_OVERRIDE", "MAC_ADMIN", "SYSLOG", "WAKE_ALARM", "BLOCK_SUSPEND", "AUDIT_READ", "PERFMON"],
+  ...["BPF", "CHECKPOINT_RESTORE"],
 ];
+
+/** As the kernel numbers them. */
+export function capabilityNumbers(names: readonly string[]): number[] {
+  return names.map((name) => allCapabilities.indexOf(name)).filter((number) => number >= 0);
+}
 
 export interface CapabilityChange {
   readonly add?: readonly string[];

@@ -7,13 +7,8 @@ import { constants as os } from "node:os";
 import { PassThrough, type Readable, type Writable } from "node:stream";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { NodeError } from "../errors.ts";
-import {
-  bubblewrapArguments,
-  type ContainerView,
-  containerCommand,
-  execCommand,
-  playsAnotherUser,
-} from "./bubblewrap.ts";
+import { bubblewrapArguments, type ContainerView, playsAnotherUser } from "./bubblewrap.ts";
+import { confinementProgram } from "./confinement.ts";
 import type {
   ContainerExit,
   ContainerHandle,
@@ -26,6 +21,8 @@ import type {
 } from "./container-runtime.ts";
 import type { FifoPool, OutputPipe } from "./fifo-pool.ts";
 import { namespaceOf, processesIn, usageOf } from "./process-tree.ts";
+import type { ProgramFiles } from "./program-files.ts";
+import type { Processor } from "./syscalls.ts";
 import { childrenOf, onTerminal, resizeTerminal } from "./terminal.ts";
 
 export interface ContainerTools {
@@ -40,8 +37,11 @@ export interface ContainerSetting {
   readonly view: ContainerView;
   /** nsenter's options for the pod's namespaces. */
   readonly enter: readonly string[];
-  /** Path of a seccomp program for this container. */
-  readonly seccomp?: string;
+  readonly processor: Processor;
+  readonly programs: ProgramFiles;
+  /** The seccomp program of everything in this container. */
+  readonly filter: Buffer;
+  readonly lastCapability: number;
   /** A process whose view of processes the container shares, or the node. Default: one of its own. */
   readonly joins?: number | "node";
   /** Puts the starting process under its limits; runs before anything of the image does. */
@@ -52,20 +52,24 @@ export interface ContainerSetting {
   readonly limit?: (limits: ContainerLimits) => Promise<void>;
 }
 
-const argumentsFd = 5;
-const infoFd = 6;
-const seccompFd = 7;
-const processesFd = 8;
+const argumentsFd = 3;
+const infoFd = 4;
+const programFd = 5;
+const processesFd = 6;
+const execProgramFd = 3;
 
 export async function startContainer(
   spec: ContainerSpec,
   setting: ContainerSetting,
 ): Promise<ContainerHandle> {
-  const { tools, fifos } = setting;
-  const { joins } = setting;
+  refuseNul(spec.id, [...spec.command, ...Object.entries(spec.env).flat(), spec.cwd]);
+  refuseNul(
+    spec.id,
+    spec.mounts.flatMap(({ source, target }) => [source, target]),
+  );
+  const { tools, fifos, joins } = setting;
   const view: ContainerView = {
     ...setting.view,
-    ...(setting.seccomp === undefined ? {} : { seccompFd }),
     ...(joins === undefined ? {} : { processes: joins === "node" ? joins : processesFd }),
   };
   const stdout = await fifos.open();
@@ -74,23 +78,21 @@ export async function startContainer(
   const sandbox = [
     ...(setting.wrap ?? []),
     ...[tools.nsenter, ...setting.enter, "--", tools.bwrap],
-    ...["--args", String(argumentsFd), "--info-fd", String(infoFd), "--", ...containerCommand(spec, view)],
+    ...["--args", String(argumentsFd), "--info-fd", String(infoFd), "--", `/proc/self/fd/${programFd}`],
   ];
   const [command = "", ...args] = spec.tty ? onTerminal(tools.script, sandbox) : sandbox;
-  const seccomp = setting.seccomp === undefined ? "ignore" : openSync(setting.seccomp, "r");
-  const processes = typeof joins === "number" ? openSync(`/proc/${joins}/ns/pid`, "r") : "ignore";
+  const program = addProgram(spec, setting, { command: spec.command, env: spec.env });
+  const processes = typeof joins === "number" ? [openSync(`/proc/${joins}/ns/pid`, "r")] : [];
   const child = spawn(command, args, {
     env: {},
     stdio: [
       stdin?.readFd ?? "ignore",
       stdout.writeFd,
       stderr?.writeFd ?? stdout.writeFd,
-      "ignore",
-      "ignore",
       "pipe",
       "pipe",
-      seccomp,
-      processes,
+      program,
+      ...processes,
     ],
   });
   const exited = exitOf(child);
@@ -98,7 +100,7 @@ export async function startContainer(
   stdout.releaseWriter();
   stderr?.releaseWriter();
   stdin?.releaseReader();
-  for (const fd of [seccomp, processes]) if (typeof fd === "number") closeSync(fd);
+  for (const fd of [program, ...processes]) closeSync(fd);
   const pipes: readonly unknown[] = child.stdio;
   const feed = pipes[argumentsFd] as Writable;
   feed.on("error", () => undefined);
@@ -114,7 +116,7 @@ export async function startContainer(
     await drained;
     throw new NodeError("ContainerCannotRun", `the sandbox of ${spec.id} could not be started`);
   }
-  await inPlace(pid, exited);
+  await inPlace(pid, exited, setting.programs);
   const home = await namespaceOf(pid, joins === undefined ? "pid" : "mnt");
   return new SandboxContainer(spec, setting, {
     ...{ child, pid, home, exited, drained },
@@ -126,13 +128,45 @@ export async function startContainer(
  * Resolves once the container's own program runs. The sandbox tells its process id before its root is in place;
  * who enters in between would find the node's.
  */
-async function inPlace(pid: number, exited: Promise<unknown>): Promise<void> {
+async function inPlace(pid: number, exited: Promise<unknown>, programs: ProgramFiles): Promise<void> {
   const program = () => readlink(`/proc/${pid}/exe`).catch(() => undefined);
+  const isOurs = (path = "") => path.endsWith("/bwrap") || path.startsWith(`${programs.directory}/`);
   let gone = false;
   void exited.then(() => {
     gone = true;
   });
-  for (let seen = await program(); seen?.endsWith("/bwrap") && !gone; seen = await program()) await sleep(1);
+  for (let seen = await program(); isOurs(seen) && !gone; seen = await program()) await sleep(1);
+}
+
+/** No program can be given such a text: it would end there, and the rest would be taken for something else. */
+function refuseNul(id: string, values: readonly string[]): void {
+  const bad = values.find((value) => value.includes("\0"));
+  if (bad === undefined) return;
+  throw new NodeError("ContainerConfig", `container ${id}: ${JSON.stringify(bad)} holds a NUL character`);
+}
+
+/** What turns a process that has entered the container's namespaces into one of the container. */
+function addProgram(
+  spec: ContainerSpec,
+  { view, filter, lastCapability, processor, programs }: ContainerSetting,
+  how: {
+    readonly command: readonly string[];
+    readonly env: Readonly<Record<string, string>>;
+    readonly newSession?: boolean;
+  },
+): number {
+  const { cwd, user, capabilities } = spec;
+  const confinement = {
+    newSession: false,
+    ...how,
+    cwd,
+    user,
+    capabilities,
+    filter,
+    ids: view.ids,
+    lastCapability,
+  };
+  return programs.add(confinementProgram(confinement, processor));
 }
 
 interface Started {
@@ -222,24 +256,30 @@ class SandboxContainer implements ContainerHandle {
 
   async exec(request: ExecRequest): Promise<ExecSession> {
     if (this.#gone) throw new NodeError("NotFound", `container ${this.id} is not running`);
+    refuseNul(this.id, request.command);
     const { tools, fifos, view } = this.#setting;
     const playing = playsAnotherUser(view.ids, this.#spec.user);
     const inside = [
       ...[tools.nsenter, "--target", String(this.pid), "--mount", "--pid", "--net", "--ipc", "--uts"],
       ...(playing ? ["--user", "--preserve-credentials"] : []),
-      // Looked up inside: from out here, links that the container made would lead to files of the machine.
-      ...[`--wdns=${this.#spec.cwd}`, "--"],
-      ...execCommand(this.#spec, view, request.command),
+      ...["--", `/proc/self/fd/${execProgramFd}`],
     ];
     const stdout = await fifos.open();
     const stderr = request.tty ? undefined : await fifos.open();
     const stdin = request.stdin || request.tty ? await fifos.openInput() : undefined;
     const [command = "", ...args] = request.tty ? onTerminal(tools.script, inside) : inside;
+    const program = addProgram(this.#spec, this.#setting, {
+      command: request.command,
+      env: { ...(request.tty ? { TERM: "xterm" } : {}), ...this.#spec.env },
+      newSession: !request.tty,
+    });
+    // Nothing of the container's environment: what enters it is a program of the machine until it has entered.
     const child = spawn(command, args, {
-      env: { ...this.#spec.env, ...(request.tty ? { TERM: this.#spec.env.TERM ?? "xterm" } : {}) },
-      stdio: [stdin?.readFd ?? "ignore", stdout.writeFd, stderr?.writeFd ?? stdout.writeFd],
+      env: {},
+      stdio: [stdin?.readFd ?? "ignore", stdout.writeFd, stderr?.writeFd ?? stdout.writeFd, program],
     });
     const exited = exitOf(child);
+    closeSync(program);
     stdout.releaseWriter();
     stderr?.releaseWriter();
     stdin?.releaseReader();

@@ -1,12 +1,12 @@
 /** The runtime that makes real processes: pod namespaces, overlay roots, bubblewrap. Runs inside the node's namespace. */
 import { existsSync } from "node:fs";
-import { mkdir, rm, writeFile } from "node:fs/promises";
+import { lstat, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveInside } from "@keelson/images/internal";
 import type { IdMode } from "@keelson/machine";
 import { runCommand } from "@keelson/machine";
 import { NodeError } from "../errors.ts";
-import { playsAnotherUser, type UserSwitcher } from "./bubblewrap.ts";
+import { playsAnotherUser } from "./bubblewrap.ts";
 import { type Cgroups, type ContainerGroup, openCgroups } from "./cgroups.ts";
 import type {
   ContainerHandle,
@@ -27,14 +27,13 @@ import {
   removePodNamespace,
 } from "./pod-namespace.ts";
 import { holdProcesses, type ProcessHolder } from "./process-holder.ts";
+import { ProgramFiles } from "./program-files.ts";
 import { type ContainerTools, startContainer } from "./sandbox-container.ts";
 import { quote, runScript } from "./shell.ts";
 import { syscallFilter } from "./syscall-filter.ts";
-import { prepareUserSwitcher } from "./user-switch.ts";
+import { knownProcessor, type Processor } from "./syscalls.ts";
 
-export interface SandboxTools extends NamespaceTools, ContainerTools {
-  readonly setpriv: string;
-}
+export interface SandboxTools extends NamespaceTools, ContainerTools {}
 
 export interface SandboxRuntimeOptions {
   /** Everything of the sandboxes lives here; emptied at start, for whatever an earlier node left. */
@@ -52,44 +51,45 @@ export class SandboxRuntime implements ContainerRuntime {
   readonly kind = "sandbox";
   readonly #options: SandboxRuntimeOptions;
   readonly #fifos: FifoPool;
-  readonly #switcher: UserSwitcher;
-  readonly #filters: Filters;
-  readonly #cgroups: Cgroups | undefined;
-  readonly #kernelPaths = kernelPaths();
+  readonly #machine: MachineParts;
   #links = 0;
 
-  private constructor(
-    options: SandboxRuntimeOptions,
-    switcher: UserSwitcher,
-    filters: Filters,
-    cgroups: Cgroups | undefined,
-  ) {
+  private constructor(options: SandboxRuntimeOptions, machine: MachineParts) {
     this.#options = options;
     this.#fifos = new FifoPool(join(options.directory, "pipes"));
-    this.#switcher = switcher;
-    this.#filters = filters;
-    this.#cgroups = cgroups;
+    this.#machine = machine;
   }
 
   static async start(options: SandboxRuntimeOptions): Promise<SandboxRuntime> {
     const { directory, tools } = options;
+    const processor = knownProcessor();
+    if (processor === undefined) {
+      throw new NodeError(
+        "SandboxUnsupported",
+        `pods run as processes on x64 and arm64 only, and this is ${process.arch}`,
+      );
+    }
     await rm(directory, { recursive: true, force: true });
     await mkdir(join(directory, "pods"), { recursive: true, mode: 0o700 });
-    const [switcher] = await Promise.all([
-      prepareUserSwitcher(tools.setpriv, join(directory, "tools")),
+    const [programs, lastCapability] = await Promise.all([
+      ProgramFiles.open(join(directory, "programs")),
+      readFile("/proc/sys/kernel/cap_last_cap", "utf8").then(Number),
       prepareNodeNetwork(tools, options.gateway),
     ]);
-    const filters = {
-      plain: await writeFilter(join(directory, "filter.bpf"), { pretendIds: false }),
-      pretending: await writeFilter(join(directory, "filter-ids.bpf"), { pretendIds: true }),
-    };
     const cgroups = options.ids === "all" ? await openCgroups(options.group) : undefined;
     if (cgroups === undefined) {
       options.log?.(
         "memory and CPU limits are not enforced: control groups cannot be made here; root usually can",
       );
     }
-    return new SandboxRuntime(options, switcher, filters, cgroups);
+    return new SandboxRuntime(options, {
+      ...{ processor, programs, lastCapability, cgroups },
+      kernelPaths: kernelPaths(),
+      filters: {
+        plain: syscallFilter({ pretendIds: false }, processor),
+        pretending: syscallFilter({ pretendIds: true }, processor),
+      },
+    });
   }
 
   async createPodSandbox(spec: PodSandboxSpec): Promise<PodSandbox> {
@@ -114,25 +114,19 @@ export class SandboxRuntime implements ContainerRuntime {
       ids: this.#options.ids,
       log: this.#options.log,
       fifos: this.#fifos,
-      switcher: this.#switcher,
-      filters: this.#filters,
-      kernelPaths: this.#kernelPaths,
-      cgroups: this.#cgroups,
+      machine: this.#machine,
     });
   }
 }
 
-/** Paths of the programs; undefined on processors that have none. */
-interface Filters {
-  readonly plain: string | undefined;
-  readonly pretending: string | undefined;
-}
-
-async function writeFilter(path: string, options: { pretendIds: boolean }): Promise<string | undefined> {
-  const program = syscallFilter(options);
-  if (program === undefined) return undefined;
-  await writeFile(path, program);
-  return path;
+/** What all containers of the node are made with. */
+interface MachineParts {
+  readonly processor: Processor;
+  readonly programs: ProgramFiles;
+  readonly lastCapability: number;
+  readonly kernelPaths: KernelPaths;
+  readonly filters: { readonly plain: Buffer; readonly pretending: Buffer };
+  readonly cgroups: Cgroups | undefined;
 }
 
 interface RealPodOptions {
@@ -149,10 +143,7 @@ interface RealPodOptions {
   readonly ids: IdMode;
   readonly log: ((message: string) => void) | undefined;
   readonly fifos: FifoPool;
-  readonly switcher: UserSwitcher;
-  readonly filters: Filters;
-  readonly kernelPaths: KernelPaths;
-  readonly cgroups: Cgroups | undefined;
+  readonly machine: MachineParts;
 }
 
 class RealPodSandbox implements PodSandbox {
@@ -184,24 +175,24 @@ class RealPodSandbox implements PodSandbox {
   }
 
   async #start(spec: ContainerSpec): Promise<ContainerHandle> {
-    const { tools, ids, fifos, switcher } = this.#options;
+    const { tools, ids, fifos } = this.#options;
+    const { filters, kernelPaths, cgroups, ...machine } = this.#options.machine;
     const home = join(this.directory, "containers", spec.id);
     await this.#mountRoot(spec, home);
-    const { plain, pretending } = this.#options.filters;
-    const seccomp = ids === "single" && spec.user.uid === 0 ? pretending : plain;
-    const group = spec.limits && (await this.#options.cgroups?.create(`${this.id}-${spec.id}`, spec.limits));
+    const group = spec.limits && (await cgroups?.create(`${this.id}-${spec.id}`, spec.limits));
     const joins = this.#joins(spec);
     const handle = await startContainer(await withoutLinks(spec), {
+      ...machine,
       tools,
       fifos,
+      filter: ids === "single" && spec.user.uid === 0 ? filters.pretending : filters.plain,
       view: {
-        ...{ ids, switcher, kernelPaths: this.#options.kernelPaths },
+        ...{ ids, kernelPaths },
         root: join(home, "root"),
         sharedMemory: join(this.directory, "shm"),
         sys: join(this.directory, "sys"),
       },
       enter: enterOptions(this.directory, this.#options.hostNetwork),
-      ...(seccomp === undefined ? {} : { seccomp }),
       ...(joins === undefined ? {} : { joins }),
       ...(group && { wrap: group.enter, onGone: () => conclude(group), limit: group.limit }),
     });
@@ -262,6 +253,7 @@ class RealPodSandbox implements PodSandbox {
       throw new NodeError("ContainerCannotRun", `the image's root file system ${spec.rootfs} is gone`);
     }
     for (const path of [upper, work, root]) await mkdir(path, { recursive: true });
+    await refuseLinks(spec.rootfs);
     const mounted = await runCommand("mount", ["-t", "overlay", "overlay", "-o", options, root]);
     if (mounted.code === 0) return;
     // Old kernels, and file systems that are layered themselves, have no layer for us: a copy is slow but true.
@@ -269,6 +261,15 @@ class RealPodSandbox implements PodSandbox {
     if (copied.code === 0) return;
     const said = `${mounted.stderr.trim()}; ${copied.stderr.trim()}`;
     throw new NodeError("ContainerCannotRun", `cannot make the root of container ${spec.id}: ${said}`);
+  }
+}
+
+/** While a sandbox is set up, paths mean other places than in the finished one: a link could lead to either. */
+async function refuseLinks(rootfs: string): Promise<void> {
+  for (const name of ["proc", "sys", "dev"]) {
+    const found = await lstat(join(rootfs, name)).catch(() => undefined);
+    if (found === undefined || found.isDirectory()) continue;
+    throw new NodeError("ContainerCannotRun", `/${name} of the image is not a directory`);
   }
 }
 

@@ -19,7 +19,7 @@ function run(program: Buffer, call: { arch: number; nr: number; args?: number[] 
 
 const arch = 0xc000003e;
 const allow = 0x7fff0000;
-const program = (pretendIds: boolean) => syscallFilter({ pretendIds }, "x64") ?? Buffer.alloc(0);
+const program = (pretendIds: boolean) => syscallFilter({ pretendIds }, "x64");
 
 describe("the system call filter", () => {
   test("ordinary calls pass", () => expect(run(program(true), { arch, nr: 0 })).toBe(allow));
@@ -39,8 +39,4 @@ describe("the system call filter", () => {
 
   test("calls of another architecture pass", () =>
     expect(run(program(true), { arch: 1, nr: 92 })).toBe(allow));
-
-  test("a processor without a table has no filter", () => {
-    expect(syscallFilter({ pretendIds: true }, "riscv64")).toBeUndefined();
-  });
 });

@@ -8,6 +8,8 @@
  *   reads the pipe (we) would hang with it. Programs that are told "cannot" copy by hand instead.
  */
 
+import type { Processor } from "./syscalls.ts";
+
 interface Numbers {
   readonly audit: number;
   readonly identity: readonly number[];
@@ -15,7 +17,7 @@ interface Numbers {
   readonly splice: number;
 }
 
-const architectures: Readonly<Record<string, Numbers>> = {
+const architectures: Readonly<Record<Processor, Numbers>> = {
   x64: {
     audit: 0xc000003e,
     // chown fchown lchown setuid setgid setreuid setregid setgroups setresuid setresgid setfsuid setfsgid fchownat
@@ -48,13 +50,9 @@ type Step =
   | { readonly answer: number }
   | { readonly label: string };
 
-/** The program in the kernel's form, or undefined on a processor we have no table for. */
-export function syscallFilter(
-  options: { pretendIds: boolean },
-  processor: string = process.arch,
-): Buffer | undefined {
+/** The program in the kernel's form. */
+export function syscallFilter(options: { pretendIds: boolean }, processor: Processor): Buffer {
   const table = architectures[processor];
-  if (table === undefined) return undefined;
   const intoOutput = (name: string, argument: number): Step[] => [
     { label: name },
     { load: argumentOffset(argument) },
