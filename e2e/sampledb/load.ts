@@ -12,7 +12,7 @@ const outageMs = 1_000;
 export interface LoadOptions {
   /** The way into the cluster's network: a line names host and port, and all after it is theirs. */
   readonly socket: string;
-  /** The address of the Service for writes, and the password; asked again at every new connection, as a binding is. */
+  /** The address of the Service for writes, and the password; asked again when the password is refused. */
   readonly binding: () => Promise<{ readonly ip: string; readonly port: number; readonly password: string }>;
   readonly prefix: string;
   /** How many replicas WAIT asks for; 0 for a database without replicas. */
@@ -51,6 +51,7 @@ export class Load {
   readonly #startedMs = performance.now();
   #lostByWait: string[] = [];
   #lostPlain = 0;
+  #binding: ReturnType<LoadOptions["binding"]> | undefined;
   #stopped = false;
 
   constructor(options: LoadOptions) {
@@ -106,10 +107,19 @@ export class Load {
     });
   }
 
-  async finish(): Promise<Verdict> {
+  /** How many keys the clients have written. */
+  get keys(): number {
+    return this.#writers.filter(({ acknowledged }) => acknowledged > 0).length;
+  }
+
+  async stop(): Promise<void> {
     this.#stopped = true;
     await Promise.all(this.#running);
-    await this.check();
+  }
+
+  async finish(options: { readonly check: boolean } = { check: true }): Promise<Verdict> {
+    await this.stop();
+    if (options.check) await this.check();
     const seconds = (this.now - this.#startedMs) / 1_000;
     return {
       acknowledged: this.#ends.length,
@@ -146,6 +156,7 @@ export class Load {
         this.#ends.push(this.now);
       } catch (error) {
         this.#errors.push({ atMs: this.now, why: error instanceof Error ? error.message : String(error) });
+        if ((error as { code?: string }).code === "Denied") this.#binding = undefined;
         // A write without enough acknowledgements may be there or not; the connection is good if Redis answered.
         redis?.close();
         redis = undefined;
@@ -156,7 +167,8 @@ export class Load {
   }
 
   async #connect(): Promise<RedisConnection> {
-    const { ip, port, password } = await this.#options.binding();
+    this.#binding ??= this.#options.binding();
+    const { ip, port, password } = await this.#binding;
     const socket = connect(this.#options.socket);
     socket.setNoDelay(true);
     socket.on("error", () => undefined);

@@ -77,10 +77,12 @@ async function measure(scenario: Scenario, before: RowResult, count: number): Pr
     for (let nth = 0; nth < (scenario.fresh ? 1 : count); nth++) {
       const run = await scenario.run(bench, row.runs.length).catch(failedRun);
       row = { ...row, runs: [...row.runs, { at: new Date().toISOString(), ...run }] };
-      await load.check().catch((error: unknown) => say(String(error)));
+      if (await world.find(name)) await load.check().catch((error: unknown) => say(String(error)));
       say(`${scenario.id} ${row.runs.length}: ${told(run)}`);
     }
-    const verdict = await load.finish().catch((error: unknown) => say(String(error)));
+    const verdict = await load
+      .finish({ check: (await world.find(name)) !== undefined })
+      .catch((error: unknown) => say(String(error)));
     if (verdict) row = { ...row, loads: [...row.loads, verdict] };
     await world.remove(name).catch((error: unknown) => say(String(error)));
   }

@@ -1,4 +1,7 @@
 /** Every row of the table, in its order. */
+import * as changes from "./rows/changes.ts";
+import { deleting } from "./rows/deleting.ts";
+import * as operator from "./rows/operator.ts";
 import * as servers from "./rows/servers.ts";
 import type { Scenario } from "./scenario.ts";
 
@@ -12,4 +15,16 @@ export const scenarios: readonly Scenario[] = [
   servers.everyoneKilled,
   servers.volumeLost,
   servers.handedOver,
+  changes.upgraded,
+  changes.upgradedAlone,
+  changes.rotated,
+  changes.settings,
+  changes.scaled,
+  changes.grown,
+  changes.restoredInPlace,
+  changes.badSpecs,
+  operator.operatorKilled,
+  operator.operatorUpgraded,
+  operator.operatorReinstalled,
+  ...deleting,
 ];

@@ -1,10 +1,20 @@
 /** A cluster with the SampleDB operator installed, and everything that scenarios do to it. */
+import { connect } from "node:net";
 import { join } from "node:path";
 import type { Client } from "@keelson/client";
 import { isNotFound } from "@keelson/client";
 import type { Fault, NodeHost } from "@keelson/node";
-import { SampleDB, SampleDBBackup, type SampleDBObject } from "@keelson/sampledb-operator";
-import { Deployment, Node, PersistentVolumeClaim, Pod, Secret, Service } from "keelson/kinds";
+import { RedisConnection, SampleDB, SampleDBBackup, type SampleDBObject } from "@keelson/sampledb-operator";
+import {
+  Deployment,
+  Event,
+  Node,
+  PersistentVolumeClaim,
+  Pod,
+  Secret,
+  Service,
+  StatefulSet,
+} from "keelson/kinds";
 import { type ControlPlaneName, startGround } from "../etcd/control-plane.ts";
 import { eventually } from "../etcd/eventually.ts";
 import { Installation } from "../etcd/installation.ts";
@@ -106,6 +116,53 @@ export class World implements AsyncDisposable {
 
   async backup(name: string) {
     return await this.client.kind(SampleDBBackup).find({ namespace, name });
+  }
+
+  /** Takes a backup and waits until it is proven. */
+  async takeBackup(name: string, database: string): Promise<void> {
+    await this.client
+      .kind(SampleDBBackup)
+      .create(SampleDBBackup.object({ metadata: { namespace, name }, spec: { database } }));
+    await eventually(`${name} is taken`, 180_000, async () => {
+      const { status } = await this.client.kind(SampleDBBackup).get({ namespace, name });
+      if (status?.phase === "Failed") throw new Error(status.failure?.message);
+      return status?.phase === "Done";
+    });
+  }
+
+  async password(name: string): Promise<string> {
+    const secret = await this.client.kind(Secret).get({ namespace, name: `${name}-binding` });
+    return Buffer.from(secret.data?.["password"] ?? "", "base64").toString();
+  }
+
+  async canLogIn(name: string, password: string): Promise<boolean> {
+    const { spec } = await this.client.kind(Service).get({ namespace, name });
+    const socket = connect(this.#socket);
+    socket.on("error", () => undefined);
+    socket.write(`${spec?.clusterIP} 6379\n`);
+    try {
+      const credentials = { username: "default", password };
+      await using redis = await RedisConnection.over(socket, name, { credentials, timeoutMs: 2_000 });
+      return (await redis.call(["PING"])) === "PONG";
+    } catch (error) {
+      if ((error as { code?: string }).code === "Denied") return false;
+      throw error;
+    }
+  }
+
+  /** How many pods are not as the StatefulSet makes them now. */
+  async outdated(name: string): Promise<number> {
+    const key = "sampledb.keelson.dev/template";
+    const set = await this.client.kind(StatefulSet).get({ namespace, name });
+    const wanted = set.spec?.template?.metadata?.annotations?.[key];
+    const { metadata, status } = await this.get(name);
+    if (status?.observedGeneration !== metadata.generation) return 99;
+    return (await this.pods(name)).filter((pod) => pod.metadata.annotations?.[key] !== wanted).length;
+  }
+
+  async hasEvent(reason: string, about: string): Promise<boolean> {
+    const { items } = await this.client.kind(Event).list({ namespace });
+    return items.some((event) => event.reason === reason && event.involvedObject?.name === about);
   }
 
   load(name: string, wait: number): Load {

@@ -32,6 +32,8 @@ export const owns = {
   credentials: own(Secret, { outlives: true }),
   internal: own(Secret, { outlives: true }),
   acl: own(Secret, { outlives: true }),
+  authority: own(Secret, { outlives: true }),
+  certificate: own(Secret, { outlives: true }),
   binding: Secret,
   claims: many(PersistentVolumeClaim, { outlives: true, absent: "keep" }),
   backupsClaim: own(PersistentVolumeClaim, { outlives: true, absent: "keep" }),
@@ -46,6 +48,11 @@ export const reads = {
     spec.credentialsSecret === undefined
       ? undefined
       : { name: spec.credentialsSecret, namespace: metadata.namespace ?? "default" },
+  ),
+  givenTls: ref(Secret, ({ spec, metadata }: SampleDBObject) =>
+    spec.tls?.secretName === undefined
+      ? undefined
+      : { name: spec.tls.secretName, namespace: metadata.namespace ?? "default" },
   ),
   restoreFrom: ref(SampleDBBackup, ({ spec, metadata }: SampleDBObject) =>
     spec.restoreFrom?.backup === undefined

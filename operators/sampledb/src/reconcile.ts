@@ -14,6 +14,7 @@ import { databaseName } from "./resources/names.ts";
 import { bindingSecret } from "./resources/secrets.ts";
 import { act } from "./steps/act.ts";
 import { keepBackups } from "./steps/backups.ts";
+import { keepCertificates, reloadCertificates } from "./steps/certificates.ts";
 import { finalize } from "./steps/deletion.ts";
 import { applyObjects, applyServers } from "./steps/objects.ts";
 import { keepPasswords } from "./steps/passwords.ts";
@@ -44,11 +45,13 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
     async reconcile(db, ctx) {
       const memory = memories.of(db.metadata.uid);
       const access = await keepPasswords(db, ctx);
+      const certificates = await keepCertificates(db, ctx, memory);
+      const trust = certificates?.trust;
       if (!db.spec.paused) {
         await applyObjects(db, ctx, access);
         await applyServers(db, ctx);
       }
-      await using gathered = await observe(db, ctx, { dial, access, memory, trust: undefined });
+      await using gathered = await observe(db, ctx, { dial, access, memory, trust });
       const { observed } = gathered;
       const plan = choose(observed);
       const backups = await keepBackups(db, ctx);
@@ -57,17 +60,23 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       for (const { type, reason, message } of plan.events ?? []) ctx.event(type, reason, message);
       const problems = await act({ db, ctx, gathered }, plan.actions ?? []);
       if (db.spec.paused) return outcomeOf(plan, problems);
+      await reloadCertificates(certificates, ctx, { gathered, memory });
       await protectVolumes(db, ctx, memory);
       const told = await tellServers(db, ctx, { gathered, access, memory });
       if (told.users && access.application !== "")
-        await ctx.own.binding.apply(bindingSecret(databaseName(db), { password: access.application }));
+        await ctx.own.binding.apply(
+          bindingSecret(databaseName(db), { password: access.application, authority: trust?.ca }),
+        );
       if (access.endsInMs !== undefined) ctx.recheck(access.endsInMs);
       if (told.problem !== undefined && !plan.verdict) return fail(reasons.settingRefused, told.problem);
       return outcomeOf(plan, problems);
     },
 
     async finalize(db, ctx) {
-      const outcome = await finalize(db, ctx, { dial, trust: undefined });
+      const outcome = await finalize(db, ctx, {
+        dial,
+        trust: (await keepCertificates(db, ctx, memories.of(db.metadata.uid)))?.trust,
+      });
       if (outcome.outcome === "done") memories.forget(db.metadata.uid);
       return outcome;
     },

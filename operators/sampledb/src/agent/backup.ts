@@ -7,6 +7,7 @@ import type { ServerFacts } from "../engine/info.ts";
 import { headerBytes, readHeader } from "../engine/rdb.ts";
 import { RedisServer } from "../engine/redis.ts";
 import { hostsOf, openConnection } from "./connect.ts";
+import { migrate } from "./initialize.ts";
 import { archiveFormat, type RedisManifest } from "./manifest.ts";
 import type { AgentTask, RedisAccess } from "./task.ts";
 
@@ -154,4 +155,16 @@ async function loaded(access: RedisAccess): Promise<ServerFacts> {
 export async function remove(task: Task<"remove">): Promise<object> {
   await (await archiveOf(task)).remove(task.name, task.backupUid);
   return {};
+}
+
+export async function fetchDump(task: Task<"fetch">): Promise<{ manifest: RedisManifest }> {
+  return { manifest: await (await archiveOf(task)).fetch(task.name, { file: task.file }) };
+}
+
+/** The server beside us is of the version to come: what it loads and what migrations do to it is what would happen. */
+export async function rehearse({ access, keys, migrations }: Task<"rehearse">): Promise<object> {
+  const facts = await loaded(access);
+  if (facts.keys > keys) throw new BackupError("ContentDiffers", `${keys} keys became ${facts.keys}`);
+  await using redis = new RedisServer(await openConnection(access, hostsOf(access)[0] ?? ""));
+  return { keys: facts.keys, ran: await migrate(redis, migrations) };
 }

@@ -1,16 +1,18 @@
 /** Which task is done by whom. */
+
 import { readFile } from "node:fs/promises";
+import { parseJson } from "keelson";
 import { type Initialization, initializationHash } from "../resources/initialize.ts";
-import { copy, remove, verify } from "./backup.ts";
+import { copy, fetchDump, rehearse, remove, verify } from "./backup.ts";
 import { connectAll } from "./connect.ts";
-import { applyInitialization } from "./initialize.ts";
+import { applyInitialization, migrate } from "./initialize.ts";
 import { restore } from "./restore.ts";
 import type { AgentTask } from "./task.ts";
 
 export async function runTask(task: AgentTask): Promise<object> {
   switch (task.do) {
     case "initialize": {
-      const content = JSON.parse(await readFile(task.contentFile, "utf8")) as Initialization;
+      const content = parseJson(await readFile(task.contentFile, "utf8")) as unknown as Initialization;
       const hash = initializationHash(content);
       if (hash !== task.hash)
         throw new Error(`the content is ${hash}, not ${task.hash}: the spec has changed since`);
@@ -25,5 +27,13 @@ export async function runTask(task: AgentTask): Promise<object> {
       return await restore(task);
     case "remove":
       return await remove(task);
+    case "fetch":
+      return await fetchDump(task);
+    case "rehearse":
+      return await rehearse(task);
+    case "migrate": {
+      await using servers = await connectAll(task.access);
+      return { ran: await migrate(await servers.primary(), task.migrations) };
+    }
   }
 }

@@ -20,6 +20,12 @@ export interface RedisAccess {
   readonly tls?: { readonly caFile: string; readonly serverName: string };
 }
 
+export interface Migration {
+  readonly version: number;
+  readonly name: string;
+  readonly script: string;
+}
+
 /** Which backup, in which store. */
 export interface BackupPlace {
   readonly store: StoreLocation;
@@ -60,7 +66,18 @@ export type AgentTask =
       readonly rdbVersion: number | undefined;
       readonly directory: string;
     }
-  | (BackupPlace & { readonly do: "remove"; readonly backupUid: string });
+  | (BackupPlace & { readonly do: "remove"; readonly backupUid: string })
+  /** Brings a backup into a local file. */
+  | (BackupPlace & { readonly do: "fetch"; readonly file: string })
+  /** Compares what a scratch server of the version to come has loaded, and runs the migrations on it. */
+  | {
+      readonly do: "rehearse";
+      readonly access: RedisAccess;
+      readonly keys: number;
+      readonly migrations: readonly Migration[];
+    }
+  /** Runs the migrations on the primary. */
+  | { readonly do: "migrate"; readonly access: RedisAccess; readonly migrations: readonly Migration[] };
 
 export type AgentReport =
   | { readonly ok: true; readonly manifest?: RedisManifest; readonly keys?: number; readonly aside?: string }

@@ -19,6 +19,12 @@ export const annotations = {
   handOver: "sampledb.keelson.dev/hand-over-to",
   /** On a SampleDB: another value than before generates a new password, which replaces the old one without downtime. */
   rotatePasswords: "sampledb.keelson.dev/rotate-passwords",
+  /** On a SampleDB: another value than before replaces the authority of its certificates, without downtime. */
+  rotateAuthorities: "sampledb.keelson.dev/rotate-authorities",
+  /** On an authority's Secret: since when it has been in its phase. */
+  since: "sampledb.keelson.dev/since",
+  /** On a certificate's Secret: digest of who issued it, for whom, and of the certificate itself. */
+  seal: "sampledb.keelson.dev/seal",
   /** On a SampleDBBackup: `true` removes its data from the store. Deleting the SampleDBBackup alone leaves the data. */
   removeData: "sampledb.keelson.dev/remove-data",
 } as const;

@@ -179,6 +179,7 @@ export const SampleDB = resource({
         ),
       paused: z.boolean().default(false).describe("The operator watches and reports, and does nothing."),
     })
+    .check(cel("has(self.tls) == has(oldSelf.tls)", "TLS is chosen when a database is created"))
     .check(
       cel(
         "self.users.all(u, u.name != 'default' && !u.name.startsWith('keelson-'))",
@@ -266,13 +267,18 @@ export const SampleDB = resource({
       .object({
         from: z.string(),
         to: z.string(),
+        id: z.string().describe("Names its backup, its Jobs and what it does to volumes."),
         phase: z
-          .enum(["BackingUp", "Replicas", "Switching", "Verifying", "Finishing", "GoingBack"])
-          .describe("From Finishing on there is no way back to the old version but a restore."),
-        pointOfNoReturn: z.boolean(),
-        backup: z.string().optional(),
-        candidate: z.string().optional(),
-        keys: z.int().optional(),
+          .enum(["BackingUp", "Rehearsing", "Replicas", "Switching", "Verifying", "Finishing", "GoingBack"])
+          .describe(
+            "BackingUp to Verifying can go back; no client writes from Switching on until Finishing.",
+          ),
+        pointOfNoReturn: z
+          .boolean()
+          .describe("Clients may have written to the new version: only a restore leads back to the old one."),
+        since: z.string().describe("When the phase began."),
+        held: z.string().optional().describe("The old primary, which is kept as it is to go back to."),
+        keys: z.int().optional().describe("How many keys there were when writes stopped."),
         message: z.string().optional(),
       })
       .optional(),

@@ -1,5 +1,7 @@
 /** What a pod of ours says of its work. */
+
 import type { ObjectOf } from "keelson";
+import { parseJson } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { RedisManifest } from "../agent/manifest.ts";
 import type { AgentReport } from "../agent/task.ts";
@@ -55,7 +57,7 @@ function failure(status: ContainerStatus): WorkerView {
 
 function reportOf(status: ContainerStatus): AgentReport | undefined {
   try {
-    return JSON.parse(status.state?.terminated?.message ?? "") as AgentReport;
+    return parseJson(status.state?.terminated?.message ?? "") as AgentReport;
   } catch {
     return undefined;
   }

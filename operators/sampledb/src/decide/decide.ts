@@ -7,11 +7,13 @@ import type { Plan } from "./plan.ts";
 import { restore } from "./restore.ts";
 import { rollout } from "./rollout.ts";
 import { leftovers } from "./scale.ts";
+import { upgrade } from "./upgrade.ts";
 
 /** In the order in which they act, and in which the first verdict is the one that is reported. */
 const lanes: readonly ((o: Observed) => Plan)[] = [
   leadership,
   restore,
+  upgrade,
   refusal,
   rollout,
   leftovers,

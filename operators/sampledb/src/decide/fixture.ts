@@ -180,6 +180,8 @@ export function observedFixture(changes: Changes = {}): Observed {
     specProblem: undefined,
     departures: new Map(),
     restore: undefined,
+    backups: new Map(),
+    migrationsDue: 0,
     approvedLoss: undefined,
     handOverTo: undefined,
     ...changes.observed,

@@ -50,6 +50,8 @@ function attach(o: Observed, { server, facts }: Primary) {
   for (const other of o.servers) {
     const its = factsOf(other);
     if (other === server || !its || other.ordinal >= wantedServers(o)) continue;
+    // What an upgrade keeps to go back to stays as it is.
+    if (other.name === o.status.upgrade?.held && !o.status.upgrade.pointOfNoReturn) continue;
     if (!followers.includes(other.name)) joining.push(other.name);
     else if (!followsPrimary(its, server)) {
       actions.push({ do: "follow", servers: [other.name], ip, drop: its.role === "primary" });
@@ -105,6 +107,8 @@ function guard(o: Observed, { server, facts }: Primary): { recorded: number; act
     return seen !== undefined && seen.lagSeconds < o.spec.durability.maxLagSeconds;
   });
   const wanted = Math.min(o.spec.durability.acknowledgements, close.length);
+  // An upgrade has ended writes here by a guard that nothing satisfies.
+  if (o.status.upgrade?.held === server.name) return { recorded, actions: [] };
   if (wanted < recorded) return { recorded: wanted, actions: [] };
   if (facts.guard === wanted) return { recorded: wanted, actions: [] };
   return { recorded, actions: [{ do: "setGuard", server: server.name, guard: wanted }] };

@@ -40,6 +40,16 @@ export type Action =
       readonly why: string;
     }
   | { readonly do: "startInit"; readonly hash: string }
+  /** Takes a backup under that key. */
+  | { readonly do: "startBackup"; readonly key: string; readonly name: string }
+  /** Loads the backup in the version to come, and rehearses the migrations on it. */
+  | { readonly do: "startRehearsal"; readonly id: string; readonly backup: string; readonly version: string }
+  /** Runs the migrations of the version to come on the primary. */
+  | { readonly do: "startMigrations"; readonly id: string }
+  /** Ends writes on a primary, until `resume`, and has a replica receive all of them. */
+  | { readonly do: "quiesce"; readonly server: string; readonly replica: string | undefined }
+  /** Lets the primary take writes again. */
+  | { readonly do: "resume"; readonly server: string }
   | {
       readonly do: "startRestore";
       readonly id: string;

@@ -16,6 +16,9 @@ export function rolloutWish(o: Observed): string | undefined {
 }
 
 export function rollout(o: Observed): Plan {
+  // In between, an upgrade keeps the old primary to go back to, and decides itself.
+  const phase = o.status.upgrade?.phase;
+  if (phase === "Switching" || phase === "Verifying" || phase === "GoingBack") return {};
   const outdated = o.servers.filter((server) => isOutdated(o, server));
   if (outdated.length === 0) return {};
   const primary = healthyPrimary(o);

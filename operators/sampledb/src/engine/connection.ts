@@ -1,6 +1,6 @@
 /** One connection to a Redis server. Connecting has a deadline, and so has every call. */
 import { connect as connectTcp, type Socket } from "node:net";
-import { connect as connectTls } from "node:tls";
+import { connect as connectTls, TLSSocket } from "node:tls";
 import { RedisError } from "./errors.ts";
 import { encodeCommand, type Reply, ReplyParser } from "./resp.ts";
 
@@ -69,6 +69,13 @@ export class RedisConnection implements AsyncDisposable {
       connection.close();
       throw error;
     }
+  }
+
+  /** SHA-256 of the certificate that the server presented; undefined without TLS. */
+  get fingerprint(): string | undefined {
+    return this.#socket instanceof TLSSocket
+      ? this.#socket.getPeerX509Certificate()?.fingerprint256
+      : undefined;
   }
 
   /** Rejects with what the server answered when that is an error. */

@@ -20,6 +20,8 @@ export const patienceMs = 1_000;
 
 /** A server that can be spoken to. Every call rejects when it is not answered in time. */
 export interface Redis extends AsyncDisposable {
+  /** SHA-256 of the certificate that the server presented; undefined without TLS. */
+  readonly fingerprint: string | undefined;
   facts(): Promise<ServerFacts>;
   /** Makes it the primary. */
   lead(): Promise<void>;
@@ -53,6 +55,10 @@ export class RedisServer implements Redis {
 
   constructor(connection: RedisConnection) {
     this.#connection = connection;
+  }
+
+  get fingerprint(): string | undefined {
+    return this.#connection.fingerprint;
   }
 
   async facts(): Promise<ServerFacts> {

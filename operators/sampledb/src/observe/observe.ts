@@ -10,7 +10,7 @@ import { serversToRun } from "../decide/scale.ts";
 import type { SampleDBContext } from "../declaration.ts";
 import type { TlsTrust } from "../engine/connection.ts";
 import { type Dial, redisPort } from "../engine/redis.ts";
-import { changeProblem, supportProblem } from "../engine/version.ts";
+import { changeProblem, compareVersions, supportProblem } from "../engine/version.ts";
 import { initialization, initializationHash, newestMigration } from "../resources/initialize.ts";
 import { databaseName, ordinalOf, serverName } from "../resources/names.ts";
 import { settingsProblem, systemUsers } from "../resources/settings.ts";
@@ -110,6 +110,18 @@ export async function observe(
       primaryFacts?.role === "primary" ? primaryFacts : undefined,
     ),
     restore: restoreWish(db, ctx),
+    backups: new Map(
+      [...ctx.own.backups.entries()].map(([key, { status: its }]) => [
+        key,
+        { phase: its?.phase, message: its?.failure?.message ?? "" },
+      ]),
+    ),
+    migrationsDue: spec.migrations.filter(
+      ({ since }) =>
+        since !== undefined &&
+        compareVersions(since, version) > 0 &&
+        compareVersions(since, spec.version) <= 0,
+    ).length,
     approvedLoss: metadata.annotations?.[annotations.approveLoss],
     handOverTo: metadata.annotations?.[annotations.handOver],
   };

@@ -98,6 +98,10 @@ export interface Observed {
   /** Followers that the primary does not see any more, and its offset when that was first so. */
   readonly departures: ReadonlyMap<string, bigint>;
   readonly restore: RestoreWish | undefined;
+  /** Backups that the operator made for a purpose, by key. */
+  readonly backups: ReadonlyMap<string, { readonly phase: string | undefined; readonly message: string }>;
+  /** Migrations that only the version of the spec runs. */
+  readonly migrationsDue: number;
   readonly approvedLoss: string | undefined;
   readonly handOverTo: string | undefined;
 }

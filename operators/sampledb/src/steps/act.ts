@@ -5,6 +5,7 @@ import { PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { annotations, labels } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
 import type { Action } from "../decide/plan.ts";
+import { closedGuard } from "../decide/upgrade.ts";
 import type { SampleDBContext } from "../declaration.ts";
 import { RedisError } from "../engine/errors.ts";
 import { guardSetting, nowhere, type Redis, redisPort } from "../engine/redis.ts";
@@ -12,6 +13,8 @@ import type { Gathered } from "../observe/observe.ts";
 import { initJob, operatorImage } from "../resources/agent-pod.ts";
 import { restoreJob } from "../resources/backup-pod.ts";
 import { claimName, databaseName, ordinalOf, selectorLabels } from "../resources/names.ts";
+import { migrationJob, rehearsalJob } from "../resources/upgrade-jobs.ts";
+import { backupFor } from "./backups.ts";
 
 import { releaseVolume } from "./volumes.ts";
 
@@ -67,6 +70,18 @@ async function perform(scene: Scene, action: Action): Promise<void> {
       return await startInit(scene, action);
     case "startRestore":
       return await startRestore(scene, action);
+    case "startBackup":
+      await scene.ctx.own.backups.apply(action.key, backupFor(scene.db, action.name));
+      return;
+    case "startRehearsal":
+      return await startRehearsal(scene, action);
+    case "startMigrations":
+      return await startMigrations(scene, action);
+    case "quiesce":
+      return await quiesce(scene, action);
+    case "resume":
+      await redisOf(scene, action.server).set(new Map([[guardSetting, "0"]]));
+      return await redisOf(scene, action.server).resume();
   }
 }
 
@@ -188,26 +203,55 @@ async function deleteClaim({ db, ctx }: Scene, { server, uid, why }: Doing<"dele
   ctx.event("Normal", "VolumeDeleted", `the volume of ${server}: ${why}`);
 }
 
-async function startInit({ db, ctx }: Scene, { hash }: Doing<"startInit">): Promise<void> {
-  const image = operatorImage();
-  if (image === undefined) {
-    throw new RedisError(
-      "Answered",
-      "the operator does not know its own image; set OPERATOR_IMAGE in its Deployment",
-    );
+/** How long writes wait before they are refused, so that most clients see a pause and no error. */
+const closeMs = 5_000;
+
+/** Writes wait, then are refused; the replica has all of them when this resolves. */
+async function quiesce(scene: Scene, { server, replica }: Doing<"quiesce">): Promise<void> {
+  const { ctx } = scene;
+  const primary = redisOf(scene, server);
+  await primary.pauseWrites(closeMs);
+  await primary.set(new Map([[guardSetting, String(closedGuard)]]));
+  const { offset } = await primary.facts();
+  const untilMs = ctx.clock.now() + 2_000;
+  while (replica !== undefined && (await redisOf(scene, replica).facts()).offset < offset) {
+    if (ctx.clock.now() > untilMs)
+      throw new RedisError("Answered", `${replica} does not catch up with ${server}`);
+    await pause(ctx, 5);
   }
+}
+
+async function startRehearsal(
+  { db, ctx }: Scene,
+  { id, backup, version }: Doing<"startRehearsal">,
+): Promise<void> {
+  const taken = ctx.own.backups.get(backup)?.status;
+  if (!taken?.store || taken.name === undefined) return;
+  const from = { store: taken.store, name: taken.name, keys: taken.keys ?? 0 };
+  await ctx.own.jobs.apply(`rehearse-${id}`, rehearsalJob({ db, id, from, version, image: ownImage() }));
+}
+
+async function startMigrations({ db, ctx }: Scene, { id }: Doing<"startMigrations">): Promise<void> {
+  await ctx.own.jobs.apply(`migrate-${id}`, migrationJob({ db, id, image: ownImage() }));
+}
+
+function ownImage(): string {
+  const image = operatorImage();
+  if (image !== undefined) return image;
+  throw new RedisError(
+    "Answered",
+    "the operator does not know its own image; set OPERATOR_IMAGE in its Deployment",
+  );
+}
+
+async function startInit({ db, ctx }: Scene, { hash }: Doing<"startInit">): Promise<void> {
+  const image = ownImage();
   const database = databaseName(db);
   await ctx.own.jobs.apply(`init-${hash}`, initJob({ database, spec: db.spec, hash, image }));
 }
 
 async function startRestore({ db, ctx }: Scene, { id, server, from }: Doing<"startRestore">): Promise<void> {
-  const image = operatorImage();
-  if (image === undefined) {
-    throw new RedisError(
-      "Answered",
-      "the operator does not know its own image; set OPERATOR_IMAGE in its Deployment",
-    );
-  }
+  const image = ownImage();
   const ordinal = ordinalOf(databaseName(db), server) ?? 0;
   await ctx.own.jobs.apply(`restore-${id}`, restoreJob({ db, id, ordinal, from, image }));
 }

@@ -62,7 +62,16 @@ export async function finalize(
     );
   }
   const { own } = ctx;
-  for (const slot of [own.config, own.credentials, own.internal, own.acl, own.servers]) await slot.delete();
+  for (const slot of [
+    own.config,
+    own.credentials,
+    own.internal,
+    own.acl,
+    own.authority,
+    own.certificate,
+    own.servers,
+  ])
+    await slot.delete();
   return done();
 }
 

@@ -8,7 +8,7 @@ import { primaryBudget, replicaBudget } from "../resources/budgets.ts";
 import { backupsClaim, dataClaim } from "../resources/claims.ts";
 import { configMap } from "../resources/config.ts";
 import { initialization } from "../resources/initialize.ts";
-import { claimName, databaseName } from "../resources/names.ts";
+import { claimName, databaseName, serverName } from "../resources/names.ts";
 import { readsService, serversService, writesService } from "../resources/services.ts";
 import { settingsProblem } from "../resources/settings.ts";
 import type { VolumePlan } from "../resources/start-script.ts";
@@ -33,7 +33,7 @@ export async function applyObjects(db: SampleDBObject, ctx: SampleDBContext, acc
     configMap({
       database,
       spec: db.spec,
-      plans: volumePlans(status),
+      plans: volumePlans(db),
       servers: serversToRun({ spec: db.spec, status, database }) || 1 + db.spec.replicas,
       initialize: JSON.stringify(content),
     }),
@@ -45,8 +45,21 @@ export function isOpen({ upgrade }: Status): boolean {
   return upgrade?.phase !== "Switching" && upgrade?.phase !== "Verifying" && upgrade?.phase !== "GoingBack";
 }
 
-export function volumePlans(_status: Status): ReadonlyMap<string, VolumePlan> {
-  return new Map();
+/** What servers do with their volumes at their next start, see `VolumePlan`. */
+export function volumePlans(db: SampleDBObject): ReadonlyMap<string, VolumePlan> {
+  const { upgrade } = ownStatus(db);
+  const database = databaseName(db);
+  if (!upgrade) return new Map();
+  const { id, phase, held } = upgrade;
+  const names = Array.from({ length: 1 + db.spec.replicas }, (_, ordinal) => serverName(database, ordinal));
+  if (phase === "Switching" && db.spec.replicas === 0)
+    return new Map(names.map((name) => [name, { id: `copy-${id}`, action: "copy", copy: `before-${id}` }]));
+  if (phase !== "GoingBack") return new Map();
+  if (held === undefined)
+    return new Map(names.map((name) => [name, { id: `back-${id}`, action: "back", copy: `before-${id}` }]));
+  // The old version cannot read what the new one wrote; the old primary has the data.
+  const others = names.filter((name) => name !== held);
+  return new Map(others.map((name) => [name, { id: `empty-${id}`, action: "empty", copy: `new-${id}` }]));
 }
 
 /** Volumes before pods: a StatefulSet would make them too, but not of the size that is wanted by then. */

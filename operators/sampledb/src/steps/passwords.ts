@@ -1,5 +1,7 @@
 /** Passwords: generated once, taken from a Secret where one is given, and changed without anyone losing access. */
+
 import { hash } from "node:crypto";
+import { parseJson } from "keelson";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
 import type { SampleDBContext } from "../declaration.ts";
@@ -83,7 +85,7 @@ function turned(
 async function rememberedDigests(ctx: SampleDBContext): Promise<Record<string, Remembered>> {
   const secret = ctx.own.acl.get() ?? (await ctx.own.acl.live());
   const text = decoded(secret)[stateKey];
-  return text === undefined ? {} : (JSON.parse(text) as Record<string, Remembered>);
+  return text === undefined ? {} : (parseJson(text) as unknown as Record<string, Remembered>);
 }
 
 /** Generated once: a cache that has not seen the Secret yet is no reason for another. */

@@ -1,0 +1,173 @@
+/** Changes that a person asks for, while clients write. */
+import { eventually } from "../../etcd/eventually.ts";
+import { type Bench, over, type Run, type Scenario } from "../scenario.ts";
+
+/** Clients write on while something changes; how long they could not is measured. */
+async function changed(bench: Bench, options: Parameters<Bench["disturbed"]>[0]): Promise<Run> {
+  return await bench.disturbed({ withinMs: 300_000, ...options });
+}
+
+function upgrade(id: string, replicas: number, limitMs: number): Scenario {
+  return {
+    id,
+    fault: `upgraded from Redis 7.0 to 8.0, ${replicas === 0 ? "without replicas" : "with a replica"}`,
+    goal: `no writes for ≤ ${limitMs / 1_000} s`,
+    runs: 3,
+    fresh: true,
+    spec: { replicas },
+    run: async (bench) =>
+      await changed(bench, {
+        disturb: async () => await bench.world.change(bench.name, { version: "8.0" }),
+        healed: async () => (await bench.world.get(bench.name)).status?.version?.startsWith("8.") === true,
+        limits: { "longest without a write": limitMs },
+      }),
+  };
+}
+
+export const upgradedAlone: Scenario = upgrade("upgrade0", 0, 5_000);
+export const upgraded: Scenario = upgrade("upgrade", 1, 1_000);
+
+export const rotated: Scenario = {
+  id: "password",
+  fault: "password rotated, and the old one ends 10 s later",
+  goal: "no outage, no write lost",
+  runs: 3,
+  spec: { passwordOverlapSeconds: 10 },
+  run: async (bench, nth) => {
+    const annotation = { "sampledb.keelson.dev/rotate-passwords": `run-${nth}-${Date.now()}` };
+    const before = await bench.world.password(bench.name);
+    const run = await changed(bench, {
+      disturb: async () => await bench.world.change(bench.name, {}, annotation),
+      healed: async () => (await bench.world.password(bench.name)) !== before,
+      limits: { "longest without a write": 1_000 },
+    });
+    const ended = await bench.time(
+      "the old password has ended",
+      60_000,
+      async () => !(await bench.world.canLogIn(bench.name, before)),
+    );
+    return { ...run, figures: { ...run.figures, "old password ends after": ended } };
+  },
+};
+
+export const settings: Scenario = {
+  id: "settings",
+  fault: "a setting that needs a restart changed, and one that does not",
+  goal: "no writes for ≤ 1 s",
+  runs: 3,
+  run: async (bench, nth) =>
+    await changed(bench, {
+      disturb: async () =>
+        await bench.world.change(bench.name, {
+          settings: { databases: String(17 + nth), "slowlog-max-len": String(100 + nth) },
+        }),
+      healed: async () => (await bench.world.outdated(bench.name)) === 0,
+      limits: { "longest without a write": 1_000 },
+    }),
+};
+
+export const scaled: Scenario = {
+  id: "scaled",
+  fault: "1 → 3 → 1 replicas",
+  goal: "no outage, no write lost",
+  runs: 3,
+  run: async (bench) => {
+    const to = async (replicas: number) =>
+      await changed(bench, {
+        disturb: async () => await bench.world.change(bench.name, { replicas }),
+        healed: async () => (await bench.world.get(bench.name)).status?.replicas === replicas,
+        limits: { "longest without a write": 1_000 },
+      });
+    const [up, down] = [await to(3), await to(1)];
+    return {
+      figures: {
+        ...up.figures,
+        "longest without a write": Math.max(
+          up.figures["longest without a write"] ?? 0,
+          down.figures["longest without a write"] ?? 0,
+        ),
+      },
+      missed: [...up.missed, ...down.missed],
+    };
+  },
+};
+
+export const grown: Scenario = {
+  id: "storage",
+  fault: "storage raised from 1Gi to 2Gi",
+  goal: "volumes grow, no outage",
+  runs: 3,
+  fresh: true,
+  run: async (bench) =>
+    await changed(bench, {
+      disturb: async () => await bench.world.change(bench.name, { storage: { size: "2Gi" } }),
+      healed: async () => {
+        const claims = await bench.world.claims(bench.name);
+        return claims
+          .filter(({ metadata }) => metadata.name.startsWith("data-"))
+          .every(({ status }) => status?.capacity?.["storage"] === "2Gi");
+      },
+      limits: { "longest without a write": 1_000 },
+    }),
+};
+
+/** Each is refused or waits with a reason, and the correction is enough. */
+export const badSpecs: Scenario = {
+  id: "badspecs",
+  fault:
+    "bad specs (unknown image, downgrade, skipped major, forbidden setting, unschedulable), each corrected",
+  goal: "refused with a sentence, no outage, well after the correction",
+  runs: 3,
+  run: async (bench) => {
+    const { world, name } = bench;
+    const bad: readonly { readonly spec: object; readonly good: object }[] = [
+      { spec: { image: "no-such-image" }, good: { image: "redis" } },
+      { spec: { version: "6.2" }, good: { version: "7.0" } },
+      { spec: { version: "9.0" }, good: { version: "7.0" } },
+      { spec: { settings: { appendonly: "no" } }, good: { settings: null } },
+      { spec: { pod: { nodeSelector: { "no-such": "node" } } }, good: { pod: null } },
+    ];
+    return await changed(bench, {
+      disturb: async () => {
+        for (const { spec, good } of bad) {
+          await world.change(name, spec);
+          await eventually(`${JSON.stringify(spec)} is noticed`, 60_000, async () => {
+            const { status, metadata } = await world.get(name);
+            return status?.observedGeneration === metadata.generation && !(await world.isReady(name));
+          });
+          await world.change(name, good);
+          await world.whenReady(name, 120_000);
+        }
+      },
+      limits: { "longest without a write": 3_000 },
+    });
+  },
+};
+
+export const restoredInPlace: Scenario = {
+  id: "inplace",
+  fault: "restored in place from a backup, the old data set aside",
+  goal: "the data of the backup is served",
+  runs: 3,
+  fresh: true,
+  run: async (bench) => {
+    const { world, name, load } = bench;
+    await load.steady(60_000);
+    const backup = `${name}-b`;
+    await world.takeBackup(backup, name);
+    const since = load.now;
+    load.forget();
+    await world.change(name, { restoreFrom: { backup } });
+    await bench.time(
+      "restored",
+      120_000,
+      async () => (await world.get(name)).status?.restore?.phase === "Done" && (await world.isReady(name)),
+    );
+    const restored = load.now - since;
+    load.forget();
+    await load.steady(60_000);
+    const { longestGapMs } = load.felt(since);
+    const figures = { "longest without a write": longestGapMs, restored };
+    return { figures, missed: over(figures, {}) };
+  },
+};

@@ -1,0 +1,343 @@
+/**
+ * A newer version: a backup, a rehearsal on it, replicas first, then the primary. Clients cannot write from the switch
+ * until what it led to was verified; until then everything can go back. Pure.
+ */
+import { reasons } from "../api/conditions.ts";
+import { changeProblem, minorOf } from "../engine/version.ts";
+import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { healthyPrimary, isInSync, serverNamed, wantedServers } from "./facts.ts";
+import { type Plan, waitingFor } from "./plan.ts";
+import { isOutdated } from "./rollout.ts";
+
+type Under = NonNullable<Observed["status"]["upgrade"]>;
+
+/** How long the new version may take to come up before the old one is brought back. */
+const startMs = 120_000;
+
+export function upgrade(o: Observed): Plan {
+  const under = o.status.upgrade;
+  if (!under) return begin(o);
+  switch (under.phase) {
+    case "BackingUp":
+      return backingUp(o, under);
+    case "Rehearsing":
+      return rehearsing(o, under);
+    case "Replicas":
+      return replicas(o, under);
+    case "Switching":
+      return switching(o, under);
+    case "Verifying":
+      return verifying(o, under);
+    case "Finishing":
+      return finishing(o, under);
+    case "GoingBack":
+      return goingBack(o, under);
+  }
+}
+
+function begin(o: Observed): Plan {
+  const from = o.status.imageVersion ?? o.spec.version;
+  const to = o.spec.version;
+  if (from === to || changeProblem(from, to) !== undefined || !o.status.leadership) return {};
+  const failed = o.status.failedUpgrade;
+  if (failed?.to === to && failed.generation === o.generation) {
+    const message = `the upgrade to Redis ${to} failed and ${from} runs on: ${failed.message}; change the spec to try again`;
+    return { verdict: { state: "failed", reason: reasons.upgradeFailed, message } };
+  }
+  if (!isWell(o))
+    return {
+      verdict: waitingFor(
+        reasons.upgrading,
+        `the upgrade to Redis ${to} begins when every server is in sync`,
+      ),
+    };
+  const id = `${to.replace(".", "-")}-${o.generation}`;
+  return {
+    status: {
+      upgrade: { from, to, id, phase: "BackingUp", pointOfNoReturn: false, since: at(o) },
+      failedUpgrade: undefined,
+    },
+    events: [{ type: "Normal", reason: reasons.upgrading, message: `from Redis ${from} to ${to}` }],
+    verdict: waitingFor(reasons.upgrading, `Redis ${from} is upgraded to ${to}`, 0),
+  };
+}
+
+function backingUp(o: Observed, under: Under): Plan {
+  const key = `upgrade-${under.id}`;
+  const backup = o.backups.get(key);
+  const verdict = waitingFor(reasons.upgrading, "a backup is taken before the upgrade", 2_000);
+  if (!backup)
+    return { actions: [{ do: "startBackup", key, name: `${o.database.name}-before-${under.id}` }], verdict };
+  if (backup.phase === "Failed") return giveUp(o, under, `its backup failed: ${backup.message}`);
+  return backup.phase === "Done" ? phase(o, under, "Rehearsing", "the upgrade is rehearsed") : { verdict };
+}
+
+function rehearsing(o: Observed, under: Under): Plan {
+  const key = `rehearse-${under.id}`;
+  const job = o.jobs.find((each) => each.key === key);
+  const verdict = waitingFor(reasons.upgrading, `Redis ${under.to} loads the backup, on trial`, 2_000);
+  if (!job) {
+    const backup = `upgrade-${under.id}`;
+    return { actions: [{ do: "startRehearsal", id: under.id, backup, version: under.to }], verdict };
+  }
+  if (job.state === "failed") return giveUp(o, under, `the rehearsal failed: ${job.message}`);
+  if (job.state === "running") return { verdict };
+  const next = o.spec.replicas > 0 ? "Replicas" : "Switching";
+  return { ...phase(o, under, next, `Redis ${under.to} can load the data`, { imageVersion: under.to }) };
+}
+
+/** The rollout replaces them, one after the other; this waits. */
+function replicas(o: Observed, under: Under): Plan {
+  const primary = healthyPrimary(o);
+  const verdict = waitingFor(reasons.upgrading, "replicas are upgraded first", 300);
+  const stuck = o.servers.find(({ pod }) => pod?.obstacle !== undefined && pod.template === o.setTemplate);
+  if (stuck && isOverdue(o, under))
+    return goBack(o, under, `${stuck.name} does not start: ${stuck.pod?.obstacle}`);
+  if (!primary || o.setTemplate !== o.wantedTemplate) return { verdict };
+  // A failover chose a server of the new version: the switch has happened.
+  if (runs(primary.server, under.to)) return phase(o, under, "Verifying", "a failover chose the new version");
+  const ready = o.servers.filter((server) => server !== primary.server && server.ordinal < wantedServers(o));
+  const done = ready.every(
+    (server) => !isOutdated(o, server) && runs(server, under.to) && isInSync(server, primary),
+  );
+  return done && ready.length > 0
+    ? phase(o, under, "Switching", "every replica runs the new version", {}, { held: primary.server.name })
+    : { verdict };
+}
+
+function switching(o: Observed, under: Under): Plan {
+  const primary = healthyPrimary(o);
+  const verdict = waitingFor(reasons.upgrading, "no writes: the primary changes", 50);
+  if (under.held === undefined) return switchingAlone(o, under);
+  if (!primary || o.status.promotion) return { verdict };
+  if (primary.server.name !== under.held) return phase(o, under, "Verifying", "the new version leads");
+  const candidate = o.servers
+    .filter((server) => server !== primary.server && runs(server, under.to) && isInSync(server, primary))
+    .sort((a, b) => a.ordinal - b.ordinal)[0];
+  const facts = candidate && factsOf(candidate);
+  if (!candidate?.pod || !candidate.claim || !facts) {
+    return isOverdue(o, under)
+      ? goBack(o, under, "no replica of the new version stayed in sync")
+      : { verdict };
+  }
+  // The guard shows that writes have ended: only then is the replica complete.
+  if (primary.facts.guard < closedGuard || facts.offset < primary.facts.offset) {
+    return {
+      actions: [{ do: "quiesce", server: primary.server.name, replica: candidate.name }],
+      verdict: { ...verdict, recheckMs: 0 },
+    };
+  }
+  return {
+    status: {
+      promotion: {
+        server: candidate.name,
+        runId: facts.runId,
+        podUid: candidate.pod.uid,
+        claimUid: candidate.claim.uid,
+        epoch: (o.status.epoch ?? 0) + 1,
+        why: `the upgrade to Redis ${under.to}`,
+        loss: "nothing",
+      },
+      upgrade: { ...under, keys: primary.facts.keys },
+    },
+    verdict: { ...verdict, recheckMs: 0 },
+  };
+}
+
+/** With fewer replicas than this a primary takes no writes: more than there can be. */
+export const closedGuard = 99;
+
+/** Without replicas the server itself starts with the new version, on a volume that it copied first. */
+function switchingAlone(o: Observed, under: Under): Plan {
+  const server = serverNamed(o, o.status.primary);
+  const primary = healthyPrimary(o);
+  const verdict = waitingFor(reasons.upgrading, "no writes: the server starts with the new version", 100);
+  if (primary && runs(primary.server, under.to)) return phase(o, under, "Verifying", "the new version leads");
+  if (o.setTemplate !== o.wantedTemplate) return { verdict };
+  if (server && isOutdated(o, server) && primary) {
+    if (primary.facts.guard < closedGuard)
+      return {
+        actions: [{ do: "quiesce", server: server.name, replica: undefined }],
+        verdict: { ...verdict, recheckMs: 0 },
+      };
+    return {
+      actions: [
+        {
+          do: "deletePod",
+          server: server.name,
+          uid: server.pod?.uid ?? "",
+          why: `it starts with Redis ${under.to}`,
+        },
+      ],
+      status: { upgrade: { ...under, keys: primary.facts.keys } },
+      verdict,
+    };
+  }
+  const obstacle = server?.pod?.obstacle;
+  return isOverdue(o, under)
+    ? goBack(o, under, `${server?.name} does not start: ${obstacle ?? "it does not answer"}`)
+    : { verdict };
+}
+
+function verifying(o: Observed, under: Under): Plan {
+  const primary = healthyPrimary(o);
+  const verdict = waitingFor(reasons.upgrading, "no writes: the new version is verified", 50);
+  if (!primary)
+    return isOverdue(o, under) ? goBack(o, under, "the new primary does not answer") : { verdict };
+  const { facts } = primary;
+  if (!runs(primary.server, under.to)) return goBack(o, under, `the primary runs ${facts.version}`);
+  if (o.migrationsDue > 0) {
+    const job = o.jobs.find(({ key }) => key === `migrate-${under.id}`);
+    if (!job)
+      return {
+        actions: [{ do: "startMigrations", id: under.id }],
+        verdict: { ...verdict, recheckMs: 1_000 },
+      };
+    if (job.state === "failed") return goBack(o, under, `a migration failed: ${job.message}`);
+    if (job.state === "running") return { verdict: { ...verdict, recheckMs: 1_000 } };
+  } else if (facts.keys > (under.keys ?? facts.keys)) {
+    return goBack(o, under, `there were ${under.keys} keys, and the new version has ${facts.keys}`);
+  } else if (facts.keys === 0 && (under.keys ?? 0) > 0) {
+    return goBack(o, under, `there were ${under.keys} keys, and the new version has none`);
+  }
+  if (facts.persistenceFailed) return goBack(o, under, "the new version cannot write to its volume");
+  const message = "verified; from here on only a restore leads back to the old version";
+  return {
+    ...phase(o, under, "Finishing", message, {}, { pointOfNoReturn: true }),
+    actions: [{ do: "resume", server: primary.server.name }],
+    events: [
+      {
+        type: "Normal",
+        reason: "PointOfNoReturn",
+        message: `Redis ${under.to} is verified and takes writes`,
+      },
+    ],
+  };
+}
+
+/** The old primary is replaced by the rollout, as any outdated pod. */
+function finishing(o: Observed, under: Under): Plan {
+  const done = isWell(o) && o.servers.every((server) => runs(server, under.to));
+  if (!done)
+    return { verdict: waitingFor(reasons.upgrading, `the other servers follow to Redis ${under.to}`, 500) };
+  return {
+    status: { upgrade: undefined },
+    events: [{ type: "Normal", reason: "Upgraded", message: `every server runs Redis ${under.to}` }],
+    verdict: waitingFor(reasons.upgrading, "the upgrade is complete", 0),
+  };
+}
+
+/** The old primary leads again, or the copy of its volume is put back; the others start empty and copy it. */
+function goingBack(o: Observed, under: Under): Plan {
+  const verdict = waitingFor(reasons.upgrading, `Redis ${under.from} is brought back: ${under.message}`, 300);
+  const held = serverNamed(o, under.held);
+  const facts = held && factsOf(held);
+  const primary = healthyPrimary(o);
+  if (held && (primary?.server !== held || primary.facts.guard >= closedGuard)) {
+    if (o.status.promotion || !facts || !held.pod || !held.claim) return { verdict };
+    if (primary?.server === held) return { actions: [{ do: "resume", server: held.name }], verdict };
+    const promotion = {
+      server: held.name,
+      runId: facts.runId,
+      podUid: held.pod.uid,
+      claimUid: held.claim.uid,
+      epoch: (o.status.epoch ?? 0) + 1,
+      why: "the upgrade goes back",
+      loss: "nothing",
+    };
+    return { status: { promotion }, verdict: { ...verdict, recheckMs: 0 } };
+  }
+  const old = o.servers.every((server) => server.ordinal >= wantedServers(o) || runs(server, under.from));
+  if (!old || !isWell(o)) {
+    const wrong = o.servers.find(
+      (server) => server.pod && !server.pod.deleting && server !== held && isOutdated(o, server),
+    );
+    if (wrong && o.setTemplate === o.wantedTemplate) {
+      return {
+        actions: [
+          {
+            do: "deletePod",
+            server: wrong.name,
+            uid: wrong.pod?.uid ?? "",
+            why: `it goes back to Redis ${under.from}`,
+          },
+        ],
+        verdict,
+      };
+    }
+    return { verdict };
+  }
+  return {
+    status: {
+      upgrade: undefined,
+      failedUpgrade: { to: under.to, generation: o.generation, message: under.message ?? "" },
+    },
+    events: [
+      {
+        type: "Warning",
+        reason: reasons.upgradeFailed,
+        message: `Redis ${under.from} runs on: ${under.message}`,
+      },
+    ],
+    verdict,
+  };
+}
+
+function goBack(o: Observed, under: Under, message: string): Plan {
+  return {
+    status: {
+      upgrade: { ...under, phase: "GoingBack", since: at(o), message },
+      imageVersion: under.from,
+      promotion: undefined,
+    },
+    events: [{ type: "Warning", reason: reasons.upgradeFailed, message: `it goes back: ${message}` }],
+    verdict: waitingFor(reasons.upgrading, `Redis ${under.from} is brought back: ${message}`, 0),
+  };
+}
+
+/** Nothing was touched yet. */
+function giveUp(o: Observed, under: Under, message: string): Plan {
+  return {
+    status: { upgrade: undefined, failedUpgrade: { to: under.to, generation: o.generation, message } },
+    events: [{ type: "Warning", reason: reasons.upgradeFailed, message }],
+    verdict: waitingFor(reasons.upgrading, message, 0),
+  };
+}
+
+function phase(
+  o: Observed,
+  under: Under,
+  next: Under["phase"],
+  message: string,
+  status: Plan["status"] = {},
+  more: Partial<Under> = {},
+): Plan {
+  return {
+    status: { ...status, upgrade: { ...under, ...more, phase: next, since: at(o) } },
+    verdict: waitingFor(reasons.upgrading, message, 0),
+  };
+}
+
+function isOverdue(o: Observed, under: Under): boolean {
+  return o.nowMs - Date.parse(under.since) > startMs;
+}
+
+function runs(server: Server, version: string): boolean {
+  return minorOf(factsOf(server)?.version ?? "") === version;
+}
+
+/** A primary leads, and everyone who should follows it. */
+function isWell(o: Observed): boolean {
+  const primary = healthyPrimary(o);
+  return (
+    primary !== undefined &&
+    o.servers.every(
+      (server) =>
+        server === primary.server || (server.ordinal < wantedServers(o) && isInSync(server, primary)),
+    )
+  );
+}
+
+function at(o: Observed): string {
+  return new Date(o.nowMs).toISOString();
+}

@@ -1,0 +1,111 @@
+/** The Jobs of an upgrade: one rehearses it on a backup, one runs the migrations. */
+import { type BackupStore, mountStore } from "@keelson/kit";
+import type { Desired } from "keelson";
+import type { Job } from "keelson/kinds";
+import type { AgentTask, Migration } from "../agent/task.ts";
+import type { SampleDBObject, Spec } from "../api/sampledb.ts";
+import {
+  agentContainer,
+  type Container,
+  connectionEnv,
+  jobPod,
+  type Mounted,
+  redisAccess,
+} from "./agent-pod.ts";
+import { initialization } from "./initialize.ts";
+import { databaseName, selectorLabels } from "./names.ts";
+import { containerSecurity, imageOf } from "./stateful-set.ts";
+
+const work = "/work";
+const file = `${work}/dump.rdb`;
+const port = 6390;
+
+export interface RehearsalOptions {
+  readonly db: SampleDBObject;
+  readonly id: string;
+  readonly from: { readonly store: BackupStore; readonly name: string; readonly keys: number };
+  readonly version: string;
+  readonly image: string;
+}
+
+function migrationsOf(spec: Spec, version: string): readonly Migration[] {
+  return initialization(spec, version, []).migrations;
+}
+
+export function rehearsalJob({ db, id, from, version, image }: RehearsalOptions): Desired<typeof Job> {
+  const database = databaseName(db);
+  const { location, volumes } = mountStore(from.store);
+  const workMount: Mounted = {
+    volume: { name: "work", emptyDir: {} },
+    mount: { name: "work", mountPath: work },
+  };
+  const all = [...volumes, workMount];
+  const fetch: AgentTask = { do: "fetch", store: location, name: from.name, file };
+  const access = { hosts: ["127.0.0.1"], port, username: "default" };
+  const rehearse: AgentTask = {
+    do: "rehearse",
+    access,
+    keys: from.keys,
+    migrations: migrationsOf(db.spec, version),
+  };
+  const trial: Container = {
+    name: "trial",
+    image: imageOf(db.spec, version),
+    command: [
+      ...[
+        "redis-server",
+        "--port",
+        String(port),
+        "--bind",
+        "127.0.0.1",
+        "--protected-mode",
+        "no",
+        "--save",
+        "",
+      ],
+      ...["--dir", work, "--dbfilename", "dump.rdb", "--appendonly", "no"],
+    ],
+    restartPolicy: "Always",
+    terminationMessagePolicy: "FallbackToLogsOnError",
+    securityContext: containerSecurity,
+    volumeMounts: [workMount.mount],
+  };
+  return {
+    metadata: { name: `${database.name}-rehearse-${id}`, labels: selectorLabels(database) },
+    spec: {
+      backoffLimit: 1,
+      activeDeadlineSeconds: 3_600,
+      template: jobPod(
+        database,
+        {
+          initContainers: [agentContainer("fetch", image, fetch, { mounted: all }), trial],
+          containers: [agentContainer("rehearse", image, rehearse, { mounted: [workMount] })],
+        },
+        all,
+      ),
+    },
+  };
+}
+
+export function migrationJob(options: {
+  db: SampleDBObject;
+  id: string;
+  image: string;
+}): Desired<typeof Job> {
+  const { db, id, image } = options;
+  const database = databaseName(db);
+  const { access, mounted } = redisAccess(database, db.spec, { user: "operator" });
+  const task: AgentTask = { do: "migrate", access, migrations: migrationsOf(db.spec, db.spec.version) };
+  return {
+    metadata: { name: `${database.name}-migrate-${id}`, labels: selectorLabels(database) },
+    spec: {
+      backoffLimit: 1,
+      activeDeadlineSeconds: 3_600,
+      template: jobPod(
+        database,
+        { containers: [agentContainer("migrate", image, task, { mounted, env: connectionEnv(database) })] },
+        mounted,
+      ),
+    },
+  };
+}
