@@ -1,5 +1,12 @@
 /** The embedded Kubernetes API server: in process, or on sockets. */
-export { type ApiServerFlags, type RunningApiServer, runApiServer, startApiServer } from "./command/run.ts";
+export {
+  type ApiServerFlags,
+  type ApiServerPorts,
+  type RunningApiServer,
+  runApiServer,
+  startApiServer,
+} from "./command/run.ts";
+export type { ClusterDialer } from "./contracts/dialer.ts";
 export { FlagError } from "./contracts/flags.ts";
 export { StatusError } from "./contracts/status-error.ts";
 export { administrator } from "./server/authorizers.ts";

@@ -122,7 +122,7 @@ async function playAll(suite: Suite): Promise<Result[]> {
 }
 
 async function play({ cases, golden }: Suite, part: string, report: string): Promise<Result[]> {
-  await using server = await startApiServer({ port: 0, token: "admin-token" }, stopped);
+  await using server = await startApiServer({ port: 0, token: "admin-token" }, { clock: stopped });
   const access = ["--server", server.address, "--token", "admin-token", "--insecure"];
   const what = ["--cases", cases, "--golden", golden, "--only", part, "--json", report];
   const options = { cwd: folder, maxBuffer: 1 << 26 };

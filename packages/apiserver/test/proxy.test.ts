@@ -1,7 +1,7 @@
 /** What may be reached through `/proxy`, and what is shown to it. */
 import { once } from "node:events";
 import { createServer, type Server as TlsServer } from "node:https";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { createAuthority, createLeaf } from "@keelson/pki";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Destination, ProxyRequest, ProxyTransport } from "../src/proxy/transport.ts";
@@ -39,8 +39,9 @@ describe("the server's own certificate", () => {
   afterAll(() => void listener.close());
 
   const ask = async (of: Destination["of"]) => {
-    const transport = socketTransport({ user: "kubelet-client", ...leaf("kubelet-client", ["client"]) });
     const { port } = listener.address() as AddressInfo;
+    const identity = { user: "kubelet-client", ...leaf("kubelet-client", ["client"]) };
+    const transport = socketTransport(identity, { dial: async () => connect(port, "127.0.0.1") });
     const to = { of, scheme: "https", host: "127.0.0.1", port } as const;
     const { body } = await transport.request(to, { method: "GET", path: "/", headers: {} });
     await Array.fromAsync(body);

@@ -1,7 +1,7 @@
 /** The embedded cluster in one process: API server on sockets, controllers beside it, nodes as children. */
 import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { ApiServerFlags, RunningApiServer } from "@keelson/apiserver";
+import type { ApiServerFlags, ClusterDialer, RunningApiServer } from "@keelson/apiserver";
 import { type Client, createClient } from "@keelson/client";
 import {
   ClosingStack,
@@ -109,7 +109,7 @@ async function start(options: ClusterOptions, stack: ClosingStack): Promise<Clus
     return kubeconfig.promise;
   });
   await Promise.race([launched.promise, hosting.catch(() => undefined)]);
-  const [api, host] = await both(startServer(context, kubeconfig), hosting, stack);
+  const [api, host] = await both(startServer(context, kubeconfig, hosting), hosting, stack);
   await sweeping;
   const client = createClient({ http: api.api.http });
   let stopped: Promise<void> | undefined;
@@ -150,6 +150,7 @@ async function both(
 async function startServer(
   { options, stateDir, nodeDir, log, stack }: StartContext,
   kubeconfig: PromiseWithResolvers<string>,
+  hosting: Promise<NodeHost | undefined>,
 ): Promise<RunningApiServer> {
   try {
     options.onProgress?.("Starting the API server");
@@ -157,15 +158,18 @@ async function startServer(
     const sockets = await socketDirectory(stateDir);
     if (sockets !== stateDir) stack.defer(() => removeTree(sockets));
     const api = stack.use(
-      await startApiServer({
-        port: 0,
-        kubeconfig: join(stateDir, "kubeconfig"),
-        socket: join(sockets, "apiserver.sock"),
-        ...options.apiserver,
-        ...(options.dataDir && { dataDir: join(resolve(options.dataDir), "apiserver") }),
-        ...(options.port !== undefined && { port: options.port }),
-        ...(options.token && { token: options.token }),
-      }),
+      await startApiServer(
+        {
+          port: 0,
+          kubeconfig: join(stateDir, "kubeconfig"),
+          socket: join(sockets, "apiserver.sock"),
+          ...options.apiserver,
+          ...(options.dataDir && { dataDir: join(resolve(options.dataDir), "apiserver") }),
+          ...(options.port !== undefined && { port: options.port }),
+          ...(options.token && { token: options.token }),
+        },
+        options.nodes === 0 ? {} : { dialer: dialerOf(hosting) },
+      ),
     );
     kubeconfig.resolve(api.kubeconfig);
     if (options.controllers === false) return api;
@@ -189,6 +193,17 @@ async function startServer(
     kubeconfig.reject(error);
     throw error;
   }
+}
+
+/** Pods live in the nodes' own network; the machine may have the same addresses for somebody else. */
+function dialerOf(hosting: Promise<NodeHost | undefined>): ClusterDialer {
+  return {
+    async dial(address, port, signal) {
+      const host = await hosting;
+      if (!host) throw new ClusterError("Unsupported", "this cluster has no nodes of its own");
+      return await host.dial(address, port, signal);
+    },
+  };
 }
 
 /** Asks for the logger once, when it is first needed. */

@@ -15,6 +15,8 @@ export type NodeErrorCode =
   | "BadConfiguration"
   /** A fault keeps the node from the API server. */
   | "CutOff"
+  /** An address is not the cluster's own, or nobody answers there. */
+  | "Unreachable"
   /** What was asked for is not here (container, pod, log). */
   | "NotFound"
   /** This machine cannot do it, and the message says what would make it possible. */

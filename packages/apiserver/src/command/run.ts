@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Clock } from "@keelson/core";
 import { ClosingStack, explainSystemError, sweepTemporary, temporaryDirectory } from "@keelson/machine";
 import type { KeyPair } from "@keelson/pki";
+import type { ClusterDialer } from "../contracts/dialer.ts";
 import { FlagError } from "../contracts/flags.ts";
 import type { Dispatch } from "../http/in-process.ts";
 import { type Listening, listenOnSocket, listenSecurely } from "../http/listener.ts";
@@ -43,14 +44,22 @@ export interface RunningApiServer extends AsyncDisposable {
   readonly authority: KeyPair;
 }
 
-/**
- * Starts the server on loopback and on a Unix socket; nothing is reachable from other machines.
- * The clock is the server's time. Default: the real one.
- */
-export async function startApiServer(flags: ApiServerFlags, clock?: Clock): Promise<RunningApiServer> {
+/** What a server in somebody's process is given beside its flags. */
+export interface ApiServerPorts {
+  /** The server's time. Default: the real one. */
+  readonly clock?: Clock;
+  /** The way to pods. Default: the server's own network. */
+  readonly dialer?: ClusterDialer;
+}
+
+/** Starts the server on loopback and on a Unix socket; nothing is reachable from other machines. */
+export async function startApiServer(
+  flags: ApiServerFlags,
+  ports: ApiServerPorts = {},
+): Promise<RunningApiServer> {
   const stack = new ClosingStack();
   try {
-    return await start(flags, clock, stack);
+    return await start(flags, ports, stack);
   } catch (error) {
     await stack[Symbol.asyncDispose]();
     throw error;
@@ -59,7 +68,7 @@ export async function startApiServer(flags: ApiServerFlags, clock?: Clock): Prom
 
 async function start(
   flags: ApiServerFlags,
-  clock: Clock | undefined,
+  ports: ApiServerPorts,
   stack: ClosingStack,
 ): Promise<RunningApiServer> {
   // Where everything has its place already, there is nothing to put into a temporary one.
@@ -93,7 +102,7 @@ async function start(
     },
     advertise: { address: "127.0.0.1", port: secure.port },
     ...(flags.dataDir && { dataDir: join(directory, "objects") }),
-    ...(clock && { clock }),
+    ...ports,
   });
   stack.use(api);
   served = api;

@@ -1,8 +1,10 @@
-/** How the server reaches kubelets, pods and services. Plug in another where these are not on its network. */
-import type { ClientRequest, IncomingMessage } from "node:http";
+/** How the server reaches kubelets and pods. */
+import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { Duplex } from "node:stream";
+import { connect as secure } from "node:tls";
 import type { HttpHeaders } from "@keelson/core";
+import type { ClusterDialer } from "../contracts/dialer.ts";
 import { request as plainRequest } from "../messages/node-http.ts";
 
 export interface Destination {
@@ -51,8 +53,14 @@ export interface KubeletIdentity {
   readonly key: string;
 }
 
-/** Over sockets. Kubelets' own certificates are not checked, as by default on the real server. */
-export function socketTransport(identity: KubeletIdentity | undefined): ProxyTransport {
+/**
+ * Kubelets over sockets of the machine, pods through the cluster's network. The certificates of neither are checked, as by
+ * default on the real server.
+ */
+export function socketTransport(
+  identity: KubeletIdentity | undefined,
+  dialer: ClusterDialer,
+): ProxyTransport {
   const open = (to: Destination, { method, path, headers, signal }: ProxyRequest): ClientRequest => {
     const options = {
       host: to.host,
@@ -62,11 +70,11 @@ export function socketTransport(identity: KubeletIdentity | undefined): ProxyTra
       headers: { ...headers } as Record<string, string | string[] | undefined>,
       ...(signal && { signal }),
     };
-    if (to.scheme === "http") return plainRequest(options);
+    if (to.of === "pod") return plainRequest({ ...options, createConnection: dialled(dialer, to, signal) });
     return secureRequest({
       ...options,
       rejectUnauthorized: false,
-      ...(identity && to.of === "kubelet" && { cert: identity.certificate, key: identity.key }),
+      ...(identity && { cert: identity.certificate, key: identity.key }),
     });
   };
   return {
@@ -87,6 +95,24 @@ export function socketTransport(identity: KubeletIdentity | undefined): ProxyTra
         outgoing.once("response", (response) => resolve({ accepted: false, response: answerOf(response) }));
         outgoing.end();
       }),
+  };
+}
+
+const dialTimeoutMs = 30_000;
+
+/** Node takes a connection that comes later by a callback. */
+function dialled(
+  dialer: ClusterDialer,
+  { scheme, host, port }: Destination,
+  signal: AbortSignal | undefined,
+): NonNullable<RequestOptions["createConnection"]> {
+  const limit = AbortSignal.timeout(dialTimeoutMs);
+  return (_, done) => {
+    dialer.dial(host, port, signal ? AbortSignal.any([signal, limit]) : limit).then(
+      (socket) => done(null, scheme === "https" ? secure({ socket, rejectUnauthorized: false }) : socket),
+      (error: Error) => done(error, undefined as never),
+    );
+    return undefined;
   };
 }
 

@@ -4,6 +4,7 @@ import { socketWebhooks } from "../admission/webhooks/call.ts";
 import { bootstrapObjects } from "../bootstrap/objects.ts";
 import type { Authenticator, UserInfo } from "../contracts/authentication.ts";
 import type { Authorizer } from "../contracts/authorization.ts";
+import type { ClusterDialer } from "../contracts/dialer.ts";
 import type { PluginFactory } from "../contracts/plugin.ts";
 import type { WebhookCaller } from "../contracts/webhook.ts";
 import { DefinitionController } from "../crd/controller.ts";
@@ -16,6 +17,7 @@ import type { ServerRequest, ServerResponse } from "../messages/message.ts";
 import type { RequestInfo } from "../messages/request-info.ts";
 import { textResponse } from "../messages/response.ts";
 import { OpenApi } from "../openapi/openapi.ts";
+import { socketDialer } from "../proxy/socket-dialer.ts";
 import { type KubeletIdentity, type ProxyTransport, socketTransport } from "../proxy/transport.ts";
 import { Registry } from "../registry/registry.ts";
 import type { World } from "../rest/exchange.ts";
@@ -58,9 +60,11 @@ export interface ApiServerOptions {
   readonly onInternalError?: (error: unknown, request: ServerRequest) => void;
   /** The certificate by which kubelets know the server, for logs, exec and the like. */
   readonly kubeletClient?: KubeletIdentity;
-  /** How kubelets, pods and services are reached. Default: by their addresses. */
+  /** The way to pods: for proxies, and for webhooks behind services. Default: the server's own network. */
+  readonly dialer?: ClusterDialer;
+  /** How kubelets and pods are asked. Default: over HTTP, pods through the dialer. */
   readonly transport?: ProxyTransport;
-  /** How webhooks are called. Default: over TLS, services at one of their endpoints. */
+  /** How webhooks are called. Default: over TLS, those behind services through the dialer. */
   readonly callWebhook?: WebhookCaller;
 }
 
@@ -79,6 +83,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   const clock = options.clock ?? realClock;
   const random = (options.random ?? realRandom).fork("apiserver");
   const flags = flagsOf(options);
+  const dialer = options.dialer ?? socketDialer;
   const store = await openStore(options, clock);
   const pluginStore = new PluginStore(store);
   const world: World = { clock, random, reader: pluginStore };
@@ -98,7 +103,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     },
     authenticators,
     authorizer,
-    callWebhook: options.callWebhook ?? socketWebhooks(pluginStore),
+    callWebhook: options.callWebhook ?? socketWebhooks(pluginStore, dialer),
     flags,
     caCertificate: options.caCertificate,
   });
@@ -113,7 +118,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   const call = conversionCaller(context.callWebhook, clock);
   const definitions = new DefinitionController({ store, registry, clock, random, call });
 
-  const transport = options.transport ?? socketTransport(options.kubeletClient);
+  const transport = options.transport ?? socketTransport(options.kubeletClient, dialer);
   const verbs = resourceVerbs({
     store,
     pluginStore,

@@ -28,7 +28,7 @@ describe("datagrams to a port of the machine", () => {
   beforeAll(async () => {
     directory = await mkdtemp(join(tmpdir(), "dial-"));
     dialSocket = join(directory, "dial");
-    await startDialServer(dialSocket);
+    await startDialServer(dialSocket, () => true);
     server = await bound();
     server.on("message", (message, from) => server.send(`${from.port} said ${message}`, from.port));
   });

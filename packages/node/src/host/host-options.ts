@@ -1,4 +1,5 @@
 /** What starts nodes, and what they are once they run. */
+import type { Duplex } from "node:stream";
 import type { Fault } from "../faults/fault.ts";
 
 /** A path or a document. */
@@ -38,6 +39,11 @@ export interface NodeHost extends AsyncDisposable {
   readonly failure: Promise<Error>;
   /** Makes something go wrong; throws `NotFound` or `Unsupported` in words. */
   inject(fault: Fault): Promise<void>;
+  /**
+   * A connection from outside to a pod or a service, through the cluster's own network. Rejects for every other address,
+   * and when nobody answers.
+   */
+  dial(address: string, port: number, signal: AbortSignal): Promise<Duplex>;
   /** Ends every process of the nodes. */
   stop(): Promise<void>;
 }

@@ -1,4 +1,5 @@
 /** The inside of the namespace: its nodes, their shared network, and what can be done to them. */
+import { BlockList, isIP } from "node:net";
 import { type Client, connect as connectApi, systemClock, systemRandom } from "@keelson/client";
 import type { NodeApi } from "../api/api.ts";
 import { NodeError } from "../errors.ts";
@@ -107,7 +108,7 @@ export class InsideHost {
     const toApi = () => ({ path: apiSocket });
     await Promise.all([
       startRelay({ listen: { host: "127.0.0.1", port: insideApiPort }, target: toApi }),
-      startDialServer(dialSocket),
+      startDialServer(dialSocket, (address) => this.#isInCluster(address)),
     ]);
     this.#registry
       .run(this.#api, this.#abort.signal)
@@ -246,6 +247,17 @@ export class InsideHost {
 
   #workers() {
     return [...this.#nodes.values()].flatMap(({ kubelet }) => kubelet.pods.workers());
+  }
+
+  /** Whether a pod or a service may have the address: neither this namespace's own loopback nor what lies outside. */
+  #isInCluster(address: string): boolean {
+    if (isIP(address) !== 4) return false;
+    const ranges = new BlockList();
+    for (const cidr of [...this.#config.nodes.map(({ podCidr }) => podCidr), this.#addresses.serviceCidr]) {
+      const [network = "", prefix = ""] = cidr.split("/");
+      if (network !== "") ranges.addSubnet(network, Number(prefix));
+    }
+    return ranges.check(address);
   }
 
   #nodeAddresses(): string[] {

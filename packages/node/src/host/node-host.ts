@@ -18,6 +18,7 @@ import { NodeError, type NodeErrorCode } from "../errors.ts";
 import type { Fault } from "../faults/fault.ts";
 import { firstAddress } from "../kubelet/address-pool.ts";
 import { launchInNamespace, type NamespaceProcess } from "../namespace/launch.ts";
+import { dialThrough } from "../network/dial.ts";
 import type { ExposedPort, Exposure } from "../network/exposures.ts";
 import { type Relay, startRelay } from "../network/relay.ts";
 import { removeCgroups } from "../runtime/cgroups.ts";
@@ -141,7 +142,7 @@ async function startSandboxedNodes(options: NodeHostOptions, data: string): Prom
     const config = await insideConfig(options, sandboxes, data, sockets, closing);
     await prepared;
     await channel.ask("start", config);
-    return hostOf({ inside, channel, release, graceMs: options.stopGraceMs ?? 0, log });
+    return hostOf({ inside, channel, dialSocket, release, graceMs: options.stopGraceMs ?? 0, log });
   } catch (error) {
     await release();
     throw error;
@@ -209,12 +210,13 @@ async function insideConfig(
 interface HostParts {
   readonly inside: NamespaceProcess;
   readonly channel: Channel;
+  readonly dialSocket: string;
   readonly release: () => Promise<void>;
   readonly graceMs: number;
   readonly log: (line: string) => void;
 }
 
-function hostOf({ inside, channel, release, graceMs, log }: HostParts): NodeHost {
+function hostOf({ inside, channel, dialSocket, release, graceMs, log }: HostParts): NodeHost {
   let stopping: Promise<void> | undefined;
   const failure = inside.exited.then(({ code, signal }) => {
     if (stopping !== undefined) return new Promise<Error>(() => undefined);
@@ -245,7 +247,14 @@ function hostOf({ inside, channel, release, graceMs, log }: HostParts): NodeHost
       throw new NodeError((code ?? "SandboxFailed") as NodeErrorCode, message, { cause: error });
     }
   };
-  return { mode: "sandbox", failure, inject, stop, [Symbol.asyncDispose]: stop };
+  return {
+    mode: "sandbox",
+    failure,
+    inject,
+    dial: (address, port, signal) => dialThrough(dialSocket, address, port, signal),
+    stop,
+    [Symbol.asyncDispose]: stop,
+  };
 }
 
 /** A machine without the programs that sandboxes are made with cannot have sandboxes: that is what is wrong then. */

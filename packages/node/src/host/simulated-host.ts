@@ -90,6 +90,10 @@ export async function startSimulatedNodes(options: SimulatedHostOptions): Promis
     mode: "simulated",
     failure: new Promise(() => undefined),
     inject,
+    dial: (address, port) =>
+      Promise.reject(
+        new NodeError("Unreachable", `pods are simulated here: nobody answers at ${address}:${port}`),
+      ),
     stop,
     [Symbol.asyncDispose]: stop,
   };

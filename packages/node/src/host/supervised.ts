@@ -47,6 +47,7 @@ export async function superviseNodes({ start, log }: SupervisedOptions): Promise
     mode,
     failure,
     inject: async (fault) => await (await current).inject(fault),
+    dial: async (address, port, signal) => await (await current).dial(address, port, signal),
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -7,8 +7,15 @@ import { join, listen } from "./relay.ts";
 
 const longestRequest = 128;
 
-/** The first line is `ADDRESS PORT`, or `udp ADDRESS PORT`; everything behind it belongs to the connection. */
-export async function startDialServer(path: string): Promise<void> {
+/**
+ * The first line is `ADDRESS PORT`, `udp ADDRESS PORT` or `dial ADDRESS PORT`; everything behind it belongs to the
+ * connection. The last form is for callers who were told the address by somebody else: only what `isInCluster` is dialled,
+ * and a line says `ok`, or why not, before anything else is sent back.
+ */
+export async function startDialServer(
+  path: string,
+  isInCluster: (address: string) => boolean,
+): Promise<void> {
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (client) => {
     let head = Buffer.alloc(0);
     client.on("error", () => undefined);
@@ -27,15 +34,32 @@ export async function startDialServer(path: string): Promise<void> {
         joinDatagrams(client, host, Number(port), head.subarray(end + 1));
         return;
       }
+      const checked = words[0] === "dial";
+      if (checked && !isInCluster(host)) {
+        client.end(`${host} is no address of a pod or a service of this cluster\n`);
+        return;
+      }
       const upstream: Socket = connect({ host, port: Number(port), allowHalfOpen: true, noDelay: true });
       if (head.length > end + 1) client.unshift(head.subarray(end + 1));
-      join(client, upstream);
+      if (checked) joinAnswered(client, upstream);
+      else join(client, upstream);
     };
     client.on("data", onData);
   });
   await listen(server, { path });
 }
 
+/** Joins the two when the far one is there. */
+function joinAnswered(client: Socket, upstream: Socket): void {
+  const fail = (error: Error) => client.end(`${error.message}\n`);
+  client.once("close", () => upstream.destroy());
+  upstream.once("error", fail);
+  upstream.once("connect", () => {
+    upstream.off("error", fail);
+    client.write("ok\n");
+    join(client, upstream);
+  });
+}
 /** One sender's datagrams, framed on the stream, and the answers to them. */
 function joinDatagrams(client: Socket, host: string, port: number, begun: Buffer): void {
   const reader = new FrameReader();
