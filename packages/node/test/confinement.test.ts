@@ -2,6 +2,8 @@
 import { mkdirSync, readdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { callProgram, type SystemCall } from "../src/runtime/call-program.ts";
+import { knownProcessor, syscallNumbers } from "../src/runtime/syscalls.ts";
 import { titled, whyNoSandbox } from "./node-machine.ts";
 import { type Sandboxes, sh, startSandboxes, type TestContainer } from "./sandboxes.ts";
 
@@ -92,6 +94,53 @@ describe.skipIf(reason !== undefined)(titled("a hostile container", reason), () 
     // The fields of the session and of its terminal.
     const report = 'read -r _ _ _ _ _ session terminal _ < /proc/$$/stat; echo "$(($$ - session)) $terminal"';
     expect(await sandboxes.exec("session", report)).toMatchObject({ stdout: "0 0\n" });
+  });
+
+  describe("that makes system calls", () => {
+    const numbers = syscallNumbers(knownProcessor() ?? "x64");
+    const tools = { source: "", target: "/tools", readOnly: true };
+    const probes: [string, SystemCall["args"]][] = [
+      // Without a filter each of them succeeds, for anyone.
+      ["unshare", [0x1000_0000]],
+      ["keyctl", [0, -3, 1]],
+      ["personality", [0x0004_0000]],
+    ];
+    beforeAll(() => {
+      tools.source = join(sandboxes.home, "tools");
+      mkdirSync(tools.source, { mode: 0o755 });
+      for (const [name, args] of probes) {
+        const calls = [
+          { number: numbers.get(name) ?? -1, args, failure: `${name} is refused` },
+          { number: numbers.get("exit_group") ?? -1, args: [0] },
+        ];
+        const program = callProgram(calls, knownProcessor() ?? "x64");
+        writeFileSync(join(tools.source, name), program, { mode: 0o755 });
+      }
+    });
+    const names = probes.map(([name]) => name);
+    const everything = names.map((name) => `/tools/${name} 2>&1`).join("; ");
+    const all = names.map((name) => `${name} is refused\n`).join("");
+
+    test("is refused what container engines refuse, in its first process and in exec", async () => {
+      const mounts = [tools];
+      expect(await sandboxes.run({ id: "filter", mounts, command: sh(everything) })).toMatchObject({
+        output: all,
+      });
+      await sandboxes.start({ id: "filtered", mounts });
+      expect(await sandboxes.exec("filtered", everything)).toMatchObject({ stdout: all });
+    });
+
+    test("is refused nothing without a profile, and what a profile of its own says", async () => {
+      const mounts = [tools];
+      const seccomp = { kind: "unconfined" } as const;
+      const free = { id: "unfiltered", mounts, seccomp, command: sh(everything) };
+      expect(await sandboxes.run(free)).toMatchObject({ output: "" });
+      const rule = { names: ["keyctl"], action: "SCMP_ACT_ERRNO" };
+      const text = JSON.stringify({ defaultAction: "SCMP_ACT_ALLOW", syscalls: [rule] });
+      const custom = { kind: "custom", name: "keys.json", text } as const;
+      const own = { id: "own-filter", mounts, seccomp: custom, command: sh(everything) };
+      expect(await sandboxes.run(own)).toMatchObject({ output: "keyctl is refused\n" });
+    });
   });
 
   test("cannot change a setting of the kernel", async () => {

@@ -3,6 +3,7 @@
  * and the processes inside them. One implementation makes real processes; another only pretends.
  */
 import type { Readable, Writable } from "node:stream";
+import type { SeccompProfile } from "./seccomp-profile.ts";
 
 export interface PodSandboxSpec {
   /** Unique among the living and the dead; safe as a file name. */
@@ -60,6 +61,8 @@ export interface ContainerSpec {
   readonly mounts: readonly ContainerMount[];
   /** Without the `CAP_` prefix. */
   readonly capabilities: readonly string[];
+  /** Which system calls it may make. Default: what container engines allow. */
+  readonly seccomp?: SeccompProfile;
   /** Sees all of /proc and may change what the kernel lets it: for privileged containers and sandboxes within. */
   readonly unmasked?: boolean;
   readonly tty?: boolean;

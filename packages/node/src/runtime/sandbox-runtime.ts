@@ -29,8 +29,8 @@ import {
 import { holdProcesses, type ProcessHolder } from "./process-holder.ts";
 import { ProgramFiles } from "./program-files.ts";
 import { type ContainerTools, startContainer } from "./sandbox-container.ts";
+import { type SeccompOptions, seccompFilter } from "./seccomp-profile.ts";
 import { quote, runScript } from "./shell.ts";
-import { syscallFilter } from "./syscall-filter.ts";
 import { knownProcessor, type Processor } from "./syscalls.ts";
 
 export interface SandboxTools extends NamespaceTools, ContainerTools {}
@@ -85,10 +85,7 @@ export class SandboxRuntime implements ContainerRuntime {
     return new SandboxRuntime(options, {
       ...{ processor, programs, lastCapability, cgroups },
       kernelPaths: kernelPaths(),
-      filters: {
-        plain: syscallFilter({ pretendIds: false }, processor),
-        pretending: syscallFilter({ pretendIds: true }, processor),
-      },
+      filter: rememberedFilters(processor),
     });
   }
 
@@ -125,9 +122,23 @@ interface MachineParts {
   readonly programs: ProgramFiles;
   readonly lastCapability: number;
   readonly kernelPaths: KernelPaths;
-  readonly filters: { readonly plain: Buffer; readonly pretending: Buffer };
+  readonly filter: (options: SeccompOptions) => Buffer;
   readonly cgroups: Cgroups | undefined;
 }
+
+/** Most containers of a node have the same filter. */
+function rememberedFilters(processor: Processor): (options: SeccompOptions) => Buffer {
+  const made = new Map<string, Buffer>();
+  return (options) => {
+    const key = JSON.stringify([options.profile, options.capabilities, options.pretendIds]);
+    const filter = made.get(key) ?? seccompFilter(options, processor);
+    if (made.size >= mostFilters) made.clear();
+    made.set(key, filter);
+    return filter;
+  };
+}
+
+const mostFilters = 100;
 
 interface RealPodOptions {
   readonly id: string;
@@ -176,7 +187,7 @@ class RealPodSandbox implements PodSandbox {
 
   async #start(spec: ContainerSpec): Promise<ContainerHandle> {
     const { tools, ids, fifos } = this.#options;
-    const { filters, kernelPaths, cgroups, ...machine } = this.#options.machine;
+    const { kernelPaths, cgroups, ...machine } = this.#options.machine;
     const home = join(this.directory, "containers", spec.id);
     await this.#mountRoot(spec, home);
     const group = spec.limits && (await cgroups?.create(`${this.id}-${spec.id}`, spec.limits));
@@ -185,7 +196,11 @@ class RealPodSandbox implements PodSandbox {
       ...machine,
       tools,
       fifos,
-      filter: ids === "single" && spec.user.uid === 0 ? filters.pretending : filters.plain,
+      filter: machine.filter({
+        profile: spec.seccomp ?? { kind: "default" },
+        capabilities: spec.capabilities,
+        pretendIds: ids === "single" && spec.user.uid === 0,
+      }),
       view: {
         ...{ ids, kernelPaths },
         root: join(home, "root"),
