@@ -1,14 +1,17 @@
 /** A SampleDB from beginning to end: gather, decide, act. */
+import { hash } from "node:crypto";
 import { type Controller, controller, done, fail, type Outcome, waiting } from "keelson";
 import { reasons } from "./api/conditions.ts";
 import { SampleDB, type SampleDBObject } from "./api/sampledb.ts";
 import { decide } from "./decide/decide.ts";
+import { healthyPrimary } from "./decide/facts.ts";
 import type { Plan } from "./decide/plan.ts";
 import { conditionsOf, statusOf } from "./decide/report.ts";
-import { owns, reads, writes } from "./declaration.ts";
-import { type Dial, dialRedis } from "./engine/redis.ts";
+import { owns, reads, type SampleDBContext, writes } from "./declaration.ts";
+import { RedisError } from "./engine/errors.ts";
+import { type Dial, dialRedis, redisPort } from "./engine/redis.ts";
 import { Memory } from "./observe/memory.ts";
-import { observe } from "./observe/observe.ts";
+import { type ObserveOptions, observe } from "./observe/observe.ts";
 import type { Observed } from "./observe/observed.ts";
 import { databaseName } from "./resources/names.ts";
 import { bindingSecret } from "./resources/secrets.ts";
@@ -67,6 +70,8 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
         await ctx.own.binding.apply(
           bindingSecret(databaseName(db), { password: access.application, authority: trust?.ca }),
         );
+      if (!plan.verdict && !(await canLogIn(db, ctx, { dial, access, memory, trust, observed })))
+        return waiting(reasons.initializing, "the application cannot log in yet", { recheckMs: 500 });
       if (access.endsInMs !== undefined) ctx.recheck(access.endsInMs);
       if (told.problem !== undefined && !plan.verdict) return fail(reasons.settingRefused, told.problem);
       return outcomeOf(plan, problems);
@@ -81,6 +86,32 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       return outcome;
     },
   });
+}
+
+/** Ready means that an application gets in: asked once for each process and password. */
+async function canLogIn(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  options: ObserveOptions & { readonly observed: Observed },
+): Promise<boolean> {
+  const { dial, access, memory, trust, observed } = options;
+  const primary = healthyPrimary(observed);
+  if (!primary) return false;
+  const seen = `${primary.facts.runId} ${hash("sha256", access.application)}`;
+  if (memory.loggedIn === seen) return true;
+  const { namespace } = databaseName(db);
+  try {
+    await using connection = await ctx.connect({ pod: { namespace, name: primary.server.name } }, redisPort);
+    const { host, port } = connection;
+    const credentials = { username: "default", password: access.application };
+    await using redis = await dial({ host, port, ...(trust && { tls: trust }) }, credentials, ctx.signal);
+    await redis.call(["PING"]);
+    memory.loggedIn = seen;
+    return true;
+  } catch (error) {
+    if (error instanceof RedisError) return false;
+    throw error;
+  }
 }
 
 /** The version that pods are made with is the spec's until there is a database; then an upgrade changes it. */

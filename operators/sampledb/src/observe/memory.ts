@@ -8,6 +8,8 @@ export class DatabaseMemory {
   readonly #answered = new Map<string, number>();
   readonly #departures = new Map<string, bigint>();
   /** What servers have been told, by run id: settings and users, as digests of what was applied and read back. */
+  /** The process and the password with which a login of the application was last seen to succeed. */
+  loggedIn = "";
   /** When every server was last told to read its certificates again. */
   reloadedMs = 0;
   /** What was done about the reclaim policy of volumes, by name. */

@@ -69,10 +69,7 @@ export async function applyServers(db: SampleDBObject, ctx: SampleDBContext): Pr
   const servers = serversToRun({ spec: db.spec, status, database });
   for (let ordinal = 0; ordinal < Math.max(servers, 1 + db.spec.replicas); ordinal++)
     await applyClaim(db, ctx, ordinal);
-  const wanted =
-    db.spec.backup.store === undefined &&
-    (db.spec.backup.schedule !== undefined || db.spec.onDelete === "Snapshot");
-  if (wanted) await ctx.own.backupsClaim.apply(backupsClaim(database, db.spec));
+  if (db.spec.backup.store === undefined) await ctx.own.backupsClaim.apply(backupsClaim(database, db.spec));
   const set = ctx.own.set.get();
   const template = set?.spec?.volumeClaimTemplates?.[0];
   const templateSize = String(template?.spec?.resources?.requests?.["storage"] ?? db.spec.storage.size);

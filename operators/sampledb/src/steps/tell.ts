@@ -29,7 +29,7 @@ export async function tellServers(
   const settings = settingsProblem(db.spec) === undefined ? liveSettings(db.spec) : new Map<string, string>();
   const wanted = hash("sha256", JSON.stringify([[...settings], access.aclLines]));
   const nowMs = ctx.clock.now();
-  let users = true;
+  let users = gathered.observed.servers.some((server) => factsOf(server) !== undefined);
   let problem: string | undefined;
   for (const server of gathered.observed.servers) {
     const facts = factsOf(server);
