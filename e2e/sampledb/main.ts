@@ -11,8 +11,8 @@ import { arch, cpus, loadavg, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { type ControlPlaneName, controlPlanes } from "../etcd/control-plane.ts";
 import { markdown, type RowResult, readResults, shortcomings, withRow, writeResults } from "./results.ts";
+import { scenarios } from "./rows/index.ts";
 import { Bench, type Run, type Scenario } from "./scenario.ts";
-import { scenarios } from "./scenarios.ts";
 import { World } from "./world.ts";
 
 const { values } = parseArgs({

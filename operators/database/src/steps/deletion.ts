@@ -3,7 +3,7 @@ import { done, type Outcome, waiting } from "keelson";
 import { Lease } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
 import type { DatabaseObject } from "../api/database.ts";
-import type { DatabaseContext } from "../declaration.ts";
+import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName } from "../resources/names.ts";
 
 export async function finalize(object: DatabaseObject, ctx: DatabaseContext): Promise<Outcome> {

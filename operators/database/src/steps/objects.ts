@@ -1,10 +1,10 @@
 /** What every Database has from the first moment, whatever its instances do. */
 import { Lease } from "keelson/kinds";
 import type { DatabaseObject } from "../api/database.ts";
-import type { DatabaseContext } from "../declaration.ts";
 import type { Policy } from "../ha/state.ts";
 import { accountFor, bindingFor, roleFor } from "../resources/access.ts";
 import { budgetFor } from "../resources/budget.ts";
+import type { DatabaseContext } from "../resources/declaration.ts";
 import { leaseFor } from "../resources/lease.ts";
 import { databaseName } from "../resources/names.ts";
 import { anyService, namesService, readOnlyService, readWriteService } from "../resources/services.ts";

@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import type { DatabaseObject } from "../api/database.ts";
 import { annotations } from "../api/names.ts";
-import type { DatabaseContext } from "../declaration.ts";
+import type { DatabaseContext } from "../resources/declaration.ts";
 import { agentSecret, databaseName, postgresPort, roleSecret, selectorLabels } from "../resources/names.ts";
 
 /** 192 bits, in characters that no connection string has to escape. */

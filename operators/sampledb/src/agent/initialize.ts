@@ -2,7 +2,7 @@
 import { hash } from "node:crypto";
 import type { Redis } from "../engine/redis.ts";
 import type { Reply } from "../engine/resp.ts";
-import type { Initialization } from "../resources/initialize.ts";
+import type { Initialization } from "./initialization.ts";
 
 /** The one key that the operator keeps in the database: what has run, and when. */
 export const schemaKey = "keelson:schema";

@@ -2,9 +2,9 @@
 
 import { readFile } from "node:fs/promises";
 import { parseJson } from "keelson";
-import { type Initialization, initializationHash } from "../resources/initialize.ts";
 import { copy, fetchDump, rehearse, remove, verify } from "./backup.ts";
 import { connectAll } from "./connect.ts";
+import { type Initialization, initializationHash } from "./initialization.ts";
 import { applyInitialization, migrate } from "./initialize.ts";
 import { restore } from "./restore.ts";
 import type { AgentTask } from "./task.ts";

@@ -1,11 +1,11 @@
 /** Who the primary is. Redis elects nobody, so this does. Pure. */
 import { reasons } from "../api/conditions.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { serversToRun } from "../observe/servers-to-run.ts";
 import { choose, firstChoice } from "./choose.ts";
 import { healthyPrimary, isUnattached, serverNamed } from "./facts.ts";
 import { lead } from "./lead.ts";
 import { type Plan, waitingFor } from "./plan.ts";
-import { serversToRun } from "./scale.ts";
 
 /** How long a primary may be silent before it is taken for lost. */
 export const patienceMs = 2_000;

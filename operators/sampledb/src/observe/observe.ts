@@ -3,22 +3,22 @@
 import { hash } from "node:crypto";
 import { isNotFound } from "keelson";
 import { Pod } from "keelson/kinds";
+import { initialization, initializationHash, newestMigration } from "../agent/initialization.ts";
 import { reasons } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject, Status } from "../api/sampledb.ts";
-import { serversToRun } from "../decide/scale.ts";
-import type { SampleDBContext } from "../declaration.ts";
 import type { TlsTrust } from "../engine/connection.ts";
 import { type Dial, redisPort } from "../engine/redis.ts";
 import { changeProblem, compareVersions, supportProblem } from "../engine/version.ts";
-import { initialization, initializationHash, newestMigration } from "../resources/initialize.ts";
+import type { Access } from "../resources/access.ts";
+import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, ordinalOf, serverName } from "../resources/names.ts";
 import { settingsProblem, systemUsers } from "../resources/settings.ts";
 import { templateHash } from "../resources/stateful-set.ts";
-import type { Access } from "../steps/passwords.ts";
 import { type Answers, ask } from "./ask.ts";
 import type { DatabaseMemory } from "./memory.ts";
 import { factsOf, type Observed, type Server } from "./observed.ts";
+import { serversToRun } from "./servers-to-run.ts";
 import { claimView, jobView, nodeView, podView } from "./views.ts";
 
 export interface Gathered extends AsyncDisposable {

@@ -2,6 +2,7 @@
 import { type BackupStore, mountStore } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Job } from "keelson/kinds";
+import { initialization } from "../agent/initialization.ts";
 import type { AgentTask, Migration } from "../agent/task.ts";
 import type { SampleDBObject, Spec } from "../api/sampledb.ts";
 import {
@@ -12,7 +13,6 @@ import {
   type Mounted,
   redisAccess,
 } from "./agent-pod.ts";
-import { initialization } from "./initialize.ts";
 import { databaseName, selectorLabels } from "./names.ts";
 import { containerSecurity, imageOf } from "./stateful-set.ts";
 

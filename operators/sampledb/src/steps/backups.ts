@@ -11,7 +11,7 @@ import type { SampleDBBackupObject } from "../api/backup.ts";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject, Status } from "../api/sampledb.ts";
 import { hasEnded } from "../backup/decide-backup.ts";
-import type { SampleDBContext } from "../declaration.ts";
+import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, selectorLabels } from "../resources/names.ts";
 
 const prefix = "scheduled-";

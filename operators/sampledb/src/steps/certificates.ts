@@ -14,12 +14,12 @@ import {
 } from "@keelson/kit";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import type { SampleDBContext } from "../declaration.ts";
 import type { TlsTrust } from "../engine/connection.ts";
 import { RedisError } from "../engine/errors.ts";
 import type { DatabaseMemory } from "../observe/memory.ts";
 import type { Gathered } from "../observe/observe.ts";
 import { factsOf } from "../observe/observed.ts";
+import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, objectNames, selectorLabels, serviceHost } from "../resources/names.ts";
 import { paths } from "../resources/settings.ts";
 

@@ -1,19 +1,19 @@
 /** The objects of every database, from the first moment: applied in every pass, sent only when something differs. */
 import { adoptAnnotation, Quantity } from "keelson";
+import { initialization } from "../agent/initialization.ts";
 import type { SampleDBObject, Status } from "../api/sampledb.ts";
-import { serversToRun } from "../decide/scale.ts";
-import type { SampleDBContext } from "../declaration.ts";
 import { ownStatus } from "../observe/observe.ts";
+import { serversToRun } from "../observe/servers-to-run.ts";
+import type { Access } from "../resources/access.ts";
 import { primaryBudget, replicaBudget } from "../resources/budgets.ts";
 import { backupsClaim, dataClaim } from "../resources/claims.ts";
 import { configMap } from "../resources/config.ts";
-import { initialization } from "../resources/initialize.ts";
+import type { SampleDBContext } from "../resources/declaration.ts";
 import { claimName, databaseName, serverName } from "../resources/names.ts";
 import { readsService, serversService, writesService } from "../resources/services.ts";
 import { settingsProblem } from "../resources/settings.ts";
 import type { VolumePlan } from "../resources/start-script.ts";
 import { statefulSet } from "../resources/stateful-set.ts";
-import type { Access } from "./passwords.ts";
 
 /** What comes before the servers can be asked. */
 export async function applyObjects(db: SampleDBObject, ctx: SampleDBContext, access: Access): Promise<void> {

@@ -4,23 +4,12 @@ import { hash } from "node:crypto";
 import { parseJson } from "keelson";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import type { SampleDBContext } from "../declaration.ts";
+import type { Access } from "../resources/access.ts";
+import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, objectNames } from "../resources/names.ts";
 import { decoded, plainSecret } from "../resources/secrets.ts";
 import { systemUsers } from "../resources/settings.ts";
 import { aclLines } from "../resources/users.ts";
-
-export interface Access {
-  /** The password of the operator's own user. */
-  readonly operator: string;
-  /** Of the user default. */
-  readonly application: string;
-  readonly aclLines: readonly string[];
-  /** What is wrong with the Secret that the user gives. */
-  readonly problem: string | undefined;
-  /** When the next old password ends. */
-  readonly endsInMs: number | undefined;
-}
 
 /** Of one user: the password that holds, and the one before while clients still have it. */
 interface Remembered {

@@ -1,15 +1,15 @@
 /** Settings and users that servers learn while they run: told when they differ, read back, and repaired when changed. */
 import { hash } from "node:crypto";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import type { SampleDBContext } from "../declaration.ts";
 import { RedisError } from "../engine/errors.ts";
 import type { Redis } from "../engine/redis.ts";
 import type { DatabaseMemory } from "../observe/memory.ts";
 import type { Gathered } from "../observe/observe.ts";
 import { factsOf } from "../observe/observed.ts";
+import type { Access } from "../resources/access.ts";
+import type { SampleDBContext } from "../resources/declaration.ts";
 import { liveSettings, settingsProblem } from "../resources/settings.ts";
 import { userOf } from "../resources/users.ts";
-import type { Access } from "./passwords.ts";
 
 /** How often a server is asked whether it is still as it was told. */
 const lookAgainMs = 10_000;

@@ -6,8 +6,8 @@ import { isNotFound } from "keelson";
 import { Event, PersistentVolume } from "keelson/kinds";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import type { SampleDBContext } from "../declaration.ts";
 import type { DatabaseMemory } from "../observe/memory.ts";
+import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName } from "../resources/names.ts";
 
 export async function protectVolumes(

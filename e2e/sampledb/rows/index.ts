@@ -1,9 +1,10 @@
 /** Every row of the table, in its order. */
-import * as changes from "./rows/changes.ts";
-import { deleting } from "./rows/deleting.ts";
-import * as operator from "./rows/operator.ts";
-import * as servers from "./rows/servers.ts";
-import type { Scenario } from "./scenario.ts";
+
+import type { Scenario } from "../scenario.ts";
+import * as changes from "./changes.ts";
+import { deleting } from "./deleting.ts";
+import * as operator from "./operator.ts";
+import * as servers from "./servers.ts";
 
 export const scenarios: readonly Scenario[] = [
   servers.primaryDeleted,

@@ -13,9 +13,9 @@ import {
   Service,
   StatefulSet,
 } from "keelson/kinds";
-import { SampleDBBackup } from "./api/backup.ts";
-import type { SampleDB, SampleDBObject } from "./api/sampledb.ts";
-import { selectorLabels } from "./resources/names.ts";
+import { SampleDBBackup } from "../api/backup.ts";
+import type { SampleDB, SampleDBObject } from "../api/sampledb.ts";
+import { selectorLabels } from "./names.ts";
 
 /**
  * A foreground deletion has the garbage collector take the children first. What a last snapshot needs outlives that:

@@ -11,7 +11,7 @@ import {
   Service,
   ServiceAccount,
 } from "keelson/kinds";
-import type { Database } from "./api/database.ts";
+import type { Database } from "../api/database.ts";
 
 export const owns = {
   services: many(Service),

@@ -1,0 +1,20 @@
+/** How many servers run now. Pure. */
+import { ordinalOf } from "../resources/names.ts";
+import type { Observed } from "./observed.ts";
+
+/** The primary is never among those that go: it hands over first. */
+export function serversToRun(o: Pick<Observed, "spec" | "status" | "database">): number {
+  const { primary, promotion } = o.status;
+  if (isFilling(o)) return 0;
+  const names = [primary, promotion?.server].filter((name) => name !== undefined);
+  const highest = Math.max(-1, ...names.map((name) => ordinalOf(o.database, name) ?? -1));
+  return Math.max(1 + o.spec.replicas, highest + 1);
+}
+
+/** No server runs while a volume is filled, and none ever runs on an empty volume when a backup was asked for. */
+function isFilling({ spec, status }: Pick<Observed, "spec" | "status">): boolean {
+  const { restore, epoch } = status;
+  if (restore?.phase === "Stopping" || restore?.phase === "Filling") return true;
+  const hasData = epoch !== undefined || restore?.phase === "Starting" || restore?.phase === "Done";
+  return spec.restoreFrom !== undefined && !hasData;
+}
