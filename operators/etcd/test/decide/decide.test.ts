@@ -1,0 +1,246 @@
+/** The order of the policies: what matters more is decided first. */
+import { decide } from "../../src/decide/decide.ts";
+import type { ObservedMember } from "../../src/observe/observed.ts";
+import {
+  alarm,
+  but,
+  claim,
+  cluster,
+  down,
+  ended,
+  joining,
+  learner,
+  leaving,
+  madeFrom,
+  noPod,
+  pod,
+  type Special,
+  says,
+  secondsAgo,
+  silent,
+  stopping,
+  template,
+  templateFor,
+  three,
+  trial,
+  volumeGone,
+  voter,
+} from "./observed.ts";
+import { decisions } from "./table.ts";
+
+const auth = { rootSecret: "root" };
+const next = templateFor({ settings: { snapshotCount: 5 } });
+const change: Special = { spec: { settings: { snapshotCount: 5 } } };
+const foreign = says({ clusterId: BigInt("0xbad").toString() });
+const asleep: Special = { spec: { hibernate: true } };
+const unstarted = (member: ObservedMember) =>
+  but({ entry: member.entry && { ...member.entry, name: "" } })(member);
+const recovery = { survivor: "example-0", revision: "100", lost: "", phase: "Stopping" as const };
+
+decisions("nothing is touched", decide, [
+  [
+    "the cluster is paused, whatever else is wrong",
+    cluster([voter(0, volumeGone)], { spec: { paused: true }, secretProblem: "x" }),
+    "wait Paused: paused: the operator reports and does nothing",
+  ],
+  [
+    "a Secret is missing, though the cluster has not formed",
+    cluster([], { status: { clusterId: undefined }, secretProblem: "no Secret" }),
+    "wait SecretMissing: no Secret",
+  ],
+  [
+    "etcd refuses the password, though a member answers for another cluster",
+    cluster([voter(0, foreign)], { authentication: "out" }),
+    "wait LockedOut: etcd asks for a password; name a Secret with that of its user root in spec.auth.rootSecret",
+  ],
+  [
+    "a member answers for another cluster, though it should hibernate",
+    cluster([voter(0), voter(1, foreign)], asleep),
+    "wait ClusterIdMismatch: example-1 belongs to cluster bad, not to c1; nothing is touched",
+  ],
+]);
+
+decisions("members that were rediscovered by their volumes", decide, [
+  [
+    "they need a template",
+    three({ status: { template: undefined } }),
+    "record Healing: the cluster continues from the volumes that were kept",
+    {
+      status: { template, members: [{ name: "example-0", template: template.hash }, {}, {}] },
+      event: "cluster c1 continues from the volumes of example-0, example-1, example-2",
+    },
+  ],
+  [
+    "the version of the spec is unknown",
+    three({ spec: { version: "2.3.8" }, status: { template: undefined } }),
+    "refuse SpecRefused: etcd 2.3.8 is not supported; choose a version of 3.4, 3.5, 3.6, 3.7",
+  ],
+]);
+
+decisions("hibernation", decide, [
+  [
+    "members run",
+    cluster([voter(0), voter(1, noPod)], asleep),
+    "deletePods Hibernating: example-0: stopped, its data is kept",
+    { members: ["example-0"] },
+  ],
+  [
+    "members are stopping",
+    cluster([voter(0, stopping)], asleep),
+    "wait Hibernating: the members are stopping",
+  ],
+  [
+    "all are stopped",
+    cluster([voter(0, noPod)], { ...asleep, quorum: false }),
+    "nothing Hibernated: hibernated: no member runs, all data is kept",
+  ],
+]);
+
+decisions("a cluster at rest", decide, [
+  ["every member serves", three(), "nothing Healthy: 3 members serve"],
+  [
+    "the spec asks for an older minor",
+    three({ spec: { version: "3.5.35" } }),
+    "refuse VersionRefused: etcd cannot go back from 3.6.16 to 3.5.35: members refuse the data of a newer minor; restore a backup into a new cluster instead",
+  ],
+  [
+    "what the spec asks for has failed before",
+    three({
+      ...change,
+      status: {
+        failedRollout: { hash: next.hash, version: "3.6.16", message: "rolled back: example-2 cannot run" },
+      },
+    }),
+    "refuse RolloutFailed: rolled back: example-2 cannot run; the members stay as they were until the spec changes",
+  ],
+]);
+
+decisions("the order of policies", decide, [
+  [
+    "bootstrap before hibernation",
+    cluster([], { ...asleep, quorum: false, status: { clusterId: undefined, template: undefined } }),
+    "record Bootstrapping: example-0 will be the first member",
+  ],
+  [
+    "hibernation before a recovery",
+    cluster([voter(0)], { ...asleep, status: { recovery } }),
+    "deletePods Hibernating: example-0: stopped, its data is kept",
+  ],
+  [
+    "a recovery before missing pods",
+    cluster([voter(0, noPod), voter(1, noPod)], { status: { recovery } }),
+    "fenceClaim Recovering: the volume of example-1 is set aside",
+  ],
+  [
+    "the identity of a volume before the label of a pod",
+    cluster([voter(0, claim({ memberId: undefined }), pod({ role: "learner" }))]),
+    "signClaim Growing: the volume of example-0 is marked as its own",
+  ],
+  [
+    "the label of a pod before one that has ended",
+    cluster([voter(0, pod({ role: "learner" })), voter(1, ended)]),
+    "markVoter Growing: example-0 votes and may serve",
+  ],
+  [
+    "an ended pod before a missing one",
+    cluster([voter(0), voter(1, ended), voter(2, noPod)]),
+    "deletePods Healing: example-1: its pod has ended and is replaced",
+  ],
+  [
+    "missing pods before the loss of quorum",
+    cluster([voter(0), voter(1, noPod), voter(2, noPod)], { quorum: false }),
+    "createPods Healing: example-1, example-2: its pod starts",
+  ],
+  [
+    "the loss of quorum before everything that needs it",
+    cluster([voter(0, silent), leaving(1, silent)], { quorum: false, unavailableSinceMs: secondsAgo(5) }),
+    "wait MembersUnreachable: Kubernetes reports the members ready, but none answers the operator",
+  ],
+  [
+    "a misinformed learner before a member that leaves",
+    cluster([voter(0), voter(1), leaving(2), learner(3, silent, pod({ initialCluster: "" }), unstarted)]),
+    "deletePods Growing: example-3 was started with a list of members that has changed since; its pod is recreated",
+  ],
+  [
+    "a member that leaves before one that is lost",
+    cluster([voter(0), voter(1), voter(2, volumeGone), leaving(3, down)]),
+    "removeMember Shrinking: example-3 leaves etcd: it is lost",
+  ],
+  [
+    "a lost member before a rollback",
+    cluster([voter(0), voter(1), voter(2, volumeGone)], { status: { rollout: { ...next, rollback: "x" } } }),
+    "record Healing: example-2 will leave: its volume is gone",
+  ],
+  [
+    "a rollback before an outdated pod",
+    cluster([voter(0), voter(1), voter(2, madeFrom(next), pod({ template: "old" }))], {
+      ...change,
+      status: { rollout: { ...next, rollback: "x" } },
+    }),
+    "record RollingBack: example-2 returns to etcd 3.6.16",
+  ],
+  [
+    "an outdated pod before corrupt data",
+    cluster([voter(0), voter(1), voter(2, pod({ template: "old" }))], { alarms: [alarm("CORRUPT", 1)] }),
+    "deletePods RollingOut: example-2 restarts from its new template",
+  ],
+  [
+    "corrupt data before voters that do not serve",
+    cluster([voter(0), voter(1), voter(2, down)], { alarms: [alarm("CORRUPT", 2)] }),
+    "compareHashes Corrupt: etcd reports corrupt data; hashes are compared",
+  ],
+  [
+    "voters that do not serve before missing space",
+    cluster([voter(0), voter(1), voter(2, down)], { alarms: [alarm("NOSPACE", 0)] }),
+    "wait Healing: example-2 does not answer",
+  ],
+  [
+    "missing space before authentication",
+    three({ alarms: [alarm("NOSPACE", 0)], spec: { auth }, authentication: "off" }),
+    "makeSpace NoSpace: etcd is out of space; old revisions are dropped",
+  ],
+  [
+    "authentication before a member that joins",
+    cluster([voter(0), joining(1)], { spec: { auth }, authentication: "off" }),
+    "enableAuthentication Securing: etcd asks for passwords from now on",
+  ],
+  [
+    "a member that joins before a trial that is over",
+    cluster([voter(0), joining(1)], { trials: [trial(next)] }),
+    "addLearner Growing: example-1 joins as a learner",
+  ],
+  [
+    "a trial that is over before a rollout",
+    three({ ...change, trials: [trial(templateFor({ version: "3.7.3" }))] }),
+    "endTrials RollingOut: a trial is over",
+  ],
+  [
+    "a rollout before a change of size",
+    three({ spec: { settings: { snapshotCount: 5 }, size: 5 } }),
+    "tryTemplate RollingOut: a new configuration is tried",
+  ],
+  [
+    "a change of size before defragmentation",
+    three({
+      spec: { size: 5, defragmentation: { schedule: "x", timeZone: "UTC", minReclaimableBytes: 0 } },
+      defragmentationDue: "2026-01-01T03:00:00Z",
+    }),
+    "record Growing: example-3 will join: 3 of 5 members",
+  ],
+  [
+    "defragmentation before larger volumes",
+    three({
+      spec: {
+        storage: { size: "2Gi" },
+        defragmentation: { schedule: "x", timeZone: "UTC", minReclaimableBytes: 0 },
+      },
+      defragmentationDue: "2026-01-01T03:00:00Z",
+    }),
+    "defragment Defragmenting: example-1 is defragmented",
+  ],
+  [
+    "larger volumes last",
+    three({ spec: { storage: { size: "2Gi" } } }),
+    "growClaim Resizing: the volume of example-0 grows to 2Gi",
+  ],
+]);

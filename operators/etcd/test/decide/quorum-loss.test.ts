@@ -1,0 +1,250 @@
+import type { Status } from "../../src/api/cluster.ts";
+import { quorumLoss, recovering } from "../../src/decide/quorum-loss.ts";
+import type { ObservedMember } from "../../src/observe/observed.ts";
+import {
+  claim,
+  cluster,
+  down,
+  joining,
+  leaderless,
+  leaving,
+  nodeLost,
+  noPod,
+  pod,
+  type Special,
+  says,
+  secondsAgo,
+  silent,
+  stopping,
+  template,
+  three,
+  volumeDeleting,
+  volumeGone,
+  voter,
+} from "./observed.ts";
+import { decisions } from "./table.ts";
+
+const without = (members: readonly ObservedMember[], special: Special = {}) =>
+  cluster(members, { unavailableSinceMs: secondsAgo(200), ...special, quorum: false });
+/** Two of three volumes are gone. */
+const survivor = (special?: Special) =>
+  without([voter(0, leaderless), voter(1, volumeGone), voter(2, volumeGone)], special);
+const losses = "example-1: its volume is gone; example-2: its volume is gone";
+const lost =
+  "it has revision 100: nothing that was seen before would be lost, and what was acknowledged since by example-1; example-2";
+type Recovery = NonNullable<Status["recovery"]>;
+const proposal: Recovery = { survivor: "example-0", revision: "100", lost, phase: "Proposed" };
+
+decisions("a cluster without quorum", quorumLoss, [
+  ["there is quorum", three(), undefined],
+  ["the cluster has not formed", without([voter(0)], { status: { clusterId: undefined } }), undefined],
+  [
+    "all pods are ready, and none answers the operator",
+    without([voter(0, silent), voter(1, silent), voter(2, silent)]),
+    "wait MembersUnreachable: Kubernetes reports the members ready, but none answers the operator",
+  ],
+  [
+    "some do not answer",
+    without([voter(0, leaderless), voter(1, down), voter(2, down)]),
+    "wait NoQuorum: waiting for example-1, example-2 to answer",
+  ],
+  [
+    "all answer, and none leads",
+    without([voter(0, leaderless), voter(1, leaderless), voter(2, leaderless)]),
+    "wait NoQuorum: waiting for the members to elect a leader",
+  ],
+  [
+    "a minority has lost its data",
+    without([voter(0, leaderless), voter(1, down), voter(2, volumeGone)]),
+    "wait NoQuorum: waiting for example-1 to answer",
+  ],
+  [
+    "a member that leaves still counts, one that joins does not",
+    without([voter(0, leaderless), leaving(1, down), joining(2)]),
+    "wait NoQuorum: waiting for example-1 to answer",
+  ],
+  [
+    "all have lost their data",
+    without([voter(0, volumeGone), voter(1, volumeGone)]),
+    "refuse AllDataLost: no data is left (example-0: its volume is gone; example-1: its volume is gone); make a new cluster with spec.restoreFrom",
+  ],
+  [
+    "a majority has lost its data a moment ago",
+    survivor({ unavailableSinceMs: secondsAgo(29) }),
+    `wait QuorumLost: a majority has lost its data (${losses}); the survivors are asked`,
+  ],
+  [
+    "the status does not say since when",
+    survivor({ unavailableSinceMs: undefined }),
+    `wait QuorumLost: a majority has lost its data (${losses}); the survivors are asked`,
+  ],
+  [
+    "a survivor has not answered yet",
+    without([voter(0, down), voter(1, volumeGone), voter(2, volumeGone)], {
+      unavailableSinceMs: secondsAgo(119),
+    }),
+    `wait QuorumLost: a majority has lost its data (${losses}); the survivors are asked`,
+  ],
+  [
+    "no survivor answers",
+    without([voter(0, down), voter(1, volumeGone), voter(2, volumeGone)]),
+    `wait QuorumLost: a majority has lost its data (${losses}) and no survivor answers`,
+  ],
+  [
+    "a survivor answers",
+    survivor(),
+    "record QuorumLost: example-0 is the best survivor",
+    { status: { recovery: proposal }, event: `quorum is lost; example-0 could be recovered from: ${lost}` },
+  ],
+  [
+    "newer revisions had been seen before",
+    survivor({ status: { lastKnownRevision: "107", lastKnownAt: "2026-01-01T11:59:00Z" } }),
+    "record QuorumLost: example-0 is the best survivor",
+    {
+      status: {
+        recovery: {
+          lost: "it has revision 100: at least 7 revisions that were seen before (revision 107 at 2026-01-01T11:59:00Z) would be lost, and what was acknowledged since by example-1; example-2",
+        },
+      },
+    },
+  ],
+  [
+    "of two survivors, the one with the higher term is better",
+    without([
+      voter(0, leaderless, says({ raftIndex: 5_000n })),
+      voter(1, leaderless, says({ raftTerm: 3n })),
+      ...[2, 3, 4].map((each) => voter(each, volumeGone)),
+    ]),
+    "record QuorumLost: example-1 is the best survivor",
+  ],
+  [
+    "of two survivors of one term, the one with the longer log is better",
+    without([
+      voter(0, leaderless),
+      voter(1, leaderless, says({ raftIndex: 1_001n })),
+      ...[2, 3, 4].map((each) => voter(each, volumeGone)),
+    ]),
+    "record QuorumLost: example-1 is the best survivor",
+  ],
+  [
+    "the recovery was proposed, and the user has not approved it",
+    survivor({ status: { recovery: proposal } }),
+    `wait QuorumLost: ${losses}. ${lost}. To recover from example-0, annotate the cluster with etcd.keelson.dev/approve-recovery=example-0`,
+  ],
+  [
+    "the user has approved another survivor",
+    survivor({ status: { recovery: proposal }, approved: "example-1" }),
+    `wait QuorumLost: ${losses}. ${lost}. To recover from example-0, annotate the cluster with etcd.keelson.dev/approve-recovery=example-0`,
+  ],
+  [
+    "the user has approved it",
+    survivor({ status: { recovery: proposal }, approved: "example-0" }),
+    "record Recovering: recovery from example-0 starts",
+    {
+      status: { recovery: { ...proposal, phase: "Stopping" } },
+      event: `recovery from example-0 starts: ${lost}`,
+    },
+  ],
+  [
+    "the spec allows it",
+    survivor({
+      status: { recovery: proposal },
+      spec: { recovery: { quorumLoss: "Automatic", nodeLossTimeoutSeconds: 300 } },
+    }),
+    "record Recovering: recovery from example-0 starts",
+  ],
+]);
+
+const during = (phase: Recovery["phase"], members: readonly ObservedMember[], special: Special = {}) =>
+  cluster(members, { ...special, status: { recovery: { ...proposal, phase }, ...special.status } });
+const gone = [voter(1, noPod, claim({ fenced: true })), voter(2, volumeGone)];
+const forced = pod({ forceNewCluster: true });
+
+decisions("a recovery", recovering, [
+  ["none is under way", three(), undefined],
+  ["it is only proposed", during("Proposed", [voter(0)]), undefined],
+  [
+    "the survivor is gone",
+    during("Stopping", [voter(1)]),
+    "refuse AllDataLost: the survivor example-0 is gone",
+  ],
+  [
+    "members run",
+    during("Stopping", [voter(0), voter(1), voter(2, noPod)]),
+    "deletePods Recovering: example-0, example-1: stopped for the recovery",
+    { members: ["example-0", "example-1"] },
+  ],
+  [
+    "a member is being deleted on a lost node",
+    during("Stopping", [voter(0, noPod), voter(1, stopping, nodeLost(5))]),
+    "deletePods Recovering: example-1: stopped for the recovery",
+    { now: true },
+  ],
+  [
+    "members are being deleted",
+    during("Stopping", [voter(0, stopping)]),
+    "wait Recovering: the members are stopping",
+  ],
+  [
+    "the volume of another member could still be used",
+    during("Stopping", [voter(0, noPod), voter(1, noPod)]),
+    "fenceClaim Recovering: the volume of example-1 is set aside",
+    { member: "example-1" },
+  ],
+  [
+    "all are stopped, and all volumes are fenced",
+    during("Stopping", [voter(0, noPod), ...gone, voter(3, noPod, volumeDeleting)]),
+    "record Recovering: example-0 will continue alone",
+    { status: { members: [{ name: "example-0", phase: "Voter" }], recovery: { phase: "Forcing" } } },
+  ],
+  [
+    "the survivor has no pod",
+    during("Forcing", [voter(0, noPod)]),
+    "createPods Recovering: example-0 starts and drops the members that are lost",
+    { pods: [{ member: "example-0", template, start: { mode: "force" }, role: "voter" }] },
+  ],
+  [
+    "the survivor has no pod, and there is no template",
+    during("Forcing", [voter(0, noPod)], { status: { template: undefined } }),
+    "wait Recovering: example-0 starts and drops the members that are lost",
+  ],
+  [
+    "the survivor starts",
+    during("Forcing", [voter(0, forced)], { quorum: false }),
+    "wait Recovering: example-0 is starting",
+  ],
+  [
+    "the survivor leads itself",
+    during("Forcing", [voter(0, forced)]),
+    "record Recovering: example-0 leads a cluster of its own",
+    { status: { recovery: { phase: "Restarting" } } },
+  ],
+  [
+    "it would still drop members at its next start",
+    during("Restarting", [voter(0, forced)]),
+    "deletePods Recovering: example-0 restarts as usual",
+    { members: ["example-0"] },
+  ],
+  [
+    "its old pod is being deleted",
+    during("Restarting", [voter(0, forced, stopping)]),
+    "wait Recovering: example-0 is starting",
+  ],
+  [
+    "its old pod is gone",
+    during("Restarting", [voter(0, noPod)]),
+    "createPods Recovering: example-0 starts as usual",
+    { pods: [{ start: { mode: "again" } }] },
+  ],
+  [
+    "its new pod starts",
+    during("Restarting", [voter(0)], { quorum: false }),
+    "wait Recovering: example-0 is starting",
+  ],
+  [
+    "it serves",
+    during("Restarting", [voter(0)]),
+    "record Recovering: recovered from example-0",
+    { status: { recovery: undefined }, event: `recovered from example-0: ${lost}` },
+  ],
+]);

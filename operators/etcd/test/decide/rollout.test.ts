@@ -1,0 +1,338 @@
+import { finishedTrials, rollout } from "../../src/decide/rollout.ts";
+import {
+  behind,
+  but,
+  cluster,
+  cordoned,
+  down,
+  madeFrom,
+  pod,
+  readyFor,
+  type Special,
+  says,
+  secondsAgo,
+  silent,
+  type Trait,
+  template,
+  templateFor,
+  three,
+  trial,
+  voter,
+} from "./observed.ts";
+import { decisions } from "./table.ts";
+
+const settings = { snapshotCount: 5 };
+const next = templateFor({ settings });
+const newMinor = templateFor({ version: "3.7.3" });
+const change: Special = { spec: { settings } };
+const tried = (outcome: "succeeded" | "failed" | "running") => ({
+  ...change,
+  trials: [trial(next, { outcome })],
+});
+const large = (requests: object) => ({ spec: { resources: { requests } } });
+const entry = { id: "999", name: "other", peerUrls: ["http://elsewhere:2380"], clientUrls: [] };
+const stuck = (seconds: number) => ({
+  ...change,
+  trials: [trial(next, { obstacle: "ErrImagePull", createdMs: secondsAgo(seconds) })],
+});
+
+decisions("the start of a rollout", rollout, [
+  ["the members are as the spec asks", three(), undefined],
+  ["there is no quorum", three({ ...change, quorum: false }), undefined],
+  ["the spec asks for an impossible version", three({ spec: { version: "3.5.35" } }), undefined],
+  [
+    "it has failed before",
+    three({ ...change, status: { failedRollout: { hash: next.hash, version: "3.6.16", message: "x" } } }),
+    undefined,
+  ],
+  [
+    "a member does not serve",
+    cluster([voter(0), voter(1), voter(2, down)], change),
+    "wait RollingOut: a rollout waits until every member has served for a while",
+  ],
+  [
+    "a member has just become ready",
+    cluster([voter(0), voter(1), voter(2, readyFor(4))], change),
+    "wait RollingOut: a rollout waits until every member has served for a while",
+  ],
+  [
+    "a voter is unknown to the operator",
+    three({ ...change, unknownMembers: [{ ...entry, learner: false }] }),
+    "wait RollingOut: a rollout waits until every member has served for a while",
+  ],
+  [
+    "a learner is unknown to the operator",
+    three({ ...change, unknownMembers: [{ ...entry, learner: true }] }),
+    "tryTemplate RollingOut: a new configuration is tried",
+  ],
+  [
+    "a new configuration was not tried yet",
+    three(change),
+    "tryTemplate RollingOut: a new configuration is tried",
+    { template: next },
+  ],
+  [
+    "a new version was not tried yet",
+    three({ spec: { version: "3.7.3" } }),
+    "tryTemplate RollingOut: etcd 3.7.3 is tried",
+    { template: newMinor },
+  ],
+  ["the trial runs", three(tried("running")), "wait RollingOut: a new configuration is tried"],
+  [
+    "the trial failed",
+    three(tried("failed")),
+    "record RolloutFailed: nothing is rolled out: etcd:v3.6.16 holds no etcd that runs",
+    {
+      status: {
+        failedRollout: {
+          hash: next.hash,
+          version: "3.6.16",
+          message: "etcd:v3.6.16 holds no etcd that runs",
+        },
+      },
+    },
+  ],
+  [
+    "the trial cannot start, which may pass",
+    three(stuck(19)),
+    "wait RollingOut: a new configuration is tried",
+  ],
+  [
+    "the trial cannot start",
+    three(stuck(20)),
+    "record RolloutFailed: nothing is rolled out: etcd:v3.6.16 cannot run: ErrImagePull",
+  ],
+  [
+    "no node has the CPU",
+    three(large({ cpu: "5" })),
+    "record RolloutFailed: nothing is rolled out: no node has cpu 5, the largest has 4",
+  ],
+  [
+    "no node has the memory",
+    three(large({ memory: "32Gi" })),
+    "record RolloutFailed: nothing is rolled out: no node has memory 32Gi, the largest has 16Gi",
+  ],
+  [
+    "a node has both",
+    three(large({ cpu: 4, memory: "16Gi" })),
+    "tryTemplate RollingOut: a new configuration is tried",
+  ],
+  [
+    "no node is known",
+    three({ ...large({ cpu: "5" }), largestNode: undefined }),
+    "tryTemplate RollingOut: a new configuration is tried",
+  ],
+  [
+    "the trial succeeded",
+    three(tried("succeeded")),
+    "record RollingOut: a new configuration is rolled out",
+    { status: { rollout: next } },
+  ],
+  [
+    "the trial succeeded and is being deleted",
+    three({ ...change, trials: [trial(next, { outcome: "succeeded", deleting: true })] }),
+    "tryTemplate RollingOut: a new configuration is tried",
+  ],
+]);
+
+const old = (version: string, traits: Trait[] = [], oldLog = "1000") => {
+  const made = templateFor({ version });
+  return cluster([voter(0, madeFrom(made), ...traits)], {
+    spec: { size: 1, version: "3.6.16" },
+    status: { template: made, oldLog: { index: oldLog } },
+  });
+};
+
+decisions("an upgrade of a cluster that was etcd 3.4 once", rollout, [
+  [
+    "no snapshot covers the old log",
+    old("3.5.35"),
+    "wait RollingOut: etcd 3.6.16 cannot read what 3.4 left in the log; it follows when every member has written a snapshot, after 105000 more changes (fewer with a lower spec.settings.snapshotCount)",
+  ],
+  [
+    "a snapshot covers the old log",
+    old("3.5.35", [says({ appliedIndex: 106_000n })]),
+    "tryTemplate RollingOut: etcd 3.6.16 is tried",
+  ],
+  ["the minor stays", old("3.6.11"), "tryTemplate RollingOut: etcd 3.6.16 is tried"],
+]);
+
+decisions("an upgrade from etcd 3.4", rollout, [
+  [
+    "to 3.6: it stops at 3.5, and writes snapshots as often as 3.6",
+    cluster([voter(0, madeFrom(templateFor({ version: "3.4.45" })))], {
+      status: { template: templateFor({ version: "3.4.45" }) },
+    }),
+    "tryTemplate RollingOut: etcd 3.5.35 is tried",
+    { template: { recipe: { settings: { snapshotCount: 10_000 } } } },
+  ],
+  [
+    "to 3.5: settings stay",
+    cluster([voter(0, madeFrom(templateFor({ version: "3.4.45" })))], {
+      spec: { version: "3.5.35" },
+      status: { template: templateFor({ version: "3.4.45" }) },
+    }),
+    "tryTemplate RollingOut: etcd 3.5.35 is tried",
+    { template: templateFor({ version: "3.5.35" }) },
+  ],
+]);
+
+/** The last member has taken the new configuration. */
+const oneDone = (traits: Trait[] = [], special: Special = {}, rolled = next) =>
+  cluster([voter(0), voter(1), voter(2, madeFrom(rolled), ...traits)], {
+    ...change,
+    ...special,
+    status: { rollout: { ...rolled, index: "900" }, ...special.status },
+  });
+const compared = (count: number, odd: string[] = [], agreed = true, rolled = next) => ({
+  comparison: { purpose: `rollout/${rolled.hash}/${count}`, revision: "100", odd, agreed },
+});
+const equal = (count: number, rolled = next) => ({
+  status: { rollout: rolled, ...compared(count, [], true, rolled) },
+});
+
+decisions("a rollout under way", rollout, [
+  [
+    "no member has taken it",
+    three({ ...change, status: { rollout: next } }),
+    "record RollingOut: example-1 is next (0 of 3 done)",
+    {
+      status: {
+        members: [{}, { name: "example-1", template: next.hash }, {}],
+        rollout: { index: "1000" },
+      },
+      event: "example-1 takes etcd 3.6.16",
+    },
+  ],
+  [
+    "the updated member has no pod of it yet",
+    oneDone([pod({ template: template.hash })]),
+    "wait RollingOut: example-2 is restarting",
+  ],
+  ["the updated member does not answer", oneDone([silent]), "wait RollingOut: example-2 is restarting"],
+  [
+    "the updated member runs another version",
+    oneDone([says({ version: "3.5.35" })]),
+    "wait RollingOut: example-2 runs etcd 3.5.35",
+  ],
+  ["the updated member lacks entries", oneDone([behind(101)]), "wait RollingOut: example-2 is catching up"],
+  [
+    "the updated member cannot read",
+    oneDone([but({ readThrough: false })]),
+    "wait RollingOut: example-2 does not answer a linearizable read",
+  ],
+  [
+    "the updated member has just become ready",
+    oneDone([readyFor(4)]),
+    "wait RollingOut: example-2 has not served for long enough",
+  ],
+  [
+    "another member does not serve",
+    cluster([voter(0), voter(1, down), voter(2, madeFrom(next))], { ...change, status: { rollout: next } }),
+    "wait RollingOut: a rollout waits until every member serves",
+  ],
+  [
+    "the node of another member is about to be drained",
+    cluster([voter(0), voter(1), voter(2, madeFrom(next), cordoned)], { ...change, ...equal(1) }),
+    "wait RollingOut: a rollout waits: the node of example-2 is about to be drained",
+  ],
+  [
+    "the node of the next member is about to be drained",
+    cluster([voter(1, cordoned), voter(0), voter(2, madeFrom(next))], { ...change, ...equal(1) }),
+    "record RollingOut: example-1 is next (1 of 3 done)",
+  ],
+  [
+    "the hashes were not compared yet",
+    oneDone(),
+    "compareHashes RollingOut: the members' hashes are compared",
+    { purpose: `rollout/${next.hash}/1`, members: ["example-0", "example-1", "example-2"] },
+  ],
+  [
+    "one hash differs",
+    oneDone([], { status: compared(1, ["example-2"]) }),
+    "wait Corrupt: the rollout is stopped: the members' hashes differ",
+  ],
+  [
+    "no majority has the same hash",
+    oneDone([], { status: compared(1, [], false) }),
+    "wait Corrupt: the rollout is stopped: the members' hashes differ",
+  ],
+  ["the hashes are equal", oneDone([], equal(1)), "record RollingOut: example-1 is next (1 of 3 done)"],
+  [
+    "only the leader is left",
+    cluster([voter(0), voter(1, madeFrom(next)), voter(2, madeFrom(next))], { ...change, ...equal(2) }),
+    "record RollingOut: example-0 is next (2 of 3 done)",
+  ],
+  [
+    "every member has taken it",
+    cluster(
+      [0, 1, 2].map((each) => voter(each, madeFrom(next))),
+      { ...change, ...equal(3) },
+    ),
+    "record RollingOut: etcd 3.6.16 runs everywhere",
+    {
+      status: { template: next, rollout: undefined, failedRollout: undefined, comparison: undefined },
+      event: "every member runs etcd 3.6.16 with the settings of the spec",
+    },
+  ],
+]);
+
+const last = (seconds: number) =>
+  cluster([voter(0), voter(1, madeFrom(newMinor)), voter(2, madeFrom(newMinor), readyFor(seconds))], {
+    spec: { version: "3.7.3" },
+    ...equal(2, newMinor),
+  });
+const entered = (from: string, to: string) => {
+  const [before, after] = [templateFor({ version: from }), templateFor({ version: to })];
+  return cluster([voter(0, madeFrom(after))], {
+    spec: { size: 1, version: to },
+    status: { template: before, rollout: after, oldLog: { index: "5" } },
+  });
+};
+
+decisions("the end of an upgrade to a new minor", rollout, [
+  [
+    "the others have just taken it",
+    last(14),
+    "wait RollingOut: example-0 is the last: the others are watched for a while",
+  ],
+  ["the others have run it for a while", last(15), "record RollingOut: example-0 is next (2 of 3 done)"],
+  [
+    "a single member does not wait",
+    cluster([voter(0)], { spec: { size: 1, version: "3.7.3" }, status: { rollout: newMinor } }),
+    "record RollingOut: example-0 is next (0 of 1 done)",
+  ],
+  [
+    "from 3.4, the old log is remembered",
+    entered("3.4.45", "3.5.35"),
+    "record RollingOut: etcd 3.5.35 runs everywhere",
+    { status: { oldLog: { index: "1000" } } },
+  ],
+  [
+    "from 3.5, the old log is forgotten",
+    entered("3.5.35", "3.6.16"),
+    "record RollingOut: etcd 3.6.16 runs everywhere",
+    { status: { oldLog: undefined } },
+  ],
+]);
+
+decisions("trials that are over", finishedTrials, [
+  ["there is none", three(), undefined],
+  ["it is of the pending template", three(tried("running")), undefined],
+  [
+    "the rollout has started",
+    three({ ...tried("succeeded"), status: { rollout: next } }),
+    "endTrials RollingOut: a trial is over",
+  ],
+  [
+    "the spec asks for something else",
+    three({ trials: [trial(next)] }),
+    "endTrials RollingOut: a trial is over",
+  ],
+  ["it is being deleted", three({ trials: [trial(next, { deleting: true })] }), undefined],
+  [
+    "the version is refused",
+    three({ spec: { version: "3.5.35" }, trials: [trial(next)] }),
+    "endTrials RollingOut: a trial is over",
+  ],
+]);

@@ -1,0 +1,76 @@
+import { scale } from "../../src/decide/scale.ts";
+import {
+  cluster,
+  cordoned,
+  down,
+  leaderless,
+  learner,
+  type Special,
+  template,
+  templateFor,
+  three,
+  voter,
+} from "./observed.ts";
+import { decisions } from "./table.ts";
+
+const size = (count: number, special: Special = {}): Special => ({ ...special, spec: { size: count } });
+const leaves = (member: string) => `record Shrinking: ${member} will leave: the cluster shrinks to 2`;
+
+decisions("scale", scale, [
+  ["the size is right", three(), undefined],
+  ["there is no quorum", three(size(5, { quorum: false })), undefined],
+  [
+    "a rollout is under way",
+    three(size(5, { status: { rollout: templateFor({ settings: { snapshotCount: 5 } }) } })),
+    undefined,
+  ],
+  [
+    "members are missing",
+    three(size(5)),
+    "record Growing: example-3 will join: 3 of 5 members",
+    {
+      status: {
+        members: [{}, {}, {}, { name: "example-3", phase: "Joining", template: template.hash }],
+        nextMember: 4,
+      },
+    },
+  ],
+  [
+    "numbers were used before",
+    three(size(5, { status: { nextMember: 7 } })),
+    "record Growing: example-7 will join: 3 of 5 members",
+    { status: { nextMember: 8 } },
+  ],
+  [
+    "the status has neither number nor template",
+    cluster([], size(1, { status: { nextMember: undefined, template: undefined } })),
+    "record Growing: example-0 will join: 0 of 1 members",
+    { status: { members: [{ name: "example-0", phase: "Joining" }] } },
+  ],
+  ["one is too many: the newest leaves", three(size(2)), leaves("example-2")],
+  [
+    "one is too many: a learner leaves first",
+    cluster([voter(0), learner(1), voter(2)], size(2)),
+    leaves("example-1"),
+  ],
+  [
+    "one is too many: one that does not serve leaves first",
+    cluster([voter(0), voter(1, down), voter(2)], size(2)),
+    leaves("example-1"),
+  ],
+  [
+    "one is too many: one on a cordoned node leaves first",
+    cluster([voter(0), voter(1, cordoned), voter(2)], size(2)),
+    leaves("example-1"),
+  ],
+  [
+    "one is too many: the leader stays, though it is the newest",
+    cluster([voter(1), voter(2), voter(0)], size(2)),
+    leaves("example-2"),
+  ],
+  [
+    "one is too many, and none can leave",
+    cluster([voter(0), voter(1, leaderless), voter(2, leaderless)], size(2)),
+    "wait Shrinking: no member can leave without costing the others their majority",
+  ],
+]);
