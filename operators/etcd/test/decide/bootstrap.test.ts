@@ -57,6 +57,11 @@ decisions("bootstrap", bootstrap, [
     `refuse SpecRefused: the name ${long.name} is too long: members and services are named after it, so it may have 52 characters`,
   ],
   [
+    "the name is as long as it may be",
+    empty({ cluster: { ...name, name: "a".repeat(52) } }),
+    `record Bootstrapping: ${"a".repeat(52)}-0 will be the first member`,
+  ],
+  [
     "the version is unknown",
     empty({ spec: { version: "4.0.0" } }),
     "refuse SpecRefused: etcd 4.0.0 is not supported; choose a version of 3.4, 3.5, 3.6, 3.7",

@@ -46,6 +46,8 @@ decisions("a member whose data or node is lost", lostMember, [
   ["it finds its volume empty", third(crashed(emptyVolume)), lost("its volume is empty"), left],
   ["it finds its data corrupt", third(crashed(corrupt)), lost("its data is corrupt"), left],
   ["it crashed, and serves again", third(pod({ terminationMessage: corrupt })), undefined],
+  ["it crashed, and answers again", third(pod({ terminationMessage: corrupt }), unready), undefined],
+  ["it crashed, and its pod is ready again", third(pod({ terminationMessage: corrupt }), silent), undefined],
   ["it crashed for another reason", third(crashed("listen tcp: address already in use")), undefined],
   [
     "it crashes with a template that was never rolled out",
@@ -61,7 +63,8 @@ decisions("a member whose data or node is lost", lostMember, [
     lost("its node node-2 has been gone for 300 s"),
     left,
   ],
-  ["its node is lost for long, but it answers", third(nodeLost(900)), undefined],
+  ["its node is lost for long, but it answers", third(unready, nodeLost(900)), undefined],
+  ["its node is lost for long, but its pod is ready", third(silent, nodeLost(900)), undefined],
   [
     "a second member is lost at the same time",
     cluster([voter(0), voter(1, volumeGone), voter(2, volumeGone)]),

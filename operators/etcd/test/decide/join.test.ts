@@ -118,6 +118,14 @@ decisions("a learner", join, [
     { member: "example-1", id: "161", via: "example-0" },
   ],
   [
+    "it was just close enough twice in a row",
+    cluster([
+      voter(0, says({ raftIndex: 10_000n })),
+      learner(1, says({ raftIndex: 10_000n, appliedIndex: 9_500n }), lag(500)),
+    ]),
+    "promote Growing: example-1 has caught up and becomes a voter",
+  ],
+  [
     "it was close twice in a row, but a voter does not serve",
     cluster([voter(0), voter(1, down), learner(2, behind(50), lag(60))]),
     "wait Growing: example-2 is catching up",

@@ -61,6 +61,11 @@ decisions("a member that leaves", leave, [
     "removeMember Shrinking: example-2 leaves etcd: it is old",
   ],
   [
+    "it is a learner, and no member can be asked",
+    cluster([voter(0, down), learner(1, down, record({ phase: "Leaving" }))]),
+    "wait Shrinking: example-1 stays for now: without it the others would have no majority",
+  ],
+  [
     "it has left etcd",
     outside(silent),
     "deletePods Shrinking: example-2 has left etcd; its pod ends",

@@ -44,6 +44,11 @@ decisions("a cluster without quorum", quorumLoss, [
     "wait MembersUnreachable: Kubernetes reports the members ready, but none answers the operator",
   ],
   [
+    "a majority of the pods is ready, and none answers the operator",
+    without([voter(0, silent), voter(1, silent), voter(2, down)]),
+    "wait MembersUnreachable: Kubernetes reports the members ready, but none answers the operator",
+  ],
+  [
     "some do not answer",
     without([voter(0, leaderless), voter(1, down), voter(2, down)]),
     "wait NoQuorum: waiting for example-1, example-2 to answer",
@@ -95,6 +100,11 @@ decisions("a cluster without quorum", quorumLoss, [
     survivor(),
     "record QuorumLost: example-0 is the best survivor",
     { status: { recovery: proposal }, event: `quorum is lost; example-0 could be recovered from: ${lost}` },
+  ],
+  [
+    "a survivor answers, and 30 s are over",
+    survivor({ unavailableSinceMs: secondsAgo(30) }),
+    "record QuorumLost: example-0 is the best survivor",
   ],
   [
     "newer revisions had been seen before",

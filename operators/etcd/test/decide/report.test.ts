@@ -215,4 +215,11 @@ describe("the status", () => {
   ])("%s", (_what, observed, revision) => {
     expect(status(observed).lastKnownRevision).toBe(revision);
   });
+
+  it("does not store the same revision again", () => {
+    const lastKnownAt = "2026-01-01T10:00:00Z";
+    expect(status(three({ status: { lastKnownRevision: "100", lastKnownAt } })).lastKnownAt).toBe(
+      lastKnownAt,
+    );
+  });
 });

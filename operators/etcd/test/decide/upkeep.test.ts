@@ -142,6 +142,11 @@ decisions("volumes", volumes, [
     waits,
   ],
   ["another member is behind", cluster([voter(0), voter(1, behind(501)), voter(2, grown)]), waits],
+  [
+    "another member is close to the leader",
+    cluster([voter(0), voter(1, behind(500)), voter(2, grown)]),
+    "deletePods Resizing: example-2 restarts to use its larger volume",
+  ],
 ]);
 
 const due = "2026-01-01T03:00:00.000Z";
