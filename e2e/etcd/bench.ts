@@ -106,7 +106,7 @@ export class Bench {
     await this.world.whenReady(this.name, size, withinMs);
   }
 
-  /** A change that restarts nobody: when it is observed, the operator works. */
+  /** A change that restarts no member: when it is observed, the operator works. */
   async touch(): Promise<void> {
     const { recovery } = (await this.world.get(this.name)).spec;
     const nodeLossTimeoutSeconds = recovery.nodeLossTimeoutSeconds + 1;

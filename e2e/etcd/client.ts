@@ -53,7 +53,7 @@ export interface Answer {
 type Json = { readonly [key: string]: unknown };
 
 /**
- * Writes `value` unless the key is there already: an attempt that was answered by nobody may be repeated, since it can
+ * Writes `value` unless the key is there already: an attempt without an answer may be repeated, since it can
  * neither happen twice nor undo what came after it.
  */
 export async function raise(doors: Doors, to: Endpoint, key: string, value: number): Promise<Answer> {

@@ -94,7 +94,7 @@ export class ClusterAccess {
     await this.client.kind(Pod).delete(this.#ref(name));
   }
 
-  /** One for every member; changes when a pod is made anew or its container restarts. */
+  /** One for every member; changes when a pod is recreated or its container restarts. */
   async incarnations(name: string): Promise<readonly string[]> {
     return (await this.pods(name))
       .map(({ metadata, status }) => `${metadata.uid}/${status?.containerStatuses?.[0]?.restartCount}`)

@@ -1,12 +1,12 @@
 /**
- * Breaks real etcd clusters in every way that the operator promises to mend, under load, and prints what was measured:
+ * Breaks real etcd clusters in every way that the operator promises to heal, under load, and prints what was measured:
  *
  *     npm run e2e:etcd -- [--only id,id] [--runs n] [--version 3.6.16] [--control-plane embedded|reference]
  *                         [--resume] [--write] [--list]
  *
  * Rows are measured in the order in which `--only` names them. Results go to `e2e/etcd/results`, row by row: a row that is
  * measured again replaces what was there; with `--resume` it is completed to its number of runs, or left alone. `--write`
- * puts all tables into the operator's README, and with `--runs 0` nothing is measured before.
+ * puts all tables into docs/etcd-results.md, and with `--runs 0` nothing is measured before.
  */
 import { arch, cpus, loadavg, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";

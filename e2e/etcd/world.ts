@@ -137,7 +137,7 @@ export class World extends ClusterAccess implements AsyncDisposable {
     };
   }
 
-  /** The API server stands still, as if gone; the embedded one with its controllers. */
+  /** Freezes the API server; the embedded one with its controllers. */
   stopApiServer(): void {
     process.kill(this.#serverPid, "SIGSTOP");
   }

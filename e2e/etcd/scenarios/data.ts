@@ -8,7 +8,7 @@ import { namespace } from "../cluster-access.ts";
 import { eventually } from "../eventually.ts";
 import { heal } from "./heal.ts";
 
-/** A member loses its data, is replaced by another, and nobody ever sees an empty cluster. */
+/** A member loses its data, is replaced by another, and no client ever sees an empty cluster. */
 function dataLost(damage: "wipe" | "corrupt"): Scenario["run"] {
   return async (bench, nth) => {
     const name = await bench.restarted(nth % 2 === 0 ? "Follower" : "Leader", 0);
@@ -17,7 +17,7 @@ function dataLost(damage: "wipe" | "corrupt"): Scenario["run"] {
       disturb: async () => await bench.world.damage(name, damage),
       healed: async () => !(await bench.members()).includes(name) && (await bench.isReady()),
       limits: { healed: 60_000 },
-      nobodyReplaced: false,
+      sameMembers: false,
     });
     const empty = await guard.stop();
     const counts = { "reads that saw an empty keyspace": empty };
@@ -31,7 +31,7 @@ function dataLost(damage: "wipe" | "corrupt"): Scenario["run"] {
 
 export const volumeWiped: Scenario = {
   id: "wiped",
-  fault: "volume of a member wiped (followers and leaders by turns)",
+  fault: "volume of a member wiped (followers and leaders alternating)",
   goal: "≤ 60 s, never serves an empty keyspace",
   runs: 10,
   size: 3,
@@ -40,7 +40,7 @@ export const volumeWiped: Scenario = {
 
 export const volumeCorrupted: Scenario = {
   id: "corrupted",
-  fault: "volume of a member corrupted (followers and leaders by turns)",
+  fault: "volume of a member corrupted (followers and leaders alternating)",
   goal: "≤ 60 s, never serves an empty keyspace",
   runs: 10,
   size: 3,

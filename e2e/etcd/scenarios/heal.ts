@@ -8,7 +8,7 @@ export interface Healing {
   /** By the names of the figures. */
   readonly limits: Readonly<Record<string, number>>;
   /** The members must be the ones that they were. */
-  readonly nobodyReplaced: boolean;
+  readonly sameMembers: boolean;
   /** Writes may fail meanwhile. */
   readonly outage?: boolean;
 }
@@ -23,7 +23,7 @@ export async function heal(bench: Bench, options: Healing): Promise<Run> {
   const felt = bench.load.ledger.summary(since);
   const figures = { healed, "longest without a write": felt.longestGapMs, "slowest write": felt.slowestMs };
   const missed = over(figures, options.limits);
-  if (options.nobodyReplaced && (await bench.ids()) !== before) missed.push("a member was replaced");
+  if (options.sameMembers && (await bench.ids()) !== before) missed.push("a member was replaced");
   if (!options.outage) missed.push(...failures(felt));
   await bench.settle();
   return { figures, missed };

@@ -1,4 +1,4 @@
-/** Lines that break, and are mended; nobody may be removed or restarted for it. */
+/** Network failures that end; no member may be removed or restarted for them. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Bench, failures, over, type Run, type Scenario } from "../bench.ts";
 
@@ -16,11 +16,11 @@ async function lineBroken(bench: Bench, { forMs, begin, end, gapLimitMs }: Break
   await begin();
   await sleep(forMs);
   await end();
-  const mendedAt = bench.load.ledger.now;
+  const restoredAt = bench.load.ledger.now;
   // Until this is observed, all that the status says may be old.
   await bench.touch();
   await bench.time("all is as before", 120_000, async () => await bench.isReady());
-  const healed = bench.load.ledger.now - mendedAt;
+  const healed = bench.load.ledger.now - restoredAt;
   await sleep(1_500);
   const felt = bench.load.ledger.summary(since);
   const figures = { healed, "longest without a write": felt.longestGapMs, "slowest write": felt.slowestMs };
@@ -33,7 +33,7 @@ async function lineBroken(bench: Bench, { forMs, begin, end, gapLimitMs }: Break
   return { figures, missed };
 }
 
-const goal = "writes go on, healed in ≤ 30 s after, nobody removed";
+const goal = "writes continue, healed in ≤ 30 s after, no member removed";
 
 function cut(
   id: string,
@@ -62,8 +62,8 @@ function cut(
 export const cuts: readonly Scenario[] = [
   cut("cut", "leader cut off from everyone, both ways, for 15 s", "both", "Leader"),
   cut("cutfollower", "follower cut off from everyone, both ways, for 15 s", "both", "Follower"),
-  cut("deaf", "leader cut off one way for 15 s: it hears nobody", "in", "Leader"),
-  cut("mute", "leader cut off one way for 15 s: nobody hears it", "out", "Leader"),
+  cut("deaf", "leader cut off one way for 15 s: it receives nothing", "in", "Leader"),
+  cut("mute", "leader cut off one way for 15 s: nothing it sends arrives", "out", "Leader"),
 ];
 
 export const operatorBlind: Scenario = {

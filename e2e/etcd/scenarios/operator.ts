@@ -91,7 +91,7 @@ const stages: readonly Stage[] = [
   },
 ];
 
-/** How many changes each stage takes when nobody dies. */
+/** How many changes each stage takes without a crash. */
 const usual = new Map<Stage, number>();
 /** Whoever is in office: what one leaves undone the next one finds. */
 let incumbent: OperatorProcess | undefined;

@@ -1,4 +1,4 @@
-/** Pods that go, or stand still, while their data is safe. */
+/** Pods that end or freeze while their data is safe. */
 import type { Bench, Run, Scenario } from "../bench.ts";
 import { heal } from "./heal.ts";
 
@@ -30,7 +30,7 @@ function disturbance({ whom, disturb, limits, outage = false, ...row }: Disturba
         );
       },
       limits,
-      nobodyReplaced: true,
+      sameMembers: true,
       outage,
     });
     const same = (await clusterId()) === cluster;
@@ -78,7 +78,7 @@ export const leaderKilled = disturbance({
 
 export const leaderFrozen = disturbance({
   id: "frozen",
-  fault: "leader stopped in its tracks (SIGSTOP), every other time soon after its process was killed",
+  fault: "leader frozen (SIGSTOP), every other time soon after its process was killed",
   goal: electionGoal,
   runs: 10,
   whom: async (bench, nth) => [await bench.restarted("Leader", nth % 2)],
