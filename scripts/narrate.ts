@@ -1,4 +1,5 @@
 /** Tells a story in a terminal: numbered steps with their time, details below, and how it ended. */
+import { errorText } from "@keelson/core/internal";
 
 export interface Narrator {
   step<T>(title: string, run: () => Promise<T>): Promise<T>;
@@ -31,7 +32,7 @@ export function narrate(): Narrator {
         if (interrupted) await forever();
         show("");
         console.log(title);
-        return narrator.fail(error instanceof Error ? error.message : String(error));
+        return narrator.fail(errorText(error));
       } finally {
         for (const line of details) console.log(`      ${line}`);
         details = [];

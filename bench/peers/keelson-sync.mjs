@@ -1,6 +1,6 @@
 // Follows the bench's custom resources with Keelson's informer, then reads each object once.
-import { connect, systemClock } from "@keelson/client";
-import { dynamicKind } from "@keelson/core";
+import { connect } from "@keelson/client";
+import { dynamicKind, systemClock } from "@keelson/core";
 import { Informer } from "@keelson/runtime";
 import { inUse, measure, peakRssMb, report } from "./cost.mjs";
 

@@ -2,8 +2,10 @@
  * The embedded cluster as a person uses it, with the real kubectl; prints what was measured:
  * `npm run e2e:cluster -- [--only id,id] [--list]`.
  */
+
 import { userInfo } from "node:os";
 import { parseArgs } from "node:util";
+import { errorText } from "@keelson/core/internal";
 import { Machine } from "./machine.ts";
 import { scenarios } from "./scenarios.ts";
 
@@ -29,7 +31,7 @@ for (const { id, promise, run } of chosen) {
   await using machine = await Machine.start();
   const result = await run(machine, say).catch((error: unknown) => ({
     measured: "",
-    broken: error instanceof Error ? error.message : String(error),
+    broken: errorText(error),
   }));
   if (result.broken !== undefined) {
     broken++;

@@ -1,5 +1,7 @@
 /** Visitors of a web server: each opens a connection of its own, and every answer is counted. */
+
 import { get } from "node:http";
+import { errorText } from "@keelson/core/internal";
 
 export interface Visits {
   readonly answered: number;
@@ -37,7 +39,7 @@ export class Visitors {
         if (status !== 200) throw new Error(`status ${status}`);
         this.#answered++;
       } catch (error) {
-        this.#failures.push(error instanceof Error ? error.message : String(error));
+        this.#failures.push(errorText(error));
       }
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }

@@ -1,5 +1,7 @@
 /** Runs scenarios as often as they ask for, on clusters that live as long as they can. */
+
 import { setTimeout as sleep } from "node:timers/promises";
+import { errorText } from "@keelson/core/internal";
 import { Bench, type Run, type Scenario } from "./bench.ts";
 import type { LoadResult } from "./results.ts";
 import type { World } from "./world.ts";
@@ -78,7 +80,7 @@ export class Clusters {
 
 /** A run that broke off. */
 export function failedRun(error: unknown): Run {
-  return { figures: {}, missed: [error instanceof Error ? error.message : String(error)] };
+  return { figures: {}, missed: [errorText(error)] };
 }
 
 function told({ figures, counts = {}, missed }: Run): string {

@@ -1,4 +1,5 @@
 /** The table of commands. */
+import { errorText } from "@keelson/core/internal";
 import {
   type ArgumentParseError,
   ArgumentScannerError,
@@ -48,7 +49,7 @@ const application = buildApplication(root, {
 });
 
 function refusalOf({ externalFlagNameOrPlaceholder: where, input, exception }: ArgumentParseError): string {
-  const why = exception instanceof Error ? exception.message : String(exception);
+  const why = errorText(exception);
   return `"${input}" will not do for ${where}: ${why}`;
 }
 

@@ -64,6 +64,6 @@ export type {
   TerminalSize,
 } from "./pods/remote-process.ts";
 export type { ServerWarning } from "./request/requester.ts";
-export { systemClock, systemProcess, systemRandom, systemWorld } from "./system.ts";
+export { systemProcess, systemWorld } from "./system.ts";
 export type { Credential, Credentials, Transport, TransportSettings } from "./transport/transport.ts";
 export { type ClientConfig, createClient } from "./verbs/create-client.ts";

@@ -1,24 +1,12 @@
-/** The real world behind the ports: this process's clock, randomness and commands. */
-import type { Clock, ProcessPort, ProcessResult, Random, RunOptions, World } from "@keelson/core";
-
-/** Node fires a longer timer at once instead of late. */
-const longestTimerMs = 2 ** 31 - 1;
-
-export const systemClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
-  timer(delayMs, run) {
-    const timer = setTimeout(run, Math.min(Math.max(0, delayMs), longestTimerMs));
-    return () => clearTimeout(timer);
-  },
-};
-
-export const systemRandom: Random = {
-  next: () => Math.random(),
-  bytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
-  uuid: () => crypto.randomUUID(),
-  fork: () => systemRandom,
-};
+/** The real world behind the ports: the system's clock and randomness, this process and its commands. */
+import {
+  type ProcessPort,
+  type ProcessResult,
+  type RunOptions,
+  systemClock,
+  systemRandom,
+  type World,
+} from "@keelson/core";
 
 export const systemProcess: ProcessPort = {
   get env() {

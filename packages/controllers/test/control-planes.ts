@@ -3,8 +3,15 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { startApiServer } from "@keelson/apiserver";
-import { type Client, connect, createClient, systemClock, systemWorld } from "@keelson/client";
-import { type AnyKind, type Clock, type ObjectOf, type ObjectRef, objectKey } from "@keelson/core";
+import { type Client, connect, createClient, systemWorld } from "@keelson/client";
+import {
+  type AnyKind,
+  type Clock,
+  type ObjectOf,
+  type ObjectRef,
+  objectKey,
+  systemClock,
+} from "@keelson/core";
 import { Event } from "@keelson/core/kinds";
 import { locateKubernetes } from "@keelson/reference/locate";
 import { silentLogger } from "@keelson/runtime";

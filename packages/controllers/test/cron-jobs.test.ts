@@ -1,6 +1,6 @@
 /** Cron jobs: what they start, what they remember and what they clear away. */
-import { type Client, systemClock } from "@keelson/client";
-import type { Clock, InputOf } from "@keelson/core";
+import type { Client } from "@keelson/client";
+import { type Clock, type InputOf, systemClock } from "@keelson/core";
 import { CronJob, Job, Pod } from "@keelson/core/kinds";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type ControlPlane, embedded, onEveryControlPlane, until, untilEvent } from "./control-planes.ts";

@@ -108,4 +108,5 @@ export {
 } from "./selector.ts";
 export { setKey } from "./set-key.ts";
 export type { Status, StatusCause, StatusDetails, StatusReason } from "./status.ts";
+export { systemClock, systemRandom } from "./system.ts";
 export { formatDuration, formatMicroTime, formatTime, parseDuration, parseTime } from "./time.ts";

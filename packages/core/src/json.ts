@@ -29,6 +29,12 @@ export function isRawNumber(value: unknown): value is RawNumber {
   );
 }
 
+/** Whether a value is a JSON object: neither an array, nor null, nor a raw number. */
+export function isObject(value: unknown): value is JsonObject {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  return Object.getPrototypeOf(value) !== null || !isRawNumber(value);
+}
+
 /** A number of any size: a `number` where that is exact, a raw number otherwise. */
 export function numberFromDigits(digits: string): JsonValue {
   const value = Number(digits);

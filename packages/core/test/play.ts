@@ -1,6 +1,8 @@
 /** Plays random writes of several managers against a server and our functions, and compares after every step. */
+
 import { expect } from "vitest";
 import { deepEqual, type JsonObject, type JsonValue, type ManagedFieldsEntry } from "../src/index.ts";
+import { isObject } from "../src/json.ts";
 import {
   applyJsonPatch,
   applyMergePatch,
@@ -387,10 +389,6 @@ function missingIn(ours: JsonValue | undefined, theirs: JsonValue | undefined, p
     return Object.keys(ours).flatMap((key) => missingIn(ours[key], theirs[key], `${path}.${key}`));
   }
   return [path];
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Lives of several objects of one kind, told apart by seed and number. */

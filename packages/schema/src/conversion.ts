@@ -1,7 +1,8 @@
 /** Objects from one version to another, and the answers to an API server that asks for it. Nothing here does I/O. */
+
 import { type JsonObject, type KubeObject, type ObjectMeta, parseApiVersion } from "@keelson/core";
+import { compareApiVersions, errorText } from "@keelson/core/internal";
 import { SchemaError } from "./errors.ts";
-import { versionOrder } from "./names.ts";
 import type { AnyConversion, Converted, RuntimeStatus } from "./resource.ts";
 
 /** What a conversion needs to know of a resource. */
@@ -19,7 +20,7 @@ export function convertObject(resource: Convertible, object: KubeObject, version
   const { version: from } = parseApiVersion(object.apiVersion ?? "");
   for (const name of [from, version]) {
     if (name in resource.versions) continue;
-    const names = Object.keys(resource.versions).sort(versionOrder).join(", ");
+    const names = Object.keys(resource.versions).sort(compareApiVersions).join(", ");
     throw new SchemaError(
       "UnknownVersion",
       resource.kind,
@@ -122,7 +123,7 @@ export function answerConversionReview(resources: readonly Convertible[], review
       result: { status: "Success" },
     });
   } catch (error) {
-    const message = error instanceof Error ? error.message : String(error);
+    const message = errorText(error);
     return answer({ convertedObjects: [], result: { status: "Failure", message } });
   }
 }
@@ -157,7 +158,7 @@ function convertOne(resources: readonly Convertible[], object: KubeObject, apiVe
   try {
     return convertObject(resource, object, version);
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = errorText(cause);
     throw new SchemaError("BadConversion", "", `${what}: ${why}`, { cause });
   }
 }

@@ -1,4 +1,5 @@
 /** The CustomResourceDefinition that follows from a resource's versions. */
+import { compareApiVersions } from "@keelson/core/internal";
 import type { z } from "zod";
 import type {
   ConversionEndpoint,
@@ -7,7 +8,7 @@ import type {
   StructuralSchema,
 } from "./crd-object.ts";
 import { SchemaError } from "./errors.ts";
-import { pluralOf, versionOrder } from "./names.ts";
+import { pluralOf } from "./names.ts";
 import type { Column, ResourceNames, VersionDefinition } from "./resource.ts";
 import { structuralSchema } from "./structural.ts";
 
@@ -39,7 +40,7 @@ export function crdOf(source: CrdSource, webhook?: ConversionEndpoint): CustomRe
         ...(names.categories ? { categories: [...names.categories] } : {}),
       },
       versions: Object.keys(versions)
-        .sort(versionOrder)
+        .sort(compareApiVersions)
         .map((name) => {
           const version = versionOf(name, versions[name] as VersionDefinition, name === storage);
           return conversions.includes(name) && !webhook ? { ...version, served: false } : version;

@@ -1,11 +1,13 @@
 /** `resource()`: a custom resource from its schemas. */
+
 import { type AnyKind, apiVersionOf, deepEqual, type KubeObject, type ObjectMeta } from "@keelson/core";
+import { compareApiVersions } from "@keelson/core/internal";
 import { z } from "zod";
 import { convertObject, shapeOf } from "./conversion.ts";
 import { crdOf } from "./crd.ts";
 import type { CustomResourceDefinitionObject } from "./crd-object.ts";
 import { SchemaError } from "./errors.ts";
-import { pluralOf, versionOrder } from "./names.ts";
+import { pluralOf } from "./names.ts";
 import type {
   AnyConversion,
   Conversion,
@@ -193,7 +195,7 @@ function kindAt(resource: Resource, version: string): AnyKind {
     throw new SchemaError(
       "UnknownVersion",
       resource.kind,
-      `there is no version "${version}"; there are ${Object.keys(resource.versions).sort(versionOrder).join(", ")}`,
+      `there is no version "${version}"; there are ${Object.keys(resource.versions).sort(compareApiVersions).join(", ")}`,
     );
   }
   const { group, kind, resource: plural, scope } = resource;

@@ -1,5 +1,6 @@
 /** Conversions as an assertion: there and back again, for many objects, and nothing is lost. */
 import { deepEqual, type JsonValue, type KubeObject, parseJson } from "@keelson/core";
+import { isObject } from "@keelson/core/internal";
 import { type Resource, sampleObject } from "@keelson/schema";
 import { SeededRandom } from "./seeded-random.ts";
 
@@ -73,8 +74,4 @@ function difference(before: JsonValue, after: JsonValue | undefined, path: strin
     }
   }
   return `${path} was ${JSON.stringify(before)} and became ${after === undefined ? "absent" : JSON.stringify(after)}`;
-}
-
-function isObject(value: JsonValue | undefined): value is { [key: string]: JsonValue } {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -18,7 +18,7 @@ import type {
   MemberStatus,
   Versions,
 } from "./etcd.ts";
-import { grpcMessages, grpcUnary } from "./grpc.ts";
+import { callGrpc, grpcUnary } from "./grpc.ts";
 import { encodeNumber, fieldsOf } from "./protobuf.ts";
 
 /** Numbers of 64 bits arrive as strings, and zero does not arrive at all. */
@@ -162,7 +162,7 @@ export class EtcdGateway implements Etcd {
     await this.get("keelson.dev/read", options);
     const { token } = this.#session;
     const call = { path: "/etcdserverpb.Maintenance/Snapshot", request: Buffer.alloc(0), token };
-    for await (const message of grpcMessages(this.#address, call, options)) {
+    for await (const message of callGrpc(this.#address, call, options)) {
       const blob = fieldsOf(message).bytes.get(3);
       if (blob) yield blob;
     }

@@ -1,5 +1,6 @@
 /** Two calls that etcd's JSON gateway cannot serve, over gRPC: snapshots of any size, and 3.4's hash of the keys. */
 import { type ClientHttp2Session, connect } from "node:http2";
+import { grpcFrame, grpcMessages } from "@keelson/core/internal";
 import { EtcdError, refusal } from "./errors.ts";
 import type { CallOptions, EtcdAddress } from "./etcd.ts";
 import { fieldsOf } from "./protobuf.ts";
@@ -13,7 +14,7 @@ export interface GrpcCall {
 }
 
 /** The messages of the answer, one by one, as they arrive; what is not read is not sent. */
-export async function* grpcMessages(
+export async function* callGrpc(
   address: EtcdAddress,
   call: GrpcCall,
   options: CallOptions = {},
@@ -71,9 +72,9 @@ async function* answers(
   };
   stream.once("response", judge);
   stream.once("trailers", judge);
-  stream.end(framed(request));
+  stream.end(grpcFrame(request));
   try {
-    yield* messages(stream);
+    yield* grpcMessages(stream);
   } catch (error) {
     throw unreachable(broken ?? (error as Error));
   } finally {
@@ -84,36 +85,6 @@ async function* answers(
   if (trailer.status !== "0") throw refusal(path, trailer.message || `gRPC status ${trailer.status}`);
 }
 
-/** Messages travel as one byte of flags, four of length, and themselves. */
-const prefixBytes = 5;
-
-function framed(message: Uint8Array): Buffer {
-  const prefix = Buffer.alloc(prefixBytes);
-  prefix.writeUInt32BE(message.length, 1);
-  return Buffer.concat([prefix, message]);
-}
-
-async function* messages(chunks: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-  let parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of chunks) {
-    parts.push(chunk);
-    bytes += chunk.length;
-    while (bytes >= prefixBytes) {
-      const head = parts[0] as Buffer;
-      const whole = head.length >= prefixBytes ? head : Buffer.concat(parts);
-      const length = prefixBytes + whole.readUInt32BE(1);
-      if (bytes < length) break;
-      const all = parts.length === 1 ? head : Buffer.concat(parts);
-      yield all.subarray(prefixBytes, length);
-      const rest = all.subarray(length);
-      parts = rest.length === 0 ? [] : [rest];
-      bytes = rest.length;
-    }
-  }
-  if (bytes > 0) throw new Error("the answer ended in the middle of a message");
-}
-
 /** The only message of an answer. */
 export async function grpcUnary(
   address: EtcdAddress,
@@ -121,6 +92,6 @@ export async function grpcUnary(
   options?: CallOptions,
 ): Promise<ReturnType<typeof fieldsOf>> {
   let answer: Buffer | undefined;
-  for await (const message of grpcMessages(address, call, options)) answer ??= Buffer.from(message);
+  for await (const message of callGrpc(address, call, options)) answer ??= Buffer.from(message);
   return fieldsOf(answer ?? Buffer.alloc(0));
 }

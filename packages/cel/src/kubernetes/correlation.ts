@@ -1,12 +1,8 @@
 /** Pairs every value of an update with the value it replaces, as far as that can be told. */
+
 import { deepEqual } from "@keelson/core";
+import { isObject } from "@keelson/core/internal";
 import type { RuleSchema } from "./types.ts";
-
-type JsonRecord = Readonly<Record<string, unknown>>;
-
-function isRecord(json: unknown): json is JsonRecord {
-  return typeof json === "object" && json !== null && !Array.isArray(json);
-}
 
 /** The elements of an old keyed list, to be found by the keys of a new element. */
 export class KeyedItems {
@@ -39,7 +35,7 @@ export class KeyedItems {
   }
 
   #keyOf(item: unknown): string | undefined {
-    if (!isRecord(item)) return undefined;
+    if (!isObject(item)) return undefined;
     const values: unknown[] = [];
     for (const key of this.#keys) {
       const value = item[key];
@@ -71,7 +67,7 @@ export class Correlation {
   }
 
   key(name: string): Correlation | undefined {
-    if (!isRecord(this.#value) || !isRecord(this.#old)) return undefined;
+    if (!isObject(this.#value) || !isObject(this.#old)) return undefined;
     if (!Object.hasOwn(this.#value, name) || !Object.hasOwn(this.#old, name)) return undefined;
     const { properties, additionalProperties } = this.#schema;
     const property =

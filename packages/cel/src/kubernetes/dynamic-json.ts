@@ -1,7 +1,7 @@
 /** JSON without a schema, to CEL and back. */
 import { isRawNumber, type JsonValue, numberFromDigits } from "@keelson/core";
 import { intFromBigInt, isInt64 } from "../values/numbers.ts";
-import { formatDuration, formatTimestamp } from "../values/time.ts";
+import { formatInSeconds, formatTimestamp } from "../values/time.ts";
 import {
   CelList,
   CelMap,
@@ -104,7 +104,7 @@ function objectToJson(
   }
   if (value instanceof Uint8Array) return Buffer.from(value).toString("base64");
   if (value instanceof Timestamp) return formatTimestamp(value);
-  if (value instanceof Duration) return formatDuration(value);
+  if (value instanceof Duration) return formatInSeconds(value);
   if (value instanceof Optional) return value.value === undefined ? null : toJson(value.value);
   return fault(`a value of type '${value.type.name}' has no JSON form`);
 }

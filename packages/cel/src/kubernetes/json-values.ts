@@ -1,5 +1,7 @@
 /** JSON data as an expression sees it through its schema. Nothing is copied: values are read when asked for. */
+
 import { deepEqual, isRawNumber } from "@keelson/core";
+import { isObject } from "@keelson/core/internal";
 import { equal, noSuchOverload } from "../values/compare.ts";
 import { effort } from "../values/effort.ts";
 import { intFromBigInt, isInt64 } from "../values/numbers.ts";
@@ -142,14 +144,10 @@ class Preserved extends Opaque {
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
-function isRecord(json: unknown): json is JsonRecord {
-  return typeof json === "object" && json !== null && !Array.isArray(json);
-}
-
 function objectReader(schema: RuleSchema): Reader {
   const notMap = fault("invalid data, expected a map for the provided schema with type=object");
   const shape = objectShape(schema);
-  return (json) => (isRecord(json) ? new JsonMap(json, shape) : notMap);
+  return (json) => (isObject(json) ? new JsonMap(json, shape) : notMap);
 }
 
 interface Field {

@@ -14,7 +14,7 @@ import { toText } from "../values/convert.ts";
 import { effort } from "../values/effort.ts";
 import { fixedDecimal, scientific } from "../values/go-numbers.ts";
 import { maxLength } from "../values/operators.ts";
-import { formatDuration, formatTimestamp, plainDecimal } from "../values/time.ts";
+import { formatInSeconds, formatTimestamp, plainDecimal } from "../values/time.ts";
 import type { CelType, TypeKind } from "../values/types.ts";
 import {
   CelList,
@@ -253,7 +253,7 @@ function classicElement(value: CelValue): string | Fault {
   effort.steps += 2;
   if (value instanceof Fault) return value;
   if (value instanceof Timestamp) return `timestamp(${goQuote(formatTimestamp(value))})`;
-  if (value instanceof Duration) return `duration(${goQuote(formatDuration(value))})`;
+  if (value instanceof Duration) return `duration(${goQuote(formatInSeconds(value))})`;
   if (value instanceof Double) {
     if (Number.isNaN(value.value)) return '"NaN"';
     if (!Number.isFinite(value.value)) return value.value < 0 ? '"-Inf"' : '"+Inf"';

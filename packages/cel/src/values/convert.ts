@@ -1,7 +1,7 @@
 /** Conversions between types: `int(x)`, `string(x)` and their kin. */
 import { intFromDecimal, intFromDouble, uintFromDecimal, uintFromDouble } from "./numbers.ts";
 import {
-  formatDuration,
+  formatInSeconds,
   formatTimestamp,
   intOverflow,
   parseDuration,
@@ -98,7 +98,7 @@ export function toText(value: CelValue): CelValue {
       if (value instanceof Double) return doubleText(value.value);
       if (value instanceof Uint8Array) return bytesText(value);
       if (value instanceof Timestamp) return formatTimestamp(value);
-      if (value instanceof Duration) return formatDuration(value);
+      if (value instanceof Duration) return formatInSeconds(value);
       if (value instanceof TypeValue) return value.type.name;
       return cannot(value, "string");
   }

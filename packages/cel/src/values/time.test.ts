@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import {
   addDuration,
   calendar,
-  formatDuration,
+  formatInSeconds,
   formatTimestamp,
   parseDuration,
   parseTimestamp,
@@ -105,8 +105,8 @@ describe("durations", () => {
   });
 
   test("print as seconds", () => {
-    expect(formatDuration(new Duration(4530500000000))).toBe("4530.5s");
-    expect(formatDuration(new Duration(-1))).toBe("-0.000000001s");
-    expect(formatDuration(new Duration(0))).toBe("0s");
+    expect(formatInSeconds(new Duration(4530500000000))).toBe("4530.5s");
+    expect(formatInSeconds(new Duration(-1))).toBe("-0.000000001s");
+    expect(formatInSeconds(new Duration(0))).toBe("0s");
   });
 });

@@ -1,4 +1,5 @@
 /** Timestamps and durations: their text, their arithmetic, their calendar. */
+import { parseGoDuration } from "@keelson/core/internal";
 import { addInt, type Int, intFromBigInt, isInt64, negInt, subInt } from "./numbers.ts";
 import { Duration, type Fault, fault, Timestamp } from "./values.ts";
 
@@ -115,43 +116,14 @@ function badNumber(text: string): Fault {
   return fault(`strconv.Atoi: parsing "${text}": invalid syntax`);
 }
 
-const unitNanos: Readonly<Record<string, bigint>> = {
-  ns: 1n,
-  us: 1_000n,
-  "\u00b5s": 1_000n,
-  "\u03bcs": 1_000n,
-  ms: 1_000_000n,
-  s: 1_000_000_000n,
-  m: 60_000_000_000n,
-  h: 3_600_000_000_000n,
-};
-
 /** `1h15m30.5s`; undefined when it is not one or does not fit. */
 export function parseDuration(text: string): Duration | undefined {
-  const negative = text.startsWith("-");
-  const unsigned = /^[+-]/.test(text) ? text.slice(1) : text;
-  if (unsigned === "0") return new Duration(0);
-  const term = /(\d*)(?:\.(\d*))?([^\d.]+)/gy;
-  let total = 0n;
-  let at = 0;
-  while (at < unsigned.length) {
-    term.lastIndex = at;
-    const match = term.exec(unsigned);
-    const unit = match === null ? undefined : unitNanos[match[3] as string];
-    if (match === null || unit === undefined) return undefined;
-    const [whole, fraction] = [match[1] ?? "", match[2] ?? ""];
-    if (whole === "" && fraction === "") return undefined;
-    total += BigInt(whole || "0") * unit;
-    if (fraction !== "") total += (BigInt(fraction) * unit) / 10n ** BigInt(fraction.length);
-    at = term.lastIndex;
-  }
-  if (unsigned === "") return undefined;
-  const nanos = negative ? -total : total;
-  return isInt64(nanos) ? new Duration(intFromBigInt(nanos)) : undefined;
+  const nanos = parseGoDuration(text);
+  return nanos === undefined ? undefined : new Duration(intFromBigInt(nanos));
 }
 
 /** Seconds, with as many digits as it takes: `5400.5s`. */
-export function formatDuration(duration: Duration): string {
+export function formatInSeconds(duration: Duration): string {
   const nanos = BigInt(duration.nanos);
   const magnitude = nanos < 0n ? -nanos : nanos;
   const whole = magnitude / 1_000_000_000n;

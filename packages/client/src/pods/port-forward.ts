@@ -1,7 +1,9 @@
 /** Ports inside a pod, as streams and as a listener on this machine. */
+
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ObjectRef } from "@keelson/core";
+import { asError } from "@keelson/core/internal";
 import type { Client, RequestOptions } from "../client/client.ts";
 import { ClientError } from "../errors.ts";
 import { SpdyConnection, type SpdyStream } from "../spdy/connection.ts";
@@ -80,8 +82,7 @@ export async function forward(
 ): Promise<ForwardedPort> {
   const { createServer } = await import("node:net");
   const open = new Set<Duplex>();
-  const fail = (error: unknown) =>
-    options.onError?.(error instanceof Error ? error : new Error(String(error)));
+  const fail = (error: unknown) => options.onError?.(asError(error));
   const server = createServer({ allowHalfOpen: true }, (local) => {
     open.add(local);
     local.once("close", () => open.delete(local));

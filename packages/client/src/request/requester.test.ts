@@ -1,3 +1,4 @@
+import { systemRandom } from "@keelson/core";
 import { describe, expect, it } from "vitest";
 import { FakeClock, settle } from "../../test/fake-clock.ts";
 import { ConfigMap, configMap, Namespace } from "../../test/kinds.ts";
@@ -12,7 +13,6 @@ import {
   isOutcomeUnknown,
   isTransient,
 } from "../errors.ts";
-import { systemRandom } from "../system.ts";
 import { createClient } from "../verbs/create-client.ts";
 
 const mid = { ...systemRandom, next: () => 0.5, fork: () => mid };

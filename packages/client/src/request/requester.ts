@@ -1,4 +1,5 @@
 /** One request from its settings to its JSON: timeouts, retries, and errors that say what we were doing. */
+
 import {
   type Clock,
   type HttpHeaders,
@@ -8,6 +9,7 @@ import {
   parseJson,
   type Random,
 } from "@keelson/core";
+import { errorText } from "@keelson/core/internal";
 import type { Client } from "../client/client.ts";
 import { ApiError, ClientError, isUnsent } from "../errors.ts";
 import { collect, statusOf } from "../transport/answer.ts";
@@ -184,7 +186,7 @@ export class Requester {
     if (cause instanceof ApiError) return cause;
     if (isUnsent(cause))
       return new ClientError(cause.code, `cannot ${call.doing}: ${cause.message}`, { cause });
-    const what = scope.expired ? `no answer within ${timeoutMs} ms` : messageOf(cause);
+    const what = scope.expired ? `no answer within ${timeoutMs} ms` : errorText(cause);
     if (isWrite(call.method)) {
       const advice = "it may or may not have happened; read the object to find out";
       return new ClientError(
@@ -306,8 +308,4 @@ function parseBody(bytes: Buffer, call: Call): JsonValue {
       { cause },
     );
   }
-}
-
-function messageOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

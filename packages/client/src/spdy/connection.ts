@@ -5,7 +5,9 @@
  * settings. Without windows a stream whose reader rests holds up all others of its connection once a megabyte
  * waits; give each byte stream that matters a connection of its own.
  */
+
 import { Duplex } from "node:stream";
+import { errorText } from "@keelson/core/internal";
 import { ClientError } from "../errors.ts";
 import {
   controlFrame,
@@ -52,7 +54,7 @@ export class SpdyConnection {
     transport.on("error", () => {});
     this.closed = this.#read().then(
       () => this.#end(undefined),
-      (cause: unknown) => this.#end(broken(cause instanceof Error ? cause.message : String(cause), cause)),
+      (cause: unknown) => this.#end(broken(errorText(cause), cause)),
     );
   }
 

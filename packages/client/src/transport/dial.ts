@@ -1,7 +1,9 @@
 /** Opens sockets to an API server: TCP or Unix, with TLS or without, directly or through a proxy. */
+
 import { connect as connectTcp, isIP, type NetConnectOpts, type OnReadOpts, type Socket } from "node:net";
 import type { ConnectionOptions, SecureContext } from "node:tls";
 import type { Clock } from "@keelson/core";
+import { errorText } from "@keelson/core/internal";
 import { ClientError } from "../errors.ts";
 import { pieces } from "./pieces.ts";
 import type { ServerAddress } from "./server-address.ts";
@@ -122,7 +124,7 @@ async function throughProxy(target: DialTarget, proxy: URL, stages: Socket[]): P
     if (proxy.protocol.startsWith("socks5")) await socks5(socket, proxy, target.server);
     else await tunnel(socket, proxy, target.server);
   } catch (cause) {
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = errorText(cause);
     throw new ClientError(
       "ConnectionFailed",
       `the proxy ${proxy.host} gave no connection to ${target.server.text}: ${message}`,

@@ -1,4 +1,5 @@
 /** What a broken connection means, in words that say what to look at. */
+import { asError } from "@keelson/core/internal";
 import { ClientError } from "../errors.ts";
 
 const untrusted: Readonly<Record<string, string>> = {
@@ -65,5 +66,5 @@ function reasonOf(error: Error, code: string): string {
 /** A host with several addresses fails with all of them at once; one says enough. */
 function firstOf(cause: unknown): Error {
   if (cause instanceof AggregateError && cause.errors[0] instanceof Error) return cause.errors[0];
-  return cause instanceof Error ? cause : new Error(String(cause));
+  return asError(cause);
 }

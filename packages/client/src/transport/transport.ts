@@ -1,11 +1,13 @@
 /** The HTTP port over sockets: pooled HTTP/1.1, one connection per stream, credentials that may change. */
+
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { SecureContext } from "node:tls";
 import type { Clock, HttpHeaders, HttpPort, HttpRequest, HttpResponse, HttpUpgrade } from "@keelson/core";
+import { systemClock } from "@keelson/core";
+import { asError, errorText } from "@keelson/core/internal";
 import type { Dispatcher, Pool } from "undici";
 import { ApiError, ClientError } from "../errors.ts";
-import { systemClock } from "../system.ts";
 import { webSocketAccept } from "../websocket/connection.ts";
 import { collect, statusOf } from "./answer.ts";
 import { type DialTarget, dial } from "./dial.ts";
@@ -260,7 +262,7 @@ async function secureContext(credential: Credential, ca: string | undefined): Pr
     try {
       return make();
     } catch (cause) {
-      const message = cause instanceof Error ? cause.message : String(cause);
+      const message = errorText(cause);
       throw new ClientError(
         "CertificateUnreadable",
         `the ${what} cannot be used: ${message}; it must be PEM`,
@@ -293,7 +295,7 @@ function connector(target: DialTarget) {
   ) => {
     dial(target).then(
       (socket) => callback(null, socket),
-      (error: unknown) => callback(error instanceof Error ? error : new Error(String(error)), null),
+      (error: unknown) => callback(asError(error), null),
     );
   };
 }
@@ -397,10 +399,6 @@ class Exchange implements Dispatcher.DispatchHandler {
   #release(): void {
     this.#signal?.removeEventListener("abort", this.#onAbort);
   }
-}
-
-function asError(reason: unknown): Error {
-  return reason instanceof Error ? reason : new Error(String(reason));
 }
 
 function protocolOf(headers: HttpHeaders): string {

@@ -1,8 +1,8 @@
 /** `createClient()`: the verbs over any HTTP port. */
 import type { AnyKind, Clock, HttpHeaders, HttpPort, JsonValue, Random } from "@keelson/core";
+import { systemClock, systemRandom } from "@keelson/core";
 import type { Client, Impersonation, KindClient, RawRequest } from "../client/client.ts";
 import { Requester, type ServerWarning } from "../request/requester.ts";
-import { systemClock, systemRandom } from "../system.ts";
 import { Discovery } from "./discovery.ts";
 import { kindClient } from "./kind-client.ts";
 

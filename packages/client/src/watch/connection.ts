@@ -1,5 +1,7 @@
 /** One watch connection: it is opened, filled chunk by chunk on demand, and closed. */
+
 import type { Cancel, Clock } from "@keelson/core";
+import { errorText } from "@keelson/core/internal";
 import { ClientError } from "../errors.ts";
 import { LineSplitter } from "../objects/lines.ts";
 import { ObjectEvent, type ReceivedEvent, receiveEvent } from "../objects/receive.ts";
@@ -172,7 +174,7 @@ export class WatchConnection {
 
   #explain(cause: unknown): unknown {
     if (this.#abort.signal.aborted) return this.#abort.signal.reason;
-    const message = cause instanceof Error ? cause.message : String(cause);
+    const message = errorText(cause);
     return new ClientError("ConnectionLost", `cannot ${this.#doing}: ${message}`, { cause });
   }
 }

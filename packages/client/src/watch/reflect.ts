@@ -1,5 +1,7 @@
 /** `reflect()`: an endless watch that begins with the whole state, resumes by itself, and begins again when it must. */
+
 import { type AnyKind, type KubeObject, resourcePath } from "@keelson/core";
+import { asError } from "@keelson/core/internal";
 import type { ReflectEvent, Reflection, ReflectOptions, RestartReason } from "../client/client.ts";
 import { type Query, selected, selectQuery, withQuery } from "../client/paths.ts";
 import { ApiError, ClientError, isExpired } from "../errors.ts";
@@ -407,7 +409,7 @@ class Reflector {
     this.#cutOff = true;
     this.#queue.push({
       type: "interrupted",
-      error: error instanceof Error ? error : new Error(String(error)),
+      error: asError(error),
       attempt: this.#backoff.attempt,
       retryInMs: this.#retryInMs,
     });

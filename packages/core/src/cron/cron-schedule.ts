@@ -1,7 +1,9 @@
 /** Cron schedules of five fields, or by name, with the rules of the parser that Kubernetes uses. */
 
 import { CoreError } from "../errors.ts";
-import { scheduleProblem } from "./schedule-problem.ts";
+import { parseGoDuration } from "../go-duration.ts";
+import { type Bounds, bounds, descriptors } from "./cron-fields.ts";
+import { scheduleProblem, timeZoneProblems } from "./schedule-problem.ts";
 import { clockIn, type WallClock } from "./wall-clock.ts";
 
 export interface CronSchedule {
@@ -13,50 +15,28 @@ const secondMs = 1000;
 const minuteMs = 60 * secondMs;
 const hourMs = 60 * minuteMs;
 
-const descriptors: Readonly<Record<string, string>> = {
-  "@yearly": "0 0 1 1 *",
-  "@annually": "0 0 1 1 *",
-  "@monthly": "0 0 1 * *",
-  "@weekly": "0 0 * * 0",
-  "@daily": "0 0 * * *",
-  "@midnight": "0 0 * * *",
-  "@hourly": "0 * * * *",
-};
-
-/** Throws for what the API server would not admit. */
+/** Reads a schedule. Throws a {@link CoreError} for what the API server would not admit. Default time zone: UTC. */
 export function parseSchedule(text: string, timeZone?: string): CronSchedule {
   const problem = scheduleProblem(text);
   if (problem !== undefined) throw new CoreError("InvalidSchedule", problem);
   const prefixed = /^(?:CRON_)?TZ=(\S*)\s+(.*)$/.exec(text);
   const zone = prefixed ? prefixed[1] : timeZone;
+  if (!prefixed && zone !== undefined) refuseUnknownZone(zone);
   const spec = prefixed?.[2]?.trim() ?? text.trim();
-  if (spec.startsWith("@every ")) return every(durationMs(spec.slice("@every ".length)));
+  if (spec.startsWith("@every "))
+    return every(Number(parseGoDuration(spec.slice("@every ".length)) ?? 0n) / 1e6);
   return new FieldSchedule((descriptors[spec] ?? spec).split(/\s+/), clockIn(zone));
+}
+
+function refuseUnknownZone(zone: string): void {
+  const [problem] = timeZoneProblems(zone);
+  if (problem !== undefined) throw new CoreError("InvalidSchedule", problem);
 }
 
 /** A fixed distance, of at least a second, in whole seconds. */
 function every(distanceMs: number): CronSchedule {
   const delayMs = Math.max(secondMs, Math.floor(distanceMs / secondMs) * secondMs);
   return { next: (afterMs) => Math.floor((afterMs + delayMs) / secondMs) * secondMs };
-}
-
-const unitsMs: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: secondMs,
-  m: minuteMs,
-  h: hourMs,
-};
-
-/** `1h30m` in milliseconds. */
-function durationMs(text: string): number {
-  let total = 0;
-  for (const [, number = "0", unit = "s"] of text.matchAll(/([\d.]+)(ns|us|µs|ms|s|m|h)/g)) {
-    total += Number(number) * (unitsMs[unit] ?? 0);
-  }
-  return text.startsWith("-") ? -total : total;
 }
 
 /** The values that a field allows. */
@@ -66,18 +46,7 @@ interface Field {
   readonly isAny: boolean;
 }
 
-const numbered = (names: string, from: number): Record<string, number> =>
-  Object.fromEntries(names.split(" ").map((name, index) => [name, index + from]));
-
-const months = numbered("jan feb mar apr may jun jul aug sep oct nov dec", 1);
-const weekdays = numbered("sun mon tue wed thu fri sat", 0);
-
-function parseField(
-  text: string,
-  min: number,
-  max: number,
-  names: Readonly<Record<string, number>> = {},
-): Field {
+function parseField(text: string, { min, max, names = {} }: Bounds): Field {
   const values = new Set<number>();
   let isAny = false;
   const numberOf = (word: string) => names[word.toLowerCase()] ?? Number(word);
@@ -110,11 +79,11 @@ class FieldSchedule implements CronSchedule {
     clock: WallClock,
   ) {
     this.#clock = clock;
-    this.#minute = parseField(minute, 0, 59);
-    this.#hour = parseField(hour, 0, 23);
-    this.#day = parseField(day, 1, 31);
-    this.#month = parseField(month, 1, 12, months);
-    this.#weekday = parseField(weekday, 0, 6, weekdays);
+    this.#minute = parseField(minute, bounds.minute);
+    this.#hour = parseField(hour, bounds.hour);
+    this.#day = parseField(day, bounds.day);
+    this.#month = parseField(month, bounds.month);
+    this.#weekday = parseField(weekday, bounds.weekday);
   }
 
   /**

@@ -1,31 +1,9 @@
-/** Cron schedules and time zones, with the words of the parser that the real server uses. */
+/** What is wrong with cron schedules and time zones, in the words of the parser that the real server uses. */
+import { parseGoDuration } from "../go-duration.ts";
+import { goQuote } from "../go-quote.ts";
+import { type Bounds, bounds, descriptors } from "./cron-fields.ts";
 
-interface Bounds {
-  readonly min: number;
-  readonly max: number;
-  readonly names?: Readonly<Record<string, number>>;
-}
-
-const numbered = (names: string, from: number): Record<string, number> =>
-  Object.fromEntries(names.split(" ").map((name, i) => [name, i + from]));
-
-const fields: readonly Bounds[] = [
-  { min: 0, max: 59 },
-  { min: 0, max: 23 },
-  { min: 1, max: 31 },
-  { min: 1, max: 12, names: numbered("jan feb mar apr may jun jul aug sep oct nov dec", 1) },
-  { min: 0, max: 6, names: numbered("sun mon tue wed thu fri sat", 0) },
-];
-const descriptors = new Set([
-  "@yearly",
-  "@annually",
-  "@monthly",
-  "@weekly",
-  "@daily",
-  "@midnight",
-  "@hourly",
-]);
-const goDuration = /^[-+]?(\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)((\d+(\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h))*$/;
+const fields: readonly Bounds[] = [bounds.minute, bounds.hour, bounds.day, bounds.month, bounds.weekday];
 
 /** What is wrong with a schedule; `undefined` when nothing is. */
 export function scheduleProblem(text: string): string | undefined {
@@ -51,12 +29,12 @@ export function scheduleProblem(text: string): string | undefined {
 }
 
 function descriptorProblem(text: string): string | undefined {
-  if (descriptors.has(text)) return undefined;
+  if (Object.hasOwn(descriptors, text)) return undefined;
   const every = "@every ";
   if (!text.startsWith(every)) return `unrecognized descriptor: ${text}`;
   const duration = text.slice(every.length);
-  if (duration === "0" || goDuration.test(duration)) return undefined;
-  return `failed to parse duration ${text}: time: invalid duration ${JSON.stringify(duration)}`;
+  if (parseGoDuration(duration) !== undefined) return undefined;
+  return `failed to parse duration ${text}: time: invalid duration ${goQuote(duration)}`;
 }
 
 type Parsed = { readonly value: number } | { readonly problem: string };
@@ -64,7 +42,7 @@ type Parsed = { readonly value: number } | { readonly problem: string };
 function parseNumber(text: string): Parsed {
   if (!/^[-+]?\d+$/.test(text))
     return {
-      problem: `failed to parse int from ${text}: strconv.Atoi: parsing ${JSON.stringify(text)}: invalid syntax`,
+      problem: `failed to parse int from ${text}: strconv.Atoi: parsing ${goQuote(text)}: invalid syntax`,
     };
   const value = Number(text);
   if (value < 0) return { problem: `negative number (${value}) not allowed: ${text}` };

@@ -1,11 +1,8 @@
 /** JSON merge patch (RFC 7386) as the API server applies it. */
+import { isObject } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
 import { setKey } from "../set-key.ts";
 import { MergeError } from "./errors.ts";
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 /**
  * The document with the patch merged in: objects merge, null removes, everything else replaces.

@@ -1,5 +1,5 @@
 /** JSON patch (RFC 6902) with the API server's reading of it. */
-import { deepCopy, deepEqual } from "../json.ts";
+import { deepCopy, deepEqual, isObject } from "../json.ts";
 import { byteLength } from "../names.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
 import { setKey } from "../set-key.ts";
@@ -27,10 +27,6 @@ interface Box {
 
 function failed(message: string): never {
   throw new MergeError("PatchFailed", message);
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /** Throws a {@link MergeError} `BadPatch` (400) unless the document is a list of operations. */

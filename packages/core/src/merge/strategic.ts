@@ -1,5 +1,5 @@
 /** Strategic merge patch: a merge patch whose lists merge by key, with directives for the rest. */
-import { deepEqual } from "../json.ts";
+import { deepEqual, isObject } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
 import { setKey } from "../set-key.ts";
 import { MergeError } from "./errors.ts";
@@ -26,10 +26,6 @@ function bad(message: string): never {
 
 function unusable(message: string): never {
   throw new MergeError("PatchUnusable", message);
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 /**

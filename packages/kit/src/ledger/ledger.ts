@@ -1,6 +1,5 @@
 /** Remembers every write and read of some clients, and counts what was acknowledged. */
-import { systemClock } from "@keelson/client";
-import type { Clock } from "@keelson/core";
+import { type Clock, systemClock } from "@keelson/core";
 import { checkHistory, type HistoryOptions, type HistoryReport, type Recovery } from "./history.ts";
 import type { Operation } from "./operation.ts";
 

@@ -1,6 +1,5 @@
 /** Clients that write and read at a steady rate, retry as careful applications do, and remember everything. */
-import { systemClock } from "@keelson/client";
-import type { Clock } from "@keelson/core";
+import { type Clock, systemClock } from "@keelson/core";
 import type { HistoryOptions, HistoryReport } from "./history.ts";
 import { type Acknowledgement, Ledger, type Reading } from "./ledger.ts";
 

@@ -1,6 +1,7 @@
 /** The inside of the namespace: its nodes, their shared network, and what can be done to them. */
 import { BlockList, isIP } from "node:net";
-import { type Client, connect as connectApi, systemClock, systemRandom } from "@keelson/client";
+import { type Client, connect as connectApi } from "@keelson/client";
+import { systemClock, systemRandom } from "@keelson/core";
 import type { NodeApi } from "../api/api.ts";
 import { NodeError } from "../errors.ts";
 import { type CuttableApi, cuttable } from "../faults/cuttable-api.ts";

@@ -1,7 +1,8 @@
 /** Nodes without sandboxes: their pods are Ready and nothing runs. For machines that cannot run pods, and for tests with many nodes. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { connect, systemClock, systemRandom } from "@keelson/client";
+import { connect } from "@keelson/client";
+import { systemClock, systemRandom } from "@keelson/core";
 import type { ResolvedImage } from "@keelson/images";
 import { formatImageReference, parseImageReference } from "@keelson/images";
 import { emptyConfig } from "@keelson/images/internal";

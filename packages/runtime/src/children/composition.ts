@@ -1,5 +1,7 @@
 /** Makes a composition true: applies what should be, in order, and prunes what should not. */
+
 import { type AnyKind, groupKind, objectKey, type Stored } from "@keelson/core";
+import { errorText } from "@keelson/core/internal";
 import type { InventoryEntry } from "@keelson/schema";
 import {
   type Composition,
@@ -240,7 +242,7 @@ function asOne(errors: readonly unknown[]): unknown {
   const first = errors[0];
   // The first decides how it is treated; the others are told.
   if (first instanceof RuntimeError) {
-    const rest = errors.slice(1).map((error) => (error instanceof Error ? error.message : String(error)));
+    const rest = errors.slice(1).map((error) => errorText(error));
     return new RuntimeError(first.code, [first.message, ...rest].join("; and "), { cause: first });
   }
   return first;

@@ -1,8 +1,8 @@
 /** The thread that holds the lease. It shares two numbers with the working thread and nothing else. */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { connect, systemProcess, systemRandom } from "@keelson/client";
-import type { Clock } from "@keelson/core";
+import { connect, systemProcess } from "@keelson/client";
+import { type Clock, systemRandom } from "@keelson/core";
 import type { Logger } from "../log/logger.ts";
 import { SharedFence } from "./fence.ts";
 import { LeaseElector } from "./lease.ts";

@@ -1,3 +1,4 @@
+import { CoreError } from "@keelson/core";
 import { describe, expect, test } from "vitest";
 import { evaluateCron } from "./cron.ts";
 
@@ -36,7 +37,27 @@ describe("a cron expression", () => {
     expect(result.next).toEqual(at("10:01:00"));
   });
 
-  test("that makes no sense is refused", () => {
-    expect(() => evaluateCron("every day", { since: at("10:00:00"), nowMs: 0 })).toThrow();
+  test("of fixed distances counts them from its beginning, also after an absence of years", () => {
+    const since = new Date("1900-01-01T00:20:00Z");
+    const result = evaluateCron("@every 1h", { since, nowMs: at("10:00:30").getTime() });
+    expect(result.due).toEqual(at("09:20:00"));
+    expect(result.next).toEqual(at("10:20:00"));
+    expect(result.missed).toBe(9_999);
+  });
+
+  test("of many times on few days finds its newest also after an absence of years", () => {
+    const since = new Date("1900-01-01T00:00:00Z");
+    const result = evaluateCron("* 0 1 1 *", { since, nowMs: at("10:00:30").getTime() });
+    expect(result.due).toEqual(new Date("2026-01-01T00:59:00Z"));
+    expect(result.next).toEqual(new Date("2027-01-01T00:00:00Z"));
+  });
+
+  test.each(["every day", "0 0 * * 7", "60 * * * *"])("such as %j is refused", (expression) => {
+    expect(() => evaluateCron(expression, { since: at("10:00:00"), nowMs: 0 })).toThrow(CoreError);
+  });
+
+  test("in an unknown time zone is refused", () => {
+    const options = { since: at("10:00:00"), timeZone: "Atlantis/Capital", nowMs: 0 };
+    expect(() => evaluateCron("0 * * * *", options)).toThrow("unknown time zone Atlantis/Capital");
   });
 });

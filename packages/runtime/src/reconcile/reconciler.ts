@@ -1,5 +1,7 @@
 /** Runs one controller: from a key to an outcome, and from the outcome to the status. */
+
 import { deepEqual, groupKind, keyOf, objectKey, parseKey, type Random, type Stored } from "@keelson/core";
+import { errorText } from "@keelson/core/internal";
 import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
 import { type Change, type Informer, settleAll } from "../cache/informer.ts";
 import { TrackedClient } from "../cache/tracked-client.ts";
@@ -428,7 +430,7 @@ export class Reconciler implements LoopDefinition {
 
 /** After its end a reconcile may still be running, unheard: it must not reach anything any more. */
 function ended(reason: unknown): RuntimeError {
-  const why = reason instanceof Error ? reason.message : String(reason);
+  const why = errorText(reason);
   return new RuntimeError("Ended", `this reconcile is over and can do nothing more: ${why}`, {
     cause: reason,
   });

@@ -1,4 +1,5 @@
 /** The status that follows from how a reconcile ended: conditions, observedGeneration, and the author's own part. */
+
 import { isApiError, isConflict, isInvalid, isTransient } from "@keelson/client";
 import {
   type AnyKind,
@@ -14,6 +15,7 @@ import {
   type Stored,
   type Time,
 } from "@keelson/core";
+import { errorText } from "@keelson/core/internal";
 import type { InventoryEntry, RuntimeStatus, StepRecord } from "@keelson/schema";
 import { appliedBy } from "../cache/managed-fields.ts";
 import type { TrackedClient } from "../cache/tracked-client.ts";
@@ -56,7 +58,7 @@ export function conditionsOf(outcome: Outcome): ConditionState[] {
 
 /** What an error says of the object, and whether waiting can mend it. */
 export function outcomeOfError(error: unknown): Outcome {
-  const message = error instanceof Error ? error.message : String(error);
+  const message = errorText(error);
   if (error instanceof RuntimeError) {
     const stalled = error.code === "InvalidChild" || error.code === "NotOurs" || error.code === "NotDeclared";
     return { outcome: stalled ? "failed" : "waiting", reason: error.code, message };
