@@ -1,4 +1,6 @@
 /** Provokes every error of @keelson/node, without a node: each by the smallest call inside it. */
+import { createServer } from "node:net";
+import { join } from "node:path";
 import { systemClock } from "@keelson/client";
 import type { NodeErrorCode } from "@keelson/node";
 import { type DownwardContext, fieldValue } from "../../../packages/node/src/environment/downward.ts";
@@ -6,10 +8,11 @@ import { cuttable } from "../../../packages/node/src/faults/cuttable-api.ts";
 import { firstAddress, RangePool } from "../../../packages/node/src/kubelet/address-pool.ts";
 import { type HookContext, runHook } from "../../../packages/node/src/kubelet/hooks.ts";
 import { launchInNamespace } from "../../../packages/node/src/namespace/launch.ts";
+import { dialThrough } from "../../../packages/node/src/network/dial.ts";
 import { SimulatedRuntime } from "../../../packages/node/src/runtime/simulated-runtime.ts";
 import { requireRunning } from "../../../packages/node/src/server/remote-command.ts";
 import { volumePayload } from "../../../packages/node/src/volumes/payload.ts";
-import type { Provocations } from "../provoked.ts";
+import { type Provocations, temporary } from "../provoked.ts";
 
 export const node: Provocations<NodeErrorCode> = {
   SandboxUnsupported: async () => {
@@ -43,6 +46,16 @@ export const node: Provocations<NodeErrorCode> = {
     const line = cuttable({ pods: async () => [] } as never);
     line.cut();
     return await (line.api as never as { pods(): Promise<unknown> }).pods();
+  },
+  Unreachable: async () => {
+    const host = createServer((socket) => socket.once("data", () => socket.end("no route\n")));
+    const path = join(await temporary(), "dial.sock");
+    await new Promise<void>((done) => host.listen(path, done));
+    try {
+      return await dialThrough(path, "10.0.0.9", 80, new AbortController().signal);
+    } finally {
+      host.close();
+    }
   },
   NotFound: () => requireRunning(undefined, "main"),
   Unsupported: async () => {
