@@ -28,7 +28,8 @@ const root = buildRouteMap({
   },
 });
 
-const application = buildApplication(root, {
+/** Every command with its flags; the reference is written from it. */
+export const application = buildApplication(root, {
   name: "keelson",
   versionInfo: { currentVersion: version },
   scanner: { caseStyle: "allow-kebab-for-camel" },

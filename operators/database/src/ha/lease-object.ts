@@ -1,7 +1,9 @@
 /** The record in its Lease: who holds it in the spec, everything else in two annotations, one for each writer. */
 import type { LeaseRecord, Policy, Published, StoredRecord } from "./state.ts";
 
+/** On a Database's Lease: what the primary's agent publishes, as JSON. */
 export const publishedAnnotation = "database.keelson.dev/published";
+/** On a Database's Lease: what the operator demands of a failover, as JSON. */
 export const policyAnnotation = "database.keelson.dev/policy";
 
 /** The fields of a Lease that matter here. */

@@ -3,13 +3,17 @@
 export const annotations = {
   /** On a pod: digest of the template that it was made from. */
   template: "etcd.keelson.dev/template",
-  /** On a pod, read by its container at every start: see `StartMode`. */
+  /** On a pod, read by its container at every start: etcd's flag of that name. */
   initialCluster: "etcd.keelson.dev/initial-cluster",
+  /** On a pod, read by its container at every start: etcd's flag of that name. */
   initialClusterState: "etcd.keelson.dev/initial-cluster-state",
+  /** On a pod, read by its container at every start: etcd's flag of that name, set during a recovery only. */
   forceNewCluster: "etcd.keelson.dev/force-new-cluster",
-  /** On a claim: the identity of its data. It outlives the cluster's status, and the cluster itself. */
+  /** On a claim: the UID of the EtcdCluster whose data it holds. It outlives the cluster. */
   clusterUid: "etcd.keelson.dev/cluster-uid",
+  /** On a claim: etcd's own ID of the cluster whose data it holds. */
   clusterId: "etcd.keelson.dev/cluster-id",
+  /** On a claim: etcd's own ID of the member whose data it holds. */
   memberId: "etcd.keelson.dev/member-id",
   /** On a claim: the storage class that the spec asked for when it was made; empty for the default class. */
   storageClass: "etcd.keelson.dev/storage-class",

@@ -121,7 +121,9 @@ export function nodeStatus(input: StatusInput): NodeStatus {
   };
 }
 
+/** On a Node: `true` where no process runs in its pods. */
 export const simulatedAnnotation = "node.keelson.dev/simulated";
+/** On a Node: how its pods run, `sandbox` or `simulated`. */
 const runtimeLabel = "node.keelson.dev/runtime";
 
 export function nodeLabels(name: string, runtime: "sandbox" | "simulated"): Record<string, string> {
