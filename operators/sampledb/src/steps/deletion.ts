@@ -52,14 +52,6 @@ export async function finalize(
     }
     if (ctx.own.claims.list().length > 0)
       return waiting(reasons.deleting, "the volumes are being deleted", { recheckMs: 1_000 });
-  } else {
-    const volumes = [...claims.values()].flatMap(({ spec }) => (spec?.volumeName ? [spec.volumeName] : []));
-    await tellKept(db, ctx, volumes, keep);
-    ctx.event(
-      onDelete === "Retain" ? "Normal" : "Warning",
-      reasons.volumeKept,
-      `the volumes ${volumes.join(", ")} are kept: ${keep}`,
-    );
   }
   const { own } = ctx;
   for (const slot of [
@@ -73,6 +65,14 @@ export async function finalize(
   ])
     await slot.delete();
   return done();
+}
+
+async function tellVolumes(db: SampleDBObject, ctx: SampleDBContext, why: string): Promise<void> {
+  const volumes = ctx.own.claims.list().flatMap(({ spec }) => (spec?.volumeName ? [spec.volumeName] : []));
+  await tellKept(db, ctx, volumes, why);
+  const type = db.spec.onDelete === "Retain" ? "Normal" : "Warning";
+  if (volumes.length > 0)
+    ctx.event(type, reasons.volumeKept, `the volumes ${volumes.join(", ")} are kept: ${why}`);
 }
 
 /**
