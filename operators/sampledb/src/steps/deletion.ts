@@ -67,7 +67,7 @@ export async function finalize(
   return done();
 }
 
-async function tellVolumes(db: SampleDBObject, ctx: SampleDBContext, why: string): Promise<void> {
+async function _tellVolumes(db: SampleDBObject, ctx: SampleDBContext, why: string): Promise<void> {
   const volumes = ctx.own.claims.list().flatMap(({ spec }) => (spec?.volumeName ? [spec.volumeName] : []));
   await tellKept(db, ctx, volumes, why);
   const type = db.spec.onDelete === "Retain" ? "Normal" : "Warning";
