@@ -42,6 +42,8 @@ export async function finalize(
     else if ("impossible" in snapshot) keep = `no snapshot could be taken: ${snapshot.impossible}`;
     else return snapshot;
   }
+  // Told before the servers stop: in a namespace that goes, the claims go with them.
+  if (keep !== undefined) await tellVolumes(db, ctx, keep);
   if (!(await stopServers(ctx)))
     return waiting(reasons.deleting, "the servers are stopping", { recheckMs: 1_000 });
   const claims = ctx.own.claims.entries();
@@ -67,7 +69,7 @@ export async function finalize(
   return done();
 }
 
-async function _tellVolumes(db: SampleDBObject, ctx: SampleDBContext, why: string): Promise<void> {
+async function tellVolumes(db: SampleDBObject, ctx: SampleDBContext, why: string): Promise<void> {
   const volumes = ctx.own.claims.list().flatMap(({ spec }) => (spec?.volumeName ? [spec.volumeName] : []));
   await tellKept(db, ctx, volumes, why);
   const type = db.spec.onDelete === "Retain" ? "Normal" : "Warning";
