@@ -150,7 +150,6 @@ describe.skipIf(!found)("a real redis-server", () => {
       ["CONFIG", "SET", "appendonly", "no"],
       ["ACL", "LIST"],
       ["SHUTDOWN"],
-      ["DEBUG", "SLEEP", "1"],
     ])
       await expect(app.call(command)).rejects.toMatchObject({ code: "Denied" });
     const wrong = { credentials: { username: "default", password: "other" }, timeoutMs: 5_000 };

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
+import { serversToRun } from "../observe/servers-to-run.ts";
 import { observedFixture, podless } from "./fixture.ts";
 import { leadership } from "./leadership.ts";
 import { restore } from "./restore.ts";
-import { serversToRun } from "./scale.ts";
 
 const store = { claim: { name: "backups", path: "" } };
 const wish = { id: "r1", keys: 5, source: { store, name: "b", allowUnverified: false } };
