@@ -278,6 +278,10 @@ export const SampleDB = resource({
           .describe("Clients may have written to the new version: only a restore leads back to the old one."),
         since: z.string().describe("When the phase began."),
         held: z.string().optional().describe("The old primary, which is kept as it is to go back to."),
+        candidate: z
+          .object({ server: z.string(), runId: z.string() })
+          .optional()
+          .describe("The replica of the new version that is to lead."),
         keys: z.int().optional().describe("How many keys there were when writes stopped."),
         message: z.string().optional(),
       })

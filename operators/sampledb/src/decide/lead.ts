@@ -6,6 +6,7 @@ import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { followsPrimary, isInSync, seenByPrimary, serverNamed, wantedServers } from "./facts.ts";
 import { type Action, type Plan, type Told, type Verdict, waitingFor } from "./plan.ts";
 import { rolloutWish } from "./rollout.ts";
+import { closedGuard } from "./upgrade.ts";
 
 interface Primary {
   readonly server: Server;
@@ -108,7 +109,7 @@ function guard(o: Observed, { server, facts }: Primary): { recorded: number; act
   });
   const wanted = Math.min(o.spec.durability.acknowledgements, close.length);
   // An upgrade has ended writes here by a guard that nothing satisfies.
-  if (o.status.upgrade?.held === server.name) return { recorded, actions: [] };
+  if (o.status.upgrade?.held === server.name || facts.guard >= closedGuard) return { recorded, actions: [] };
   if (wanted < recorded) return { recorded: wanted, actions: [] };
   if (facts.guard === wanted) return { recorded: wanted, actions: [] };
   return { recorded, actions: [{ do: "setGuard", server: server.name, guard: wanted }] };

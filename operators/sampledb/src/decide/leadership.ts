@@ -6,6 +6,7 @@ import { choose, firstChoice } from "./choose.ts";
 import { healthyPrimary, isUnattached, serverNamed } from "./facts.ts";
 import { lead } from "./lead.ts";
 import { type Plan, waitingFor } from "./plan.ts";
+import { switchedOver } from "./upgrade.ts";
 
 /** How long a primary may be silent before it is taken for lost. */
 export const patienceMs = 2_000;
@@ -15,6 +16,8 @@ const roundingSeconds = 2;
 export function leadership(o: Observed): Plan {
   // Nobody leads while the volumes are filled.
   if (serversToRun(o) === 0) return {};
+  const switched = switchedOver(o);
+  if (switched) return switched;
   if (o.status.promotion) return pendingPromotion(o, o.status.promotion);
   if (!o.status.leadership) return firstChoice(o);
   const primary = healthyPrimary(o);

@@ -46,8 +46,18 @@ export type Action =
   | { readonly do: "startRehearsal"; readonly id: string; readonly backup: string; readonly version: string }
   /** Runs the migrations of the version to come on the primary. */
   | { readonly do: "startMigrations"; readonly id: string }
-  /** Ends writes on a primary, until `resume`, and has a replica receive all of them. */
-  | { readonly do: "quiesce"; readonly server: string; readonly replica: string | undefined }
+  /** Ends writes on a primary, until `resume`. */
+  | { readonly do: "quiesce"; readonly server: string }
+  /** Ends writes on a primary, has the replica receive all of them and lead, verifies it, and opens it. */
+  | {
+      readonly do: "switchOver";
+      readonly from: string;
+      readonly to: string;
+      readonly runId: string;
+      readonly version: string;
+      /** Opens it when it is verified; otherwise something else must be done first. */
+      readonly open: boolean;
+    }
   /** Lets the primary take writes again. */
   | { readonly do: "resume"; readonly server: string }
   | {

@@ -100,48 +100,76 @@ function replicas(o: Observed, under: Under): Plan {
   const done = ready.every(
     (server) => !isOutdated(o, server) && runs(server, under.to) && isInSync(server, primary),
   );
-  return done && ready.length > 0
-    ? phase(o, under, "Switching", "every replica runs the new version", {}, { held: primary.server.name })
-    : { verdict };
+  const [candidate] = ready.sort((a, b) => a.ordinal - b.ordinal);
+  const runId = candidate && factsOf(candidate)?.runId;
+  if (!done || !candidate || runId === undefined) return { verdict };
+  const choice = { held: primary.server.name, candidate: { server: candidate.name, runId } };
+  return phase(o, under, "Switching", "every replica runs the new version", {}, choice);
 }
 
 function switching(o: Observed, under: Under): Plan {
+  const verdict = waitingFor(reasons.upgrading, "the primary changes; no writes until it is verified", 50);
+  const { held, candidate } = under;
+  if (held === undefined || !candidate) return switchingAlone(o, under);
   const primary = healthyPrimary(o);
-  const verdict = waitingFor(reasons.upgrading, "no writes: the primary changes", 50);
-  if (under.held === undefined) return switchingAlone(o, under);
-  if (!primary || o.status.promotion) return { verdict };
-  if (primary.server.name !== under.held) return phase(o, under, "Verifying", "the new version leads");
-  const candidate = o.servers
-    .filter((server) => server !== primary.server && runs(server, under.to) && isInSync(server, primary))
-    .sort((a, b) => a.ordinal - b.ordinal)[0];
-  const facts = candidate && factsOf(candidate);
-  if (!candidate?.pod || !candidate.claim || !facts) {
-    return isOverdue(o, under)
-      ? goBack(o, under, "no replica of the new version stayed in sync")
-      : { verdict };
-  }
-  // The guard shows that writes have ended: only then is the replica complete.
-  if (primary.facts.guard < closedGuard || facts.offset < primary.facts.offset) {
-    return {
-      actions: [{ do: "quiesce", server: primary.server.name, replica: candidate.name }],
-      verdict: { ...verdict, recheckMs: 0 },
-    };
-  }
+  if (primary?.server.name !== held)
+    return isOverdue(o, under) ? goBack(o, under, "the primary did not change") : { verdict };
+  const target = serverNamed(o, candidate.server);
+  if (!target || factsOf(target)?.runId !== candidate.runId || !isInSync(target, primary))
+    return phase(
+      o,
+      under,
+      "Replicas",
+      `${candidate.server} is not in sync any more`,
+      {},
+      { held: undefined, candidate: undefined },
+    );
+  const action = {
+    do: "switchOver",
+    from: held,
+    to: candidate.server,
+    runId: candidate.runId,
+    version: under.to,
+    open: o.migrationsDue === 0,
+  } as const;
+  return { actions: [action], verdict: { ...verdict, recheckMs: 0 } };
+}
+
+/** The replica of the new version leads, though that was not recorded yet. */
+export function switchedOver(o: Observed): Plan | undefined {
+  const under = o.status.upgrade;
+  const server = serverNamed(o, under?.candidate?.server);
+  const facts = server && factsOf(server);
+  if (under?.phase !== "Switching" || !server?.pod || !server.claim || facts?.role !== "primary")
+    return undefined;
+  if (facts.runId !== under.candidate?.runId) return undefined;
+  const opened = facts.guard < closedGuard;
+  const { runId, replicationId } = facts;
   return {
     status: {
-      promotion: {
-        server: candidate.name,
-        runId: facts.runId,
-        podUid: candidate.pod.uid,
-        claimUid: candidate.claim.uid,
-        epoch: (o.status.epoch ?? 0) + 1,
-        why: `the upgrade to Redis ${under.to}`,
-        loss: "nothing",
+      primary: server.name,
+      epoch: (o.status.epoch ?? 0) + 1,
+      leadership: {
+        runId,
+        podUid: server.pod.uid,
+        claimUid: server.claim.uid,
+        replicationId,
+        guard: 0,
+        followers: [],
       },
-      upgrade: { ...under, keys: primary.facts.keys },
+      upgrade: { ...under, phase: opened ? "Finishing" : "Verifying", pointOfNoReturn: opened, since: at(o) },
     },
-    verdict: { ...verdict, recheckMs: 0 },
+    events: opened ? [verified(under)] : [],
+    verdict: waitingFor(reasons.upgrading, `${server.name} leads with Redis ${under.to}`, 0),
   };
+}
+
+function verified({ to }: Under) {
+  return {
+    type: "Normal",
+    reason: "PointOfNoReturn",
+    message: `Redis ${to} is verified and takes writes`,
+  } as const;
 }
 
 /** With fewer replicas than this a primary takes no writes: more than there can be. */
@@ -157,7 +185,7 @@ function switchingAlone(o: Observed, under: Under): Plan {
   if (server && isOutdated(o, server) && primary) {
     if (primary.facts.guard < closedGuard)
       return {
-        actions: [{ do: "quiesce", server: server.name, replica: undefined }],
+        actions: [{ do: "quiesce", server: server.name }],
         verdict: { ...verdict, recheckMs: 0 },
       };
     return {
@@ -205,13 +233,7 @@ function verifying(o: Observed, under: Under): Plan {
   return {
     ...phase(o, under, "Finishing", message, {}, { pointOfNoReturn: true }),
     actions: [{ do: "resume", server: primary.server.name }],
-    events: [
-      {
-        type: "Normal",
-        reason: "PointOfNoReturn",
-        message: `Redis ${under.to} is verified and takes writes`,
-      },
-    ],
+    events: [verified(under)],
   };
 }
 

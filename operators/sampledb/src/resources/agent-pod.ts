@@ -12,7 +12,7 @@ import {
 } from "../agent/task.ts";
 import { labels } from "../api/names.ts";
 import type { Spec } from "../api/sampledb.ts";
-import { type DatabaseName, objectNames, selectorLabels } from "./names.ts";
+import { adoptable, type DatabaseName, objectNames, selectorLabels } from "./names.ts";
 import { systemUsers } from "./settings.ts";
 import { containerSecurity, podSecurity } from "./stateful-set.ts";
 
@@ -125,7 +125,11 @@ export function initJob({ database, spec, hash, image }: InitJobOptions): Desire
   const all = [...mounted, config];
   const task: AgentTask = { do: "initialize", access, contentFile: `${mounts.config}/initialize.json`, hash };
   return {
-    metadata: { name: `${database.name}-init-${hash}`, labels: selectorLabels(database) },
+    metadata: {
+      name: `${database.name}-init-${hash}`,
+      labels: selectorLabels(database),
+      annotations: adoptable(database),
+    },
     spec: {
       backoffLimit: 3,
       activeDeadlineSeconds: 900,

@@ -14,7 +14,14 @@ import {
   type Mounted,
   redisAccess,
 } from "./agent-pod.ts";
-import { claimName, type DatabaseName, databaseName, objectNames, selectorLabels } from "./names.ts";
+import {
+  adoptable,
+  claimName,
+  type DatabaseName,
+  databaseName,
+  objectNames,
+  selectorLabels,
+} from "./names.ts";
 import { containerSecurity, imageOf } from "./stateful-set.ts";
 
 const work = "/work";
@@ -204,7 +211,11 @@ export function restoreJob({ db, id, ordinal, from, image }: RestoreJobOptions):
     directory: data,
   };
   return {
-    metadata: { name: `${database.name}-restore-${id}`, labels: selectorLabels(database) },
+    metadata: {
+      name: `${database.name}-restore-${id}`,
+      labels: selectorLabels(database),
+      annotations: adoptable(database),
+    },
     spec: {
       backoffLimit: 2,
       activeDeadlineSeconds: 7_200,

@@ -13,7 +13,7 @@ import {
   type Mounted,
   redisAccess,
 } from "./agent-pod.ts";
-import { databaseName, selectorLabels } from "./names.ts";
+import { adoptable, databaseName, selectorLabels } from "./names.ts";
 import { containerSecurity, imageOf } from "./stateful-set.ts";
 
 const work = "/work";
@@ -71,7 +71,11 @@ export function rehearsalJob({ db, id, from, version, image }: RehearsalOptions)
     volumeMounts: [workMount.mount],
   };
   return {
-    metadata: { name: `${database.name}-rehearse-${id}`, labels: selectorLabels(database) },
+    metadata: {
+      name: `${database.name}-rehearse-${id}`,
+      labels: selectorLabels(database),
+      annotations: adoptable(database),
+    },
     spec: {
       backoffLimit: 1,
       activeDeadlineSeconds: 3_600,
@@ -97,7 +101,11 @@ export function migrationJob(options: {
   const { access, mounted } = redisAccess(database, db.spec, { user: "operator" });
   const task: AgentTask = { do: "migrate", access, migrations: migrationsOf(db.spec, db.spec.version) };
   return {
-    metadata: { name: `${database.name}-migrate-${id}`, labels: selectorLabels(database) },
+    metadata: {
+      name: `${database.name}-migrate-${id}`,
+      labels: selectorLabels(database),
+      annotations: adoptable(database),
+    },
     spec: {
       backoffLimit: 1,
       activeDeadlineSeconds: 3_600,

@@ -8,6 +8,7 @@ import type { Action } from "../decide/plan.ts";
 import { closedGuard } from "../decide/upgrade.ts";
 import { RedisError } from "../engine/errors.ts";
 import { guardSetting, nowhere, type Redis, redisPort } from "../engine/redis.ts";
+import { minorOf } from "../engine/version.ts";
 import type { Gathered } from "../observe/observe.ts";
 import { initJob, operatorImage } from "../resources/agent-pod.ts";
 import { restoreJob } from "../resources/backup-pod.ts";
@@ -79,6 +80,8 @@ async function perform(scene: Scene, action: Action): Promise<void> {
       return await startMigrations(scene, action);
     case "quiesce":
       return await quiesce(scene, action);
+    case "switchOver":
+      return await switchOver(scene, action);
     case "resume":
       await redisOf(scene, action.server).set(new Map([[guardSetting, "0"]]));
       return await redisOf(scene, action.server).resume();
@@ -90,7 +93,10 @@ async function promote(scene: Scene, { server, runId }: Doing<"promote">): Promi
   const redis = redisOf(scene, server);
   const facts = await redis.facts();
   if (facts.runId !== runId) throw new RedisError("Answered", `${server} was restarted since it was chosen`);
-  await redis.set(new Map([[guardSetting, "0"]]));
+  // During an upgrade nobody writes before the new version was verified.
+  const closed =
+    scene.db.status?.upgrade?.phase === "Switching" && scene.db.status.upgrade.held === undefined;
+  await redis.set(new Map([[guardSetting, closed ? String(closedGuard) : "0"]]));
   await redis.lead();
 }
 
@@ -206,19 +212,46 @@ async function deleteClaim({ db, ctx }: Scene, { server, uid, why }: Doing<"dele
 /** How long writes wait before they are refused, so that most clients see a pause and no error. */
 const closeMs = 5_000;
 
-/** Writes wait, then are refused; the replica has all of them when this resolves. */
-async function quiesce(scene: Scene, { server, replica }: Doing<"quiesce">): Promise<void> {
-  const { ctx } = scene;
+/** Writes wait, then are refused. */
+async function quiesce(scene: Scene, { server }: Doing<"quiesce">): Promise<void> {
   const primary = redisOf(scene, server);
   await primary.pauseWrites(closeMs);
   await primary.set(new Map([[guardSetting, String(closedGuard)]]));
-  const { offset } = await primary.facts();
+}
+
+/**
+ * The new primary takes no writes until it was verified, and the old one none any more. It stays what it is, to go back
+ * to. If this is cut short, the guards of both say how far it came.
+ */
+async function switchOver(scene: Scene, action: Doing<"switchOver">): Promise<void> {
+  const { ctx } = scene;
+  const { from, to, runId, version, open } = action;
+  const [old, next] = [redisOf(scene, from), redisOf(scene, to)];
+  await next.set(new Map([[guardSetting, String(closedGuard)]]));
+  await label(scene, { do: "label", server: to, role: "primary", read: true });
+  await label(scene, { do: "label", server: from, role: "replica", read: false });
+  await pause(ctx, settleMs);
+  await old.pauseWrites(closeMs);
+  await old.set(new Map([[guardSetting, String(closedGuard)]]));
+  const last = await old.facts();
   const untilMs = ctx.clock.now() + 2_000;
-  while (replica !== undefined && (await redisOf(scene, replica).facts()).offset < offset) {
-    if (ctx.clock.now() > untilMs)
-      throw new RedisError("Answered", `${replica} does not catch up with ${server}`);
+  let facts = await next.facts();
+  while (facts.offset < last.offset) {
+    if (ctx.clock.now() > untilMs) {
+      await old.set(new Map([[guardSetting, "0"]]));
+      await old.resume();
+      throw new RedisError("Answered", `${to} does not catch up with ${from}`);
+    }
     await pause(ctx, 5);
+    facts = await next.facts();
   }
+  if (facts.runId !== runId) throw new RedisError("Answered", `${to} was restarted since it was chosen`);
+  await next.lead();
+  const led = await next.facts();
+  const isSame = led.keys <= last.keys && (last.keys === 0 || led.keys > 0);
+  if (open && isSame && minorOf(led.version) === version && !led.persistenceFailed)
+    await next.set(new Map([[guardSetting, "0"]]));
+  await old.dropClients();
 }
 
 async function startRehearsal(

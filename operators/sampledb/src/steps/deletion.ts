@@ -42,6 +42,8 @@ export async function finalize(
     else if ("impossible" in snapshot) keep = `no snapshot could be taken: ${snapshot.impossible}`;
     else return snapshot;
   }
+  // Told before the servers stop: in a namespace that goes, the claims go with them.
+  if (keep !== undefined) await tellVolumes(db, ctx, keep);
   if (!(await stopServers(ctx)))
     return waiting(reasons.deleting, "the servers are stopping", { recheckMs: 1_000 });
   const claims = ctx.own.claims.entries();
@@ -52,14 +54,6 @@ export async function finalize(
     }
     if (ctx.own.claims.list().length > 0)
       return waiting(reasons.deleting, "the volumes are being deleted", { recheckMs: 1_000 });
-  } else {
-    const volumes = [...claims.values()].flatMap(({ spec }) => (spec?.volumeName ? [spec.volumeName] : []));
-    await tellKept(db, ctx, volumes, keep);
-    ctx.event(
-      onDelete === "Retain" ? "Normal" : "Warning",
-      reasons.volumeKept,
-      `the volumes ${volumes.join(", ")} are kept: ${keep}`,
-    );
   }
   const { own } = ctx;
   for (const slot of [
@@ -73,6 +67,14 @@ export async function finalize(
   ])
     await slot.delete();
   return done();
+}
+
+async function tellVolumes(db: SampleDBObject, ctx: SampleDBContext, why: string): Promise<void> {
+  const volumes = ctx.own.claims.list().flatMap(({ spec }) => (spec?.volumeName ? [spec.volumeName] : []));
+  await tellKept(db, ctx, volumes, why);
+  const type = db.spec.onDelete === "Retain" ? "Normal" : "Warning";
+  if (volumes.length > 0)
+    ctx.event(type, reasons.volumeKept, `the volumes ${volumes.join(", ")} are kept: ${why}`);
 }
 
 /**

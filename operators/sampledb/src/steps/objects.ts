@@ -1,7 +1,7 @@
 /** The objects of every database, from the first moment: applied in every pass, sent only when something differs. */
 import { adoptAnnotation, Quantity } from "keelson";
 import { initialization } from "../agent/initialization.ts";
-import type { SampleDBObject, Status } from "../api/sampledb.ts";
+import type { SampleDBObject } from "../api/sampledb.ts";
 import { ownStatus } from "../observe/observe.ts";
 import { serversToRun } from "../observe/servers-to-run.ts";
 import type { Access } from "../resources/access.ts";
@@ -21,7 +21,7 @@ export async function applyObjects(db: SampleDBObject, ctx: SampleDBContext, acc
   const { own } = ctx;
   const status = ownStatus(db);
   await own.servers.apply(serversService(database));
-  await own.writes.apply(writesService(database, isOpen(status)));
+  await own.writes.apply(writesService(database, true));
   await own.reads.apply(readsService(database));
   await own.primaryBudget.apply(primaryBudget(database, db.spec.replicas));
   await own.replicaBudget.apply(replicaBudget(database));
@@ -38,11 +38,6 @@ export async function applyObjects(db: SampleDBObject, ctx: SampleDBContext, acc
       initialize: JSON.stringify(content),
     }),
   );
-}
-
-/** Writes are kept out while an upgrade has not been verified. */
-export function isOpen({ upgrade }: Status): boolean {
-  return upgrade?.phase !== "Switching" && upgrade?.phase !== "Verifying" && upgrade?.phase !== "GoingBack";
 }
 
 /** What servers do with their volumes at their next start, see `VolumePlan`. */

@@ -1,0 +1,72 @@
+import { expect, test } from "vitest";
+import { serversToRun } from "../observe/servers-to-run.ts";
+import { observedFixture, podless } from "./fixture.ts";
+import { leadership } from "./leadership.ts";
+import { restore } from "./restore.ts";
+
+const store = { claim: { name: "backups", path: "" } };
+const wish = { id: "r1", keys: 5, source: { store, name: "b", allowUnverified: false } };
+const spec = { restoreFrom: { backup: "b", allowUnverified: false, request: "" } };
+const empty = { primary: undefined, leadership: undefined, epoch: undefined };
+
+test("a new database with a restore never starts a server on an empty volume", () => {
+  expect(serversToRun(observedFixture({ spec, status: empty }))).toBe(0);
+  const failed = { ...empty, restore: { id: "r1", phase: "Failed" as const, server: "db-0" } };
+  expect(serversToRun(observedFixture({ spec, status: failed }))).toBe(0);
+});
+
+test("a database that runs goes on until its servers are stopped for the restore, and after one that failed", () => {
+  expect(serversToRun(observedFixture({ spec }))).toBe(3);
+  expect(
+    serversToRun(
+      observedFixture({ spec, status: { restore: { id: "r1", phase: "Stopping", server: "db-0" } } }),
+    ),
+  ).toBe(0);
+  expect(
+    serversToRun(
+      observedFixture({ spec, status: { restore: { id: "r1", phase: "Failed", server: "db-0" } } }),
+    ),
+  ).toBe(3);
+});
+
+test("servers stop, the volume of the primary is filled, and its claim says that it has the newest data", () => {
+  const first = restore(observedFixture({ spec, observed: { restore: wish } }));
+  expect(first.status?.restore).toMatchObject({ phase: "Stopping", server: "db-0" });
+  const under = (phase: "Stopping" | "Filling") => ({ restore: { id: "r1", phase, server: "db-0" } });
+  const stopped = { servers: [podless, podless, podless], spec };
+  const busy = restore(observedFixture({ spec, status: under("Stopping"), observed: { restore: wish } }));
+  expect(busy.status).toBeUndefined();
+  const gone = restore(
+    observedFixture({ ...stopped, status: under("Stopping"), observed: { restore: wish, setReplicas: 0 } }),
+  );
+  expect(gone.status).toMatchObject({
+    restore: { phase: "Filling" },
+    leadership: undefined,
+    primary: undefined,
+  });
+  const begun = restore(
+    observedFixture({ ...stopped, status: under("Filling"), observed: { restore: wish } }),
+  );
+  expect(begun.actions).toMatchObject([{ do: "startRestore", server: "db-0" }]);
+  const jobs = [{ key: "restore-r1", state: "succeeded" as const, message: "" }];
+  const filled = restore(
+    observedFixture({ ...stopped, status: under("Filling"), observed: { restore: wish, jobs } }),
+  );
+  expect(filled.actions).toEqual([{ do: "markClaim", server: "db-0", epoch: 4, primaryEpoch: 4 }]);
+});
+
+test("nobody is chosen while the volume is filled", () => {
+  const status = { ...empty, restore: { id: "r1", phase: "Filling" as const, server: "db-0" } };
+  expect(leadership(observedFixture({ spec, status }))).toEqual({});
+});
+
+test("a restore that failed says so until the spec changes", () => {
+  const status = { restore: { id: "r1", phase: "Failed" as const, server: "db-0", message: "not verified" } };
+  expect(restore(observedFixture({ spec, status, observed: { restore: wish } })).verdict?.state).toBe(
+    "failed",
+  );
+  const another = { ...wish, id: "r2" };
+  expect(
+    restore(observedFixture({ spec, status, observed: { restore: another } })).status?.restore?.phase,
+  ).toBe("Stopping");
+});

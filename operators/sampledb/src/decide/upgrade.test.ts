@@ -1,0 +1,165 @@
+import { describe, expect, test } from "vitest";
+import { reasons } from "../api/conditions.ts";
+import type { Observed } from "../observe/observed.ts";
+import { factsFixture, observedFixture, podFixture } from "./fixture.ts";
+import { leadership } from "./leadership.ts";
+import { rollout } from "./rollout.ts";
+import { closedGuard, upgrade } from "./upgrade.ts";
+
+type Under = NonNullable<Observed["status"]["upgrade"]>;
+const since = "2026-01-01T00:00:00Z";
+const under = (phase: Under["phase"], more: Partial<Under> = {}): Under => ({
+  from: "7.0",
+  to: "8.0",
+  id: "8-0-2",
+  phase,
+  pointOfNoReturn: false,
+  since,
+  ...more,
+});
+const modern = (ordinal: number) => ({
+  pod: podFixture(ordinal, { template: "t2" }),
+  answer: { state: "facts" as const, facts: factsFixture(ordinal, { version: "8.0.2" }) },
+});
+const spec = { version: "8.0" };
+const rolled = { setTemplate: "t2", wantedTemplate: "t2" };
+
+test("an upgrade begins when every server is in sync", () => {
+  expect(upgrade(observedFixture({ replicas: 1, spec })).status?.upgrade?.phase).toBe("BackingUp");
+  const behind = observedFixture({ replicas: 1, spec, servers: [undefined, { answer: undefined }] });
+  expect(upgrade(behind).status?.upgrade).toBeUndefined();
+});
+
+test("a version that was refused is not tried", () => {
+  expect(upgrade(observedFixture({ replicas: 1, spec: { version: "9.0" } }))).toEqual({});
+  expect(upgrade(observedFixture({ replicas: 1, spec: { version: "6.2" } }))).toEqual({});
+});
+
+test("an upgrade that failed is not tried again until the spec changes", () => {
+  const status = { failedUpgrade: { to: "8.0", generation: 1, message: "no" } };
+  expect(upgrade(observedFixture({ replicas: 1, spec, status })).verdict?.reason).toBe(reasons.upgradeFailed);
+  const changed = observedFixture({ replicas: 1, spec, status, observed: { generation: 2 } });
+  expect(upgrade(changed).status?.upgrade?.phase).toBe("BackingUp");
+});
+
+describe("before anything is touched", () => {
+  test("a failed backup or rehearsal gives up", () => {
+    const backups = new Map([["upgrade-8-0-2", { phase: "Failed", message: "no space" }]]);
+    const failed = upgrade(
+      observedFixture({ replicas: 1, spec, status: { upgrade: under("BackingUp") }, observed: { backups } }),
+    );
+    expect(failed.status).toMatchObject({ upgrade: undefined, failedUpgrade: { to: "8.0" } });
+    const jobs = [{ key: "rehearse-8-0-2", state: "failed" as const, message: "cannot load" }];
+    const rehearsal = upgrade(
+      observedFixture({ replicas: 1, spec, status: { upgrade: under("Rehearsing") }, observed: { jobs } }),
+    );
+    expect(rehearsal.status?.failedUpgrade?.message).toContain("cannot load");
+    expect(rehearsal.status?.imageVersion).toBeUndefined();
+  });
+});
+
+describe("the switch", () => {
+  const status = { imageVersion: "8.0" };
+
+  test("waits until every replica runs the new version, and holds the old primary", () => {
+    const o = observedFixture({
+      replicas: 1,
+      spec,
+      servers: [undefined, modern(1)],
+      status: { ...status, upgrade: under("Replicas") },
+      observed: rolled,
+    });
+    expect(upgrade(o).status?.upgrade).toMatchObject({
+      phase: "Switching",
+      held: "db-0",
+      candidate: { server: "db-1" },
+    });
+    const early = { ...o, servers: observedFixture({ replicas: 1 }).servers };
+    expect(upgrade(early).status?.upgrade).toBeUndefined();
+  });
+
+  const switching = under("Switching", { held: "db-0", candidate: { server: "db-1", runId: "run-1" } });
+
+  test("is one action, and the old primary's pod is left alone meanwhile", () => {
+    const o = observedFixture({
+      replicas: 1,
+      spec,
+      servers: [undefined, modern(1)],
+      status: { ...status, upgrade: switching },
+      observed: rolled,
+    });
+    expect(upgrade(o).actions).toMatchObject([{ do: "switchOver", from: "db-0", to: "db-1", open: true }]);
+    expect(rollout(o)).toEqual({});
+  });
+
+  test.each([
+    [0, "Finishing", true],
+    [closedGuard, "Verifying", false],
+  ] as const)("is recorded by what the new primary's guard says: %i", (guard, phase, pointOfNoReturn) => {
+    const facts = factsFixture(1, { role: "primary", version: "8.0.2", guard, upstream: undefined });
+    const servers = [undefined, { ...modern(1), answer: { state: "facts" as const, facts } }];
+    const plan = leadership(
+      observedFixture({
+        replicas: 1,
+        spec,
+        servers,
+        status: { ...status, upgrade: switching },
+        observed: rolled,
+      }),
+    );
+    expect(plan.status).toMatchObject({ primary: "db-1", epoch: 4, upgrade: { phase, pointOfNoReturn } });
+  });
+
+  test("does not happen when the candidate was restarted", () => {
+    const restarted = under("Switching", { held: "db-0", candidate: { server: "db-1", runId: "other" } });
+    const o = observedFixture({
+      replicas: 1,
+      spec,
+      servers: [undefined, modern(1)],
+      status: { ...status, upgrade: restarted },
+      observed: rolled,
+    });
+    expect(upgrade(o).status?.upgrade?.phase).toBe("Replicas");
+  });
+});
+
+describe("verification", () => {
+  const leads = (keys: number, changes: Parameters<typeof observedFixture>[0] = {}) => {
+    const facts = factsFixture(0, {
+      role: "primary",
+      version: "8.0.2",
+      guard: closedGuard,
+      keys,
+      upstream: undefined,
+    });
+    return observedFixture({
+      replicas: 0,
+      spec,
+      servers: [{ pod: podFixture(0, { template: "t2" }), answer: { state: "facts", facts } }],
+      status: { imageVersion: "8.0", upgrade: under("Verifying", { keys: 10 }) },
+      observed: rolled,
+      ...changes,
+    });
+  };
+
+  test("opens the database, and names the point of no return", () => {
+    const plan = upgrade(leads(10));
+    expect(plan.actions).toEqual([{ do: "resume", server: "db-0" }]);
+    expect(plan.status?.upgrade).toMatchObject({ phase: "Finishing", pointOfNoReturn: true });
+  });
+
+  test("goes back when keys are missing or too many", () => {
+    for (const keys of [0, 11]) {
+      const plan = upgrade(leads(keys));
+      expect(plan.status).toMatchObject({ upgrade: { phase: "GoingBack" }, imageVersion: "7.0" });
+      expect(plan.actions ?? []).toEqual([]);
+    }
+  });
+
+  test("waits for migrations, and goes back when one fails", () => {
+    const due = { ...rolled, migrationsDue: 1 };
+    expect(upgrade(leads(10, { observed: due })).actions).toEqual([{ do: "startMigrations", id: "8-0-2" }]);
+    const jobs = [{ key: "migrate-8-0-2", state: "failed" as const, message: "bad script" }];
+    expect(upgrade(leads(10, { observed: { ...due, jobs } })).status?.upgrade?.phase).toBe("GoingBack");
+  });
+});

@@ -1,0 +1,225 @@
+/** What the engine believes of Redis, asked of a real server. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { hash } from "node:crypto";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { locateProgram } from "@keelson/images";
+import { BackupArchive, DirectoryStore } from "@keelson/kit";
+import { afterEach, describe, expect, test } from "vitest";
+import { archiveFormat } from "../src/agent/manifest.ts";
+import { restore } from "../src/agent/restore.ts";
+import { observedFixture } from "../src/decide/fixture.ts";
+import { RedisConnection } from "../src/engine/connection.ts";
+import { dump } from "../src/engine/dump.ts";
+import { readHeader } from "../src/engine/rdb.ts";
+import { nowhere, RedisServer } from "../src/engine/redis.ts";
+import { liveSettings } from "../src/resources/settings.ts";
+import { aclLines, userOf } from "../src/resources/users.ts";
+
+const found = await locateProgram("redis-server").catch(() => undefined);
+const program = found?.path ?? "";
+const running: ChildProcess[] = [];
+const directories: string[] = [];
+
+afterEach(async () => {
+  for (const child of running.splice(0)) {
+    child.kill("SIGKILL");
+    if (child.exitCode === null && child.signalCode === null) await once(child, "exit");
+  }
+  for (const directory of directories.splice(0)) await rm(directory, { recursive: true, force: true });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+async function folder(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "sampledb-redis-"));
+  directories.push(directory);
+  return directory;
+}
+
+interface Started {
+  readonly port: number;
+  readonly child: ChildProcess;
+  connect(): Promise<RedisServer>;
+}
+
+async function start(directory: string): Promise<Started> {
+  const port = await freePort();
+  const child = spawn(
+    program,
+    [
+      ...[
+        "--port",
+        String(port),
+        "--bind",
+        "127.0.0.1",
+        "--dir",
+        directory,
+        "--save",
+        "",
+        "--appendonly",
+        "yes",
+      ],
+      ...["--repl-diskless-sync-delay", "0", "--replicaof", nowhere.host, String(nowhere.portWithData)],
+    ],
+    { stdio: "ignore" },
+  );
+  running.push(child);
+  const connect = async () =>
+    new RedisServer(await RedisConnection.open({ host: "127.0.0.1", port }, { timeoutMs: 5_000 }));
+  await expect
+    .poll(
+      async () =>
+        await connect().then(
+          async (redis) => !(await redis.facts()).loading,
+          () => false,
+        ),
+      { timeout: 20_000 },
+    )
+    .toBe(true);
+  return { port, child, connect };
+}
+
+describe.skipIf(!found)("a real redis-server", () => {
+  test("starts as nobody's replica, leads when it is told, and hands over without losing a write", async () => {
+    const [one, two] = [await start(await folder()), await start(await folder())];
+    await using first = await one.connect();
+    await using second = await two.connect();
+    expect(await first.facts()).toMatchObject({
+      role: "replica",
+      upstream: { port: nowhere.portWithData },
+      linkUp: false,
+    });
+    await first.lead();
+    const before = await first.facts();
+    expect(before).toMatchObject({ role: "primary", guard: 0 });
+    await second.follow({ host: "127.0.0.1", port: one.port });
+    await expect.poll(async () => (await second.facts()).linkUp, { timeout: 20_000 }).toBe(true);
+    await first.call(["SET", "a", "1"]);
+    expect(await first.call(["WAIT", 1, 5_000])).toBe(1);
+    const lineage = (await first.facts()).replicationId;
+    expect((await second.facts()).replicationId).toBe(lineage);
+    await first.handOver({ host: "127.0.0.1", port: two.port }, 5_000);
+    await expect.poll(async () => (await second.facts()).role, { timeout: 20_000 }).toBe("primary");
+    expect((await second.facts()).secondReplicationId).toBe(lineage);
+    expect(await second.call(["GET", "a"])).toBe("1");
+  });
+
+  test("with a guard that nothing satisfies takes no writes", async () => {
+    await using redis = await (await start(await folder())).connect();
+    await redis.lead();
+    await redis.set(new Map([["min-replicas-to-write", "99"]]));
+    await expect(redis.call(["SET", "a", "1"])).rejects.toMatchObject({ code: "NoReplicas" });
+    expect((await redis.facts()).guard).toBe(99);
+  });
+
+  test("accepts every user and every live setting, and keeps the application away from its administration", async () => {
+    const server = await start(await folder());
+    await using redis = await server.connect();
+    const { spec } = observedFixture();
+    const digests = Object.fromEntries(
+      ["default", "keelson-operator", "keelson-replica", "keelson-backup"].map((user) => [
+        user,
+        [hash("sha256", "secret")],
+      ]),
+    );
+    const lines = aclLines(spec, digests);
+    await redis.set(liveSettings(spec));
+    for (const line of lines.filter((each) => userOf(each) !== "default")) await redis.setUser(line);
+    await redis.lead();
+    await redis.setUser(lines.find((each) => userOf(each) === "default") ?? "");
+    const credentials = { username: "default", password: "secret" };
+    await using app = await RedisConnection.open(
+      { host: "127.0.0.1", port: server.port },
+      { credentials, timeoutMs: 5_000 },
+    );
+    expect(await app.call(["SET", "a", "1"])).toBe("OK");
+    for (const command of [
+      ["REPLICAOF", "NO", "ONE"],
+      ["CONFIG", "SET", "appendonly", "no"],
+      ["ACL", "LIST"],
+      ["SHUTDOWN"],
+    ])
+      await expect(app.call(command)).rejects.toMatchObject({ code: "Denied" });
+    const wrong = { credentials: { username: "default", password: "other" }, timeoutMs: 5_000 };
+    await expect(RedisConnection.open({ host: "127.0.0.1", port: server.port }, wrong)).rejects.toMatchObject(
+      { code: "Denied" },
+    );
+  });
+
+  test("gives its data as a dump, which becomes an append-only file that survives restarts; what was there is set aside", async () => {
+    const source = await start(await folder());
+    await using redis = await source.connect();
+    await redis.lead();
+    for (let index = 0; index < 500; index++) await redis.call(["SET", `key-${index}`, "x".repeat(100)]);
+    const parts: Uint8Array[] = [];
+    const connection = await RedisConnection.open(
+      { host: "127.0.0.1", port: source.port },
+      { timeoutMs: 5_000 },
+    );
+    for await (const part of dump(connection)) parts.push(part);
+    const bytes = Buffer.concat(parts);
+    const header = readHeader(bytes);
+    expect(header).toMatchObject({ format: 10, redisVersion: (await redis.facts()).version });
+
+    const directory = await folder();
+    const archive = new BackupArchive(new DirectoryStore(directory), archiveFormat);
+    const describeIt = (digest: { sha256: string; sizeBytes: number }) => ({
+      format: 1 as const,
+      backupUid: "u",
+      takenAt: "now",
+      ...digest,
+      database: "db",
+      redisVersion: header.redisVersion,
+      rdbVersion: header.format,
+      source: "s",
+      verified: { at: "now", redisVersion: header.redisVersion, keys: 500 },
+    });
+    async function* content() {
+      yield bytes;
+    }
+    await archive.publish("b", {
+      backupUid: "u",
+      source: async () => ({ content: content(), describe: describeIt }),
+    });
+
+    const volume = await folder();
+    await mkdir(join(volume, "appendonlydir"));
+    await writeFile(join(volume, "appendonlydir", "old"), "old");
+    const task = {
+      do: "restore",
+      id: "r",
+      from: { store: { directory }, name: "b", allowUnverified: false },
+      rdbVersion: 10,
+      directory: volume,
+    } as const;
+    expect(await restore(task)).toEqual({ aside: "aside-r", keys: 500 });
+    expect(await restore(task)).toEqual({ aside: "aside-r" });
+    expect(await readdir(join(volume, ".keelson", "aside-r"))).toEqual(["old"]);
+    await expect(restore({ ...task, id: "s", rdbVersion: 9 })).rejects.toMatchObject({
+      code: "VersionTooNew",
+    });
+    expect(existsSync(join(volume, "appendonlydir", "appendonly.aof.manifest"))).toBe(true);
+
+    const first = await start(volume);
+    await using restored = await first.connect();
+    await restored.lead();
+    expect((await restored.facts()).keys).toBe(500);
+    await restored.call(["SET", "after", "1"]);
+    first.child.kill("SIGTERM");
+    await once(first.child, "exit");
+    await using again = await (await start(volume)).connect();
+    expect((await again.facts()).keys).toBe(501);
+  });
+});
