@@ -107,8 +107,9 @@ export class Postgres implements Engine {
     }
   }
 
-  async position(): Promise<Vote | undefined> {
-    const [row] = await this.query(
+  async position(by: "query" | "aside" = "query"): Promise<Vote | undefined> {
+    const ask = (sql: string) => (by === "aside" ? this.queryAside(sql) : this.query(sql));
+    const [row] = await ask(
       "SELECT pg_is_in_recovery() AS recovery, pg_last_wal_receive_lsn() AS received, pg_last_wal_replay_lsn() AS replayed," +
         " (SELECT wait_event FROM pg_stat_activity WHERE backend_type = 'startup') AS waits",
     ).catch(() => []);
@@ -325,9 +326,11 @@ export class Postgres implements Engine {
     });
     child.once("error", (error) => log.warn("postgres cannot be started", { error: error.message }));
     const untilMs = performance.now() + startMs;
+    let pauseMs = 30;
     while (this.isRunning && performance.now() < untilMs) {
       if (await this.query("SELECT 1").catch(() => undefined)) return;
-      await sleep(25);
+      await sleep(pauseMs);
+      pauseMs = Math.min(250, pauseMs * 1.5);
     }
   }
 
