@@ -6,6 +6,8 @@ export interface Mutant {
   readonly to: string;
   /** What the story must be like for it to matter. */
   readonly durability?: "quorum" | "async";
+  /** How many stories find it. Default: 60. */
+  readonly stories?: number;
   readonly instances?: number;
 }
 
@@ -33,18 +35,21 @@ export const mutants: readonly Mutant[] = [
     file: "src/ha/sync.ts",
     from: "return holders.length >= newest.acks ?",
     to: "return holders.length >= 0 ?",
+    stories: 8,
   },
   {
     name: "a new promise is followed before it is published",
     file: "src/ha/sync.ts",
     from: 'return { action: "publish", quorums: [...published, target] };',
     to: 'return applied && isSameQuorum(applied, target) ? { action: "publish", quorums: [target] } : { action: "apply", quorum: target };',
+    stories: 8,
   },
   {
     name: "the primary commits alone until its standbys are there",
     file: "src/agent/agent.ts",
     from: "return { epoch, synchronousNames: newest ? standbyNames(newest, this.me.name) : this.#cautious() };",
     to: 'return { epoch, synchronousNames: newest || this.#cautious() ? "" : "" };',
+    stories: 8,
   },
   {
     name: "the watchdog is asleep",
@@ -52,6 +57,7 @@ export const mutants: readonly Mutant[] = [
     from: "this.#options.guard.extend(deadlineMs);",
     to: "this.#options.guard.extend(deadlineMs + 1e9); this.#hold = { epoch, deadlineMs: deadlineMs + 1e9 };",
     durability: "async",
+    stories: 8,
   },
   {
     name: "the lease runs out too early for those who wait",
@@ -59,6 +65,7 @@ export const mutants: readonly Mutant[] = [
     from: "if (nowMs - this.#seen.atMs < leaseMs) {",
     to: "if (nowMs - this.#seen.atMs < leaseMs / 4) {",
     durability: "async",
+    stories: 8,
   },
   {
     name: "one agreeing instance is enough without the API server",
@@ -80,6 +87,7 @@ export const mutants: readonly Mutant[] = [
     from: "this.#promisedUntilMs = nowMs + this.#timings.leaseMs;",
     to: "this.#promisedUntilMs = nowMs;",
     durability: "async",
+    stories: 8,
   },
   {
     name: "the lease is taken whoever changed it since",

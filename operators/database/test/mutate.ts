@@ -7,7 +7,7 @@ import { mutants } from "./mutants.ts";
 
 const mutant = mutants[Number(process.argv[2])];
 if (!mutant) throw new Error(`there are ${mutants.length} mutants`);
-const stories = Number(process.argv[3] ?? 60);
+const stories = Number(process.argv[3] ?? mutant.stories ?? 60);
 const directory = mkdtempSync(join(tmpdir(), "keelson-mutant-"));
 let found: string | undefined;
 try {

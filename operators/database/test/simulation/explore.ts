@@ -117,9 +117,12 @@ function inflict(world: World, pod: Pod, kind: Exclude<(typeof kinds)[number], "
       world.setApi(false);
       return () => world.setApi(true);
     case "refuse":
+      // A firewall that rejects: the pod lives, and everybody is told that it does not.
       pod.isRefusing = true;
+      world.cut(pod.name, "api");
       return () => {
         pod.isRefusing = false;
+        world.mend();
       };
     case "crash":
       pod.server.die();
