@@ -1,9 +1,11 @@
 /** The first process in an instance's pod. */
+
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseKnownJson } from "../ha/json.ts";
 import { Agent } from "./agent.ts";
 import { handlersFor } from "./handlers.ts";
 import { Kubernetes } from "./kubernetes.ts";
@@ -53,7 +55,7 @@ const engine = new Postgres({
 });
 const memoryPath = join(settings.directory, "keelson", "memory.json");
 const memory = {
-  read: async () => JSON.parse(await readFile(memoryPath, "utf8").catch(() => "{}")) as Remembered,
+  read: async () => parseKnownJson(await readFile(memoryPath, "utf8").catch(() => "{}")) as Remembered,
   write: async (remembered: Remembered) => await writeDurably(memoryPath, JSON.stringify(remembered)),
 };
 const me = { name: instance, uid };

@@ -1,4 +1,5 @@
 /** A real PostgreSQL server: its data directory, its process, its tools. */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -6,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PgClient, type PgRow, quoteLiteral, scramVerifier } from "../engine/pg-client.ts";
+import { parseKnownJson } from "../ha/json.ts";
 import { type Lsn, maxLsn, parseLsn } from "../ha/lsn.ts";
 import type { Vote } from "../ha/quorum.ts";
 import type { Local } from "../ha/step.ts";
@@ -233,7 +235,7 @@ export class Postgres implements Engine {
 
   async #lineage(): Promise<Lineage | undefined> {
     const text = await readFile(this.#keep("lineage.json"), "utf8").catch(() => undefined);
-    return text === undefined ? undefined : (JSON.parse(text) as Lineage);
+    return text === undefined ? undefined : (parseKnownJson(text) as Lineage);
   }
 
   /** Before the timeline changes, whose it will be. */
