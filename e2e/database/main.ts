@@ -6,9 +6,12 @@
  * Results go to `e2e/database/results`, row by row, and to docs/database-results.md. With `--resume` a row is completed
  * to its number of runs, or left alone.
  */
+import { execFile } from "node:child_process";
+import { writeFileSync } from "node:fs";
 import { cpus, loadavg, totalmem } from "node:os";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
+import { parseArgs, promisify } from "node:util";
 import { type ControlPlaneName, controlPlanes } from "../etcd/control-plane.ts";
 import { type Run, readResults, writeReport, writeResults } from "./results.ts";
 import { type Bench, type Scenario, scenarios } from "./scenarios.ts";
@@ -63,6 +66,15 @@ for (const scenario of chosen) {
 await writeReport(scenarios);
 process.exitCode = missed === 0 ? 0 : 1;
 
+/** What the instances said, for whoever wants to know why a run took as long as it did. */
+async function saveLogs(id: string): Promise<void> {
+  for (const instance of world.instances(name)) {
+    const args = ["--kubeconfig", world.kubeconfig, "logs", "--timestamps", instance.name, "-c", "postgres"];
+    const { stdout } = await promisify(execFile)("kubectl", args, { maxBuffer: 1 << 28 });
+    writeFileSync(join(process.env["KEELSON_E2E_LOGS"] ?? "", `${id}-${instance.name}.log`), stdout);
+  }
+}
+
 async function measure(scenario: Scenario): Promise<Run> {
   const at = new Date().toISOString();
   const [load = 0] = loadavg();
@@ -92,6 +104,7 @@ async function measure(scenario: Scenario): Promise<Run> {
   }
   await sleep(1_000);
   await ledger.stop();
+  if (process.env["KEELSON_E2E_LOGS"]) await saveLogs(scenario.id);
   const lost = await ledger.lost();
   const overlap = ledger.overlapMs();
   if (lost.length > 0)

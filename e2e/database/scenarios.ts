@@ -168,8 +168,8 @@ const switchover: Scenario = {
   gapMs: 2_000,
   healMs: 60_000,
   run: async ({ world, name }) => {
-    await world.annotate(name, { "database.keelson.dev/switchover": `any@${Date.now()}` });
     const { epoch = 0 } = (await world.get(name)).status ?? {};
+    await world.annotate(name, { "database.keelson.dev/switchover": `any@${Date.now()}` });
     await eventually(
       "the switchover is done",
       30_000,

@@ -24,6 +24,9 @@ export interface AgentOptions extends KeeperOptions {
   readonly pods: Pods;
 }
 
+/** How long those are waited for whose answer is not needed: one of them may have more. */
+const patienceMs = 250;
+
 export class Agent {
   readonly me: Identity;
   readonly keeper: Keeper;
@@ -110,6 +113,12 @@ export class Agent {
       this.#vote = vote;
       return vote ? { vote } : { refused: "its data is not consistent yet" };
     });
+  }
+
+  /** Changes when the work has something new to do. */
+  get situation(): string {
+    const { holder, epoch, published } = this.record ?? {};
+    return JSON.stringify([this.keeper.isHolding, this.keeper.lease, holder, epoch, published?.servingEpoch]);
   }
 
   /** Looks at the lease now, and acts on it. */
@@ -246,10 +255,17 @@ export class Agent {
     if (!data || !record || !this.keeper.isHolding || this.#local.inRecovery !== false) return;
     await this.#label(record);
     const { published, policy } = record;
-    if (published.timeline !== data.timeline || published.timelineEpoch !== data.timelineEpoch) {
+    const isPublished =
+      published.timeline === data.timeline &&
+      published.timelineEpoch === data.timelineEpoch &&
+      published.servingEpoch === record.epoch;
+    if (!isPublished) {
       const { systemId, timeline, timelineEpoch } = data;
-      const next = { systemId, timeline, timelineEpoch, checkpointed: false };
-      return (await this.keeper.update((now) => ({ ...now, ...next }))) ? await this.#serve() : undefined;
+      const next = { systemId, timeline, timelineEpoch, servingEpoch: record.epoch, checkpointed: false };
+      if (!(await this.keeper.update((now) => ({ ...now, ...next })))) return;
+      // Commits wait for them: they need not wait for their next round.
+      for (const name of this.#others(record)) void this.#options.peers.nudge(name).catch(() => undefined);
+      return await this.#serve();
     }
     const replication = await engine.replication();
     this.#replication = replication;
@@ -317,13 +333,18 @@ export class Agent {
     }
   }
 
-  async #label({ policy, published }: LeaseRecord): Promise<void> {
-    if (this.#isLabelled) return;
-    const { pods, log } = this.#options;
+  /** Everybody else who may have a part in this. */
+  #others({ policy, published }: LeaseRecord): string[] {
     const all = new Set([...policy.instances, ...published.quorums.flatMap(({ members }) => members)]);
     all.delete(this.me.name);
+    return [...all];
+  }
+
+  async #label(record: LeaseRecord): Promise<void> {
+    if (this.#isLabelled) return;
+    const { pods, log } = this.#options;
     try {
-      await pods.label(this.me.name, [...all]);
+      await pods.label(this.me.name, this.#others(record));
       this.#isLabelled = true;
     } catch (error) {
       log.warn("the pods cannot be labelled", { error: (error as Error).message });
@@ -367,12 +388,12 @@ export class Agent {
       this.#reason = `${record.holder} is gone; its lease must run out`;
       return;
     }
-    const others = new Set([...record.policy.instances, ...quorums.flatMap(({ members }) => members)]);
-    others.delete(this.me.name);
-    if (lease === "dead") others.delete(record.holder);
-    const names = [...others];
-    const seen = await Promise.all(names.map((name) => peers.status(name).catch(() => undefined)));
-    if (!this.#wins(record, [this.#vote, ...seen.flatMap((status) => status?.vote ?? [])])) return;
+    const names = this.#others(record).filter((name) => lease !== "dead" || name !== record.holder);
+    const seen = await this.#collect(
+      names.map((name) => peers.status(name)),
+      (statuses) => this.#isElectable(record, [this.#vote, ...statuses.map(({ vote }) => vote)]),
+    );
+    if (!this.#wins(record, [this.#vote, ...seen.flatMap(({ vote }) => vote ?? [])])) return;
     const own = await this.keeper.vote({ epoch: record.epoch, version });
     if (own !== true) {
       this.#reason = own;
@@ -380,14 +401,15 @@ export class Agent {
     }
     this.#candidacy = engine.follow(undefined).then(() => engine.position());
     try {
-      const [mine, ...answers] = await Promise.all([
-        this.#candidacy,
-        ...names.map((name) =>
-          peers
-            .vote(name, { candidate: this.me.name, epoch: record.epoch, version })
-            .catch((error: Error): VoteAnswer => ({ refused: error.message })),
-        ),
-      ]);
+      const mine = await this.#candidacy;
+      const answers = await this.#collect(
+        names.map((name) => peers.vote(name, { candidate: this.me.name, epoch: record.epoch, version })),
+        (given) =>
+          this.#isElectable(record, [
+            mine,
+            ...given.map((answer) => ("vote" in answer ? answer.vote : undefined)),
+          ]),
+      );
       const votes = [
         ...(mine ? [mine] : []),
         ...answers.flatMap((answer) => ("vote" in answer ? answer.vote : [])),
@@ -399,6 +421,41 @@ export class Agent {
     } finally {
       this.#candidacy = undefined;
     }
+  }
+
+  /** Whether these are enough; where loss is accepted, whether all have voted but the primary that is gone. */
+  #isElectable(record: LeaseRecord, votes: readonly (Vote | undefined)[]): boolean {
+    const { quorums, systemId = "" } = record.published;
+    const given = votes.filter((vote) => vote !== undefined);
+    const accepts = record.policy.durability === "async" || isApproved(record, this.me.name);
+    if (accepts && given.length >= record.policy.instances.length - 1) return true;
+    return "winner" in elect({ quorums, systemId, votes: given });
+  }
+
+  /** The answers that came, until all did, or until those that came are enough and the others had a fair chance. */
+  async #collect<T>(
+    questions: readonly Promise<T>[],
+    isEnough: (answers: readonly T[]) => boolean,
+  ): Promise<T[]> {
+    const answers: T[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let open = questions.length;
+    const look = () => {
+      if (open === 0) resolve();
+      else if (isEnough(answers)) this.#options.clock.timer(patienceMs, resolve);
+    };
+    for (const question of questions) {
+      question
+        .then((answer) => answers.push(answer))
+        .catch(() => undefined)
+        .finally(() => {
+          open--;
+          look();
+        });
+    }
+    look();
+    await promise;
+    return [...answers];
   }
 
   /** What the record says once we have taken over. */

@@ -35,6 +35,7 @@ export function handlersFor(options: HandlerOptions): ReadonlyMap<string, Handle
   const { agent, engine } = options;
   return new Map<string, Handler>([
     ["GET /status", async () => agent.status()],
+    ["GET /position", async () => await engine.position("aside")],
     ["GET /report", async () => await report(options)],
     ["POST /vote", async (body) => await options.vote(body as VoteRequest)],
     ["POST /failsafe", async (body) => options.failsafe(body as FailsafeRequest)],

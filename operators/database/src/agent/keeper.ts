@@ -93,7 +93,7 @@ export class Keeper {
     }
     this.#complaint = "";
     const stored = this.stored;
-    if (!before && stored && this.#isMine(stored)) await this.update((published) => published);
+    if (stored && !this.#hold && this.#isMine(stored)) await this.update((published) => published);
     await this.#remember();
   }
 

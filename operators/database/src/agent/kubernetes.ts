@@ -1,7 +1,9 @@
 /** The little that an agent needs of the API server: one Lease, and the labels of its database's pods. */
+
 import { readFileSync } from "node:fs";
 import { Agent as HttpsAgent, request } from "node:https";
 import { join } from "node:path";
+import { parseKnownJson } from "../ha/json.ts";
 import { readLease, writtenLease } from "../ha/lease-object.ts";
 import type { StoredRecord } from "../ha/state.ts";
 import { type Claim, Conflict, type LeaseStore, type Pods } from "./ports.ts";
@@ -111,7 +113,7 @@ export class Kubernetes implements LeaseStore, Pods {
         answer.on("end", () => {
           const said = Buffer.concat(chunks).toString();
           const code = answer.statusCode ?? 0;
-          if (code >= 200 && code < 300) resolve(JSON.parse(said));
+          if (code >= 200 && code < 300) resolve(parseKnownJson(said));
           else reject(new StatusError(code, `${method} ${path}: ${code} ${said.slice(0, 300)}`));
         });
       },

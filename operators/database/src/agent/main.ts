@@ -1,9 +1,11 @@
 /** The first process in an instance's pod. */
+
 import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { parseKnownJson } from "../ha/json.ts";
 import { Agent } from "./agent.ts";
 import { handlersFor } from "./handlers.ts";
 import { Kubernetes } from "./kubernetes.ts";
@@ -53,7 +55,7 @@ const engine = new Postgres({
 });
 const memoryPath = join(settings.directory, "keelson", "memory.json");
 const memory = {
-  read: async () => JSON.parse(await readFile(memoryPath, "utf8").catch(() => "{}")) as Remembered,
+  read: async () => parseKnownJson(await readFile(memoryPath, "utf8").catch(() => "{}")) as Remembered,
   write: async (remembered: Remembered) => await writeDurably(memoryPath, JSON.stringify(remembered)),
 };
 const me = { name: instance, uid };
@@ -72,23 +74,31 @@ const agent = new Agent({
 
 let stopping = false;
 const wake = new EventTarget();
+let situation = "";
+
+/** The lease's round; when it brings something new, the work's round comes at once. */
+async function keepLease(): Promise<void> {
+  await agent.keeper.round();
+  if (agent.situation === situation) return;
+  situation = agent.situation;
+  wake.dispatchEvent(new Event("work"));
+}
 
 /** Rounds follow one another at a steady pace; one that is asked for comes at once. */
-async function rounds(name: string, run: () => Promise<unknown>): Promise<void> {
+async function rounds(name: "lease" | "work", run: () => Promise<unknown>): Promise<void> {
   while (!stopping) {
     const began = clock.monotonic();
     try {
       await run();
     } catch (error) {
-      log.warn(`${name} failed`, { error: (error as Error).message });
+      log.warn(`the round of the ${name} failed`, { error: (error as Error).message });
     }
     const { promise: called, resolve } = Promise.withResolvers<void>();
-    wake.addEventListener("nudge", () => resolve(), { once: true });
+    wake.addEventListener(name, () => resolve(), { once: true });
     await Promise.race([called, sleep(Math.max(50, timings.renewEveryMs - (clock.monotonic() - began)))]);
   }
 }
 
-const nudge = () => wake.dispatchEvent(new Event("nudge"));
 const server = serve(
   handlersFor({
     agent,
@@ -123,7 +133,6 @@ async function end(): Promise<void> {
     log.warn("the end is not clean", { error: String(error) });
   }
   stopping = true;
-  nudge();
   await watchdog[Symbol.asyncDispose]();
   process.exit(0);
 }
@@ -132,10 +141,7 @@ await agent.keeper.recall();
 server.listen(agentPort);
 probes.listen(probePort);
 log.info("the agent runs", { instance, uid, timings });
-await Promise.all([
-  rounds("the lease's round", () => agent.keeper.round()),
-  rounds("the work's round", () => agent.work()),
-]);
+await Promise.all([rounds("lease", keepLease), rounds("work", () => agent.work())]);
 
 function say(level: string, message: string, fields: Readonly<{ [name: string]: unknown }> = {}): void {
   const text = JSON.stringify(

@@ -1,4 +1,5 @@
 /** The other instances' agents, over the network. */
+import type { Vote } from "../ha/quorum.ts";
 import type { FailsafeRequest, PeerStatus, Peers, VoteAnswer, VoteRequest } from "./ports.ts";
 import { call } from "./wire.ts";
 
@@ -16,7 +17,7 @@ export class NetworkPeers implements Peers {
   }
 
   async status(name: string): Promise<PeerStatus> {
-    return await this.#call(name, "/status");
+    return await this.#call(name, "/status", undefined, Math.min(1_000, this.#options.timeoutMs));
   }
 
   async vote(name: string, request: VoteRequest): Promise<VoteAnswer> {
@@ -29,6 +30,10 @@ export class NetworkPeers implements Peers {
 
   async nudge(name: string): Promise<void> {
     await this.#call(name, "/nudge", {});
+  }
+
+  async position(name: string): Promise<Vote | undefined> {
+    return (await this.#call<Vote | null>(name, "/position")) ?? undefined;
   }
 
   async checkpoint(name: string): Promise<void> {

@@ -69,6 +69,8 @@ export interface Peers {
   /** Asks to look at the lease now. */
   nudge(name: string): Promise<void>;
   checkpoint(name: string): Promise<void>;
+  /** Where its log ends now, and not when it last looked. */
+  position(name: string): Promise<Vote | undefined>;
 }
 
 /** Stops PostgreSQL when a deadline passes, whatever the agent does meanwhile. */

@@ -1,4 +1,5 @@
 /** A real PostgreSQL server: its data directory, its process, its tools. */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
@@ -6,6 +7,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PgClient, type PgRow, quoteLiteral, scramVerifier } from "../engine/pg-client.ts";
+import { parseKnownJson } from "../ha/json.ts";
 import { type Lsn, maxLsn, parseLsn } from "../ha/lsn.ts";
 import type { Vote } from "../ha/quorum.ts";
 import type { Local } from "../ha/step.ts";
@@ -107,8 +109,9 @@ export class Postgres implements Engine {
     }
   }
 
-  async position(): Promise<Vote | undefined> {
-    const [row] = await this.query(
+  async position(by: "query" | "aside" = "query"): Promise<Vote | undefined> {
+    const ask = (sql: string) => (by === "aside" ? this.queryAside(sql) : this.query(sql));
+    const [row] = await ask(
       "SELECT pg_is_in_recovery() AS recovery, pg_last_wal_receive_lsn() AS received, pg_last_wal_replay_lsn() AS replayed," +
         " (SELECT wait_event FROM pg_stat_activity WHERE backend_type = 'startup') AS waits",
     ).catch(() => []);
@@ -232,7 +235,7 @@ export class Postgres implements Engine {
 
   async #lineage(): Promise<Lineage | undefined> {
     const text = await readFile(this.#keep("lineage.json"), "utf8").catch(() => undefined);
-    return text === undefined ? undefined : (JSON.parse(text) as Lineage);
+    return text === undefined ? undefined : (parseKnownJson(text) as Lineage);
   }
 
   /** Before the timeline changes, whose it will be. */
@@ -325,9 +328,11 @@ export class Postgres implements Engine {
     });
     child.once("error", (error) => log.warn("postgres cannot be started", { error: error.message }));
     const untilMs = performance.now() + startMs;
+    let pauseMs = 30;
     while (this.isRunning && performance.now() < untilMs) {
       if (await this.query("SELECT 1").catch(() => undefined)) return;
-      await sleep(25);
+      await sleep(pauseMs);
+      pauseMs = Math.min(250, pauseMs * 1.5);
     }
   }
 

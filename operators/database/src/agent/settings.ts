@@ -1,6 +1,8 @@
 /** What an agent is told by its pod. */
+
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parseKnownJson } from "../ha/json.ts";
 import { defaultTimings, type Timings } from "../ha/state.ts";
 
 /** The variable that holds the settings as JSON. */
@@ -30,7 +32,7 @@ export function readSettings(env: NodeJS.ProcessEnv): AgentSettings & { readonly
   const text = env[settingsVariable];
   const uid = env["POD_UID"];
   if (text === undefined || uid === undefined) throw new Error(`${settingsVariable} and POD_UID must be set`);
-  return { ...(JSON.parse(text) as AgentSettings), uid };
+  return { ...(parseKnownJson(text) as AgentSettings), uid };
 }
 
 export function timingsOf({ timings }: AgentSettings): Timings {

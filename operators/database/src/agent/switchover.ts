@@ -72,9 +72,9 @@ export class Switchover {
     const { peers, clock } = this.#options;
     const untilMs = clock.monotonic() + 3_000;
     while (clock.monotonic() < untilMs) {
-      const status = await peers.status(name).catch(() => undefined);
-      if (status?.vote && status.vote.lsn >= end) return true;
-      await new Promise<void>((resolve) => void clock.timer(50, resolve));
+      const position = await peers.position(name).catch(() => undefined);
+      if (position && position.lsn >= end) return true;
+      await new Promise<void>((resolve) => void clock.timer(20, resolve));
     }
     return false;
   }

@@ -2,9 +2,11 @@
  * Ends PostgreSQL when the time of its lease has run out. A process of its own: an agent that is stalled, stopped or busy
  * cannot delay it. Both read the same monotonic clock, which no correction of the date moves.
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { parseKnownJson } from "../ha/json.ts";
 import type { Guard, Log } from "./ports.ts";
 import { killTree } from "./process-tree.ts";
 
@@ -90,7 +92,7 @@ export function guard(input: NodeJS.ReadableStream): void {
     order = { ...order, pid: 0 };
   };
   createInterface({ input }).on("line", (line) => {
-    order = JSON.parse(line) as Order;
+    order = parseKnownJson(line) as Order;
     look();
   });
   // Whoever gave orders is gone: nobody will extend them any more, and nobody needs them.

@@ -6,6 +6,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, Agent as HttpsAgent, type RequestOptions, request, type Server } from "node:https";
 import type { Socket } from "node:net";
+import { parseKnownJson } from "../ha/json.ts";
 import { Gone } from "./ports.ts";
 
 export const agentPort = 8009;
@@ -120,7 +121,7 @@ export function encode(value: unknown): string {
 }
 
 export function decode(text: string): unknown {
-  return JSON.parse(text, (_, each: unknown) => {
+  return parseKnownJson(text, (_, each: unknown) => {
     const lsn = typeof each === "object" && each !== null && "$lsn" in each ? each.$lsn : undefined;
     return typeof lsn === "string" ? BigInt(lsn) : each;
   });

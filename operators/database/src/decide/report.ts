@@ -93,8 +93,7 @@ export function isReady({ pod, report }: InstanceView): boolean {
   return (
     pod?.ready === true &&
     !pod.deleting &&
-    report !== undefined &&
-    report.serving &&
+    report?.serving === true &&
     (report.role === "primary" || report.receiving)
   );
 }

@@ -79,7 +79,7 @@ export class PgClient implements AsyncDisposable {
       application_name: options.applicationName ?? "keelson",
       client_encoding: "UTF8",
     };
-    const body = Object.entries(parameters).flatMap(([name, value]) => [name, value]);
+    const body = Object.entries(parameters).flat();
     const text = Buffer.from(`${body.join("\0")}\0\0`);
     const version = Buffer.alloc(8);
     version.writeInt32BE(text.length + 8, 0);

@@ -1,4 +1,5 @@
 /** The record in its Lease: who holds it in the spec, everything else in two annotations, one for each writer. */
+import { parseKnownJson } from "./json.ts";
 import type { LeaseRecord, Policy, Published, StoredRecord } from "./state.ts";
 
 /** On a Database's Lease: what the primary's agent publishes, as JSON. */
@@ -32,9 +33,9 @@ export function readLease(object: unknown): StoredRecord {
     renewTime: spec.renewTime ?? "",
     published: {
       quorums: [],
-      ...(JSON.parse(annotations[publishedAnnotation] ?? "{}") as Partial<Published>),
+      ...(parseKnownJson(annotations[publishedAnnotation] ?? "{}") as Partial<Published>),
     },
-    policy: JSON.parse(policy) as Policy,
+    policy: parseKnownJson(policy) as Policy,
   };
   return { record, version: resourceVersion };
 }

@@ -28,6 +28,8 @@ export interface Published {
   readonly timeline?: number;
   /** The epoch whose primary began the timeline. */
   readonly timelineEpoch?: number;
+  /** The epoch whose primary has promoted and published the timeline above: before, nobody can follow it. */
+  readonly servingEpoch?: number;
   /** True once the primary's control file names the timeline: before, nobody can rewind to it. */
   readonly checkpointed?: boolean;
   readonly quorums: readonly Quorum[];

@@ -107,8 +107,10 @@ function asHolder({ local }: StepView, { published, policy }: LeaseRecord): Step
 }
 
 /** Somebody else holds the lease. */
-function asStandby(view: StepView, { holder, holderUid, published }: LeaseRecord): Step {
+function asStandby(view: StepView, { holder, holderUid, published, epoch }: LeaseRecord): Step {
   const { local, uid } = view;
+  // Given back by one whom we promised to leave alone: the promise is kept all the same.
+  if (holder === "") return wait("the lease was given back");
   // Another pod of our name, or we before a restart of which the keeper has not made up its mind.
   if (holder === local.name) {
     return wait(
@@ -116,12 +118,14 @@ function asStandby(view: StepView, { holder, holderUid, published }: LeaseRecord
     );
   }
   const { data } = local;
+  // Whoever follows before the timeline is known cannot tell afterwards whose log it has.
+  const isPublished = published.servingEpoch === epoch;
   if (!data) {
-    if (!view.primaryServes || published.systemId === undefined) return wait(`${holder} does not serve yet`);
+    if (!view.primaryServes || !isPublished) return wait(`${holder} does not serve yet`);
     return { step: "clone", from: holder, reason: "it has no data" };
   }
   // Until the new primary has said what its timeline is, and its control file says so too, nobody can be compared with it.
-  const known = published.checkpointed === true && view.primaryServes;
+  const known = isPublished && published.checkpointed === true && view.primaryServes;
   if (published.systemId !== undefined && data.systemId !== published.systemId) {
     if (!known) return wait(`${holder} does not serve yet`);
     return { step: "clone", from: holder, reason: "its data belongs to another database" };
@@ -145,7 +149,8 @@ function asStandby(view: StepView, { holder, holderUid, published }: LeaseRecord
     if (!known) return wait(`${holder} does not serve yet`);
     return { step: "clone", from: holder, reason: "the primary no longer has the log that it needs" };
   }
-  if (local.server === "stopped") return { step: "startStandby", upstream: holder };
+  if (local.server === "stopped") return { step: "startStandby", upstream: isPublished ? holder : undefined };
+  if (!isPublished) return wait(`${holder} is being promoted`);
   if (local.upstream !== holder) return { step: "follow", upstream: holder };
   return wait(local.receiving ? "it follows" : `it waits for ${holder}`);
 }

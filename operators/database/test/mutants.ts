@@ -1,0 +1,98 @@
+/** Deliberate faults, one each, from what went wrong in other operators: the stories must find every one of them. */
+export interface Mutant {
+  readonly name: string;
+  readonly file: string;
+  readonly from: string;
+  readonly to: string;
+  /** What the story must be like for it to matter. */
+  readonly durability?: "quorum" | "async";
+  /** How many stories find it. Default: 60. */
+  readonly stories?: number;
+  readonly instances?: number;
+}
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: "one vote is enough",
+    file: "src/ha/quorum.ts",
+    from: "return members.length - acks + 1;",
+    to: "return acks - acks + 1;",
+  },
+  {
+    name: "the longest log wins, whatever its epoch",
+    file: "src/ha/quorum.ts",
+    from: "if (a.timelineEpoch !== b.timelineEpoch) return a.timelineEpoch - b.timelineEpoch;",
+    to: "",
+  },
+  {
+    name: "voters go on receiving",
+    file: "src/agent/keeper.ts",
+    from: "return vote !== undefined && (!this.#readSinceVote || this.stored?.version === vote.version);",
+    to: "return vote === undefined && this.#readSinceVote && false;",
+  },
+  {
+    name: "a promise is dropped before the new one holds",
+    file: "src/ha/sync.ts",
+    from: "return holders.length >= newest.acks ?",
+    to: "return holders.length >= 0 ?",
+    stories: 8,
+  },
+  {
+    name: "a new promise is followed before it is published",
+    file: "src/ha/sync.ts",
+    from: 'return { action: "publish", quorums: [...published, target] };',
+    to: 'return applied && isSameQuorum(applied, target) ? { action: "publish", quorums: [target] } : { action: "apply", quorum: target };',
+    stories: 8,
+  },
+  {
+    name: "the primary commits alone until its standbys are there",
+    file: "src/agent/agent.ts",
+    from: "return { epoch, synchronousNames: newest ? standbyNames(newest, this.me.name) : this.#cautious() };",
+    to: 'return { epoch, synchronousNames: newest || this.#cautious() ? "" : "" };',
+    stories: 8,
+  },
+  {
+    name: "the watchdog is asleep",
+    file: "src/agent/keeper.ts",
+    from: "this.#options.guard.extend(deadlineMs);",
+    to: "this.#options.guard.extend(deadlineMs + 1e9); this.#hold = { epoch, deadlineMs: deadlineMs + 1e9 };",
+    durability: "async",
+    stories: 8,
+  },
+  {
+    name: "the lease runs out too early for those who wait",
+    file: "src/ha/observation.ts",
+    from: "if (nowMs - this.#seen.atMs < leaseMs) {",
+    to: "if (nowMs - this.#seen.atMs < leaseMs / 4) {",
+    durability: "async",
+    stories: 8,
+  },
+  {
+    name: "one agreeing instance is enough without the API server",
+    file: "src/agent/keeper.ts",
+    from: "const agreed = answers.every(Boolean);",
+    to: "const agreed = answers.some(Boolean);",
+    durability: "async",
+  },
+  {
+    name: "a dead primary's lease is taken early although commits wait for nobody",
+    file: "src/agent/agent.ts",
+    from: 'if (lease === "dead" && quorums.some(({ acks }) => acks < 2)) {',
+    to: 'if (lease === "dead" && quorums.some(({ acks }) => acks < 0)) {',
+    durability: "async",
+  },
+  {
+    name: "promises to the primary are forgotten",
+    file: "src/ha/observation.ts",
+    from: "this.#promisedUntilMs = nowMs + this.#timings.leaseMs;",
+    to: "this.#promisedUntilMs = nowMs;",
+    durability: "async",
+    stories: 8,
+  },
+  {
+    name: "the lease is taken whoever changed it since",
+    file: "test/simulation/world.ts",
+    from: "if (String(this.#version) !== version) throw",
+    to: "if (String(this.#version) === version + 1) throw",
+  },
+];

@@ -1,0 +1,150 @@
+/** Runs one random story: faults come and go, then everything is repaired, and the oracle looks. */
+import type { Policy } from "../../src/ha/state.ts";
+import type { Pod } from "./pod.ts";
+import { World } from "./world.ts";
+
+export interface Story {
+  readonly seed: number;
+  readonly instances?: number;
+  readonly durability?: Policy["durability"];
+  /** How long faults come. */
+  readonly troubleMs?: number;
+}
+
+export interface Outcome {
+  readonly violations: readonly string[];
+  readonly trace: readonly string[];
+  readonly acknowledged: number;
+  readonly promotions: number;
+  readonly faults: readonly string[];
+}
+
+export async function explore(story: Story): Promise<Outcome> {
+  const { seed, instances = 3, durability = "quorum", troubleMs = 60_000 } = story;
+  const world = new World({ seed, instances, durability });
+  const faults: string[] = [];
+  const { chance } = world;
+  for (const pod of world.pods) pod.start();
+  await world.advance(20_000);
+  const repairs = new Set<() => void>();
+  const untilMs = world.nowMs + troubleMs;
+  let switchovers = 0;
+  while (world.nowMs < untilMs) {
+    await world.advance(chance.between(50, 6_000));
+    const pod = chance.isTrue(0.5) ? world.pod(world.record.holder || "db-0") : chance.pick(world.pods);
+    const kind = chance.pick(kinds);
+    faults.push(`${(world.nowMs / 1_000).toFixed(1)} ${kind} ${pod.name}`);
+    world.log(pod.name, `FAULT ${kind}`);
+    if (kind === "switchover") world.policy({ switchover: { id: String(++switchovers) } });
+    else {
+      const repair = inflict(world, pod, kind);
+      repairs.add(repair);
+      world.later(chance.between(200, 15_000), () => {
+        if (repairs.delete(repair)) repair();
+      });
+    }
+  }
+  world.log("world", "REPAIRED");
+  for (const repair of repairs) repair();
+  world.mend();
+  world.setApi(true);
+  for (const pod of world.pods) {
+    pod.thaw();
+    pod.unstall();
+    pod.isRefusing = false;
+    pod.start();
+  }
+  await world.advance(90_000);
+  world.check();
+  return {
+    violations: world.violations,
+    trace: world.trace,
+    acknowledged: world.acknowledgements.length,
+    promotions: world.promotions,
+    faults,
+  };
+}
+
+const kinds = [
+  "kill",
+  "freeze",
+  "stall",
+  "isolate",
+  "cutIn",
+  "cutOut",
+  "cutPair",
+  "api",
+  "crash",
+  "refuse",
+  "volume",
+  "drain",
+  "replace",
+  "switchover",
+] as const;
+
+/** Breaks something, and returns what repairs it. */
+function inflict(world: World, pod: Pod, kind: Exclude<(typeof kinds)[number], "switchover">): () => void {
+  const everybody = [...world.pods.map(({ name }) => name), "api"].filter((name) => name !== pod.name);
+  switch (kind) {
+    case "kill":
+      pod.kill();
+      return () => pod.start();
+    case "freeze":
+      pod.freeze();
+      return () => pod.thaw();
+    case "stall":
+      pod.stall();
+      return () => pod.unstall();
+    case "isolate":
+      for (const name of everybody) {
+        world.cut(pod.name, name);
+        world.cut(name, pod.name);
+      }
+      return () => world.mend();
+    case "cutIn":
+      for (const name of everybody) world.cut(name, pod.name);
+      return () => world.mend();
+    case "cutOut":
+      for (const name of everybody) world.cut(pod.name, name);
+      return () => world.mend();
+    case "cutPair": {
+      const other = world.chance.pick(everybody);
+      world.cut(pod.name, other);
+      if (world.chance.isTrue(0.5)) world.cut(other, pod.name);
+      return () => world.mend();
+    }
+    case "api":
+      world.setApi(false);
+      return () => world.setApi(true);
+    case "refuse":
+      // A firewall that rejects: the pod lives, and everybody is told that it does not.
+      pod.isRefusing = true;
+      world.cut(pod.name, "api");
+      return () => {
+        pod.isRefusing = false;
+        world.mend();
+      };
+    case "crash":
+      pod.server.die();
+      return () => undefined;
+    case "volume":
+      // Two lost disks at once are beyond what a majority of three can hold.
+      if (world.pods.some(({ server, isUp }) => server.data === undefined || !isUp)) return () => undefined;
+      if (pod.name === world.record.holder && world.record.published.quorums.length !== 1)
+        return () => undefined;
+      pod.loseVolume();
+      return () => pod.start();
+    case "drain": {
+      const { agent } = pod;
+      if (agent) void agent.drain().then(() => agent === pod.agent && pod.kill());
+      return () => {
+        pod.kill();
+        pod.start();
+      };
+    }
+    case "replace":
+      pod.kill();
+      pod.uid = `${pod.name}-uid-${Math.floor(world.chance.next() * 1e9)}`;
+      return () => pod.start();
+  }
+}

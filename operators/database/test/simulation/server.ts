@@ -1,0 +1,319 @@
+/** A simulated PostgreSQL: a log of commits, a stream to standbys, acknowledgements that wait for them. */
+import type { Engine, Replication, Upstream } from "../../src/agent/ports.ts";
+import type { Vote } from "../../src/ha/quorum.ts";
+import type { Local } from "../../src/ha/step.ts";
+import type { Pod } from "./pod.ts";
+import type { World } from "./world.ts";
+
+/** A commit in a log. */
+export interface Entry {
+  readonly id: number;
+}
+
+export interface Data {
+  readonly systemId: string;
+  log: Entry[];
+  timeline: number;
+  /** Negative while the data is not whole. */
+  timelineEpoch: number;
+  kind: "primary" | "standby";
+}
+
+interface Pending {
+  readonly entry: Entry;
+  readonly position: number;
+}
+
+export class SimulatedServer implements Engine {
+  readonly #world: World;
+  readonly #pod: Pod;
+  data: Data | undefined;
+  isRunning = false;
+  inRecovery = false;
+  upstream: Upstream | undefined;
+  isReceiving = false;
+  /** Changes whenever the process does: what was meant for an earlier one is lost. */
+  incarnation = 0;
+  synchronousNames = "";
+  epoch = 0;
+  #flushed = new Map<string, number>();
+  #pending: Pending[] = [];
+  #complaint: Local["complaint"];
+  #failedRewinds = 0;
+  #effectiveAtMs = 0;
+
+  constructor(world: World, pod: Pod) {
+    this.#world = world;
+    this.#pod = pod;
+  }
+
+  get isPrimary(): boolean {
+    return this.isRunning && !this.inRecovery;
+  }
+
+  // ------------------------------------------------------------------------------- clients and streams
+
+  /** A client commits; the world hears when it is acknowledged. */
+  commit(entry: Entry): void {
+    if (!this.isPrimary || !this.data) return;
+    this.data.log.push(entry);
+    this.#pending.push({ entry, position: this.data.log.length });
+    this.#acknowledge();
+  }
+
+  #acknowledge(): void {
+    if (!this.isPrimary) return;
+    const { needed, names } = parseNames(this.synchronousNames);
+    this.#pending = this.#pending.filter(({ entry, position }) => {
+      const have = names.filter((name) => (this.#flushed.get(name) ?? 0) >= position).length;
+      if (have < needed) return true;
+      this.#world.acknowledged(entry, this.#pod.name, this.epoch);
+      return false;
+    });
+  }
+
+  /** One turn of the receiver: takes what the upstream has, and tells it. */
+  stream(): void {
+    this.isReceiving = false;
+    const { upstream, data } = this;
+    if (!this.isRunning || !this.inRecovery || !upstream || !data) return;
+    const source = this.#world.pod(upstream.name);
+    const { server } = source;
+    if (
+      !this.#world.canTalk(this.#pod.name, upstream.name) ||
+      source.isFrozen ||
+      !server.isPrimary ||
+      !server.data
+    )
+      return;
+    const last = data.log.length - 1;
+    if (last >= 0 && server.data.log[last] !== data.log[last]) {
+      this.#complaint = "diverged";
+      return;
+    }
+    const behind = server.data.log.length - data.log.length;
+    const count = Math.min(behind, 1 + Math.floor(this.#world.chance.next() * 4));
+    data.log.push(...server.data.log.slice(data.log.length, data.log.length + count));
+    if (data.log.length >= server.forkPosition) {
+      data.timeline = server.data.timeline;
+      data.timelineEpoch = server.data.timelineEpoch;
+    }
+    this.isReceiving = true;
+    const [position, incarnation] = [data.log.length, server.incarnation];
+    this.#world.later(this.#world.chance.between(0, 8), () => {
+      if (source.isFrozen) source.whenThawed(() => server.heard(this.#pod.name, position, incarnation));
+      else if (this.#world.canTalk(this.#pod.name, upstream.name))
+        server.heard(this.#pod.name, position, incarnation);
+    });
+  }
+
+  /** The log's length when its timeline began. */
+  forkPosition = 0;
+
+  heard(name: string, position: number, incarnation: number): void {
+    if (incarnation !== this.incarnation) return;
+    this.#flushed.set(name, Math.max(position, this.#flushed.get(name) ?? 0));
+    this.#acknowledge();
+  }
+
+  /** The process is gone; what is on disk stays. */
+  die(): void {
+    this.isRunning = false;
+    this.isReceiving = false;
+    this.incarnation++;
+    this.#pending = [];
+    this.#flushed = new Map();
+  }
+
+  // ------------------------------------------------------------------------------- what agents do with it
+
+  async inspect(): Promise<Local> {
+    await this.#take(1);
+    const { data } = this;
+    return {
+      name: this.#pod.name,
+      ...(data && {
+        data: {
+          systemId: data.systemId,
+          timeline: data.timeline,
+          timelineEpoch: data.timelineEpoch,
+          kind: data.kind,
+        },
+      }),
+      server: this.isRunning ? "running" : "stopped",
+      ...(this.isRunning && { inRecovery: this.inRecovery }),
+      upstream: this.upstream?.name,
+      receiving: this.isReceiving,
+      complaint: this.#complaint,
+      failedRewinds: this.#failedRewinds,
+    };
+  }
+
+  async position(): Promise<Vote | undefined> {
+    await this.#take(1);
+    const { data } = this;
+    if (!this.isRunning || !this.inRecovery || !data || data.timelineEpoch < 0) return undefined;
+    const { systemId, timeline, timelineEpoch } = data;
+    return { name: this.#pod.name, systemId, timeline, timelineEpoch, lsn: BigInt(data.log.length) };
+  }
+
+  async initialise(): Promise<void> {
+    await this.#take(1_000);
+    this.data = { systemId: "7000000000000000001", log: [], timeline: 1, timelineEpoch: 1, kind: "primary" };
+  }
+
+  async startPrimary(options: { readonly epoch: number; readonly synchronousNames: string }): Promise<void> {
+    await this.#take(300);
+    if (!this.data) throw new Error("there is no data");
+    this.data.kind = "primary";
+    this.synchronousNames = options.synchronousNames;
+    this.epoch = options.epoch;
+    this.upstream = undefined;
+    this.inRecovery = false;
+    this.#run();
+  }
+
+  async startStandby(upstream: Upstream | undefined): Promise<void> {
+    if (!this.data) throw new Error("there is no data");
+    this.data.kind = "standby";
+    await this.#take(300);
+    this.upstream = upstream;
+    this.#complaint = undefined;
+    this.inRecovery = true;
+    this.#run();
+  }
+
+  #run(): void {
+    this.isRunning = true;
+    this.incarnation++;
+    this.#effectiveAtMs = 0;
+    this.#world.started(this.#pod.name);
+  }
+
+  async follow(upstream: Upstream | undefined): Promise<void> {
+    await this.#take(20);
+    if (!this.isRunning) throw new Error("PostgreSQL does not run");
+    this.upstream = upstream;
+    this.#complaint = undefined;
+    this.isReceiving = false;
+  }
+
+  async promote(options: { readonly epoch: number; readonly synchronousNames: string }): Promise<void> {
+    await this.#take(20);
+    if (!this.isRunning || !this.data) throw new Error("PostgreSQL does not run");
+    this.synchronousNames = options.synchronousNames;
+    this.upstream = undefined;
+    await this.#take(150);
+    if (!this.isRunning) throw new Error("PostgreSQL ended");
+    this.epoch = options.epoch;
+    this.data.timeline += 1;
+    this.data.timelineEpoch = options.epoch;
+    this.data.kind = "primary";
+    this.forkPosition = this.data.log.length;
+    this.inRecovery = false;
+    this.#world.promoted(this.#pod.name, options.epoch, this.data.log);
+  }
+
+  async stop(how: "fast" | "kill"): Promise<void> {
+    if (how === "kill") {
+      this.die();
+      return;
+    }
+    // Senders drain before the server ends, as far as standbys are there.
+    await this.#take(50);
+    if (this.isPrimary)
+      for (const pod of this.#world.pods)
+        if (pod.server.upstream?.name === this.#pod.name) for (let n = 0; n < 20; n++) pod.server.stream();
+    this.die();
+  }
+
+  async endOfLog(): Promise<bigint> {
+    return BigInt(this.data?.log.length ?? 0);
+  }
+
+  async demote(): Promise<void> {
+    if (this.data) this.data.kind = "standby";
+  }
+
+  async rewind(from: Upstream): Promise<void> {
+    await this.stop("fast");
+    const { data } = this;
+    if (!data) throw new Error("there is no data");
+    data.timelineEpoch = -1;
+    data.kind = "primary";
+    await this.#take(500);
+    const source = this.#source(from);
+    if (!source || this.#world.chance.isTrue(0.2)) {
+      this.#failedRewinds++;
+      throw new Error("pg_rewind failed");
+    }
+    this.#failedRewinds = 0;
+    this.#complaint = undefined;
+    this.data = { ...source, log: [...source.log], kind: "standby" };
+  }
+
+  async clone(from: Upstream): Promise<void> {
+    await this.stop("fast");
+    await this.#take(1_500);
+    const source = this.#source(from);
+    if (!source) throw new Error("pg_basebackup failed");
+    this.#complaint = undefined;
+    this.#failedRewinds = 0;
+    this.data = { ...source, log: [...source.log], kind: "standby" };
+  }
+
+  #source({ name }: Upstream): Data | undefined {
+    const { server, isFrozen } = this.#world.pod(name);
+    return this.#world.canTalk(this.#pod.name, name) && !isFrozen && server.isPrimary
+      ? server.data
+      : undefined;
+  }
+
+  async checkpoint(): Promise<void> {
+    await this.#take(30);
+  }
+
+  async replication(): Promise<Replication> {
+    await this.#take(2);
+    if (!this.isPrimary || !this.data) throw new Error("PostgreSQL is no primary");
+    const { names } = parseNames(this.synchronousNames);
+    return {
+      lsn: BigInt(this.data.log.length),
+      standbys: this.#world.pods
+        .filter(({ server }) => server.upstream?.name === this.#pod.name && server.isReceiving)
+        .map(({ name }) => ({
+          name,
+          streaming: true,
+          flushed: BigInt(this.#flushed.get(name) ?? 0),
+          counted: names.includes(name),
+        })),
+      synchronousNames: this.synchronousNames,
+      effective: this.#world.nowMs >= this.#effectiveAtMs,
+    };
+  }
+
+  async setSynchronousNames(value: string): Promise<void> {
+    await this.#take(5);
+    this.synchronousNames = value;
+    this.#effectiveAtMs = this.#world.nowMs + this.#world.chance.between(0, 200);
+    this.#acknowledge();
+  }
+
+  async configure(): Promise<void> {
+    await this.#take(5);
+  }
+
+  /** Takes some time; what the agent of an earlier life began never goes on. */
+  async #take(ms: number): Promise<void> {
+    await this.#pod.sleep(this.#world.chance.between(ms / 2, ms * 2));
+  }
+}
+
+function parseNames(value: string): { readonly needed: number; readonly names: readonly string[] } {
+  const match = /^ANY (\d+) \((.*)\)$/.exec(value);
+  if (!match) return { needed: 0, names: [] };
+  return {
+    needed: Number(match[1]),
+    names: [...(match[2] ?? "").matchAll(/"([^"]+)"/g)].map(([, name]) => name ?? ""),
+  };
+}
