@@ -62,7 +62,7 @@ export async function startEmbedded(installed: string, durable: boolean): Promis
     [
       join(installed, "node_modules/keelson/bin/keelson.js"),
       "apiserver",
-      ...["--port", "0", "--token", "bench", "--kubeconfig", kubeconfig],
+      ...["--port", "0", "--kubeconfig", kubeconfig],
       ...(durable ? ["--data-dir", join(directory, "data")] : []),
     ],
     { stdio: ["ignore", "pipe", "inherit"] },
@@ -74,12 +74,13 @@ export async function startEmbedded(installed: string, durable: boolean): Promis
     break;
   }
   const caFile = join(directory, "ca.crt");
-  writeFileSync(caFile, authorityOf(kubeconfig));
-  await firstAnswer(address, readFileSync(caFile), "bench");
+  const { authority, token } = readKubeconfig(kubeconfig);
+  writeFileSync(caFile, authority);
+  await firstAnswer(address, authority, token);
   const startMs = performance.now() - began;
   return {
     address,
-    token: "bench",
+    token,
     caFile,
     startMs,
     ...usageOf([child.pid ?? 0]),
@@ -121,11 +122,13 @@ export function startInProcess(installed: string): number {
   return Number(execFileSync(process.execPath, [file], { encoding: "utf8" }));
 }
 
-function authorityOf(kubeconfig: string): Buffer {
-  const config = JSON.parse(readFileSync(kubeconfig, "utf8")) as {
+function readKubeconfig(path: string): { authority: Buffer; token: string } {
+  const { clusters, users } = JSON.parse(readFileSync(path, "utf8")) as {
     clusters: [{ cluster: { "certificate-authority-data": string } }];
+    users: [{ user: { token: string } }];
   };
-  return Buffer.from(config.clusters[0].cluster["certificate-authority-data"], "base64");
+  const authority = Buffer.from(clusters[0].cluster["certificate-authority-data"], "base64");
+  return { authority, token: users[0].user.token };
 }
 
 function firstAnswer(address: string, ca: Buffer, token: string): Promise<void> {

@@ -67,7 +67,7 @@ export async function startEmbedded(): Promise<Pick<BenchServer, "title" | "kube
   const directory = await mkdtemp(join(tmpdir(), "keelson-bench-"));
   const kubeconfig = join(directory, "kubeconfig");
   const program = join(import.meta.dirname, "../../packages/keelson/bin/keelson.js");
-  const flags = ["--port", "0", "--token", "bench", "--kubeconfig", kubeconfig];
+  const flags = ["--port", "0", "--kubeconfig", kubeconfig];
   const { stop } = await started([program, "apiserver", ...flags]);
   return {
     title: "the embedded API server",

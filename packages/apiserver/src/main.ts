@@ -1,11 +1,11 @@
-/** Runs the API server from its source: `node main.ts --port 6443 --token admin-token --data-dir DIR`. */
+/** Runs the API server from its source: `node main.ts --port 6443 --data-dir DIR`. */
 import { parseArgs } from "node:util";
 import { type ApiServerFlags, runApiServer } from "./command/run.ts";
 
 const text = { type: "string" } as const;
 const options = {
   port: text,
-  token: text,
+  "token-file": text,
   "data-dir": text,
   kubeconfig: text,
   socket: text,

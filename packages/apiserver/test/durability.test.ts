@@ -327,6 +327,8 @@ describe.skipIf(!canMount)("a server on a disk of three megabytes", () => {
     const small = join(directory, "small");
     mkdirSync(small);
     const socketPath = join(directory, "s");
+    const tokenFile = join(directory, "t");
+    writeFileSync(tokenFile, "t");
     const child = spawn(
       "unshare",
       [
@@ -337,7 +339,7 @@ describe.skipIf(!canMount)("a server on a disk of three megabytes", () => {
         "sh",
         small,
         ...[process.execPath, "--conditions=keelson-source", "--no-warnings", main],
-        ...["--port", "0", "--token", "t", "--data-dir", small, "--socket", socketPath],
+        ...["--port", "0", "--token-file", tokenFile, "--data-dir", small, "--socket", socketPath],
         ...["--kubeconfig", join(directory, "kubeconfig")],
       ],
       { stdio: ["ignore", "pipe", "ignore"] },

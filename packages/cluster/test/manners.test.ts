@@ -1,5 +1,14 @@
 /** What a cluster in the background says when the machine is in its way. */
-import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -37,6 +46,26 @@ test(
       `port ${port} on 127.0.0.1 is taken by another program; choose another with --port`,
     );
     server.close();
+  },
+  timeout,
+);
+
+test(
+  "a token is in no process's command line",
+  async () => {
+    const token = "not-for-everybody";
+    const { pid } = await clusterUp({ nodes: 0, token });
+    expect(readFileSync(`/proc/${pid}/cmdline`, "utf8")).not.toContain(token);
+    const lines = readdirSync("/proc")
+      .filter((name) => /^\d+$/.test(name))
+      .map((name) => {
+        try {
+          return readFileSync(`/proc/${name}/cmdline`, "utf8");
+        } catch {
+          return "";
+        }
+      });
+    expect(lines.filter((line) => line.includes(token))).toEqual([]);
   },
   timeout,
 );

@@ -32,7 +32,7 @@ export async function startServerProcess(): Promise<ServerProcess> {
     kubeconfig,
   ];
   const launch = () =>
-    spawn(process.execPath, ["--conditions=keelson-source", main, ...flags, "--token", "admin-token"], {
+    spawn(process.execPath, ["--conditions=keelson-source", main, ...flags], {
       stdio: "ignore",
     });
   let child = launch();

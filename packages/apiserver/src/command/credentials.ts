@@ -1,4 +1,5 @@
 /** Keys and certificates of a server, kept in its directory over restarts. */
+import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAuthority, createLeaf, type KeyPair } from "@keelson/pki";
@@ -25,10 +26,18 @@ export interface Credentials {
   readonly serving: KeyPair;
   /** By which kubelets know the server. */
   readonly kubeletClient: KeyPair & { readonly user: string };
+  /** Bearer token of the administrator. */
+  readonly token: string;
+  /** Where the key that signs service account tokens is kept; absent when it lives as long as the server. */
+  readonly accountKeyFile?: string;
 }
 
-/** In memory when no directory is given. */
-export function loadCredentials(directory: string | undefined, nowMs: number): Credentials {
+/** In memory when no directory is given. A token that is given is used and not kept. */
+export function loadCredentials(
+  directory: string | undefined,
+  nowMs: number,
+  givenToken: string | undefined,
+): Credentials {
   const authority =
     stored(directory, "ca") ?? createAuthority("keelson", nowMs - hourMs, nowMs + 10 * yearMs);
   const serving = createLeaf(authority, {
@@ -44,12 +53,28 @@ export function loadCredentials(directory: string | undefined, nowMs: number): C
     notBeforeMs: nowMs - hourMs,
     notAfterMs: nowMs + yearMs,
   });
-  if (directory && !stored(directory, "ca")) {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const randomToken = () => randomBytes(24).toString("base64url");
+  const made = { authority, serving, kubeletClient: { ...kubeletClient, user: kubeletClientUser } };
+  if (!directory) return { ...made, token: givenToken ?? randomToken() };
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  if (!stored(directory, "ca")) {
     keep(join(directory, "ca.key"), authority.key);
     keep(join(directory, "ca.crt"), authority.certificate);
   }
-  return { authority, serving, kubeletClient: { ...kubeletClient, user: kubeletClientUser } };
+  const accountKeyFile = join(directory, "sa.key");
+  kept(accountKeyFile, newAccountKey);
+  return { ...made, token: givenToken ?? kept(join(directory, "token"), randomToken), accountKeyFile };
+}
+
+function newAccountKey(): string {
+  const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+  return String(privateKey.export({ type: "pkcs8", format: "pem" }));
+}
+
+/** What the file holds, which is made when it is not there. */
+function kept(path: string, make: () => string): string {
+  if (!existsSync(path)) keep(path, make());
+  return readFileSync(path, "utf8");
 }
 
 /** Whole or not at all: half an authority would keep the server from starting ever again. */

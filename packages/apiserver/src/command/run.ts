@@ -1,5 +1,4 @@
 /** `keelson apiserver`: the server as a process of its own. */
-import { randomBytes } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { Clock } from "@keelson/core";
@@ -18,8 +17,10 @@ import { writeKubeconfig } from "./kubeconfig.ts";
 export interface ApiServerFlags {
   /** 0 lets the kernel choose. Default 6443. */
   readonly port?: number;
-  /** Bearer token of a member of system:masters. Default: random. */
+  /** Bearer token of a member of system:masters. Default: random, and kept in the data directory. */
   readonly token?: string;
+  /** A file with that token: a command line can be read by every user of the machine. */
+  readonly tokenFile?: string;
   readonly dataDir?: string;
   /** Where the kubeconfig goes. Default: the data directory, or a temporary one. */
   readonly kubeconfig?: string;
@@ -74,10 +75,10 @@ async function start(
   // Where everything has its place already, there is nothing to put into a temporary one.
   const isPlaced = flags.socket !== undefined && flags.kubeconfig !== undefined;
   const directory = flags.dataDir ?? (isPlaced ? "" : await temporary(stack));
-  const token = flags.token ?? randomBytes(24).toString("base64url");
-  const { authority, serving, kubeletClient } = loadCredentials(
+  const { authority, serving, kubeletClient, token, accountKeyFile } = loadCredentials(
     flags.dataDir && join(directory, "pki"),
     Date.now(),
+    flags.token ?? tokenIn(flags.tokenFile),
   );
   const clientAuthorities = [
     authority.certificate,
@@ -93,7 +94,10 @@ async function start(
   closing(stack, secure);
   const api = await apiServer({
     token,
-    flags: serverFlags(flags),
+    flags: {
+      ...(accountKeyFile && { "service-account-signing-key-file": accountKeyFile }),
+      ...serverFlags(flags),
+    },
     caCertificate: authority.certificate,
     kubeletClient,
     onInternalError: (error, request) => {
@@ -121,6 +125,13 @@ async function start(
     authority,
     [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose](),
   };
+}
+
+function tokenIn(file: string | undefined): string | undefined {
+  if (file === undefined) return undefined;
+  const token = readFileSync(file, "utf8").trim();
+  if (token === "") throw new FlagError(`--token-file ${file} is empty`);
+  return token;
 }
 
 /** Named for this process, so that the next one removes it if this one is killed. */

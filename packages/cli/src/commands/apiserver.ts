@@ -4,7 +4,7 @@ import { PORT, wholeNumber } from "../whole-number.ts";
 
 interface ApiServerFlags {
   readonly port: number;
-  readonly token?: string;
+  readonly tokenFile?: string;
   readonly dataDir?: string;
   readonly kubeconfig?: string;
   readonly authorizationMode?: string;
@@ -26,7 +26,7 @@ export const apiserver = buildCommand<ApiServerFlags>({
         brief: "Port on loopback, 0 for a free one",
         default: "6443",
       },
-      token: text("Bearer token of an administrator"),
+      tokenFile: text("File with the bearer token of an administrator"),
       dataDir: text("Keep objects here: every acknowledged write survives"),
       kubeconfig: text("Where to write the kubeconfig"),
       authorizationMode: text("Such as RBAC,AlwaysAllow"),

@@ -13,7 +13,7 @@ interface UpFlags {
   readonly name: string;
   readonly nodes?: number;
   readonly port?: number;
-  readonly token?: string;
+  readonly tokenFile?: string;
   readonly dataDir?: string;
   readonly simulate: boolean;
 }
@@ -43,7 +43,12 @@ const up = buildCommand<UpFlags>({
         brief: "Port on loopback; a free one unless given",
         optional: true,
       },
-      token: { kind: "parsed", parse: String, brief: "Bearer token of an administrator", optional: true },
+      tokenFile: {
+        kind: "parsed",
+        parse: String,
+        brief: "File with the bearer token of an administrator",
+        optional: true,
+      },
       dataDir: { kind: "parsed", parse: String, brief: "Keep objects and volumes here", optional: true },
       simulate: {
         kind: "boolean",
@@ -55,11 +60,12 @@ const up = buildCommand<UpFlags>({
   async func(flags) {
     const { clusterUp } = await import("@keelson/cluster/up");
     const line = progress(this.process);
-    const { simulate, ...rest } = flags;
+    const { simulate, tokenFile, ...rest } = flags;
     let cluster: Awaited<ReturnType<typeof clusterUp>>;
     try {
       cluster = await clusterUp({
         ...rest,
+        ...(tokenFile && { apiserver: { tokenFile: resolve(tokenFile) } }),
         ...(simulate && { simulate: "always" as const }),
         onProgress: line.show,
       });

@@ -1,7 +1,6 @@
 /** The background process of `keelson cluster up`: the cluster, until it is told to end. */
 import { once } from "node:events";
 import { join } from "node:path";
-import { parseJson } from "@keelson/core";
 import { explainSystemError, removeTree, socketDirectory, startTicksOf } from "@keelson/machine";
 import type { Logger } from "@keelson/runtime";
 import { startCluster } from "../cluster.ts";
@@ -9,7 +8,8 @@ import { serveControl } from "./control.ts";
 import { type ClusterRecord, clusterDirectory, writeRecord } from "./state.ts";
 import type { FromServer, UpOptions } from "./up.ts";
 
-const settings = parseJson(process.argv[2] ?? "{}") as unknown as UpOptions & { name: string };
+// Not by the command line, which every user of the machine can read: a token may be among them.
+const [settings] = (await once(process, "message")) as [UpOptions & { name: string }];
 
 try {
   const { name, nodes = 1, dataDir } = settings;

@@ -43,12 +43,14 @@ export async function clusterUp(
   const settings = { ...rest, name, ...(rest.dataDir && { dataDir: resolve(rest.dataDir) }) };
   const log = join(directory, "cluster.log");
   const output = openSync(log, "a", 0o600);
-  const child = spawn(process.execPath, [...nodeArguments(), serverModule(), JSON.stringify(settings)], {
+  // The directory tells clusters apart in a list of processes; what may be secret is sent.
+  const child = spawn(process.execPath, [...nodeArguments(), serverModule(), directory], {
     detached: true,
     stdio: ["ignore", output, output, "ipc"],
     env: { ...process.env, NODE_COMPILE_CACHE: join(cacheDirectory(), "compile") },
   });
   closeSync(output);
+  child.send(settings);
   const record = await new Promise<ClusterRecord>((ready, fail) => {
     child.on("message", (message: FromServer) => {
       if (message.type === "progress") onProgress?.(message.sentence);
