@@ -143,6 +143,42 @@ describe.skipIf(reason !== undefined)(titled("a hostile container", reason), () 
     });
   });
 
+  test("is in its own control group with all its processes, sees only that one, and keeps to its limits", async (context) => {
+    if (sandboxes.ids !== "all") context.skip("an ordinary user cannot make control groups");
+    const memoryBytes = 64 * 1024 * 1024;
+    await sandboxes.start({ id: "limited", limits: { memoryBytes, cpuMillis: 500 } });
+    const limits = await sandboxes.exec(
+      "limited",
+      `cd /sys/fs/cgroup; cat memory.max memory/memory.limit_in_bytes cpu.max cpu/cpu.cfs_quota_us 2>/dev/null
+       cat cgroup.procs memory/cgroup.procs 2>/dev/null | grep -c -x -e 1 -e $$`,
+    );
+    expect(limits.stdout.split(/\s+/)).toEqual(expect.arrayContaining([String(memoryBytes), "50000", "2"]));
+    const { stdout } = await sandboxes.exec(
+      "limited",
+      "cut -d: -f2- /proc/self/cgroup | grep -e memory -e ^: ",
+    );
+    expect(stdout).not.toMatch(/keelson|:\/./);
+    const greedy = "head -c 200000000 /dev/zero | tail -c 199999999 > /dev/null; echo $?";
+    expect((await sandboxes.exec("limited", greedy)).stdout).not.toBe("0\n");
+  });
+
+  test("cannot fill the machine with processes, from its first process or from exec", async () => {
+    const spec = sandboxes.container({ id: "bomb" });
+    await sandboxes.ask({
+      do: "pod",
+      id: "small",
+      hostname: "small",
+      address: "10.244.0.9",
+      limits: { processes: 40 },
+    });
+    await sandboxes.ask({ do: "run", pod: "small", spec, wait: false });
+    const bomb = "i=0; while [ $i -lt 100 ]; do sleep 1000 & i=$((i + 1)); done; echo all";
+    const { stdout, stderr } = await sandboxes.exec("bomb", bomb);
+    expect(stdout).not.toContain("all");
+    expect(stderr).toMatch(/[Cc]annot fork|Resource temporarily unavailable/);
+    await sandboxes.ask({ do: "remove", pod: "small" });
+  });
+
   test("cannot change a setting of the kernel", async () => {
     const { output } = await sandboxes.run({
       id: "sysctl",

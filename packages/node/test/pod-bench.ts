@@ -216,6 +216,7 @@ export class PodBench implements Disposable {
       },
       serviceEnvironment: () => ({}),
       dataDirectory: join(this.home, "data"),
+      podPidsLimit: 100,
       log: (message) => void this.events.push(`log ${message}`),
     };
   }
@@ -236,6 +237,7 @@ export class PodBench implements Disposable {
             this.onStart(container);
             return Promise.resolve(container);
           },
+          limit: () => Promise.resolve(),
           connect: () => Promise.reject(new Error("not here")),
           remove: async () => {
             for (const container of own) container.end(137);

@@ -1,12 +1,17 @@
 /** Runs inside the node's namespace for the sandbox tests: carries out one request at a time. */
 import { readdirSync, readFileSync } from "node:fs";
 import type { IdMode } from "@keelson/machine";
-import type { ContainerHandle, ContainerSpec, PodSandbox } from "../src/runtime/container-runtime.ts";
+import type {
+  ContainerHandle,
+  ContainerSpec,
+  PodSandbox,
+  PodSandboxSpec,
+} from "../src/runtime/container-runtime.ts";
 import { SandboxRuntime, type SandboxTools } from "../src/runtime/sandbox-runtime.ts";
 
 export type WorkerRequest =
   | { do: "start"; directory: string; tools: SandboxTools; ids: IdMode; group: string }
-  | { do: "pod"; id: string; hostname: string; address: string }
+  | ({ do: "pod" } & PodSandboxSpec)
   | { do: "run"; pod: string; spec: Omit<ContainerSpec, "onOutput">; wait: boolean }
   | { do: "exec"; container: string; command: string[]; input?: string; tty?: boolean }
   | { do: "signal"; container: string; signal: NodeJS.Signals }

@@ -62,9 +62,12 @@ function groups(): string[] {
   const own = textOf("/proc/self/cgroup")
     .split("\n")
     .map((line) => line.split(":")[2] ?? "");
-  const places = ["/sys/fs/cgroup", "/sys/fs/cgroup/memory", "/sys/fs/cgroup/cpu"].flatMap((place) =>
-    ["", ...own].map((path) => join(place, path)),
-  );
+  const places = [
+    "/sys/fs/cgroup",
+    "/sys/fs/cgroup/memory",
+    "/sys/fs/cgroup/cpu",
+    "/sys/fs/cgroup/pids",
+  ].flatMap((place) => ["", ...own].map((path) => join(place, path)));
   const names = [...new Set(places)]
     .filter((path) => existsSync(path))
     .flatMap((path) => readdirSync(path))

@@ -19,6 +19,8 @@ export interface NodeHostOptions {
   readonly dnsAddress?: string;
   readonly clusterDomain?: string;
   readonly maxPods?: number;
+  /** Most processes and threads of a pod. Default: 4096. */
+  readonly podPidsLimit?: number;
   readonly labels?: Readonly<Record<string, string>>;
   /**
    * `auto` simulates pods only where this machine cannot run them, and says why; `always` and `never` decide.

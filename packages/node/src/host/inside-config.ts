@@ -36,6 +36,7 @@ export interface InsideConfig extends InsideSandboxes {
   readonly serviceCidr?: string;
   readonly clusterDomain: string;
   readonly maxPods?: number;
+  readonly podPidsLimit?: number;
   readonly labels?: Readonly<Record<string, string>>;
   /** PEM of the authority that signs the API server's own client certificate. */
   readonly clientCa?: string;

@@ -182,7 +182,7 @@ export class InsideHost {
 
   async #up(node: InsideNode): Promise<void> {
     if (this.#nodes.has(node.name)) return;
-    const { ids, clusterDomain, maxPods, labels, clientCa } = this.#config;
+    const { ids, clusterDomain, maxPods, podPidsLimit, labels, clientCa } = this.#config;
     const { log } = this.#outside;
     const line = cuttable(this.#api);
     const kubelet = new Kubelet({
@@ -193,6 +193,7 @@ export class InsideHost {
         podCidr: node.podCidr,
         ids,
         maxPods,
+        podPidsLimit,
         labels,
         log,
       },

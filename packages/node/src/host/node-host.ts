@@ -202,6 +202,7 @@ async function insideConfig(
     serviceCidr: options.serviceCidr,
     clusterDomain: options.clusterDomain ?? "cluster.local",
     maxPods: options.maxPods,
+    podPidsLimit: options.podPidsLimit,
     labels: options.labels,
     ...(authority === undefined ? {} : { clientCa: authority }),
   };

@@ -65,6 +65,7 @@ export async function startSimulatedNodes(options: SimulatedHostOptions): Promis
           domain: options.clusterDomain ?? "cluster.local",
         },
         maxPods: options.maxPods,
+        podPidsLimit: options.podPidsLimit,
         labels: options.labels,
         simulated: options.reason,
         services: () => registry.services(),

@@ -33,6 +33,8 @@ export interface KubeletOptions {
   readonly dns: ClusterDns;
   readonly dataDirectory: string;
   readonly maxPods?: number;
+  /** Most processes and threads of a pod. Default: 4096. */
+  readonly podPidsLimit?: number;
   readonly labels?: Readonly<Record<string, string>>;
   /** Why pods are simulated, when they are. */
   readonly simulated?: string;
@@ -85,6 +87,7 @@ export class Kubelet {
       },
       serviceEnvironment: (namespace, links) => visibleServices(options.services(), namespace, links),
       dataDirectory: options.dataDirectory,
+      podPidsLimit: options.podPidsLimit ?? 4096,
     };
     this.pods = new PodManager(services);
   }

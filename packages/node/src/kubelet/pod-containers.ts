@@ -90,17 +90,22 @@ export class PodContainers {
     return [...this.#running.values()];
   }
 
-  /** Containers may be added to a living pod to debug it, and change their images and resources. */
-  update(pod: StoredPod): void {
+  /**
+   * Containers may be added to a living pod to debug it, and change their images and resources: these once the pod as a
+   * whole has room for them. Resolves when every limit is as it should be.
+   */
+  async update(pod: StoredPod, room: Promise<unknown> = Promise.resolve()): Promise<void> {
+    const limiting: Promise<void>[] = [];
     for (const { name, kind, spec } of recordsFor(pod.spec)) {
       const record = this.record(name);
-      if (record !== undefined) this.#redefine(record, spec);
+      if (record !== undefined) limiting.push(this.#redefine(record, spec, room));
       else if (kind === "ephemeral")
         this.#records.push(...recordsFor(pod.spec).filter((one) => one.name === name));
     }
+    await Promise.all(limiting);
   }
 
-  #redefine(record: ContainerRecord, spec: Container): void {
+  async #redefine(record: ContainerRecord, spec: Container, room: Promise<unknown>): Promise<void> {
     const { image, resources } = record.spec;
     record.spec = spec;
     const running = this.#running.get(record.name);
@@ -113,9 +118,12 @@ export class PodContainers {
       const message = `Container ${record.name} definition changed, will be restarted`;
       void this.#stopOne(running, message, this.#context.pod().spec.terminationGracePeriodSeconds ?? 30);
     } else if (resized) {
-      running.handle
-        .limit(limitsOf(spec))
-        .catch((error: unknown) => this.#context.event("Warning", "ResizeError", messageOf(error), record));
+      try {
+        await room;
+        await running.handle.limit(limitsOf(spec));
+      } catch (error) {
+        this.#context.event("Warning", "ResizeError", messageOf(error), record);
+      }
     }
   }
 

@@ -11,7 +11,7 @@ import { type Cancel, parseTime } from "@keelson/core";
 import type { PodSpec } from "@keelson/core/kinds";
 import type { StoredPod } from "../api/api.ts";
 import { NodeError } from "../errors.ts";
-import type { PodSandbox } from "../runtime/container-runtime.ts";
+import type { PodLimits, PodSandbox } from "../runtime/container-runtime.ts";
 import { PodVolumes } from "../volumes/pod-volumes.ts";
 import type { ContainerRecord } from "./container-record.ts";
 import { logDirectory, logPath } from "./container-starter.ts";
@@ -20,6 +20,7 @@ import type { LogSource } from "./log-reader.ts";
 import { nextActions } from "./next-actions.ts";
 import { PodContainers, type RunningContainer } from "./pod-containers.ts";
 import { hostsFile, podHostname, resolvFile } from "./pod-files.ts";
+import { podLimits } from "./pod-limits.ts";
 import { makePodStatus } from "./pod-status.ts";
 import { asksForOthers, type PendingResize, resizeMessage, withResourcesOf } from "./resize.ts";
 import { downwardContext, type KubeletServices } from "./services.ts";
@@ -51,6 +52,8 @@ export class PodWorker {
   readonly #timers = new Map<string, Cancel>();
   readonly #startedAt: number;
   #pod: StoredPod;
+  /** The last change of limits. */
+  #limiting: Promise<unknown> = Promise.resolve();
   /** As the pod's, but with the resources that the node has granted. */
   #granted: PodSpec;
   #resize: PendingResize | undefined;
@@ -162,9 +165,25 @@ export class PodWorker {
     if (this.#resize && !isDeepStrictEqual(this.#resize, before)) {
       this.#event("Warning", "ResizeDeferred", resizeMessage(spec, this.#resize));
     }
+    const limits = this.#limits();
     this.#granted = lack === undefined ? spec : withResourcesOf(this.#granted, spec);
-    this.containers.update({ ...this.#pod, spec: this.#granted });
+    this.#applyGranted(!isDeepStrictEqual(limits, this.#limits()));
     if (before && lack === undefined) this.#neighbours.onChange();
+  }
+
+  /** The pod's own limits are lifted while those of its containers change: the kernel refuses more below than above. */
+  #applyGranted(resized: boolean): void {
+    const room = resized
+      ? this.#limiting.then(() => this.#sandbox?.limit({ processes: this.#services.podPidsLimit }))
+      : this.#limiting;
+    const updated = this.containers.update({ ...this.#pod, spec: this.#granted }, room);
+    this.#limiting = updated
+      .then(() => (resized ? this.#sandbox?.limit(this.#limits()) : undefined))
+      .catch((error: unknown) => this.#event("Warning", "ResizeError", messageOf(error)));
+  }
+
+  #limits(): PodLimits {
+    return podLimits(this.#granted, this.#services.podPidsLimit);
   }
 
   /** The object is gone from the API: stop as politely as it was told, and forget. */
@@ -331,6 +350,7 @@ export class PodWorker {
       hostname,
       address,
       hostNetwork: pod.spec.hostNetwork,
+      limits: this.#limits(),
       processes: pod.spec.hostPID ? "node" : pod.spec.shareProcessNamespace ? "pod" : "container",
     });
     if (runtime.kind === "simulated") return sandbox;

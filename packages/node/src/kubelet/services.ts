@@ -51,6 +51,8 @@ export interface KubeletServices {
   readonly node: NodeFacts;
   /** Variables for the services that pods of a namespace can see. */
   readonly serviceEnvironment: (namespace: string, links: boolean) => Readonly<Record<string, string>>;
+  /** Most processes and threads of a pod. */
+  readonly podPidsLimit: number;
   /** Survives the node: logs, volumes and records of pods. */
   readonly dataDirectory: string;
   readonly log: (message: string) => void;

@@ -1,6 +1,7 @@
 import { Resolver } from "node:dns/promises";
+import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { recordType } from "./dns-message.ts";
+import { encodeAnswer, parseQuestion, recordType } from "./dns-message.ts";
 import { resolveName } from "./dns-records.ts";
 import { DnsServer } from "./dns-server.ts";
 import type { Backend, ServiceRegistry, StoredService } from "./service-registry.ts";
@@ -132,4 +133,26 @@ describe("the name server", () => {
     );
     expect(await resolver.resolve4("db.shop.svc.cluster.local")).toHaveLength(300);
   });
+});
+
+test("no packet does harm, whatever is in it", () => {
+  const label = fc.uint8Array({ minLength: 1, maxLength: 63 }).map((bytes) => [bytes.length, ...bytes]);
+  const question = fc
+    .tuple(
+      fc.uint8Array({ minLength: 2, maxLength: 4 }),
+      fc.array(label, { maxLength: 200 }),
+      fc.uint8Array(),
+    )
+    .map(([head, labels, tail]) =>
+      Buffer.from([...head.slice(0, 2), 0, 0, 0, 1, 0, 0, 0, 0, 0, 1, ...labels.flat(), 0, ...tail]),
+    );
+  const packet = fc.oneof(fc.uint8Array({ maxLength: 600 }), question);
+  fc.assert(
+    fc.property(packet, (bytes) => {
+      const parsed = parseQuestion(Buffer.from(bytes));
+      if (parsed === undefined) return;
+      const answer = resolveName(server, parsed.name, parsed.type) ?? { code: 3, answers: [] };
+      expect(encodeAnswer(parsed, answer, parsed.payloadSize).length).toBeLessThan(65_536);
+    }),
+  );
 });

@@ -24,7 +24,9 @@ const view: ContainerView = {
     maskedFiles: ["/proc/kcore"],
     maskedDirectories: ["/sys/firmware"],
     readOnly: ["/proc/sys", "/proc/sysrq-trigger"],
+    hasGroups: true,
   },
+  groups: [],
 };
 const stranger = { uid: 999, gid: 998, groups: [2000] };
 
@@ -53,6 +55,21 @@ describe("sandbox arguments", () => {
     ];
     for (const guard of guards) expect(args({})).toContain(guard);
     expect(args({ unmasked: true })).not.toMatch(/kcore|firmware|\/proc\/sys/);
+  });
+
+  test.each([
+    ["one tree", [{ source: "/g", target: "" }], "--ro-bind /g /sys/fs/cgroup"],
+    [
+      "a tree per controller",
+      [
+        { source: "/m", target: "memory" },
+        { source: "/c", target: "cpu" },
+      ],
+      "--tmpfs /sys/fs/cgroup --ro-bind /m /sys/fs/cgroup/memory --ro-bind /c /sys/fs/cgroup/cpu --remount-ro /sys/fs/cgroup",
+    ],
+    ["none", [], "--tmpfs /sys/fs/cgroup --remount-ro /sys/fs/cgroup"],
+  ])("control groups of %s are the container's own", (_, groups, expected) => {
+    expect(bubblewrapArguments(spec, { ...view, groups }).join(" ")).toContain(expected);
   });
 
   test("with a single id the user is played by a namespace of its own", () => {

@@ -1,5 +1,6 @@
 /** The bubblewrap arguments for one container. */
 import type { IdMode } from "@keelson/machine";
+import type { GroupMount } from "./cgroups.ts";
 import type { ContainerMount, ContainerSpec, ContainerUser } from "./container-runtime.ts";
 import type { KernelPaths } from "./kernel-paths.ts";
 
@@ -12,6 +13,8 @@ export interface ContainerView {
   /** A sysfs that shows the pod's network. */
   readonly sys: string;
   readonly kernelPaths: KernelPaths;
+  /** The container's control groups. */
+  readonly groups: readonly GroupMount[];
   /** `node` sees the processes of the node; a file descriptor those of that process namespace; else only its own. */
   readonly processes?: "node" | number;
 }
@@ -25,9 +28,10 @@ export function bubblewrapArguments(spec: ContainerSpec, view: ContainerView): s
   return [
     ...(view.processes === undefined ? ["--unshare-pid", "--as-pid-1"] : []),
     ...(typeof view.processes === "number" ? ["--pidns", String(view.processes)] : []),
-    ...["--die-with-parent", "--new-session"],
+    ...["--die-with-parent", "--new-session", "--unshare-cgroup-try"],
     ...(plays ? ["--unshare-user", "--uid", String(spec.user.uid), "--gid", String(spec.user.gid)] : []),
     ...["--bind", view.root, "/", "--proc", "/proc", "--dev", "/dev", "--ro-bind", view.sys, "/sys"],
+    ...(view.kernelPaths.hasGroups ? ownGroups(view.groups) : []),
     ...(spec.unmasked ? [] : guards(view.kernelPaths)),
     ...["--bind", view.sharedMemory, "/dev/shm"],
     // The pod's IPC namespace belongs to the node's users; from a namespace further in it cannot be mounted.
@@ -52,6 +56,19 @@ function guards({ maskedFiles, maskedDirectories, readOnly }: KernelPaths): stri
     ...maskedDirectories.flatMap((path) => ["--tmpfs", path, "--remount-ro", path]),
     // What is bound is the node's view of the same thing: none of it depends on who mounted it.
     ...readOnly.flatMap((path) => ["--ro-bind", path, path]),
+  ];
+}
+
+const groupsPlace = "/sys/fs/cgroup";
+
+/** A container's own control groups where it would see the machine's, to read: whoever asks for its limits finds them. */
+function ownGroups(groups: readonly GroupMount[]): string[] {
+  const [first] = groups;
+  if (first?.target === "") return ["--ro-bind", first.source, groupsPlace];
+  return [
+    ...["--tmpfs", groupsPlace],
+    ...groups.flatMap(({ source, target }) => ["--ro-bind", source, `${groupsPlace}/${target}`]),
+    ...["--remount-ro", groupsPlace],
   ];
 }
 

@@ -17,6 +17,8 @@ export interface Confinement {
   readonly ids: IdMode;
   /** Leaves the session, and with it the terminal, of whoever started the node. */
   readonly newSession: boolean;
+  /** Most processes of its user, where no control group counts those of its pod. */
+  readonly processes?: number;
   /** The highest number of a capability that this kernel knows. */
   readonly lastCapability: number;
 }
@@ -25,6 +27,7 @@ const prctl = { dropFromBounding: 24, noNewPrivileges: 38, ambient: 47, clearAll
 const seccomp = { setFilter: 1, allowSpeculation: 4 };
 const capabilityVersion = 0x2008_0522;
 const defaultMask = 0o022;
+const processLimit = 6;
 const standardError = 2;
 
 /** The executable that does it. Runs with the container's root in place, and reads nothing of it before the command. */
@@ -41,7 +44,7 @@ export function confinementProgram(confinement: Confinement, processor: Processo
 type NamedCall = Omit<SystemCall, "number"> & { readonly name: string };
 
 export function confinementCalls(confinement: Confinement): NamedCall[] {
-  const { command, cwd, filter, newSession } = confinement;
+  const { command, cwd, filter, newSession, processes } = confinement;
   const [program = ""] = command;
   return [
     // This program among them, and whatever was open where the node was started.
@@ -50,6 +53,15 @@ export function confinementCalls(confinement: Confinement): NamedCall[] {
     { name: "umask", args: [defaultMask] },
     { name: "chdir", args: [text(cwd)], failure: `cannot change to the working directory ${cwd}` },
     ...identity(confinement),
+    ...(processes === undefined
+      ? []
+      : [
+          {
+            name: "prlimit64",
+            args: [0, processLimit, { bytes: longs([processes, processes]) }, 0],
+            failure: "cannot limit the number of processes",
+          },
+        ]),
     {
       name: "prctl",
       args: [prctl.noNewPrivileges, 1, 0, 0, 0],
@@ -142,5 +154,11 @@ function filterPointer(filter: Buffer): Pointer {
 function words(values: readonly number[]): Buffer {
   const bytes = Buffer.alloc(4 * values.length);
   for (const [index, value] of values.entries()) bytes.writeUInt32LE(value >>> 0, 4 * index);
+  return bytes;
+}
+
+function longs(values: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(8 * values.length);
+  for (const [index, value] of values.entries()) bytes.writeBigUInt64LE(BigInt(value), 8 * index);
   return bytes;
 }

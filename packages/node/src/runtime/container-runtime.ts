@@ -15,6 +15,8 @@ export interface PodSandboxSpec {
   readonly hostNetwork?: boolean;
   /** Who shares a view of processes: the container alone, the pod, or the whole node. Default: the container. */
   readonly processes?: "container" | "pod" | "node";
+  /** Of all its containers together. */
+  readonly limits?: PodLimits;
 }
 
 export interface PodSandbox {
@@ -23,6 +25,8 @@ export interface PodSandbox {
   /** Files that live as long as the sandbox. */
   readonly directory: string;
   startContainer(spec: ContainerSpec): Promise<ContainerHandle>;
+  /** Changes the limits of the pod as a whole; nothing where there are none. */
+  limit(limits: PodLimits): Promise<void>;
   /** Opens a TCP connection to a port as seen from inside, loopback included. */
   connect(port: number): Promise<DuplexPipe>;
   /** Kills what still runs and removes everything. May be called twice. */
@@ -83,6 +87,11 @@ export interface ContainerLimits {
   /** Thousandths of a core. */
   readonly cpuMillis?: number;
   readonly cpuShares?: number;
+}
+
+export interface PodLimits extends ContainerLimits {
+  /** Processes and threads. */
+  readonly processes?: number;
 }
 
 export interface ContainerExit {

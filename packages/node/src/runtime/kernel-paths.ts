@@ -28,6 +28,8 @@ export interface KernelPaths {
   readonly maskedFiles: readonly string[];
   readonly maskedDirectories: readonly string[];
   readonly readOnly: readonly string[];
+  /** Whether it has control groups. */
+  readonly hasGroups: boolean;
 }
 
 export function kernelPaths(): KernelPaths {
@@ -36,5 +38,6 @@ export function kernelPaths(): KernelPaths {
     maskedFiles: masked.filter((path) => isDirectory(path) === false),
     maskedDirectories: masked.filter((path) => isDirectory(path) === true),
     readOnly: readOnly.filter((path) => isDirectory(path) !== undefined),
+    hasGroups: isDirectory("/sys/fs/cgroup") === true,
   };
 }

@@ -8,6 +8,7 @@ import { PassThrough, type Readable, type Writable } from "node:stream";
 import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { NodeError } from "../errors.ts";
 import { bubblewrapArguments, type ContainerView, playsAnotherUser } from "./bubblewrap.ts";
+import type { ContainerGroup } from "./cgroups.ts";
 import { confinementProgram } from "./confinement.ts";
 import type {
   ContainerExit,
@@ -44,12 +45,10 @@ export interface ContainerSetting {
   readonly lastCapability: number;
   /** A process whose view of processes the container shares, or the node. Default: one of its own. */
   readonly joins?: number | "node";
-  /** Puts the starting process under its limits; runs before anything of the image does. */
-  readonly wrap?: readonly string[];
-  /** Told once the container is gone; returns whether memory was the cause. */
-  readonly onGone?: () => Promise<{ oomKilled: boolean }>;
-  /** Changes its limits. */
-  readonly limit?: (limits: ContainerLimits) => Promise<void>;
+  /** Limits every process of the container, from before anything of the image runs. */
+  readonly group: ContainerGroup | undefined;
+  /** Most processes of its user, where there is no group. */
+  readonly processes?: number;
 }
 
 const argumentsFd = 3;
@@ -76,7 +75,7 @@ export async function startContainer(
   const stderr = spec.tty ? undefined : await fifos.open();
   const stdin = spec.stdin || spec.tty ? await fifos.openInput() : undefined;
   const sandbox = [
-    ...(setting.wrap ?? []),
+    ...(setting.group?.enter ?? []),
     ...[tools.nsenter, ...setting.enter, "--", tools.bwrap],
     ...["--args", String(argumentsFd), "--info-fd", String(infoFd), "--", `/proc/self/fd/${programFd}`],
   ];
@@ -148,7 +147,7 @@ function refuseNul(id: string, values: readonly string[]): void {
 /** What turns a process that has entered the container's namespaces into one of the container. */
 function addProgram(
   spec: ContainerSpec,
-  { view, filter, lastCapability, processor, programs }: ContainerSetting,
+  { view, filter, lastCapability, processes, processor, programs }: ContainerSetting,
   how: {
     readonly command: readonly string[];
     readonly env: Readonly<Record<string, string>>;
@@ -158,6 +157,7 @@ function addProgram(
   const { cwd, user, capabilities } = spec;
   const confinement = {
     newSession: false,
+    processes,
     ...how,
     cwd,
     user,
@@ -204,8 +204,9 @@ class SandboxContainer implements ContainerHandle {
       // Where it had no view of processes of its own, the end of the first does not end the others.
       if (setting.joins !== undefined) await this.#killAll();
       await started.drained;
-      const verdict = await setting.onGone?.();
-      return { code, oomKilled: verdict?.oomKilled ?? false };
+      const oomKilled = (await setting.group?.wasOomKilled()) ?? false;
+      await setting.group?.remove();
+      return { code, oomKilled };
     });
   }
 
@@ -237,7 +238,7 @@ class SandboxContainer implements ContainerHandle {
   }
 
   async limit(limits: ContainerLimits): Promise<void> {
-    await this.#setting.limit?.(limits);
+    await this.#setting.group?.limit(limits);
   }
 
   async #killAll(): Promise<void> {
@@ -257,10 +258,21 @@ class SandboxContainer implements ContainerHandle {
   async exec(request: ExecRequest): Promise<ExecSession> {
     if (this.#gone) throw new NodeError("NotFound", `container ${this.id} is not running`);
     refuseNul(this.id, request.command);
-    const { tools, fifos, view } = this.#setting;
+    const { tools, fifos, view, group } = this.#setting;
     const playing = playsAnotherUser(view.ids, this.#spec.user);
     const inside = [
-      ...[tools.nsenter, "--target", String(this.pid), "--mount", "--pid", "--net", "--ipc", "--uts"],
+      ...(group?.enter ?? []),
+      ...[
+        tools.nsenter,
+        "--target",
+        String(this.pid),
+        "--mount",
+        "--pid",
+        "--net",
+        "--ipc",
+        "--uts",
+        "--cgroup",
+      ],
       ...(playing ? ["--user", "--preserve-credentials"] : []),
       ...["--", `/proc/self/fd/${execProgramFd}`],
     ];

@@ -7,12 +7,13 @@ import type { IdMode } from "@keelson/machine";
 import { runCommand } from "@keelson/machine";
 import { NodeError } from "../errors.ts";
 import { playsAnotherUser } from "./bubblewrap.ts";
-import { type Cgroups, type ContainerGroup, openCgroups } from "./cgroups.ts";
+import { type Cgroups, openCgroups, type PodGroup } from "./cgroups.ts";
 import type {
   ContainerHandle,
   ContainerRuntime,
   ContainerSpec,
   DuplexPipe,
+  PodLimits,
   PodSandbox,
   PodSandboxSpec,
 } from "./container-runtime.ts";
@@ -104,8 +105,10 @@ export class SandboxRuntime implements ContainerRuntime {
       throw error;
     }
     const holder = spec.processes === "pod" ? await holdProcesses(tools.unshare) : undefined;
+    const group = await this.#machine.cgroups?.createPod(spec.id, spec.limits ?? {});
     return new RealPodSandbox({
-      ...{ id: spec.id, address, directory, tools, hostNetwork, holder },
+      ...{ id: spec.id, address, directory, tools, hostNetwork, holder, group },
+      processes: spec.limits?.processes,
       joins: spec.processes === "node" ? "node" : holder?.pid,
       link: hostNetwork ? undefined : link,
       ids: this.#options.ids,
@@ -154,6 +157,9 @@ interface RealPodOptions {
   readonly ids: IdMode;
   readonly log: ((message: string) => void) | undefined;
   readonly fifos: FifoPool;
+  readonly group: PodGroup | undefined;
+  /** Most processes of a container's user, where there is no group. */
+  readonly processes: number | undefined;
   readonly machine: MachineParts;
 }
 
@@ -187,10 +193,10 @@ class RealPodSandbox implements PodSandbox {
 
   async #start(spec: ContainerSpec): Promise<ContainerHandle> {
     const { tools, ids, fifos } = this.#options;
-    const { kernelPaths, cgroups, ...machine } = this.#options.machine;
+    const { kernelPaths, ...machine } = this.#options.machine;
     const home = join(this.directory, "containers", spec.id);
     await this.#mountRoot(spec, home);
-    const group = spec.limits && (await cgroups?.create(`${this.id}-${spec.id}`, spec.limits));
+    const group = await this.#options.group?.create(spec.id, spec.limits ?? {});
     const joins = this.#joins(spec);
     const handle = await startContainer(await withoutLinks(spec), {
       ...machine,
@@ -202,14 +208,15 @@ class RealPodSandbox implements PodSandbox {
         pretendIds: ids === "single" && spec.user.uid === 0,
       }),
       view: {
-        ...{ ids, kernelPaths },
+        ...{ ids, kernelPaths, groups: group?.mounts ?? [] },
         root: join(home, "root"),
         sharedMemory: join(this.directory, "shm"),
         sys: join(this.directory, "sys"),
       },
       enter: enterOptions(this.directory, this.#options.hostNetwork),
       ...(joins === undefined ? {} : { joins }),
-      ...(group && { wrap: group.enter, onGone: () => conclude(group), limit: group.limit }),
+      group,
+      ...(group === undefined && { processes: this.#options.processes }),
     });
     this.#running.add(handle);
     void handle.exited.then(async () => {
@@ -239,6 +246,10 @@ class RealPodSandbox implements PodSandbox {
     }
   }
 
+  async limit(limits: PodLimits): Promise<void> {
+    await this.#options.group?.limit(limits);
+  }
+
   remove(): Promise<void> {
     this.#removed ??= this.#remove();
     return this.#removed;
@@ -253,6 +264,7 @@ class RealPodSandbox implements PodSandbox {
       running.map((container) => unmountRoot(join(this.directory, "containers", container.id))),
     );
     await this.#options.holder?.end();
+    await this.#options.group?.remove();
     await removePodNamespace(this.#options.tools, this.directory, this.#options.link);
   }
 
@@ -286,12 +298,6 @@ async function refuseLinks(rootfs: string): Promise<void> {
     if (found === undefined || found.isDirectory()) continue;
     throw new NodeError("ContainerCannotRun", `/${name} of the image is not a directory`);
   }
-}
-
-async function conclude(group: ContainerGroup): Promise<{ oomKilled: boolean }> {
-  const oomKilled = await group.wasOomKilled();
-  await group.remove();
-  return { oomKilled };
 }
 
 /** bubblewrap would follow absolute links (`/var/run` → `/run`) out of the container while it mounts. */

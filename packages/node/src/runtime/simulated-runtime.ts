@@ -50,6 +50,10 @@ class SimulatedPod implements PodSandbox {
     return Promise.resolve(container);
   }
 
+  limit(): Promise<void> {
+    return Promise.resolve();
+  }
+
   connect(port: number): Promise<DuplexPipe> {
     return Promise.reject(
       new NodeError("Unsupported", `pod ${this.id} is simulated: nothing listens on port ${port}`),

@@ -57,9 +57,13 @@ export class KubeletServer {
         // Without a certificate a token may do; which of them counts is decided per request.
         rejectUnauthorized: false,
       },
-      (request, response) => void this.#serve(request, response),
+      (request, response) => {
+        this.#serve(request, response).catch(() => response.destroy());
+      },
     );
-    this.#server.on("upgrade", (request, socket, head) => void this.#upgrade(request, socket, head));
+    this.#server.on("upgrade", (request, socket, head) => {
+      this.#upgrade(request, socket, head).catch(() => socket.destroy());
+    });
     this.#server.on("connection", (socket: Duplex) => {
       this.#open.add(socket);
       socket.once("close", () => this.#open.delete(socket));
@@ -83,8 +87,10 @@ export class KubeletServer {
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    const url = new URL(request.url ?? "/", "https://node");
-    const [route = "", ...rest] = url.pathname.split("/").filter(Boolean).map(decodeURIComponent);
+    const target = targetOf(request);
+    if (target === undefined) return plain(response, 400, "malformed request target");
+    const { url, segments } = target;
+    const [route = "", ...rest] = segments;
     try {
       if (route === "healthz") return void response.end("ok");
       const admission = await this.#authentication.admit(request, verbOf(request), subresourceOf(route));
@@ -92,9 +98,8 @@ export class KubeletServer {
       if (admission === "forbidden") return plain(response, 403, "Forbidden");
       await this.#route(route, rest, url, request, response);
     } catch (error) {
-      const code = error instanceof NodeError && error.code === "NotFound" ? 404 : 500;
       if (response.headersSent) response.destroy();
-      else plain(response, code, error instanceof Error ? error.message : String(error));
+      else plain(response, statusOf(error), error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -157,9 +162,10 @@ export class KubeletServer {
     const abort = new AbortController();
     request.socket.once("close", () => abort.abort());
     response.once("close", () => abort.abort());
+    const query = logQuery(params, this.#options.clock.now(), abort.signal);
     response.setHeader("content-type", "text/plain; charset=utf-8");
     response.flushHeaders();
-    for await (const chunk of readLog(source, logQuery(params, this.#options.clock.now(), abort.signal))) {
+    for await (const chunk of readLog(source, query)) {
       if (abort.signal.aborted) return;
       if (!response.write(chunk))
         await new Promise((resolve) => response.once("drain", resolve).once("close", resolve));
@@ -189,12 +195,10 @@ export class KubeletServer {
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on("error", () => undefined);
-    const url = new URL(request.url ?? "/", "https://node");
-    const [route = "", namespace = "", name = "", ...rest] = url.pathname
-      .split("/")
-      .filter(Boolean)
-      .map(decodeURIComponent);
-    const params = url.searchParams;
+    const target = targetOf(request);
+    if (target === undefined) return refuse(socket, 400, "malformed request target");
+    const [route = "", namespace = "", name = "", ...rest] = target.segments;
+    const params = target.url.searchParams;
     try {
       const admission = await this.#authentication.admit(request, verbOf(request), subresourceOf(route));
       if (admission === "unauthenticated") return refuse(socket, 401, "Unauthorized");
@@ -229,9 +233,8 @@ export class KubeletServer {
       if (route === "attach") await runAttach(running, wanted, streams);
       else await runExec(running, params.getAll("command"), wanted, streams);
     } catch (error) {
-      const code = error instanceof NodeError && error.code === "NotFound" ? 404 : 500;
       if (!socket.destroyed && socket.writable)
-        refuse(socket, code, error instanceof Error ? error.message : String(error));
+        refuse(socket, statusOf(error), error instanceof Error ? error.message : String(error));
     }
   }
 
@@ -243,17 +246,46 @@ export class KubeletServer {
   }
 }
 
+/** Undefined for what no client would send. */
+function targetOf(request: IncomingMessage): { url: URL; segments: string[] } | undefined {
+  try {
+    const url = new URL(request.url ?? "/", "https://node");
+    return { url, segments: url.pathname.split("/").filter(Boolean).map(decodeURIComponent) };
+  } catch {
+    return undefined;
+  }
+}
+
+function statusOf(error: unknown): number {
+  if (error instanceof RangeError) return 400;
+  return error instanceof NodeError && error.code === "NotFound" ? 404 : 500;
+}
+
+/** Throws a RangeError for values that mean nothing. */
 function logQuery(params: URLSearchParams, now: number, signal: AbortSignal): LogQuery {
-  const number = (name: string) => (params.get(name) === null ? undefined : Number(params.get(name)));
+  const number = (name: string) => {
+    const text = params.get(name);
+    if (text === null) return undefined;
+    if (!/^\d{1,15}$/.test(text)) throw new RangeError(`invalid ${name} ${JSON.stringify(text)}`);
+    return Number(text);
+  };
+  const time = () => {
+    const text = params.get("sinceTime");
+    if (text === null) return undefined;
+    try {
+      return parseTime(text);
+    } catch {
+      throw new RangeError(`invalid sinceTime ${JSON.stringify(text)}`);
+    }
+  };
   const seconds = number("sinceSeconds");
-  const time = params.get("sinceTime");
   const stream = params.get("stream")?.toLowerCase();
   return {
     follow: isTrue(params.get("follow")),
     tailLines: number("tailLines"),
     limitBytes: number("limitBytes"),
     timestamps: isTrue(params.get("timestamps")),
-    since: seconds === undefined ? (time === null ? undefined : parseTime(time)) : now - seconds * 1000,
+    since: seconds === undefined ? time() : now - seconds * 1000,
     ...(stream === "stdout" || stream === "stderr" ? { stream } : {}),
     signal,
   };
@@ -261,14 +293,14 @@ function logQuery(params: URLSearchParams, now: number, signal: AbortSignal): Lo
 
 /** The kubelet's mapping of requests to permissions on `nodes/…`. */
 function subresourceOf(route: string): string {
-  const known: Record<string, string> = {
-    stats: "stats",
-    metrics: "metrics",
-    logs: "log",
-    configz: "configz",
-    pods: "pods",
-  };
-  return known[route] ?? "proxy";
+  const known = new Map([
+    ["stats", "stats"],
+    ["metrics", "metrics"],
+    ["logs", "log"],
+    ["configz", "configz"],
+    ["pods", "pods"],
+  ]);
+  return known.get(route) ?? "proxy";
 }
 
 function verbOf(request: IncomingMessage): string {
