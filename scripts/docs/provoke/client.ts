@@ -10,10 +10,10 @@ import {
   createClient,
   loadKubeconfig,
   pods,
-  systemClock,
   systemProcess,
 } from "@keelson/client";
 import type { Clock, HttpPort, HttpResponse } from "@keelson/core";
+import { systemClock } from "@keelson/core";
 import { ConfigMap } from "@keelson/core/kinds";
 import { createAuthority, createLeaf } from "@keelson/pki";
 import { inClusterConnection } from "../../../packages/client/src/kubeconfig/connection.ts";

@@ -1,7 +1,7 @@
 /** Provokes every error of @keelson/node, without a node: each by the smallest call inside it. */
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { systemClock } from "@keelson/client";
+import { systemClock } from "@keelson/core";
 import type { NodeErrorCode } from "@keelson/node";
 import { type DownwardContext, fieldValue } from "../../../packages/node/src/environment/downward.ts";
 import { cuttable } from "../../../packages/node/src/faults/cuttable-api.ts";

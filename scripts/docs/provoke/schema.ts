@@ -1,5 +1,5 @@
 /** Provokes every error of @keelson/schema. */
-import { systemRandom } from "@keelson/client";
+import { systemRandom } from "@keelson/core";
 import { answerConversionReview, resource, type SchemaErrorCode, sampleObject } from "@keelson/schema";
 import { z } from "zod";
 import type { Provocations } from "../provoked.ts";

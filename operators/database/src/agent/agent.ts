@@ -547,5 +547,3 @@ function dedupe(published: Published): Published {
   const rest = older.filter((quorum) => key(quorum) !== key(newest));
   return { ...published, quorums: [...rest.reverse(), newest] };
 }
-
-export type { Standby };

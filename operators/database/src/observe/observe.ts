@@ -14,7 +14,7 @@ import { podView } from "./pod-view.ts";
 /** Silence is an answer, and costs no more than this. */
 const patienceMs = 2_000;
 
-export interface Asking {
+interface Asking {
   readonly key: Buffer | undefined;
 }
 

@@ -24,10 +24,6 @@ export function instanceKey({ name }: DatabaseName, instance: string): string {
   return instance.slice(name.length + 1);
 }
 
-export function ordinalOf({ name }: DatabaseName, instance: string): number {
-  return Number(instance.slice(name.length + 1));
-}
-
 export function selectorLabels({ name }: DatabaseName): { [label: string]: string } {
   return { [labels.name]: "postgresql", [labels.instance]: name };
 }

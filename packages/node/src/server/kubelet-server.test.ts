@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect as connectPlain } from "node:net";
 import { connect } from "node:tls";
-import { systemClock } from "@keelson/client";
+import { systemClock } from "@keelson/core";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { NodeApi } from "../api/api.ts";
