@@ -5,7 +5,7 @@ import type { Identity } from "../ha/observation.ts";
 import { compareData, elect, type Quorum, type Vote } from "../ha/quorum.ts";
 import type { LeaseRecord, Published } from "../ha/state.ts";
 import { type Local, nextStep, type Step } from "../ha/step.ts";
-import { nextSync, type Standby, standbyNames, targetQuorum } from "../ha/sync.ts";
+import { nextSync, standbyNames, targetQuorum } from "../ha/sync.ts";
 import { Keeper, type KeeperOptions } from "./keeper.ts";
 import {
   type Engine,

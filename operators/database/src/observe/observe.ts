@@ -14,10 +14,6 @@ import { podView } from "./pod-view.ts";
 /** Silence is an answer, and costs no more than this. */
 const patienceMs = 2_000;
 
-interface Asking {
-  readonly key: Buffer | undefined;
-}
-
 /** Speaks to one instance's agent. */
 export async function askAgent<T>(
   ctx: DatabaseContext,
