@@ -45,7 +45,11 @@ if (cluster.pods === "simulated") {
 const project = readProject(join(root, "operators/etcd"));
 const image = `${project.name}:${project.version}`;
 await say.step("the etcd operator, built into an image without a daemon", async () => {
-  execFileSync("tsc", ["-b", "packages/keelson"], { cwd: root, env: environment, stdio: "inherit" });
+  execFileSync("tsc", ["-b", "packages/keelson", "packages/kit"], {
+    cwd: root,
+    env: environment,
+    stdio: "inherit",
+  });
   const { archive, digest } = await buildImage(project, { image, base: "node:24", onProgress: say.detail });
   const path = join(dirname(cluster.kubeconfig), "operator.oci.tar");
   await writeFile(path, archive);

@@ -1,4 +1,4 @@
-/** What every database operator needs: backups, certificates. For tests see `@keelson/kit/testing`. */
+/** What every database operator needs: backups, certificates, pods. For tests see `@keelson/kit/testing`. */
 
 export { type ArchiveFormat, BackupArchive, type BackupSource } from "./backup/archive.ts";
 export { checkedContent, type Digest, withDigest } from "./backup/digest.ts";
@@ -57,3 +57,7 @@ export {
   tlsSecretKeys,
 } from "./certificates/secrets.ts";
 export { BackupError, type BackupErrorCode, isBackupError, isTerminalBackupCode } from "./errors.ts";
+export { ownStatus, type RuntimeStatusKey } from "./own-status.ts";
+export { restrictedContainer, restrictedPod, restrictedPodWithoutVolumes } from "./pod-security.ts";
+export { templateHash } from "./template-hash.ts";
+export { compareVersions, isNewerMinor, minorOf, parseVersion, type Version } from "./version.ts";

@@ -1,7 +1,7 @@
 /** Takes a snapshot into the store. */
 
 import { checkedSnapshot } from "../engine/checked-snapshot.ts";
-import type { Etcd } from "../engine/etcd.ts";
+import { type Etcd, hex } from "../engine/etcd.ts";
 import type { Manifest, SnapshotArchive } from "../engine/snapshot-archive.ts";
 import { chooseSource } from "../engine/snapshot-source.ts";
 
@@ -29,8 +29,8 @@ export async function copySnapshot(options: CopyOptions): Promise<Manifest> {
           format: 1,
           backupUid,
           cluster,
-          clusterId: BigInt(status.clusterId).toString(16),
-          memberId: BigInt(status.memberId).toString(16),
+          clusterId: hex(status.clusterId),
+          memberId: hex(status.memberId),
           etcdVersion: status.version,
           takenAt,
           revisionAtLeast: String(revision),

@@ -1,9 +1,8 @@
 /** Brings a snapshot from the store to a local file, and a restored data directory to its place. */
 import { access, open, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { BackupError } from "@keelson/kit";
+import { BackupError, isNewerMinor, minorOf } from "@keelson/kit";
 import type { Manifest, SnapshotArchive } from "../engine/snapshot-archive.ts";
-import { isNewerMinor, minorOf } from "../engine/version.ts";
 import type { RestoreRequirements } from "./task.ts";
 
 export interface FetchOptions {

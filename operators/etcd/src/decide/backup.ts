@@ -1,6 +1,6 @@
 /** What comes next for a backup: pure, from what its pods report. */
 
-import { isTerminalBackupCode } from "@keelson/kit";
+import { isTerminalBackupCode, ownStatus } from "@keelson/kit";
 import type { StatusOf } from "keelson";
 import type { EtcdBackup, EtcdBackupObject } from "../api/backup.ts";
 import type { EtcdClusterObject } from "../api/cluster.ts";
@@ -192,15 +192,4 @@ function failed(status: BackupStatus, reason: string, message: string): BackupDe
 function lastMessage(status: BackupStatus, worker: WorkerView | undefined): string {
   if (worker?.state === "working" || worker?.state === "failed") return worker.message;
   return status.failure?.message ?? "no attempt could start";
-}
-
-export function ownStatus({ status = {} }: EtcdBackupObject): BackupStatus {
-  const {
-    conditions: _,
-    observedGeneration: __,
-    inventory: ___,
-    steps: ____,
-    ...own
-  } = status as Record<string, unknown>;
-  return own as BackupStatus;
 }

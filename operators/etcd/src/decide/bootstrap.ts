@@ -1,8 +1,8 @@
 /** The first member, once in the life of a cluster. */
 import { reasons } from "../api/conditions.ts";
+import { hex } from "../engine/etcd.ts";
 import { versionProblem } from "../engine/version.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
-import { hex } from "../observe/records.ts";
 import { memberName } from "../resources/names.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";

@@ -1,7 +1,7 @@
 /** What to do next: the decision of the first policy that applies. Policies are ordered by importance. */
 import { reasons } from "../api/conditions.ts";
+import { hex } from "../engine/etcd.ts";
 import type { Observed } from "../observe/observed.ts";
-import { hex } from "../observe/records.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import { authentication, lockedOut, secretMissing } from "./access.ts";
 import { bootstrap, specProblem } from "./bootstrap.ts";

@@ -1,7 +1,8 @@
 /** The status after a pass: pure, and the same as long as nothing changes. */
+
+import { compareVersions } from "@keelson/kit";
 import type { Member, Status } from "../api/cluster.ts";
 import { conditions, type Reason, reasons } from "../api/conditions.ts";
-import { compareVersions } from "../engine/version.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { selectorLabels } from "../resources/names.ts";
 import type { Decision } from "./decision.ts";

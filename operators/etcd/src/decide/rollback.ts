@@ -1,8 +1,9 @@
 /** A rollout that fails is rolled back, as long as that is possible. */
+
+import { minorOf } from "@keelson/kit";
 import type { Template } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
 import { failureMessage } from "../engine/termination-message.ts";
-import { minorOf } from "../engine/version.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
 import { canRestart, isHealthy, withMember } from "./facts.ts";

@@ -1,8 +1,10 @@
 /** A change that rolls through the members: a version, a setting, resources. One restart at a time, leader last. */
+
+import { minorOf } from "@keelson/kit";
 import { Quantity } from "keelson";
 import type { Template } from "../api/cluster.ts";
 import { reasons } from "../api/conditions.ts";
-import { minorOf, nextVersion } from "../engine/version.ts";
+import { nextVersion } from "../engine/version.ts";
 import type { Observed, ObservedMember, TrialView } from "../observe/observed.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";

@@ -1,8 +1,8 @@
 /** Maintenance: space, larger volumes, alarms. */
 import { Quantity } from "keelson";
 import { reasons } from "../api/conditions.ts";
+import { hex } from "../engine/etcd.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
-import { hex } from "../observe/records.ts";
 import type { Decision } from "./decision.ts";
 import { isSettled, isStable, lagOf, leaderOf } from "./facts.ts";
 import { contactFor, leave } from "./leaving.ts";

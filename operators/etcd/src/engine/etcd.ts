@@ -3,6 +3,11 @@
 /** A member id: a uint64 in decimal, as etcd's JSON gateway writes it. Never a number: it does not fit. */
 export type MemberId = string;
 
+/** An id as people and etcdctl write it. */
+export function hex(id: MemberId): string {
+  return BigInt(id).toString(16);
+}
+
 export interface EtcdMember {
   readonly id: MemberId;
   /** Empty until the member has started once: match by peer URL before that, by id afterwards. */

@@ -1,5 +1,5 @@
 /** How a snapshot becomes a data directory again: the command of each etcd version. */
-import { parseVersion } from "./version.ts";
+import { parseVersion } from "@keelson/kit";
 
 export interface RestoreCommand {
   readonly version: string;

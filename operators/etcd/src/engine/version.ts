@@ -1,10 +1,5 @@
 /** What differs from one etcd version to the next, and how to get from one to another. */
-
-export interface Version {
-  readonly major: number;
-  readonly minor: number;
-  readonly patch: number;
-}
+import { minorOf, parseVersion } from "@keelson/kit";
 
 /** The newest tested patch of each minor: where an upgrade over several minors stops in between. */
 const STOPS: Readonly<Record<number, string>> = { 4: "3.4.45", 5: "3.5.35", 6: "3.6.16", 7: "3.7.3" };
@@ -14,27 +9,6 @@ const STOPS: Readonly<Record<number, string>> = { 4: "3.4.45", 5: "3.5.35", 6: "
  * whose membership lives in another store; before 3.6.11 the same holds for 3.7.
  */
 const FLOORS: Readonly<Record<number, number>> = { 5: 32, 6: 11 };
-
-export function parseVersion(text: string): Version | undefined {
-  const match = /^v?(\d+)\.(\d+)\.(\d+)/.exec(text);
-  return match ? { major: Number(match[1]), minor: Number(match[2]), patch: Number(match[3]) } : undefined;
-}
-
-export function compareVersions(a: string, b: string): number {
-  const [x, y] = [parseVersion(a), parseVersion(b)];
-  if (!x || !y) return x ? 1 : y ? -1 : 0;
-  return x.major - y.major || x.minor - y.minor || x.patch - y.patch;
-}
-
-/** `3.6` of `3.6.14`. */
-export function minorOf(version: string): string {
-  return version.split(".").slice(0, 2).join(".");
-}
-
-/** Whether data of one version is of a later minor than another can read. */
-export function isNewerMinor(version: string, than: string): boolean {
-  return compareVersions(`${minorOf(version)}.0`, `${minorOf(than)}.0`) > 0;
-}
 
 /** Why the operator refuses to run this version, as a sentence; undefined when it does not. */
 export function versionProblem(version: string): string | undefined {

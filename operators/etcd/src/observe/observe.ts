@@ -1,7 +1,9 @@
 /** Gathers objects from the cache and answers from the members, and updates the records from both. */
+import { ownStatus } from "@keelson/kit";
 import type { EtcdClusterObject, Member, Status } from "../api/cluster.ts";
 import { conditions } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
+import { hex } from "../engine/etcd.ts";
 import { operatorImage } from "../resources/agent-image.ts";
 import type { EtcdContext } from "../resources/declaration.ts";
 import { clientPort, clusterName, memberHost, memberName } from "../resources/names.ts";
@@ -57,7 +59,7 @@ export async function observe(
   const clusterId = before.clusterId ?? rememberedClusterId(claims);
   // The list of another cluster says nothing about this one.
   const list =
-    answers.list && (clusterId === undefined || sameId(answers.list.clusterId, clusterId))
+    answers.list && (clusterId === undefined || hex(answers.list.clusterId) === clusterId)
       ? answers.list
       : undefined;
   const records = refreshRecords({
@@ -67,16 +69,9 @@ export async function observe(
     list: clusterId === undefined ? undefined : list,
     templates: [before.template, before.rollout].flatMap((each) => (each ? [each.hash] : [])),
   });
-  const {
-    conditions: _,
-    observedGeneration: __,
-    inventory: ___,
-    steps: ____,
-    ...own
-  } = (object.status ?? {}) as Status & Record<string, unknown>;
   const names = [...records.map(({ name }) => name), ...pods.keys(), ...claims.keys()];
   const status: Status = {
-    ...own,
+    ...ownStatus(object),
     ...(clusterId === undefined ? {} : { clusterId }),
     members: records,
     nextMember: nextOrdinal(cluster, before.nextMember, names),
@@ -89,7 +84,7 @@ export async function observe(
     status,
     members: records.map((record) => memberOf(record, { pods, claims, nodes, answers, list, cluster })),
     unknownMembers: (list?.members ?? []).filter(
-      ({ id }) => !records.some((record) => record.id === BigInt(id).toString(16)),
+      ({ id }) => !records.some((record) => record.id === hex(id)),
     ),
     list,
     alarms: answers.alarms,
@@ -136,10 +131,6 @@ function memberOf(
     nodeLostSinceMs: node === "gone" ? pod?.readyChangedMs : node?.lostSinceMs,
     nodeCordoned: node !== "gone" && node?.cordoned === true,
   };
-}
-
-function sameId(decimal: string, hexadecimal: string): boolean {
-  return BigInt(decimal).toString(16) === hexadecimal;
 }
 
 function unavailableSince(object: EtcdClusterObject): number | undefined {

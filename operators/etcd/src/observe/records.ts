@@ -1,13 +1,8 @@
 /** Updates the records from what was seen: ids, phases, volumes, and members that only etcd or a claim remembers. */
 import type { Member } from "../api/cluster.ts";
-import type { EtcdMember, MemberList } from "../engine/etcd.ts";
+import { type EtcdMember, hex, type MemberList } from "../engine/etcd.ts";
 import { type ClusterName, memberOfPeerUrl, ordinalOf } from "../resources/names.ts";
 import type { ClaimView } from "./observed.ts";
-
-/** A uint64 as people and etcdctl write it. */
-export function hex(id: string): string {
-  return BigInt(id).toString(16);
-}
 
 export interface RecordSources {
   readonly cluster: ClusterName;

@@ -1,7 +1,8 @@
 /** What a new cluster is restored from. */
+
+import { isNewerMinor, minorOf } from "@keelson/kit";
 import type { EtcdBackupObject } from "../api/backup.ts";
 import type { Spec } from "../api/cluster.ts";
-import { isNewerMinor, minorOf } from "../engine/version.ts";
 import type { RestoreSource } from "../resources/restore-containers.ts";
 
 export type RestorePlan =

@@ -1,5 +1,5 @@
 /** Containers that run the agent, and the volumes that they and etcd's tools need. */
-import { type MountedVolume, mountSecret } from "@keelson/kit";
+import { type MountedVolume, mountSecret, restrictedContainer } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
 import { type AgentTask, type MemberAccess, taskVariable } from "../agent/task.ts";
@@ -10,25 +10,6 @@ import { clientPort, clusterName, memberHost } from "./names.ts";
 
 export type PodSpec = NonNullable<Desired<typeof Pod>["spec"]>;
 export type Container = PodSpec["containers"][number];
-/** The user of the restricted pod security profile; the same as in distroless images. */
-const nonRoot = 65532;
-
-export const podSecurity: PodSpec["securityContext"] = {
-  runAsNonRoot: true,
-  runAsUser: nonRoot,
-  runAsGroup: nonRoot,
-  fsGroup: nonRoot,
-  fsGroupChangePolicy: "OnRootMismatch",
-  seccompProfile: { type: "RuntimeDefault" },
-};
-
-export const containerSecurity: Container["securityContext"] = {
-  allowPrivilegeEscalation: false,
-  capabilities: { drop: ["ALL"] },
-  readOnlyRootFilesystem: true,
-  runAsNonRoot: true,
-};
-
 export function agentContainer(
   name: string,
   image: string,
@@ -41,7 +22,7 @@ export function agentContainer(
     command: [...agentCommand],
     env: [{ name: taskVariable, value: JSON.stringify(task) }],
     terminationMessagePolicy: "FallbackToLogsOnError",
-    securityContext: containerSecurity,
+    securityContext: restrictedContainer,
     volumeMounts: mounts.map(({ mount }) => mount),
   };
 }
@@ -58,7 +39,7 @@ export function etcdContainer(
     image,
     command: [...command],
     terminationMessagePolicy: "FallbackToLogsOnError",
-    securityContext: containerSecurity,
+    securityContext: restrictedContainer,
     volumeMounts: mounts.map(({ mount }) => mount),
   };
 }

@@ -1,5 +1,5 @@
 /** The pods of a backup: one that takes and verifies it, one that removes it. */
-import { backupName, type MountedVolume, mountStore } from "@keelson/kit";
+import { backupName, type MountedVolume, mountStore, restrictedPod } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { EtcdBackupObject } from "../api/backup.ts";
@@ -12,9 +12,9 @@ import {
   etcdContainer,
   memberAccess,
   type PodSpec,
-  podSecurity,
   rootPassword,
 } from "./agent-container.ts";
+import { nonRoot } from "./names.ts";
 
 const scratchPath = "/scratch";
 const scratchPort = 2379;
@@ -172,7 +172,7 @@ function pod(
       enableServiceLinks: false,
       terminationGracePeriodSeconds: 5,
       activeDeadlineSeconds: backup.spec.timeoutSeconds,
-      securityContext: podSecurity,
+      securityContext: restrictedPod(nonRoot),
       ...parts,
       volumes: mounts.map(({ volume }) => volume),
     },

@@ -5,6 +5,8 @@ import { labels } from "../api/names.ts";
 export const clientPort = 2379;
 export const peerPort = 2380;
 export const metricsPort = 2381;
+/** The user of the etcd image and of the agent; the same as in distroless images. */
+export const nonRoot = 65532;
 
 /** What names are made from. */
 export interface ClusterName {

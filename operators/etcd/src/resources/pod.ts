@@ -1,4 +1,5 @@
 /** The pod of one member. */
+import { restrictedContainer, restrictedPod, restrictedPodWithoutVolumes } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { Recipe, Spec, Template } from "../api/cluster.ts";
@@ -13,29 +14,12 @@ import {
   startSettings,
   tlsPaths,
 } from "./flags.ts";
-import { type ClusterName, clientPort, metricsPort, peerPort, selectorLabels } from "./names.ts";
+import { type ClusterName, clientPort, metricsPort, nonRoot, peerPort, selectorLabels } from "./names.ts";
 import { recipeTls } from "./recipe.ts";
 import { type RestoreSource, restoreContainers } from "./restore-containers.ts";
 
 type PodSpec = NonNullable<Desired<typeof Pod>["spec"]>;
 type Container = PodSpec["containers"][number];
-
-/** The user of the restricted pod security profile; the same as in distroless images. */
-const nonRoot = 65532;
-
-const restrictedPod = {
-  runAsNonRoot: true,
-  runAsUser: nonRoot,
-  runAsGroup: nonRoot,
-  seccompProfile: { type: "RuntimeDefault" },
-} as const;
-
-const restrictedContainer = {
-  allowPrivilegeEscalation: false,
-  capabilities: { drop: ["ALL"] },
-  readOnlyRootFilesystem: true,
-  runAsNonRoot: true,
-};
 
 export interface PodOptions {
   readonly cluster: ClusterName;
@@ -72,7 +56,7 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
       enableServiceLinks: false,
       restartPolicy: "Always",
       terminationGracePeriodSeconds: 30,
-      securityContext: { ...restrictedPod, fsGroup: nonRoot, fsGroupChangePolicy: "OnRootMismatch" },
+      securityContext: restrictedPod(nonRoot),
       ...scheduling(cluster, recipe),
       ...(restoring && { initContainers: restoring.initContainers }),
       containers: [container(cluster, member, recipe)],
@@ -101,7 +85,7 @@ export function trialFor(cluster: ClusterName, template: Template): Desired<type
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       restartPolicy: "Never",
-      securityContext: restrictedPod,
+      securityContext: restrictedPodWithoutVolumes(nonRoot),
       containers: [
         {
           name: "etcd",

@@ -1,5 +1,5 @@
 /** The recipe of a pod: the part of the spec whose changes roll through the members, and its digest. */
-import { hash } from "node:crypto";
+import { templateHash } from "@keelson/kit";
 import type { Recipe, Spec, Template } from "../api/cluster.ts";
 
 /** The recipe of TLS: a member that was started with other authorities must be restarted. */
@@ -43,14 +43,5 @@ export function recipeTls(recipe: Recipe, use: "peer" | "client"): RecipeTls | u
  * rewrites images, restarts no member.
  */
 export function templateOf(recipe: Recipe): Template {
-  return { hash: hash("sha256", canonical(recipe)).slice(0, 12), recipe };
-}
-
-/** JSON with keys in order, so that equal recipes have equal text. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(",")}]`;
-  if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  const entries = Object.entries(value).filter(([, each]) => each !== undefined);
-  entries.sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${entries.map(([key, each]) => `${JSON.stringify(key)}:${canonical(each)}`).join(",")}}`;
+  return { hash: templateHash(recipe), recipe };
 }

@@ -1,8 +1,8 @@
 /** Does what was decided about a backup, and removes one from its store. */
-import { isTerminalBackupCode } from "@keelson/kit";
+import { isTerminalBackupCode, ownStatus } from "@keelson/kit";
 import { done, fail, type Outcome, waiting } from "keelson";
 import type { EtcdBackupObject } from "../api/backup.ts";
-import { type BackupDecision, ownStatus } from "../decide/backup.ts";
+import type { BackupDecision } from "../decide/backup.ts";
 import { workerView } from "../observe/backup-pod-view.ts";
 import type { BackupContext } from "../resources/backup-declaration.ts";
 import { removerPod, workerPod } from "../resources/backup-pod.ts";

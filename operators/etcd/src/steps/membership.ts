@@ -1,6 +1,6 @@
 /** Changes of membership. Each can be repeated without harm: an answer may have been lost. */
 import { isEtcdError } from "../engine/errors.ts";
-import type { MemberId } from "../engine/etcd.ts";
+import { hex } from "../engine/etcd.ts";
 import { clusterName, peerUrl } from "../resources/names.ts";
 import { attempt, type DecisionTo, etcdOf, type StepContext, type StepResult } from "./step.ts";
 
@@ -13,7 +13,7 @@ export async function addLearner(
   return await attempt(step, async (signal) => {
     try {
       const { added } = await etcdOf(step, via).addLearner([url], { signal });
-      step.event("Normal", "MemberAdded", `${member} is a learner (${hexOf(added.id)})`);
+      step.event("Normal", "MemberAdded", `${member} is a learner (${hex(added.id)})`);
     } catch (error) {
       if (!isEtcdError(error, "PeerUrlExists")) throw error;
     }
@@ -47,8 +47,4 @@ export async function moveLeader(step: StepContext, decision: DecisionTo<"moveLe
     await etcdOf(step, from).moveLeader(toId, { signal });
     step.event("Normal", "LeaderMoved", message);
   });
-}
-
-function hexOf(id: MemberId): string {
-  return BigInt(id).toString(16);
 }

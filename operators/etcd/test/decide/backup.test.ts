@@ -2,12 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { EtcdBackupObject } from "../../src/api/backup.ts";
 import type { EtcdClusterObject } from "../../src/api/cluster.ts";
-import {
-  type BackupDecision,
-  decideBackup,
-  type ObservedBackup,
-  ownStatus,
-} from "../../src/decide/backup.ts";
+import { type BackupDecision, decideBackup, type ObservedBackup } from "../../src/decide/backup.ts";
 import type { Manifest } from "../../src/engine/snapshot-archive.ts";
 import type { WorkerView } from "../../src/observe/backup-pod-view.ts";
 
@@ -257,11 +252,5 @@ describe("a backup", () => {
     const last = backup({ ...second, attempt: 3, retryAfter: createdAt });
     const decision = decideBackup(observed({ backup: last, worker: failed("NoMember") }));
     expect(decision.do === "record" && "retryAfter" in decision.status).toBe(false);
-  });
-
-  it("keeps what the runtime writes out of its status", () => {
-    const status = { phase: "Done", conditions: [], observedGeneration: 1, inventory: [], steps: {} };
-    expect(ownStatus(backup(status))).toEqual({ phase: "Done" });
-    expect(ownStatus({ ...backup(), status: undefined } as never)).toEqual({});
   });
 });

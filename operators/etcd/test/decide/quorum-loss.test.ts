@@ -92,7 +92,9 @@ decisions("a cluster without quorum", quorumLoss, [
   ],
   [
     "no survivor answers",
-    without([voter(0, down), voter(1, volumeGone), voter(2, volumeGone)]),
+    without([voter(0, down), voter(1, volumeGone), voter(2, volumeGone)], {
+      unavailableSinceMs: secondsAgo(120),
+    }),
     `wait QuorumLost: a majority has lost its data (${losses}) and no survivor answers`,
   ],
   [

@@ -25,6 +25,7 @@ export interface S3Options {
   readonly now?: () => number;
 }
 
+/** One request to the bucket or to a key in it. */
 export interface S3Request {
   readonly method: "GET" | "PUT" | "POST" | "HEAD" | "DELETE";
   /** A key in the bucket. Default: the bucket itself. */
@@ -36,6 +37,7 @@ export interface S3Request {
   readonly expect?: readonly number[];
 }
 
+/** An answer whose body must be read or resumed. */
 export interface S3Response {
   readonly status: number;
   readonly headers: IncomingMessage["headers"];
@@ -46,6 +48,7 @@ export interface S3Response {
 
 const transient = new Set([408, 429, 500, 502, 503, 504]);
 
+/** Signs, sends and retries requests to one bucket. */
 export class S3Requests {
   readonly #options: S3Options;
 

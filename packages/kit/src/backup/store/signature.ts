@@ -8,6 +8,7 @@ export interface Credentials {
   readonly sessionToken?: string;
 }
 
+/** What of a request is signed. */
 export interface UnsignedRequest {
   readonly method: string;
   readonly host: string;
@@ -19,12 +20,14 @@ export interface UnsignedRequest {
   readonly bodyHash: string;
 }
 
+/** Who signs, for which region, and when. */
 export interface SigningScope {
   readonly region: string;
   readonly credentials: Credentials;
   readonly nowMs: number;
 }
 
+/** The hash of an empty body. */
 export const emptyHash = createHash("sha256").digest("hex");
 
 /** All headers to send, with the signature among them. */
@@ -72,10 +75,12 @@ export function encodePart(text: string): string {
   );
 }
 
+/** Encodes a path, and keeps its slashes. */
 export function encodePath(path: string): string {
   return path.split("/").map(encodePart).join("/");
 }
 
+/** Encodes a query in the order in which it is signed. */
 export function encodeQuery(query: Readonly<Record<string, string>>): string {
   return Object.entries(query)
     .map(([name, value]) => `${encodePart(name)}=${encodePart(value)}`)
@@ -83,6 +88,7 @@ export function encodeQuery(query: Readonly<Record<string, string>>): string {
     .join("&");
 }
 
+/** SHA-256 in hexadecimal. */
 export function sha256(content: string | Uint8Array): string {
   return createHash("sha256").update(content).digest("hex");
 }
