@@ -2,7 +2,14 @@
 import { existsSync } from "node:fs";
 import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { cacheDirectory, type Environment, pipeCommands, runCommand, withLock } from "@keelson/machine";
+import {
+  cacheDirectory,
+  type Environment,
+  pipeCommands,
+  privateCache,
+  runCommand,
+  withLock,
+} from "@keelson/machine";
 import { ImageError } from "./errors.ts";
 
 export interface DebianPackage {
@@ -52,6 +59,7 @@ export async function fetchPackages(
     );
   }
   const home = aptHome(options);
+  privateCache(env);
   await mkdir(join(home, "archives", "partial"), { recursive: true });
   return await withLock(join(home, "apt.lock"), async () => {
     const status = await statusFile(home, options);
@@ -118,6 +126,7 @@ export async function candidateVersion(
 /** Brings apt's lists into the cache where the machine's own are empty. */
 export async function ensurePackageLists(options: DebianOptions = {}): Promise<void> {
   const home = aptHome(options);
+  privateCache(options.env);
   await mkdir(home, { recursive: true });
   await withLock(join(home, "apt.lock"), () => listOptions(home, "own", options));
 }

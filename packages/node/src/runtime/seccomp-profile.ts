@@ -2,6 +2,7 @@
  * Which system calls a container may make: the profile that container engines apply by default, none, or one that a
  * person wrote in the form those engines read.
  */
+import { parseJson } from "@keelson/core";
 import { NodeError } from "../errors.ts";
 import {
   type ArgumentTest,
@@ -202,7 +203,7 @@ function customRules(name: string, text: string, numbers: ReadonlyMap<string, nu
   };
   let profile: CustomProfile;
   try {
-    profile = JSON.parse(text) as CustomProfile;
+    profile = parseJson(text) as CustomProfile;
   } catch (error) {
     throw wrong(error instanceof Error ? error.message : String(error));
   }
