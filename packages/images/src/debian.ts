@@ -1,8 +1,17 @@
 /** Debian packages without root and without installing: downloaded by apt, unpacked into a directory. */
-import { existsSync } from "node:fs";
-import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { createHash } from "node:crypto";
+import { createReadStream, existsSync } from "node:fs";
+import { mkdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { cacheDirectory, type Environment, pipeCommands, runCommand, withLock } from "@keelson/machine";
+import { pipeline } from "node:stream/promises";
+import {
+  cacheDirectory,
+  type Environment,
+  pipeCommands,
+  privateCache,
+  runCommand,
+  withLock,
+} from "@keelson/machine";
 import { ImageError } from "./errors.ts";
 
 export interface DebianPackage {
@@ -52,6 +61,7 @@ export async function fetchPackages(
     );
   }
   const home = aptHome(options);
+  privateCache(env);
   await mkdir(join(home, "archives", "partial"), { recursive: true });
   return await withLock(join(home, "apt.lock"), async () => {
     const status = await statusFile(home, options);
@@ -78,20 +88,70 @@ export async function fetchPackages(
         continue;
       }
       const packages = parseSimulation(plan.stdout, join(home, "archives"));
-      const missing = packages.filter(({ file }) => !existsSync(file));
+      const digests = await promisedDigests(
+        packages,
+        [...["-o", `Dir::State::status=${status}`, "-o", `Dir::Cache=${home}`, ...where]],
+        env,
+      );
+      const missing = await unusable(packages, digests);
       if (missing.length === 0) return packages;
       const subject =
         missing.length > 3 ? `${missing.length} packages` : missing.map(({ name }) => name).join(", ");
       options.onProgress?.(`downloading ${subject} for ${names.at(-1)}`);
       const download = await apt("--download-only");
-      if (download.code === 0) return packages;
-      failure = download.stderr;
+      const [wrong] = download.code === 0 ? await unusable(packages, digests) : [];
+      if (download.code === 0 && wrong === undefined) return packages;
+      failure = wrong === undefined ? download.stderr : `${wrong.name} is not what the package lists promise`;
     }
     throw new ImageError(
       "PackageUnavailable",
       `apt-get cannot provide ${names.join(", ")}: ${lastLine(failure)}; check the machine's package sources and network`,
     );
   });
+}
+
+/** What the signed package lists say of each package: `name=version` → SHA-256. */
+async function promisedDigests(
+  packages: readonly DebianPackage[],
+  options: readonly string[],
+  env: Environment,
+): Promise<ReadonlyMap<string, string>> {
+  if (packages.length === 0) return new Map();
+  const wanted = packages.map(({ name, version }) => `${name}=${version}`);
+  return parseDigests((await runCommand("apt-cache", ["show", ...options, ...wanted], { env })).stdout);
+}
+
+/** Reads what `apt-cache show` prints. */
+export function parseDigests(shown: string): Map<string, string> {
+  const digests = new Map<string, string>();
+  for (const stanza of shown.split(/\n\n+/)) {
+    const field = (name: string) => new RegExp(`^${name}: (\\S+)$`, "m").exec(stanza)?.[1];
+    const [name, version, digest] = [field("Package"), field("Version"), field("SHA256")];
+    if (digest !== undefined) digests.set(`${name}=${version}`, digest);
+  }
+  return digests;
+}
+
+/** Packages whose file is absent, or not the one that was promised; what is wrong is removed. */
+async function unusable(
+  packages: readonly DebianPackage[],
+  digests: ReadonlyMap<string, string>,
+): Promise<DebianPackage[]> {
+  const bad: DebianPackage[] = [];
+  for (const each of packages) {
+    const { name, version, file } = each;
+    const found = existsSync(file) ? await digestOfFile(file) : undefined;
+    if (found !== undefined && found === digests.get(`${name.split(":")[0]}=${version}`)) continue;
+    bad.push(each);
+    await rm(file, { force: true });
+  }
+  return bad;
+}
+
+async function digestOfFile(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  await pipeline(createReadStream(path), hash);
+  return hash.digest("hex");
 }
 
 /** The version that apt would install, or undefined. Looks at the lists that exist; never downloads. */
@@ -118,6 +178,7 @@ export async function candidateVersion(
 /** Brings apt's lists into the cache where the machine's own are empty. */
 export async function ensurePackageLists(options: DebianOptions = {}): Promise<void> {
   const home = aptHome(options);
+  privateCache(options.env);
   await mkdir(home, { recursive: true });
   await withLock(join(home, "apt.lock"), () => listOptions(home, "own", options));
 }
@@ -171,6 +232,11 @@ export async function unpackPackages(packages: readonly DebianPackage[], root: s
       ["tar", "-x", "-p", "--keep-directory-symlink", ...exclude, "-C", root],
     );
   }
+  // As in layers: no file of ours lends its owner's rights to whoever runs it.
+  const cleared = await runCommand("find", [
+    ...[root, "-xdev", "-type", "f", "-perm", "/6000", "-exec", "chmod", "ug-s", "{}", "+"],
+  ]);
+  if (cleared.code !== 0) throw new ImageError("PackageUnavailable", `find failed: ${cleared.stderr.trim()}`);
 }
 
 /** `5:7.0.15-1~deb12u10` → `7.0.15`: without epoch, revision and repackaging marks. */

@@ -1,28 +1,46 @@
 /** Undoes the compressions that layers and archives come in, by what their first bytes say. */
-import type { Readable } from "node:stream";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 import { createGunzip, createZstdDecompress } from "node:zlib";
+import { ImageError } from "./errors.ts";
 
-export async function decompressed(source: Readable): Promise<AsyncIterable<Uint8Array>> {
-  const first = await peek(source);
-  if (first[0] === 0x1f && first[1] === 0x8b) return joined(source, createGunzip());
-  if (first.readUInt32LE(0) === 0xfd2fb528) return joined(source, createZstdDecompress());
-  return source;
+const magicBytes = 4;
+
+/** Reads no more of the source than it needs. */
+export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const chunks = source[Symbol.asyncIterator]();
+  let first = Buffer.alloc(0);
+  while (first.length < magicBytes) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    first = Buffer.concat([first, value]);
+  }
+  const whole = async function* () {
+    if (first.length > 0) yield first;
+    for (let next = await chunks.next(); !next.done; next = await chunks.next()) yield next.value;
+  };
+  const through = decompressorFor(first);
+  if (through === undefined) {
+    yield* whole();
+    return;
+  }
+  const flow = pipeline(Readable.from(whole(), { objectMode: false }), through);
+  // Whoever reads the result hears of it there.
+  flow.catch(() => undefined);
+  try {
+    for await (const chunk of through) yield chunk as Uint8Array;
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    throw error instanceof ImageError
+      ? error
+      : new ImageError("BadArchive", `it cannot be unpacked: ${reason}`);
+  } finally {
+    through.destroy();
+  }
 }
 
-/** Errors of the source must end the result too. */
-function joined<
-  T extends NodeJS.ReadWriteStream & AsyncIterable<Uint8Array> & { destroy(error: Error): unknown },
->(source: Readable, through: T): T {
-  source.on("error", (error) => through.destroy(error));
-  return source.pipe(through);
-}
-
-async function peek(source: Readable): Promise<Buffer> {
-  await new Promise<void>((resolve, reject) => {
-    source.once("readable", resolve).once("end", resolve).once("error", reject);
-  });
-  const chunk = source.read() as Buffer | null;
-  if (chunk === null) return Buffer.alloc(4);
-  source.unshift(chunk);
-  return chunk.length >= 4 ? chunk : Buffer.concat([chunk, Buffer.alloc(4)]);
+function decompressorFor(first: Buffer) {
+  if (first.length < magicBytes) return undefined;
+  if (first[0] === 0x1f && first[1] === 0x8b) return createGunzip();
+  return first.readUInt32LE(0) === 0xfd2fb528 ? createZstdDecompress() : undefined;
 }

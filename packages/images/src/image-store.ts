@@ -1,15 +1,29 @@
 /** The images that were loaded or pulled: an OCI layout in the cache, and root file systems unpacked from it. */
 import { createHash } from "node:crypto";
-import { createReadStream, existsSync } from "node:fs";
+import { createReadStream, existsSync, mkdirSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { parseJson } from "@keelson/core";
-import { cacheDirectory, type Environment, makeOnce, withLock } from "@keelson/machine";
+import {
+  cacheDirectory,
+  type Environment,
+  makeOnce,
+  privateCache,
+  removeTree,
+  withLock,
+} from "@keelson/machine";
 import { decompressed } from "./decompress.ts";
 import { ImageError } from "./errors.ts";
-import type { ResolvedImage } from "./image.ts";
-import { applyLayer } from "./layer.ts";
-import { type Descriptor, type ImageIndex, type ImageManifest, mediaType, parseConfig } from "./oci.ts";
+import type { ImageConfig, ResolvedImage } from "./image.ts";
+import { applyLayers } from "./layer.ts";
+import {
+  type Descriptor,
+  digestPattern,
+  type ImageManifest,
+  isIndex,
+  mediaType,
+  readConfig,
+  readManifest,
+} from "./oci.ts";
 import {
   formatImageReference,
   type ImageReference,
@@ -18,6 +32,9 @@ import {
 } from "./reference.ts";
 
 const nameAnnotation = "io.containerd.image.name";
+const largestDocument = 8 * 1024 * 1024;
+/** Root file systems, by the digests of their configurations. */
+const rootsDirectory = "roots";
 const originAnnotation = "dev.keelson.image.origin";
 
 export interface StoredImage {
@@ -34,33 +51,40 @@ export interface ImageStoreOptions {
 }
 
 export class ImageStore {
+  readonly #env: Environment;
   readonly #home: string;
   readonly #onProgress: ((sentence: string) => void) | undefined;
 
   constructor(options: ImageStoreOptions = {}) {
-    this.#home = join(cacheDirectory(options.env ?? process.env), "images", "store");
+    this.#env = options.env ?? process.env;
+    this.#home = join(cacheDirectory(this.#env), "images", "store");
     this.#onProgress = options.onProgress;
   }
 
   blobPath(digest: string): string {
-    const [algorithm = "", hex = ""] = digest.split(":");
-    if (algorithm !== "sha256" || !/^[0-9a-f]{64}$/.test(hex)) {
+    if (!digestPattern.test(digest)) {
       throw new ImageError("BadArchive", `${JSON.stringify(digest)} is no digest that we know`);
     }
-    return join(this.#home, "blobs", "sha256", hex);
+    return join(this.#home, "blobs", "sha256", digest.slice("sha256:".length));
+  }
+
+  #open(): void {
+    privateCache(this.#env);
+    mkdirSync(this.#home, { recursive: true });
   }
 
   hasBlob(digest: string): boolean {
     return existsSync(this.blobPath(digest));
   }
 
-  /** Takes in a blob and returns its digest; throws when it is not the one that was promised. */
+  /** Takes in a blob and returns its digest; throws when it is not the one, or longer than, what was promised. */
   async putBlob(
     content: AsyncIterable<Uint8Array>,
     expected?: string,
+    mostBytes = Number.POSITIVE_INFINITY,
   ): Promise<{ digest: string; size: number }> {
-    const directory = join(this.#home, "blobs", "sha256");
-    await mkdir(directory, { recursive: true });
+    this.#open();
+    await mkdir(join(this.#home, "blobs", "sha256"), { recursive: true });
     const work = await mkdtemp(join(this.#home, ".incoming-"));
     try {
       const hash = createHash("sha256");
@@ -69,6 +93,8 @@ export class ImageStore {
         for await (const chunk of content) {
           hash.update(chunk);
           size += chunk.length;
+          if (size > mostBytes)
+            throw new ImageError("BadArchive", `a blob is longer than the ${mostBytes} bytes promised`);
           yield chunk;
         }
       };
@@ -91,8 +117,21 @@ export class ImageStore {
     return await this.putBlob(chunks(JSON.stringify(document)));
   }
 
-  async readDocument<T>(digest: string): Promise<T> {
-    return parseJson(await readFile(this.blobPath(digest), "utf8")) as T;
+  /** The manifest of an image. */
+  async manifest(digest: string): Promise<ImageManifest> {
+    const manifest = readManifest(await this.#document(digest), digest);
+    if (isIndex(manifest)) throw new ImageError("BadArchive", `${digest} is no image but an index`);
+    return manifest;
+  }
+
+  /** Checked against its digest: whatever can write to the cache must not choose what a name means. */
+  async #document(digest: string): Promise<string> {
+    const path = this.blobPath(digest);
+    const { size } = await stat(path);
+    if (size > largestDocument) throw new ImageError("BadArchive", `${digest} is too large: ${size} bytes`);
+    const bytes = await readFile(path);
+    if (digestOf(bytes) !== digest) throw damaged(digest);
+    return bytes.toString("utf8");
   }
 
   /** Gives a manifest in the store a name; an older image of that name loses it. */
@@ -113,18 +152,18 @@ export class ImageStore {
   }
 
   async list(): Promise<StoredImage[]> {
-    const index = await this.#index();
-    return await Promise.all(
-      index.map(async ({ digest, annotations }) => {
-        const { config, layers } = await this.readDocument<ImageManifest>(digest);
+    const all = (await this.#index()).map(async ({ digest, annotations }): Promise<StoredImage[]> => {
+      try {
+        const { config, layers } = await this.manifest(digest);
         const sizes = await Promise.all([config, ...layers].map((one) => stat(this.blobPath(one.digest))));
-        return {
-          name: annotations?.[nameAnnotation] ?? "",
-          digest,
-          sizeBytes: sizes.reduce((sum, { size }) => sum + size, 0),
-        };
-      }),
-    );
+        const sizeBytes = sizes.reduce((sum, { size }) => sum + size, 0);
+        return [{ name: annotations?.[nameAnnotation] ?? "", digest, sizeBytes }];
+      } catch {
+        // Damaged: who asks for it is told.
+        return [];
+      }
+    });
+    return (await Promise.all(all)).flat();
   }
 
   /** Takes a name away; what no name needs any more is removed. False when there is no such image. */
@@ -154,8 +193,7 @@ export class ImageStore {
   }
 
   async #resolve(reference: ImageReference, entry: Descriptor): Promise<ResolvedImage> {
-    const manifest = await this.readDocument<ImageManifest>(entry.digest);
-    const rootfs = await this.#unpack(manifest, formatImageReference(reference));
+    const { rootfs, config, manifest } = await this.unpack(entry.digest, formatImageReference(reference));
     const repository = repositoryName(reference);
     const sizes = await Promise.all(manifest.layers.map((layer) => stat(this.blobPath(layer.digest))));
     return {
@@ -164,34 +202,66 @@ export class ImageStore {
       repoDigest: `${repository}@${entry.digest}`,
       names: [entry.annotations?.[nameAnnotation] ?? "", `${repository}@${entry.digest}`],
       rootfs,
-      config: parseConfig(await readFile(this.blobPath(manifest.config.digest), "utf8")),
+      config,
       origin: entry.annotations?.[originAnnotation] === "registry" ? "registry" : "store",
       sizeBytes: sizes.reduce((sum, { size }) => sum + size, 0),
     };
   }
 
-  async #unpack(manifest: ImageManifest, name: string): Promise<string> {
-    const home = join(this.#home, "rootfs", manifest.config.digest.slice("sha256:".length));
+  /**
+   * Makes the root file system of an image whose blobs are all here. Every blob is checked against its digest and every
+   * layer against the one in the configuration, so that the configuration's digest stands for the root's contents.
+   */
+  async unpack(
+    digest: string,
+    name: string,
+  ): Promise<{ rootfs: string; config: ImageConfig; manifest: ImageManifest }> {
+    const manifest = await this.manifest(digest);
+    const { config, diffIds } = readConfig(
+      await this.#document(manifest.config.digest),
+      manifest.config.digest,
+    );
+    if (diffIds.length !== manifest.layers.length) {
+      throw new ImageError(
+        "BadArchive",
+        `${name} has ${manifest.layers.length} layers, and its configuration speaks of ${diffIds.length}`,
+      );
+    }
+    const home = join(this.#home, rootsDirectory, manifest.config.digest.slice("sha256:".length));
     await makeOnce(home, async (directory) => {
       this.#onProgress?.(`unpacking ${name} (${manifest.layers.length} layers)`);
       await mkdir(join(directory, "rootfs"));
-      for (const { digest } of manifest.layers) {
-        await applyLayer(
-          join(directory, "rootfs"),
-          await decompressed(createReadStream(this.blobPath(digest))),
-        );
-      }
+      await applyLayers(
+        join(directory, "rootfs"),
+        manifest.layers.map((layer, index) => this.#layer(layer.digest, diffIds[index] ?? "")),
+      );
     });
-    return join(home, "rootfs");
+    return { rootfs: join(home, "rootfs"), config, manifest };
+  }
+
+  /** Unpacked. Throws at its end when it is not the layer that it is called. */
+  async *#layer(digest: string, diffId: string): AsyncGenerator<Uint8Array> {
+    const packed = hashed(createReadStream(this.blobPath(digest)));
+    const unpacked = hashed(decompressed(packed.chunks));
+    yield* unpacked.chunks;
+    for await (const _ of packed.chunks);
+    if (packed.digest() !== digest) throw damaged(digest);
+    if (unpacked.digest() !== diffId) {
+      throw new ImageError(
+        "BadArchive",
+        `layer ${digest} is not ${diffId}, which the configuration speaks of`,
+      );
+    }
   }
 
   async #index(): Promise<readonly Descriptor[]> {
     const text = await readFile(join(this.#home, "index.json"), "utf8").catch(() => undefined);
-    return text === undefined ? [] : (parseJson(text) as unknown as ImageIndex).manifests;
+    const index = text === undefined ? { manifests: [] } : readManifest(text, "index.json");
+    return isIndex(index) ? index.manifests : [];
   }
 
   async #change(edit: (manifests: readonly Descriptor[]) => readonly Descriptor[]): Promise<void> {
-    await mkdir(this.#home, { recursive: true });
+    this.#open();
     await withLock(join(this.#home, ".index.lock"), async () => {
       const manifests = edit(await this.#index());
       const path = join(this.#home, "index.json");
@@ -208,18 +278,19 @@ export class ImageStore {
     const needed = new Set<string>();
     const roots = new Set<string>();
     for (const { digest } of await this.#index()) {
-      const { config, layers } = await this.readDocument<ImageManifest>(digest);
+      const { config, layers } = await this.manifest(digest);
       for (const one of [digest, config.digest, ...layers.map((layer) => layer.digest)])
         needed.add(one.slice(7));
       roots.add(config.digest.slice(7));
     }
     for (const [directory, kept] of [
       [join(this.#home, "blobs", "sha256"), needed],
-      [join(this.#home, "rootfs"), roots],
+      [join(this.#home, rootsDirectory), roots],
+      // Where roots were that nobody had checked.
+      [join(this.#home, "rootfs"), new Set<string>()],
     ] as const) {
       for (const name of await readdir(directory).catch(() => [])) {
-        if (!kept.has(name) && !name.startsWith("."))
-          await rm(join(directory, name), { recursive: true, force: true });
+        if (!kept.has(name) && !name.startsWith(".")) await removeTree(join(directory, name));
       }
     }
   }
@@ -227,4 +298,30 @@ export class ImageStore {
 
 async function* chunks(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
+}
+
+/** The same bytes, and what they are once they have been read to their end. */
+function hashed(source: AsyncIterable<Uint8Array>): {
+  chunks: AsyncGenerator<Uint8Array>;
+  digest: () => string;
+} {
+  const hash = createHash("sha256");
+  const chunks = async function* () {
+    for await (const chunk of source) {
+      hash.update(chunk);
+      yield chunk;
+    }
+  };
+  return { chunks: chunks(), digest: () => `sha256:${hash.digest("hex")}` };
+}
+
+function digestOf(bytes: Uint8Array): string {
+  return `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+}
+
+function damaged(digest: string): ImageError {
+  return new ImageError(
+    "BadArchive",
+    `${digest} in the image store is damaged: load or pull the image again`,
+  );
 }

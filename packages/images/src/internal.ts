@@ -4,3 +4,4 @@ export { emptyConfig } from "./image.ts";
 export { MadeImages, recipeFor } from "./made-images.ts";
 export { locateProgram } from "./programs.ts";
 export { locate, type RootView, resolveInside } from "./root-path.ts";
+export { type TarFile, writeTar } from "./tar-write.ts";

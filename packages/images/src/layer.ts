@@ -1,12 +1,14 @@
-/** Applies the layers of an image onto a directory, one after the other. */
+/** Unpacks the layers of an image into a directory. */
 import { createWriteStream } from "node:fs";
 import { chmod, chown, lchown, link, lstat, mkdir, readdir, rm, symlink, utimes } from "node:fs/promises";
 import { basename, dirname, join, posix } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { ImageError } from "./errors.ts";
 import { locate } from "./root-path.ts";
-import { readTar, type TarEntry } from "./tar.ts";
+import { readTar, type TarEntry } from "./tar-read.ts";
 
+/** No sandbox of ours heeds them, and outside of one they would give whoever runs the file its owner's rights. */
+const setIds = 0o6000;
 const whiteout = ".wh.";
 const opaque = ".wh..wh..opq";
 
@@ -15,17 +17,34 @@ export interface LayerOptions {
   readonly owners: boolean;
 }
 
-/** Links in the root are followed as a container would; nothing is ever written outside of it. */
-export async function applyLayer(
+/** Applies layers from the bottom to a root. Links in it are followed as a container would; nothing leaves it. */
+export async function applyLayers(
+  root: string,
+  layers: Iterable<AsyncIterable<Uint8Array>>,
+  options: LayerOptions = { owners: process.getuid?.() === 0 },
+): Promise<void> {
+  const directories = new Map<string, TarEntry>();
+  for (const layer of layers) await applyLayer(root, layer, directories, options);
+  // A read-only directory must stay writable until everything is in it, and its time until then means nothing.
+  for (const [path, { mode, mtime }] of [...directories].reverse()) {
+    const found = await lstat(path).catch(() => undefined);
+    // Something else may be in its place by now.
+    if (!found?.isDirectory()) continue;
+    await chmod(path, mode);
+    await utimes(path, mtime, mtime);
+  }
+}
+
+async function applyLayer(
   root: string,
   layer: AsyncIterable<Uint8Array>,
-  options: LayerOptions = { owners: process.getuid?.() === 0 },
+  directories: Map<string, TarEntry>,
+  options: LayerOptions,
 ): Promise<void> {
   /** Made by this layer: an opaque directory hides only what was there before. */
   const own = new Set<string>();
-  const directories: { path: string; entry: TarEntry }[] = [];
   for await (const entry of readTar(layer)) {
-    if (entry.path === "" || entry.path === ".") continue;
+    if (entry.path === "") continue;
     const parent = await follow(root, posix.dirname(`/${entry.path}`));
     const name = posix.basename(entry.path);
     await mkdir(parent, { recursive: true });
@@ -36,21 +55,29 @@ export async function applyLayer(
       continue;
     }
     if (name.startsWith(whiteout)) {
-      await rm(join(parent, name.slice(whiteout.length)), { recursive: true, force: true });
+      await rm(join(parent, hiddenBy(name, entry)), { recursive: true, force: true });
       continue;
     }
     const path = join(parent, name);
     for (let at = path; at !== root && at !== dirname(at); at = dirname(at)) own.add(at);
     if (await place(root, path, entry)) {
-      if (entry.type === "directory") directories.push({ path, entry });
+      directories.delete(path);
+      if (entry.type === "directory") directories.set(path, entry);
       await dress(path, entry, options);
     }
   }
-  // A read-only directory must stay writable until everything is in it, and its time until then means nothing.
-  for (const { path, entry } of directories.reverse()) {
-    await chmod(path, entry.mode);
-    await utimes(path, entry.mtime, entry.mtime);
+}
+
+/** The name that a whiteout takes away, in the directory that it is in. */
+function hiddenBy(name: string, entry: TarEntry): string {
+  const hidden = name.slice(whiteout.length);
+  if (hidden === "" || hidden === "." || hidden === "..") {
+    throw new ImageError(
+      "BadArchive",
+      `entry ${JSON.stringify(entry.path)} hides nothing that a layer can hide`,
+    );
   }
+  return hidden;
 }
 
 /** False for what an ordinary user cannot make: devices, which no container of ours may use anyway. */
@@ -95,7 +122,7 @@ async function dress(path: string, entry: TarEntry, { owners }: LayerOptions): P
     return;
   }
   if (owners) await chown(path, entry.uid, entry.gid);
-  await chmod(path, entry.type === "directory" ? entry.mode | 0o700 : entry.mode);
+  await chmod(path, entry.type === "directory" ? entry.mode | 0o700 : entry.mode & ~setIds);
   if (entry.type === "file") await utimes(path, entry.mtime, entry.mtime);
 }
 

@@ -1,21 +1,19 @@
 /** `keelson image load`: OCI layouts and `docker save` archives, packed or as directories. */
-import { createReadStream, existsSync } from "node:fs";
-import { mkdir, mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { createReadStream } from "node:fs";
+import { mkdir, mkdtemp, rm, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { parseJson } from "@keelson/core";
-import { cacheDirectory } from "@keelson/machine";
+import { privateCache } from "@keelson/machine";
 import { decompressed } from "./decompress.ts";
 import { ImageError } from "./errors.ts";
+import { archiveFiles, directoryFiles, type ImageFiles } from "./image-files.ts";
 import { ImageStore, type ImageStoreOptions } from "./image-store.ts";
-import { applyLayer } from "./layer.ts";
 import {
   choosePlatform,
   type Descriptor,
-  type DockerArchiveEntry,
-  type ImageIndex,
-  type ImageManifest,
   isIndex,
   mediaType,
+  readDockerArchive,
+  readManifest,
 } from "./oci.ts";
 import { formatImageReference, parseImageReference } from "./reference.ts";
 
@@ -33,49 +31,50 @@ export interface LoadedImage {
 export async function loadImages(path: string, options: LoadOptions = {}): Promise<LoadedImage[]> {
   const found = await stat(path).catch(() => undefined);
   if (found === undefined) throw new ImageError("BadArchive", `${path} does not exist`);
-  if (found.isDirectory()) return await loadDirectory(path, path, options);
-  const cache = join(cacheDirectory(options.env ?? process.env), "images");
+  try {
+    if (found.isDirectory()) return await loadFiles(await directoryFiles(path), options);
+    options.onProgress?.(`reading ${path} (${(found.size / 1e6).toFixed(1)} MB)`);
+    return await loadArchive(path, options);
+  } catch (error) {
+    if (!(error instanceof ImageError)) throw error;
+    throw new ImageError(error.code, `${path} cannot be loaded: ${error.message}`, { cause: error });
+  }
+}
+
+async function loadArchive(path: string, options: LoadOptions): Promise<LoadedImage[]> {
+  const cache = join(privateCache(options.env ?? process.env), "images");
   await mkdir(cache, { recursive: true });
   const work = await mkdtemp(join(cache, ".loading-"));
   try {
-    options.onProgress?.(`reading ${path} (${(found.size / 1e6).toFixed(1)} MB)`);
-    await applyLayer(work, await decompressed(createReadStream(path)), { owners: false });
-    return await loadDirectory(work, path, options);
+    const files = await archiveFiles(decompressed(createReadStream(path)), work);
+    return await loadFiles(files, options);
   } finally {
     await rm(work, { recursive: true, force: true });
   }
 }
 
-async function loadDirectory(
-  directory: string,
-  source: string,
-  options: LoadOptions,
-): Promise<LoadedImage[]> {
+async function loadFiles(files: ImageFiles, options: LoadOptions): Promise<LoadedImage[]> {
   const store = new ImageStore(options);
   // Newer docker writes both forms; its own names the images more reliably.
-  if (existsSync(join(directory, "manifest.json")))
-    return await loadDocker(directory, source, store, options);
-  if (existsSync(join(directory, "index.json"))) return await loadLayout(directory, source, store, options);
+  if (await files.has("manifest.json")) return await loadDocker(files, store, options);
+  if (await files.has("index.json")) return await loadLayout(files, store, options);
   throw new ImageError(
     "BadArchive",
-    `${source} is neither an OCI layout nor a docker archive: it has no index.json and no manifest.json`,
+    "it is neither an OCI layout nor a docker archive: it has no index.json and no manifest.json",
   );
 }
 
 async function loadDocker(
-  directory: string,
-  source: string,
+  files: ImageFiles,
   store: ImageStore,
   options: LoadOptions,
 ): Promise<LoadedImage[]> {
-  const entries = parseJson(
-    await readFile(join(directory, "manifest.json"), "utf8"),
-  ) as unknown as DockerArchiveEntry[];
+  const entries = readDockerArchive(await files.text("manifest.json"));
   const loaded: LoadedImage[] = [];
   for (const { Config, RepoTags, Layers } of entries) {
     const put = async (name: string, type: string): Promise<Descriptor> => ({
       mediaType: type,
-      ...(await store.putBlob(createReadStream(join(directory, name)))),
+      ...(await store.putBlob(await files.stream(name))),
     });
     const config = await put(Config, mediaType.config);
     const layers: Descriptor[] = [];
@@ -86,49 +85,41 @@ async function loadDocker(
       config,
       layers,
     });
-    loaded.push(...(await nameAll(store, manifest, RepoTags ?? [], source, options, entries.length)));
+    loaded.push(...(await nameAll(store, manifest, RepoTags, options, entries.length)));
   }
   return loaded;
 }
 
 async function loadLayout(
-  directory: string,
-  source: string,
+  files: ImageFiles,
   store: ImageStore,
   options: LoadOptions,
 ): Promise<LoadedImage[]> {
-  const blob = (digest: string) => join(directory, "blobs", ...digest.split(":"));
-  const document = async <T>(digest: string) => parseJson(await readFile(blob(digest), "utf8")) as T;
-  const index = parseJson(await readFile(join(directory, "index.json"), "utf8")) as unknown as ImageIndex;
+  const blob = (digest: string) => `blobs/${digest.replace(":", "/")}`;
+  const document = async (digest: string) => readManifest(await files.text(blob(digest)), digest);
+  const index = readManifest(await files.text("index.json"), "index.json");
+  if (!isIndex(index)) throw new ImageError("BadArchive", "index.json is malformed: it lists no manifests");
   const loaded: LoadedImage[] = [];
   for (const entry of index.manifests) {
     let descriptor: Descriptor | undefined = entry;
-    let manifest = await document<ImageIndex | ImageManifest>(entry.digest);
+    let manifest = await document(entry.digest);
     if (isIndex(manifest)) {
       descriptor = choosePlatform(manifest);
       if (descriptor === undefined) {
-        throw new ImageError(
-          "BadArchive",
-          `${source} has no image for this machine's processor (${process.arch})`,
-        );
+        throw new ImageError("BadArchive", `it has no image for this machine's processor (${process.arch})`);
       }
-      manifest = await document<ImageManifest>(descriptor.digest);
+      manifest = await document(descriptor.digest);
+      if (isIndex(manifest))
+        throw new ImageError("BadArchive", `${descriptor.digest} is no image but an index`);
     }
     for (const { digest } of [manifest.config, ...manifest.layers]) {
-      if (!store.hasBlob(digest)) await store.putBlob(createReadStream(blob(digest)), digest);
+      if (!store.hasBlob(digest)) await store.putBlob(await files.stream(blob(digest)), digest);
     }
-    const kept = await store.putBlob(createReadStream(blob(descriptor.digest)), descriptor.digest);
+    const kept = await store.putBlob(await files.stream(blob(descriptor.digest)), descriptor.digest);
     const { annotations = {} } = entry;
     const name = annotations["io.containerd.image.name"] ?? annotations["org.opencontainers.image.ref.name"];
     loaded.push(
-      ...(await nameAll(
-        store,
-        kept,
-        name === undefined ? [] : [name],
-        source,
-        options,
-        index.manifests.length,
-      )),
+      ...(await nameAll(store, kept, name === undefined ? [] : [name], options, index.manifests.length)),
     );
   }
   return loaded;
@@ -138,7 +129,6 @@ async function nameAll(
   store: ImageStore,
   manifest: { digest: string; size: number },
   names: readonly string[],
-  source: string,
   options: LoadOptions,
   images: number,
 ): Promise<LoadedImage[]> {
@@ -146,12 +136,14 @@ async function nameAll(
   if (chosen.length === 0) {
     throw new ImageError(
       "InvalidReference",
-      `${source} does not say what its image is called: give it a name with --name`,
+      "it does not say what its image is called: give it a name with --name",
     );
   }
+  const references = chosen.map(parseImageReference);
+  // An image that is not what it says gets no name.
+  await store.unpack(manifest.digest, chosen.join(", "));
   return await Promise.all(
-    chosen.map(async (name) => {
-      const reference = parseImageReference(name);
+    references.map(async (reference) => {
       await store.name(reference, manifest, "store");
       return { name: formatImageReference(reference), digest: manifest.digest };
     }),

@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { parseJson } from "@keelson/core";
-import { cacheDirectory, type Environment, makeOnce, runCommand } from "@keelson/machine";
+import { cacheDirectory, type Environment, makeOnce, privateCache, runCommand } from "@keelson/machine";
 import { linkApplets, makeDebianBase, makeSkeleton } from "./base-root.ts";
 import {
   cacheOptions,
@@ -193,6 +193,7 @@ export class MadeImages {
 
   async #make(recipe: Recipe, candidate: Candidate, reference: ImageReference): Promise<ResolvedImage> {
     const home = join(this.#home(), recipe.name, `${candidate.version}-${fingerprint(recipe)}`);
+    privateCache(this.#env);
     await makeOnce(home, async (directory) => {
       this.#onProgress?.(`making image ${recipe.name}:${candidate.version}`);
       const contents = await this.#fill(recipe, candidate, join(directory, "rootfs"));

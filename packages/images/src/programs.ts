@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { chmod, mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { cacheDirectory, type Environment, makeOnce } from "@keelson/machine";
+import { cacheDirectory, type Environment, makeOnce, privateCache } from "@keelson/machine";
 import { fetchPackages, findOnPath, hasApt, unpackPackages } from "./debian.ts";
 import { ImageError } from "./errors.ts";
 
@@ -84,6 +84,7 @@ export async function locateProgram(name: ProgramName, options: LocateOptions = 
         `${name} is not on the PATH, and this machine has no apt-get to fetch it with: install ${source.hint} with the system's package manager`,
       );
     }
+    privateCache(env);
     await makeOnce(home, (directory) => unpackProgram(source, directory, home, options));
   }
   const path = join(home, "bin", name);

@@ -30,6 +30,12 @@ export function makeLayer(
 
 const config = { Entrypoint: ["/bin/app"], Cmd: ["--help"], Env: ["A=1"], WorkingDir: "/srv", User: "5:6" };
 
+const digestOf = (content: Buffer | string) => `sha256:${createHash("sha256").update(content).digest("hex")}`;
+const rootfsOf = (layers: readonly string[]) => ({
+  type: "layers",
+  diff_ids: layers.map((layer) => digestOf(readFileSync(layer))),
+});
+
 /** What `docker save` writes. */
 export function dockerArchive(home: string, tag: string, layers: readonly string[]): string {
   const root = join(home, "docker");
@@ -38,7 +44,10 @@ export function dockerArchive(home: string, tag: string, layers: readonly string
     copyFileSync(layer, join(root, `layer${index}.tar`));
     return `layer${index}.tar`;
   });
-  writeFileSync(join(root, "config.json"), JSON.stringify({ architecture: "amd64", os: "linux", config }));
+  writeFileSync(
+    join(root, "config.json"),
+    JSON.stringify({ architecture: "amd64", os: "linux", config, rootfs: rootfsOf(layers) }),
+  );
   writeFileSync(
     join(root, "manifest.json"),
     JSON.stringify([{ Config: "config.json", RepoTags: [tag], Layers: names }]),
@@ -53,14 +62,14 @@ export function ociLayout(home: string, name: string | undefined, layers: readon
   const root = join(home, "oci");
   mkdirSync(join(root, "blobs/sha256"), { recursive: true });
   const put = (content: Buffer | string) => {
-    const hex = createHash("sha256").update(content).digest("hex");
-    writeFileSync(join(root, "blobs/sha256", hex), content);
-    return { digest: `sha256:${hex}`, size: Buffer.byteLength(content) };
+    const digest = digestOf(content);
+    writeFileSync(join(root, "blobs", ...digest.split(":")), content);
+    return { digest, size: Buffer.byteLength(content) };
   };
   const manifest = put(
     JSON.stringify({
       schemaVersion: 2,
-      config: put(JSON.stringify({ config })),
+      config: put(JSON.stringify({ config, rootfs: rootfsOf(layers) })),
       layers: layers.map((layer) => put(readFileSync(layer))),
     }),
   );

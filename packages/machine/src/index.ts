@@ -14,6 +14,7 @@ export {
   ownMark,
   startTicksOf,
 } from "./owner.ts";
+export { privateCache, privateDirectory } from "./private-directory.ts";
 export { removeTree } from "./remove-tree.ts";
 export { explainSystemError } from "./system-error.ts";
 export { socketDirectory, sweepTemporary, temporaryDirectory } from "./temporary.ts";

@@ -2,21 +2,21 @@
 import { existsSync, globSync, lstatSync, readFileSync, realpathSync } from "node:fs";
 import { join, sep } from "node:path";
 import { parseJson } from "@keelson/core";
+import type { TarFile } from "@keelson/images/internal";
 import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
-import type { TarEntry } from "./tar.ts";
 
 const LEFT_OUT =
   /(^|\/)(node_modules|test|tests|coverage|\.git|\.keelson)(\/|$)|\.test(-d)?\.ts$|\.tsbuildinfo$|\.map$|\.oci\.tar$/;
 
 /** The package itself, and its dependencies in node_modules. */
-export function appFiles(project: Project): TarEntry[] {
+export function appFiles(project: Project): TarFile[] {
   const files = [...ownFiles(project.directory, "app")];
   for (const [into, directory] of closure(project)) files.push(...ownFiles(directory, into));
   return withDirectories(files);
 }
 
-function* ownFiles(directory: string, into: string): Iterable<TarEntry> {
+function* ownFiles(directory: string, into: string): Iterable<TarFile> {
   for (const file of globSync("**/*", { cwd: directory, exclude: (path) => LEFT_OUT.test(path) }).sort()) {
     const path = join(directory, file);
     const stat = lstatSync(path);
@@ -99,12 +99,12 @@ function locate(name: string, from: string): string | undefined {
   }
 }
 
-function withDirectories(files: readonly TarEntry[]): TarEntry[] {
+function withDirectories(files: readonly TarFile[]): TarFile[] {
   const directories = new Set<string>();
   for (const { path } of files) {
     for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1))
       directories.add(path.slice(0, at));
   }
-  const made: TarEntry[] = [...directories].sort().map((path) => ({ path, type: "directory", mode: 0o755 }));
+  const made: TarFile[] = [...directories].sort().map((path) => ({ path, type: "directory", mode: 0o755 }));
   return [...made, ...files];
 }

@@ -1,14 +1,14 @@
 /** The bottom of an operator's image: the root file system of an image that has Node in it. */
 import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { join } from "node:path";
-import { type TarEntry, tar } from "./tar.ts";
+import { type TarFile, writeTar } from "@keelson/images/internal";
 
 /** All of a directory as one layer. Devices and sockets have no place in an image. */
 export function layerOf(rootfs: string): Buffer {
-  return tar(entriesOf(rootfs, ""));
+  return writeTar(entriesOf(rootfs, ""));
 }
 
-function* entriesOf(root: string, at: string): Iterable<TarEntry> {
+function* entriesOf(root: string, at: string): Iterable<TarFile> {
   for (const name of readdirSync(join(root, at)).sort()) {
     const path = at === "" ? name : `${at}/${name}`;
     const full = join(root, path);

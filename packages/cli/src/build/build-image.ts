@@ -2,12 +2,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Images } from "@keelson/images";
+import { writeTar } from "@keelson/images/internal";
 import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
 import { appFiles } from "./app-files.ts";
 import { layerOf } from "./base-layer.ts";
 import { ociArchive } from "./oci.ts";
-import { tar } from "./tar.ts";
 
 export interface BuildOptions {
   readonly image: string;
@@ -36,7 +36,7 @@ export async function buildImage(project: Project, options: BuildOptions) {
   const images = new Images({ onProgress });
   const { rootfs, config } = (await images.find(base)) ?? (await images.pull(base));
   onProgress("packing the operator and its packages");
-  const app = tar(appFiles(project));
+  const app = writeTar(appFiles(project));
   onProgress("writing the image");
   return ociArchive({
     name: image,

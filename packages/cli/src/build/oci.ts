@@ -1,7 +1,7 @@
 /** An OCI image layout in one tar file, which every container tool reads. */
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
-import { type TarEntry, tar } from "./tar.ts";
+import { type TarFile, writeTar } from "@keelson/images/internal";
 
 export interface ImageSpec {
   readonly name: string;
@@ -61,17 +61,17 @@ export function ociArchive(image: ImageSpec): { readonly archive: Buffer; readon
     ],
   });
   const blobs = [...layers.map(({ blob }) => blob), config, manifest];
-  const entries: TarEntry[] = [
+  const entries: TarFile[] = [
     file("oci-layout", json({ imageLayoutVersion: "1.0.0" })),
     file("index.json", index),
     { path: "blobs", type: "directory", mode: 0o755 },
     { path: "blobs/sha256", type: "directory", mode: 0o755 },
     ...blobs.map((blob) => file(`blobs/sha256/${blob.digest.slice("sha256:".length)}`, blob.bytes)),
   ];
-  return { archive: tar(entries), digest: manifest.digest };
+  return { archive: writeTar(entries), digest: manifest.digest };
 }
 
-function file(path: string, content: Buffer): TarEntry {
+function file(path: string, content: Buffer): TarFile {
   return { path, type: "file", mode: 0o644, content };
 }
 

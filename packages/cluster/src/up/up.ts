@@ -4,7 +4,7 @@ import { closeSync, openSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import { cacheDirectory, explainSystemError, holdLock, startTicksOf } from "@keelson/machine";
+import { explainSystemError, holdLock, privateCache, startTicksOf } from "@keelson/machine";
 import type { ClusterOptions } from "../cluster.ts";
 import { ClusterError } from "../errors.ts";
 import { type ClusterRecord, clusterDirectory, readRecord, removeState } from "./state.ts";
@@ -47,7 +47,7 @@ export async function clusterUp(
   const child = spawn(process.execPath, [...nodeArguments(), serverModule(), directory], {
     detached: true,
     stdio: ["ignore", output, output, "ipc"],
-    env: { ...process.env, NODE_COMPILE_CACHE: join(cacheDirectory(), "compile") },
+    env: { ...process.env, NODE_COMPILE_CACHE: join(privateCache(), "compile") },
   });
   closeSync(output);
   child.send(settings);

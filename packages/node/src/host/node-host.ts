@@ -6,10 +6,11 @@ import { fileURLToPath } from "node:url";
 import { loadKubeconfig } from "@keelson/client";
 import { Images, locateProgram, type ProgramName } from "@keelson/images";
 import {
-  cacheDirectory,
   isAbandoned,
   markPattern,
   ownMark,
+  privateCache,
+  privateDirectory,
   removeTree,
   socketDirectory,
   temporaryDirectory,
@@ -38,7 +39,7 @@ let hosts = 0;
 export async function startNodes(options: NodeHostOptions): Promise<NodeHost> {
   const own = options.dataDirectory === undefined;
   const data = own ? await temporaryDirectory() : resolve(options.dataDirectory ?? "");
-  await mkdir(data, { recursive: true });
+  privateDirectory(data);
   const simulate = async (reason: string) => {
     const { startSimulatedNodes } = await import("./simulated-host.ts");
     return await startSimulatedNodes({
@@ -90,7 +91,7 @@ async function startSandboxedNodes(options: NodeHostOptions, data: string): Prom
       module: insideModule(),
       onOutput: log,
       // Compiled code is kept between starts: that halves the time until the node's first word.
-      env: { ...process.env, NODE_COMPILE_CACHE: join(cacheDirectory(), "compile") },
+      env: { ...process.env, NODE_COMPILE_CACHE: join(privateCache(), "compile") },
     });
     // It may fail before anyone waits for it below, and that is no reason to end the process.
     launching.catch(() => undefined);

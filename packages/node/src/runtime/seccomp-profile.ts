@@ -203,7 +203,7 @@ function customRules(name: string, text: string, numbers: ReadonlyMap<string, nu
   };
   let profile: CustomProfile;
   try {
-    profile = parseJson(text) as unknown as CustomProfile;
+    profile = parseJson(text) as CustomProfile;
   } catch (error) {
     throw wrong(error instanceof Error ? error.message : String(error));
   }
