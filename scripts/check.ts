@@ -1,6 +1,7 @@
 /** `npm run check`: format and lint, direction of dependencies, types, unused code, package hygiene. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { apiProblems } from "./api-report.ts";
 import { directionProblems } from "./direction.ts";
 import { root, run } from "./run.ts";
 
@@ -11,6 +12,7 @@ const steps: readonly [string, () => Promise<number>][] = [
   ["format and lint", () => run("biome", ["ci", "--error-on-warnings", "."])],
   ["direction of dependencies", checkDirection],
   ["types", () => run("tsc", ["-b"])],
+  ["public API and its reports", checkApi],
   ["types of tests and tools", () => run("tsc", ["-p", "tsconfig.check.json"])],
   ["unused code", () => run("knip", ["--no-progress"])],
   ["package hygiene", checkPackages],
@@ -29,6 +31,13 @@ console.log("\ncheck passed");
 
 async function checkDirection(): Promise<number> {
   const problems = directionProblems();
+  for (const problem of problems) console.error(problem);
+  return problems.length === 0 ? 0 : 1;
+}
+
+/** Reads what the step before has built. */
+async function checkApi(): Promise<number> {
+  const problems = apiProblems();
   for (const problem of problems) console.error(problem);
   return problems.length === 0 ? 0 : 1;
 }

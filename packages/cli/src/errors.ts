@@ -2,6 +2,7 @@
 
 export type CliErrorCode = "NoPackage" | "NoOperator" | "BadEntry" | "NotBuilt" | "NotInstalled";
 
+/** Why a command cannot do what it is asked, by code. Its message is for people. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly code: CliErrorCode;

@@ -7,6 +7,7 @@ import type { Controller } from "@keelson/runtime";
 import type { Resource } from "@keelson/schema";
 import { CliError } from "./errors.ts";
 
+/** A project folder: its name, its version and its entry. */
 export interface Project {
   readonly directory: string;
   /** The package's name without its scope: `etcd-operator`. */
@@ -51,6 +52,7 @@ function parseManifest(path: string): Manifest {
   }
 }
 
+/** What a project’s entry exports: its operator and the resources that it installs. */
 export interface OperatorParts {
   readonly resources: readonly Resource[];
   readonly controllers: readonly Controller[];

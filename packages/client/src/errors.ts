@@ -46,6 +46,7 @@ export class ClientError extends Error {
   }
 }
 
+/** What was being done when the server refused. */
 export interface ApiErrorOptions extends ErrorOptions {
   /** What we were doing on which object: `create Service default/db`. */
   readonly doing: string;
@@ -108,6 +109,7 @@ const reasons: Readonly<Record<number, StatusReason>> = {
   504: "Timeout",
 };
 
+/** The server answered and refused. */
 export function isApiError(error: unknown): error is ApiError {
   return error instanceof ApiError;
 }
@@ -126,26 +128,32 @@ export function isAbsent(error: unknown, name: string): error is ApiError<"NotFo
   return hasReason(error, "NotFound") && error.status.details?.name === name;
 }
 
+/** The object is there already (409 AlreadyExists). */
 export function isAlreadyExists(error: unknown): error is ApiError<"AlreadyExists"> {
   return hasReason(error, "AlreadyExists");
 }
 
+/** The object was changed by another writer (409 Conflict). */
 export function isConflict(error: unknown): error is ApiError<"Conflict"> {
   return hasReason(error, "Conflict");
 }
 
+/** The object does not pass validation (422). */
 export function isInvalid(error: unknown): error is ApiError<"Invalid"> {
   return hasReason(error, "Invalid");
 }
 
+/** The user is known and may not do this (403). */
 export function isForbidden(error: unknown): error is ApiError<"Forbidden"> {
   return hasReason(error, "Forbidden");
 }
 
+/** The server does not accept the credentials (401). */
 export function isUnauthorized(error: unknown): error is ApiError<"Unauthorized"> {
   return hasReason(error, "Unauthorized");
 }
 
+/** The server asks for patience (429). */
 export function isTooManyRequests(error: unknown): error is ApiError<"TooManyRequests"> {
   return hasReason(error, "TooManyRequests");
 }

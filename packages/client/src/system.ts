@@ -8,6 +8,7 @@ import {
   type World,
 } from "@keelson/core";
 
+/** Runs programs of this machine. */
 export const systemProcess: ProcessPort = {
   get env() {
     return process.env;
@@ -19,6 +20,7 @@ export const systemProcess: ProcessPort = {
   run,
 };
 
+/** The real clock, randomness and processes. */
 export const systemWorld: World = { clock: systemClock, random: systemRandom, process: systemProcess };
 
 /** What a credential plugin may need beyond a plain command. */

@@ -15,6 +15,7 @@ import type { Fault, NodeHost } from "@keelson/node";
 import type { Logger } from "@keelson/runtime";
 import { ClusterError } from "./errors.ts";
 
+/** What a cluster is started with. Every option has a default. */
 export interface ClusterOptions {
   /** Nodes of our own. Default: 1. None leaves a control plane for others' nodes. */
   readonly nodes?: number;
@@ -62,6 +63,7 @@ export interface Cluster extends AsyncDisposable {
   stop(): Promise<void>;
 }
 
+/** Starts a cluster in this process: API server, controllers, scheduler, and nodes as children. */
 export async function startCluster(options: ClusterOptions = {}): Promise<Cluster> {
   const stack = new ClosingStack();
   try {

@@ -2,6 +2,7 @@
 
 export type ClusterErrorCode = "BadName" | "NoState" | "StartFailed" | "InUse" | "NotRunning" | "Unsupported";
 
+/** Why a cluster cannot be started, stopped or changed, by code. */
 export class ClusterError extends Error {
   override readonly name = "ClusterError";
   readonly code: ClusterErrorCode;

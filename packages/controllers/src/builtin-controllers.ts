@@ -35,6 +35,7 @@ import {
 import { statefulSetController } from "./statefulset/stateful-set-controller.ts";
 import { volumeControllers } from "./volumes/volume-controllers.ts";
 
+/** What the controllers of the cluster need of it. */
 export interface BuiltinControllersOptions {
   /** An administrator's, for the controllers that deal with kinds of which they learn only at run time. */
   readonly client: Client;
@@ -54,6 +55,7 @@ export interface BuiltinControllersOptions {
   readonly removeVolume?: (path: string) => Promise<void>;
 }
 
+/** All controllers of the embedded cluster, as values: for an operator of your own that runs them. */
 export function builtinControllers(options: BuiltinControllersOptions): RawController[] {
   const {
     client,
@@ -101,6 +103,7 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
   ];
 }
 
+/** What {@link startControllers} needs: a client, and optionally a clock and a logger. */
 export type StartControllersOptions = Omit<BuiltinControllersOptions, "signal"> &
   Pick<OperatorOptions, "log" | "world">;
 

@@ -1,6 +1,7 @@
 /** Conditions in a status: find one, set one, and move its time only when its status moves. */
 import type { Condition, Time } from "./object.ts";
 
+/** The condition of that type, if it is there. */
 export function findCondition(
   conditions: readonly Condition[] | null | undefined,
   type: string,

@@ -20,6 +20,7 @@ const longDigits = 16;
 const longNumber = /(?:^|[:[,\s])-?\d{16}/;
 const integer = /^-?\d+$/;
 
+/** Whether a value is an integer that JavaScript’s numbers cannot hold. */
 export function isRawNumber(value: unknown): value is RawNumber {
   return (
     typeof value === "object" &&

@@ -1,6 +1,7 @@
 /** Kinds as values: what the client, the cache and the permission types are keyed by. */
 import type { KubeObject, Stored } from "./object.ts";
 
+/** Whether objects of a kind live in a namespace. */
 export type Scope = "Namespaced" | "Cluster";
 
 declare const objectType: unique symbol;
@@ -27,6 +28,7 @@ export interface Kind<
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a bound that every kind satisfies, whatever its object.
+/** A kind whose objects are not known to the compiler. */
 export type AnyKind = Kind<any, string, string, any>;
 
 /** The object a user writes for a kind. */
@@ -34,6 +36,7 @@ export type InputOf<K> = K extends Kind<infer T, string, string, infer _S> ? T :
 /** The object the server returns for a kind. */
 export type ObjectOf<K> = K extends Kind<infer _T, string, string, infer S> ? Stored<S> : never;
 
+/** Group, version and kind of an object. */
 export interface GroupVersionKind {
   readonly group: string;
   readonly version: string;

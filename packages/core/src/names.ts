@@ -126,6 +126,7 @@ export function validateQualifiedName(value: string): string[] {
   return problems;
 }
 
+/** What is wrong with the value of a label; empty when nothing is. */
 export function validateLabelValue(value: string): string[] {
   const problems: string[] = [];
   if (byteLength(value) > 63) problems.push(tooLong(63, "bytes"));
@@ -155,6 +156,7 @@ export function annotationsBytes(annotations: Readonly<Record<string, string>>):
   return total;
 }
 
+/** What is wrong with a name; empty when nothing is. */
 export type NameRule = (name: string) => string[];
 
 /** Applies a rule to a `generateName`, whose trailing dash is allowed because characters follow. */

@@ -5,6 +5,7 @@ export type Time = string;
 /** RFC 3339 in UTC with exactly six fractional digits: `2026-01-31T12:00:00.000000Z`. */
 export type MicroTime = string;
 
+/** An owner of an object. */
 export interface OwnerReference {
   apiVersion: string;
   kind: string;
@@ -14,6 +15,7 @@ export interface OwnerReference {
   blockOwnerDeletion?: boolean;
 }
 
+/** Who owns which fields, as `metadata.managedFields`. */
 export interface ManagedFieldsEntry {
   manager?: string;
   operation?: "Apply" | "Update";
@@ -24,6 +26,7 @@ export interface ManagedFieldsEntry {
   subresource?: string;
 }
 
+/** The metadata of an object as a client writes it. */
 export interface ObjectMeta {
   name?: string;
   generateName?: string;
@@ -65,9 +68,12 @@ export type Stored<T extends KubeObject = KubeObject> = Omit<T, "apiVersion" | "
 };
 
 export type JsonPrimitive = string | number | boolean | null;
+/** Any value of JSON; integers beyond 2^53 are a `RawNumber`. */
 export type JsonValue = JsonPrimitive | JsonValue[] | JsonObject;
+/** An object of JSON. */
 export type JsonObject = { [key: string]: JsonValue };
 
+/** A condition of a status, as `metav1.Condition`. */
 export interface Condition {
   type: string;
   status: "True" | "False" | "Unknown";
@@ -88,6 +94,7 @@ export function keyOf(ref: ObjectRef): string {
   return ref.namespace ? `${ref.namespace}/${ref.name}` : ref.name;
 }
 
+/** Namespace and name of a key `namespace/name`. */
 export function parseKey(key: string): ObjectRef {
   const slash = key.indexOf("/");
   return slash < 0 ? { name: key } : { namespace: key.slice(0, slash), name: key.slice(slash + 1) };

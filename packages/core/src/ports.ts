@@ -16,6 +16,7 @@ export interface Clock {
   timer(delayMs: number, run: () => void): Cancel;
 }
 
+/** Takes back what was scheduled. */
 export type Cancel = () => void;
 
 /** Randomness, forked by name so that one component's draws never shift another's. */
@@ -30,6 +31,7 @@ export interface Random {
 /** Header names are lower case. */
 export type HttpHeaders = Readonly<Record<string, string | readonly string[] | undefined>>;
 
+/** A request through an {@link HttpPort}. */
 export interface HttpRequest {
   readonly method: string;
   /** Path with query, as sent on the request line. */
@@ -44,6 +46,7 @@ export interface HttpRequest {
   readonly reuse?: boolean;
 }
 
+/** The answer to a request through an {@link HttpPort}. */
 export interface HttpResponse {
   readonly status: number;
   readonly headers: HttpHeaders;
@@ -65,6 +68,7 @@ export interface HttpPort {
   upgrade?(request: HttpRequest): Promise<HttpUpgrade>;
 }
 
+/** How a program ended, and what it printed. */
 export interface ProcessResult {
   readonly code: number | null;
   readonly signal: string | null;
@@ -80,6 +84,7 @@ export interface ProcessPort {
   run(command: string, args: readonly string[], options?: RunOptions): Promise<ProcessResult>;
 }
 
+/** How a program is run. */
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   readonly input?: string;

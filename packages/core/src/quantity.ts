@@ -1,6 +1,7 @@
 /** Amounts of resources (`500m`, `1Gi`, `1e3`): exact arithmetic and the API server's canonical text. */
 import { CoreError } from "./errors.ts";
 
+/** How a quantity is written: decimal, binary, or with an exponent. */
 export type QuantityFormat = "DecimalSI" | "BinarySI" | "DecimalExponent";
 
 const maxInt64 = 2n ** 63n - 1n;

@@ -4,8 +4,10 @@ import { goQuote } from "./go-quote.ts";
 import { compareBytes } from "./json.ts";
 import { validateLabelValue, validateQualifiedName } from "./names.ts";
 
+/** Operators of label selectors. */
 export type LabelOperator = "=" | "==" | "!=" | "in" | "notin" | "exists" | "!" | "gt" | "lt";
 
+/** One term of a label selector. */
 export interface LabelRequirement {
   readonly key: string;
   readonly operator: LabelOperator;
@@ -25,7 +27,9 @@ export interface LabelSelectorObject {
   matchExpressions?: { key: string; operator: string; values?: string[] }[];
 }
 
+/** The selector that matches every object. */
 export const everything: LabelSelector = Object.freeze({ requirements: [] });
+/** The selector that matches no object. */
 export const nothing: LabelSelector = Object.freeze({ requirements: [], nothing: true });
 
 type Labels = Readonly<Record<string, string | undefined>> | null | undefined;
@@ -320,6 +324,7 @@ function requirementMatches(requirement: LabelRequirement, labels: Labels): bool
   }
 }
 
+/** Whether the labels match the selector. */
 export function matchesLabels(selector: LabelSelector, labels: Labels): boolean {
   if (selector.nothing) return false;
   for (const requirement of selector.requirements) {
@@ -361,6 +366,7 @@ export function requiredLabelValue(selector: LabelSelector, key: string): string
     : undefined;
 }
 
+/** One term of a field selector. */
 export interface FieldRequirement {
   readonly field: string;
   readonly operator: "=" | "!=";
@@ -427,6 +433,7 @@ export function parseFieldSelector(text: string): FieldSelector {
   return { requirements };
 }
 
+/** Writes a field selector as the API reads it. */
 export function formatFieldSelector(selector: FieldSelector): string {
   return selector.requirements
     .map(({ field, operator, value }) => `${field}${operator}${escapeFieldValue(value)}`)

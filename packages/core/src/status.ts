@@ -22,12 +22,14 @@ export type StatusReason =
   | "Unknown"
   | "";
 
+/** One cause of a refusal: the field and what is wrong with it. */
 export interface StatusCause {
   reason?: string;
   message?: string;
   field?: string;
 }
 
+/** What a refusal is about, and when to try again. */
 export interface StatusDetails {
   name?: string;
   group?: string;

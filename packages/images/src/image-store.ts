@@ -37,6 +37,7 @@ const largestDocument = 8 * 1024 * 1024;
 const rootsDirectory = "roots";
 const originAnnotation = "dev.keelson.image.origin";
 
+/** One entry of the image store. */
 export interface StoredImage {
   /** In full form. */
   readonly name: string;
@@ -45,11 +46,13 @@ export interface StoredImage {
   readonly sizeBytes: number;
 }
 
+/** Where an image store keeps its images. Default: below the cache directory. */
 export interface ImageStoreOptions {
   readonly env?: Environment;
   readonly onProgress?: (sentence: string) => void;
 }
 
+/** Images that were loaded or pulled: blobs and unpacked root file systems in the cache. */
 export class ImageStore {
   readonly #env: Environment;
   readonly #home: string;

@@ -17,8 +17,10 @@ export interface ImageConfig {
   readonly labels: Readonly<Record<string, string>>;
 }
 
+/** Where an image came from. */
 export type ImageOrigin = "store" | "registry" | "packages" | "machine" | "reference";
 
+/** An image that is on this machine: a root file system and how to start it. */
 export interface ResolvedImage {
   /** The reference asked for, in full form. */
   readonly reference: string;

@@ -7,6 +7,7 @@ import { MadeImages, recipeFor } from "./made-images.ts";
 import { formatImageReference, type ImageReference, parseImageReference } from "./reference.ts";
 import { pullImage, type RegistryCredential } from "./registry.ts";
 
+/** Where images are kept, and who is told of downloads. */
 export interface ImagesOptions {
   readonly env?: Environment;
   readonly onProgress?: (sentence: string) => void;

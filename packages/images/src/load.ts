@@ -17,11 +17,13 @@ import {
 } from "./oci.ts";
 import { formatImageReference, parseImageReference } from "./reference.ts";
 
+/** How images are loaded from an archive. */
 export interface LoadOptions extends ImageStoreOptions {
   /** For an archive with one image that does not say its name, or to give it another. */
   readonly name?: string;
 }
 
+/** An image that was loaded from an archive. */
 export interface LoadedImage {
   readonly name: string;
   readonly digest: string;

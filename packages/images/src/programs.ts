@@ -6,6 +6,7 @@ import { cacheDirectory, type Environment, makeOnce, privateCache } from "@keels
 import { fetchPackages, findOnPath, hasApt, unpackPackages } from "./debian.ts";
 import { ImageError } from "./errors.ts";
 
+/** A program of this machine, or one that was unpacked into the cache. */
 export interface Program {
   readonly name: ProgramName;
   /** An absolute path that can be executed as it is, from anywhere. */
@@ -13,6 +14,7 @@ export interface Program {
   readonly origin: "path" | "cache";
 }
 
+/** Where programs are looked for, and who is told of downloads. */
 export interface LocateOptions {
   readonly env?: Environment;
   readonly onProgress?: (sentence: string) => void;
@@ -68,6 +70,7 @@ const sources = {
   psql: { ...postgres, package: "postgresql-client" },
 } satisfies Record<string, Source>;
 
+/** Programs that can be located. */
 export type ProgramName = keyof typeof sources;
 
 /** Finds a program, fetching it into the cache when the machine lacks it. Nothing is installed. */

@@ -1,6 +1,7 @@
 /** Image references: `[registry/]repository[:tag][@digest]`, as container tools read them. */
 import { ImageError } from "./errors.ts";
 
+/** The name of an image, in its parts. */
 export interface ImageReference {
   /** `docker.io` when the reference names none. */
   readonly registry: string;
@@ -17,6 +18,7 @@ const repositoryPattern =
 const tagPattern = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}$/;
 const digestPattern = /^sha256:[0-9a-f]{64}$/;
 
+/** Reads `registry/repository:tag@digest` with Docker’s defaults. Throws `InvalidReference`. */
 export function parseImageReference(text: string): ImageReference {
   const at = text.indexOf("@");
   const digest = at < 0 ? "" : text.slice(at + 1);

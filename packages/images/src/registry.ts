@@ -7,12 +7,14 @@ import type { ImageStore } from "./image-store.ts";
 import { choosePlatform, isIndex, mediaType, readManifest } from "./oci.ts";
 import { formatImageReference, type ImageReference } from "./reference.ts";
 
+/** A user and a password for one registry. */
 export interface RegistryCredential {
   readonly registry: string;
   readonly username: string;
   readonly password: string;
 }
 
+/** How an image is pulled from a registry. */
 export interface PullOptions {
   readonly store: ImageStore;
   readonly credentials?: readonly RegistryCredential[];

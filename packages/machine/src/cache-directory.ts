@@ -2,6 +2,7 @@
 import { homedir } from "node:os";
 import { isAbsolute, join, resolve } from "node:path";
 
+/** Environment variables, by name. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** `$KEELSON_CACHE`, or `$XDG_CACHE_HOME/keelson`, or `~/.cache/keelson`; always absolute. */

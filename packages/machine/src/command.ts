@@ -2,12 +2,14 @@
 import { spawn } from "node:child_process";
 import type { Environment } from "./cache-directory.ts";
 
+/** How a command ended, and what it printed. */
 export interface CommandResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
+/** How a command is run. */
 export interface CommandOptions {
   readonly cwd?: string;
   readonly env?: Environment;

@@ -9,6 +9,7 @@ const beatMs = 1_000;
 const staleMs = 10_000;
 const retryMs = 50;
 
+/** How to wait for a lock that another process holds. */
 export interface HeartbeatLockOptions {
   /** Called once when another process holds the lock. */
   readonly onWait?: () => void;

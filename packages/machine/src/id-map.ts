@@ -9,12 +9,14 @@ import { userInfo } from "node:os";
  */
 export type IdMode = "all" | "range" | "single";
 
+/** The user and group ids of a namespace. */
 export interface IdMap {
   readonly mode: IdMode;
   readonly uids: readonly IdExtent[];
   readonly gids: readonly IdExtent[];
 }
 
+/** A range of user or group ids: where it begins inside, where outside, and how many. */
 export interface IdExtent {
   readonly inside: number;
   readonly outside: number;

@@ -5,6 +5,7 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 /** `4026531836-1234-567890`: the view of processes, the process, and when it started. */
 export const markPattern = "\\d+-\\d+-\\d+";
 
+/** The mark of this process: its process namespace, its id and when it started. */
 export function ownMark(): string {
   return `${processView()}-${process.pid}-${startTicksOf(process.pid) ?? "0"}`;
 }

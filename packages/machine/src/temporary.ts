@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { isAbandoned, markPattern, ownMark } from "./owner.ts";
 import { removeTree } from "./remove-tree.ts";
 
+/** Makes a temporary directory that names this process, so that a later run can remove it. */
 export async function temporaryDirectory(): Promise<string> {
   return await mkdtemp(join(tmpdir(), `keelson-${ownMark()}-`));
 }

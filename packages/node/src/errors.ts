@@ -22,6 +22,7 @@ export type NodeErrorCode =
   /** This machine cannot do it, and the message says what would make it possible. */
   | "Unsupported";
 
+/** Why a node cannot do what it is asked, by code. */
 export class NodeError extends Error {
   readonly code: NodeErrorCode;
 

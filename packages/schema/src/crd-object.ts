@@ -1,6 +1,7 @@
 /** A CustomResourceDefinition as plain JSON, and the structural schemas in it. */
 import type { JsonValue, KubeObject, ObjectMeta, Scope } from "@keelson/core";
 
+/** Paths of the scale subresource. */
 export interface ScaleDefinition {
   /** JSONPath below `.spec`. */
   readonly specReplicasPath: string;
@@ -22,6 +23,7 @@ export interface ConversionEndpoint {
   readonly caBundle?: string;
 }
 
+/** A CustomResourceDefinition as {@link Resource.crd} makes it. */
 export interface CustomResourceDefinitionObject extends KubeObject {
   apiVersion: "apiextensions.k8s.io/v1";
   kind: "CustomResourceDefinition";
@@ -48,6 +50,7 @@ export interface CustomResourceDefinitionObject extends KubeObject {
   };
 }
 
+/** One version of a CRD. */
 export interface CrdVersion {
   name: string;
   served: boolean;
@@ -105,6 +108,7 @@ export interface StructuralSchema {
   "x-kubernetes-embedded-resource"?: boolean;
 }
 
+/** A CEL rule of a structural schema. */
 export interface ValidationRule {
   rule: string;
   message?: string;

@@ -20,6 +20,7 @@ export function ruleOf(check: object): ValidationRule | undefined {
   return celRules.get(check);
 }
 
+/** The message of a CEL rule, and where it is reported. */
 export interface CelOptions {
   readonly reason?: ValidationRule["reason"];
   /** Where the error is reported, relative to this value: `.size`. */

@@ -14,6 +14,7 @@ export interface RuntimeStatus {
   steps?: StepRecord[];
 }
 
+/** A child that the runtime made and must remove when it is no longer wanted. */
 export interface InventoryEntry {
   /** The slot of the controller's `owns`. */
   slot: string;
@@ -25,6 +26,7 @@ export interface InventoryEntry {
   uid: string;
 }
 
+/** What is recorded of a durable step in the status. */
 export interface StepRecord {
   id: string;
   /** Unique to this step of this object; stays the same over attempts. */
@@ -147,6 +149,7 @@ export interface Resource<
   at(version: string): AnyKind;
 }
 
+/** What a CRD is generated with. */
 export interface CrdOptions {
   readonly conversion?: ConversionEndpoint;
 }

@@ -6,6 +6,7 @@ import { sampleString } from "./sample-string.ts";
 
 type Schema = z.core.$ZodTypes;
 
+/** Which sample object is made. */
 export interface SampleOptions {
   readonly random: Random;
   /** The stored version unless given. */

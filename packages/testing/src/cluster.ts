@@ -25,6 +25,7 @@ import type { SimulatedNodeOptions } from "./simulated-node.ts";
 import { VirtualClock } from "./virtual-clock.ts";
 import { startWorkloads } from "./workloads.ts";
 
+/** What runs in the cluster of a test. */
 export interface ClusterOptions {
   readonly controllers?: readonly AnyController[];
   /** Virtual time is the only kind: it stands still until the test moves it. */
@@ -49,6 +50,7 @@ export interface ClusterOptions {
   readonly connect?: Connector;
 }
 
+/** A test’s own API server, controllers and managers, under a virtual clock. */
 export interface Cluster extends AsyncDisposable {
   readonly clock: VirtualClock;
   readonly random: SeededRandom;

@@ -7,6 +7,7 @@ import type { Manager } from "./manager.ts";
 import { describeWrite, type ObservedRequest } from "./observed-request.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
+/** When a cluster counts as converged. */
 export interface ConvergeOptions {
   /** Writes allowed while everything is looked at again; 0 unless told. */
   readonly writesWhenIdle?: number;

@@ -2,6 +2,7 @@
 import { type Cluster, type ClusterOptions, cluster } from "./cluster.ts";
 import { describeWrite } from "./observed-request.ts";
 
+/** How often a scenario was run, and with which crashes. */
 export interface EveryCrashReport {
   /** Writes of the undisturbed run. */
   readonly writes: number;

@@ -37,6 +37,7 @@ export function serverError(status = 500): Fault {
   return { type: "answer", status, reason: status === 503 ? "ServiceUnavailable" : "InternalError" };
 }
 
+/** Which requests a fault meets, and how often. */
 export interface FaultRule {
   /** Which requests; every write unless given. */
   readonly on?: (request: ObservedRequest) => boolean;
@@ -51,6 +52,7 @@ interface LiveRule {
   left: number;
 }
 
+/** Faults between the managers and the API server. */
 export class Faults {
   readonly #rules: LiveRule[] = [];
   readonly #held = new Set<string>();

@@ -27,6 +27,7 @@ export interface ManagerOptions {
   readonly onExit: (manager: Manager) => void;
 }
 
+/** One manager: an operator process of the test, which can be killed. */
 export class Manager {
   readonly name: string;
   readonly port: ManagerPort;

@@ -4,6 +4,7 @@ import { isObject } from "@keelson/core/internal";
 import { type Resource, sampleObject } from "@keelson/schema";
 import { SeededRandom } from "./seeded-random.ts";
 
+/** How many objects are sent through the conversions, and from which seed. */
 export interface RoundTripOptions {
   /** Objects for each version and direction; 200 unless told. */
   readonly runs?: number;
@@ -15,6 +16,7 @@ export interface RoundTripOptions {
   readonly examples?: readonly KubeObject[];
 }
 
+/** What was lost on the way to the stored version and back. */
 export interface RoundTripReport {
   /** Round trips made. */
   readonly trips: number;

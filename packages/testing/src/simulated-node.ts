@@ -14,6 +14,7 @@ import {
   watch,
 } from "@keelson/runtime";
 
+/** What a simulated node is like. */
 export interface SimulatedNodeOptions {
   /** `node-1` unless given. */
   readonly name?: string;
@@ -31,6 +32,7 @@ type PodObject = ObjectOf<typeof Pod>;
 
 const capacity = { cpu: "64", memory: "256Gi", pods: "1000", "ephemeral-storage": "1Ti" };
 
+/** What a simulated node needs of its surroundings. */
 export interface SimulatedNodeServices {
   readonly client: Client;
   readonly world?: World;

@@ -2,6 +2,7 @@
 import type { Client } from "@keelson/client";
 import type { AnyKind, ObjectOf, ObjectRef } from "@keelson/core";
 
+/** How long to wait, and what to say when it was in vain. */
 export interface UntilOptions {
   /** Gives up after this long and says what was last seen; 30 s unless told. */
   readonly timeoutMs?: number;

@@ -8,6 +8,7 @@ interface Timer {
   cancelled: boolean;
 }
 
+/** When virtual time begins, and how its timers are ordered. */
 export interface VirtualClockOptions {
   /** Milliseconds since the epoch at the start; 2026-01-01T00:00:00Z unless told. */
   readonly startMs?: number;

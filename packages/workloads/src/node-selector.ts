@@ -14,6 +14,7 @@ import type {
   PodSpec,
 } from "@keelson/core/kinds";
 
+/** A Node as the server returns it. */
 export type NodeObject = ObjectOf<typeof Node>;
 
 const operators: Record<string, LabelOperator> = {
@@ -32,6 +33,7 @@ export function matchesNodeSelector(selector: NodeSelector, node: Named): boolea
   return selector.nodeSelectorTerms.some((term) => matchesTerm(term, node));
 }
 
+/** Whether a node matches one term of a node selector. */
 export function matchesTerm(term: NodeSelectorTerm, node: Named): boolean {
   const { matchExpressions = [], matchFields = [] } = term;
   if (matchExpressions.length === 0 && matchFields.length === 0) return false;

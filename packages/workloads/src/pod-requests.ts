@@ -2,10 +2,12 @@
 import { Quantity } from "@keelson/core";
 import type { Container, PodSpec } from "@keelson/core/kinds";
 
+/** Plain numbers by the name of their resource: milli-CPU, bytes, counts. */
 export type ResourceNumbers = Map<string, number>;
 
 type ResourceList = Readonly<Record<string, string | number>> | undefined;
 
+/** A resource list in plain numbers. */
 export function resourceNumbers(list: ResourceList): ResourceNumbers {
   const out: ResourceNumbers = new Map();
   for (const [name, value] of Object.entries(list ?? {})) {
@@ -15,6 +17,7 @@ export function resourceNumbers(list: ResourceList): ResourceNumbers {
   return out;
 }
 
+/** Adds numbers to a sum, in place; subtracts them with the sign -1. */
 export function addNumbers(to: ResourceNumbers, more: ResourceNumbers, sign: 1 | -1 = 1): ResourceNumbers {
   for (const [name, amount] of more) to.set(name, (to.get(name) ?? 0) + sign * amount);
   return to;
@@ -64,6 +67,7 @@ function requestsOf({ resources }: Container): ResourceList {
 const usualCpu = 100;
 const usualMemory = 200 * 1024 * 1024;
 
+/** What a pod is assumed to use when nodes are scored: containers that ask for nothing count with a usual amount. */
 export function scoringRequests(spec: PodSpec): ResourceNumbers {
   return podRequests(spec, ({ resources }) => ({
     ...resources?.requests,

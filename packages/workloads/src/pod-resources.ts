@@ -2,15 +2,18 @@
 import { Quantity } from "@keelson/core";
 import type { Container, PodSpec } from "@keelson/core/kinds";
 
+/** Quantities by the name of their resource. */
 export type Amounts = Map<string, Quantity>;
 type ResourceList = Readonly<Record<string, string | number>> | undefined;
 
+/** The quantities of a resource list. */
 export function amountsOf(list: ResourceList): Amounts {
   const out: Amounts = new Map();
   for (const key in list) out.set(key, Quantity.from(list[key] as string | number));
   return out;
 }
 
+/** Adds quantities to a sum, in place. */
 export function addAmounts(target: Amounts, added: Amounts): void {
   for (const [name, amount] of added) {
     const known = target.get(name);
@@ -50,6 +53,7 @@ export function containerAmounts(spec: PodSpec, which: "requests" | "limits"): A
   return total;
 }
 
+/** Whether a resource can be asked for by the pod as a whole. */
 export function isPodLevelResource(name: string): boolean {
   return name === "cpu" || name === "memory" || name.startsWith("hugepages-");
 }

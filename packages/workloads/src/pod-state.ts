@@ -2,6 +2,7 @@
 import { type ObjectOf, parseTime } from "@keelson/core";
 import type { Pod } from "@keelson/core/kinds";
 
+/** A Pod as the server returns it. */
 export type PodObject = ObjectOf<typeof Pod>;
 
 type Seen = Pick<PodObject, "metadata" | "status">;
@@ -21,10 +22,12 @@ export function isPodTerminating(pod: Seen): boolean {
   return !isPodFinished(pod) && pod.metadata.deletionTimestamp !== undefined;
 }
 
+/** The condition of that type, if the pod has it. */
 export function podCondition(pod: Seen, type: string) {
   return pod.status?.conditions?.find((condition) => condition.type === type);
 }
 
+/** Whether the condition Ready is True. */
 export function isPodReady(pod: Seen): boolean {
   return podCondition(pod, "Ready")?.status === "True";
 }

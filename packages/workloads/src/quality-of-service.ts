@@ -2,6 +2,7 @@
 import { Quantity } from "@keelson/core";
 import type { PodSpec, ResourceRequirements } from "@keelson/core/kinds";
 
+/** The quality of service class of a pod. */
 export type QosClass = "Guaranteed" | "Burstable" | "BestEffort";
 
 type List = Readonly<Record<string, string | number>> | undefined;
@@ -21,6 +22,7 @@ function add(total: Map<string, Quantity>, list: List): number {
   return found;
 }
 
+/** The quality of service class of a pod, from its requests and limits. */
 export function qosClassOf(spec: PodSpec): QosClass {
   const requests = new Map<string, Quantity>();
   const limits = new Map<string, Quantity>();

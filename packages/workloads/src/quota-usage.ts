@@ -267,6 +267,7 @@ const known = new Map<string, Evaluator>([
   ["/persistentvolumeclaims", claims],
 ]);
 
+/** How objects of a resource count against a quota. */
 export function evaluatorOf(group: string, resource: string): Evaluator {
   const key = `${group}/${resource}`;
   let evaluator = known.get(key);

@@ -1,8 +1,10 @@
 /** Taints keep pods away from nodes; tolerations let them on. */
 import type { Taint, Toleration } from "@keelson/core/kinds";
 
+/** What a taint does to pods that do not tolerate it. */
 export type TaintEffect = "NoSchedule" | "PreferNoSchedule" | "NoExecute";
 
+/** Whether a toleration tolerates a taint. */
 export function tolerates(toleration: Toleration, taint: Taint): boolean {
   if (toleration.effect && toleration.effect !== taint.effect) return false;
   if (toleration.key && toleration.key !== taint.key) return false;
@@ -18,6 +20,7 @@ export function tolerates(toleration: Toleration, taint: Taint): boolean {
   }
 }
 
+/** Whether one of the tolerations tolerates the taint. */
 export function isTolerated(taint: Taint, tolerations: readonly Toleration[] | undefined): boolean {
   return (tolerations ?? []).some((toleration) => tolerates(toleration, taint));
 }

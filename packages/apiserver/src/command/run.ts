@@ -34,6 +34,7 @@ export interface ApiServerFlags {
   readonly serviceClusterIpRange?: string;
 }
 
+/** An API server that listens. Disposal closes its sockets and its store. */
 export interface RunningApiServer extends AsyncDisposable {
   readonly api: ApiServer;
   /** `https://127.0.0.1:6443` */

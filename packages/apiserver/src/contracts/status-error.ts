@@ -12,6 +12,7 @@ interface GroupKind {
   readonly kind: string;
 }
 
+/** A refusal of the API server, with the `Status` that the client reads. */
 export class StatusError extends Error {
   readonly status: Status & { code: number };
   constructor(status: Status & { code: number }, cause?: unknown) {

@@ -6,6 +6,7 @@ import type { StatusError } from "../contracts/status-error.ts";
 import { header } from "../messages/message.ts";
 import type { Exchange } from "../rest/exchange.ts";
 
+/** The user of requests that need no credentials: a member of `system:masters`. */
 export const administrator: UserInfo = { name: "admin", groups: ["system:masters"] };
 
 export const masters: Authorizer = {

@@ -35,6 +35,7 @@ import { PluginStore } from "./plugin-store.ts";
 import { defaultPlugins } from "./plugins.ts";
 import { resourceVerbs } from "./verbs.ts";
 
+/** What an API server is started with. Every option has a default: `apiServer()` serves from memory. */
 export interface ApiServerOptions {
   readonly clock?: Clock;
   readonly random?: Random;
@@ -68,6 +69,7 @@ export interface ApiServerOptions {
   readonly callWebhook?: WebhookCaller;
 }
 
+/** A running API server without sockets. Disposal ends its watches and closes its store. */
 export interface ApiServer extends AsyncDisposable {
   /** Requests without credentials of their own are an administrator's. */
   readonly http: HttpPort;
@@ -79,6 +81,7 @@ export interface ApiServer extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** Starts an API server in this process, without sockets: `server.http` is the port of a client. */
 export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
   const clock = options.clock ?? realClock;
   const random = (options.random ?? realRandom).fork("apiserver");

@@ -7,6 +7,7 @@
  */
 export type StorageErrorCode = "Locked" | "Corrupt" | "Failed";
 
+/** Why a data directory cannot be opened, read or written, by code. */
 export class StorageError extends Error {
   readonly code: StorageErrorCode;
   constructor(code: StorageErrorCode, message: string, options?: ErrorOptions) {

@@ -11,6 +11,7 @@ export interface ObjectDecl {
   readonly fields: Pick<ReadonlyMap<string, CelType>, "get">;
 }
 
+/** Variables, functions and libraries of an environment. */
 export interface EnvironmentOptions {
   readonly libraries?: readonly Library[];
   readonly variables?: Readonly<Record<string, CelType>>;

@@ -23,6 +23,7 @@ export const admissionCostBudget = 10_000_000;
 /** What the match conditions of one webhook or policy may cost together. */
 export const matchConditionsCostBudget = 2_500_000;
 
+/** What an expression of an admission policy is compiled with. */
 export interface AdmissionOptions {
   /** Declares `params`. */
   readonly hasParams?: boolean;
@@ -42,6 +43,7 @@ export interface AdmissionExpression {
   readonly error: string | undefined;
 }
 
+/** The variables that expressions of admission policies see. */
 export interface AdmissionInput {
   /** JSON; null or absent where the request has none. */
   readonly object?: unknown;
@@ -55,10 +57,12 @@ export interface AdmissionInput {
   readonly requestResource?: CelValue;
 }
 
+/** What the expressions of an admission policy gave, and what they cost. */
 export type AdmissionResult =
   | { readonly value: CelValue; readonly error?: undefined }
   | { readonly value?: undefined; readonly error: string };
 
+/** The result of one expression of an admission policy. */
 export interface AdmissionEvaluation {
   /** One for each expression, in order; empty when the budget ran out. */
   readonly results: readonly AdmissionResult[];

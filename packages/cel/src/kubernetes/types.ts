@@ -54,6 +54,7 @@ export interface RuleFieldError {
   readonly detail: string;
 }
 
+/** What the rules of a schema are compiled with. */
 export interface CompileRulesOptions {
   /** Where the schema stands, as the start of every error's field. Default none. */
   readonly path?: string;
@@ -70,6 +71,7 @@ export interface CompiledRules {
   validate(input: ValidateRulesInput): RuleValidation;
 }
 
+/** The object that is validated, and the one before it. */
 export interface ValidateRulesInput {
   /** The object as JSON; integers beyond 2^53 as raw numbers. */
   readonly self: unknown;
@@ -86,6 +88,7 @@ export interface ValidateRulesInput {
   readonly ratcheting?: boolean;
 }
 
+/** A rule that an object does not pass. */
 export interface RuleValidation {
   readonly errors: readonly RuleFieldError[];
   /** Failures that ratcheting let pass. */

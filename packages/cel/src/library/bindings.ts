@@ -3,6 +3,7 @@
 import type { Library } from "../check/functions.ts";
 import type { Expr } from "../syntax/ast.ts";
 
+/** `cel.bind`. */
 export const bindingsLibrary: Library = {
   name: "bindings",
   macros: [

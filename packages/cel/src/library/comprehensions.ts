@@ -95,6 +95,7 @@ const mapInsert: FunctionDecl = {
   ],
 };
 
+/** Comprehensions with two variables. */
 export const twoVariableLibrary: Library = {
   name: "comprehensions",
   functions: [mapInsert],

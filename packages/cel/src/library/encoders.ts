@@ -8,6 +8,7 @@ import { fault } from "../values/values.ts";
 const { bytes, string } = types;
 const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
+/** `base64.encode` and `base64.decode`. */
 export const encodersLibrary: Library = {
   name: "encoders",
   functions: [

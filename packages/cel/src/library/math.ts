@@ -180,6 +180,7 @@ const not: Implementation = ([value]) => {
 
 const counts = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10];
 
+/** `math.greatest`, `math.least` and bit operations. */
 export const mathLibrary: Library = {
   name: "math",
   macros: counts.flatMap((count) => [

@@ -163,6 +163,7 @@ function optionalMacro(fn: string, wrap: (build: MacroBuilder, body: Expr) => Ex
   };
 }
 
+/** Optional values: `optional.of`, `orValue`, `?.`. */
 export const optionalLibrary: Library = {
   name: "optional",
   functions,

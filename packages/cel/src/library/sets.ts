@@ -45,6 +45,7 @@ function cost(factor: number): CostModel {
 
 const { bool } = types;
 
+/** `sets.contains`, `sets.equivalent` and `sets.intersects`. */
 export const setsLibrary: Library = {
   name: "sets",
   functions: [

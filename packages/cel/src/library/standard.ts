@@ -368,6 +368,7 @@ const strings: FunctionDecl[] = [
   },
 ];
 
+/** The operators and functions of the CEL specification. */
 export const standardLibrary: Library = {
   name: "standard",
   macros: standardMacros,

@@ -13,11 +13,13 @@ import { CostExceeded, type Frame } from "./frame.ts";
 import { type PlannedExpr, plan } from "./plan.ts";
 import { validateLiterals } from "./validators.ts";
 
+/** Limits of an evaluation. */
 export interface EvaluateOptions {
   /** Evaluation stops when its cost passes this. Default 1,000,000, the API server's limit for one call. */
   readonly costLimit?: number;
 }
 
+/** The value of an expression, and what it cost. */
 export interface Evaluation {
   /** A `Fault` when evaluation failed. */
   readonly value: CelValue;
@@ -82,6 +84,7 @@ export class Program {
 }
 
 const noLocals: (CelValue | undefined)[] = [];
+/** The cost at which an evaluation ends, as in Kubernetes. */
 export const defaultCostLimit = 1_000_000;
 
 /** Parses and checks, without making a program. */

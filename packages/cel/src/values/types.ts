@@ -21,6 +21,7 @@ export type TypeKind =
   | "type"
   | "param";
 
+/** A type of CEL. */
 export interface CelType {
   readonly kind: TypeKind;
   /** The name at run time: `google.protobuf.Timestamp`, `list`, an object's name, a parameter's letter. */
@@ -36,6 +37,7 @@ function simple(kind: TypeKind, name: string): CelType {
 
 const dyn = simple("dyn", "dyn");
 
+/** The simple types of CEL. */
 export const types = {
   dyn,
   any: simple("any", "google.protobuf.Any"),
@@ -59,14 +61,17 @@ export const types = {
   }) as CelType,
 } as const;
 
+/** The type of lists of a type. */
 export function listType(element: CelType): CelType {
   return { kind: "list", name: "list", params: [element] };
 }
 
+/** The type of maps from one type to another. */
 export function mapType(key: CelType, value: CelType): CelType {
   return { kind: "map", name: "map", params: [key, value] };
 }
 
+/** The type of an optional value of a type. */
 export function optionalType(value: CelType): CelType {
   return { kind: "opaque", name: "optional_type", params: [value] };
 }

@@ -15,6 +15,7 @@
 import type { Int } from "./numbers.ts";
 import { type CelType, types } from "./types.ts";
 
+/** A floating-point number: JavaScript’s own numbers stand for it only in this wrapper. */
 export class Double {
   readonly value: number;
 
@@ -23,6 +24,7 @@ export class Double {
   }
 }
 
+/** An unsigned integer of 64 bits. */
 export class Uint {
   readonly value: Int;
 
@@ -47,6 +49,7 @@ export class Timestamp {
   }
 }
 
+/** A duration with the precision of nanoseconds. */
 export class Duration {
   readonly nanos: Int;
 
@@ -64,6 +67,7 @@ export class TypeValue {
   }
 }
 
+/** A value that may be absent. */
 export class Optional {
   /** Undefined for none; a CEL null is a value. */
   readonly value: CelValue | undefined;
@@ -239,6 +243,7 @@ export class CelStruct {
   }
 }
 
+/** A value of CEL. Integers are `bigint`. */
 export type CelValue =
   | boolean
   | Int

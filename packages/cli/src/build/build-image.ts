@@ -9,6 +9,7 @@ import { appFiles } from "./app-files.ts";
 import { layerOf } from "./base-layer.ts";
 import { ociArchive } from "./oci.ts";
 
+/** What an image is built from, and its name. */
 export interface BuildOptions {
   readonly image: string;
   /** An image with Node 22.19 or newer. */
@@ -16,6 +17,7 @@ export interface BuildOptions {
   readonly onProgress?: (sentence: string) => void;
 }
 
+/** Builds an OCI image of an operator without a daemon. The same sources give the same digest. */
 export async function buildImage(project: Project, options: BuildOptions) {
   if (!existsSync(join(project.directory, project.main))) {
     throw new CliError(

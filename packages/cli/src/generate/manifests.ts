@@ -13,6 +13,7 @@ import {
 import { roleFor } from "@keelson/runtime";
 import type { OperatorParts, Project } from "../project.ts";
 
+/** What an operator’s manifests are made for: its image, namespace and name. */
 export interface ManifestOptions {
   readonly namespace: string;
   readonly image: string;

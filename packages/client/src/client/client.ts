@@ -23,6 +23,7 @@ export interface RequestOptions {
   readonly timeoutMs?: number;
 }
 
+/** Field manager, dry run and field validation of a write. */
 export interface WriteOptions extends RequestOptions {
   /** Overrides the client's own field manager. */
   readonly fieldManager?: string;
@@ -30,11 +31,13 @@ export interface WriteOptions extends RequestOptions {
   readonly fieldValidation?: "Strict" | "Warn" | "Ignore";
 }
 
+/** How a server-side apply is sent. */
 export interface ApplyOptions extends WriteOptions {
   /** Takes fields over from other managers. Off unless told: a conflict is an error that names them. */
   readonly force?: boolean;
 }
 
+/** How an object is deleted: preconditions, grace period, propagation. */
 export interface DeleteOptions extends RequestOptions {
   /** The object must still be this one; otherwise `Conflict`. */
   readonly uid?: string;
@@ -44,6 +47,7 @@ export interface DeleteOptions extends RequestOptions {
   readonly dryRun?: boolean;
 }
 
+/** Objects by label and field. */
 export interface SelectOptions extends RequestOptions {
   /** All namespaces when absent. */
   readonly namespace?: string;
@@ -51,6 +55,7 @@ export interface SelectOptions extends RequestOptions {
   readonly fields?: string;
 }
 
+/** Which objects are listed, and in pages of which size. */
 export interface ListOptions extends SelectOptions {
   readonly limit?: number;
   readonly continue?: string;
@@ -59,6 +64,7 @@ export interface ListOptions extends SelectOptions {
   readonly resourceVersionMatch?: "NotOlderThan" | "Exact";
 }
 
+/** Objects of a kind with the resource version of the list. */
 export interface List<T> {
   readonly items: readonly T[];
   readonly resourceVersion: string;
@@ -87,6 +93,7 @@ export interface WatchOptions extends SelectOptions {
   readonly metadataOnly?: boolean;
 }
 
+/** One event of a watch. */
 export type WatchEvent<T> =
   | { readonly type: "added" | "modified" | "deleted"; readonly object: T }
   | { readonly type: "bookmark"; readonly resourceVersion: string; readonly initialEventsEnd: boolean }
@@ -164,6 +171,7 @@ export type RestartReason = "start" | "expired" | "rewound" | "failed";
 /** An object of which only the metadata was asked for. */
 export type MetadataOnly = Stored<KubeObject>;
 
+/** Subresources that have typed verbs. */
 export type Subresource = "status" | "scale" | (string & {});
 
 /** The verbs of one kind. Reads throw on every error: an empty answer always means "there is none". */
@@ -201,6 +209,7 @@ export interface KindClient<K extends AnyKind> {
   subresource(name: Subresource): SubresourceClient<K>;
 }
 
+/** Verbs of one subresource of a kind. */
 export interface SubresourceClient<K extends AnyKind> {
   get(ref: ObjectRef, options?: RequestOptions): Promise<ObjectOf<K>>;
   create(ref: ObjectRef, body: JsonObject, options?: WriteOptions): Promise<JsonObject>;
@@ -240,6 +249,7 @@ export interface Client {
   close(): Promise<void>;
 }
 
+/** A request that no typed verb covers. */
 export interface RawRequest extends RequestOptions {
   readonly method?: string;
   readonly path: string;

@@ -7,6 +7,7 @@ import { type ClientConfig, createClient } from "../verbs/create-client.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import type { Kubeconfig, KubeconfigDocument } from "./kubeconfig.ts";
 
+/** Which kubeconfig and context a client uses. Default: as kubectl. */
 export interface ConnectOptions extends Omit<ClientConfig, "http" | "host" | "clock" | "random" | "onClose"> {
   /** A path, or a kubeconfig's content. */
   readonly kubeconfig?: string | KubeconfigDocument;

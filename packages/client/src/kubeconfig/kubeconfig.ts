@@ -4,6 +4,7 @@ import { delimiter, dirname, isAbsolute, join, resolve } from "node:path";
 import { type JsonValue, parseJson } from "@keelson/core";
 import { ClientError } from "../errors.ts";
 
+/** A cluster of a kubeconfig: its address and its authorities. */
 export interface ClusterEntry {
   readonly server: string;
   readonly tlsServerName?: string;
@@ -28,6 +29,7 @@ export interface ExecEntry {
   readonly interactiveMode?: string;
 }
 
+/** A user of a kubeconfig, with its credentials. */
 export interface UserEntry {
   readonly clientCertificate?: string;
   readonly clientCertificateData?: string;
@@ -45,6 +47,7 @@ export interface UserEntry {
   readonly exec?: ExecEntry;
 }
 
+/** A context of a kubeconfig: a cluster, a user, a namespace. */
 export interface ContextEntry {
   readonly cluster: string;
   readonly user?: string;

@@ -6,6 +6,7 @@ import { LineSplitter } from "../objects/lines.ts";
 import { Requester } from "../request/requester.ts";
 import { podPath } from "./streaming.ts";
 
+/** Which part of a container’s log is read. */
 export interface LogOptions extends RequestOptions {
   /** Needed when the pod has several. */
   readonly container?: string;

@@ -24,6 +24,7 @@ export interface PodClient {
   forward(ref: ObjectRef, options: ForwardOptions): Promise<ForwardedPort>;
 }
 
+/** Logs, exec, attach and port-forward of pods. */
 export function pods(client: Client): PodClient {
   return {
     logs: (ref, options) => lazily(async () => (await import("./logs.ts")).logLines(client, ref, options)),

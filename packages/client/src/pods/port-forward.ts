@@ -10,8 +10,10 @@ import { SpdyConnection, type SpdyStream } from "../spdy/connection.ts";
 import { tunnel } from "../websocket/tunnel.ts";
 import { openStream, podPath } from "./streaming.ts";
 
+/** How a port of a pod is reached. */
 export type PortForwardOptions = RequestOptions;
 
+/** Which port of a pod is forwarded to this machine. */
 export interface ForwardOptions {
   /** The port inside the pod. */
   readonly port: number;
@@ -23,6 +25,7 @@ export interface ForwardOptions {
   readonly onError?: (error: Error) => void;
 }
 
+/** A local port that leads to a pod until it is disposed of. */
 export interface ForwardedPort extends AsyncDisposable {
   readonly localPort: number;
   close(): Promise<void>;

@@ -7,6 +7,7 @@ import { ApiError, ClientError } from "../errors.ts";
 import type { WebSocketConnection } from "../websocket/connection.ts";
 import { openStream, podPath } from "./streaming.ts";
 
+/** Which streams of a running container are attached to. */
 export interface AttachOptions extends RequestOptions {
   /** The first one, or the one that the pod names as its default, unless told. */
   readonly container?: string;
@@ -19,22 +20,26 @@ export interface AttachOptions extends RequestOptions {
   readonly stderr?: boolean;
 }
 
+/** A command for a container, and its streams. */
 export interface ExecOptions extends AttachOptions {
   readonly command: readonly string[];
 }
 
+/** A command for a container, and its input. */
 export interface RunOptions extends RequestOptions {
   readonly container?: string;
   readonly command: readonly string[];
   readonly input?: string | Uint8Array;
 }
 
+/** How a command in a container ended, and what it printed. */
 export interface RunResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
 }
 
+/** Columns and rows of a terminal. */
 export interface TerminalSize {
   readonly columns: number;
   readonly rows: number;

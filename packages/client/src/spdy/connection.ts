@@ -20,6 +20,7 @@ import {
 } from "./frames.ts";
 import { HeaderReader, HeaderWriter, type SpdyHeaders } from "./header-block.ts";
 
+/** Which side of a SPDY connection this is, and its limits. */
 export interface SpdyOptions {
   /** Who opened the connection: the client's streams have odd numbers. */
   readonly role: "client" | "server";
@@ -32,6 +33,7 @@ const streamHighWater = 1 << 20;
 /** A data frame's length has 24 bits; smaller frames let other streams in between. */
 const largestData = 32 << 10;
 
+/** A SPDY connection: streams over one socket, as the API server speaks them. */
 export class SpdyConnection {
   readonly #transport: Duplex;
   readonly #options: SpdyOptions;

@@ -24,6 +24,7 @@ export interface Credential {
   readonly key?: string;
 }
 
+/** Where the credentials of requests come from; asked again when the server refuses them. */
 export interface Credentials {
   /** Cheap while nothing changed: it is asked before every request. */
   current(): Promise<Credential>;
@@ -39,6 +40,7 @@ export interface Authority {
   expire(): void;
 }
 
+/** Addresses, certificates and limits of a transport. */
 export interface TransportSettings {
   /** `https://host:port/prefix`, `http://…` or `unix:/path`. */
   readonly server: string;
@@ -57,6 +59,7 @@ export interface TransportSettings {
   readonly clock?: Clock;
 }
 
+/** Sends HTTP requests to one server. */
 export interface Transport extends HttpPort {
   /** The server as its address has it, without scheme and path. */
   readonly host: string;

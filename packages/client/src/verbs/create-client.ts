@@ -6,6 +6,7 @@ import { Requester, type ServerWarning } from "../request/requester.ts";
 import { Discovery } from "./discovery.ts";
 import { kindClient } from "./kind-client.ts";
 
+/** How a client reaches its server. */
 export interface ClientConfig {
   /** Where requests go. `connect()` makes one of a kubeconfig; the embedded API server is one by itself. */
   readonly http: HttpPort;

@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import type { Random } from "@keelson/core";
 import { ClientError } from "../errors.ts";
 
+/** Limits and timings of a WebSocket connection. */
 export interface WebSocketOptions {
   /** A client masks what it sends, a server must not. */
   readonly role: "client" | "server";
@@ -16,6 +17,7 @@ export interface WebSocketOptions {
   readonly maxMessageBytes?: number;
 }
 
+/** A message of a WebSocket. */
 export interface WebSocketMessage {
   readonly binary: boolean;
   readonly data: Buffer;

@@ -5,6 +5,7 @@ import type { Fault } from "@keelson/node/faults";
 import { ClusterError } from "../errors.ts";
 import { readRecord } from "./state.ts";
 
+/** A fault of a cluster in the background: of its nodes and pods, or of its API server. */
 export type ClusterFault =
   | Fault
   /** The API server and the controllers are stopped: connections are accepted and nothing is answered. */

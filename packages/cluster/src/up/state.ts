@@ -60,6 +60,7 @@ export async function removeState(name: string): Promise<void> {
   await removeTree(clusterDirectory(name));
 }
 
+/** Names of the clusters that were started in the background and not taken down. */
 export async function clusterNames(): Promise<string[]> {
   const root = join(stateRoot(), "clusters");
   if (!existsSync(root)) return [];

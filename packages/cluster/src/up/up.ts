@@ -9,6 +9,7 @@ import type { ClusterOptions } from "../cluster.ts";
 import { ClusterError } from "../errors.ts";
 import { type ClusterRecord, clusterDirectory, readRecord, removeState } from "./state.ts";
 
+/** What a cluster in the background is started with. */
 export interface UpOptions {
   readonly name?: string;
   readonly nodes?: number;

@@ -53,6 +53,7 @@ export interface LocalProvisionerOptions {
   readonly remove?: (path: string) => Promise<void>;
 }
 
+/** Makes a directory on this machine for each claim of the class `standard`, and removes it with the claim. */
 export function localVolumeProvisioner({
   directory,
   remove = (path) => rm(path, { recursive: true, force: true }),

@@ -34,6 +34,7 @@ import { type Comparison, compareTyped } from "./typed-compare.ts";
 import { checkedFieldsOf, checkType } from "./typed-fields.ts";
 import { type MergeNotes, mergeTypedNoting } from "./typed-merge.ts";
 
+/** A write that is not an apply, for the ownership of fields. */
 export interface UpdateRequest {
   readonly resource: ManagedResource;
   /** The stored object at the request's version; absent on create. */
@@ -45,6 +46,7 @@ export interface UpdateRequest {
   readonly now: Time;
 }
 
+/** A server-side apply: what a manager applies to an object. */
 export interface ApplyRequest {
   readonly resource: ManagedResource;
   readonly live?: JsonObject;
@@ -55,6 +57,7 @@ export interface ApplyRequest {
   readonly now: Time;
 }
 
+/** The object after an apply, and who owns its fields; or the conflicts. */
 export type ApplyResult =
   | {
       /** The merged object with its ownership, before defaults. */

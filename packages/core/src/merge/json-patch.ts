@@ -5,6 +5,7 @@ import type { JsonObject, JsonValue } from "../object.ts";
 import { setKey } from "../set-key.ts";
 import { MergeError } from "./errors.ts";
 
+/** One operation of a JSON patch (RFC 6902). */
 export interface JsonPatchOperation {
   readonly op: string;
   readonly path: string;

@@ -22,6 +22,7 @@ export interface Ownership {
 /** Ownership by {@link managerId}. */
 export type Owners = Map<string, Ownership>;
 
+/** A field manager: its name, operation, version and subresource. */
 export type ManagerIdentity = Pick<Ownership, "manager" | "operation" | "subresource" | "apiVersion">;
 
 /**

@@ -10,7 +10,9 @@ import { compareBytes, isRawNumber, parseJson } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
 import { MergeError } from "./errors.ts";
 
+/** One step of a path: a field, a key of a list, a value of a set, or an index. */
 export type PathElement = string;
+/** A path into an object, from the outside in. */
 export type Path = readonly PathElement[];
 
 const fieldElements = new Map<string, PathElement>();
@@ -39,10 +41,12 @@ export function keyElement(keys: Readonly<Record<string, JsonValue>>): PathEleme
   return `${out}}`;
 }
 
+/** The step into a set at a value. */
 export function valueElement(value: JsonValue): PathElement {
   return `v:${scalarText(value)}`;
 }
 
+/** The step into a list at an index. */
 export function indexElement(index: number): PathElement {
   return `i:${index}`;
 }

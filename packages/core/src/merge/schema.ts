@@ -7,6 +7,7 @@
 import { deepFreeze } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
 
+/** A single value. */
 export type Scalar = "numeric" | "string" | "boolean" | "untyped";
 
 /** A list is atomic (one leaf), a set of scalars (no keys), or a map by its keys. */
@@ -23,6 +24,7 @@ export interface MapType {
   readonly element: TypeRef | undefined;
 }
 
+/** A field of a struct type. */
 export interface Field {
   readonly type: TypeRef;
   readonly default?: JsonValue;
@@ -39,6 +41,7 @@ export interface Atom {
   readonly map?: MapType;
 }
 
+/** A type of the merge schema, by reference. */
 export class TypeRef {
   /** The definition's name; undefined when the type is written in place. */
   readonly name: string | undefined;
@@ -81,10 +84,12 @@ export const deduced: TypeRef = new TypeRef(
   "__untyped_deduced_",
 );
 
+/** The type of a single value. */
 export function scalarType(scalar: Scalar): TypeRef {
   return new TypeRef(() => ({ scalar }));
 }
 
+/** The type of lists, with how they merge. */
 export function listType(
   element: TypeRef,
   how: "atomic" | "set" | { readonly keys: readonly string[] },
@@ -94,6 +99,7 @@ export function listType(
   }));
 }
 
+/** The type of maps, with how they merge. */
 export function mapType(element: TypeRef | undefined, how: "granular" | "atomic" = "granular"): TypeRef {
   return new TypeRef(() => ({ map: { atomic: how === "atomic", fields: noFields, element } }));
 }

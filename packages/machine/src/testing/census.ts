@@ -3,6 +3,7 @@ import { type Dirent, existsSync, readdirSync, readFileSync, readlinkSync } from
 import { join } from "node:path";
 import { isAbandoned } from "../owner.ts";
 
+/** What clusters left on a machine. */
 export interface Census {
   /** Process ids that belong to a cluster whose files lie below the directory. */
   readonly processes: readonly number[];

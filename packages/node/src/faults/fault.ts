@@ -5,6 +5,7 @@ export interface PodRef {
   readonly name: string;
 }
 
+/** Something that goes wrong with pods, volumes or nodes on purpose. */
 export type Fault =
   /** Signals a pod's containers, or one of them. Default: SIGKILL. */
   | {

@@ -1,6 +1,7 @@
 /** `keelson node`: one or more nodes that join the cluster of a kubeconfig. */
 import { startNodes } from "./node-host.ts";
 
+/** Flags of `keelson node`. */
 export interface NodeFlags {
   readonly kubeconfig: string;
   /** Several names make several nodes with one network. */

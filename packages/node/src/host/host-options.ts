@@ -5,6 +5,7 @@ import type { Fault } from "../faults/fault.ts";
 /** A path or a document. */
 export type KubeconfigSource = string | Readonly<Record<string, unknown>>;
 
+/** What nodes are started with. */
 export interface NodeHostOptions {
   /** A function is asked once the namespace is made, so that a control plane can start while the node does. */
   readonly kubeconfig: KubeconfigSource | (() => Promise<KubeconfigSource>);
@@ -35,6 +36,7 @@ export interface NodeHostOptions {
   readonly log?: (line: string) => void;
 }
 
+/** Nodes that run on this machine. Disposal ends every process of theirs. */
 export interface NodeHost extends AsyncDisposable {
   readonly mode: "sandbox" | "simulated";
   /** Settles when the nodes end although nobody stopped them. */

@@ -36,6 +36,7 @@ const stopMarginMs = 3_000;
 /** Several hosts may live in one process. */
 let hosts = 0;
 
+/** Starts nodes: with real sandboxes where the machine allows it, simulated where it does not. */
 export async function startNodes(options: NodeHostOptions): Promise<NodeHost> {
   const own = options.dataDirectory === undefined;
   const data = own ? await temporaryDirectory() : resolve(options.dataDirectory ?? "");

@@ -4,6 +4,7 @@ import { type AnyKind, apiVersionOf, type Clock, objectKey, type Stored } from "
 import type { Logger } from "../log/logger.ts";
 import { type CacheScope, Informer } from "./informer.ts";
 
+/** Informers shared by all controllers of an operator: one for each kind and scope. */
 export class InformerSet {
   readonly #options: { client: Client; clock: Clock; log?: Logger };
   readonly #informers = new Map<string, Informer>();

@@ -41,6 +41,7 @@ export interface Change<T = Stored> {
 
 export type ChangeHandler<T = Stored> = (change: Change<T>) => void;
 
+/** Whether an informer is synchronized and hears from the server. */
 export interface InformerHealth {
   readonly synced: boolean;
   /** Cut off from the server since, by the monotonic clock; undefined while it answers. */
@@ -50,6 +51,7 @@ export interface InformerHealth {
   readonly resourceVersion: string;
 }
 
+/** What an informer watches, and how. */
 export interface InformerOptions<K extends AnyKind = AnyKind> {
   readonly client: Client;
   readonly kind: K;

@@ -30,6 +30,7 @@ export interface ObjectCacheOptions {
   readonly name?: string;
 }
 
+/** The objects of one kind and scope as this process knows them, its own writes included. */
 export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
   readonly #options: ObjectCacheOptions;
   /** An empty entry is a tombstone: we know the object to be gone before the watch does. */

@@ -1,6 +1,7 @@
 /** When an object of a known kind has become what its spec asks for. */
 import { type AnyKind, type Condition, findCondition, groupKind, type Stored } from "@keelson/core";
 
+/** Whether an object is ready, and why not. */
 export interface Readiness {
   readonly ready: boolean;
   /** Why not, as a sentence without its subject: `2 of 3 replicas are ready`. */

@@ -153,6 +153,7 @@ export interface Cause {
   readonly resourceVersion?: string;
 }
 
+/** What a durable step is handed: how often it was tried, and its idempotency key. */
 export interface StepAttempt {
   /** Unique to this step of this object and the same on every attempt: hand it to what must not happen twice. */
   readonly idempotencyKey: string;

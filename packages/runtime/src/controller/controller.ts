@@ -7,6 +7,7 @@ import type { Failed, Outcome, Waiting } from "./outcome.ts";
 
 /** Leaves a child as it is: neither applied nor pruned. */
 export const keep: unique symbol = Symbol("keep");
+/** Stands for a child that stays as it is, whatever it is. Made by {@link keep}. */
 export type Keep = typeof keep;
 
 /** Desired children by slot. A slot or key that is left out is pruned (see `OwnOptions.absent`). */
@@ -27,17 +28,20 @@ export interface Composition<P extends AnyKind, O extends Owns> {
   readonly outcome?: Outcome;
 }
 
+/** A pure function from an object and its observed children to what should be there. */
 export type Compose<P extends AnyKind, O extends Owns, R extends Reads<never>> = (
   object: ObjectOf<P>,
   observed: ObservedOwned<O> & ObservedReads<R>,
   world: { readonly now: Date },
 ) => Composition<P, O> | Waiting | Failed;
 
+/** A function that brings the world closer to the object, and says how it ended. */
 export type Reconcile<P extends AnyKind, O extends Owns, R extends Reads<never>, W extends Writes> = (
   object: ObjectOf<P>,
   ctx: Context<P, O, R, W>,
 ) => Promise<Outcome>;
 
+/** How a controller works: its concurrency, its resync, its deadlines. */
 export interface ControllerOptions {
   /** Names the controller in metrics, logs, labels and its field manager; the kind in lower case unless given. */
   readonly name?: string;
@@ -75,6 +79,7 @@ interface DefinitionBase<P extends AnyKind, O extends Owns, R extends Reads<Obje
  */
 type Resolved<F, O> = [O] extends [never] ? never : F;
 
+/** A controller: what it owns, reads and writes, and how it reconciles. */
 export type ControllerDefinition<
   P extends AnyKind,
   O extends Owns,

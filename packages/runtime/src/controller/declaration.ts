@@ -7,6 +7,7 @@ import type { AnyKind, ObjectOf, ObjectRef } from "@keelson/core";
 /** The verbs of Kubernetes authorization. */
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
 
+/** How a child is owned. */
 export interface OwnOptions<K extends AnyKind> {
   /**
    * What a slot that a composition leaves out means. `delete` prunes the child; `keep` leaves it.
@@ -55,6 +56,7 @@ export function retired<K extends AnyKind>(kind: K): Owned<K, true> {
   return { role: "owned", kind, many: true, retired: true, options: { absent: "delete" } };
 }
 
+/** The children that a controller makes, by the name of their slot. */
 export type Owns = Readonly<Record<string, AnyKind | Owned>>;
 
 /** What a controller reads beside its own children; `P` is the primary object. */
@@ -74,6 +76,7 @@ export interface SelectRead<P, K extends AnyKind = AnyKind> {
   readonly select: (primary: P) => Selection | undefined;
 }
 
+/** Which objects of a kind are read: by label, field or namespace. */
 export interface Selection {
   readonly namespace?: string;
   readonly labels: Readonly<Record<string, string>>;

@@ -22,13 +22,16 @@ export interface Failed {
   readonly message: string;
 }
 
+/** How a reconcile ended: done, waiting for something that has a name, or failed. */
 export type Outcome = Done | Waiting | Failed;
 
+/** What an outcome says beside its reason: when to look again, and conditions. */
 export interface OutcomeOptions {
   /** Look again after this long, though nothing changed. */
   readonly recheckMs?: number;
 }
 
+/** Nothing is left to do: the object is Ready. */
 export function done(options: OutcomeOptions & { readonly message?: string } = {}): Done {
   return { outcome: "done", ...options };
 }

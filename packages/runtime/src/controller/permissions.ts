@@ -8,6 +8,7 @@ import type { RawController } from "./raw-controller.ts";
 /** A controller of either level. */
 export type AnyController = Controller | RawController;
 
+/** One permission that follows from a declaration. */
 export interface Permission {
   readonly kind: AnyKind;
   readonly subresource?: string;

@@ -15,6 +15,7 @@ import type { Logger } from "../log/logger.ts";
 import type { Cause } from "./context.ts";
 import type { Writes } from "./declaration.ts";
 
+/** How a kind is watched, and which keys its events lead to. */
 export interface RawWatchOptions<K extends AnyKind> extends CacheScope {
   /** Ways to find objects in the cache: `cache.byIndex("node", "n1")`. Pure functions of the object. */
   readonly indexes?: Readonly<Record<string, IndexFunction<ObjectOf<K>>>>;
@@ -25,6 +26,7 @@ export interface RawWatchOptions<K extends AnyKind> extends CacheScope {
   readonly keys?: (change: Change<ObjectOf<K>>, caches: RawCaches) => Iterable<string>;
 }
 
+/** A kind that a raw controller watches. */
 export interface RawWatch<K extends AnyKind = AnyKind> {
   readonly role: "watch";
   readonly kind: K;
@@ -70,6 +72,7 @@ export type RawWatches = Readonly<Record<string, RawWatch>>;
 /** Caches by the name of their watch, for mappings. */
 export type RawCaches = Readonly<Record<string, CacheReader<never>>>;
 
+/** What a raw controller is handed at each reconcile. */
 export interface RawContext<W extends RawWatches = RawWatches> {
   /** What is followed, with our own writes on top. Complete before the first run. */
   readonly caches: { readonly [S in keyof W]: CacheReader<ObjectOf<W[S]["kind"]>> };
@@ -97,6 +100,7 @@ export interface RawContext<W extends RawWatches = RawWatches> {
   readonly signal: AbortSignal;
 }
 
+/** A raw controller: what it watches, and how it reconciles a key. */
 export interface RawDefinition<W extends RawWatches> {
   /** Names the controller in metrics and logs, and its field manager. */
   readonly name: string;
@@ -114,6 +118,7 @@ export interface RawDefinition<W extends RawWatches> {
   readonly reconcile: (key: string, ctx: RawContext<W>) => Promise<void>;
 }
 
+/** A controller without a resource of its own: it reconciles keys of any kind. */
 export interface RawController {
   readonly role: "raw";
   readonly name: string;

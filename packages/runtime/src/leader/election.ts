@@ -7,6 +7,7 @@ import { type Fence, SharedFence } from "./fence.ts";
 import { LeaseElector, type LeaseTimings, leaseTimings } from "./lease.ts";
 import { LeaseThread } from "./lease-thread.ts";
 
+/** The lease for which managers compete, and its timings. */
 export interface LeaderElectionOptions extends Partial<LeaseTimings> {
   /** The Lease's name; the operator's unless given. */
   readonly name?: string;

@@ -32,6 +32,7 @@ export const Lease = dynamicKind({
   scope: "Namespaced",
 });
 
+/** How long a lease lasts, and when its holder gives up. */
 export interface LeaseTimings {
   /** After this long without renewal another process may lead; 24 s unless told. */
   readonly leaseMs: number;

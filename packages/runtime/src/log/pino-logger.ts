@@ -1,6 +1,7 @@
 /** Structured logs for machines: one JSON object per line. */
 import { type Logger, readable } from "./logger.ts";
 
+/** How much is logged. */
 export type LogLevel = "debug" | "info" | "warn" | "error";
 
 interface Pino {

@@ -17,6 +17,7 @@ export interface Installable {
   crd(): CustomResourceDefinitionObject;
 }
 
+/** How CRDs are installed. */
 export interface InstallOptions {
   /** How long the server may take to serve them; 30 s unless told. */
   readonly timeoutMs?: number;

@@ -7,6 +7,7 @@ import { launch } from "./launch.ts";
 import type { OperatorOptions } from "./options.ts";
 import type { RunningOperator } from "./running.ts";
 
+/** Controllers with all they need to run. `run()` blocks until a signal; `start()` returns. */
 export interface Operator {
   readonly controllers: readonly AnyController[];
   /** Starts, and resolves when every cache is complete: the operator works, or stands by. */

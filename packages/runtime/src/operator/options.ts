@@ -8,6 +8,7 @@ import type { Connector } from "../reconcile/connector.ts";
 import type { EndpointOptions } from "./endpoints.ts";
 import type { MetricFamily } from "./metric-text.ts";
 
+/** What an operator runs, and where. */
 export interface OperatorOptions {
   readonly controllers: readonly AnyController[];
   /** Names the operator in logs and its lease; the first controller's name unless given. */

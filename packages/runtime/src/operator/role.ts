@@ -5,6 +5,7 @@ import { type AnyController, type Permission, permissionsOf } from "../controlle
 import { Lease } from "../leader/lease.ts";
 import { Event } from "../reconcile/event-recorder.ts";
 
+/** One rule of a Role, as Kubernetes writes it. */
 export interface PolicyRule {
   apiGroups: string[];
   resources: string[];
@@ -12,6 +13,7 @@ export interface PolicyRule {
   resourceNames?: string[];
 }
 
+/** What a Role is generated for. */
 export interface RoleOptions {
   /** The operator's Lease, when it elects a leader. */
   readonly lease?: string;

@@ -13,6 +13,7 @@ import { Heap } from "./heap.ts";
 /** `live` for what just changed, `background` for the initial list and resyncs. */
 export type Priority = "live" | "background";
 
+/** When and with which priority a key is added to the queue. */
 export interface AddOptions<C> {
   readonly cause?: C;
   /** `live` unless told. */
@@ -24,6 +25,7 @@ export interface AddOptions<C> {
   readonly patient?: boolean;
 }
 
+/** A key that a worker has taken from the queue. */
 export interface WorkItem<C> {
   readonly key: string;
   /** All that led here since the key was last taken, merged. */
@@ -41,6 +43,7 @@ export interface QueueObserver {
   finished?(tookSeconds: number): void;
 }
 
+/** Backoff, priorities and clock of a queue. */
 export interface WorkQueueOptions<C> {
   readonly clock: Clock;
   readonly random: Random;
@@ -74,6 +77,7 @@ interface Delayed<C> {
 
 const causesKept = 64;
 
+/** A queue of keys: each is there once and worked on by one worker at a time, with backoff and priority. */
 export class WorkQueue<C = unknown> {
   readonly #options: WorkQueueOptions<C>;
   readonly #clock: Clock;

@@ -13,6 +13,7 @@ import {
 import type { Connection, ConnectTarget } from "../controller/context.ts";
 import { RuntimeError } from "../errors.ts";
 
+/** The client and the namespace that a connection belongs to. */
 export interface ConnectScope {
   /** For a target that names none. */
   readonly namespace: string | undefined;

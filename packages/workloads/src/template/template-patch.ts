@@ -10,6 +10,7 @@ import {
 import type { ControllerRevision, PodTemplateSpec } from "@keelson/core/kinds";
 import { fnv1, safeEncode } from "./template-hash.ts";
 
+/** A ControllerRevision as the server returns it. */
 export type RevisionObject = ObjectOf<typeof ControllerRevision>;
 
 /** With its keys in order: the server compares bytes, and may have put them in order itself. */
@@ -18,6 +19,7 @@ export function templatePatch(template: PodTemplateSpec): JsonObject {
   return parseJson(canonicalJson(patch)) as JsonObject;
 }
 
+/** The template that a revision holds. */
 export function patchedTemplate({ data }: Pick<RevisionObject, "data">): PodTemplateSpec {
   const { spec } = (data ?? {}) as unknown as { spec?: { template?: JsonObject } };
   const { $patch: _, ...template } = spec?.template ?? {};
@@ -37,6 +39,7 @@ function bytesOf(value: JsonValue): string {
   );
 }
 
+/** Whether two revisions hold the same template. */
 export function isSamePatch(a: RevisionObject["data"], b: RevisionObject["data"]): boolean {
   return canonicalJson((a ?? {}) as JsonValue) === canonicalJson((b ?? {}) as JsonValue);
 }
@@ -50,10 +53,12 @@ export function byRevision(a: RevisionObject, b: RevisionObject): number {
   );
 }
 
+/** The number of the next revision. */
 export function nextRevision(revisions: readonly RevisionObject[]): number {
   return (revisions.at(-1)?.revision ?? 0) + 1;
 }
 
+/** The name of a revision: its owner and the hash of its template. */
 export function revisionName(owner: string, hash: string): string {
   return `${owner.slice(0, 223)}-${hash}`;
 }
