@@ -7,12 +7,10 @@ import {
   allowSubresource,
   type Logger,
   operator,
-  type RawContext,
   type RawController,
-  rawController,
   silentLogger,
-  watch,
 } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 
 export interface SimulatedNodeOptions {
   /** `node-1` unless given. */
