@@ -1,7 +1,7 @@
 // How long a change takes from the server's write to the reconcile of its key, in a raw controller.
 import { dynamicKind } from "@keelson/core";
-import { operator, rawController, silentLogger, watch } from "@keelson/runtime";
-import { internalsOf } from "@keelson/runtime/internal";
+import { operator, silentLogger } from "@keelson/runtime";
+import { internalsOf, rawController, watch } from "@keelson/runtime/internal";
 import { latencies } from "./latencies.mjs";
 
 const [kubeconfig, group, resource, count, events, rate, control] = process.argv.slice(2);

@@ -1,7 +1,7 @@
 // Follows the bench's custom resources with Keelson's informer, then reads each object once.
 import { connect } from "@keelson/client";
 import { dynamicKind, systemClock } from "@keelson/core";
-import { Informer } from "@keelson/runtime";
+import { Informer } from "@keelson/runtime/internal";
 import { inUse, measure, peakRssMb, report } from "./cost.mjs";
 
 const [kubeconfig, group, resource, count] = process.argv.slice(2);

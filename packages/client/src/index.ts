@@ -50,7 +50,7 @@ export type {
   KubeconfigDocument,
   UserEntry,
 } from "./kubeconfig/kubeconfig.ts";
-export { type Decoder, Decoding, ReceivedObject, uidIn, versionIn } from "./objects/received.ts";
+export { ReceivedObject } from "./objects/received.ts";
 export { compareResourceVersions } from "./objects/resource-version.ts";
 export type { LogOptions } from "./pods/logs.ts";
 export { type PodClient, pods } from "./pods/pods.ts";
@@ -64,6 +64,6 @@ export type {
   TerminalSize,
 } from "./pods/remote-process.ts";
 export type { ServerWarning } from "./request/requester.ts";
-export { systemProcess, systemWorld } from "./system.ts";
-export type { Credential, Credentials, Transport, TransportSettings } from "./transport/transport.ts";
+export { systemWorld } from "./system.ts";
+export type { Credential, Credentials, TransportSettings } from "./transport/transport.ts";
 export { type ClientConfig, createClient } from "./verbs/create-client.ts";

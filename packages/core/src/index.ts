@@ -9,18 +9,14 @@ export {
   setCondition,
 } from "./conditions.ts";
 export { CoreError, type CoreErrorCode } from "./errors.ts";
-export { goQuote } from "./go-quote.ts";
 export {
   canonicalJson,
-  compareBytes,
   deepCopy,
   deepEqual,
   deepFreeze,
   isRawNumber,
-  numberFromDigits,
   parseJson,
   type RawNumber,
-  stringifyJson,
 } from "./json.ts";
 export {
   type AnyKind,
@@ -36,18 +32,10 @@ export {
   type Scope,
 } from "./kind.ts";
 export {
-  annotationsBytes,
-  byteLength,
-  generateName,
-  maxAnnotationsBytes,
-  maxGeneratedBase,
-  type NameRule,
-  randomSuffix,
   validateAnnotationKey,
   validateDns1035Label,
   validateDns1123Label,
   validateDns1123Subdomain,
-  validateGenerateName,
   validateLabelValue,
   validateQualifiedName,
 } from "./names.ts";
@@ -86,7 +74,6 @@ export type {
 export { Quantity, type QuantityFormat } from "./quantity.ts";
 export {
   escapeFieldValue,
-  everything,
   type FieldRequirement,
   type FieldSelector,
   formatFieldSelector,
@@ -95,18 +82,13 @@ export {
   type LabelRequirement,
   type LabelSelector,
   type LabelSelectorObject,
-  labelRequirement,
   labelSelectorFrom,
   labelSelectorFromLabels,
   matchesFields,
   matchesLabels,
-  nothing,
   parseFieldSelector,
   parseLabelSelector,
-  requiredFieldValue,
-  requiredLabelValue,
 } from "./selector.ts";
-export { setKey } from "./set-key.ts";
 export type { Status, StatusCause, StatusDetails, StatusReason } from "./status.ts";
 export { systemClock, systemRandom } from "./system.ts";
 export { formatDuration, formatMicroTime, formatTime, parseDuration, parseTime } from "./time.ts";

@@ -7,6 +7,18 @@ export { asError, errorText } from "./error-text.ts";
 export { formatGoDuration, parseGoDuration } from "./go-duration.ts";
 export { goQuote } from "./go-quote.ts";
 export { grpcFrame, grpcMessages } from "./grpc-frame.ts";
-export { isObject } from "./json.ts";
+export { compareBytes, isObject, numberFromDigits } from "./json.ts";
+export {
+  annotationsBytes,
+  byteLength,
+  generateName,
+  maxAnnotationsBytes,
+  maxGeneratedBase,
+  type NameRule,
+  randomSuffix,
+  validateGenerateName,
+} from "./names.ts";
+export { everything, labelRequirement, nothing, requiredFieldValue, requiredLabelValue } from "./selector.ts";
+export { setKey } from "./set-key.ts";
 export { backgroundClock } from "./system.ts";
 export { compareApiVersions, compareVersionNumbers } from "./version-order.ts";

@@ -9,17 +9,16 @@ import {
   isRawNumber,
   numberFromDigits,
   parseJson,
-  stringifyJson,
 } from "./json.ts";
 
 describe("parsing and printing", () => {
   test("an integer beyond 2^53 prints as it was read", () => {
     const text = '{"a":[9007199254740993,-12345678901234567890],"b":18446744073709551615}';
-    expect(stringifyJson(parseJson(text))).toBe(text);
+    expect(JSON.stringify(parseJson(text))).toBe(text);
   });
 
   test("a document that is one large integer keeps it", () => {
-    expect(stringifyJson(parseJson("12345678901234567890"))).toBe("12345678901234567890");
+    expect(JSON.stringify(parseJson("12345678901234567890"))).toBe("12345678901234567890");
   });
 
   test("exact numbers stay numbers, and digits in strings are left alone", () => {
@@ -31,7 +30,7 @@ describe("parsing and printing", () => {
 
   test("a raw number survives a copy and equals itself only", () => {
     const value = parseJson('{"a":12345678901234567890}');
-    expect(stringifyJson(deepCopy(value))).toBe('{"a":12345678901234567890}');
+    expect(JSON.stringify(deepCopy(value))).toBe('{"a":12345678901234567890}');
     expect(deepEqual(value, parseJson('{"a":12345678901234567890}'))).toBe(true);
     expect(deepEqual(value, parseJson('{"a":12345678901234567891}'))).toBe(false);
     expect(deepEqual(value, parseJson('{"a":12345678901234567000}'))).toBe(false);
@@ -45,7 +44,7 @@ describe("parsing and printing", () => {
   test("what JSON.parse reads, parseJson reads alike", () => {
     fc.assert(
       fc.property(fc.json(), (text) => {
-        expect(stringifyJson(parseJson(text))).toBe(stringifyJson(JSON.parse(text)));
+        expect(JSON.stringify(parseJson(text))).toBe(JSON.stringify(JSON.parse(text)));
       }),
     );
   });
@@ -112,7 +111,7 @@ describe("comparing, copying, freezing", () => {
 
   test("a key named __proto__ is copied as data", () => {
     const value = parseJson('{"__proto__":{"polluted":true}}');
-    expect(stringifyJson(deepCopy(value))).toBe('{"__proto__":{"polluted":true}}');
+    expect(JSON.stringify(deepCopy(value))).toBe('{"__proto__":{"polluted":true}}');
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 

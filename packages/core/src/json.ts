@@ -76,11 +76,6 @@ function toNumber(digits: string): JsonValue {
   return json.rawJSON(digits) as unknown as JsonObject;
 }
 
-/** `JSON.stringify`, for a value that is known to be JSON. */
-export function stringifyJson(value: unknown): string {
-  return JSON.stringify(value);
-}
-
 /** Order of two strings by their UTF-8 bytes, which is how the API server sorts; UTF-16 order differs above U+FFFF. */
 export function compareBytes(a: string, b: string): number {
   const length = Math.min(a.length, b.length);

@@ -1,16 +1,5 @@
 /** Controllers and what runs them. */
 
-export type { IndexFunction } from "./cache/cache-indexes.ts";
-export {
-  type CacheScope,
-  type Change,
-  Informer,
-  type InformerHealth,
-  type InformerOptions,
-} from "./cache/informer.ts";
-export { InformerSet } from "./cache/informer-set.ts";
-export { type CacheReader, ObjectCache } from "./cache/object-cache.ts";
-export { type Readiness, readinessOf } from "./children/readiness.ts";
 export type {
   Cause,
   Connection,
@@ -77,19 +66,8 @@ export {
   type Waiting,
   waiting,
 } from "./controller/outcome.ts";
-export { type AnyController, type Permission, permissionsOf } from "./controller/permissions.ts";
-export {
-  cached,
-  controllerOf,
-  controllerUid,
-  type RawContext,
-  type RawController,
-  type RawDefinition,
-  type RawWatch,
-  type RawWatchOptions,
-  rawController,
-  watch,
-} from "./controller/raw-controller.ts";
+export type { AnyController } from "./controller/permissions.ts";
+export type { RawController } from "./controller/raw-controller.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
 export type { LeaderElectionOptions } from "./leader/election.ts";
 export type { LeaseTimings } from "./leader/lease.ts";
@@ -98,19 +76,11 @@ export { silentLogger } from "./log/logger.ts";
 export { type LogLevel, pinoLogger } from "./log/pino-logger.ts";
 export type { EndpointOptions } from "./operator/endpoints.ts";
 export { type Installable, type InstallOptions, install } from "./operator/install.ts";
-export { type MetricFamily, metricText } from "./operator/metric-text.ts";
+export type { MetricFamily } from "./operator/metric-text.ts";
 export { type Operator, operator } from "./operator/operator.ts";
 export type { OperatorOptions } from "./operator/options.ts";
 export { type PolicyRule, type RoleOptions, roleFor } from "./operator/role.ts";
 export type { RunningOperator } from "./operator/running.ts";
-export {
-  type AddOptions,
-  type Priority,
-  type QueueObserver,
-  type WorkItem,
-  WorkQueue,
-  type WorkQueueOptions,
-} from "./queue/work-queue.ts";
 export {
   type Connector,
   type ConnectScope,

@@ -1,2 +1,35 @@
 /** What our own packages need of the runtime. No promise is made for it: it may change in any release. */
+
+export type { IndexFunction } from "./cache/cache-indexes.ts";
+export {
+  type CacheScope,
+  type Change,
+  Informer,
+  type InformerHealth,
+  type InformerOptions,
+} from "./cache/informer.ts";
+export { InformerSet } from "./cache/informer-set.ts";
+export { type CacheReader, ObjectCache } from "./cache/object-cache.ts";
+export { type Readiness, readinessOf } from "./children/readiness.ts";
+export { type Permission, permissionsOf } from "./controller/permissions.ts";
+export {
+  cached,
+  controllerOf,
+  controllerUid,
+  type RawContext,
+  type RawDefinition,
+  type RawWatch,
+  type RawWatchOptions,
+  rawController,
+  watch,
+} from "./controller/raw-controller.ts";
+export { metricText } from "./operator/metric-text.ts";
 export { internalsOf, type OperatorInternals } from "./operator/running.ts";
+export {
+  type AddOptions,
+  type Priority,
+  type QueueObserver,
+  type WorkItem,
+  WorkQueue,
+  type WorkQueueOptions,
+} from "./queue/work-queue.ts";

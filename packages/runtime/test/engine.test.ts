@@ -13,10 +13,7 @@ import {
 import {
   all,
   allow,
-  cached,
   controller,
-  controllerOf,
-  controllerUid,
   done,
   fail,
   keep,
@@ -24,12 +21,11 @@ import {
   many,
   ref as named,
   own,
-  rawController,
   select,
   silentLogger,
   waiting,
-  watch,
 } from "@keelson/runtime";
+import { cached, controllerOf, controllerUid, rawController, watch } from "@keelson/runtime/internal";
 import { cluster, conflict, everyCrash, serverError } from "@keelson/testing";
 import { describe, expect, test } from "vitest";
 

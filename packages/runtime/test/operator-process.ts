@@ -4,7 +4,8 @@ import { apiServer } from "@keelson/apiserver";
 import { createClient } from "@keelson/client";
 import { dynamicKind } from "@keelson/core";
 import { ConfigMap } from "@keelson/core/kinds";
-import { allow, operator, rawController, watch } from "@keelson/runtime";
+import { allow, operator } from "@keelson/runtime";
+import { rawController, watch } from "@keelson/runtime/internal";
 
 const [mode = "runs", kubeconfig = "", identity = ""] = process.argv.slice(2);
 

@@ -5,16 +5,8 @@ import { fileURLToPath } from "node:url";
 import { apiServer } from "@keelson/apiserver";
 import { createClient } from "@keelson/client";
 import { ConfigMap, Lease } from "@keelson/core/kinds";
-import {
-  controller,
-  done,
-  fail,
-  type Outcome,
-  operator,
-  rawController,
-  silentLogger,
-  watch,
-} from "@keelson/runtime";
+import { controller, done, fail, type Outcome, operator, silentLogger } from "@keelson/runtime";
+import { rawController, watch } from "@keelson/runtime/internal";
 import { describe, expect, test } from "vitest";
 import { eventually } from "./servers.ts";
 

@@ -20,9 +20,9 @@ import {
   quantity,
   type Resource,
   resource,
-  sampleObject,
   set,
 } from "@keelson/schema";
+import { sampleObject } from "@keelson/schema/internal";
 import { checkRoundTrip, SeededRandom } from "@keelson/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { z } from "zod";

@@ -39,4 +39,3 @@ export type {
   VersionDefinition,
   VersionObject,
 } from "./resource.ts";
-export { type SampleOptions, sampleObject } from "./sample.ts";

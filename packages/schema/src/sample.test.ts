@@ -1,16 +1,8 @@
 import { SeededRandom } from "@keelson/testing/clock";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
-import {
-  duration,
-  intOrString,
-  listMap,
-  quantity,
-  resource,
-  SchemaError,
-  sampleObject,
-  set,
-} from "./index.ts";
+import { duration, intOrString, listMap, quantity, resource, SchemaError, set } from "./index.ts";
+import { sampleObject } from "./sample.ts";
 
 const Everything = resource({
   group: "a.example.com",

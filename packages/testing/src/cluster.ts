@@ -9,10 +9,10 @@ import {
   install,
   type LeaderElectionOptions,
   type Logger,
-  permissionsOf,
   roleFor,
   silentLogger,
 } from "@keelson/runtime";
+import { permissionsOf } from "@keelson/runtime/internal";
 import type { CustomResourceDefinitionObject } from "@keelson/schema";
 import { type ConvergeOptions, converge } from "./converge.ts";
 import { Faults } from "./faults.ts";

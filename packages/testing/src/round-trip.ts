@@ -1,7 +1,8 @@
 /** Conversions as an assertion: there and back again, for many objects, and nothing is lost. */
 import { deepEqual, type JsonValue, type KubeObject, parseJson } from "@keelson/core";
 import { isObject } from "@keelson/core/internal";
-import { type Resource, sampleObject } from "@keelson/schema";
+import type { Resource } from "@keelson/schema";
+import { sampleObject } from "@keelson/schema/internal";
 import { SeededRandom } from "./seeded-random.ts";
 
 /** How many objects are sent through the conversions, and from which seed. */

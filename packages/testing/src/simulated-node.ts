@@ -7,12 +7,10 @@ import {
   allowSubresource,
   type Logger,
   operator,
-  type RawContext,
   type RawController,
-  rawController,
   silentLogger,
-  watch,
 } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 
 /** What a simulated node is like. */
 export interface SimulatedNodeOptions {

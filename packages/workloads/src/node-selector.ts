@@ -1,11 +1,6 @@
 /** Which nodes a pod or a volume may be on, by labels and name. */
-import {
-  type LabelOperator,
-  labelRequirement,
-  labelSelectorFromLabels,
-  matchesLabels,
-  type ObjectOf,
-} from "@keelson/core";
+import { type LabelOperator, labelSelectorFromLabels, matchesLabels, type ObjectOf } from "@keelson/core";
+import { labelRequirement } from "@keelson/core/internal";
 import type {
   Node,
   NodeSelector,

@@ -1,5 +1,6 @@
 /** What objects count against a resource quota. */
-import { compareBytes, parseTime, Quantity } from "@keelson/core";
+import { parseTime, Quantity } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type {
   PersistentVolumeClaim,
   Pod,

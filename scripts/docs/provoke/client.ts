@@ -4,14 +4,8 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { join } from "node:path";
 import { type Duplex, PassThrough } from "node:stream";
 import { createServer as createTlsServer } from "node:tls";
-import {
-  type ClientErrorCode,
-  connect,
-  createClient,
-  loadKubeconfig,
-  pods,
-  systemProcess,
-} from "@keelson/client";
+import { type ClientErrorCode, connect, createClient, loadKubeconfig, pods } from "@keelson/client";
+import { systemProcess } from "@keelson/client/internal";
 import type { Clock, HttpPort, HttpResponse } from "@keelson/core";
 import { systemClock } from "@keelson/core";
 import { ConfigMap } from "@keelson/core/kinds";

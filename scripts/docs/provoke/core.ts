@@ -13,7 +13,7 @@ import {
   scalarType,
   structType,
   typeFromStructuralSchema,
-} from "@keelson/core/merge";
+} from "@keelson/core/internal/merge";
 import type { Provocations } from "../provoked.ts";
 
 export const core: Provocations<CoreErrorCode> = {

@@ -1,6 +1,7 @@
 /** Provokes every error of @keelson/schema. */
 import { systemRandom } from "@keelson/core";
-import { answerConversionReview, resource, type SchemaErrorCode, sampleObject } from "@keelson/schema";
+import { answerConversionReview, resource, type SchemaErrorCode } from "@keelson/schema";
+import { sampleObject } from "@keelson/schema/internal";
 import { z } from "zod";
 import type { Provocations } from "../provoked.ts";
 

@@ -2,16 +2,9 @@
 import type { Client } from "@keelson/client";
 import { type BackupError, readAll } from "@keelson/kit";
 import { MemoryStore } from "@keelson/kit/testing";
+import { rawController, watch } from "@keelson/runtime/internal";
 import type { SeededRandom, VirtualClock } from "@keelson/testing";
-import {
-  allow,
-  allowSubresource,
-  type ObjectOf,
-  operator,
-  rawController,
-  silentLogger,
-  watch,
-} from "keelson";
+import { allow, allowSubresource, type ObjectOf, operator, silentLogger } from "keelson";
 import { Pod, ServiceAccount } from "keelson/kinds";
 import { runTask } from "../../src/agent/run.ts";
 import { type AgentReport, type AgentTask, taskVariable } from "../../src/agent/task.ts";

@@ -1,5 +1,6 @@
 /** LimitRanger: defaults and bounds that a namespace sets for its containers, pods and claims. */
-import { compareBytes, Quantity } from "@keelson/core";
+import { Quantity } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type {
   Container,
   LimitRange,

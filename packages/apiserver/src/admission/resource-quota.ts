@@ -1,5 +1,6 @@
 /** ResourceQuota: a namespace uses no more than it is given. */
-import { compareBytes, Quantity } from "@keelson/core";
+import { Quantity } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { ResourceQuota, ScopedResourceSelectorRequirement } from "@keelson/core/kinds";
 import { type Amounts, addAmounts, amountsOf, type Evaluator, evaluatorOf } from "@keelson/workloads";
 import type { AdmissionPlugin, AdmissionRequest } from "../contracts/admission.ts";

@@ -1,5 +1,6 @@
 /** ServiceAccount: every pod runs as an account, and gets its token. */
-import { type Clock, generateName, type Random } from "@keelson/core";
+import type { Clock, Random } from "@keelson/core";
+import { generateName } from "@keelson/core/internal";
 import type { Container, Pod, PodSpec, ServiceAccount, Volume } from "@keelson/core/kinds";
 import type { AdmissionPlugin, AdmissionRequest } from "../contracts/admission.ts";
 import type { StoreReader } from "../contracts/store.ts";

@@ -1,5 +1,6 @@
 /** Acting as somebody else, for those who may: the Impersonate headers and what they ask of the authorizer. */
-import { goQuote, type HttpHeaders } from "@keelson/core";
+import type { HttpHeaders } from "@keelson/core";
+import { goQuote } from "@keelson/core/internal";
 import type { UserInfo } from "../contracts/authentication.ts";
 import type { Attributes, Authorizer } from "../contracts/authorization.ts";
 import { denied } from "../contracts/denied.ts";

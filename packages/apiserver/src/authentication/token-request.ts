@@ -1,5 +1,6 @@
 /** `serviceaccounts/token`: a token for a service account, bound to a pod, a secret or a node if asked. */
-import { formatTime, goQuote, type JsonObject, parseApiVersion } from "@keelson/core";
+import { formatTime, type JsonObject, parseApiVersion } from "@keelson/core";
+import { goQuote } from "@keelson/core/internal";
 import { type FieldError, invalidField } from "../contracts/field-error.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import type { PluginContext } from "../contracts/plugin.ts";

@@ -1,5 +1,5 @@
 /** The Node authorizer: a kubelet reads what the pods on its node need, and little more. */
-import { requiredFieldValue } from "@keelson/core";
+import { requiredFieldValue } from "@keelson/core/internal";
 import type {
   PersistentVolume,
   PersistentVolumeClaim,

@@ -1,5 +1,5 @@
 /** RBAC rules: what they match, and whether some cover others. */
-import { compareBytes } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { PolicyRule } from "@keelson/core/kinds";
 import type { Attributes } from "../contracts/authorization.ts";
 

@@ -1,5 +1,6 @@
 /** Brings the JSON of a built-in kind to the form in which the real server would print it again. */
-import { type JsonObject, type JsonValue, setKey } from "@keelson/core";
+import type { JsonObject, JsonValue } from "@keelson/core";
+import { setKey } from "@keelson/core/internal";
 import { firstFault } from "./first-fault.ts";
 import { DecodeError, isObject, mismatch, scalarValue, zeroScalar } from "./scalars.ts";
 import { type Field, type Shape, type StructShape, shapeOf } from "./shape.ts";

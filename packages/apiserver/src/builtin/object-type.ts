@@ -1,6 +1,6 @@
 /** Built-in kinds as object types: decoded by the tables, completed by their strategy. */
 import { type JsonObject, type JsonValue, parseApiVersion } from "@keelson/core";
-import { type OpenApiSchema, type TypeRef, typesFromOpenApi } from "@keelson/core/merge";
+import { type OpenApiSchema, type TypeRef, typesFromOpenApi } from "@keelson/core/internal/merge";
 import { goQuote } from "../contracts/field-error.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import { badRequest } from "../contracts/status-error.ts";

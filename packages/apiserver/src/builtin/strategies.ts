@@ -1,6 +1,7 @@
 /** Rules of the few built-in kinds that the server itself depends on. */
 import type { JsonObject } from "@keelson/core";
-import { validateDns1123Label, validateGenerateName } from "@keelson/core";
+import { validateDns1123Label } from "@keelson/core";
+import { validateGenerateName } from "@keelson/core/internal";
 import type { ApiObject } from "../contracts/object.ts";
 import type { Strategy } from "../contracts/strategy.ts";
 

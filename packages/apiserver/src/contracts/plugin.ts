@@ -1,6 +1,6 @@
 /** What plugs into the API server: the server itself knows only these contracts; a refusal is a thrown `StatusError`. */
 import type { Clock, JsonObject, Random } from "@keelson/core";
-import type { TypeRef } from "@keelson/core/merge";
+import type { TypeRef } from "@keelson/core/internal/merge";
 import type { AdmissionPlugin } from "./admission.ts";
 import type { AuthenticationRequest, Authenticator, UserInfo } from "./authentication.ts";
 import type { Attributes, Authorizer } from "./authorization.ts";

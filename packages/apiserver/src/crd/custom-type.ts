@@ -2,7 +2,7 @@
 
 import { type CompiledRules, compileRules, type RuleSchema } from "@keelson/cel";
 import { deepCopy, type JsonValue } from "@keelson/core";
-import { type TypeRef, typeFromStructuralSchema } from "@keelson/core/merge";
+import { type TypeRef, typeFromStructuralSchema } from "@keelson/core/internal/merge";
 import { DecodeError } from "../builtin/scalars.ts";
 import { type FieldError, goQuote, invalidField } from "../contracts/field-error.ts";
 import type { ApiMeta, ApiObject } from "../contracts/object.ts";

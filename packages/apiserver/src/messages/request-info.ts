@@ -1,5 +1,6 @@
 /** What a request's line asks for: the API group, the resource, the verb. */
-import { type FieldSelector, parseFieldSelector, requiredFieldValue } from "@keelson/core";
+import { type FieldSelector, parseFieldSelector } from "@keelson/core";
+import { requiredFieldValue } from "@keelson/core/internal";
 
 export interface RequestInfo {
   readonly path: string;

@@ -1,6 +1,6 @@
 /** A resource as the verbs see it: its names, its versions, its storage, its rules. */
 import type { JsonObject, JsonValue } from "@keelson/core";
-import type { TypeRef } from "@keelson/core/merge";
+import type { TypeRef } from "@keelson/core/internal/merge";
 import type { FieldError } from "../contracts/field-error.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import type { Printer } from "../contracts/printer.ts";

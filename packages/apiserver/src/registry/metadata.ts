@@ -2,17 +2,14 @@
 
 import type { JsonObject, JsonValue } from "@keelson/core";
 import {
-  annotationsBytes,
   deepEqual,
-  goQuote,
-  maxAnnotationsBytes,
   validateAnnotationKey,
   validateDns1123Label,
   validateDns1123Subdomain,
-  validateGenerateName,
   validateLabelValue,
   validateQualifiedName,
 } from "@keelson/core";
+import { annotationsBytes, goQuote, maxAnnotationsBytes, validateGenerateName } from "@keelson/core/internal";
 import {
   type FieldError,
   forbiddenField,

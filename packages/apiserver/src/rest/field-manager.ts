@@ -9,7 +9,7 @@ import {
   type TypeRef,
   type Versioned,
   zeroObject,
-} from "@keelson/core/merge";
+} from "@keelson/core/internal/merge";
 import { statusResetsMetadata } from "../builtin/facts.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import { applyConflict, badRequest, failure } from "../contracts/status-error.ts";

@@ -3,11 +3,11 @@ import {
   type Clock,
   deepEqual,
   formatTime,
-  generateName,
   type JsonObject,
   type JsonValue,
   type Random,
 } from "@keelson/core";
+import { generateName } from "@keelson/core/internal";
 import { type FieldError, goQuote, invalidField } from "../contracts/field-error.ts";
 import type { ApiMeta, ApiObject } from "../contracts/object.ts";
 import {

@@ -7,7 +7,7 @@ import {
   MergeError,
   maxJsonPatchOperations,
   parseJsonPatch,
-} from "@keelson/core/merge";
+} from "@keelson/core/internal/merge";
 import { DecodeError, isObject, jsonType } from "../builtin/scalars.ts";
 import { parseYaml } from "../codec/body.ts";
 import { JsonSyntaxError, parseJsonBody } from "../codec/json-body.ts";

@@ -1,15 +1,14 @@
 /** Which objects a list, a watch or a deletecollection is about. */
 import {
   CoreError,
-  everything,
   type FieldSelector,
   type LabelSelector,
   matchesFields,
   matchesLabels,
   parseFieldSelector,
   parseLabelSelector,
-  requiredFieldValue,
 } from "@keelson/core";
+import { everything, requiredFieldValue } from "@keelson/core/internal";
 import { goQuote } from "../contracts/field-error.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import { badRequest } from "../contracts/status-error.ts";

@@ -1,5 +1,6 @@
 /** The JSON of stored objects: what was encoded once is shared by the journal, every answer and every watcher. */
-import { type JsonObject, setKey } from "@keelson/core";
+import type { JsonObject } from "@keelson/core";
+import { setKey } from "@keelson/core/internal";
 import type { ApiObject } from "../contracts/object.ts";
 
 /** Encoded without kind and apiVersion, so that one encoding serves lists, events and every version. */

@@ -1,6 +1,6 @@
 /** `/scale`: replica counts as `autoscaling/v1 Scale`, read from and written to the object itself. */
 import type { JsonObject, JsonValue, ManagedFieldsEntry } from "@keelson/core";
-import { type Path, parentEntries, type ReplicasPaths, scaleEntries } from "@keelson/core/merge";
+import { type Path, parentEntries, type ReplicasPaths, scaleEntries } from "@keelson/core/internal/merge";
 import { builtinMergeType } from "../builtin/object-type.ts";
 import { invalidField } from "../contracts/field-error.ts";
 import type { ApiObject } from "../contracts/object.ts";

@@ -1,5 +1,6 @@
 /** Rules of APIServices. */
-import { formatTime, goQuote, validateDns1035Label, validateDns1123Subdomain } from "@keelson/core";
+import { formatTime, validateDns1035Label, validateDns1123Subdomain } from "@keelson/core";
+import { goQuote } from "@keelson/core/internal";
 import type { APIService, APIServiceSpec } from "@keelson/core/kinds";
 import type { Strategy } from "../contracts/strategy.ts";
 import { pathSegmentName } from "../registry/metadata.ts";

@@ -1,6 +1,6 @@
 /** Expressions of admission: policies, their variables and messages, and match conditions. */
 
-import { goQuote } from "@keelson/core";
+import { goQuote } from "@keelson/core/internal";
 import type { Environment, ObjectDecl } from "../check/environment.ts";
 import { compileToChecked, defaultCostLimit, Program } from "../program/program.ts";
 import { CelError, CelIssues } from "../syntax/errors.ts";

@@ -1,5 +1,5 @@
 /** What a structural schema means to an expression: types of fields, and bounds on their sizes. */
-import { byteLength } from "@keelson/core";
+import { byteLength } from "@keelson/core/internal";
 import type { CostNode } from "../check/cost.ts";
 import type { ObjectDecl } from "../check/environment.ts";
 import type { SizeRange } from "../values/cost-range.ts";

@@ -1,5 +1,6 @@
 /** JSON without a schema, to CEL and back. */
-import { isRawNumber, type JsonValue, numberFromDigits } from "@keelson/core";
+import { isRawNumber, type JsonValue } from "@keelson/core";
+import { numberFromDigits } from "@keelson/core/internal";
 import { intFromBigInt, isInt64 } from "../values/numbers.ts";
 import { formatInSeconds, formatTimestamp } from "../values/time.ts";
 import {

@@ -1,6 +1,7 @@
 /** Runs the rules of a schema on an object, in the order and with the words of the API server. */
 
-import { byteLength, goQuote, type JsonValue } from "@keelson/core";
+import type { JsonValue } from "@keelson/core";
+import { byteLength, goQuote } from "@keelson/core/internal";
 import type { Program } from "../program/program.ts";
 import { type CelValue, Fault, Optional } from "../values/values.ts";
 import { type CompiledRule, compileNode } from "./compile-rule.ts";

@@ -1,5 +1,5 @@
 /** Cost rules that several list functions share. */
-import { byteLength } from "@keelson/core";
+import { byteLength } from "@keelson/core/internal";
 import { type CostNode, stringTraversalFactor } from "../check/cost.ts";
 import type { CostModel } from "../check/functions.ts";
 import { fixed, plus, scale, times } from "../values/cost-range.ts";

@@ -5,7 +5,7 @@
  * `plain` the one the language now specifies.
  */
 
-import { goQuote } from "@keelson/core";
+import { goQuote } from "@keelson/core/internal";
 import type { CheckedExpr } from "../check/checker.ts";
 import type { CallExpr, Expr, ListExpr } from "../syntax/ast.ts";
 import { walk } from "../syntax/ast.ts";

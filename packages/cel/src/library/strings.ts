@@ -1,5 +1,5 @@
 /** The string functions beyond the standard ones: charAt, split, join, format and the rest. */
-import { byteLength } from "@keelson/core";
+import { byteLength } from "@keelson/core/internal";
 import { sizeOf, stringTraversalFactor, traversal } from "../check/cost.ts";
 import {
   type CostModel,

@@ -1,5 +1,5 @@
 /** An expression's text: offsets count code points, as the language does, not UTF-16 units. */
-import { byteLength } from "@keelson/core";
+import { byteLength } from "@keelson/core/internal";
 
 /** Lines count from 1, columns from 0; line -1 stands for no place at all. */
 export interface Location {

@@ -1,5 +1,5 @@
 /** Equality and order between values. */
-import { compareBytes as compareUtf8 } from "@keelson/core";
+import { compareBytes as compareUtf8 } from "@keelson/core/internal";
 import { effort } from "./effort.ts";
 import { compareInt, compareIntToDouble } from "./numbers.ts";
 import { compareTimestamps } from "./time.ts";

@@ -29,8 +29,6 @@ function* ownFiles(directory: string, into: string): Iterable<TarFile> {
 interface Manifest {
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly exports?: { "."?: { default?: unknown } };
-  /** `tools`: dependencies that only the package's command needs, and no program that imports it. */
-  readonly keelson?: { readonly tools?: readonly string[] };
 }
 
 /** A package that is needed: by which name, found from where, by whom in the image. */
@@ -41,9 +39,8 @@ interface Need {
 }
 
 /**
- * Every package that can be reached by dependencies, by its place in the image, without the tools among them: an
- * operator does not carry the command that built it, and with it a whole cluster. A package lies flat in node_modules,
- * or below the one that needs it where another version has that place.
+ * Every package that can be reached by dependencies, by its place in the image. A package lies flat in node_modules, or
+ * below the one that needs it where another version has that place.
  */
 function closure(project: Project): Map<string, string> {
   const placed = new Map<string, string>();
@@ -67,8 +64,7 @@ function closure(project: Project): Map<string, string> {
     placed.set(into, directory);
     const manifest = parseJson(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
     checkBuilt(name, directory, manifest);
-    const tools = manifest.keelson?.tools ?? [];
-    const needed = Object.keys(manifest.dependencies ?? {}).filter((each) => !tools.includes(each));
+    const needed = Object.keys(manifest.dependencies ?? {});
     needs.push(...needed.map((each) => ({ name: each, from: directory, by: into })));
   }
   return placed;

@@ -1,10 +1,11 @@
+import { parseJson } from "@keelson/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readListPage } from "./list-page.ts";
 
 function read(text: string) {
   const page = readListPage(Buffer.from(text));
-  return { envelope: page.envelope, items: [...page.items].map((item) => JSON.parse(item.toString("utf8"))) };
+  return { envelope: page.envelope, items: [...page.items].map((item) => parseJson(item.toString("utf8"))) };
 }
 
 describe("list page", () => {
@@ -23,8 +24,8 @@ describe("list page", () => {
           const { items: _items, metadata: _metadata, ...rest } = more;
           const list = { ...rest, metadata: { resourceVersion: "5", items: [1] }, items, after: "x" };
           const page = read(JSON.stringify(list, null, indent));
-          expect(page.items).toEqual(JSON.parse(JSON.stringify(items)));
-          expect(page.envelope).toEqual(JSON.parse(JSON.stringify({ ...list, items: [] })));
+          expect(page.items).toEqual(parseJson(JSON.stringify(items)));
+          expect(page.envelope).toEqual(parseJson(JSON.stringify({ ...list, items: [] })));
         },
       ),
     );

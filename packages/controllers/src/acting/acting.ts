@@ -1,6 +1,6 @@
 /** What decisions are carried out with: the part of a reconcile's context that steps hand on. */
 import { ApiError, isAlreadyExists, isConflict, isNotFound } from "@keelson/client";
-import type { CacheReader, RawContext } from "@keelson/runtime";
+import type { CacheReader, RawContext } from "@keelson/runtime/internal";
 import { ControllerError } from "./errors.ts";
 
 export type Acting = Pick<RawContext, "kind" | "event" | "clock" | "recheck" | "log" | "random">;

@@ -9,14 +9,8 @@ import {
   PkiError,
   readCertificateRequest,
 } from "@keelson/pki";
-import {
-  allow,
-  allowSubresource,
-  type RawContext,
-  type RawController,
-  rawController,
-  watch,
-} from "@keelson/runtime";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import {
   hasCondition,

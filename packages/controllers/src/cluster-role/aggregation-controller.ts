@@ -1,14 +1,15 @@
 /** Keeps the rules of aggregated cluster roles: the union of those their selectors match. */
 import {
-  compareBytes,
   deepEqual,
   type LabelSelectorObject,
   labelSelectorFrom,
   matchesLabels,
   type ObjectOf,
 } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import { ClusterRole } from "@keelson/core/kinds";
-import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
+import { allow, type RawController } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 
 type Role = ObjectOf<typeof ClusterRole>;
 

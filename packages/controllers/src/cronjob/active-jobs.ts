@@ -1,5 +1,6 @@
 /** The jobs of a cron job: which run, which ended well, which are history enough to go. Pure. */
-import { compareBytes, parseTime } from "@keelson/core";
+import { parseTime } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { CronJobStatus, ObjectReference } from "@keelson/core/kinds";
 import type { JobObject } from "../job/job-pods.ts";
 import { isFinished, trueCondition } from "../job/job-result.ts";

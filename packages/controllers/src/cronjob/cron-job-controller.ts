@@ -3,15 +3,8 @@ import { isAlreadyExists, isNotFound } from "@keelson/client";
 import { deepEqual, formatTime, objectKey } from "@keelson/core";
 import { type CronSchedule, clockIn, parseSchedule } from "@keelson/core/internal";
 import { CronJob, type CronJobStatus, Job, type ObjectReference } from "@keelson/core/kinds";
-import {
-  allow,
-  allowSubresource,
-  controllerOf,
-  type RawContext,
-  type RawController,
-  rawController,
-  watch,
-} from "@keelson/runtime";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
+import { controllerOf, type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import {
   controllerManager,
   isNamespaceTerminating,

@@ -1,5 +1,6 @@
 /** Pods of a daemon set: where they belong, and what makes them different from their template. Pure. */
-import { compareBytes, type ObjectOf } from "@keelson/core";
+import type { ObjectOf } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import { type Affinity, DaemonSet, type PodSpec, type Toleration } from "@keelson/core/kinds";
 import type { PodObject } from "@keelson/workloads";
 import { matchesNode, type NodeObject, untolerated } from "@keelson/workloads";

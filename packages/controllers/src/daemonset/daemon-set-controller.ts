@@ -8,17 +8,15 @@ import {
   type Stored,
 } from "@keelson/core";
 import { ControllerRevision, DaemonSet, Node, Pod } from "@keelson/core/kinds";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
 import {
-  allow,
-  allowSubresource,
   type CacheReader,
   type Change,
   cached,
   type RawContext,
-  type RawController,
   rawController,
   watch,
-} from "@keelson/runtime";
+} from "@keelson/runtime/internal";
 import type { NodeObject } from "@keelson/workloads";
 import { nextAvailabilityMs, type PodObject } from "@keelson/workloads";
 import { cacheNamed, controllerManager, yieldingToOthers } from "../acting/acting.ts";

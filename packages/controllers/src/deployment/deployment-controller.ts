@@ -1,17 +1,15 @@
 /** Deployments: replica sets that hand over to each other, one template after the next. */
 import { deepEqual, labelSelectorFrom, objectKey, type Stored } from "@keelson/core";
 import { Deployment, type DeploymentStatus, Pod, ReplicaSet } from "@keelson/core/kinds";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
 import {
-  allow,
-  allowSubresource,
   type CacheReader,
   type Change,
   controllerUid,
   type RawContext,
-  type RawController,
   rawController,
   watch,
-} from "@keelson/runtime";
+} from "@keelson/runtime/internal";
 import { isPodFinished } from "@keelson/workloads";
 import { cacheNamed, controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { claimed } from "../ownership/claim.ts";

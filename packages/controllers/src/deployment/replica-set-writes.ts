@@ -2,7 +2,7 @@
 import { isAlreadyExists } from "@keelson/client";
 import { deepCopy, deepEqual, objectKey } from "@keelson/core";
 import { Deployment, type DeploymentStatus, type PodTemplateSpec, ReplicaSet } from "@keelson/core/kinds";
-import type { CacheReader } from "@keelson/runtime";
+import type { CacheReader } from "@keelson/runtime/internal";
 import { templateHash } from "@keelson/workloads";
 import { type Acting, isNamespaceTerminating, serverMessage } from "../acting/acting.ts";
 import { refuseIfGone } from "../ownership/claim.ts";

@@ -1,5 +1,6 @@
 /** The replica sets of a deployment: which one is new, which are old, what they sum up to. */
-import { compareBytes, deepEqual } from "@keelson/core";
+import { deepEqual } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { PodTemplateSpec } from "@keelson/core/kinds";
 import type { ReplicaSetObject } from "../replicas/replica-status.ts";
 import { revisionOf } from "./annotations.ts";

@@ -9,16 +9,15 @@ import {
   ReplicationController,
   StatefulSet,
 } from "@keelson/core/kinds";
+import { allowSubresource, type RawController } from "@keelson/runtime";
 import {
-  allowSubresource,
   type CacheReader,
   type Change,
   cached,
   type RawContext,
-  type RawController,
   rawController,
   watch,
-} from "@keelson/runtime";
+} from "@keelson/runtime/internal";
 import type { PodObject } from "@keelson/workloads";
 import { cacheNamed, controllerManager, serverMessage, yieldingToOthers } from "../acting/acting.ts";
 import {

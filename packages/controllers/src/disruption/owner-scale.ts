@@ -2,7 +2,7 @@
 import { type Client, isNotFound } from "@keelson/client";
 import { groupKind, type ObjectOf, type OwnerReference, objectKey, parseApiVersion } from "@keelson/core";
 import type { Deployment, ReplicaSet, ReplicationController, StatefulSet } from "@keelson/core/kinds";
-import type { CacheReader } from "@keelson/runtime";
+import type { CacheReader } from "@keelson/runtime/internal";
 import type { PodObject } from "@keelson/workloads";
 import { ControllerError } from "../acting/errors.ts";
 import { controllerOfObject } from "../ownership/owner-reference.ts";

@@ -1,13 +1,8 @@
 /** Takes back the mark of pods that were to be disrupted and were not. */
 import { formatTime, objectKey, parseTime } from "@keelson/core";
 import { Pod, type PodCondition } from "@keelson/core/kinds";
-import {
-  allowSubresource,
-  type RawContext,
-  type RawController,
-  rawController,
-  watch,
-} from "@keelson/runtime";
+import { allowSubresource, type RawController } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { isPodActive, type PodObject, podCondition } from "@keelson/workloads";
 import { controllerManager, yieldingToOthers } from "../acting/acting.ts";
 

@@ -2,7 +2,8 @@
 import { isApiError } from "@keelson/client";
 import { deepEqual, parseKey } from "@keelson/core";
 import { Endpoints, Pod, Service } from "@keelson/core/kinds";
-import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
+import { allow, type RawController } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import {
   controllerManager,
   isNamespaceTerminating,

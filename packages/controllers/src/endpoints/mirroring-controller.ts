@@ -1,7 +1,8 @@
 /** Mirrors endpoints that are kept by hand into slices, where everybody looks today. */
 import { objectKey } from "@keelson/core";
 import { EndpointSlice, Endpoints, Service } from "@keelson/core/kinds";
-import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
+import { allow, type RawController } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { isMirrored, mirror, mirroringController } from "./mirrored-slices.ts";
 import { managedByLabel, type SliceObject, serviceNameLabel } from "./slices.ts";

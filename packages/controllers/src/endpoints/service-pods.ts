@@ -1,7 +1,7 @@
 /** Services and the pods behind them: what endpoints of every form have in common. */
 import { labelSelectorFromLabels, matchesLabels, type ObjectOf, objectKey } from "@keelson/core";
 import type { Service, ServicePort } from "@keelson/core/kinds";
-import type { CacheReader, Change } from "@keelson/runtime";
+import type { CacheReader, Change } from "@keelson/runtime/internal";
 import { isPodFinished, type PodObject, podCondition } from "@keelson/workloads";
 import { cacheNamed } from "../acting/acting.ts";
 

@@ -2,15 +2,14 @@
 import { isApiError, isNotFound } from "@keelson/client";
 import { type InputOf, objectKey } from "@keelson/core";
 import { EndpointSlice, Node, Pod, Service } from "@keelson/core/kinds";
+import { allow, type RawController } from "@keelson/runtime";
 import {
-  allow,
   type CacheReader,
   type Change,
   type RawContext,
-  type RawController,
   rawController,
   watch,
-} from "@keelson/runtime";
+} from "@keelson/runtime/internal";
 import type { NodeObject, PodObject } from "@keelson/workloads";
 import {
   cacheNamed,

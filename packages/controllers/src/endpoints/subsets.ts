@@ -1,5 +1,5 @@
 /** Endpoints of the older form: subsets of addresses that share their ports. */
-import { compareBytes } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { EndpointAddress, EndpointPort, EndpointSubset } from "@keelson/core/kinds";
 import { isPodReady, type PodObject } from "@keelson/workloads";
 import { inSubsetOrder } from "./port-order.ts";

@@ -1,7 +1,8 @@
 /** Follows the metadata of every object of every kind, also of kinds that come and go while we run. */
 import type { Client } from "@keelson/client";
 import { type AnyKind, type Clock, groupKind, parseApiVersion, type Stored } from "@keelson/core";
-import { type Change, Informer, type Logger } from "@keelson/runtime";
+import type { Logger } from "@keelson/runtime";
+import { type Change, Informer } from "@keelson/runtime/internal";
 import { type Discovered, discoverAll } from "./discovery.ts";
 
 export interface EveryKindOptions {

@@ -11,7 +11,8 @@ import {
   type Random,
   type Stored,
 } from "@keelson/core";
-import { type Logger, type RawContext, WorkQueue } from "@keelson/runtime";
+import type { Logger } from "@keelson/runtime";
+import { type RawContext, WorkQueue } from "@keelson/runtime/internal";
 import type { EveryKind } from "../everything/every-kind.ts";
 import { judge, type OwnerState } from "./decide.ts";
 import {

@@ -2,7 +2,8 @@
 import type { Client } from "@keelson/client";
 import { dynamicKind } from "@keelson/core";
 import { CustomResourceDefinition, Namespace } from "@keelson/core/kinds";
-import { type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
+import type { RawController } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { EveryKind } from "../everything/every-kind.ts";
 import { Collector } from "./collector.ts";
 

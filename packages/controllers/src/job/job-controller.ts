@@ -1,16 +1,14 @@
 /** Jobs: pods that run until enough of them succeeded, or too many failed. */
 import { formatTime, labelSelectorFrom, objectKey, parseKey } from "@keelson/core";
 import { Job, type JobCondition, type JobStatus, Pod } from "@keelson/core/kinds";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
 import {
-  allow,
-  allowSubresource,
   type CacheReader,
   type Change,
   type RawContext,
-  type RawController,
   rawController,
   watch,
-} from "@keelson/runtime";
+} from "@keelson/runtime/internal";
 import type { PodObject } from "@keelson/workloads";
 import { controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { claimed } from "../ownership/claim.ts";

@@ -1,6 +1,6 @@
 /** Makes and removes the pods of a job. */
 import { isNotFound } from "@keelson/client";
-import { maxGeneratedBase } from "@keelson/core";
+import { maxGeneratedBase } from "@keelson/core/internal";
 import { type Container, Job, Pod } from "@keelson/core/kinds";
 import { isPodReady, type PodObject } from "@keelson/workloads";
 import type { Acting } from "../acting/acting.ts";

@@ -2,7 +2,8 @@
 import { isConflict } from "@keelson/client";
 import { parseTime } from "@keelson/core";
 import { Job } from "@keelson/core/kinds";
-import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
+import { allow, type RawController } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { controllerManager } from "../acting/acting.ts";
 import type { JobObject } from "./job-pods.ts";
 import { trueCondition } from "./job-result.ts";

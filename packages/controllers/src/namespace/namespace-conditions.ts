@@ -1,5 +1,6 @@
 /** Conditions that tell how the deletion of a namespace goes. */
-import { compareBytes, formatTime } from "@keelson/core";
+import { formatTime } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { NamespaceCondition } from "@keelson/core/kinds";
 
 /** What was found while emptying a namespace. */

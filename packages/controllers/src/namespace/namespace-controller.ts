@@ -2,13 +2,8 @@
 import { type Client, isApiError } from "@keelson/client";
 import { type AnyKind, type ObjectOf, parseTime, type Stored } from "@keelson/core";
 import { Namespace } from "@keelson/core/kinds";
-import {
-  allowSubresource,
-  type RawContext,
-  type RawController,
-  rawController,
-  watch,
-} from "@keelson/runtime";
+import { allowSubresource, type RawController } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { controllerManager, serverMessage, yieldingToOthers } from "../acting/acting.ts";
 import { discoverAll, type ServedKind } from "../everything/discovery.ts";
 import { type Emptying, namespaceConditions } from "./namespace-conditions.ts";

@@ -2,15 +2,8 @@
 import { isConflict, isNotFound } from "@keelson/client";
 import { formatTime } from "@keelson/core";
 import { Lease, Node, Pod, type Taint } from "@keelson/core/kinds";
-import {
-  allow,
-  allowSubresource,
-  cached,
-  type RawContext,
-  type RawController,
-  rawController,
-  watch,
-} from "@keelson/runtime";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
+import { cached, type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import type { NodeObject } from "@keelson/workloads";
 import { isPodReady } from "@keelson/workloads";
 import { controllerManager, yieldingToOthers } from "../acting/acting.ts";

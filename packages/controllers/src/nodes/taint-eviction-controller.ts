@@ -1,16 +1,14 @@
 /** Drives pods off nodes whose taints they do not tolerate, or tolerate for a while only. */
 import { formatTime, objectKey } from "@keelson/core";
 import { Node, Pod } from "@keelson/core/kinds";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
 import {
-  allow,
-  allowSubresource,
   type CacheReader,
   type Change,
   type RawContext,
-  type RawController,
   rawController,
   watch,
-} from "@keelson/runtime";
+} from "@keelson/runtime/internal";
 import type { NodeObject, PodObject } from "@keelson/workloads";
 import { cacheNamed, controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { markDisrupted } from "../pods/disruption-target.ts";

@@ -7,7 +7,7 @@ import {
   objectKey,
   type Stored,
 } from "@keelson/core";
-import type { CacheReader, Change } from "@keelson/runtime";
+import type { CacheReader, Change } from "@keelson/runtime/internal";
 import { controllerOfObject } from "./owner-reference.ts";
 
 /** Indexes for a watch: by the UID of the controller, and by namespace what has none. */

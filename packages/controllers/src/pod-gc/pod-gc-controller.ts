@@ -2,16 +2,14 @@
 import { isNotFound } from "@keelson/client";
 import { formatTime, objectKey } from "@keelson/core";
 import { Node, Pod } from "@keelson/core/kinds";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
 import {
-  allow,
-  allowSubresource,
   type CacheReader,
   type Change,
   type RawContext,
-  type RawController,
   rawController,
   watch,
-} from "@keelson/runtime";
+} from "@keelson/runtime/internal";
 import type { NodeObject } from "@keelson/workloads";
 import { isPodFinished, type PodObject } from "@keelson/workloads";
 import { cacheNamed, controllerManager, yieldingToOthers } from "../acting/acting.ts";

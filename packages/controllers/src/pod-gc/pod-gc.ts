@@ -1,5 +1,5 @@
 /** Pods that nobody else will remove. Pure. */
-import { compareBytes } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { NodeObject } from "@keelson/workloads";
 import { isPodFinished, type PodObject } from "@keelson/workloads";
 import { readyOf } from "../nodes/node-health.ts";

@@ -1,5 +1,6 @@
 /** Pods as their template describes them. */
-import { deepCopy, type InputOf, validateDns1123Subdomain, validateGenerateName } from "@keelson/core";
+import { deepCopy, type InputOf, validateDns1123Subdomain } from "@keelson/core";
+import { validateGenerateName } from "@keelson/core/internal";
 import type { Pod, PodTemplateSpec } from "@keelson/core/kinds";
 
 export type NewPod = InputOf<typeof Pod> & {

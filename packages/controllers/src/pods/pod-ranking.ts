@@ -1,5 +1,6 @@
 /** Which pod goes first when there are too many: the one that will be missed the least. */
-import { compareBytes, parseTime } from "@keelson/core";
+import { parseTime } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import { isPodActive, isPodReady, type PodObject, readySince } from "@keelson/workloads";
 
 const deletionCost = "controller.kubernetes.io/pod-deletion-cost";

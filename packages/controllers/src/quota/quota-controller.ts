@@ -18,16 +18,15 @@ import {
   ServiceAccount,
   StatefulSet,
 } from "@keelson/core/kinds";
+import { allowSubresource, type RawController } from "@keelson/runtime";
 import {
-  allowSubresource,
   type CacheReader,
   type Change,
   type RawContext,
-  type RawController,
   type RawWatch,
   rawController,
   watch,
-} from "@keelson/runtime";
+} from "@keelson/runtime/internal";
 import { isPodFinished, type PodObject } from "@keelson/workloads";
 import { cacheNamed, controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { discoverAll } from "../everything/discovery.ts";

@@ -1,14 +1,8 @@
 /** ReplicaSets and ReplicationControllers: as many pods as the number says. */
 import { type Kind, type LabelSelectorObject, labelSelectorFrom } from "@keelson/core";
 import { Pod, ReplicaSet, ReplicationController } from "@keelson/core/kinds";
-import {
-  allow,
-  allowSubresource,
-  type RawContext,
-  type RawController,
-  rawController,
-  watch,
-} from "@keelson/runtime";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { isPodActive, isPodTerminating, nextAvailabilityMs, type PodObject } from "@keelson/workloads";
 import { controllerManager, serverMessage, yieldingToOthers } from "../acting/acting.ts";
 import { claimed, refuseIfGone } from "../ownership/claim.ts";

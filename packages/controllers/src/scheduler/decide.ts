@@ -1,5 +1,5 @@
 /** Where a pod goes, or why it goes nowhere. Pure: the cluster comes in as a snapshot. */
-import { compareBytes } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { PodObject } from "@keelson/workloads";
 import { requiredNodeNames } from "@keelson/workloads";
 import {

@@ -1,5 +1,5 @@
 /** What pods of lower priority could do for a pod that fits nowhere: leave. Pure. */
-import { compareBytes } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { PodObject } from "@keelson/workloads";
 import { type Decision, firstReason, histogram } from "./decide.ts";
 import { type Rejection, rejected } from "./view/filter-plugin.ts";

@@ -1,6 +1,7 @@
 /** The scheduler: gives every pod a node, or says why it has none. */
 import { isConflict, isNotFound } from "@keelson/client";
-import { compareBytes, formatTime, labelSelectorFrom, matchesLabels, objectKey } from "@keelson/core";
+import { formatTime, labelSelectorFrom, matchesLabels, objectKey } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import {
   Namespace,
   Node,
@@ -10,15 +11,8 @@ import {
   PodDisruptionBudget,
   StorageClass,
 } from "@keelson/core/kinds";
-import {
-  allow,
-  allowSubresource,
-  cached,
-  type RawContext,
-  type RawController,
-  rawController,
-  watch,
-} from "@keelson/runtime";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
+import { cached, type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { isPodFinished, type PodObject } from "@keelson/workloads";
 import { isNamespaceTerminating, serverMessage } from "../acting/acting.ts";
 import { markDisrupted } from "../pods/disruption-target.ts";

@@ -6,7 +6,7 @@
  * - assumed: a node was chosen, and its volumes or its binding are under way; it counts on that node already.
  */
 import { canonicalJson, type JsonValue, type Stored } from "@keelson/core";
-import type { Change } from "@keelson/runtime";
+import type { Change } from "@keelson/runtime/internal";
 import type { NodeObject } from "@keelson/workloads";
 import { isPodFinished, type PodObject } from "@keelson/workloads";
 

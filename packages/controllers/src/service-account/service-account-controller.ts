@@ -2,7 +2,8 @@
 import { isAlreadyExists } from "@keelson/client";
 import { deepEqual, type ObjectOf } from "@keelson/core";
 import { ConfigMap, Namespace, ServiceAccount } from "@keelson/core/kinds";
-import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
+import { allow, type RawController } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { controllerManager, isNamespaceTerminating } from "../acting/acting.ts";
 
 const accountName = "default";

@@ -2,14 +2,8 @@
 import { isNotFound } from "@keelson/client";
 import { type ObjectOf, objectKey } from "@keelson/core";
 import { Secret, ServiceAccount } from "@keelson/core/kinds";
-import {
-  allow,
-  allowSubresource,
-  type RawContext,
-  type RawController,
-  rawController,
-  watch,
-} from "@keelson/runtime";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { type Acting, cacheNamed, controllerManager, yieldingToOthers } from "../acting/acting.ts";
 
 export type AccountObject = ObjectOf<typeof ServiceAccount>;

@@ -2,7 +2,7 @@
 import { isAlreadyExists } from "@keelson/client";
 import { type InputOf, labelSelectorFrom } from "@keelson/core";
 import { ControllerRevision, StatefulSet } from "@keelson/core/kinds";
-import type { CacheReader } from "@keelson/runtime";
+import type { CacheReader } from "@keelson/runtime/internal";
 import type { PodObject } from "@keelson/workloads";
 import {
   byRevision,

@@ -2,17 +2,15 @@
 import { isAlreadyExists, isApiError, isConflict } from "@keelson/client";
 import { deepEqual, formatTime, labelSelectorFrom, objectKey, type Stored } from "@keelson/core";
 import { ControllerRevision, PersistentVolumeClaim, Pod, StatefulSet } from "@keelson/core/kinds";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
 import {
-  allow,
-  allowSubresource,
   type CacheReader,
   type Change,
   cached,
   type RawContext,
-  type RawController,
   rawController,
   watch,
-} from "@keelson/runtime";
+} from "@keelson/runtime/internal";
 import { nextAvailabilityMs, type PodObject, patchedTemplate, type RevisionObject } from "@keelson/workloads";
 import {
   cacheNamed,

@@ -1,17 +1,15 @@
 /** Brings claims and volumes together, and lets volumes go when their claims do. */
 import { objectKey } from "@keelson/core";
 import { PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from "@keelson/core/kinds";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
 import {
-  allow,
-  allowSubresource,
   type CacheReader,
   type Change,
   cached,
   type RawContext,
-  type RawController,
   rawController,
   watch,
-} from "@keelson/runtime";
+} from "@keelson/runtime/internal";
 import { cacheNamed, controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { decideClaim } from "./claim-decision.ts";
 import { claimKeyOf, podIndexes } from "./claim-users.ts";

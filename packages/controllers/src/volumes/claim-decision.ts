@@ -1,5 +1,5 @@
 /** What the binder does about a claim: pure rules from the claim, its class and the volumes there are. */
-import { compareBytes } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import {
   annotations,
   type ClaimObject,

@@ -7,7 +7,8 @@
  */
 import { isAlreadyExists } from "@keelson/client";
 import { Node, type NodeStatus, StorageClass } from "@keelson/core/kinds";
-import { allow, cached, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
+import { allow, type RawController } from "@keelson/runtime";
+import { cached, type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { controllerManager } from "../acting/acting.ts";
 import { localProvisioner } from "./provisioned-volume.ts";
 

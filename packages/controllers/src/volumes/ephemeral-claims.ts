@@ -2,7 +2,8 @@
 import { isAlreadyExists } from "@keelson/client";
 import { objectKey } from "@keelson/core";
 import { PersistentVolumeClaim, Pod } from "@keelson/core/kinds";
-import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
+import { allow, type RawController } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { isPodActive, type PodObject } from "@keelson/workloads";
 import { controllerManager, serverMessage, yieldingToOthers } from "../acting/acting.ts";
 import { ControllerError } from "../acting/errors.ts";

@@ -3,15 +3,8 @@ import { rm } from "node:fs/promises";
 import { isAlreadyExists } from "@keelson/client";
 import { objectKey } from "@keelson/core";
 import { Node, PersistentVolume, PersistentVolumeClaim, StorageClass } from "@keelson/core/kinds";
-import {
-  allow,
-  allowSubresource,
-  cached,
-  type RawContext,
-  type RawController,
-  rawController,
-  watch,
-} from "@keelson/runtime";
+import { allow, allowSubresource, type RawController } from "@keelson/runtime";
+import { cached, type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { controllerManager, serverMessage, yieldingToOthers } from "../acting/acting.ts";
 import { claimKeyOf } from "./claim-users.ts";
 import { expansionOf } from "./expansion.ts";

@@ -1,7 +1,8 @@
 /** Keeps claims that pods use, and volumes that claims use, from being removed under them. */
 import { objectKey, type Stored } from "@keelson/core";
 import { PersistentVolume, PersistentVolumeClaim, Pod } from "@keelson/core/kinds";
-import { allow, type RawContext, type RawController, rawController, watch } from "@keelson/runtime";
+import { allow, type RawController } from "@keelson/runtime";
+import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { controllerManager, yieldingToOthers } from "../acting/acting.ts";
 import { claimKeysOf, keepsClaim, podIndexes } from "./claim-users.ts";
 

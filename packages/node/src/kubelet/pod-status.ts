@@ -1,5 +1,6 @@
 /** The whole status of a pod, from its records: pure. */
-import { compareBytes, formatTime } from "@keelson/core";
+import { formatTime } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { ContainerStatus, Pod, PodStatus } from "@keelson/core/kinds";
 import { qosClassOf } from "@keelson/workloads";
 import type { ContainerKind, ContainerRecord } from "./container-record.ts";

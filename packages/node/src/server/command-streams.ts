@@ -1,7 +1,7 @@
 /** The streams of a remote command, whichever protocol carries them. */
 import { Duplex, PassThrough, type Readable, type Writable } from "node:stream";
-import { SpdyConnection, type SpdyStream } from "@keelson/client/spdy";
-import { WebSocketConnection } from "@keelson/client/websocket";
+import { SpdyConnection, type SpdyStream } from "@keelson/client/internal/spdy";
+import { WebSocketConnection } from "@keelson/client/internal/websocket";
 import { parseJson } from "@keelson/core";
 import type { TerminalSize } from "../runtime/container-runtime.ts";
 import type { Upgrade } from "./upgrade.ts";

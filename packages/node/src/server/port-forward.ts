@@ -1,7 +1,7 @@
 /** Port-forward: pairs of streams, one for data and one for complaints, joined to ports of a pod. */
 import type { Duplex } from "node:stream";
-import { SpdyConnection, type SpdyStream } from "@keelson/client/spdy";
-import { tunnel, WebSocketConnection } from "@keelson/client/websocket";
+import { SpdyConnection, type SpdyStream } from "@keelson/client/internal/spdy";
+import { tunnel, WebSocketConnection } from "@keelson/client/internal/websocket";
 import type { PodSandbox } from "../runtime/container-runtime.ts";
 import type { Upgrade } from "./upgrade.ts";
 

@@ -1,7 +1,7 @@
 /** Leaves HTTP for SPDY or WebSocket, whichever the client asks for. */
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { webSocketAccept } from "@keelson/client/websocket";
+import { webSocketAccept } from "@keelson/client/internal/websocket";
 
 export type Upgrade =
   | { readonly kind: "spdy"; readonly protocol: string; readonly stream: Duplex }

@@ -1,4 +1,5 @@
-import { Decoding, ReceivedObject } from "@keelson/client";
+import { ReceivedObject } from "@keelson/client";
+import { Decoding } from "@keelson/client/internal";
 import { dynamicKind, type Stored } from "@keelson/core";
 import { describe, expect, test } from "vitest";
 import { ObjectCache } from "./object-cache.ts";

@@ -3,7 +3,8 @@
  * objects of a large cache are read rarely, if ever. In a large cache, an object that nobody has read for a while is JSON
  * again.
  */
-import { type Decoder, type ReceivedObject, uidIn, versionIn } from "@keelson/client";
+import type { ReceivedObject } from "@keelson/client";
+import { type Decoder, uidIn, versionIn } from "@keelson/client/internal";
 import { deepFreeze, type Stored } from "@keelson/core";
 import { ByteStore, type Slab } from "./byte-store.ts";
 import type { Entry } from "./entry.ts";

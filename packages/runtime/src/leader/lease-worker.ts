@@ -1,7 +1,8 @@
 /** The thread that holds the lease. It shares two numbers with the working thread and nothing else. */
 
 import { parentPort, workerData } from "node:worker_threads";
-import { connect, systemProcess } from "@keelson/client";
+import { connect } from "@keelson/client";
+import { systemProcess } from "@keelson/client/internal";
 import { type Clock, systemRandom } from "@keelson/core";
 import type { Logger } from "../log/logger.ts";
 import { SharedFence } from "./fence.ts";

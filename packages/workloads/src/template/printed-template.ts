@@ -2,7 +2,8 @@
  * A pod template as the upstream controllers print it before they hash it: every field with its type, in the order of
  * its struct. The hash is part of names and labels that people and other programs compare.
  */
-import { compareBytes, Quantity } from "@keelson/core";
+import { Quantity } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { PodTemplateSpec } from "@keelson/core/kinds";
 import { templateTypes } from "./template-types.generated.ts";
 

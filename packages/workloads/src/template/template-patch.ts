@@ -1,12 +1,6 @@
 /** What a controller revision holds: a patch that brings a template back. */
-import {
-  canonicalJson,
-  compareBytes,
-  type JsonObject,
-  type JsonValue,
-  type ObjectOf,
-  parseJson,
-} from "@keelson/core";
+import { canonicalJson, type JsonObject, type JsonValue, type ObjectOf, parseJson } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { ControllerRevision, PodTemplateSpec } from "@keelson/core/kinds";
 import { fnv1, safeEncode } from "./template-hash.ts";
 

@@ -1,6 +1,6 @@
 /** Finds what of a configuration can only be replaced as a whole. */
 import type { JsonValue } from "@keelson/core";
-import type { TypeRef } from "@keelson/core/merge";
+import type { TypeRef } from "@keelson/core/internal/merge";
 
 /** Paths as messages show them: `.spec.tolerations`, `.spec.containers[0].args`. */
 export function findAtomics(value: JsonValue | undefined, type: TypeRef, path = ""): string[] {

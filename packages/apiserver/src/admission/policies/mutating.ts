@@ -10,14 +10,14 @@ import {
   toJson,
 } from "@keelson/cel";
 import { deepEqual, type JsonObject } from "@keelson/core";
-import type { MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding } from "@keelson/core/kinds";
 import {
   applyJsonPatch,
   checkType,
   type JsonPatchOperation,
   MergeError,
   mergeTyped,
-} from "@keelson/core/merge";
+} from "@keelson/core/internal/merge";
+import type { MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding } from "@keelson/core/kinds";
 import type { AdmissionPlugin, AdmissionRequest } from "../../contracts/admission.ts";
 import type { ApiObject } from "../../contracts/object.ts";
 import type { PluginContext } from "../../contracts/plugin.ts";

@@ -1,6 +1,6 @@
 /** MutatingAdmissionWebhook and ValidatingAdmissionWebhook. */
 import { deepEqual } from "@keelson/core";
-import { applyJsonPatch, MergeError } from "@keelson/core/merge";
+import { applyJsonPatch, MergeError } from "@keelson/core/internal/merge";
 import type { AdmissionPlugin, AdmissionRequest } from "../../contracts/admission.ts";
 import type { ApiObject } from "../../contracts/object.ts";
 import type { PluginContext } from "../../contracts/plugin.ts";

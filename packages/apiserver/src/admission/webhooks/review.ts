@@ -1,6 +1,6 @@
 /** AdmissionReview: what a webhook is asked, and what it may answer. */
 import { type JsonObject, type JsonValue, parseJson } from "@keelson/core";
-import type { JsonPatchOperation } from "@keelson/core/merge";
+import type { JsonPatchOperation } from "@keelson/core/internal/merge";
 import type { AdmissionRequest } from "../../contracts/admission.ts";
 import { StatusError } from "../../contracts/status-error.ts";
 import { requestJson, type VersionedObjects } from "../expressions.ts";

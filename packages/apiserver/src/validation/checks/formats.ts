@@ -1,5 +1,6 @@
 /** The syntax of values inside objects, with the server's own words for what is wrong. */
-import { byteLength, validateDns1123Label } from "@keelson/core";
+import { validateDns1123Label } from "@keelson/core";
+import { byteLength } from "@keelson/core/internal";
 
 export type Rule = (value: string) => string[];
 

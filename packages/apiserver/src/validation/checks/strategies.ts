@@ -1,11 +1,6 @@
 /** Shapes that strategies share. */
-import {
-  deepEqual,
-  type JsonObject,
-  type JsonValue,
-  validateDns1123Label,
-  validateGenerateName,
-} from "@keelson/core";
+import { deepEqual, type JsonObject, type JsonValue, validateDns1123Label } from "@keelson/core";
+import { validateGenerateName } from "@keelson/core/internal";
 import type { FieldError } from "../../contracts/field-error.ts";
 import type { ApiObject } from "../../contracts/object.ts";
 import type { Strategy, StrategyContext } from "../../contracts/strategy.ts";

@@ -1,6 +1,5 @@
 /** Nodes, namespaces, service accounts, endpoints. */
 import {
-  compareBytes,
   deepEqual,
   Quantity,
   validateDns1123Label,
@@ -8,6 +7,7 @@ import {
   validateLabelValue,
   validateQualifiedName,
 } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { EndpointSubset, Endpoints, Namespace, Node, ServiceAccount, Taint } from "@keelson/core/kinds";
 import type { ApiObject } from "../../contracts/object.ts";
 import type { Strategy } from "../../contracts/strategy.ts";

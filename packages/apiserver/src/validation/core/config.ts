@@ -1,6 +1,7 @@
 /** Config maps and secrets. */
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { byteLength, deepEqual } from "@keelson/core";
+import { deepEqual } from "@keelson/core";
+import { byteLength } from "@keelson/core/internal";
 import type { ConfigMap, Secret } from "@keelson/core/kinds";
 import { JsonSyntaxError, parseJsonBody } from "../../codec/json-body.ts";
 import type { ApiObject } from "../../contracts/object.ts";

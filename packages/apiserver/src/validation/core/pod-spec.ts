@@ -1,12 +1,12 @@
 /** The spec of a pod, wherever it stands: in a pod or in a template. */
 import {
-  byteLength,
   type ObjectMeta,
   Quantity,
   validateDns1123Label,
   validateDns1123Subdomain,
   validateLabelValue,
 } from "@keelson/core";
+import { byteLength } from "@keelson/core/internal";
 import type { PodSpec } from "@keelson/core/kinds";
 import { containerAmounts } from "@keelson/workloads";
 import { checkAddress } from "../checks/addresses.ts";

@@ -4,8 +4,8 @@ import {
   labelSelectorFromLabels,
   validateDns1123Label,
   validateDns1123Subdomain,
-  validateGenerateName,
 } from "@keelson/core";
+import { validateGenerateName } from "@keelson/core/internal";
 import type { PodTemplate, PodTemplateSpec, ReplicationController } from "@keelson/core/kinds";
 import type { Strategy } from "../../contracts/strategy.ts";
 import type { Errors } from "../checks/errors.ts";

@@ -1,5 +1,6 @@
 /** Services: what a request may set, what the server gives. */
-import { deepEqual, validateDns1123Label, validateGenerateName } from "@keelson/core";
+import { deepEqual, validateDns1123Label } from "@keelson/core";
+import { validateGenerateName } from "@keelson/core/internal";
 import type { Service, ServiceSpec } from "@keelson/core/kinds";
 import type { ApiObject } from "../../contracts/object.ts";
 import type { PluginContext } from "../../contracts/plugin.ts";

@@ -1,13 +1,12 @@
 /** Named formats of strings: `format.dns1123Label().validate(s)` gives what is wrong with s, if anything. */
 import {
-  type NameRule,
   validateDns1035Label,
   validateDns1123Label,
   validateDns1123Subdomain,
-  validateGenerateName,
   validateLabelValue,
   validateQualifiedName,
 } from "@keelson/core";
+import { type NameRule, validateGenerateName } from "@keelson/core/internal";
 import { regexCost, regexLengthFactor, stringTraversalFactor } from "../../check/cost.ts";
 import { type CostModel, type FunctionDecl, type Library, member, overload } from "../../check/functions.ts";
 import { noSuchOverload } from "../../values/compare.ts";

@@ -1,5 +1,5 @@
 /** IP addresses and networks as Go's net/netip reads and prints them. */
-import { goQuote } from "@keelson/core";
+import { goQuote } from "@keelson/core/internal";
 
 export interface Address {
   readonly family: 4 | 6;

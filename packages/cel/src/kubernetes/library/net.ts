@@ -1,6 +1,6 @@
 /** IP addresses and networks: `ip("…")`, `cidr("…")` and what can be asked of them. */
 
-import { goQuote } from "@keelson/core";
+import { goQuote } from "@keelson/core/internal";
 import { sizeOf, stringTraversalFactor, traversal } from "../../check/cost.ts";
 import { type CostModel, type FunctionDecl, type Library, member, overload } from "../../check/functions.ts";
 import { noSuchOverload } from "../../values/compare.ts";

@@ -1,5 +1,5 @@
 /** Semantic versions: `semver("1.2.3")`, their parts and order. */
-import { goQuote } from "@keelson/core";
+import { goQuote } from "@keelson/core/internal";
 import { type FunctionDecl, type Library, member, overload } from "../../check/functions.ts";
 import { noSuchOverload } from "../../values/compare.ts";
 import { fixed } from "../../values/cost-range.ts";

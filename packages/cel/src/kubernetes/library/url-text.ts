@@ -1,5 +1,5 @@
 /** URLs as Go's net/url reads them, which is laxer and stricter than the WHATWG standard in turn. */
-import { goQuote } from "@keelson/core";
+import { goQuote } from "@keelson/core/internal";
 import { parseAddress } from "./ip-address.ts";
 
 export interface ParsedUrl {

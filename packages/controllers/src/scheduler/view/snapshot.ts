@@ -1,5 +1,6 @@
 /** The cluster at one moment, as one scheduling decision sees it. */
-import { compareBytes, type ObjectOf } from "@keelson/core";
+import type { ObjectOf } from "@keelson/core";
+import { compareBytes } from "@keelson/core/internal";
 import type { Namespace, PersistentVolume, PersistentVolumeClaim, StorageClass } from "@keelson/core/kinds";
 import type { NodeObject, PodObject } from "@keelson/workloads";
 import { NodeInfo, podInfo } from "./node-info.ts";
