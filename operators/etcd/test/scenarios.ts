@@ -17,6 +17,10 @@ import { ref, type World } from "./simulation/world.ts";
 
 const version = "3.6.16";
 
+function image(tag: string): string {
+  return `gcr.io/etcd-development/etcd:v${tag}`;
+}
+
 function created(spec: { size: number; version?: string }): (world: World) => Promise<void> {
   return async (world) => {
     await world.create({ version, ...spec });
@@ -65,10 +69,10 @@ export const volumeWiped: Scenario = {
     for (const damage of ["empty", "corrupt"] as const) {
       world.load();
       const who = await world.follower();
-      const volume = world.kubelet.volumeOf(who);
+      const volume = world.volumeOf(who);
       if (damage === "empty") delete volume.data;
       else volume.corrupt = true;
-      world.kubelet.crash(who);
+      world.simulation.kubelet.crash(who);
       await world.cluster.advance(2_000);
       await restsUnderLoad(world, { size: 3, version });
       expect((await world.get()).status?.members?.map(({ name }) => name)).not.toContain(who);
@@ -106,7 +110,7 @@ function badVersion(prepare: (world: World) => void): Scenario["play"] {
 /** etcd that does not start: the first member that takes it returns to what it was. */
 export const rollback: Scenario = {
   prepare: created({ size: 3, version: "3.5.35" }),
-  play: badVersion((world) => void world.kubelet.brokenTags.add("v3.6.99")),
+  play: badVersion((world) => void world.etcd.brokenVersions.add("3.6.99")),
 };
 
 /** An image that does not exist: no member is touched at all. */
@@ -114,7 +118,7 @@ export const missingImage: Scenario = {
   prepare: created({ size: 3, version: "3.5.35" }),
   play: async (world) => {
     const before = await world.podUids();
-    await badVersion(() => void world.kubelet.missingTags.add("v3.6.99"))(world);
+    await badVersion(() => void world.simulation.kubelet.missingImages.add(image("3.6.99")))(world);
     expect(await world.podUids()).toEqual(before);
   },
 };
@@ -176,18 +180,17 @@ export const linesBroken: Scenario = {
     await unchanged(world, async () => {
       const [leader, follower] = [await world.leader(), await world.follower()];
       world.load();
-      world.etcd.hidden.add(leader);
+      const hidden = [world.hide(leader)];
       await world.cluster.advance(60_000);
-      for (const { name } of (await world.get()).status?.members ?? []) world.etcd.hidden.add(name);
+      for (const { name } of (await world.get()).status?.members ?? []) hidden.push(world.hide(name));
       await world.cluster.advance(60_000);
-      world.etcd.hidden.clear();
+      for (const show of hidden) show();
       await restsUnderLoad(world, { size: 3, version });
       world.load();
-      world.etcd.cuts.add(`${leader}|${follower}`);
-      for (const { name } of (await world.get()).status?.members ?? [])
-        world.etcd.cuts.add(`${leader}|${name}`);
+      const cuts = [world.cut(leader, follower)];
+      for (const { name } of (await world.get()).status?.members ?? []) cuts.push(world.cut(leader, name));
       await world.cluster.advance(60_000);
-      world.etcd.cuts.clear();
+      for (const repair of cuts) repair();
       await world.cluster.advance(2_000);
       await restsUnderLoad(world, { size: 3, version });
     }),
@@ -198,7 +201,7 @@ export const nodeLost: Scenario = {
   play: async (world) => {
     const who = await world.follower();
     world.load();
-    await world.kubelet.loseNode(world.kubelet.nodeOf(who));
+    await world.simulation.nodes.lose(world.nodeOf(who));
     await world.cluster.advance(120_000);
     expect((await world.get()).status?.members?.map(({ name }) => name)).toContain(who);
     await world.cluster.advance(200_000);
@@ -227,8 +230,8 @@ export const quorumLost: Scenario = {
     const { status } = await world.get();
     const victims = (status?.members ?? []).slice(0, 2).map(({ name }) => name);
     for (const leaver of victims) {
-      delete world.kubelet.volumeOf(leaver).data;
-      world.kubelet.crash(leaver);
+      delete world.volumeOf(leaver).data;
+      world.simulation.kubelet.crash(leaver);
     }
     await world.cluster.advance(120_000);
     const waiting = (await world.get()).status;
@@ -458,7 +461,7 @@ export const corruptAlarm: Scenario = {
   prepare: created({ size: 3 }),
   play: async (world) => {
     const who = await world.follower();
-    const process = world.kubelet.processOf(who);
+    const process = world.processOf(who);
     if (!process) throw new Error(`${who} does not run`);
     process.data.wrong = true;
     world.etcd.group.alarms.push({ memberId: process.data.memberId, type: "CORRUPT" });

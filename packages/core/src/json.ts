@@ -95,16 +95,36 @@ export function compareBytes(a: string, b: string): number {
 
 /** JSON with object keys in byte order and no white space: equal values print alike. */
 export function canonicalJson(value: unknown): string {
+  if (typeof value === "string") return quoted(value);
   if (typeof value !== "object" || value === null) return JSON.stringify(value) ?? "null";
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(",")}]`;
-  if (json.isRawJSON(value)) return value.rawJSON;
-  const object = value as Record<string, unknown>;
-  const parts: string[] = [];
-  for (const key of Object.keys(object).sort(compareBytes)) {
-    const item = object[key];
-    if (item !== undefined) parts.push(`${JSON.stringify(key)}:${canonicalJson(item)}`);
+  if (Array.isArray(value)) {
+    let out = "[";
+    for (let i = 0; i < value.length; i++) out += (i === 0 ? "" : ",") + canonicalJson(value[i]);
+    return `${out}]`;
   }
-  return `{${parts.join(",")}}`;
+  const object = value as Record<string, unknown>;
+  if (object.rawJSON !== undefined && json.isRawJSON(value)) return value.rawJSON;
+  const keys = Object.keys(object);
+  if (!areSorted(keys)) keys.sort(compareBytes);
+  let out = "{";
+  for (const key of keys) {
+    const item = object[key];
+    if (item !== undefined) out += `${out.length === 1 ? "" : ","}${quoted(key)}:${canonicalJson(item)}`;
+  }
+  return `${out}}`;
+}
+
+function areSorted(keys: readonly string[]): boolean {
+  for (let i = 1; i < keys.length; i++)
+    if (compareBytes(keys[i - 1] as string, keys[i] as string) > 0) return false;
+  return true;
+}
+
+/** What needs no escape, as most names and values do. */
+const plain = /^[ !#-[\]-~]*$/;
+
+function quoted(text: string): string {
+  return text.length < 64 && plain.test(text) ? `"${text}"` : JSON.stringify(text);
 }
 
 const hasOwn = Object.prototype.hasOwnProperty;

@@ -1,4 +1,4 @@
-import { ConfigMap, Deployment, Pod, Service } from "@keelson/core/kinds";
+import { ConfigMap, Deployment, Node, Pod, Service } from "@keelson/core/kinds";
 import { controller } from "@keelson/runtime";
 import { describe, expect, test } from "vitest";
 import { cluster } from "./cluster.ts";
@@ -92,6 +92,21 @@ describe("a cluster with workloads", () => {
     await c.client.kind(Memcached).delete(ref);
     await c.until(async () => (await c.client.kind(Pod).list({ namespace: "default" })).items.length === 0);
     expect(await c.client.kind(Deployment).find(ref)).toBeUndefined();
+  });
+
+  test("the node stays alive for as long as time passes", async () => {
+    await using c = await cluster({ workloads: true });
+    await c.advance(3_600_000);
+    const node = await c.client.kind(Node).get({ name: "node-1" });
+    expect(node.spec?.taints ?? []).toEqual([]);
+    await c.client.kind(Pod).create({
+      metadata: { namespace: "default", name: "late" },
+      spec: { containers: [{ name: "main", image: "main" }] },
+    });
+    await c.until(async () => {
+      const late = await c.client.kind(Pod).get({ namespace: "default", name: "late" });
+      return late.status?.phase === "Running";
+    });
   });
 
   test("says when a pod never becomes ready", async () => {

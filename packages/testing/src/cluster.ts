@@ -1,6 +1,6 @@
 /** A cluster for a test: an API server in this process, managers that may die, and time that the test moves. */
 
-import { type ApiServer, apiServer } from "@keelson/apiserver";
+import { type ApiServer, apiServer, type Snapshot, type StoredObjects } from "@keelson/apiserver";
 import { type Client, createClient } from "@keelson/client";
 import type { AnyKind, HttpPort, HttpRequest, HttpResponse } from "@keelson/core";
 import {
@@ -32,6 +32,8 @@ export interface ClusterOptions {
   readonly clock?: "virtual";
   /** Everything random follows from it; 1 unless told. */
   readonly seed?: number;
+  /** Goes on from where another cluster was; its managers are not part of that. */
+  readonly from?: ClusterSnapshot;
   /** Custom resources to install beside those that the controllers name. */
   readonly resources?: readonly { crd(): CustomResourceDefinitionObject }[];
   /**
@@ -50,6 +52,13 @@ export interface ClusterOptions {
   readonly connect?: Connector;
 }
 
+/** Everything that a cluster has stored, and its time. */
+export interface ClusterSnapshot {
+  readonly stored: Snapshot;
+  readonly nowMs: number;
+  readonly monotonicMs: number;
+}
+
 /** A test’s own API server, controllers and managers, under a virtual clock. */
 export interface Cluster extends AsyncDisposable {
   readonly clock: VirtualClock;
@@ -57,6 +66,8 @@ export interface Cluster extends AsyncDisposable {
   readonly seed: number;
   /** The test's own client, an administrator's; no fault touches it. */
   readonly client: Client;
+  /** What is stored, without a request: frozen objects. */
+  readonly stored: StoredObjects;
   readonly faults: Faults;
   /** Those that are alive, in order of their start. */
   readonly managers: readonly Manager[];
@@ -79,6 +90,8 @@ export interface Cluster extends AsyncDisposable {
   crash(manager?: Manager): void;
   /** Starts one more manager. */
   startManager(): Manager;
+  /** Everything as it is now, to begin other clusters with. */
+  snapshot(): ClusterSnapshot;
   /** Breaks every watch connection, of one resource (`pods`) when given. */
   breakWatches(resource?: string): void;
   /** Ends every watch in good order. */
@@ -94,11 +107,17 @@ export interface Cluster extends AsyncDisposable {
 /** Starts a cluster. Hold it with `await using`. */
 export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   const seed = options.seed ?? 1;
-  const random = new SeededRandom(seed);
-  const clock = new VirtualClock({ busy: () => admin.inFlight > 0 || managers.busy });
+  const { from } = options;
+  // What another cluster drew from the same seed must not be drawn again: it may be a uid that is in use.
+  const random = new SeededRandom(seed, from ? `${from.monotonicMs}` : "");
+  const clock = new VirtualClock({
+    busy: () => admin.inFlight > 0 || managers.busy,
+    ...(from && { startMs: from.nowMs - from.monotonicMs, elapsedMs: from.monotonicMs }),
+  });
   const server = await apiServer({
     clock,
     random: random.fork("server"),
+    ...(from && { from: from.stored }),
     // Without the cluster's controllers nothing makes the accounts that pods would be refused without.
     ...(options.workloads ? {} : { flags: { "disable-admission-plugins": "ServiceAccount" } }),
   });
@@ -120,7 +139,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
     restartMs: options.restartMs ?? 1_000,
     connect: options.connect,
   });
-  await installResources(client, options, controllers);
+  if (!from) await installResources(client, options, controllers);
   const workloads = options.workloads
     ? await startWorkloads(options.workloads === true ? {} : options.workloads, {
         client,
@@ -162,7 +181,7 @@ interface ClusterParts {
   readonly seed: number;
   readonly random: SeededRandom;
   readonly clock: VirtualClock;
-  readonly server: Pick<ApiServer, "compact" | "close">;
+  readonly server: Pick<ApiServer, "compact" | "close" | "stored">;
   readonly client: Client;
   readonly controllers: readonly AnyController[];
   readonly faults: Faults;
@@ -176,6 +195,7 @@ class TestCluster implements Cluster {
   readonly random: SeededRandom;
   readonly seed: number;
   readonly client: Client;
+  readonly stored: StoredObjects;
   readonly faults: Faults;
   readonly managers: readonly Manager[];
   readonly writes: readonly ObservedRequest[];
@@ -189,6 +209,7 @@ class TestCluster implements Cluster {
     this.random = parts.random;
     this.seed = parts.seed;
     this.client = parts.client;
+    this.stored = parts.server.stored;
     this.faults = parts.faults;
     this.managers = parts.managers.alive;
     this.writes = parts.managers.writes;
@@ -228,6 +249,11 @@ class TestCluster implements Cluster {
 
   startManager(): Manager {
     return this.#parts.managers.start();
+  }
+
+  snapshot(): ClusterSnapshot {
+    const { clock } = this;
+    return { stored: this.stored.snapshot(), nowMs: clock.now(), monotonicMs: clock.monotonic() };
   }
 
   breakWatches(resource?: string): void {

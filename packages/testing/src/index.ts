@@ -13,5 +13,30 @@ export {
   simulatedKubelet,
   startSimulatedNode,
 } from "./simulated-node.ts";
+export {
+  type Application,
+  type ApplicationParts,
+  type Checkpoint,
+  type ContainerEnd,
+  type ContainerRun,
+  type ContainerStart,
+  clientName,
+  type Impairing,
+  type Impairment,
+  LineBroken,
+  Network,
+  operatorName,
+  type PodObject,
+  type PodRun,
+  type SimulatedKubelet,
+  type SimulatedNode,
+  type SimulatedNodes,
+  type SimulatedProcess,
+  type SimulatedVolume,
+  type SimulatedVolumes,
+  type Simulation,
+  type SimulationOptions,
+  simulation,
+} from "./simulation/index.ts";
 export { type UntilOptions, until } from "./until.ts";
 export { VirtualClock, type VirtualClockOptions } from "./virtual-clock.ts";

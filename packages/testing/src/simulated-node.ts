@@ -1,7 +1,7 @@
 /** A node that runs nothing and says that it does: pods start, become ready, finish and stop in virtual time. */
 import { type Client, systemWorld } from "@keelson/client";
-import { formatTime, type ObjectOf, type World } from "@keelson/core";
-import { Node, Pod } from "@keelson/core/kinds";
+import { type Cancel, formatMicroTime, formatTime, type ObjectOf, type World } from "@keelson/core";
+import { Lease, Node, Pod } from "@keelson/core/kinds";
 import {
   allow,
   allowSubresource,
@@ -37,13 +37,15 @@ export interface SimulatedNodeServices {
   readonly log?: Logger;
 }
 
-/** Registers a node and runs its kubelet, on any API server; it is not renewed, so a real one loses it after 40 s. */
+/** Registers a node, keeps it alive and runs its kubelet, on any API server. */
 export async function startSimulatedNode(
   { client, world = systemWorld, log = silentLogger }: SimulatedNodeServices,
   options: SimulatedNodeOptions = {},
 ): Promise<AsyncDisposable> {
-  await registerNode(client, options.name ?? "node-1", world.clock.now());
-  return await operator({
+  const name = options.name ?? "node-1";
+  await registerNode(client, name, world.clock.now());
+  const heart = await startHeart(client, name, world);
+  const running = await operator({
     controllers: [simulatedKubelet(options)],
     client,
     world,
@@ -51,6 +53,36 @@ export async function startSimulatedNode(
     leaderElection: false,
     endpoints: false,
   }).start();
+  return {
+    [Symbol.asyncDispose]: async () => {
+      heart();
+      await running[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const heartbeatMs = 10_000;
+
+/** Renews the node's lease, as kubelets do; without it the control plane would give the node up. */
+async function startHeart(client: Client, name: string, { clock }: World): Promise<Cancel> {
+  const ref = { namespace: "kube-node-lease", name };
+  const renewed = () => ({
+    holderIdentity: name,
+    leaseDurationSeconds: 40,
+    renewTime: formatMicroTime(clock.now()),
+  });
+  await client.kind(Lease).create({ metadata: ref, spec: renewed() });
+  let cancel: Cancel;
+  const beat = () => {
+    // A beat that does not arrive is made up for by the next.
+    client
+      .kind(Lease)
+      .patch(ref, { type: "merge", body: { spec: renewed() } })
+      .catch(() => {});
+    cancel = clock.timer(heartbeatMs, beat);
+  };
+  cancel = clock.timer(heartbeatMs, beat);
+  return () => cancel();
 }
 
 /** Ready, and with room for a thousand pods. */

@@ -12,6 +12,8 @@ interface Timer {
 export interface VirtualClockOptions {
   /** Milliseconds since the epoch at the start; 2026-01-01T00:00:00Z unless told. */
   readonly startMs?: number;
+  /** Milliseconds that have passed since then already, for a world that goes on; 0 by default. */
+  readonly elapsedMs?: number;
   /**
    * Tells whether work is still under way that no timer stands for (a request in flight). Time does not move
    * before it says no.
@@ -30,7 +32,7 @@ export class VirtualClock implements Clock {
   readonly #startMs: number;
   readonly #busy: () => boolean;
   readonly #heap: Timer[] = [];
-  #sinceStartMs = 0;
+  #sinceStartMs: number;
   #skewMs = 0;
   #sequence = 0;
   #live = 0;
@@ -38,6 +40,7 @@ export class VirtualClock implements Clock {
 
   constructor(options: VirtualClockOptions = {}) {
     this.#startMs = options.startMs ?? Date.UTC(2026, 0, 1);
+    this.#sinceStartMs = options.elapsedMs ?? 0;
     this.#busy = options.busy ?? (() => false);
   }
 

@@ -1,5 +1,5 @@
-/** Kills the operator before and after each of its actions, one run for each, and expects the same end every time. */
-import { World, type WorldOptions } from "./world.ts";
+/** Kills the operator before and after everything it does, one run for each, and demands the same end every time. */
+import { World, type WorldCheckpoint, type WorldOptions } from "./world.ts";
 
 export interface Scenario {
   /** Brings the world to where the scenario begins, undisturbed. */
@@ -16,11 +16,12 @@ export interface Explored {
 }
 
 export interface ExploreOptions extends WorldOptions {
-  /** At most so many crashes, spread evenly over the scenario; Default: all of them. */
+  /** At most so many crashes, spread evenly over the scenario; all of them unless told. */
   readonly atMost?: number;
 }
 
-export async function everyCrash(scenario: Scenario, options: ExploreOptions = {}): Promise<Explored> {
+export async function everyCrash(scenario: Scenario, given: ExploreOptions = {}): Promise<Explored> {
+  const options = { ...given, ...(await prepared(scenario, given)) };
   const calm = await run(scenario, options, () => {});
   const points = crashPoints(calm);
   const stride = Math.max(1, points.length / (options.atMost ?? points.length));
@@ -51,15 +52,21 @@ function crashPoints({ writes, calls }: { writes: number; calls: number }): Cras
   ]);
 }
 
+/** Where the scenario begins: reached once, and gone on from for every crash. */
+async function prepared({ prepare }: Scenario, options: WorldOptions): Promise<{ from?: WorldCheckpoint }> {
+  if (!prepare) return {};
+  await using world = await World.start(options);
+  await prepare(world);
+  return { from: world.checkpoint() };
+}
+
 async function run(
-  { prepare, play }: Scenario,
+  { play }: Scenario,
   options: WorldOptions,
   plan: (world: World) => void,
   label = "undisturbed",
 ): Promise<{ writes: number; calls: number }> {
   await using world = await World.start(options);
-  await prepare?.(world);
-  const before = { writes: world.cluster.writes.length, calls: world.calls.length };
   plan(world);
   try {
     await play(world);
@@ -69,8 +76,5 @@ async function run(
       .map(({ atMs, method, path }) => `  ${atMs} ${method} ${path}`);
     throw new Error(`${label}: ${(cause as Error).message}\n${last.join("\n")}`, { cause });
   }
-  return {
-    writes: world.cluster.writes.length - before.writes,
-    calls: world.calls.length - before.calls,
-  };
+  return { writes: world.cluster.writes.length, calls: world.calls.length };
 }

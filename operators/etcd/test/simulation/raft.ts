@@ -7,13 +7,14 @@ export interface SimMember {
   readonly learner: boolean;
 }
 
+export type NamedMember = SimMember & { readonly name: string };
+
 export type Entry =
   | { readonly type: "put"; readonly key: string; readonly value: string }
   | { readonly type: "add"; readonly member: SimMember }
   | { readonly type: "promote"; readonly id: string }
   | { readonly type: "remove"; readonly id: string }
-  | { readonly type: "name"; readonly id: string; readonly name: string }
-  | { readonly type: "noop" };
+  | { readonly type: "name"; readonly id: string; readonly name: string };
 
 /** What lies on a member's volume. */
 export interface DataDirectory {
@@ -37,11 +38,16 @@ export interface Node {
   readonly running: () => boolean;
 }
 
-export interface GroupOptions {
-  readonly clusterId: string;
-  readonly now: () => number;
-  readonly connected: (a: Node, b: Node) => boolean;
-  readonly violation: (message: string) => void;
+/** What a group is told by the world around it. */
+export interface GroupWorld {
+  now(): number;
+  connected(a: Node, b: Node): boolean;
+  violation(message: string): void;
+}
+
+export interface Alarm {
+  readonly memberId: string;
+  readonly type: "NOSPACE" | "CORRUPT";
 }
 
 /** Until then a member that has started receives nothing. */
@@ -57,7 +63,7 @@ export class Group {
   readonly clusterId: string;
   readonly log: Entry[] = [];
   readonly nodes = new Map<string, Node>();
-  readonly alarms: { memberId: string; type: "NOSPACE" | "CORRUPT" }[] = [];
+  readonly alarms: Alarm[] = [];
   term = 1;
   /** Bytes of what was written since history was last dropped. */
   history = 0;
@@ -65,56 +71,103 @@ export class Group {
   password: string | undefined;
   /** The minor that all members have agreed on; it never falls. */
   clusterMinor = 0;
-  #options: GroupOptions;
+  readonly #world: GroupWorld;
   #leader: Node | undefined;
   #leaderSince = 0;
   #leaderlessSince: number;
+  /** Derived from the log, and made again when that shrinks. */
+  #members = new Map<string, NamedMember>();
+  #voters: NamedMember[] = [];
+  #keys = new Map<string, string>();
+  #puts = 0;
+  #read = 0;
 
-  constructor(options: GroupOptions, log: readonly Entry[] = []) {
-    this.#options = options;
-    this.clusterId = options.clusterId;
+  constructor(clusterId: string, world: GroupWorld, log: readonly Entry[] = []) {
+    this.clusterId = clusterId;
+    this.#world = world;
     this.log.push(...log);
-    this.#leaderlessSince = options.now() - electionMs;
+    this.#leaderlessSince = world.now() - electionMs;
+  }
+
+  /** The same group in another world; `nodes` are its processes there. */
+  copy(world: GroupWorld): Group {
+    const copy = new Group(this.clusterId, world, this.log);
+    copy.alarms.push(...this.alarms);
+    copy.term = this.term;
+    copy.history = this.history;
+    copy.password = this.password;
+    copy.clusterMinor = this.clusterMinor;
+    copy.#leaderSince = this.#leaderSince;
+    copy.#leaderlessSince = this.#leaderlessSince;
+    return copy;
+  }
+
+  /** After a copy: whoever led leads on. */
+  continueLead(from: Group): void {
+    const id = from.#leader?.data.memberId;
+    this.#leader = id === undefined ? undefined : this.nodes.get(id);
+  }
+
+  /** Brings what is derived up to the log. */
+  #follow(): void {
+    if (this.#read > this.log.length) {
+      this.#members = new Map();
+      this.#keys = new Map();
+      this.#puts = 0;
+      this.#read = 0;
+    }
+    if (this.#read === this.log.length) return;
+    let changed = this.#read === 0;
+    for (; this.#read < this.log.length; this.#read++) {
+      const entry = this.log[this.#read] as Entry;
+      if (entry.type === "put") {
+        this.#puts++;
+        this.#keys.set(entry.key, entry.value);
+      } else {
+        changed = true;
+        enter(this.#members, entry);
+      }
+    }
+    if (changed) this.#voters = [...this.#members.values()].filter(({ learner }) => !learner);
   }
 
   /** Who is a member after so many entries. */
-  members(upTo = this.log.length): Map<string, SimMember & { name: string }> {
-    const members = new Map<string, SimMember & { name: string }>();
-    for (const entry of this.log.slice(0, upTo)) {
-      if (entry.type === "add") members.set(entry.member.id, { ...entry.member, name: "" });
-      if (entry.type === "remove") members.delete(entry.id);
-      const known = entry.type === "promote" || entry.type === "name" ? members.get(entry.id) : undefined;
-      if (known && entry.type === "promote") members.set(known.id, { ...known, learner: false });
-      if (known && entry.type === "name") members.set(known.id, { ...known, name: entry.name });
-    }
+  members(upTo = this.log.length): ReadonlyMap<string, NamedMember> {
+    this.#follow();
+    if (upTo === this.log.length) return this.#members;
+    const members = new Map<string, NamedMember>();
+    for (let i = 0; i < upTo; i++) enter(members, this.log[i] as Entry);
     return members;
   }
 
-  keys(upTo = this.log.length): Map<string, string> {
-    return new Map(
-      this.log.slice(0, upTo).flatMap((entry) => (entry.type === "put" ? [[entry.key, entry.value]] : [])),
-    );
+  keys(): ReadonlyMap<string, string> {
+    this.#follow();
+    return this.#keys;
   }
 
   revision(upTo = this.log.length): number {
-    return 1 + this.log.slice(0, upTo).filter(({ type }) => type === "put").length;
+    this.#follow();
+    let puts = this.#puts;
+    for (let i = upTo; i < this.log.length; i++) if (this.log[i]?.type === "put") puts--;
+    return 1 + puts;
   }
 
-  voters(): SimMember[] {
-    return [...this.members().values()].filter(({ learner }) => !learner);
+  voters(): readonly NamedMember[] {
+    this.#follow();
+    return this.#voters;
   }
 
   /** The voters that run and can be reached from this one, itself included. */
   #reachableVoters(from: Node): Node[] {
-    const ids = new Set(this.voters().map(({ id }) => id));
-    return [...this.nodes.values()].filter(
-      (node) => ids.has(node.data.memberId) && node.running() && (node === from || this.#hears(from, node)),
-    );
+    return this.voters().flatMap(({ id }) => {
+      const node = this.nodes.get(id);
+      return node?.running() && (node === from || this.#hears(from, node)) ? [node] : [];
+    });
   }
 
   #hears(a: Node, b: Node): boolean {
-    const now = this.#options.now();
-    return this.#options.connected(a, b) && now - a.startedMs >= connectMs && now - b.startedMs >= connectMs;
+    const now = this.#world.now();
+    return now - a.startedMs >= connectMs && now - b.startedMs >= connectMs && this.#world.connected(a, b);
   }
 
   get leader(): Node | undefined {
@@ -124,7 +177,7 @@ export class Group {
 
   /** Lets time act: leaders fall and rise, followers catch up, the cluster version rises. */
   tick(): void {
-    const now = this.#options.now();
+    const now = this.#world.now();
     const need = majority(this.voters().length);
     const leader = this.#leader;
     if (
@@ -140,11 +193,12 @@ export class Group {
   }
 
   #votes(node: Node): boolean {
-    return this.voters().some(({ id }) => id === node.data.memberId);
+    return this.members().get(node.data.memberId)?.learner === false;
   }
 
   #elect(need: number): void {
     const candidates = [...this.nodes.values()].filter((node) => node.running() && this.#votes(node));
+    if (candidates.length < need) return;
     candidates.sort((a, b) => b.data.index - a.data.index);
     const winner = candidates.find((node) => this.#reachableVoters(node).length >= need);
     if (winner) this.#crown(winner);
@@ -154,12 +208,12 @@ export class Group {
     if (winner.data.index < this.log.length) {
       const lost = this.log.slice(winner.data.index).filter(({ type }) => type === "put");
       if (lost.length > 0)
-        this.#options.violation(`${lost.length} acknowledged writes were lost in an election`);
+        this.#world.violation(`${lost.length} acknowledged writes were lost in an election`);
       this.log.length = winner.data.index;
       for (const node of this.nodes.values()) node.data.index = Math.min(node.data.index, this.log.length);
     }
     this.#leader = winner;
-    this.#leaderSince = this.#options.now();
+    this.#leaderSince = this.#world.now();
     this.term++;
     for (const node of this.#reachableVoters(winner)) node.data.term = this.term;
   }
@@ -167,19 +221,24 @@ export class Group {
   #replicate(): void {
     const leader = this.#leader;
     if (!leader) return;
-    const now = this.#options.now();
+    const now = this.#world.now();
     for (const node of this.nodes.values()) {
-      if (node === leader || !node.running() || !this.#hears(leader, node)) continue;
+      if (node === leader || node.data.index === this.log.length) continue;
+      if (!node.running() || !this.#hears(leader, node)) continue;
       const since = Math.max(node.startedMs + connectMs, this.#leaderSince);
       if (now - since >= catchUpMs) node.data.index = this.log.length;
     }
   }
 
   #agreeOnVersion(): void {
-    const members = [...this.members().keys()].map((id) => this.nodes.get(id));
-    const minors = members.map((node) => (node?.running() ? node.minor : undefined));
-    if (!this.#leader || minors.some((minor) => minor === undefined)) return;
-    this.clusterMinor = Math.max(this.clusterMinor, Math.min(...(minors as number[])));
+    if (!this.#leader) return;
+    let lowest = Number.POSITIVE_INFINITY;
+    for (const id of this.members().keys()) {
+      const node = this.nodes.get(id);
+      if (!node?.running()) return;
+      lowest = Math.min(lowest, node.minor);
+    }
+    this.clusterMinor = Math.max(this.clusterMinor, lowest);
   }
 
   /** Whether this member can reach a leader that has its majority. */
@@ -192,12 +251,12 @@ export class Group {
   propose(entry: Entry): boolean {
     const { leader } = this;
     if (!leader) return false;
-    const level = this.#reachableVoters(leader).filter(({ data }) => data.index === this.log.length);
+    const { length } = this.log;
+    const level = this.#reachableVoters(leader).filter(({ data }) => data.index === length);
     if (level.length < majority(this.voters().length)) return false;
     const followers = [...this.nodes.values()].filter(
       (node) =>
-        node.data.index === this.log.length &&
-        (node === leader || (node.running() && this.#hears(leader, node))),
+        node.data.index === length && (node === leader || (node.running() && this.#hears(leader, node))),
     );
     this.log.push(entry);
     for (const node of followers) node.data.index = this.log.length;
@@ -208,7 +267,7 @@ export class Group {
   activeVoters(): string[] {
     const { leader } = this;
     if (!leader) return [];
-    const now = this.#options.now();
+    const now = this.#world.now();
     return this.#reachableVoters(leader)
       .filter((node) => node === leader || now - node.startedMs >= healthMs)
       .map(({ data }) => data.memberId);
@@ -232,4 +291,12 @@ export class Group {
     );
     if (successor) this.#crown(successor);
   }
+}
+
+function enter(members: Map<string, NamedMember>, entry: Entry): void {
+  if (entry.type === "add") members.set(entry.member.id, { ...entry.member, name: "" });
+  if (entry.type === "remove") members.delete(entry.id);
+  const known = entry.type === "promote" || entry.type === "name" ? members.get(entry.id) : undefined;
+  if (known && entry.type === "promote") members.set(known.id, { ...known, learner: false });
+  if (known && entry.type === "name") members.set(known.id, { ...known, name: entry.name });
 }

@@ -1,78 +1,94 @@
-/** A whole world for a test: API server, kubelet, etcd, a client that writes, and oracles that watch. */
+/** A whole world for a test: API server, nodes, etcd, a client that writes, and oracles that watch. */
 
 import { X509Certificate } from "node:crypto";
-import { type Cluster, type ClusterOptions, cluster } from "@keelson/testing";
+import {
+  type Checkpoint,
+  type Cluster,
+  operatorName,
+  type PodObject,
+  type SimulatedVolume,
+  type Simulation,
+  simulation,
+} from "@keelson/testing";
 import { Pod } from "keelson/kinds";
 import { EtcdCluster, type EtcdClusterObject } from "../../src/api/cluster.ts";
-import { EtcdError } from "../../src/engine/errors.ts";
 import { majority } from "../../src/engine/quorum.ts";
 import { EtcdMetrics } from "../../src/metrics.ts";
 import { type EtcdOptions, etcdCluster } from "../../src/reconcile.ts";
 import { peerPort } from "../../src/resources/names.ts";
-import { SimClient, SimEtcd } from "./etcd.ts";
-import { SimKubelet } from "./kubelet.ts";
+import { SimClient } from "./client.ts";
+import { SimEtcd, type SimProcess } from "./etcd.ts";
 
 export const ref = { namespace: "default", name: "example" };
 
-export interface WorldOptions extends Pick<ClusterOptions, "seed"> {
+export interface WorldOptions {
+  readonly seed?: number;
   readonly decide?: EtcdOptions["decide"];
+  /** Goes on from here. */
+  readonly from?: WorldCheckpoint;
+}
+
+export interface WorldCheckpoint {
+  readonly simulation: Checkpoint;
+  readonly ledger: ReadonlyMap<string, string>;
+  readonly written: number;
 }
 
 export class World implements AsyncDisposable {
-  readonly cluster: Cluster;
-  readonly etcd: SimEtcd;
-  readonly kubelet: SimKubelet;
+  readonly simulation: Simulation<SimEtcd>;
   readonly metrics: EtcdMetrics;
   /** Calls to etcd that change something, in order. */
   readonly calls: string[] = [];
-  readonly #ledger = new Map<string, string>();
+  readonly #ledger: Map<string, string>;
   #writing = false;
-  #written = 0;
+  #written: number;
 
-  private constructor(c: Cluster, etcd: SimEtcd, kubelet: SimKubelet, metrics: EtcdMetrics) {
+  private constructor(started: Simulation<SimEtcd>, metrics: EtcdMetrics, from: WorldCheckpoint | undefined) {
+    this.simulation = started;
     this.metrics = metrics;
-    this.cluster = c;
-    this.etcd = etcd;
-    this.kubelet = kubelet;
+    this.#ledger = new Map(from?.ledger);
+    this.#written = from?.written ?? 0;
+    this.#watch();
   }
 
   static async start(options: WorldOptions = {}): Promise<World> {
-    let world: World | undefined;
     const metrics = new EtcdMetrics();
-    const controllers = [
-      etcdCluster({
-        dial: (address) => {
-          const process = world?.kubelet.processOf(address.host);
-          if (!process) throw new EtcdError("Unreachable", `nothing listens at ${address.host}`);
-          return new SimClient(process, address);
-        },
-        inspect: async ({ host, port }) => {
-          const files = world?.kubelet.processOf(host)?.request.tls[port === peerPort ? "peer" : "client"];
-          return files && new X509Certificate(files.leaf());
-        },
-        metrics,
-        ...(options.decide && { decide: options.decide }),
-      }),
-    ];
-    const c = await cluster({
-      controllers,
+    const started = await simulation<SimEtcd>({
       seed: options.seed ?? 1,
-      connect: async (target, port) => ({
-        host: "pod" in target ? target.pod.name : target.service.name,
-        port,
-        [Symbol.asyncDispose]: async () => {},
-      }),
+      application: (parts) => new SimEtcd(parts),
+      controllers: (world) => [
+        etcdCluster({
+          dial: (address) => new SimClient(world().application, address),
+          inspect: async ({ host, port }) => {
+            const process = world().kubelet.process(host) as SimProcess | undefined;
+            const files = process?.request.tls[port === peerPort ? "peer" : "client"];
+            return files && new X509Certificate(files.leaf());
+          },
+          metrics,
+          ...(options.decide && { decide: options.decide }),
+        }),
+      ],
+      collected: ["etcd.keelson.dev/etcdclusters"],
+      ...(options.from && { from: options.from.simulation }),
     });
-    const etcd = new SimEtcd({ now: () => c.clock.monotonic(), touch: () => c.clock.touch() });
-    const kubelet = new SimKubelet({ client: c.client, clock: c.clock, etcd });
-    world = new World(c, etcd, kubelet, metrics);
-    world.#watch();
-    await kubelet.start();
-    return world;
+    return new World(started, metrics, options.from);
+  }
+
+  /** Everything as it is, to begin other worlds with. Nothing may happen in this one any more. */
+  checkpoint(): WorldCheckpoint {
+    return { simulation: this.simulation.checkpoint(), ledger: this.#ledger, written: this.#written };
+  }
+
+  get cluster(): Cluster {
+    return this.simulation.cluster;
+  }
+
+  get etcd(): SimEtcd {
+    return this.simulation.application;
   }
 
   #watch(): void {
-    const { etcd, kubelet } = this;
+    const { etcd } = this;
     etcd.onDeath = () => this.cluster.crash();
     etcd.intercept = ({ member, method, write }) => {
       if (!write) return "proceed";
@@ -80,16 +96,16 @@ export class World implements AsyncDisposable {
       const dying = this.#dying;
       return dying?.index === this.calls.length ? `die-${dying.when}` : "proceed";
     };
-    kubelet.onDelete = ({ metadata }) => this.#onDelete(metadata.name);
+    this.simulation.kubelet.onEnding = (pod) => this.#onEnding(pod);
   }
 
   /** A pod that the operator ends must not be one whose voter the others need. */
-  #onDelete(name: string): void {
+  #onEnding({ metadata: { name } }: PodObject): void {
     const ours = this.cluster.writes.some(
       ({ method, path, atMs }) =>
         method === "DELETE" && path.endsWith(`/pods/${name}`) && atMs === this.cluster.clock.monotonic(),
     );
-    const process = this.kubelet.processOf(name);
+    const process = this.processOf(name);
     if (!ours || !process || this.#allowed) return;
     const { group, memberId } = process.data;
     const voters = group.voters();
@@ -101,13 +117,13 @@ export class World implements AsyncDisposable {
     const others = serving.filter(({ id }) => id !== memberId);
     const before = serving.length >= majority(voters.length);
     if (before && others.length < majority(voters.length)) {
-      etcdViolation(this, `ending ${name} leaves ${others.length} of ${voters.length} voters`);
+      this.etcd.violation(`ending ${name} leaves ${others.length} of ${voters.length} voters`);
     }
     if (before && serving.length === others.length + 1 && group.leader === process) {
-      etcdViolation(this, `the leader ${name} was ended`);
+      this.etcd.violation(`the leader ${name} was ended`);
     }
     if (before && others.length < voters.length - 1 && serving.length === others.length + 1) {
-      etcdViolation(this, `ending ${name} is a second disruption`);
+      this.etcd.violation(`ending ${name} is a second disruption`);
     }
   }
 
@@ -121,6 +137,35 @@ export class World implements AsyncDisposable {
   /** Hibernation and recovery stop everyone on purpose. */
   allowStops(): void {
     this.#allowed = true;
+  }
+
+  // ------------------------------------------------------------------------------------ the world around
+
+  processOf(member: string): SimProcess | undefined {
+    return this.simulation.kubelet.process(member) as SimProcess | undefined;
+  }
+
+  /** The volume behind a member's claim. */
+  volumeOf(member: string): SimulatedVolume {
+    const volume = this.simulation.volumes.of(ref.namespace, member);
+    if (!volume) throw new Error(`${member} has no volume`);
+    return volume;
+  }
+
+  nodeOf(member: string): string {
+    const node = this.simulation.kubelet.run(member)?.node;
+    if (node === undefined) throw new Error(`${member} runs on no node`);
+    return node;
+  }
+
+  /** The operator cannot reach a member: it is turned away at once. */
+  hide(member: string): () => void {
+    return this.simulation.network.impair({ from: operatorName, to: member, how: "refused" });
+  }
+
+  /** Two members do not hear each other. */
+  cut(a: string, b: string): () => void {
+    return this.simulation.network.impair({ from: a, to: b, how: "dropped" });
   }
 
   // ------------------------------------------------------------------------------------ what tests do
@@ -211,11 +256,6 @@ export class World implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.rest();
-    this.kubelet.stop();
-    await this.cluster[Symbol.asyncDispose]();
+    await this.simulation[Symbol.asyncDispose]();
   }
-}
-
-function etcdViolation(world: World, message: string): void {
-  world.etcd.violation(message);
 }

@@ -8,11 +8,12 @@ import { type FieldError, goQuote, invalidField } from "../contracts/field-error
 import type { ApiMeta, ApiObject } from "../contracts/object.ts";
 import { badRequest } from "../contracts/status-error.ts";
 import { apiVersionText, type ObjectType, versionOf } from "../registry/api-resource.ts";
+import { conforms } from "./conforms.ts";
 import type { Converter } from "./conversion.ts";
 import { customScale, validateCustomScale } from "./custom-scale.ts";
 import { applyDefaults, hasDefaults } from "./defaults.ts";
 import type { Definition, DefinitionVersion } from "./definition.ts";
-import { coerceEmbedded, coerceMetadata, validateEmbedded } from "./embedded.ts";
+import { coerceEmbedded, coerceMetadata, hasEmbedded, validateEmbedded } from "./embedded.ts";
 import { fieldAt } from "./json-path.ts";
 import { validateListTypes } from "./list-types.ts";
 import { prune, pruneNulls } from "./prune.ts";
@@ -37,6 +38,7 @@ class VersionSchema {
   #type: TypeRef | undefined;
   /** Stored objects brought up to this schema. */
   readonly #current = new WeakMap<object, ApiObject>();
+  readonly #validLists = new WeakMap<object, boolean>();
 
   constructor(version: DefinitionVersion, preserveUnknownFields: boolean) {
     this.version = version;
@@ -67,10 +69,24 @@ class VersionSchema {
     if (this.#hasDefaults) applyDefaults(draft, this.schema);
   }
 
+  /** Whether no list of a stored object holds the same item twice; looked at once. */
+  hasValidLists(object: ApiObject): boolean {
+    let valid = this.#validLists.get(object);
+    if (valid === undefined) {
+      valid = validateListTypes(this.schema, object).length === 0;
+      if (Object.isFrozen(object)) this.#validLists.set(object, valid);
+    }
+    return valid;
+  }
+
   /** A stored object as this schema sees it; what was written under it needs no change. */
   present(object: ApiObject): ApiObject {
     const known = this.#current.get(object);
     if (known) return known;
+    if (!hasEmbedded(this.schema) && conforms(object, this.schema, !this.#preserve)) {
+      if (Object.isFrozen(object)) this.#current.set(object, object);
+      return object;
+    }
     const copy = deepCopy(object);
     const dropped: string[] = [];
     this.prune(copy, dropped);
@@ -81,13 +97,22 @@ class VersionSchema {
   }
 }
 
-export function customType(definition: Definition, converter: Converter): ObjectType {
+/** By stored definition: servers that begin with the same objects compile its schemas once. */
+const compiled = new WeakMap<ApiObject, ReadonlyMap<string, VersionSchema>>();
+
+function schemasOf(definition: Definition): ReadonlyMap<string, VersionSchema> {
+  const { object, versions, preserveUnknownFields } = definition;
+  const known = compiled.get(object);
+  if (known) return known;
   const schemas = new Map(
-    definition.versions.map((version) => [
-      version.name,
-      new VersionSchema(version, definition.preserveUnknownFields),
-    ]),
+    versions.map((version) => [version.name, new VersionSchema(version, preserveUnknownFields)]),
   );
+  if (Object.isFrozen(object)) compiled.set(object, schemas);
+  return schemas;
+}
+
+export function customType(definition: Definition, converter: Converter): ObjectType {
+  const schemas = schemasOf(definition);
   const { kind } = definition.names;
   const schemaOf = (version: string): VersionSchema => {
     const found = schemas.get(version);
@@ -184,7 +209,7 @@ function validate(
   const { scale } = version.version;
   if (scale) errors.push(...validateCustomScale(scale, object));
   errors.push(...validateEmbedded(object, schema));
-  if (!old || validateListTypes(schema, old).length === 0) errors.push(...validateListTypes(schema, object));
+  if (!old || version.hasValidLists(old)) errors.push(...validateListTypes(schema, object));
   const { rules } = version;
   if (!rules.hasRules) return errors;
   if (errors.some(({ type }) => blocking.has(type))) {

@@ -22,8 +22,26 @@ export function coerceMetadata(value: JsonValue, path: string, dropped: string[]
   }
 }
 
+const embeds = new WeakMap<JsonSchema, boolean>();
+
+/** Whether a schema has room for embedded resources at all. */
+export function hasEmbedded(schema: JsonSchema): boolean {
+  const known = embeds.get(schema);
+  if (known !== undefined) return known;
+  const items = itemsOf(schema);
+  const additional = additionalSchema(schema);
+  const found =
+    schema["x-kubernetes-embedded-resource"] === true ||
+    (items !== undefined && hasEmbedded(items)) ||
+    (additional !== undefined && hasEmbedded(additional)) ||
+    Object.values(schema.properties ?? {}).some(hasEmbedded);
+  embeds.set(schema, found);
+  return found;
+}
+
 /** Coerces the metadata of every embedded resource, in place. */
 export function coerceEmbedded(value: JsonValue, schema: JsonSchema, path: string, dropped: string[]): void {
+  if (!hasEmbedded(schema)) return;
   each(value, schema, path, (item, sub, at) => {
     if (!sub["x-kubernetes-embedded-resource"] || !isObject(item)) return;
     for (const key of ["apiVersion", "kind"])
@@ -40,6 +58,7 @@ export function coerceEmbedded(value: JsonValue, schema: JsonSchema, path: strin
 
 export function validateEmbedded(value: JsonValue, schema: JsonSchema): FieldError[] {
   const errors: FieldError[] = [];
+  if (!hasEmbedded(schema)) return errors;
   each(value, schema, "", (item, sub, at) => {
     if (!sub["x-kubernetes-embedded-resource"] || !isObject(item)) return;
     errors.push(...resourceErrors(item.apiVersion, item.kind, at));

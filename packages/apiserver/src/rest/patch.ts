@@ -1,5 +1,5 @@
 /** The four kinds of patch, each from its body to a new draft. */
-import { deepCopy, type JsonObject, type JsonValue, parseApiVersion } from "@keelson/core";
+import { type JsonObject, type JsonValue, parseApiVersion } from "@keelson/core";
 import {
   applyJsonPatch,
   applyMergePatch,
@@ -141,11 +141,11 @@ function objectPatch(kind: Exclude<PatchKind, "apply">, text: string, asked: str
       const patched = applyObjectPatch(exchange, kind, live, value, validation);
       const strict: string[] = [];
       // A strategic merge is judged by what was sent, the others by what came of it.
-      const shown = kind === "strategic" ? goValue(value) : textOf(patched, exchange.resource.custom);
+      const shown = () => (kind === "strategic" ? goValue(value) : textOf(patched, exchange.resource.custom));
       const draft = decodePatched(exchange, kind, live, patched, shown, strict);
       const all = [...problems, ...strict.map((path) => `unknown field ${goQuote(path)}`)];
       if (all.length > 0 && validation === "Strict")
-        throw unfit(shown, `strict decoding error: ${all.join(", ")}`);
+        throw unfit(shown(), `strict decoding error: ${all.join(", ")}`);
       if (validation === "Warn") for (const problem of all) exchange.warnings.add(problem);
       return draft;
     },
@@ -210,7 +210,7 @@ function decodePatched(
   patchKind: PatchKind,
   live: ApiObject,
   patched: JsonObject,
-  shown: string,
+  shown: () => string,
   strict: string[],
 ): ApiObject {
   const { resource, version } = exchange;
@@ -228,19 +228,19 @@ function decodePatched(
   } else if (patchKind !== "strategic") {
     // A strategic merge is of the fields alone: what kind it names is not looked at.
     const wrong = kindFault(patched) ?? builtinKindError(exchange, apiVersion, kind);
-    if (wrong) throw unfit(shown, wrong);
+    if (wrong) throw unfit(shown(), wrong);
   }
   try {
-    return decodeObject(exchange, deepCopy(patched), strict);
+    return decodeObject(exchange, patched, strict);
   } catch (error) {
     const cause = error instanceof StatusError ? error.cause : error;
     if (cause instanceof DecodeError) {
       const restored =
         patchKind === "strategic" ? resource.type.restoreFault?.(patched, version.name) : undefined;
-      throw unfit(shown, restored ?? cause.message);
+      throw unfit(shown(), restored ?? cause.message);
     }
     if (error instanceof StatusError && error.status.code === 400)
-      throw unfit(shown, (error.status.message ?? "").replace(/^.*? cannot be handled as an? \w+: /, ""));
+      throw unfit(shown(), (error.status.message ?? "").replace(/^.*? cannot be handled as an? \w+: /, ""));
     throw error;
   }
 }

@@ -23,7 +23,7 @@ import { Registry } from "../registry/registry.ts";
 import type { World } from "../rest/exchange.ts";
 import { ObjectStore } from "../rest/object-store.ts";
 import type { ResourceApi } from "../rest/resource-api.ts";
-import { Store } from "../storage/store.ts";
+import { type Snapshot, Store } from "../storage/store.ts";
 import { realClock, realRandom } from "../storage/world.ts";
 import { defaultServiceRange, firstServiceAddress } from "../validation/core/service-addresses.ts";
 import { administrator, adminToken, allowAll, masters, unionAuthorizer } from "./authorizers.ts";
@@ -33,6 +33,7 @@ import { allowsAll, checkFlags, type Flags } from "./flags.ts";
 import { mergePlugins, pluginContext } from "./plugin-context.ts";
 import { PluginStore } from "./plugin-store.ts";
 import { defaultPlugins } from "./plugins.ts";
+import { type StoredObjects, storedObjects } from "./stored-objects.ts";
 import { resourceVerbs } from "./verbs.ts";
 
 /** What an API server is started with. Every option has a default: `apiServer()` serves from memory. */
@@ -50,6 +51,8 @@ export interface ApiServerOptions {
   readonly plugins?: readonly PluginFactory[];
   /** Keeps objects here: every acknowledged write survives a crash. In memory without it. */
   readonly dataDir?: string;
+  /** Begins with what another server in this process had stored; in memory only. */
+  readonly from?: Snapshot;
   /** As --authorization-mode: `RBAC`, `AlwaysAllow`, or both with a comma. */
   readonly authorizationMode?: string;
   /** How long the past stays readable. Default five minutes. */
@@ -76,6 +79,8 @@ export interface ApiServer extends AsyncDisposable {
   /** The port as somebody else. */
   as(user: UserInfo): HttpPort;
   readonly dispatch: (request: ServerRequest, user?: UserInfo) => Promise<ServerResponse>;
+  /** What is stored, without a request. */
+  readonly stored: StoredObjects;
   /** Forgets history: older watches and continue tokens get 410. */
   compact(): void;
   close(): Promise<void>;
@@ -172,6 +177,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     http: inProcessPort(dispatch, administrator),
     as: (user) => inProcessPort(dispatch, user),
     dispatch,
+    stored: storedObjects(store),
     compact: () => store.compact(),
     close,
     [Symbol.asyncDispose]: close,
@@ -195,7 +201,7 @@ async function openStore(options: ApiServerOptions, clock: Clock): Promise<Store
     : undefined;
   return new Store({
     clock,
-    ...(journal && { journal }),
+    ...(journal ? { journal } : { from: options.from }),
     ...(compactionIntervalMs && { compactionIntervalMs }),
   });
 }

@@ -4,8 +4,16 @@ import type { ApiObject } from "../contracts/object.ts";
 import type { Journal } from "./journal.ts";
 import { type EventType, type StoreEvent, Table } from "./table.ts";
 
+/** Everything that is stored at one moment. The objects are frozen, and shared with the store they come from. */
+export interface Snapshot {
+  readonly revision: number;
+  readonly tables: readonly (readonly [string, readonly (readonly [string, ApiObject])[]])[];
+}
+
 export interface StoreOptions {
   readonly clock: Clock;
+  /** What the store begins with, in memory; its history is not part of it. */
+  readonly from?: Snapshot | undefined;
   /** How long the past stays readable; compaction forgets what is older. Default five minutes. */
   readonly compactionIntervalMs?: number;
   /** Events kept per resource, however young. Default 10,000. */
@@ -42,7 +50,7 @@ export class Store {
 
   constructor(options: StoreOptions) {
     this.#options = options;
-    const opened = options.journal?.load();
+    const opened = options.journal?.load() ?? options.from;
     if (opened) {
       this.#revision = opened.revision;
       this.#published = opened.revision;
@@ -105,6 +113,13 @@ export class Store {
   delete(table: Table, key: string, base: ApiObject): ApiObject {
     this.#expect(table, key, base);
     return this.#commit(table, "DELETED", key, { ...base, metadata: { ...base.metadata } }, base);
+  }
+
+  snapshot(): Snapshot {
+    return {
+      revision: this.#revision,
+      tables: [...this.#tables].map(([name, table]) => [name, table.rangeEntries("")] as const),
+    };
   }
 
   /** Forgets all history: watches and continue tokens from before get 410. */

@@ -147,7 +147,7 @@ export class Table {
   }
 
   /** Fills an empty table when a data directory is opened: no history, no events. */
-  load(entries: [string, ApiObject][]): void {
+  load(entries: Iterable<readonly [string, ApiObject]>): void {
     for (const [key, object] of entries) {
       this.#objects.set(key, object);
       this.#keys.add(key);

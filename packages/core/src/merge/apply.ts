@@ -89,7 +89,7 @@ export function applyUpdate(request: UpdateRequest): JsonObject {
   const recorded =
     live === undefined && owners.size === 0
       ? recordCreate(resource, bare, manager, now)
-      : recordUpdate(resource, bareLive(resource, live), bare, owners, manager, now);
+      : recordUpdate(resource, bareLive(resource, live), bare, owners, manager, now, live);
   return withManagedFields(bare, encodeManagedFields(recorded));
 }
 
@@ -212,9 +212,10 @@ function recordUpdate(
   given: Owners,
   manager: string,
   now: Time,
+  stored?: JsonObject,
 ): Owners {
   checkStored(updated, resource.type, "failed to convert new object");
-  checkStored(live, resource.type, "failed to convert live object");
+  checkLive(live, stored, resource.type, "failed to convert live object");
   const versions = new Versions(resource);
   const settled = settle(resource, versions, live, updated, reconcile(versions, live, given), "", true);
   if ("conflicts" in settled) throw new Error("an update cannot conflict");
@@ -265,7 +266,7 @@ function attempt(request: ApplyRequest, live: JsonObject, given: Owners, force: 
   let fields = explain(config, "failed to create typed patch object", () =>
     checkedFieldsOf(config, resource.type, memo),
   );
-  checkStored(live, resource.type, "failed to create typed live object");
+  checkLive(live, request.live, resource.type, "failed to create typed live object");
   const versions = new Versions(resource);
   const owners = reconcile(versions, live, given);
   const who = identity(resource, request.manager, "Apply");
@@ -310,6 +311,16 @@ function checkConfig(resource: ManagedResource, config: JsonObject): void {
 function displayKind(apiVersion: string, kind: string): string {
   const { group, version } = parseApiVersion(apiVersion);
   return `${group}/${version}, Kind=${kind}`;
+}
+
+/** Stored objects that fit their type, found once. */
+const fitting = new WeakMap<JsonObject, TypeRef>();
+
+/** Checks the live object, unless it is one that was found to fit; `stored` is it with its ownership. */
+function checkLive(live: JsonObject, stored: JsonObject | undefined, type: TypeRef, doing: string): void {
+  if (stored !== undefined && fitting.get(stored) === type) return;
+  checkStored(live, type, doing);
+  if (stored !== undefined && Object.isFrozen(stored)) fitting.set(stored, type);
 }
 
 function checkStored(object: JsonObject, type: TypeRef, doing: string): void {

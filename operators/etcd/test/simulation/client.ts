@@ -1,0 +1,313 @@
+/** The operator's calls to simulated members: over the simulated network, answered as etcd would. */
+import { hash } from "node:crypto";
+import { LineBroken, operatorName } from "@keelson/testing";
+import { EtcdError } from "../../src/engine/errors.ts";
+import type {
+  Alarm,
+  Authentication,
+  CallOptions,
+  Etcd,
+  EtcdAddress,
+  EtcdMember,
+  KeyHash,
+  MemberList,
+  MemberStatus,
+  Versions,
+} from "../../src/engine/etcd.ts";
+import { majority } from "../../src/engine/quorum.ts";
+import type { SimEtcd, SimProcess } from "./etcd.ts";
+import type { Group, NamedMember, SimMember } from "./raft.ts";
+import { isTrusted } from "./trust.ts";
+
+/** The calls of the operator to one member. */
+export class SimClient implements Etcd {
+  readonly #world: SimEtcd;
+  readonly #address: EtcdAddress;
+
+  /** The address names a pod. Whoever runs there when a call arrives answers it. */
+  constructor(world: SimEtcd, address: EtcdAddress) {
+    this.#world = world;
+    this.#address = address;
+  }
+
+  /** As a handshake would end. */
+  #handshake(process: SimProcess): void {
+    const { tls } = this.#address;
+    const { client } = process.request.tls;
+    if (!client && !tls) return;
+    const good = client && tls?.cert && isTrusted(client.leaf(), tls.ca) && isTrusted(tls.cert, client.trust);
+    if (!good) refuse("Unreachable", "the handshake failed");
+  }
+
+  async authentication(options?: CallOptions): Promise<Authentication> {
+    return await this.#call("authentication", false, options, ({ data }) => {
+      const { password } = data.group;
+      const { credentials } = this.#address;
+      if (password === undefined) return "off";
+      if (credentials?.password !== password) return "out";
+      if (credentials.session) credentials.session.token = "token";
+      return "in";
+    });
+  }
+
+  async enableAuthentication(options?: CallOptions): Promise<void> {
+    await this.#call("enableAuthentication", true, options, (process) => {
+      this.#voter(process).password = this.#address.credentials?.password ?? "";
+    });
+  }
+
+  async changePassword(password: string, options?: CallOptions): Promise<void> {
+    await this.#call("changePassword", true, options, (process) => {
+      this.#voter(process).password = password;
+    });
+  }
+
+  async status(options?: CallOptions): Promise<MemberStatus> {
+    return await this.#call("status", false, options, (process) => {
+      const { data, request } = process;
+      const { group } = data;
+      const { leader } = group;
+      const own = group.members(data.index).get(data.memberId);
+      return {
+        clusterId: group.clusterId,
+        memberId: data.memberId,
+        version: request.version,
+        revision: BigInt(group.revision(data.index)),
+        raftTerm: BigInt(data.term),
+        raftIndex: BigInt(data.index),
+        appliedIndex: BigInt(data.index),
+        leader: leader && group.served(process) ? leader.data.memberId : undefined,
+        learner: own?.learner ?? true,
+        dbSizeBytes: BigInt(process.fileBytes),
+        dbSizeInUseBytes: BigInt(process.inUseBytes),
+        errors: [],
+      };
+    });
+  }
+
+  async versions(options?: CallOptions): Promise<Versions> {
+    return await this.#call("versions", false, options, ({ data, request }) => ({
+      server: request.version,
+      cluster: `3.${data.group.clusterMinor}.0`,
+    }));
+  }
+
+  async members(options?: CallOptions): Promise<MemberList> {
+    return await this.#call("members", false, options, (process) => this.#list(this.#voter(process)));
+  }
+
+  async addLearner(
+    peerUrls: readonly string[],
+    options?: CallOptions,
+  ): Promise<MemberList & { added: EtcdMember }> {
+    return await this.#call("addLearner", true, options, (process) => {
+      const group = this.#voter(process);
+      const members = [...group.members().values()];
+      const [peerUrl = ""] = peerUrls;
+      if (members.some((member) => member.peerUrl === peerUrl))
+        refuse("PeerUrlExists", "Peer URLs already exists");
+      if (members.some(({ learner }) => learner))
+        refuse("TooManyLearners", "too many learner members in cluster");
+      const voters = group.voters().length;
+      if (group.activeVoters().length < Math.min(voters, majority(voters + 1))) {
+        refuse("UnhealthyCluster", "unhealthy cluster");
+      }
+      const member: SimMember = { id: process.world.drawId(), peerUrl, learner: true };
+      commit(group, { type: "add", member });
+      return { ...this.#list(group), added: entry({ ...member, name: "" }) };
+    });
+  }
+
+  async promote(id: string, options?: CallOptions): Promise<void> {
+    await this.#call("promote", true, options, (process) => {
+      const group = this.#voter(process);
+      const member = group.members().get(id);
+      if (!member) return refuse("MemberNotFound", "member not found");
+      if (!member.learner) return refuse("Refused", "can only promote a learner member");
+      const node = group.nodes.get(id);
+      if (!node?.running() || node.data.index < group.log.length * 0.9 || !group.served(node)) {
+        refuse("LearnerNotReady", "can only promote a learner member which is in sync with leader");
+      }
+      if (node && node.data.index < group.log.length)
+        process.world.violation(`a learner that lags was promoted`);
+      commit(group, { type: "promote", id });
+    });
+  }
+
+  async remove(id: string, options?: CallOptions): Promise<void> {
+    await this.#call("remove", true, options, (process) => {
+      const group = this.#voter(process);
+      const member = group.members().get(id);
+      if (!member) return;
+      const active = group.activeVoters();
+      const voters = group.voters();
+      const rest = voters.filter((voter) => voter.id !== id);
+      const running = rest.filter((voter) => {
+        const node = group.nodes.get(voter.id);
+        return node?.running() && group.served(node);
+      });
+      if (
+        !member.learner &&
+        active.includes(id) &&
+        active.length - 1 < 1 + Math.floor((voters.length - 1) / 2)
+      ) {
+        refuse("UnhealthyCluster", "unhealthy cluster");
+      }
+      if (!member.learner && running.length < majority(rest.length)) {
+        process.world.violation(`removing ${member.name} leaves ${running.length} of ${rest.length} voters`);
+      }
+      if (group.leader?.data.memberId === id)
+        process.world.violation(`the leader ${member.name} was removed`);
+      commit(group, { type: "remove", id });
+    });
+  }
+
+  async updatePeerUrls(): Promise<void> {
+    refuse("Refused", "not simulated");
+  }
+
+  async moveLeader(to: string, options?: CallOptions): Promise<void> {
+    await this.#call("moveLeader", true, options, (process) => {
+      const group = this.#voter(process);
+      if (group.leader !== process) refuse("NotLeader", "not leader");
+      if (!group.transfer(to)) refuse("Refused", "bad leader transferee");
+    });
+  }
+
+  async alarms(options?: CallOptions): Promise<readonly Alarm[]> {
+    return await this.#call("alarms", false, options, (process) => [...this.#voter(process).alarms]);
+  }
+
+  async disarm(alarm: Alarm, options?: CallOptions): Promise<void> {
+    await this.#call("disarm", true, options, (process) => {
+      const { alarms } = this.#voter(process);
+      const at = alarms.findIndex(({ memberId, type }) => memberId === alarm.memberId && type === alarm.type);
+      if (at >= 0) alarms.splice(at, 1);
+    });
+  }
+
+  async defragment(options?: CallOptions): Promise<void> {
+    await this.#call("defragment", true, options, (process) => {
+      process.data.fileBytes = process.inUseBytes;
+    });
+  }
+
+  async hashKv(revision: bigint, options?: CallOptions): Promise<KeyHash> {
+    return await this.#call("hashKv", false, options, ({ data }) => {
+      const puts = data.group.log.slice(0, data.index).filter(({ type }) => type === "put");
+      const text = JSON.stringify([puts.slice(0, Number(revision) - 1), data.wrong ?? false]);
+      return { hash: hash("sha256", text).slice(0, 8), compactRevision: 0n, revision };
+    });
+  }
+
+  async get(key: string, options?: CallOptions): Promise<{ value: string | undefined; revision: bigint }> {
+    return await this.#call("get", false, options, (process) => {
+      const group = this.#voter(process);
+      return { value: group.keys().get(key), revision: BigInt(group.revision()) };
+    });
+  }
+
+  async put(key: string, value: string, options?: CallOptions): Promise<{ revision: bigint }> {
+    return await this.#call("put", true, options, (process) => {
+      const group = this.#voter(process);
+      commit(group, { type: "put", key, value });
+      return { revision: BigInt(group.revision()) };
+    });
+  }
+
+  async count(options?: CallOptions): Promise<number> {
+    return await this.#call("count", false, options, (process) => this.#voter(process).keys().size);
+  }
+
+  async compact(_revision: bigint, options?: CallOptions): Promise<void> {
+    await this.#call("compact", true, options, (process) => {
+      this.#voter(process).history = 0;
+    });
+  }
+
+  async *snapshot(): AsyncIterable<Uint8Array> {
+    yield await Promise.reject(new EtcdError("Refused", "not simulated"));
+  }
+
+  #list(group: Group): MemberList {
+    return { clusterId: group.clusterId, members: [...group.members().values()].map(entry) };
+  }
+
+  /** The group, when this member may speak for it. */
+  #voter(process: SimProcess): Group {
+    const { data } = process;
+    const { group } = data;
+    const own = group.members().get(data.memberId);
+    if (own?.learner) refuse("NotSupportedForLearner", "rpc not supported for learner");
+    if (!group.served(process)) refuse("NoLeader", "no leader");
+    return group;
+  }
+
+  async #call<T>(
+    method: string,
+    write: boolean,
+    { signal, timeoutMs = 5_000 }: CallOptions = {},
+    work: (process: SimProcess) => T,
+  ): Promise<T> {
+    const world = this.#world;
+    const { clock, network } = world.parts;
+    const { host } = this.#address;
+    clock.touch();
+    try {
+      const line = { from: operatorName, to: host, timeoutMs, ...(signal && { signal }) };
+      return await network.call(line, async () => await this.#answer(method, write, work));
+    } catch (error) {
+      if (error instanceof LineBroken) refuse("Unreachable", error.message);
+      throw error;
+    } finally {
+      clock.touch();
+    }
+  }
+
+  /** What happens at the other end. */
+  async #answer<T>(method: string, write: boolean, work: (process: SimProcess) => T): Promise<T> {
+    const world = this.#world;
+    const { host } = this.#address;
+    const process = [...world.processes].find(({ name }) => name === host);
+    if (!process) throw new LineBroken("ECONNREFUSED", `nothing listens at ${host}`);
+    if (process.frozen) return await this.#silence();
+    const fate = world.intercept({ member: host, method, write });
+    if (fate === "refuse") refuse("Unreachable", `no answer from ${host}`);
+    if (fate === "die-before") return await dead(world);
+    this.#handshake(process);
+    const { password } = process.data.group;
+    const open = method === "status" || method === "versions" || method === "authentication";
+    if (!open && password !== undefined && this.#address.credentials?.password !== password)
+      refuse("Unauthenticated", "user name is empty");
+    process.data.group.tick();
+    const result = work(process);
+    if (write) world.stir();
+    if (fate === "die-after") return await dead(world);
+    if (fate === "lose-answer") refuse("Unreachable", `the answer of ${host} was lost`);
+    return result;
+  }
+
+  /** A process that hangs takes the connection and says nothing. */
+  async #silence(): Promise<never> {
+    await new Promise<void>((resolve) => this.#world.parts.clock.timer(5_000, resolve));
+    throw new LineBroken("ETIMEDOUT", `no answer from ${this.#address.host}`);
+  }
+}
+
+async function dead(world: SimEtcd): Promise<never> {
+  world.onDeath();
+  return await new Promise<never>(() => {});
+}
+
+function commit(group: Group, proposal: Parameters<Group["propose"]>[0]): void {
+  if (!group.propose(proposal)) refuse("Unreachable", "request timed out");
+}
+
+function refuse(code: ConstructorParameters<typeof EtcdError>[0], message: string): never {
+  throw new EtcdError(code, message);
+}
+
+function entry(member: NamedMember): EtcdMember {
+  const { id, name, peerUrl, learner } = member;
+  return { id, name, peerUrls: [peerUrl], clientUrls: name === "" ? [] : [peerUrl], learner };
+}
