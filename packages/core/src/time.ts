@@ -45,7 +45,7 @@ const unitNanos: Record<string, number> = {
   m: 60e9,
   h: 3600e9,
 };
-const durationPart = /(\d+\.?\d*|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
+const durationPart = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
 
 /** Milliseconds of a Go duration such as `1h2m3.5s`. Throws a {@link CoreError}. */
 export function parseDuration(text: string): number {

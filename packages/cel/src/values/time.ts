@@ -126,6 +126,10 @@ const unitNanos: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 
+/** More digits than 64 bits hold, leading zeros aside. */
+const longestWhole = 40;
+const longestFraction = 30;
+
 /** `1h15m30.5s`; undefined when it is not one or does not fit. */
 export function parseDuration(text: string): Duration | undefined {
   const negative = text.startsWith("-");
@@ -139,8 +143,11 @@ export function parseDuration(text: string): Duration | undefined {
     const match = term.exec(unsigned);
     const unit = match === null ? undefined : unitNanos[match[3] as string];
     if (match === null || unit === undefined) return undefined;
-    const [whole, fraction] = [match[1] ?? "", match[2] ?? ""];
+    const whole = match[1] ?? "";
+    // What is far behind the point is less than a nanosecond.
+    const fraction = (match[2] ?? "").slice(0, longestFraction);
     if (whole === "" && fraction === "") return undefined;
+    if (whole.length > longestWhole) return undefined;
     total += BigInt(whole || "0") * unit;
     if (fraction !== "") total += (BigInt(fraction) * unit) / 10n ** BigInt(fraction.length);
     at = term.lastIndex;

@@ -1,6 +1,7 @@
 /** Cron schedules of five fields, or by name, with the rules of the parser that Kubernetes uses. */
 
 import { CoreError } from "../errors.ts";
+import { parseDuration } from "../time.ts";
 import { scheduleProblem } from "./schedule-problem.ts";
 import { clockIn, type WallClock } from "./wall-clock.ts";
 
@@ -27,36 +28,22 @@ const descriptors: Readonly<Record<string, string>> = {
 export function parseSchedule(text: string, timeZone?: string): CronSchedule {
   const problem = scheduleProblem(text);
   if (problem !== undefined) throw new CoreError("InvalidSchedule", problem);
-  const prefixed = /^(?:CRON_)?TZ=(\S*)\s+(.*)$/.exec(text);
-  const zone = prefixed ? prefixed[1] : timeZone;
-  const spec = prefixed?.[2]?.trim() ?? text.trim();
-  if (spec.startsWith("@every ")) return every(durationMs(spec.slice("@every ".length)));
+  const { zone = timeZone, spec } = splitZone(text);
+  if (spec.startsWith("@every ")) return every(parseDuration(spec.slice("@every ".length)));
   return new FieldSchedule((descriptors[spec] ?? spec).split(/\s+/), clockIn(zone));
+}
+
+/** `TZ=Europe/Berlin 0 0 * * *` in its two parts. */
+function splitZone(text: string): { zone?: string; spec: string } {
+  const named = /^(?:CRON_)?TZ=/.exec(text)?.[0].length;
+  const end = named === undefined ? -1 : text.search(/\s/);
+  return end < 0 ? { spec: text.trim() } : { zone: text.slice(named, end), spec: text.slice(end).trim() };
 }
 
 /** A fixed distance, of at least a second, in whole seconds. */
 function every(distanceMs: number): CronSchedule {
   const delayMs = Math.max(secondMs, Math.floor(distanceMs / secondMs) * secondMs);
   return { next: (afterMs) => Math.floor((afterMs + delayMs) / secondMs) * secondMs };
-}
-
-const unitsMs: Readonly<Record<string, number>> = {
-  ns: 1e-6,
-  us: 1e-3,
-  µs: 1e-3,
-  ms: 1,
-  s: secondMs,
-  m: minuteMs,
-  h: hourMs,
-};
-
-/** `1h30m` in milliseconds. */
-function durationMs(text: string): number {
-  let total = 0;
-  for (const [, number = "0", unit = "s"] of text.matchAll(/([\d.]+)(ns|us|µs|ms|s|m|h)/g)) {
-    total += Number(number) * (unitsMs[unit] ?? 0);
-  }
-  return text.startsWith("-") ? -total : total;
 }
 
 /** The values that a field allows. */
