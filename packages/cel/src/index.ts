@@ -41,6 +41,7 @@ export {
   type CelAuthorizer,
   resourceAuthorizerValue,
 } from "./kubernetes/library/authorizer.ts";
+export { parseFormattedDuration } from "./kubernetes/library/string-formats.ts";
 export type {
   CompiledRules,
   CompileRulesOptions,
@@ -67,6 +68,7 @@ export {
   Program,
 } from "./program/program.ts";
 export { CelError, type CelErrorCode, type CelIssue, CelIssues } from "./syntax/errors.ts";
+export { compilePattern, MatchBudget } from "./values/regex.ts";
 export { type CelType, listType, mapType, objectType, optionalType, types } from "./values/types.ts";
 export {
   ArrayList,

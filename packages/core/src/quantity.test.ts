@@ -4,6 +4,19 @@ import { Quantity } from "./quantity.ts";
 
 const text = (value: string) => Quantity.parse(value).toString();
 
+describe("texts that would keep everybody waiting", () => {
+  test("are refused by their length", () => {
+    for (const text of [
+      `1${"0".repeat(1_000_000)}`,
+      `0.${"1".repeat(1000)}`,
+      "1".repeat(1001),
+      `${" ".repeat(2000)}1`,
+    ])
+      expect(() => Quantity.parse(text)).toThrow("quantities must match the regular expression");
+    expect(Quantity.parse(`1${"0".repeat(900)}`).value()).toBe(10n ** 900n);
+  });
+});
+
 describe("canonical text", () => {
   test.each([
     ["0", "0"],

@@ -24,7 +24,9 @@ const decimalSuffixOf = new Map(Object.entries(decimalSuffixes).map(([suffix, po
 const binarySuffixes: Record<string, number> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
 const binarySuffixOf = new Map(Object.entries(binarySuffixes).map(([suffix, power]) => [power, suffix]));
 
-const shape = /^([+-]?)(0*)(\d*)(?:\.(\d*))?([eEinumkKMGTP]*[-+]?\d*)$/;
+/** Longer texts are refused: arithmetic on a million digits would keep everybody waiting. */
+const longestText = 1000;
+const suffixShape = /^[eEinumkKMGTP]*[-+]?\d*$/;
 const formatWrong =
   "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
 const exponentDigits = /^[+-]?\d+$/;
@@ -64,6 +66,23 @@ function suffixMeaning(suffix: string): { base: 2 | 10; power: number; format: Q
   return { base: 10, power: Number(BigInt.asIntN(32, power)), format: "DecimalExponent" };
 }
 
+/** Sign, leading zeros, digits, digits behind the point, and the rest. */
+function split(text: string) {
+  let at = 0;
+  const take = (accepts: (char: string) => boolean): string => {
+    const start = at;
+    while (at < text.length && accepts(text[at] as string)) at++;
+    return text.slice(start, at);
+  };
+  const isDigit = (char: string) => char >= "0" && char <= "9";
+  const sign = text[0] === "+" || text[0] === "-" ? (text[at++] as string) : "";
+  const zeros = take((char) => char === "0");
+  const digits = take(isDigit);
+  if (text[at] === ".") at++;
+  const fraction = text[at - 1] === "." ? take(isDigit) : "";
+  return { sign, zeros, digits, fraction, suffix: text.slice(at) };
+}
+
 interface Parts {
   readonly unscaled: bigint;
   readonly exponent: number;
@@ -99,9 +118,9 @@ export class Quantity {
     if (text === "0") {
       return new Quantity({ unscaled: 0n, exponent: 0, format: "DecimalSI", small: true, text });
     }
-    const match = shape.exec(text);
-    if (text === "" || match === null) fail(formatWrong);
-    const [, sign = "", zeros = "", digits = "", fraction = "", suffix = ""] = match;
+    if (text === "" || text.length > longestText) fail(formatWrong);
+    const { sign, zeros, digits, fraction, suffix } = split(text);
+    if (!suffixShape.test(suffix)) fail(formatWrong);
     const meaning = suffixMeaning(suffix);
     if (meaning === undefined) fail("unable to parse quantity's suffix");
     const number = digits === "" ? "0" : digits;

@@ -9,3 +9,4 @@ export {
 } from "./certificate.ts";
 export { type CertificateRequest, readCertificateRequest } from "./certificate-request.ts";
 export { PkiError, type PkiErrorCode } from "./errors.ts";
+export { type PemBlock, pemBlocks } from "./pem.ts";

@@ -1,5 +1,5 @@
 /** `serviceaccounts/token`: a token for a service account, bound to a pod, a secret or a node if asked. */
-import { formatTime, type JsonObject, parseApiVersion } from "@keelson/core";
+import { formatTime, type JsonObject, parseApiVersion, parseDuration } from "@keelson/core";
 import { goQuote } from "@keelson/core/internal";
 import { type FieldError, invalidField } from "../contracts/field-error.ts";
 import type { ApiObject } from "../contracts/object.ts";
@@ -22,7 +22,7 @@ export function tokenRequests(
   { store, clock, flag }: PluginContext,
   tokens: ServiceAccountTokens,
 ): VirtualResource {
-  const maxSeconds = parseGoSeconds(flag("service-account-max-token-expiration"));
+  const maxSeconds = parseDuration(flag("service-account-max-token-expiration") ?? "0") / 1000;
   return {
     create(object, { namespace, name, dryRun: _, ...request }) {
       const meta = object.metadata;
@@ -135,14 +135,4 @@ function validate(seconds: number): FieldError[] {
 
 function refuse(errors: FieldError[]): void {
   if (errors.length > 0) throw invalid(kind, "", errors);
-}
-
-const units: Readonly<Record<string, number>> = { h: 3600, m: 60, s: 1 };
-
-/** Seconds of a Go duration such as `48h`; 0 when absent. */
-function parseGoSeconds(text: string | undefined): number {
-  let seconds = 0;
-  for (const [, amount = "0", unit = "s"] of (text ?? "").matchAll(/([\d.]+)(h|m|s)/g))
-    seconds += Number(amount) * (units[unit] ?? 0);
-  return seconds;
 }

@@ -35,7 +35,10 @@ function matchesPath(rule: PolicyRule, path: string): boolean {
 }
 
 function urlCovers(owner: string, path: string): boolean {
-  return owner === path || (owner.endsWith(all) && path.startsWith(owner.replace(/\*+$/, "")));
+  if (owner === path) return true;
+  let end = owner.length;
+  while (owner[end - 1] === all) end--;
+  return end < owner.length && path.startsWith(owner.slice(0, end));
 }
 
 /** The parts of `wanted` that none of `owned` grants, each with one group, resource and verb. */

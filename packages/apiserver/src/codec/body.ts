@@ -38,14 +38,24 @@ export function decodeBody(
   throw unsupportedMediaType(expected.custom ? [json, yaml] : [json, yaml, protobuf]);
 }
 
-const parameters =
-  /^(?:\s*;\s*[\w!#$%&'*+.^`|~-]+\s*=\s*(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*"))*\s*;?\s*$/;
+/** `; name=value`, one at a time: all of them in one expression would take time with the square of their length. */
+const parameter = /\s*;\s*[\w!#$%&'*+.^`|~-]+\s*=\s*(?:[\w!#$%&'*+.^`|~-]+|"(?:[^"\\]|\\.)*")/y;
+
+function areParameters(text: string): boolean {
+  let at = 0;
+  do {
+    parameter.lastIndex = at;
+    at = parameter.test(text) ? parameter.lastIndex : at;
+  } while (parameter.lastIndex > 0);
+  const rest = text.slice(at).trim();
+  return rest === "" || rest === ";";
+}
 
 /** Empty for a header that is not well-formed. */
 function mediaTypeOf(contentType: string): string {
   const end = contentType.indexOf(";");
   if (end < 0) return contentType.trim().toLowerCase() || json;
-  return parameters.test(contentType.slice(end)) ? contentType.slice(0, end).trim().toLowerCase() : "";
+  return areParameters(contentType.slice(end)) ? contentType.slice(0, end).trim().toLowerCase() : "";
 }
 
 function text(bytes: Uint8Array): string {

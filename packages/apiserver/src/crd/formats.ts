@@ -1,6 +1,7 @@
 /** The string formats that schemas of custom resources may ask for. Others are ignored. */
 import { isIPv4, isIPv6 } from "node:net";
-import { parseDuration, parseTime } from "@keelson/core";
+import { parseFormattedDuration } from "@keelson/cel";
+import { parseTime } from "@keelson/core";
 
 const uuid = /^[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}$/i;
 const uuidOf = (version: number, variant = "[89ab]") =>
@@ -13,47 +14,49 @@ const longName = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?
 const rgb =
   /^rgb\(\s*(25[0-5]|2[0-4]\d|1?\d?\d)\s*,\s*(25[0-5]|2[0-4]\d|1?\d?\d)\s*,\s*(25[0-5]|2[0-4]\d|1?\d?\d)\s*\)$/;
 
-const formats: Readonly<Record<string, (text: string) => boolean>> = {
-  bsonobjectid: (text) => /^[0-9a-fA-F]{24}$/.test(text),
-  uri: isRequestUri,
-  email: (text) => /^[^\s@<>()[\],;:\\"]+@[^\s@]+$/.test(text),
-  hostname: isHostname,
-  // Leading zeros are allowed here, unlike elsewhere.
-  ipv4: (text) => isIPv4(text.replace(/(^|\.)0+(?=\d)/g, "$1")),
-  ipv6: (text) => isIPv6(text) && !text.includes("%"),
-  cidr: isCidr,
-  mac: (text) =>
-    /^([0-9a-f]{2}[:-]){5,7}[0-9a-f]{2}$/i.test(text) || /^([0-9a-f]{4}\.){2,3}[0-9a-f]{4}$/i.test(text),
-  uuid: (text) => uuid.test(text),
-  uuid3: (text) => uuidOf(3, "[0-9a-f]").test(text),
-  uuid4: (text) => uuidOf(4).test(text),
-  uuid5: (text) => uuidOf(5).test(text),
-  isbn: (text) => isIsbn10(text) || isIsbn13(text),
-  isbn10: isIsbn10,
-  isbn13: isIsbn13,
-  creditcard: isCreditCard,
-  ssn: (text) => /^\d{3}[- ]?\d{2}[- ]?\d{4}$/.test(text),
-  hexcolor: (text) => /^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/.test(text),
-  rgbcolor: (text) => rgb.test(text),
-  byte: (text) => base64.test(text),
-  password: () => true,
-  date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && isTime(`${text}T00:00:00Z`),
-  duration: isDuration,
-  datetime: isTime,
-  "date-time": isTime,
-  "k8s-short-name": (text) => text.length <= 63 && shortName.test(text),
-  "k8s-long-name": (text) => text.length <= 253 && longName.test(text),
-};
+const formats = new Map<string, (text: string) => boolean>(
+  Object.entries({
+    bsonobjectid: (text) => /^[0-9a-fA-F]{24}$/.test(text),
+    uri: isRequestUri,
+    email: (text) => /^[^\s@<>()[\],;:\\"]+@[^\s@]+$/.test(text),
+    hostname: isHostname,
+    // Leading zeros are allowed here, unlike elsewhere.
+    ipv4: (text) => isIPv4(text.replace(/(^|\.)0+(?=\d)/g, "$1")),
+    ipv6: (text) => isIPv6(text) && !text.includes("%"),
+    cidr: isCidr,
+    mac: (text) =>
+      /^([0-9a-f]{2}[:-]){5,7}[0-9a-f]{2}$/i.test(text) || /^([0-9a-f]{4}\.){2,3}[0-9a-f]{4}$/i.test(text),
+    uuid: (text) => uuid.test(text),
+    uuid3: (text) => uuidOf(3, "[0-9a-f]").test(text),
+    uuid4: (text) => uuidOf(4).test(text),
+    uuid5: (text) => uuidOf(5).test(text),
+    isbn: (text) => isIsbn10(text) || isIsbn13(text),
+    isbn10: isIsbn10,
+    isbn13: isIsbn13,
+    creditcard: isCreditCard,
+    ssn: (text) => /^\d{3}[- ]?\d{2}[- ]?\d{4}$/.test(text),
+    hexcolor: (text) => /^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$/.test(text),
+    rgbcolor: (text) => rgb.test(text),
+    byte: (text) => base64.test(text),
+    password: () => true,
+    date: (text) => /^\d{4}-\d\d-\d\d$/.test(text) && isTime(`${text}T00:00:00Z`),
+    duration: (text) => parseFormattedDuration(text) !== undefined,
+    datetime: isTime,
+    "date-time": isTime,
+    "k8s-short-name": (text) => text.length <= 63 && shortName.test(text),
+    "k8s-long-name": (text) => text.length <= 253 && longName.test(text),
+  }),
+);
 
 /** Whether the text has the format; formats nobody knows are taken as they come. */
 export function hasFormat(format: string, text: string): boolean {
-  const check = formats[format] ?? formats[format.replace(/-/g, "")];
+  const check = formats.get(format) ?? formats.get(format.replace(/-/g, ""));
   return check ? check(text) : true;
 }
 
 /** Whether anything is known of the format. */
 export function isFormat(format: string): boolean {
-  return format in formats || format.replace(/-/g, "") in formats;
+  return formats.has(format) || formats.has(format.replace(/-/g, ""));
 }
 
 function isTime(text: string): boolean {
@@ -62,19 +65,6 @@ function isTime(text: string): boolean {
     return true;
   } catch {
     return false;
-  }
-}
-
-const spelled =
-  /^\s*[+-]?(\d+(\.\d+)?\s*(ns|nanos?|nanoseconds?|us|µs|micros?|microseconds?|ms|millis?|milliseconds?|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?)\s*)+$/i;
-
-/** Go durations, and words as in `3 weeks`. */
-function isDuration(text: string): boolean {
-  try {
-    parseDuration(text);
-    return true;
-  } catch {
-    return spelled.test(text);
   }
 }
 

@@ -117,11 +117,17 @@ function bound(text: string | undefined): number | undefined {
 }
 
 function filter(text: string): Step {
-  const match = /^(.*?)\s*(==|!=|<=|>=|<|>)\s*(.*)$/s.exec(text.trim());
+  const match = /==|!=|<=|>=|<|>/.exec(text);
   if (!match)
     return { kind: "filter", left: parseJsonPath(text.trim()), operator: "exists", right: { value: null } };
-  const [, left = "", operator = "", right = ""] = match;
-  return { kind: "filter", left: parseJsonPath(left.trim()), operator, right: operand(right.trim()) };
+  const left = text.slice(0, match.index);
+  const right = text.slice(match.index + match[0].length);
+  return {
+    kind: "filter",
+    left: parseJsonPath(left.trim()),
+    operator: match[0],
+    right: operand(right.trim()),
+  };
 }
 
 function operand(text: string): Operand {

@@ -7,7 +7,7 @@ import {
   invalidField,
   requiredField,
 } from "../contracts/field-error.ts";
-import { patternError } from "./pattern.ts";
+import { patternError } from "../validation/checks/pattern.ts";
 import { additionalSchema, itemsOf, type JsonSchema } from "./schema.ts";
 
 type Level = "root" | "item" | "field";

@@ -13,8 +13,8 @@ import {
   tooManyField,
   typeInvalidField,
 } from "../contracts/field-error.ts";
+import { matchesPattern, patternBudget } from "../validation/checks/pattern.ts";
 import { hasFormat } from "./formats.ts";
-import { matchesPattern } from "./pattern.ts";
 import { additionalSchema, isObject, itemsOf, type JsonSchema } from "./schema.ts";
 
 interface Result {
@@ -44,6 +44,7 @@ export function validateValue(
 
 class Validator {
   readonly #base: string | undefined;
+  readonly #budget = patternBudget();
 
   constructor(base: string | undefined) {
     this.#base = base;
@@ -104,8 +105,7 @@ class Validator {
       result.errors.push(tooLongField(this.#field(path), maxLength));
     else if (minLength !== undefined && length < minLength)
       result.errors.push(this.#invalid(path, value, `should be at least ${minLength} chars long`));
-    else if (pattern && !matchesPattern(pattern, value))
-      result.errors.push(this.#invalid(path, value, `should match '${pattern}'`));
+    else if (pattern) this.#pattern(pattern, value, path, result);
     if (format && !hasFormat(format, value))
       result.errors.push(
         typeInvalidField(
@@ -114,6 +114,15 @@ class Validator {
           `${path} in body must be of type ${format}: ${JSON.stringify(value)}`,
         ),
       );
+  }
+
+  #pattern(pattern: string, value: string, path: string, result: Result): void {
+    const matches = matchesPattern(pattern, value, this.#budget);
+    if (matches === undefined)
+      result.errors.push(
+        this.#invalid(path, value.slice(0, 100), `is too long to be matched against '${pattern}'`),
+      );
+    else if (!matches) result.errors.push(this.#invalid(path, value, `should match '${pattern}'`));
   }
 
   #number(schema: JsonSchema, value: JsonValue, path: string, result: Result): void {

@@ -10,14 +10,18 @@ const reference = new RegExp(
 const identifier = /^[a-f0-9]{64}$/;
 
 const longest = 255;
+/** Repository, tag and digest together; no reference is longer. */
+const longestImage = 4096;
 
 function repositoryOf(image: string): string {
-  return image.replace(/@.*$/, "").replace(/:[^/:]*$/, "");
+  const named = image.split("@", 1)[0] as string;
+  const tag = named.lastIndexOf(":");
+  return tag > named.lastIndexOf("/") ? named.slice(0, tag) : named;
 }
 
 /** Empty for a name that cannot be read, and for one that names a digest alone. */
 function tagOf(image: string): string {
-  if (identifier.test(image)) return "";
+  if (image.length > longestImage || identifier.test(image)) return "";
   const match = reference.exec(image);
   if (!match || repositoryOf(image).length > longest) return "";
   return match[1] ?? (match[2] ? "" : "latest");

@@ -86,10 +86,16 @@ const nanosecondsPer: Readonly<Record<string, number>> = {
 
 /** Nanoseconds of a duration as Go reads it: `1h30m`, `-1.5s`, `0`; undefined when it is none. */
 export function parseDuration(text: string): number | undefined {
-  const [, sign, rest] = /^([-+]?)((?:(?:\d+\.?\d*|\.\d+)(?:ns|us|µs|μs|ms|s|m|h))+|0)$/.exec(text) ?? [];
-  if (rest === undefined) return undefined;
+  const sign = /^[-+]/.exec(text)?.[0] ?? "";
+  if (text.length === sign.length) return undefined;
+  if (text.slice(sign.length) === "0") return 0;
+  const part = /(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)/y;
+  part.lastIndex = sign.length;
   let total = 0;
-  for (const [, amount, unit] of rest.matchAll(/([\d.]+)([a-zµμ]+)/g))
-    total += Number(amount) * (nanosecondsPer[unit ?? ""] ?? 0);
+  while (part.lastIndex < text.length) {
+    const match = part.exec(text);
+    if (match === null) return undefined;
+    total += Number(match[1]) * (nanosecondsPer[match[2] as string] as number);
+  }
   return sign === "-" ? -Math.trunc(total) : Math.trunc(total);
 }

@@ -13,10 +13,11 @@ import { codePointLength } from "../values/code-points.ts";
 import { noSuchOverload } from "../values/compare.ts";
 import * as convert from "../values/convert.ts";
 import { fixed, plus, scale, times, unbounded } from "../values/cost-range.ts";
+import { EffortExceeded, matchBudget } from "../values/effort.ts";
 import * as operators from "../values/operators.ts";
-import { matches } from "../values/regex.ts";
+import { compilePattern } from "../values/regex.ts";
 import { type CelType, listType, mapType, paramType, sameType, types, typeType } from "../values/types.ts";
-import { CelList, CelMap, type CelValue } from "../values/values.ts";
+import { CelList, CelMap, type CelValue, Fault } from "../values/values.ts";
 import { standardMacros } from "./macros.ts";
 import { timeFunctions } from "./standard-time.ts";
 
@@ -314,6 +315,15 @@ const pattern: CostModel = {
     );
   },
 };
+
+/** Whether the pattern occurs anywhere in the text. */
+function matches(text: string, pattern: string): CelValue {
+  const compiled = compilePattern(pattern);
+  if (compiled instanceof Fault) return compiled;
+  const found = matchBudget().test(compiled, text);
+  if (found === undefined) throw new EffortExceeded();
+  return found;
+}
 
 function onStrings(run: (text: string, other: string) => CelValue) {
   return (args: readonly CelValue[]): CelValue => {

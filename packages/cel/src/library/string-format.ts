@@ -212,7 +212,10 @@ function floating(
 
 function grouped(text: string): string {
   const [whole = "", fraction] = text.split(".");
-  const spaced = whole.replace(/\B(?=(\d{3})+$)/g, ",");
+  const first = whole.length % 3 || 3;
+  const groups = [whole.slice(0, first)];
+  for (let at = first; at < whole.length; at += 3) groups.push(whole.slice(at, at + 3));
+  const spaced = groups.join(",");
   return fraction === undefined ? spaced : `${spaced}.${fraction}`;
 }
 

@@ -126,10 +126,16 @@ function characters(text: string, most: number): string[] {
   return [...points.slice(0, most - 1), points.slice(most - 1).join("")];
 }
 
+const whiteSpace = /\p{White_Space}/u;
+
 function trim([text]: Args): CelValue {
   if (typeof text !== "string") return noSuchOverload;
   // White space as Unicode has it; a byte order mark, which JavaScript trims too, is none.
-  return text.replace(/^[\p{White_Space}]+/u, "").replace(/[\p{White_Space}]+$/u, "");
+  let start = 0;
+  let end = text.length;
+  while (start < end && whiteSpace.test(text[start] as string)) start++;
+  while (end > start && whiteSpace.test(text[end - 1] as string)) end--;
+  return text.slice(start, end);
 }
 
 function lowerAscii([text]: Args): CelValue {

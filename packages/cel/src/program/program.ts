@@ -6,7 +6,7 @@ import { walk } from "../syntax/ast.ts";
 import { CelError, CelIssues } from "../syntax/errors.ts";
 import { parse } from "../syntax/parser.ts";
 import { noLocation } from "../syntax/source.ts";
-import { effort, stepsPerCost } from "../values/effort.ts";
+import { EffortExceeded, effort, stepsPerCost } from "../values/effort.ts";
 import type { CelType } from "../values/types.ts";
 import { type CelValue, Fault } from "../values/values.ts";
 import { CostExceeded, type Frame } from "./frame.ts";
@@ -71,14 +71,20 @@ export class Program {
       limit: costLimit,
       maxSteps: effort.steps + costLimit * stepsPerCost,
     };
+    const { matching } = effort;
+    effort.matching = undefined;
     try {
       const value = this.#planned.step(frame);
       return { value, cost: frame.cost };
     } catch (error) {
       if (error instanceof CostExceeded) return { value: new Fault(error.message), cost: frame.cost };
+      if (error instanceof EffortExceeded)
+        return { value: new Fault(new CostExceeded().message), cost: frame.cost };
       // Too deep a value for the stack, too long a string: the engine's own limits.
       if (error instanceof RangeError) return { value: new Fault("resource exhausted"), cost: frame.cost };
       throw error;
+    } finally {
+      effort.matching = matching;
     }
   }
 }

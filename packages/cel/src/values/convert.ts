@@ -55,7 +55,7 @@ export function toUint(value: CelValue): CelValue {
   return cannot(value, "uint");
 }
 
-const decimal = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?$/;
+const decimal = /^[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?$/;
 const special = /^([+-]?)(inf|infinity|nan)$/i;
 
 export function toDouble(value: CelValue): CelValue {

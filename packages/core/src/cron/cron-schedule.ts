@@ -19,13 +19,19 @@ const hourMs = 60 * minuteMs;
 export function parseSchedule(text: string, timeZone?: string): CronSchedule {
   const problem = scheduleProblem(text);
   if (problem !== undefined) throw new CoreError("InvalidSchedule", problem);
-  const prefixed = /^(?:CRON_)?TZ=(\S*)\s+(.*)$/.exec(text);
-  const zone = prefixed ? prefixed[1] : timeZone;
-  if (!prefixed && zone !== undefined) refuseUnknownZone(zone);
-  const spec = prefixed?.[2]?.trim() ?? text.trim();
+  const { zone = timeZone, isPrefixed, spec } = splitZone(text);
+  if (!isPrefixed && zone !== undefined) refuseUnknownZone(zone);
   if (spec.startsWith("@every "))
     return every(Number(parseGoDuration(spec.slice("@every ".length)) ?? 0n) / 1e6);
   return new FieldSchedule((descriptors[spec] ?? spec).split(/\s+/), clockIn(zone));
+}
+
+/** `TZ=Europe/Berlin 0 0 * * *` in its two parts, in one pass over the text. */
+function splitZone(text: string): { zone?: string; isPrefixed: boolean; spec: string } {
+  const named = /^(?:CRON_)?TZ=/.exec(text)?.[0].length;
+  const end = named === undefined ? -1 : text.search(/\s/);
+  if (end < 0) return { isPrefixed: false, spec: text.trim() };
+  return { zone: text.slice(named, end), isPrefixed: true, spec: text.slice(end).trim() };
 }
 
 function refuseUnknownZone(zone: string): void {

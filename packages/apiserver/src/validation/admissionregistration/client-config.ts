@@ -34,10 +34,7 @@ export function checkServiceAddress(
 
 /** By hand, because what browsers' parsers repair must be refused. */
 function checkUrl(path: string, text: string, errors: Errors): void {
-  const match = /^(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/.exec(
-    text,
-  );
-  const [, scheme = "", authority = "", , query = "", fragment = ""] = match ?? [];
+  const { scheme, authority, query, fragment } = split(text);
   if (scheme !== "https") errors.invalid(path, scheme, `'https' is the only allowed URL scheme${form}`);
   const at = authority.lastIndexOf("@");
   const host = authority.slice(at + 1);
@@ -45,6 +42,21 @@ function checkUrl(path: string, text: string, errors: Errors): void {
   if (at >= 0) errors.invalid(path, authority.slice(0, at), "user information is not permitted in the URL");
   if (fragment !== "") errors.invalid(path, fragment, "fragments are not permitted in the URL");
   if (query !== "") errors.invalid(path, query, "query parameters are not permitted in the URL");
+}
+
+function split(text: string) {
+  const [before, fragment] = cut(text, "#");
+  const [address, query] = cut(before, "?");
+  const scheme = /^[A-Za-z][A-Za-z0-9+.-]*(?=:)/.exec(address)?.[0] ?? "";
+  const rest = scheme === "" ? address : address.slice(scheme.length + 1);
+  const authority = rest.startsWith("//") ? cut(rest.slice(2), "/")[0] : "";
+  return { scheme, authority, query, fragment };
+}
+
+/** What stands before and behind the first of a character. */
+function cut(text: string, at: string): [string, string] {
+  const index = text.indexOf(at);
+  return index < 0 ? [text, ""] : [text.slice(0, index), text.slice(index + 1)];
 }
 
 function checkPath(at: string, path: string, errors: Errors): void {

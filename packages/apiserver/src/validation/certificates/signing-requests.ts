@@ -2,6 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import { deepEqual } from "@keelson/core";
 import type { CertificateSigningRequest } from "@keelson/core/kinds";
+import { pemBlocks } from "@keelson/pki";
 import type { ApiObject } from "../../contracts/object.ts";
 import type { Strategy, StrategyContext } from "../../contracts/strategy.ts";
 import type { Errors } from "../checks/errors.ts";
@@ -116,18 +117,19 @@ function checkConditions(
 function certificateProblem(base64: string): string | undefined {
   if (base64 === "") return undefined;
   const text = Buffer.from(base64, "base64").toString("latin1");
-  const blocks = [...text.matchAll(/-----BEGIN ([^-]+)-----\r?\n([\s\S]*?)-----END \1-----/g)];
-  for (const [whole, type, body] of blocks) {
-    if (type !== "CERTIFICATE")
-      return `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(type)}`;
-    if (body?.includes(":")) return "no PEM block headers are permitted";
+  let found = false;
+  for (const { label, content, text: block } of pemBlocks(text)) {
+    if (label !== "CERTIFICATE")
+      return `only CERTIFICATE PEM blocks are allowed, found ${JSON.stringify(label)}`;
+    if (content.includes(":")) return "no PEM block headers are permitted";
     try {
-      new X509Certificate(whole);
+      new X509Certificate(block);
     } catch {
       return "x509: malformed certificate";
     }
+    found = true;
   }
-  return blocks.length === 0 ? "must contain at least one CERTIFICATE PEM block" : undefined;
+  return found ? undefined : "must contain at least one CERTIFICATE PEM block";
 }
 
 interface Allowances {

@@ -3,6 +3,7 @@ import { createPrivateKey, X509Certificate } from "node:crypto";
 import { deepEqual } from "@keelson/core";
 import { byteLength } from "@keelson/core/internal";
 import type { ConfigMap, Secret } from "@keelson/core/kinds";
+import { type PemBlock, pemBlocks } from "@keelson/pki";
 import { JsonSyntaxError, parseJsonBody } from "../../codec/json-body.ts";
 import type { ApiObject } from "../../contracts/object.ts";
 import type { Strategy } from "../../contracts/strategy.ts";
@@ -131,32 +132,47 @@ function keyPairWarnings(object: ApiObject): string[] {
   const { type, data = {} } = object as unknown as Secret;
   if (type !== "kubernetes.io/tls") return [];
   const problem = keyPairProblem(decoded(data["tls.crt"]), decoded(data["tls.key"]));
-  return problem ? [`tls: ${problem}`] : [];
+  return problem === undefined ? [] : [problem];
 }
 
 function keyPairProblem(certificate: string, key: string): string | undefined {
-  const found = (text: string, what: RegExp) => what.exec(text)?.[0];
-  const cert = found(certificate, /-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/);
-  if (!cert) return missingPem(certificate, "certificate");
-  const secret = found(
-    key,
-    /-----BEGIN ([A-Z]+ )?PRIVATE KEY-----[\s\S]*?-----END ([A-Z]+ )?PRIVATE KEY-----/,
-  );
-  if (!secret) return missingPem(key, "key");
+  const certificates = [...pemBlocks(certificate)];
+  const chain = certificates.find(({ label }) => label === "CERTIFICATE");
+  if (!chain) return noCertificate(certificates);
+  const keys = [...pemBlocks(key)];
+  const own = keys.find(({ label }) => label === "PRIVATE KEY" || label.endsWith(" PRIVATE KEY"));
+  if (!own) return noKey(keys);
+  let parsed: X509Certificate;
   try {
-    const parsed = new X509Certificate(cert);
-    return parsed.checkPrivateKey(createPrivateKey(secret))
-      ? undefined
-      : "private key does not match public key";
+    parsed = new X509Certificate(chain.text);
   } catch {
-    return "failed to parse private key";
+    return "x509: malformed certificate";
+  }
+  try {
+    return parsed.checkPrivateKey(createPrivateKey(own.text))
+      ? undefined
+      : "tls: private key does not match public key";
+  } catch {
+    return "tls: failed to parse private key";
   }
 }
 
-function missingPem(text: string, what: string): string {
-  return text.includes("-----BEGIN ")
-    ? `failed to find "${what === "key" ? "PRIVATE KEY" : "CERTIFICATE"}" PEM block in ${what} input after skipping PEM blocks of the following types: []`
-    : `failed to find any PEM data in ${what} input`;
+function noCertificate(skipped: readonly PemBlock[]): string {
+  if (skipped.length === 0) return "tls: failed to find any PEM data in certificate input";
+  if (skipped.length === 1 && skipped[0]?.label.endsWith("PRIVATE KEY"))
+    return "tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched";
+  return `tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: ${labels(skipped)}`;
+}
+
+function noKey(skipped: readonly PemBlock[]): string {
+  if (skipped.length === 0) return "tls: failed to find any PEM data in key input";
+  if (skipped.length === 1 && skipped[0]?.label === "CERTIFICATE")
+    return "tls: found a certificate rather than a key in the PEM for the private key";
+  return `tls: failed to find PEM block with type ending in "PRIVATE KEY" in key input after skipping PEM blocks of the following types: ${labels(skipped)}`;
+}
+
+function labels(blocks: readonly PemBlock[]): string {
+  return `[${blocks.map(({ label }) => label).join(" ")}]`;
 }
 
 function decoded(base64: string | undefined): string {

@@ -4,6 +4,7 @@ import type { DownwardAPIVolumeFile, KeyToPath, Volume } from "@keelson/core/kin
 import { validateAnnotations } from "../../registry/metadata.ts";
 import { Errors } from "../checks/errors.ts";
 import { rangeError } from "../checks/formats.ts";
+import { matchesPattern } from "../checks/pattern.ts";
 import { checkLabels } from "../checks/selectors.ts";
 import { checkClaimSpec } from "./claim-spec.ts";
 import { checkDescending, checkNoBacksteps } from "./paths.ts";
@@ -70,10 +71,11 @@ export const checkNfs: SourceCheck = (source: { server: string; path: string }, 
   if (!source.path.startsWith("/")) errors.invalid(`${path}.path`, source.path, "must be an absolute path");
 };
 
-const initiators: readonly [prefix: string, pattern: RegExp][] = [
-  ["iqn", /iqn\.\d{4}-\d{2}\.([0-9A-Za-z.-]+)(:[^,;*&$|\s]+)$/],
-  ["eui", /^eui.[0-9A-Za-z]{16}$/],
-  ["naa", /^naa.[0-9A-Za-z]{32}$/],
+/** In RE2's syntax. */
+const initiators: readonly [prefix: string, pattern: string][] = [
+  ["iqn", "iqn\\.\\d{4}-\\d{2}\\.([[:alnum:]-.]+)(:[^,;*&$|\\s]+)$"],
+  ["eui", "^eui.[[:alnum:]]{16}$"],
+  ["naa", "^naa.[[:alnum:]]{32}$"],
 ];
 
 interface Iscsi {
@@ -101,7 +103,8 @@ export function checkIscsiSource(
   const checkName = (field: string, name: string) => {
     const known = initiators.find(([prefix]) => name.startsWith(prefix));
     if (!known) errors.invalid(`${path}.${field}`, name, wrongPrefix);
-    else if (!known[1].test(name)) errors.invalid(`${path}.${field}`, name, "must be valid format");
+    else if (!matchesPattern(known[1], name))
+      errors.invalid(`${path}.${field}`, name, "must be valid format");
   };
   if (!source.iqn) errors.required(`${path}.iqn`);
   else checkName("iqn", source.iqn);

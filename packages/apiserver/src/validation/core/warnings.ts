@@ -218,13 +218,19 @@ function overlapWarnings(volume: Volume, warnings: string[]): void {
   for (const overlap of overlaps(all)) warn("Projected", overlap);
 }
 
+function withoutTrailingSlashes(path: string): string {
+  let end = path.length;
+  while (path[end - 1] === "/") end--;
+  return path.slice(0, end);
+}
+
 function overlaps(paths: readonly PathAndSource[]): string[] {
   const shown = ({ path, source }: PathAndSource) =>
     source ? `${JSON.stringify(path)} (${source})` : JSON.stringify(path);
   const found: string[] = [];
   const seen: PathAndSource[] = [];
   for (const entry of paths) {
-    const own = { ...entry, path: entry.path.replace(/\/+$/, "") };
+    const own = { ...entry, path: withoutTrailingSlashes(entry.path) };
     if (own.path !== "")
       for (const other of seen)
         if (

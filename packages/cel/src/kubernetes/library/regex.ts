@@ -4,6 +4,7 @@ import { regexCost, regexLengthFactor, sizeOf, stringTraversalFactor } from "../
 import { type CostModel, type Library, member } from "../../check/functions.ts";
 import { noSuchOverload } from "../../values/compare.ts";
 import { fixed, plus, scale, times } from "../../values/cost-range.ts";
+import { EffortExceeded, matchBudget } from "../../values/effort.ts";
 import { compilePattern } from "../../values/regex.ts";
 import { listType, types } from "../../values/types.ts";
 import { ArrayList, type CelValue, Fault, fault } from "../../values/values.ts";
@@ -14,9 +15,8 @@ const { int, string } = types;
 function matchesOf(text: string, pattern: string, limit: number): string[] | Fault {
   const compiled = compilePattern(pattern);
   if (compiled instanceof Fault) return fault(`Illegal regex: ${compiled.message}`);
-  const found: string[] = [];
-  const matcher = compiled.matcher(text);
-  while ((limit < 0 || found.length < limit) && matcher.find()) found.push(matcher.group() ?? "");
+  const found = matchBudget().find(compiled, text, limit);
+  if (found === undefined) throw new EffortExceeded();
   return found;
 }
 

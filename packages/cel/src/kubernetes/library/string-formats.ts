@@ -14,14 +14,27 @@ const units: readonly { names: readonly string[]; nanos: bigint }[] = [
   { names: ["w", "wk", "week"], nanos: 604_800_000_000_000n },
 ];
 
+/** More digits do not fit 64 bits. */
+const longestCount = 19;
+
+/** Each number and the word behind it, wherever they stand. */
+function* countsOf(text: string): Generator<{ count: string; unit: string }> {
+  const word = /\s*([A-Za-z\u00b5]+)/y;
+  for (const { 0: count, index } of text.matchAll(/\d+/g)) {
+    word.lastIndex = index + count.length;
+    const unit = word.exec(text)?.[1];
+    if (unit !== undefined) yield { count, unit: unit.toLowerCase() };
+  }
+}
+
 /** `1h30m`, and also `2 weeks`: what the `duration` format takes. */
 export function parseFormattedDuration(text: string): Duration | undefined {
   const exact = parseDuration(text);
   if (exact !== undefined) return exact;
   let total = 0n;
   let found = false;
-  for (const [, count, word] of text.matchAll(/(\d+)\s*([A-Za-z\u00b5]+)/g)) {
-    const unit = (word ?? "").toLowerCase();
+  for (const { count, unit } of countsOf(text)) {
+    if (count.length > longestCount) return undefined;
     for (const { names, nanos } of units) {
       // The last name of a unit may be followed by more letters: `seconds`, `sec`.
       const matching = names.some(
@@ -29,7 +42,7 @@ export function parseFormattedDuration(text: string): Duration | undefined {
       );
       if (!matching) continue;
       found = true;
-      total += BigInt(count ?? 0) * nanos;
+      total += BigInt(count) * nanos;
     }
   }
   return found && isInt64(total) ? new Duration(intFromBigInt(total)) : undefined;
