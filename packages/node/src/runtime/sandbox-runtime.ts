@@ -31,7 +31,7 @@ import { holdProcesses, type ProcessHolder } from "./process-holder.ts";
 import { ProgramFiles } from "./program-files.ts";
 import { type ContainerTools, startContainer } from "./sandbox-container.ts";
 import { type SeccompOptions, seccompFilter } from "./seccomp-profile.ts";
-import { quote, runScript } from "./shell.ts";
+import { escapeOverlay, quote, runScript } from "./shell.ts";
 import { knownProcessor, type Processor } from "./syscalls.ts";
 
 export interface SandboxTools extends NamespaceTools, ContainerTools {}
@@ -72,8 +72,9 @@ export class SandboxRuntime implements ContainerRuntime {
     }
     await rm(directory, { recursive: true, force: true });
     await mkdir(join(directory, "pods"), { recursive: true, mode: 0o700 });
+    await mountMemory(join(directory, "memory"));
     const [programs, lastCapability] = await Promise.all([
-      ProgramFiles.open(join(directory, "programs")),
+      ProgramFiles.open(join(directory, "memory", "programs")),
       readFile("/proc/sys/kernel/cap_last_cap", "utf8").then(Number),
       prepareNodeNetwork(tools, options.gateway),
     ]);
@@ -88,6 +89,10 @@ export class SandboxRuntime implements ContainerRuntime {
       kernelPaths: kernelPaths(),
       filter: rememberedFilters(processor),
     });
+  }
+
+  get memory(): string {
+    return join(this.#options.directory, "memory");
   }
 
   async createPodSandbox(spec: PodSandboxSpec): Promise<PodSandbox> {
@@ -117,6 +122,15 @@ export class SandboxRuntime implements ContainerRuntime {
       machine: this.#machine,
     });
   }
+}
+
+/** Gone with the node's namespace, however that ends, and never on a disk; programs in it can be run. */
+async function mountMemory(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await runScript([`mount -t tmpfs -o mode=700,nosuid,nodev memory ${quote(directory)}`], {
+    code: "SandboxUnsupported",
+    doing: "mount a place in memory",
+  });
 }
 
 /** What all containers of the node are made with. */
@@ -318,8 +332,4 @@ async function unmountRoot(home: string): Promise<void> {
     ],
     { code: "SandboxFailed", doing: "remove a container's root" },
   );
-}
-
-function escapeOverlay(path: string): string {
-  return path.replaceAll("\\", "\\\\").replaceAll(":", "\\:").replaceAll(",", "\\,");
 }

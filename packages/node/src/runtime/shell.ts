@@ -18,3 +18,8 @@ export async function runScript(
 export function quote(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
+
+/** A path in the options of an overlay. */
+export function escapeOverlay(path: string): string {
+  return path.replaceAll("\\", "\\\\").replaceAll(":", "\\:").replaceAll(",", "\\,");
+}
