@@ -1,6 +1,6 @@
 /** Copies a program of this machine, with the libraries it loads, into a root file system. */
 import { existsSync, realpathSync } from "node:fs";
-import { chmod, copyFile, mkdir } from "node:fs/promises";
+import { chmod, copyFile, mkdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { runCommand } from "@keelson/machine";
 
@@ -22,6 +22,8 @@ async function librariesOf(program: string): Promise<string[]> {
 
 async function place(source: string, target: string): Promise<void> {
   await mkdir(dirname(target), { recursive: true });
+  // It may be a hard link into another image, which must not be written through.
+  await rm(target, { force: true });
   await copyFile(realpathSync(source), target);
   await chmod(target, 0o755);
 }

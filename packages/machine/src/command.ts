@@ -15,6 +15,8 @@ export interface CommandOptions {
   readonly env?: Environment;
   readonly input?: string;
   readonly signal?: AbortSignal;
+  /** Open files that the command inherits, as 3 and up. */
+  readonly files?: readonly number[];
 }
 
 /** Resolves whatever the exit code; rejects only when the command cannot be started. */
@@ -28,7 +30,7 @@ export function runCommand(
     cwd: options.cwd,
     env: { ...(options.env ?? process.env), LC_ALL: "C" },
     signal: options.signal,
-    stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+    stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe", ...(options.files ?? [])],
   });
   let stdout = "";
   let stderr = "";

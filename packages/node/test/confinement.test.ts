@@ -179,6 +179,77 @@ describe.skipIf(reason !== undefined)(titled("a hostile container", reason), () 
     await sandboxes.ask({ do: "remove", pod: "small" });
   });
 
+  describe("with links in its volumes", () => {
+    const volume = (name: string, links: Record<string, string> = {}) => {
+      const path = join(sandboxes.home, `volume-${name}`);
+      mkdirSync(path);
+      for (const [link, target] of Object.entries(links)) symlinkSync(target, join(path, link));
+      return path;
+    };
+    const mount = (source: string, target: string, readOnly = false) => ({ source, target, readOnly });
+    /** Where a sandbox has the machine's files while it is set up. */
+    const outside = () => join("/oldroot", sandboxes.home);
+
+    test("makes nothing on the machine by a mount inside of them", async () => {
+      const source = volume("target", { out: outside(), relative: "../../..", absolute: sandboxes.home });
+      for (const link of ["out", "relative", "absolute"]) {
+        const mounts = [
+          mount(source, "/data"),
+          mount(volume(`nested-${link}`), `/data/${link}/planted/deep`),
+        ];
+        const starting = sandboxes.run({ id: `target-${link}`, mounts, command: ["true"] });
+        await expect(starting).rejects.toThrow("leads out of its volume");
+      }
+      expect(readdirSync(sandboxes.home)).not.toContain("planted");
+    });
+
+    test("makes nothing on the machine by its working directory", async () => {
+      const source = volume("cwd", { out: outside(), absolute: sandboxes.home });
+      for (const link of ["out", "absolute"]) {
+        const cwd = `/data/${link}/planted/deep`;
+        const { output } = await sandboxes.run({
+          id: `cwd-${link}`,
+          cwd,
+          mounts: [mount(source, "/data")],
+          command: sh("pwd -P"),
+        });
+        // As a container engine has it: the link leads to that path of the container.
+        expect(output).toBe(`${link === "out" ? outside() : sandboxes.home}/planted/deep\n`);
+      }
+      expect(readdirSync(sandboxes.home)).not.toContain("planted");
+    });
+
+    test("gets its nested volumes where they belong, read-only where it says so", async () => {
+      const [outer, inner, file] = [volume("outer"), volume("inner"), join(sandboxes.home, "one-file")];
+      writeFileSync(file, "content");
+      const mounts = [
+        mount(file, "/data/sub/file", true),
+        mount(inner, "/data/sub/dir"),
+        mount(volume("sealed"), "/data/sealed", true),
+        mount(outer, "/data"),
+      ];
+      const script = `echo o > /data/o; echo i > /data/sub/dir/i; cat /data/sub/file
+        (echo x > /data/sub/file; echo x > /data/sealed/x) 2>/dev/null; echo end; pwd`;
+      const { output } = await sandboxes.run({
+        id: "nested",
+        mounts,
+        cwd: "/data/sub/made",
+        command: sh(script),
+      });
+      expect(output).toBe("contentend\n/data/sub/made\n");
+      expect(readdirSync(outer).sort()).toEqual(["o", "sealed", "sub"]);
+      expect(readdirSync(inner)).toEqual(["i"]);
+      expect(readdirSync(join(sandboxes.home, "volume-sealed"))).toEqual([]);
+    });
+
+    test.each(["/", "/proc", "/proc/sys", "/proc/self"])("cannot mount one at %s", async (target) => {
+      const mounts = [mount(sandboxes.home, target)];
+      await expect(sandboxes.run({ id: "forbidden", mounts, command: ["true"] })).rejects.toThrow(
+        "cannot be mounted at",
+      );
+    });
+  });
+
   test("cannot change a setting of the kernel", async () => {
     const { output } = await sandboxes.run({
       id: "sysctl",

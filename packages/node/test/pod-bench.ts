@@ -224,6 +224,7 @@ export class PodBench implements Disposable {
   #makeRuntime(): ContainerRuntime {
     return {
       kind: "sandbox",
+      memory: join(this.home, "memory"),
       createPodSandbox: ({ id, address }) => {
         const directory = join(this.home, "sandboxes", id);
         mkdirSync(directory, { recursive: true });

@@ -1,4 +1,5 @@
 /** Faults of pods, volumes and the network, carried out inside the cluster's namespace. */
+import { constants } from "node:fs";
 import { open, readdir, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { NodeApi } from "../api/api.ts";
@@ -145,7 +146,9 @@ export class PodFaults {
 }
 
 async function fill(directory: string, leaveBytes: number): Promise<void> {
-  const file = await open(join(directory, ballast), "w", 0o666);
+  // The pod may have put a link there, and we write wherever it leads.
+  const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
+  const file = await open(join(directory, ballast), flags, 0o666);
   try {
     const chunk = Buffer.alloc(chunkBytes);
     for (;;) {

@@ -86,6 +86,7 @@ export class PodWorker {
       clock: services.clock,
       references: services.references.for(pod.metadata.uid),
       directory: this.#directory,
+      memory: join(services.runtime.memory, "pods", pod.metadata.uid),
       ids: services.ids,
       canMount: services.runtime.kind === "sandbox",
       downward: (current) => downwardContext(services, current, this.#address ?? ""),

@@ -1,7 +1,7 @@
 /** The bubblewrap arguments for one container. */
 import type { IdMode } from "@keelson/machine";
 import type { GroupMount } from "./cgroups.ts";
-import type { ContainerMount, ContainerSpec, ContainerUser } from "./container-runtime.ts";
+import type { ContainerSpec, ContainerUser } from "./container-runtime.ts";
 import type { KernelPaths } from "./kernel-paths.ts";
 
 export interface ContainerView {
@@ -13,6 +13,8 @@ export interface ContainerView {
   /** A sysfs that shows the pod's network. */
   readonly sys: string;
   readonly kernelPaths: KernelPaths;
+  /** Whether the container's directory has to be made in its root. */
+  readonly makesCwd: boolean;
   /** The container's control groups. */
   readonly groups: readonly GroupMount[];
   /** `node` sees the processes of the node; a file descriptor those of that process namespace; else only its own. */
@@ -36,14 +38,14 @@ export function bubblewrapArguments(spec: ContainerSpec, view: ContainerView): s
     ...["--bind", view.sharedMemory, "/dev/shm"],
     // The pod's IPC namespace belongs to the node's users; from a namespace further in it cannot be mounted.
     ...(plays ? [] : ["--mqueue", "/dev/mqueue"]),
-    ...inOrder(spec.mounts).flatMap(({ source, target, readOnly }) => [
+    ...spec.mounts.flatMap(({ source, target, readOnly }) => [
       // Bubblewrap would make missing parents for their owner alone, and the container may be another user.
       ...parentsOf(target).flatMap((parent) => ["--dir", parent]),
       readOnly ? "--ro-bind" : "--bind",
       source,
       target,
     ]),
-    ...["--dir", spec.cwd],
+    ...(view.makesCwd ? ["--dir", spec.cwd] : []),
     ...(spec.readOnlyRoot ? ["--remount-ro", "/"] : []),
     ...["--clearenv", "--chdir", "/"],
   ];
@@ -84,9 +86,4 @@ function parentsOf(path: string): string[] {
     .filter((name) => name !== "")
     .slice(0, -1);
   return names.map((_, index) => `/${names.slice(0, index + 1).join("/")}`);
-}
-
-/** Outer mount points before those inside them. */
-function inOrder(mounts: readonly ContainerMount[]): ContainerMount[] {
-  return mounts.toSorted((a, b) => a.target.split("/").length - b.target.split("/").length);
 }

@@ -150,5 +150,7 @@ export interface ExecSession {
 export interface ContainerRuntime {
   /** `sandbox` runs processes; `simulated` only pretends to. */
   readonly kind: "sandbox" | "simulated";
+  /** A directory in memory, for files that must not outlive the node; empty where nothing is written. */
+  readonly memory: string;
   createPodSandbox(spec: PodSandboxSpec): Promise<PodSandbox>;
 }

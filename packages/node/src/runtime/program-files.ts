@@ -2,7 +2,6 @@
 import { openSync, unlinkSync, writeFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { quote, runScript } from "./shell.ts";
 
 export class ProgramFiles {
   readonly directory: string;
@@ -12,13 +11,9 @@ export class ProgramFiles {
     this.directory = directory;
   }
 
-  /** In memory: programs hold the variables of containers, which may be secrets, and must be executable. */
+  /** In memory, please: programs hold the variables of containers, which may be secrets. */
   static async open(directory: string): Promise<ProgramFiles> {
     await mkdir(directory, { recursive: true, mode: 0o700 });
-    await runScript([`mount -t tmpfs -o mode=700,nosuid,nodev programs ${quote(directory)}`], {
-      code: "SandboxUnsupported",
-      doing: "mount a place for programs",
-    });
     return new ProgramFiles(directory);
   }
 

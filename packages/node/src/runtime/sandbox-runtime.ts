@@ -2,7 +2,6 @@
 import { existsSync } from "node:fs";
 import { lstat, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { resolveInside } from "@keelson/images/internal";
 import type { IdMode } from "@keelson/machine";
 import { runCommand } from "@keelson/machine";
 import { NodeError } from "../errors.ts";
@@ -19,6 +18,7 @@ import type {
 } from "./container-runtime.ts";
 import { FifoPool } from "./fifo-pool.ts";
 import { type KernelPaths, kernelPaths } from "./kernel-paths.ts";
+import { planMounts } from "./mount-plan.ts";
 import { connectInside, connectTo } from "./pod-connection.ts";
 import {
   createPodNamespace,
@@ -31,7 +31,7 @@ import { holdProcesses, type ProcessHolder } from "./process-holder.ts";
 import { ProgramFiles } from "./program-files.ts";
 import { type ContainerTools, startContainer } from "./sandbox-container.ts";
 import { type SeccompOptions, seccompFilter } from "./seccomp-profile.ts";
-import { quote, runScript } from "./shell.ts";
+import { escapeOverlay, quote, runScript } from "./shell.ts";
 import { knownProcessor, type Processor } from "./syscalls.ts";
 
 export interface SandboxTools extends NamespaceTools, ContainerTools {}
@@ -72,8 +72,9 @@ export class SandboxRuntime implements ContainerRuntime {
     }
     await rm(directory, { recursive: true, force: true });
     await mkdir(join(directory, "pods"), { recursive: true, mode: 0o700 });
+    await mountMemory(join(directory, "memory"));
     const [programs, lastCapability] = await Promise.all([
-      ProgramFiles.open(join(directory, "programs")),
+      ProgramFiles.open(join(directory, "memory", "programs")),
       readFile("/proc/sys/kernel/cap_last_cap", "utf8").then(Number),
       prepareNodeNetwork(tools, options.gateway),
     ]);
@@ -88,6 +89,10 @@ export class SandboxRuntime implements ContainerRuntime {
       kernelPaths: kernelPaths(),
       filter: rememberedFilters(processor),
     });
+  }
+
+  get memory(): string {
+    return join(this.#options.directory, "memory");
   }
 
   async createPodSandbox(spec: PodSandboxSpec): Promise<PodSandbox> {
@@ -117,6 +122,15 @@ export class SandboxRuntime implements ContainerRuntime {
       machine: this.#machine,
     });
   }
+}
+
+/** Gone with the node's namespace, however that ends, and never on a disk; programs in it can be run. */
+async function mountMemory(directory: string): Promise<void> {
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  await runScript([`mount -t tmpfs -o mode=700,nosuid,nodev memory ${quote(directory)}`], {
+    code: "SandboxUnsupported",
+    doing: "mount a place in memory",
+  });
 }
 
 /** What all containers of the node are made with. */
@@ -182,7 +196,11 @@ class RealPodSandbox implements PodSandbox {
   async startContainer(spec: ContainerSpec): Promise<ContainerHandle> {
     if (this.#removed !== undefined)
       throw new NodeError("SandboxFailed", `the sandbox of pod ${this.id} is gone`);
-    const starting = this.#start(spec);
+    const home = join(this.directory, "containers", spec.id);
+    const starting = this.#start(spec, home).catch(async (error: unknown) => {
+      await unmountRoot(home);
+      throw error;
+    });
     this.#starting.add(starting);
     try {
       return await starting;
@@ -191,33 +209,37 @@ class RealPodSandbox implements PodSandbox {
     }
   }
 
-  async #start(spec: ContainerSpec): Promise<ContainerHandle> {
+  async #start(spec: ContainerSpec, home: string): Promise<ContainerHandle> {
     const { tools, ids, fifos } = this.#options;
     const { kernelPaths, ...machine } = this.#options.machine;
-    const home = join(this.directory, "containers", spec.id);
     await this.#mountRoot(spec, home);
     const group = await this.#options.group?.create(spec.id, spec.limits ?? {});
     const joins = this.#joins(spec);
-    const handle = await startContainer(await withoutLinks(spec), {
-      ...machine,
-      tools,
-      fifos,
-      filter: machine.filter({
-        profile: spec.seccomp ?? { kind: "default" },
-        capabilities: spec.capabilities,
-        pretendIds: ids === "single" && spec.user.uid === 0,
-      }),
-      view: {
-        ...{ ids, kernelPaths, groups: group?.mounts ?? [] },
-        root: join(home, "root"),
-        sharedMemory: join(this.directory, "shm"),
-        sys: join(this.directory, "sys"),
+    const { mounts, cwd, makesCwd } = await planMounts(spec, join(home, "mounts"));
+    const handle = await startContainer(
+      { ...spec, mounts, cwd },
+      {
+        ...machine,
+        tools,
+        fifos,
+        filter: machine.filter({
+          profile: spec.seccomp ?? { kind: "default" },
+          capabilities: spec.capabilities,
+          pretendIds: ids === "single" && spec.user.uid === 0,
+        }),
+        view: {
+          ...{ ids, kernelPaths, groups: group?.mounts ?? [] },
+          root: join(home, "root"),
+          sharedMemory: join(this.directory, "shm"),
+          sys: join(this.directory, "sys"),
+          makesCwd,
+        },
+        enter: enterOptions(this.directory, this.#options.hostNetwork),
+        ...(joins === undefined ? {} : { joins }),
+        group,
+        ...(group === undefined && { processes: this.#options.processes }),
       },
-      enter: enterOptions(this.directory, this.#options.hostNetwork),
-      ...(joins === undefined ? {} : { joins }),
-      group,
-      ...(group === undefined && { processes: this.#options.processes }),
-    });
+    );
     this.#running.add(handle);
     void handle.exited.then(async () => {
       this.#running.delete(handle);
@@ -300,25 +322,14 @@ async function refuseLinks(rootfs: string): Promise<void> {
   }
 }
 
-/** bubblewrap would follow absolute links (`/var/run` → `/run`) out of the container while it mounts. */
-async function withoutLinks(spec: ContainerSpec): Promise<ContainerSpec> {
-  const view = { rootfs: spec.rootfs, mounts: [] };
-  const resolve = async (path: string) => (await resolveInside(view, path)) ?? path;
-  const mounts = await Promise.all(
-    spec.mounts.map(async (mount) => ({ ...mount, target: await resolve(mount.target) })),
-  );
-  return { ...spec, mounts, cwd: await resolve(spec.cwd) };
-}
-
 /** A dead container's layer goes at once: nothing can read it any more. */
 async function unmountRoot(home: string): Promise<void> {
   if (!existsSync(home)) return;
   await runScript(
-    [`umount -l ${quote(join(home, "root"))} 2>/dev/null || true`, `rm -rf --one-file-system ${quote(home)}`],
+    [
+      `for m in ${quote(home)}/root ${quote(home)}/mounts/*; do umount -l "$m" 2>/dev/null || true; done`,
+      `rm -rf --one-file-system ${quote(home)}`,
+    ],
     { code: "SandboxFailed", doing: "remove a container's root" },
   );
-}
-
-function escapeOverlay(path: string): string {
-  return path.replaceAll("\\", "\\\\").replaceAll(":", "\\:").replaceAll(",", "\\,");
 }

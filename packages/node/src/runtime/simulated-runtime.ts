@@ -18,6 +18,7 @@ export interface SimulationOptions {
 
 export class SimulatedRuntime implements ContainerRuntime {
   readonly kind = "simulated";
+  readonly memory = "";
   readonly #behave: NonNullable<SimulationOptions["behave"]>;
 
   constructor(options: SimulationOptions = {}) {

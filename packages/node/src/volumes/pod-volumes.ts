@@ -1,6 +1,6 @@
 /** The volumes of one pod: prepared before its first container, refreshed while it lives, taken down after it. */
 import { existsSync } from "node:fs";
-import { chmod, chown, lstat, mkdir, realpath, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, rm, stat, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type Clock, Quantity } from "@keelson/core";
 import type { Container, PersistentVolume, Volume } from "@keelson/core/kinds";
@@ -11,8 +11,11 @@ import type { References } from "../environment/environment.ts";
 import { expand } from "../environment/expansion.ts";
 import { NodeError } from "../errors.ts";
 import type { ContainerMount } from "../runtime/container-runtime.ts";
-import { quote, runScript } from "../runtime/shell.ts";
+import { openInside, placeOf } from "../runtime/safe-path.ts";
+import { escapeOverlay, quote, runScript } from "../runtime/shell.ts";
 import { writeAtomically } from "./atomic-directory.ts";
+import { giveToGroup } from "./group-ownership.ts";
+import { hostPath } from "./host-path.ts";
 import { volumePayload } from "./payload.ts";
 import { TokenCache } from "./token-cache.ts";
 
@@ -22,6 +25,8 @@ export interface PodVolumesOptions {
   readonly references: References;
   /** The pod's own directory on this machine. */
   readonly directory: string;
+  /** The pod's own directory in memory, for what must not be kept: secrets, tokens and their like. */
+  readonly memory: string;
   readonly ids: IdMode;
   /** False where mounting is impossible. */
   readonly canMount: boolean;
@@ -33,11 +38,16 @@ export interface PodVolumesOptions {
 /** Marks a PersistentVolume whose space is capped at its capacity: a tmpfs of that size stands in for the disk. */
 export const cappedVolumeAnnotation = "node.keelson.dev/capped";
 
+const mounting = { code: "MountFailed", doing: "mount a pod's volume" } as const;
+const unmounting = { code: "MountFailed", doing: "unmount a pod's volumes" } as const;
+
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
   readonly #tokens: TokenCache;
   readonly #paths = new Map<string, string>();
   readonly #mounted: string[] = [];
+  /** Volumes that no container may write to. */
+  readonly #sealed = new Set<string>();
   #changes = 0;
 
   constructor(options: PodVolumesOptions) {
@@ -52,10 +62,9 @@ export class PodVolumes {
       try {
         this.#paths.set(volume.name, await this.#prepareOne(volume, pod));
       } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error);
         throw new NodeError(
           "MountFailed",
-          `MountVolume.SetUp failed for volume ${JSON.stringify(volume.name)} : ${reason}`,
+          `MountVolume.SetUp failed for volume ${JSON.stringify(volume.name)} : ${messageOf(error)}`,
           {
             cause: error,
           },
@@ -78,16 +87,43 @@ export class PodVolumes {
   /** What a container mounts, with `subPath` resolved. */
   async mounts(container: Container, env: Readonly<Record<string, string>>): Promise<ContainerMount[]> {
     const mounts: ContainerMount[] = [];
-    for (const mount of container.volumeMounts ?? []) {
+    for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
       const base = this.#paths.get(mount.name);
       if (base === undefined)
         throw new NodeError("ContainerConfig", `volume ${JSON.stringify(mount.name)} is not mounted`);
+      const readOnly = (mount.readOnly ?? false) || this.#sealed.has(mount.name);
       const sub = mount.subPathExpr ? expand(mount.subPathExpr, env) : mount.subPath;
-      const source = sub ? await subPath(base, sub) : base;
+      const source = sub ? await this.#subPath(base, sub, readOnly, `${container.name}-${index}`) : base;
       const target = mount.mountPath.startsWith("/") ? mount.mountPath : `/${mount.mountPath}`;
-      mounts.push({ source, target: target.replace(/(?<=.)\/+$/, ""), readOnly: mount.readOnly ?? false });
+      mounts.push({ source, target: trimSlashes(target), readOnly });
     }
     return mounts;
+  }
+
+  /** A path inside a volume, made when absent and held in place: what containers do to its name does not matter then. */
+  async #subPath(base: string, sub: string, readOnly: boolean, name: string): Promise<string> {
+    if (sub.startsWith("/") || sub.split("/").includes("..")) {
+      throw new NodeError(
+        "ContainerConfig",
+        `subPath ${JSON.stringify(sub)} must be relative and must not contain '..'`,
+      );
+    }
+    const found = openInside(base, sub, readOnly ? {} : { make: "directory" });
+    await using handle = await found.catch((error: unknown) => {
+      throw new NodeError("ContainerConfig", `subPath ${messageOf(error)}`, { cause: error });
+    });
+    if (!this.#options.canMount) return join(base, sub);
+    const place = join(this.#options.directory, "subpaths", name);
+    await mkdir(dirname(place), { recursive: true });
+    await runScript([`umount -l ${quote(place)} 2>/dev/null || true`], unmounting);
+    await rm(place, { recursive: true, force: true });
+    if ((await stat(placeOf(handle))).isDirectory()) await mkdir(place);
+    else await writeFile(place, "");
+    await runScript([`mount --no-canonicalize --bind /proc/self/fd/3 ${quote(place)}`], mounting, [
+      handle.fd,
+    ]);
+    this.#mounted.push(place);
+    return place;
   }
 
   /** Unmounts and removes everything but what outlives the pod (claims, host paths). */
@@ -97,10 +133,12 @@ export class PodVolumes {
     if (mounted.length > 0) {
       await runScript(
         mounted.map((path) => `umount -l ${quote(path)} 2>/dev/null || true`),
-        { code: "MountFailed", doing: "unmount a pod's volumes" },
+        unmounting,
       );
     }
-    await rm(join(this.#options.directory, "volumes"), { recursive: true, force: true });
+    for (const name of ["subpaths", "volumes"])
+      await rm(join(this.#options.directory, name), { recursive: true, force: true });
+    await rm(this.#options.memory, { recursive: true, force: true });
   }
 
   async #prepareOne(volume: Volume, pod: StoredPod): Promise<string> {
@@ -111,8 +149,10 @@ export class PodVolumes {
       return await this.#claim(volume.persistentVolumeClaim.claimName, pod);
     }
     if (volume.ephemeral !== undefined) return await this.#claim(`${pod.metadata.name}-${volume.name}`, pod);
-    if (volume.image !== undefined) return await this.#options.imageRoot(volume.image.reference ?? "");
+    if (volume.image !== undefined) return await this.#image(volume);
     const path = await this.#writeFiles(volume, pod);
+    // We write to it while the pod runs: nobody else may put anything in our way.
+    if (path !== undefined) this.#sealed.add(volume.name);
     if (path !== undefined) return path;
     const kind = Object.keys(volume).find((key) => key !== "name") ?? "nothing";
     throw new NodeError("Unsupported", `volumes of type ${kind} are not supported by this node`);
@@ -130,10 +170,26 @@ export class PodVolumes {
       fsGroup,
     });
     if (files === undefined) return undefined;
-    const path = join(this.#options.directory, "volumes", kindOf(volume), volume.name);
+    const path = join(this.#options.memory, kindOf(volume), volume.name);
     const stamp = `${new Date(clock.now()).toISOString().replaceAll(/[-:T]/g, "_").slice(0, 19)}.${this.#changes++}`;
     const owned = ids !== "single" && fsGroup !== undefined ? { gid: fsGroup } : {};
     await writeAtomically(path, files, { stamp, ...owned });
+    return path;
+  }
+
+  /** A layer without anything to write to above the image: not even one who may mount it anew can change the image. */
+  async #image(volume: Volume): Promise<string> {
+    const root = await this.#options.imageRoot(volume.image?.reference ?? "");
+    const [path, empty] = ["image", "image-empty"].map((kind) =>
+      join(this.#options.directory, "volumes", kind, volume.name),
+    ) as [string, string];
+    for (const directory of [path, empty]) await mkdir(directory, { recursive: true });
+    const options = `ro,nosuid,nodev,lowerdir=${escapeOverlay(empty)}:${escapeOverlay(root)},userxattr`;
+    const layered = `mount -t overlay -o ${quote(options)} image ${quote(path)}`;
+    const bound = `mount --bind ${quote(root)} ${quote(path)} && mount -o remount,bind,ro,nosuid,nodev ${quote(path)}`;
+    await runScript([`${layered} 2>/dev/null || { ${bound}; }`], mounting);
+    this.#mounted.push(path);
+    this.#sealed.add(volume.name);
     return path;
   }
 
@@ -195,10 +251,7 @@ export class PodVolumes {
 
   async #mountMemory(path: string, size: Quantity | undefined): Promise<void> {
     const limit = size === undefined || size.isZero() ? "" : `,size=${size.value()}`;
-    await runScript([`mount -t tmpfs -o mode=777${limit} tmpfs ${quote(path)}`], {
-      code: "MountFailed",
-      doing: "mount a memory volume",
-    });
+    await runScript([`mount -t tmpfs -o mode=777,nosuid,nodev${limit} tmpfs ${quote(path)}`], mounting);
     this.#mounted.push(path);
   }
 
@@ -209,14 +262,7 @@ export class PodVolumes {
     const policy = pod.spec.securityContext?.fsGroupChangePolicy ?? "Always";
     const { gid } = await stat(path);
     if (policy === "OnRootMismatch" && gid === group) return;
-    await runScript(
-      [
-        `chgrp -R ${group} ${quote(path)}`,
-        `chmod -R g+rwX ${quote(path)}`,
-        `find ${quote(path)} -type d -exec chmod g+s {} +`,
-      ],
-      { code: "MountFailed", doing: `give a volume to group ${group}` },
-    );
+    await giveToGroup(path, group);
   }
 }
 
@@ -224,66 +270,25 @@ export class PodVolumes {
 async function mountCapped(path: string, capacity: string | number): Promise<void> {
   const bytes = Quantity.from(capacity).value();
   await runScript(
-    [`mountpoint -q ${quote(path)} || mount -t tmpfs -o mode=777,size=${bytes} capped ${quote(path)}`],
-    { code: "MountFailed", doing: "mount a capped volume" },
+    [
+      `mountpoint -q ${quote(path)} || mount -t tmpfs -o mode=777,nosuid,nodev,size=${bytes} capped ${quote(path)}`,
+    ],
+    mounting,
   );
 }
 
-async function hostPath(path: string, type: string): Promise<string> {
-  const found = await stat(path).catch(() => undefined);
-  const wrong = (what: string) =>
-    new NodeError("MountFailed", `hostPath type check failed: ${path} is not ${what}`);
-  switch (type) {
-    case "DirectoryOrCreate":
-      if (found === undefined) await mkdir(path, { recursive: true, mode: 0o755 });
-      else if (!found.isDirectory()) throw wrong("a directory");
-      return path;
-    case "FileOrCreate":
-      if (found === undefined) {
-        await mkdir(dirname(path), { recursive: true });
-        await writeFile(path, "", { mode: 0o644 });
-      } else if (!found.isFile()) throw wrong("a file");
-      return path;
-    case "Directory":
-      if (!found?.isDirectory()) throw wrong("a directory");
-      return path;
-    case "File":
-      if (!found?.isFile()) throw wrong("a file");
-      return path;
-    case "Socket":
-      if (!found?.isSocket()) throw wrong("a socket file");
-      return path;
-    default:
-      if (found === undefined) await mkdir(path, { recursive: true, mode: 0o755 });
-      return path;
-  }
-}
-
-/** A path inside a volume, made when absent; links must not lead out of the volume. */
-async function subPath(base: string, sub: string): Promise<string> {
-  if (sub.startsWith("/") || sub.split("/").includes("..")) {
-    throw new NodeError(
-      "ContainerConfig",
-      `subPath ${JSON.stringify(sub)} must be relative and must not contain '..'`,
-    );
-  }
-  const path = join(base, sub);
-  if (!existsSync(path)) {
-    await mkdir(path, { recursive: true });
-    const { mode, uid, gid } = await stat(base);
-    await chmod(path, mode & 0o7777);
-    const made = await lstat(path);
-    if (made.uid !== uid || made.gid !== gid) await chown(path, uid, gid).catch(() => undefined);
-  }
-  const [root, real] = await Promise.all([realpath(base), realpath(path)]);
-  if (real !== root && !real.startsWith(`${root}/`)) {
-    throw new NodeError("ContainerConfig", `subPath ${JSON.stringify(sub)} leads out of its volume`);
-  }
-  return real;
+function trimSlashes(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === "/") end--;
+  return path.slice(0, end);
 }
 
 function kindOf(volume: Volume): string {
   if (volume.configMap !== undefined) return "config-map";
   if (volume.secret !== undefined) return "secret";
   return volume.downwardAPI !== undefined ? "downward-api" : "projected";
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
