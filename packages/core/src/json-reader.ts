@@ -1,7 +1,7 @@
 /**
  * A JSON reader of our own, for the texts that `JSON.parse` must not see: V8 since 13 (Node 24 and later) takes a key
  * that is written with an escape for another key that it has met before in the same place, so that one user's object
- * changes how another's is read. See docs/decisions/0020-json-with-escaped-keys.md.
+ * changes how another's is read. See docs/decisions/0004-json-with-escaped-keys.md.
  */
 import type { JsonObject, JsonValue } from "./object.ts";
 import { setKey } from "./set-key.ts";
