@@ -105,7 +105,7 @@ async function start(clientCaFile: string): Promise<Server> {
         "kube-controller-manager": [`--service-cluster-ip-range=${serviceRange}`],
       },
     });
-    // It reads the file anew when it changes.
+    // It reads the file again when it changes.
     appendFileSync(plane.caFile, readFileSync(clientCaFile));
     return { address: plane.server, [Symbol.asyncDispose]: () => plane[Symbol.asyncDispose]() };
   }

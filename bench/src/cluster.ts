@@ -1,4 +1,4 @@
-/** The embedded cluster under a crowd: pods until Ready, memory, and what it costs to stand idle. `npm run bench:cluster` */
+/** The embedded cluster with many pods: time until Ready, memory, and what it costs when idle. `npm run bench:cluster` */
 import { readdirSync, readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -15,14 +15,14 @@ const idleSeconds = Number(values.idle);
 const ticksPerSecond = 100;
 const kib = 1024;
 
-interface Crowd {
+interface Load {
   readonly what: string;
   readonly pods: number;
   readonly nodes: number;
   readonly simulate: "always" | "never";
 }
 
-const crowds: readonly Crowd[] = [
+const loads: readonly Load[] = [
   { what: "no pods", pods: 0, nodes: 1, simulate: "never" },
   { what: "500 simulated pods on 5 nodes", pods: 500, nodes: 5, simulate: "always" },
   { what: "50 real pods", pods: 50, nodes: 1, simulate: "never" },
@@ -32,7 +32,7 @@ const home = await mkdtemp(join(tmpdir(), "klb-"));
 process.env.KEELSON_STATE = home;
 const rows: string[][] = [];
 try {
-  for (const crowd of crowds) rows.push(await measure(crowd));
+  for (const load of loads) rows.push(await measure(load));
 } finally {
   await clusterDown();
   await rm(home, { recursive: true, force: true });
@@ -41,7 +41,7 @@ console.log(
   table(["cluster with", "up", "all Ready", "server and controllers", "node", "CPU idle, one core"], rows),
 );
 
-async function measure({ what, pods, nodes, simulate }: Crowd): Promise<string[]> {
+async function measure({ what, pods, nodes, simulate }: Load): Promise<string[]> {
   console.error(what);
   const began = performance.now();
   const record = await clusterUp({ nodes, simulate, maxPods: 250 });
@@ -64,10 +64,10 @@ async function measure({ what, pods, nodes, simulate }: Crowd): Promise<string[]
 
 /** A Deployment of that many; resolves to the time until all its pods were Ready. */
 async function fill(client: Client, pods: number): Promise<number> {
-  const labels = { app: "crowd" };
+  const labels = { app: "load" };
   const began = performance.now();
   await client.kind(Deployment).create({
-    metadata: { name: "crowd", namespace: "default" },
+    metadata: { name: "load", namespace: "default" },
     spec: {
       replicas: pods,
       selector: { matchLabels: labels },
@@ -92,7 +92,7 @@ async function fill(client: Client, pods: number): Promise<number> {
   return performance.now() - began;
 }
 
-/** Events and statuses of the crowd are still being written when the last pod is Ready. */
+/** Events and statuses of the pods are still being written when the last pod is Ready. */
 async function settled(client: Client): Promise<void> {
   const revision = async () => (await client.kind(Node).list({ limit: 1 })).resourceVersion;
   for (let before = ""; ; ) {

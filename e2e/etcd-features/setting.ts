@@ -85,7 +85,7 @@ export class Writer {
       const voters = members.filter(({ phase, ready }) => phase === "Voter" && ready);
       const member = voters[turn % Math.max(1, voters.length)]?.name;
       try {
-        if (member === undefined) throw new Error("nobody serves");
+        if (member === undefined) throw new Error("no member serves");
         await withMember(this.#world, this.#secure, member, async (etcd) => {
           for (let i = 0; i < 20 && !this.#stopped; i++) {
             await etcd.put(`writer/${this.written}`, String(this.written), { timeoutMs: 2_000 });

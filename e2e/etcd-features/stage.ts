@@ -12,9 +12,9 @@ import { eventually } from "../etcd/eventually.ts";
 export { namespace } from "../etcd/cluster-access.ts";
 
 export interface StageOptions {
-  /** `KEELSON_E2E_CONTROL_PLANE`, or the embedded one, unless told. */
+  /** Default: `KEELSON_E2E_CONTROL_PLANE`, or the embedded one. */
   readonly controlPlane?: ControlPlaneName;
-  /** 1 unless told. */
+  /** Default: 1. */
   readonly nodes?: number;
 }
 

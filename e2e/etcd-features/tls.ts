@@ -62,7 +62,7 @@ const served = async (member: string) => {
     async () => (await served(`${cluster}-0`)) !== shown,
   );
   say(`a certificate was replaced: ${await writer.stop()}`);
-  assert.deepEqual(await uids(), before, "nobody was restarted for a certificate");
+  assert.deepEqual(await uids(), before, "no member was restarted for a certificate");
 }
 
 {

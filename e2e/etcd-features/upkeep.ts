@@ -53,7 +53,7 @@ const before = await pods();
     async () => JSON.stringify((await world.get(name)).status?.conditions),
   );
   say(`NOSPACE: writable again after ${Math.round(performance.now() - startMs)} ms`);
-  assert.deepEqual(await pods(), before, "nobody was restarted");
+  assert.deepEqual(await pods(), before, "no member was restarted");
 }
 
 {
@@ -68,7 +68,7 @@ const before = await pods();
     async () => JSON.stringify((await world.get(name)).status),
   );
   say(`CORRUPT: hashes compared and the alarm lifted after ${Math.round(performance.now() - startMs)} ms`);
-  assert.deepEqual(await pods(), before, "nobody was replaced: all hashes are equal");
+  assert.deepEqual(await pods(), before, "no member was replaced: all hashes are equal");
   await world.whenReady(name, 3, 60_000);
 }
 
@@ -94,7 +94,7 @@ const before = await pods();
     async () => `${await sizes()} ${JSON.stringify((await world.get(name)).status)}`,
   );
   say(`defragmented: ${large.join(", ")} bytes became ${(await sizes()).join(", ")}`);
-  assert.deepEqual(await pods(), before, "nobody was restarted");
+  assert.deepEqual(await pods(), before, "no member was restarted");
   await world.change(name, { defragmentation: null });
 }
 
@@ -132,7 +132,7 @@ const before = await pods();
 {
   const { status } = await world.get(name);
   await world.change(name, { hibernate: true });
-  await eventually("nobody runs", 60_000, async () => (await pods()).length === 0);
+  await eventually("no pod runs", 60_000, async () => (await pods()).length === 0);
   await eventually("it says so", 20_000, async () => (await world.get(name)).status?.phase === "Hibernated");
   await world.change(name, { hibernate: false });
   await world.whenReady(name, 3, 120_000);

@@ -28,7 +28,7 @@ export interface Scenario {
   readonly size: number;
   /** What the cluster's spec has beside size and version. */
   readonly spec?: Partial<Spec>;
-  /** Only with these versions of etcd; with all of them unless given. */
+  /** Only with these versions of etcd. Default: all of them. */
   readonly versions?: readonly string[];
   /** A cluster of its own for every run: the runs leave it in another state than they found it. */
   readonly fresh?: boolean;

@@ -34,7 +34,7 @@ export interface SuiteOptions {
   readonly kubectl: string;
   /** On 127.0.0.1; the token `admin-token` is a member of system:masters there. */
   readonly port: number;
-  /** Functions to run; all of them unless given. */
+  /** Functions to run. Default: all of them. */
   readonly only?: readonly string[];
   /** Where the log of each function goes. */
   readonly logs: string;

@@ -11,6 +11,11 @@ const unitNanos: Readonly<Record<string, bigint>> = {
   h: 3_600_000_000_000n,
 };
 
+/** More digits than 64 bits hold, leading zeros aside: what is longer is refused before it becomes a number. */
+const longestWhole = 40;
+/** What is further behind the point is less than a nanosecond. */
+const longestFraction = 30;
+
 const maxNanos = 2n ** 63n - 1n;
 const minNanos = -(2n ** 63n);
 
@@ -24,7 +29,9 @@ export function parseGoDuration(text: string): bigint | undefined {
   while (term.lastIndex < unsigned.length) {
     const match = term.exec(unsigned);
     if (match === null) return undefined;
-    const [, whole = "", fraction = "", name = ""] = match;
+    const [, whole = "", digits = "", name = ""] = match;
+    const fraction = digits.slice(0, longestFraction);
+    if (whole.length > longestWhole) return undefined;
     const unit = Object.hasOwn(unitNanos, name) ? unitNanos[name] : undefined;
     if (unit === undefined || (whole === "" && fraction === "")) return undefined;
     total += BigInt(whole || "0") * unit;

@@ -3,18 +3,12 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import {
-  BackupArchive,
-  type BackupErrorCode,
-  DirectoryStore,
-  manifestFields,
-  readAll,
-  S3Store,
-} from "@keelson/kit";
-import { z } from "zod";
+import { type BackupErrorCode, DirectoryStore, readAll, S3Store } from "@keelson/kit";
 import { adoptData, fetchSnapshot } from "../../../operators/etcd/src/agent/fetch.ts";
+import type { RestoreRequirements } from "../../../operators/etcd/src/agent/task.ts";
 import { verifySnapshot } from "../../../operators/etcd/src/agent/verify.ts";
 import { checkedSnapshot } from "../../../operators/etcd/src/engine/checked-snapshot.ts";
+import { snapshotArchive } from "../../../operators/etcd/src/engine/snapshot-archive.ts";
 import { chooseSource } from "../../../operators/etcd/src/engine/snapshot-source.ts";
 import { type Provocations, temporary } from "../provoked.ts";
 
@@ -57,18 +51,19 @@ async function* chunks(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
 }
 
-const manifest = z.object({ ...manifestFields, etcdVersion: z.string(), revisionAtLeast: z.string() });
-
 /** A backup of etcd 3.5.0 at revision 7 that nobody has verified. */
 async function archived() {
   const store = await directory();
-  const archive = new BackupArchive(store, { extension: ".db", manifest });
+  const archive = snapshotArchive(store);
   const source = async () => ({
     content: chunks("content"),
     describe: (digest: { sha256: string; sizeBytes: number }) => ({
       format: 1 as const,
       backupUid: "mine",
       takenAt: "2026-01-01T00:00:00Z",
+      cluster: "default/etcd",
+      clusterId: "1",
+      memberId: "2",
       etcdVersion: "3.5.0",
       revisionAtLeast: "7",
       ...digest,
@@ -78,10 +73,10 @@ async function archived() {
   return { archive, store, source };
 }
 
-async function fetched(demand: { version: string; verified: boolean }): Promise<unknown> {
+async function fetched(requirements: RestoreRequirements): Promise<unknown> {
   const { archive } = await archived();
   const file = join(await temporary(), "snapshot.db");
-  return await fetchSnapshot({ archive, name: "backup", file, demand } as never);
+  return await fetchSnapshot({ archive, name: "backup", file, requirements });
 }
 
 /** A store that answers everything with one status. */
