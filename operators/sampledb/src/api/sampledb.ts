@@ -247,6 +247,7 @@ export const SampleDB = resource({
           role: z.enum(["Primary", "Replica", "Unattached", "Unknown"]),
           version: z.string().optional(),
           ready: z.boolean(),
+          volume: z.string().optional().describe("The PersistentVolume with its data."),
           message: z.string().optional(),
         }),
       )

@@ -46,6 +46,7 @@ function serverReport(o: Observed, server: Server): NonNullable<Status["servers"
     role,
     version: facts?.version,
     ready: server.pod?.ready ?? false,
+    volume: server.claim?.volume,
     message,
   });
 }

@@ -4,6 +4,7 @@ import {
   ConfigMap,
   Event,
   Job,
+  Namespace,
   Node,
   PersistentVolume,
   PersistentVolumeClaim,
@@ -65,6 +66,7 @@ export const writes = [
   allow(Pod, ["get", "patch", "delete"]),
   allow(PersistentVolume, ["get", "patch"]),
   allow(Event, ["create"]),
+  allow(Namespace, ["get"]),
 ] as const;
 
 export type SampleDBContext = Context<typeof SampleDB, typeof owns, typeof reads, typeof writes>;

@@ -1,6 +1,6 @@
 /** The end of a database: a last backup that is proven, then the servers, and their volumes as the spec says. */
-import { done, isNotFound, type Outcome, waiting } from "keelson";
-import { Pod, Service } from "keelson/kinds";
+import { done, type Outcome, waiting } from "keelson";
+import { Namespace, Pod, PodDisruptionBudget, Secret, Service } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
 import type { TlsTrust } from "../engine/connection.ts";
@@ -70,7 +70,10 @@ export async function finalize(
 }
 
 async function tellVolumes(db: SampleDBObject, ctx: SampleDBContext, why: string): Promise<void> {
-  const volumes = ctx.own.claims.list().flatMap(({ spec }) => (spec?.volumeName ? [spec.volumeName] : []));
+  // In a namespace that goes, the claims may be gone already.
+  const known = (db.status?.servers ?? []).flatMap(({ volume }) => volume ?? []);
+  const claimed = ctx.own.claims.list().flatMap(({ spec }) => spec?.volumeName ?? []);
+  const volumes = [...new Set([...known, ...claimed])];
   await tellKept(db, ctx, volumes, why);
   const type = db.spec.onDelete === "Retain" ? "Normal" : "Warning";
   if (volumes.length > 0)
@@ -79,21 +82,37 @@ async function tellVolumes(db: SampleDBObject, ctx: SampleDBContext, why: string
 
 /**
  * Deleted with its dependents to be left alone (`--cascade=orphan`): the garbage collector has taken our references off
- * them, or is about to.
+ * them, or is about to. A pass that was under way may have put one back, so a single one without is enough.
  */
 async function isOrphaned(db: SampleDBObject, ctx: SampleDBContext): Promise<boolean> {
   if (db.metadata.finalizers?.includes("orphan")) return true;
-  const database = databaseName(db);
-  try {
-    const { metadata } = await ctx.client
-      .kind(Service)
-      .get({ namespace: database.namespace, name: objectNames(database).writes });
-    const references = metadata.ownerReferences ?? [];
-    return metadata.deletionTimestamp === undefined && !references.some(({ uid }) => uid === database.uid);
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    throw error;
-  }
+  const { name, namespace, uid } = databaseName(db);
+  const names = objectNames({ name });
+  const found = [
+    ...(await Promise.all(
+      [names.writes, names.reads].map(
+        async (each) => await ctx.client.kind(Service).find({ namespace, name: each }),
+      ),
+    )),
+    ...(await Promise.all(
+      [`${name}-primary`, `${name}-replicas`].map(
+        async (each) => await ctx.client.kind(PodDisruptionBudget).find({ namespace, name: each }),
+      ),
+    )),
+    await ctx.client.kind(Secret).find({ namespace, name: names.binding }),
+  ];
+  return found.some(
+    (child) =>
+      child !== undefined &&
+      child.metadata.deletionTimestamp === undefined &&
+      !child.metadata.ownerReferences?.some((reference) => reference.uid === uid),
+  );
+}
+
+async function isNamespaceGoing(db: SampleDBObject, ctx: SampleDBContext): Promise<boolean> {
+  const { namespace } = databaseName(db);
+  const found = await ctx.client.kind(Namespace).find({ name: namespace });
+  return found?.metadata.deletionTimestamp !== undefined;
 }
 
 /** True when no pod is left. */
@@ -119,6 +138,7 @@ async function finalSnapshot(
 ): Promise<Snapshot> {
   const { status, metadata } = db;
   if (status?.epoch === undefined) return "taken";
+  if (await isNamespaceGoing(db, ctx)) return { impossible: "the namespace is being deleted" };
   const id = metadata.uid.slice(0, 8);
   const [hot, cold] = [ctx.own.backups.get("final"), ctx.own.backups.get("final-cold")];
   if (hot?.status?.phase === "Done" || cold?.status?.phase === "Done") {
