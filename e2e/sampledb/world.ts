@@ -1,4 +1,5 @@
 /** A cluster with the SampleDB operator installed, and everything that scenarios do to it. */
+import { randomBytes } from "node:crypto";
 import { connect } from "node:net";
 import { join } from "node:path";
 import type { Client } from "@keelson/client";
@@ -100,14 +101,14 @@ export class World implements AsyncDisposable {
     return `${status?.phase}: ${ready?.reason}: ${ready?.message}`;
   }
 
-  async remove(name: string): Promise<void> {
+  async remove(name: string, withinMs = 120_000): Promise<void> {
     await this.client
       .kind(SampleDB)
       .delete({ namespace, name })
       .catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
       });
-    await eventually(`${name} is gone`, 120_000, async () => (await this.find(name)) === undefined);
+    await eventually(`${name} is gone`, withinMs, async () => (await this.find(name)) === undefined);
   }
 
   async find(name: string): Promise<SampleDBObject | undefined> {
@@ -148,6 +149,28 @@ export class World implements AsyncDisposable {
       if ((error as { code?: string }).code === "Denied") return false;
       throw error;
     }
+  }
+
+  /** Writes so many megabytes that do not compress, one in each key. */
+  async fill(name: string, megabytes: number): Promise<void> {
+    const { spec } = await this.client.kind(Service).get({ namespace, name });
+    const socket = connect(this.#socket);
+    socket.on("error", () => undefined);
+    socket.write(`${spec?.clusterIP} 6379\n`);
+    const credentials = { username: "default", password: await this.password(name) };
+    await using redis = await RedisConnection.over(socket, name, { credentials, timeoutMs: 30_000 });
+    for (let index = 0; index < megabytes; index++)
+      await redis.call(["SET", `ballast/${index}`, randomBytes(1 << 20)]);
+  }
+
+  /** The backup that a deleted database left. */
+  async lastSnapshot(name: string): Promise<{ readonly name: string; readonly keys: number }> {
+    const { items } = await this.client.kind(SampleDBBackup).list({ namespace });
+    const found = items.find(
+      ({ metadata, status }) => metadata.name.startsWith(`${name}-final`) && status?.phase === "Done",
+    );
+    if (!found) throw new Error(`${name} left no snapshot`);
+    return { name: found.metadata.name, keys: found.status?.keys ?? 0 };
   }
 
   /** How many pods are not as the StatefulSet makes them now. */

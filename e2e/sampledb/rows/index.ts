@@ -3,6 +3,7 @@
 import type { Scenario } from "../scenario.ts";
 import * as changes from "./changes.ts";
 import { deleting } from "./deleting.ts";
+import { gigabyte } from "./large.ts";
 import * as operator from "./operator.ts";
 import * as servers from "./servers.ts";
 
@@ -24,6 +25,7 @@ export const scenarios: readonly Scenario[] = [
   changes.grown,
   changes.restoredInPlace,
   changes.badSpecs,
+  gigabyte,
   operator.operatorKilled,
   operator.operatorUpgraded,
   operator.operatorReinstalled,
