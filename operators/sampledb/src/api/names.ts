@@ -13,7 +13,7 @@ export const annotations = {
   reclaimPolicy: "sampledb.keelson.dev/reclaim-policy",
   /** On a PersistentVolume: the SampleDB whose data it holds, `namespace/name`. */
   dataOf: "sampledb.keelson.dev/data-of",
-  /** On a SampleDB: the name of the server that a person agrees to promote, though writes may be lost. */
+  /** On a SampleDB: `SERVER@EPOCH`, the server that a person agrees to promote after that epoch, though writes may be lost. */
   approveLoss: "sampledb.keelson.dev/approve-loss",
   /** On a SampleDB: the name of the replica that is to become the primary. */
   handOver: "sampledb.keelson.dev/hand-over-to",

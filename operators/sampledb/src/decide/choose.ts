@@ -211,7 +211,7 @@ function missing(o: Observed, leadership: Leadership, alive: readonly Candidate[
   const wanted = [o.status.primary ?? "", ...absent].filter((name) => name !== "");
   const best = mostAdvanced(alive) ?? candidates(o).find(({ facts }) => !isEmpty(facts));
   const wayOut = best
-    ? `; to go on with ${best.name} in spite of that, set the annotation sampledb.keelson.dev/approve-loss to ${best.name}`
+    ? `; to go on with ${best.name} in spite of that, set the annotation sampledb.keelson.dev/approve-loss to ${best.name}@${o.status.epoch ?? 0}`
     : "";
   return `${why}; promoting another server could lose acknowledged writes until ${wanted.join(" or ")} can be asked${wayOut}`;
 }

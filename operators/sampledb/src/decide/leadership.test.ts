@@ -143,7 +143,7 @@ describe("the choice after a primary that has stopped", () => {
   test("names who is missing and how to go on without", () => {
     const { verdict } = leadership(observedFixture({ servers: [stopped, orphan(1), podless] }));
     expect(verdict?.message).toContain("db-2");
-    expect(verdict?.message).toContain("approve-loss to db-1");
+    expect(verdict?.message).toContain("approve-loss to db-1@3");
   });
 
   test("waits until links are down, because offsets may still grow", () => {
@@ -248,6 +248,15 @@ describe("a promotion", () => {
       }),
     );
     expect(plan.status?.promotion).toMatchObject({ server: "db-2", epoch: 5 });
+  });
+
+  test("whose target is silent proves nothing by the guard of the primary before", () => {
+    const since = new Date(nowMs - 600_000).toISOString();
+    const gone = { ...silent, pod: podFixture(1, { deleting: true, role: "" }) };
+    const status = { promotion, fence: { server: "db-1", podUid: "pod-1", since } };
+    const plan = leadership(observedFixture({ replicas: 1, servers: [stopped, gone], status }));
+    expect(plan.status?.promotion).toBeUndefined();
+    expect(plan.verdict?.reason).toBe(reasons.fencing);
   });
 
   test("is recorded when the process leads", () => {

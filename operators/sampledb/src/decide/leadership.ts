@@ -138,7 +138,9 @@ function hasLiveLink(server: Server): boolean {
  */
 function fence(o: Observed, server: Server): Plan {
   const { status, spec } = o;
-  const { followers = [], guard = 0 } = status.leadership ?? {};
+  const { followers = [] } = status.leadership ?? {};
+  // A server that was to be promoted may lead already, and then without a guard.
+  const guard = status.promotion ? 0 : (status.leadership?.guard ?? 0);
   const uid = server.pod?.uid ?? "";
   const answering = o.servers.filter((other) => other !== server && factsOf(other));
   const attached = answering

@@ -122,7 +122,7 @@ export async function observe(
         compareVersions(since, version) > 0 &&
         compareVersions(since, spec.version) <= 0,
     ).length,
-    approvedLoss: metadata.annotations?.[annotations.approveLoss],
+    approvedLoss: approvedFor(metadata.annotations?.[annotations.approveLoss], status.epoch ?? 0),
     handOverTo: metadata.annotations?.[annotations.handOver],
   };
   return { observed, answers, [Symbol.asyncDispose]: async () => await answers[Symbol.asyncDispose]() };
@@ -150,6 +150,12 @@ async function findPods(db: SampleDBObject, ctx: SampleDBContext, status: Status
     }
   }
   return found;
+}
+
+/** An approval is for one loss: it names the epoch that ended, so that it does not speak for the next. */
+function approvedFor(value: string | undefined, epoch: number): string | undefined {
+  const [server, of] = value?.split("@") ?? [];
+  return of === String(epoch) ? server : undefined;
 }
 
 function restoreWish({ spec }: SampleDBObject, ctx: SampleDBContext): Observed["restore"] {
