@@ -63,16 +63,16 @@ export const primaryCut: Scenario = {
   runs: 10,
   run: async (bench) => {
     const primary = await bench.primary();
-    const run = await bench.disturbed({
-      disturb: async () => {
-        await bench.world.inject({ kind: "cut", pod: bench.ref(primary), direction: "both" });
-        setTimeout(() => void bench.world.inject({ kind: "mend" }).catch(() => undefined), 15_000);
-      },
-      healed: async () => (await bench.primary()) !== primary,
-      limits: lostNode,
-    });
-    await bench.world.inject({ kind: "mend" });
-    return run;
+    try {
+      return await bench.disturbed({
+        disturb: async () =>
+          await bench.world.inject({ kind: "cut", pod: bench.ref(primary), direction: "both" }),
+        healed: async () => (await bench.primary()) !== primary,
+        limits: lostNode,
+      });
+    } finally {
+      await bench.world.inject({ kind: "mend" });
+    }
   },
 };
 
