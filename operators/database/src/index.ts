@@ -1,4 +1,5 @@
 /** The PostgreSQL operator. */
+export { DatabaseBackup } from "./api/backup.ts";
 export { conditions, type Reason, reasons } from "./api/conditions.ts";
 export { Database, type DatabaseObject } from "./api/database.ts";
 export { annotations, labels } from "./api/names.ts";

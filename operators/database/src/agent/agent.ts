@@ -47,6 +47,8 @@ export class Agent {
   #parameters = "";
   /** Where we stand while we campaign: two candidates that ask each other must not wait for each other. */
   #candidacy: Promise<Vote | undefined> | undefined;
+  #lonelySinceMs: number | undefined;
+  #abstainUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: AgentOptions) {
     this.#options = options;
@@ -168,12 +170,22 @@ export class Agent {
         primaryServes: this.#primary?.role === "primary" && this.#primary.serving,
       });
       this.#reason = step.step === "wait" ? step.reason : step.step;
+      await this.#configure();
       if (step.step !== "serve" && step.step !== "wait") {
         this.#options.log.info(step.step, { ...step, epoch: this.record?.epoch, lease: this.keeper.lease });
       }
       await this.#act(step);
       return step;
     });
+  }
+
+  /** Every instance has the settings of the spec, whoever is primary. */
+  async #configure(): Promise<void> {
+    const parameters = this.record?.policy.parameters;
+    const text = JSON.stringify(parameters);
+    if (!parameters || !this.#local.data || text === this.#parameters) return;
+    await this.#options.engine.configure(parameters);
+    this.#parameters = text;
   }
 
   async #act(step: Step): Promise<void> {
@@ -271,13 +283,10 @@ export class Agent {
     this.#replication = replication;
     this.keeper.lsn = formatLsn(replication.lsn);
     await this.#keepPromises(replication, record);
+    if (await this.#isCutOff(replication)) return await this.#giveUp();
     if (!published.checkpointed) {
       await engine.checkpoint();
       await this.keeper.update((now) => ({ ...now, checkpointed: true }));
-    }
-    if (JSON.stringify(policy.parameters) !== this.#parameters) {
-      await engine.configure(policy.parameters);
-      this.#parameters = JSON.stringify(policy.parameters);
     }
     const wish = policy.switchover;
     if (wish && wish.id !== published.switchover?.id && !policy.paused) {
@@ -333,6 +342,44 @@ export class Agent {
     }
   }
 
+  /**
+   * Whether commits wait for standbys that are well and could elect another primary, but do not come to this one: it
+   * reaches the API server and renews its lease, but nobody reaches it.
+   */
+  async #isCutOff({ standbys }: Replication): Promise<boolean> {
+    const { clock, timings, peers } = this.#options;
+    const record = this.record;
+    const newest = record?.published.quorums.at(-1);
+    if (!record || !newest || newest.acks < 2) return false;
+    const streaming = standbys.filter(
+      ({ name, streaming: is }) => is && newest.members.includes(name),
+    ).length;
+    if (streaming >= newest.acks - 1) {
+      this.#lonelySinceMs = undefined;
+      return false;
+    }
+    this.#lonelySinceMs ??= clock.monotonic();
+    if (clock.monotonic() - this.#lonelySinceMs < timings.lonelyMs) return false;
+    const statuses = await Promise.all(
+      this.#others(record).map((name) => peers.status(name).catch(() => undefined)),
+    );
+    const { quorums, systemId = "" } = record.published;
+    const votes = statuses.flatMap((status) =>
+      status?.role === "standby" && !status.receiving ? (status.vote ?? []) : [],
+    );
+    return "winner" in elect({ quorums, systemId, votes });
+  }
+
+  /** Leaves primaryship to those who can reach each other. They elect as always, so nothing is lost. */
+  async #giveUp(): Promise<void> {
+    const { engine, clock, timings, log } = this.#options;
+    log.warn("no standby reaches this primary, though they are well: it gives up");
+    this.#lonelySinceMs = undefined;
+    this.#abstainUntilMs = clock.monotonic() + timings.abstainMs;
+    await engine.stop("kill");
+    await this.keeper.handOver(undefined, (published) => published);
+  }
+
   /** Everybody else who may have a part in this. */
   #others({ policy, published }: LeaseRecord): string[] {
     const all = new Set([...policy.instances, ...published.quorums.flatMap(({ members }) => members)]);
@@ -379,6 +426,10 @@ export class Agent {
     const lease = this.keeper.lease;
     if (!stored || !this.#vote) {
       this.#reason = "there is no primary, and its own data is not ready";
+      return;
+    }
+    if (this.#options.clock.monotonic() < this.#abstainUntilMs) {
+      this.#reason = "it was cut off as primary a moment ago, and leaves it to others";
       return;
     }
     const { record, version } = stored;

@@ -119,6 +119,7 @@ export function hbaConf({ tls }: { readonly tls: boolean }): string {
   const host = tls ? "hostssl" : "host";
   return [
     "local all all trust",
+    "local replication all trust",
     `${host} replication ${replicationUser} all scram-sha-256`,
     `${host} all all all scram-sha-256`,
     "",

@@ -1,6 +1,8 @@
 /** What an agent can be asked over the network. */
+import { readFile } from "node:fs/promises";
 import { standbyNames } from "../ha/sync.ts";
 import type { Agent } from "./agent.ts";
+import type { BackupJob, Backups } from "./backups.ts";
 import type { FailsafeRequest, PeerStatus, VoteRequest } from "./ports.ts";
 import type { Postgres } from "./postgres.ts";
 import { reconcileObjects, type SqlObjects } from "./sql-objects.ts";
@@ -9,6 +11,9 @@ import type { Handler } from "./wire.ts";
 export interface HandlerOptions {
   readonly agent: Agent;
   readonly engine: Postgres;
+  readonly backups: Backups | undefined;
+  /** Names the newest segment that was archived, and when. */
+  readonly archivedPath: string;
   readonly vote: (request: VoteRequest) => Promise<unknown>;
   readonly failsafe: (request: FailsafeRequest) => boolean;
   readonly nudge: () => void;
@@ -29,6 +34,8 @@ export interface InstanceReport extends PeerStatus {
     readonly counted: boolean;
   }[];
   readonly synchronousNames: string;
+  /** When the newest segment of the log reached the archive. */
+  readonly archivedAt?: string;
 }
 
 export function handlersFor(options: HandlerOptions): ReadonlyMap<string, Handler> {
@@ -42,6 +49,18 @@ export function handlersFor(options: HandlerOptions): ReadonlyMap<string, Handle
     ["POST /nudge", async () => options.nudge()],
     ["POST /checkpoint", async () => await engine.checkpoint()],
     ["POST /objects", async (body) => await reconcileObjects(engine, body as SqlObjects)],
+    [
+      "POST /backup",
+      async (body) => await required(options.backups).start(body as { name: string; uid: string }),
+    ],
+    [
+      "POST /backup/look",
+      async (body) => await look(required(options.backups), (body as { name: string }).name),
+    ],
+    [
+      "POST /backup/remove",
+      async (body) => await required(options.backups).remove((body as { name: string }).name),
+    ],
     ["POST /reload", async (body) => await engine.configure(body as { [name: string]: string })],
     [
       "GET /names",
@@ -51,7 +70,20 @@ export function handlersFor(options: HandlerOptions): ReadonlyMap<string, Handle
   ]);
 }
 
-async function report({ agent, engine }: HandlerOptions): Promise<InstanceReport> {
+function required(backups: Backups | undefined): Backups {
+  if (!backups) throw new Error("this instance has no store for backups");
+  return backups;
+}
+
+/** How it goes with a backup; after a restart of the agent only what is in the store is known. */
+async function look(backups: Backups, name: string): Promise<BackupJob | null> {
+  const job = backups.job(name);
+  if (job) return job;
+  const manifest = await backups.find(name);
+  return manifest?.proof ? { name, phase: "Done", message: "it is in the store", manifest } : null;
+}
+
+async function report({ agent, engine, archivedPath }: HandlerOptions): Promise<InstanceReport> {
   const status = agent.status();
   const { data } = agent.local;
   const running = status.role !== "none";
@@ -63,6 +95,7 @@ async function report({ agent, engine }: HandlerOptions): Promise<InstanceReport
         )
         .catch(() => [])
     : [];
+  const [, archivedAt] = (await readFile(archivedPath, "utf8").catch(() => "")).trim().split(" ");
   const replication = status.role === "primary" ? agent.replication : undefined;
   return {
     ...status,
@@ -79,5 +112,6 @@ async function report({ agent, engine }: HandlerOptions): Promise<InstanceReport
       counted: counted && streaming,
     })),
     synchronousNames: replication?.synchronousNames ?? "",
+    ...(archivedAt !== undefined && { archivedAt }),
   };
 }

@@ -7,12 +7,15 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseKnownJson } from "../ha/json.ts";
 import { Agent } from "./agent.ts";
+import { archiveCommands } from "./archive.ts";
+import { Backups } from "./backups.ts";
 import { handlersFor } from "./handlers.ts";
 import { Kubernetes } from "./kubernetes.ts";
 import { NetworkPeers } from "./peers.ts";
 import type { Clock, FailsafeRequest, Log, Remembered, VoteRequest } from "./ports.ts";
-import { Postgres, writeDurably } from "./postgres.ts";
+import { Postgres } from "./postgres.ts";
 import { readSecret, readSettings, timingsOf } from "./settings.ts";
+import { writeDurably } from "./tools.ts";
 import { monotonicMs, Watchdog } from "./watchdog.ts";
 import { agentPort, probePort, serve } from "./wire.ts";
 
@@ -41,6 +44,9 @@ const kubernetes = new Kubernetes({
   timeoutMs: timings.requestTimeoutMs,
 });
 const peers = new NetworkPeers({ hostOf, key, timeoutMs: timings.requestTimeoutMs });
+const keep = join(settings.directory, "keelson");
+const commandsFor = (store: string) => archiveCommands({ node: process.execPath, store, keep });
+const { store, restore } = settings;
 const engine = new Postgres({
   name: instance,
   directory: settings.directory,
@@ -52,7 +58,35 @@ const engine = new Postgres({
   log,
   ...(settings.tls !== undefined && { tls: settings.tls }),
   ...(settings.initdb && { initdbOptions: settings.initdb }),
+  ...(store !== undefined && settings.archive && { archiveCommand: commandsFor(store).push }),
+  ...(restore && {
+    restore: {
+      from: join(restore.store, "base", restore.backup),
+      restoreCommand: commandsFor(restore.store).fetch,
+      ...(restore.targetTime !== undefined && { targetTime: restore.targetTime }),
+    },
+  }),
 });
+const backups =
+  store === undefined
+    ? undefined
+    : new Backups({
+        store,
+        programs: settings.programs,
+        socketDirectory: settings.socketDirectory,
+        scratch: settings.directory,
+        tools: engine.tools,
+        log,
+        describe: async () => {
+          const { data } = await engine.inspect();
+          const [row] = await engine.queryAside("SHOW server_version");
+          return {
+            systemId: data?.systemId ?? "",
+            timeline: data?.timeline ?? 0,
+            version: row?.["server_version"] ?? "",
+          };
+        },
+      });
 const memoryPath = join(settings.directory, "keelson", "memory.json");
 const memory = {
   read: async () => parseKnownJson(await readFile(memoryPath, "utf8").catch(() => "{}")) as Remembered,
@@ -103,6 +137,8 @@ const server = serve(
   handlersFor({
     agent,
     engine,
+    backups,
+    archivedPath: join(keep, "archived"),
     vote: async (request: VoteRequest) => await agent.answerVote(request),
     failsafe: (request: FailsafeRequest) => agent.keeper.failsafe(request),
     // Answered at once: whoever nudges must not wait for what comes of it.

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, open, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,6 +14,7 @@ import type { Local } from "../ha/step.ts";
 import { hbaConf, keelsonConf, postgresqlConf, replicationUser } from "./configuration.ts";
 import type { Engine, Log, Replication, Upstream } from "./ports.ts";
 import { isAlive, killTree } from "./process-tree.ts";
+import { serverEnvironment, Tools, writeDurably } from "./tools.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 export interface PostgresOptions {
@@ -30,8 +31,18 @@ export interface PostgresOptions {
   readonly log: Log;
   readonly tls?: string;
   readonly archiveCommand?: string;
-  readonly restoreCommand?: string;
+  /** In place of an empty database: the data of a backup, and the log up to a moment. */
+  readonly restore?: Restore;
   readonly initdbOptions?: readonly string[];
+}
+
+export interface Restore {
+  /** The directory of the backup. */
+  readonly from: string;
+  /** Brings a segment of the log. */
+  readonly restoreCommand: string;
+  /** Default: as far as the log goes. */
+  readonly targetTime?: string;
 }
 
 /** Which epoch began the timeline that the data is on, as far as we know. */
@@ -64,11 +75,17 @@ export class Postgres implements Engine {
   #systemId: string | undefined;
   #parameters: Readonly<{ [name: string]: string }> = {};
   #reload = { atMs: 0, replies: new Map<string, string>() };
-  /** What the server or a tool said last, for whoever asks why something failed. */
-  lastWords = "";
+  readonly tools: Tools;
+  #serverWords = "";
 
   constructor(options: PostgresOptions) {
     this.#options = options;
+    this.tools = new Tools(options.programs);
+  }
+
+  /** What the server or a tool said last, for whoever asks why something failed. */
+  get lastWords(): string {
+    return this.#serverWords || this.tools.lastWords;
   }
 
   get dataDirectory(): string {
@@ -261,6 +278,7 @@ export class Postgres implements Engine {
     // Half a database of an earlier attempt is none; a whole one is never touched.
     const fresh = join(directory, "pgdata.new");
     await rm(fresh, { recursive: true, force: true });
+    if (this.#options.restore) return await this.#restore(this.#options.restore, fresh);
     await this.#tool("initdb", [
       ...[
         "-D",
@@ -281,17 +299,64 @@ export class Postgres implements Engine {
   }
 
   async startPrimary({
+    epoch,
     synchronousNames,
   }: {
     readonly epoch: number;
     readonly synchronousNames: string;
   }): Promise<void> {
+    await writeDurably(this.#keep("epoch"), String(epoch));
     this.#synchronousNames = synchronousNames;
     this.#upstream = undefined;
     await rm(join(this.dataDirectory, "standby.signal"), { force: true });
     await rm(join(this.dataDirectory, "recovery.signal"), { force: true });
     await this.#start("primary");
     await this.#ensureReplicationRole();
+  }
+
+  /** Replays the log onto the backup beside the place of the data, and moves it there when it is complete. */
+  async #restore({ from, restoreCommand, targetTime }: Restore, fresh: string): Promise<void> {
+    const { programs, socketDirectory, log } = this.#options;
+    log.info("restore", { from, targetTime });
+    await cp(from, fresh, { recursive: true });
+    await this.#configureDirectory(fresh, restoreCommand);
+    await rm(join(fresh, "standby.signal"), { force: true });
+    await writeFile(join(fresh, "recovery.signal"), "");
+    await rm(this.#keep("lineage.json"), { force: true });
+    await mkdir(socketDirectory, { recursive: true, mode: 0o700 });
+    const settings = [
+      ...[
+        "listen_addresses=",
+        "archive_mode=off",
+        "synchronous_standby_names=",
+        "recovery_target_action=promote",
+      ],
+      ...(targetTime === undefined ? [] : [`recovery_target_time=${targetTime}`]),
+    ];
+    const args = ["-D", fresh, ...settings.flatMap((setting) => ["-c", setting])];
+    const child = spawn(join(programs, "postgres"), args, {
+      stdio: ["ignore", "ignore", "pipe"],
+      env: serverEnvironment(),
+    });
+    createInterface({ input: child.stderr }).on("line", (line) => this.#heard(line));
+    for (;;) {
+      if (child.exitCode !== null) throw new Error(`the backup cannot be restored: ${this.#serverWords}`);
+      const rows = await this.queryAside("SELECT pg_is_in_recovery() AS recovery").catch(() => []);
+      if (rows[0]?.["recovery"] === "f") break;
+      await sleep(200);
+    }
+    await this.queryAside("CHECKPOINT", { timeoutMs: 600_000 });
+    const ended = new Promise((resolve) => child.once("exit", resolve));
+    child.kill("SIGINT");
+    await ended;
+    await this.#configureDirectory(fresh);
+    await this.#tool("initdb", ["-D", fresh, "--sync-only"]);
+    await rename(fresh, this.dataDirectory);
+    const { timeline } = await this.#control();
+    await this.#write("lineage.json", {
+      timeline: Math.max(timeline, await this.#newestTimeline()),
+      epoch: 1,
+    });
   }
 
   async startStandby(upstream: Upstream | undefined): Promise<void> {
@@ -338,7 +403,7 @@ export class Postgres implements Engine {
 
   #heard(line: string): void {
     process.stdout.write(`${line}\n`);
-    if (/\b(FATAL|PANIC|ERROR):/.test(line)) this.lastWords = line;
+    if (/\b(FATAL|PANIC|ERROR):/.test(line)) this.#serverWords = line;
     if (/requested WAL segment \S+ has already been removed/.test(line)) this.#complaint = "walGone";
     if (/requested starting point .* is ahead of the WAL flush position/.test(line))
       this.#complaint ??= "diverged";
@@ -413,6 +478,7 @@ export class Postgres implements Engine {
     const pid = this.#process?.pid;
     if (pid === undefined) throw new Error("PostgreSQL does not run");
     await this.#expect({ epoch });
+    await writeDurably(this.#keep("epoch"), String(epoch));
     // Commits wait for whom they must wait from the first one on.
     this.#synchronousNames = synchronousNames;
     this.#upstream = undefined;
@@ -459,7 +525,7 @@ export class Postgres implements Engine {
   async configure(parameters: Readonly<{ [name: string]: string }>): Promise<void> {
     this.#parameters = parameters;
     await this.#configureDirectory(this.dataDirectory);
-    await this.query("SELECT pg_reload_conf()");
+    if (this.isRunning) await this.query("SELECT pg_reload_conf()");
   }
 
   // ---------------------------------------------------------------------------------------- replacing data
@@ -610,8 +676,8 @@ export class Postgres implements Engine {
 
   // ---------------------------------------------------------------------------------------- files and tools
 
-  async #configureDirectory(directory: string): Promise<void> {
-    const { name, socketDirectory, tls, archiveCommand, restoreCommand } = this.#options;
+  async #configureDirectory(directory: string, restoreCommand?: string): Promise<void> {
+    const { name, socketDirectory, tls, archiveCommand } = this.#options;
     const options = {
       name,
       socketDirectory,
@@ -638,52 +704,11 @@ export class Postgres implements Engine {
       keelsonConf({ primaryConninfo, synchronousNames: this.#synchronousNames }),
     );
   }
-
-  async #tool(
-    program: string,
-    args: readonly string[],
-    env: Readonly<{ [name: string]: string }> = {},
-  ): Promise<{ stdout: string }> {
-    const child = spawn(join(this.#options.programs, program), [...args], {
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...serverEnvironment(), LC_ALL: "C", ...env },
-    });
-    let [stdout, stderr] = ["", ""];
-    child.stdout.on("data", (chunk: Buffer) => {
-      stdout += chunk.toString();
-    });
-    child.stderr.on("data", (chunk: Buffer) => {
-      stderr = (stderr + chunk.toString()).slice(-4_000);
-    });
-    const code = await new Promise<number | null>((resolve, reject) => {
-      child.once("error", reject);
-      child.once("close", resolve);
-    });
-    if (code === 0) return { stdout };
-    this.lastWords = stderr.trim().split("\n").at(-1) ?? "";
-    throw new Error(`${program} ended with ${code}: ${stderr.trim().split("\n").slice(-3).join("; ")}`);
+  async #tool(program: string, args: readonly string[], env: Readonly<{ [name: string]: string }> = {}) {
+    return await this.tools.run(program, args, env);
   }
 }
 
 function lsnOf(value: string | null | undefined): Lsn | undefined {
   return value ? parseLsn(value) : undefined;
-}
-
-/** What the agent itself needs to run is not handed on. */
-function serverEnvironment(): { [name: string]: string } {
-  const { PATH = "", LANG = "C.UTF-8", HOME = "/tmp", TZ } = process.env;
-  return { PATH, LANG, HOME, ...(TZ !== undefined && { TZ }) };
-}
-
-/** The whole file or none of it, and on disk when this resolves. */
-export async function writeDurably(path: string, text: string): Promise<void> {
-  const directory = join(path, "..");
-  await mkdir(directory, { recursive: true });
-  const draft = `${path}.${process.pid}.tmp`;
-  await using file = await open(draft, "w", 0o600);
-  await file.writeFile(text);
-  await file.sync();
-  await rename(draft, path);
-  await using parent = await open(directory);
-  await parent.sync();
 }

@@ -26,6 +26,16 @@ export interface AgentSettings {
   readonly tls?: string;
   readonly timings?: Partial<Timings>;
   readonly initdb?: readonly string[];
+  /** The directory of this database's backups and archive. */
+  readonly store?: string;
+  /** Whether the log is kept there too. */
+  readonly archive?: boolean;
+  readonly restore?: {
+    /** The directory of the other database's backups and archive. */
+    readonly store: string;
+    readonly backup: string;
+    readonly targetTime?: string;
+  };
 }
 
 export function readSettings(env: NodeJS.ProcessEnv): AgentSettings & { readonly uid: string } {

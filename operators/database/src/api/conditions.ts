@@ -24,6 +24,10 @@ export const reasons = {
   noImage: "OperatorImageUnknown",
   sqlFailed: "RolesNotApplied",
   asynchronous: "Asynchronous",
+  dataExists: "DataExists",
+  backupPending: "BackupPending",
+  finalBackupFailed: "FinalBackupFailed",
+  rollingOut: "RollingOut",
   scalingDown: "ScalingDown",
 } as const;
 

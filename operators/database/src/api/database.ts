@@ -1,5 +1,5 @@
 /** Database: what a user asks for and what the operator reports. */
-import { listMap, type ObjectOf, preserveUnknown, quantity, resource, z } from "keelson";
+import { cel, immutable, listMap, type ObjectOf, preserveUnknown, quantity, resource, z } from "keelson";
 
 const identifier = z.string().min(1).max(63);
 
@@ -96,10 +96,43 @@ export const Database = resource({
         priorityClassName: z.string().optional(),
       })
       .optional(),
+    backup: z
+      .object({
+        store: z.object({
+          claim: z
+            .object({ name: z.string(), path: z.string().default("") })
+            .describe("A PersistentVolumeClaim that every instance can mount."),
+        }),
+        schedule: z.string().optional().describe("When base backups are taken, as a cron expression in UTC."),
+        keep: z.int().min(1).default(7).describe("How many base backups stay."),
+        archive: z
+          .boolean()
+          .default(true)
+          .describe("Keeps the log as well: a restore can go to any moment, and loses at most a minute."),
+      })
+      .optional(),
+    restoreFrom: z
+      .object({
+        backup: z.string().optional().describe("A DatabaseBackup in this namespace."),
+        location: z
+          .object({ claim: z.string(), directory: z.string(), name: z.string() })
+          .optional()
+          .describe("Where the backup lies, when its DatabaseBackup is gone."),
+        targetTime: z
+          .string()
+          .regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z|[+-][0-9:]+)$/)
+          .optional()
+          .describe("A moment with its time zone. Default: as far as the archive goes."),
+      })
+      .check(cel("has(self.backup) != has(self.location)", "give exactly one of backup and location"))
+      .optional()
+      .check(immutable("a database is restored once, when it is created")),
     onDelete: z
-      .enum(["Retain", "Delete"])
+      .enum(["Snapshot", "Retain", "Delete"])
       .default("Retain")
-      .describe("What becomes of the volumes: Retain keeps them, Delete removes them."),
+      .describe(
+        "What becomes of the data. Snapshot takes a last backup and then removes the volumes; Retain keeps them; Delete removes them.",
+      ),
     hibernate: z.boolean().default(false).describe("Stops every instance and keeps the volumes."),
     paused: z.boolean().default(false).describe("The operator changes nothing, and nobody fails over."),
   }),
@@ -132,7 +165,8 @@ export const Database = resource({
     binding: z.object({ name: z.string() }).optional().describe("The Secret by which applications connect."),
     passwordsRotated: z.string().optional(),
     sqlHash: z.string().optional().describe("Digest of the roles and databases that were applied."),
-    nextOrdinal: z.int().optional(),
+    archivedAt: z.string().optional().describe("When the newest part of the log reached the archive."),
+    lastScheduled: z.string().optional(),
   }),
   columns: {
     Instances: ".spec.instances",

@@ -180,6 +180,8 @@ export function statusOf(observed: Observed, verdict: Verdict, before: Status | 
       ? { version: primary?.report?.version ?? before?.version }
       : {}),
     binding: { name: `${object.metadata.name}-app` },
+    ...(primary?.report?.archivedAt !== undefined && { archivedAt: primary.report.archivedAt }),
+    ...(before?.lastScheduled !== undefined && { lastScheduled: before.lastScheduled }),
     ...(before?.passwordsRotated !== undefined && { passwordsRotated: before.passwordsRotated }),
     ...(before?.sqlHash !== undefined && { sqlHash: before.sqlHash }),
   };

@@ -8,6 +8,8 @@ export interface Policy {
   readonly durability: "async" | "quorum" | "all";
   /** The only instance that may make a new database, while the record has no system identifier. */
   readonly initialInstance: string;
+  /** The Database object under which the data came to be. */
+  readonly databaseUid?: string;
   /** Settings of PostgreSQL that the user chose. */
   readonly parameters: Readonly<{ [name: string]: string }>;
   /** With `async`: the most bytes of log that a failover may lose without a person's approval. */
@@ -81,6 +83,10 @@ export interface Timings {
   readonly requestTimeoutMs: number;
   /** A standby that does not stream for so long is no longer counted on. */
   readonly standbyLossMs: number;
+  /** A primary whose commits wait for standbys that are well but do not come gives up after so long. */
+  readonly lonelyMs: number;
+  /** How long it leaves primaryship to others then. */
+  readonly abstainMs: number;
   /** How long a primary must be seen dead before its lease is taken early. */
   readonly deathMs: number;
 }
@@ -91,6 +97,8 @@ export const defaultTimings: Timings = {
   renewEveryMs: 1_000,
   requestTimeoutMs: 2_000,
   standbyLossMs: 5_000,
+  lonelyMs: 5_000,
+  abstainMs: 30_000,
   deathMs: 1_500,
 };
 

@@ -1,5 +1,5 @@
 /** What the operator touches: its children, the Lease of the instances, and nothing else. */
-import { allow, type Context, many, own } from "keelson";
+import { allow, type Context, many, own, ref } from "keelson";
 import {
   Lease,
   PersistentVolumeClaim,
@@ -11,7 +11,8 @@ import {
   Service,
   ServiceAccount,
 } from "keelson/kinds";
-import type { Database } from "../api/database.ts";
+import { DatabaseBackup } from "../api/backup.ts";
+import type { Database, DatabaseObject } from "../api/database.ts";
 
 export const owns = {
   services: many(Service),
@@ -22,6 +23,16 @@ export const owns = {
   secrets: many(Secret, { outlives: true, absent: "keep" }),
   claims: many(PersistentVolumeClaim, { outlives: true }),
   pods: many(Pod, { outlives: true }),
+  /** Scheduled ones and the last one: they are there when everything else is gone. */
+  backups: many(DatabaseBackup, { outlives: true, absent: "keep" }),
+};
+
+export const reads = {
+  restoreFrom: ref(DatabaseBackup, ({ spec, metadata }: DatabaseObject) =>
+    spec.restoreFrom?.backup === undefined
+      ? undefined
+      : { name: spec.restoreFrom.backup, namespace: metadata.namespace ?? "default" },
+  ),
 };
 
 /**
@@ -30,4 +41,4 @@ export const owns = {
  */
 export const writes = [allow(Lease, ["get", "create", "patch", "delete"])] as const;
 
-export type DatabaseContext = Context<typeof Database, typeof owns, Record<never, never>, typeof writes>;
+export type DatabaseContext = Context<typeof Database, typeof owns, typeof reads, typeof writes>;

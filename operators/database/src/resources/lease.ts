@@ -5,10 +5,14 @@ import type { Lease } from "keelson/kinds";
 import type { DatabaseObject } from "../api/database.ts";
 import { annotations } from "../api/names.ts";
 import { policyAnnotation } from "../ha/lease-object.ts";
-import type { Policy } from "../ha/state.ts";
+import type { LeaseRecord, Policy } from "../ha/state.ts";
 import { databaseName, selectorLabels } from "./names.ts";
 
-export function policyFor(object: DatabaseObject, instances: readonly string[]): Policy {
+export function policyFor(
+  object: DatabaseObject,
+  instances: readonly string[],
+  record: LeaseRecord | undefined,
+): Policy {
   const { spec, metadata } = object;
   const notes = metadata.annotations ?? {};
   const wish = notes[annotations.switchover];
@@ -17,6 +21,8 @@ export function policyFor(object: DatabaseObject, instances: readonly string[]):
   return {
     instances: [...instances],
     durability: spec.durability,
+    databaseUid:
+      record?.published.systemId === undefined ? metadata.uid : (record.policy.databaseUid ?? metadata.uid),
     initialInstance: `${metadata.name}-0`,
     parameters: spec.parameters,
     maximumLagBytes: Quantity.from(spec.failover.maximumLag).toNumber(),

@@ -14,6 +14,7 @@ import {
   selectorLabels,
 } from "./names.ts";
 import { digestOf, type Recipe } from "./recipe.ts";
+import type { RestoreSource } from "./store.ts";
 
 type PodSpec = NonNullable<Desired<typeof Pod>["spec"]>;
 type Container = PodSpec["containers"][number];
@@ -30,6 +31,8 @@ const containerSecurity: Container["securityContext"] = {
 
 const dataPath = "/var/lib/postgresql/data";
 const secretsPath = "/var/run/keelson/secrets";
+const backupsPath = "/var/run/keelson/backups";
+const restorePath = "/var/run/keelson/restore";
 
 export interface PodOptions {
   readonly database: DatabaseName;
@@ -39,6 +42,9 @@ export interface PodOptions {
   /** The operator's own image, which carries the agent. */
   readonly agentImage: string;
   readonly installCommand: readonly string[];
+  readonly archive: boolean;
+  /** Of the first instance, while there is no data. */
+  readonly restore?: RestoreSource;
 }
 
 export function podFor(options: PodOptions): Desired<typeof Pod> {
@@ -84,6 +90,12 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
         { name: "run", emptyDir: {} },
         { name: "tmp", emptyDir: {} },
         { name: "secrets", secret: { secretName: agentSecret(database), defaultMode: 0o440 } },
+        ...(recipe.store
+          ? [{ name: "backups", persistentVolumeClaim: { claimName: recipe.store.claim } }]
+          : []),
+        ...(options.restore
+          ? [{ name: "restore", persistentVolumeClaim: { claimName: options.restore.claim } }]
+          : []),
       ],
     },
   };
@@ -119,11 +131,13 @@ function postgresContainer(options: PodOptions): Container {
       { name: "run", mountPath: "/run/keelson" },
       { name: "tmp", mountPath: "/tmp" },
       { name: "secrets", mountPath: secretsPath, readOnly: true },
+      ...(recipe.store ? [{ name: "backups", mountPath: backupsPath }] : []),
+      ...(options.restore ? [{ name: "restore", mountPath: restorePath, readOnly: true }] : []),
     ],
   };
 }
 
-function settingsFor({ database, instance, recipe, major }: PodOptions): AgentSettings {
+function settingsFor({ database, instance, recipe, major, archive, restore }: PodOptions): AgentSettings {
   const leaseMs = recipe.leaseSeconds * 1_000;
   return {
     namespace: database.namespace,
@@ -136,6 +150,14 @@ function settingsFor({ database, instance, recipe, major }: PodOptions): AgentSe
     socketDirectory: "/run/keelson/postgresql",
     secrets: secretsPath,
     timings: { leaseMs, fenceMs: leaseMs * 0.75 },
+    ...(recipe.store && { store: `${backupsPath}/${recipe.store.directory}`, archive }),
+    ...(restore && {
+      restore: {
+        store: `${restorePath}/${restore.directory}`,
+        backup: restore.backup,
+        ...(restore.targetTime !== undefined && { targetTime: restore.targetTime }),
+      },
+    }),
   };
 }
 

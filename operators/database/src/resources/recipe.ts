@@ -1,20 +1,26 @@
 /** What of the spec a pod is made from, and its digest: another digest means another pod. */
 import { hash } from "node:crypto";
-import type { Spec } from "../api/database.ts";
+import type { DatabaseObject, Spec } from "../api/database.ts";
+import { type StorePlace, storeOf } from "./store.ts";
 
 export interface Recipe {
   readonly image: string;
   readonly resources?: unknown;
   readonly pod?: Spec["pod"];
   readonly leaseSeconds: number;
+  /** Where backups go: the claim is mounted. */
+  readonly store?: StorePlace;
 }
 
-export function recipeOf({ image, version, resources, pod, failover }: Spec): Recipe {
+export function recipeOf(object: DatabaseObject): Recipe {
+  const { image, version, resources, pod, failover } = object.spec;
+  const store = storeOf(object);
   return {
     image: `${image}:${version}`,
     leaseSeconds: failover.leaseSeconds,
     ...(resources === undefined ? {} : { resources }),
     ...(pod === undefined ? {} : { pod }),
+    ...(store && { store }),
   };
 }
 

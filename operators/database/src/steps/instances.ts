@@ -10,11 +10,13 @@ import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName, instanceKey, selectorLabels } from "../resources/names.ts";
 import { podFor } from "../resources/pod.ts";
 import { recipeOf } from "../resources/recipe.ts";
+import type { RestoreSource } from "../resources/store.ts";
 
 export interface InstancesOptions {
   readonly members: Members;
   readonly record: LeaseRecord | undefined;
   readonly agentImage: string;
+  readonly restore: RestoreSource | undefined;
 }
 
 /** The first instance makes the database; the others are made when there is something to clone. */
@@ -42,7 +44,7 @@ async function keepInstance(
   object: DatabaseObject,
   ctx: DatabaseContext,
   name: string,
-  { agentImage }: InstancesOptions,
+  { agentImage, restore, record }: InstancesOptions,
 ): Promise<void> {
   const { spec } = object;
   const database = databaseName(object);
@@ -53,20 +55,24 @@ async function keepInstance(
   const pod = ctx.own.pods.get(slot);
   if (pod) return await repairLabels(object, ctx, pod.metadata);
   const [major = ""] = spec.version.split(".");
+  const recipe = recipeOf(object);
+  const isFirst = record?.published.systemId === undefined && name === `${database.name}-0`;
   const desired = podFor({
     database,
     instance: name,
-    recipe: recipeOf(spec),
+    recipe,
     major,
     agentImage,
     installCommand,
+    archive: spec.backup?.archive ?? false,
+    ...(isFirst && restore && { restore }),
   });
   try {
     await ctx.own.pods.apply(slot, {
       ...desired,
       metadata: { ...desired.metadata, ownerReferences: ownersOf(object) },
     });
-    ctx.event("Normal", "InstanceStarted", `${name} starts with ${recipeOf(spec).image}`);
+    ctx.event("Normal", "InstanceStarted", `${name} starts with ${recipe.image}`);
   } catch (error) {
     // Its predecessor is still on its way out.
     if (!(isApiError(error) && error.code === 409)) throw error;

@@ -75,6 +75,7 @@ const kinds = [
   "cutPair",
   "api",
   "crash",
+  "deaf",
   "refuse",
   "volume",
   "drain",
@@ -124,6 +125,9 @@ function inflict(world: World, pod: Pod, kind: Exclude<(typeof kinds)[number], "
         pod.isRefusing = false;
         world.mend();
       };
+    case "deaf":
+      world.deaf.add(pod.name);
+      return () => world.mend();
     case "crash":
       pod.server.die();
       return () => undefined;

@@ -1,0 +1,58 @@
+/** PostgreSQL's programs as child processes, and files that are written whole or not at all. */
+import { spawn } from "node:child_process";
+import { mkdir, open, rename } from "node:fs/promises";
+import { join } from "node:path";
+
+export class Tools {
+  readonly #programs: string;
+  /** What a program said last when it failed. */
+  lastWords = "";
+
+  constructor(programs: string) {
+    this.#programs = programs;
+  }
+
+  async run(
+    program: string,
+    args: readonly string[],
+    env: Readonly<{ [name: string]: string }> = {},
+  ): Promise<{ stdout: string }> {
+    const child = spawn(join(this.#programs, program), [...args], {
+      stdio: ["ignore", "pipe", "pipe"],
+      env: { ...serverEnvironment(), LC_ALL: "C", ...env },
+    });
+    let [stdout, stderr] = ["", ""];
+    child.stdout.on("data", (chunk: Buffer) => {
+      stdout += chunk.toString();
+    });
+    child.stderr.on("data", (chunk: Buffer) => {
+      stderr = (stderr + chunk.toString()).slice(-4_000);
+    });
+    const code = await new Promise<number | null>((resolve, reject) => {
+      child.once("error", reject);
+      child.once("close", resolve);
+    });
+    if (code === 0) return { stdout };
+    this.lastWords = stderr.trim().split("\n").at(-1) ?? "";
+    throw new Error(`${program} ended with ${code}: ${stderr.trim().split("\n").slice(-3).join("; ")}`);
+  }
+}
+
+/** What the agent itself needs to run is not handed on. */
+export function serverEnvironment(): { [name: string]: string } {
+  const { PATH = "", LANG = "C.UTF-8", HOME = "/tmp", TZ } = process.env;
+  return { PATH, LANG, HOME, ...(TZ !== undefined && { TZ }) };
+}
+
+/** The whole file or none of it, and on disk when this resolves. */
+export async function writeDurably(path: string, text: string): Promise<void> {
+  const directory = join(path, "..");
+  await mkdir(directory, { recursive: true });
+  const draft = `${path}.${process.pid}.tmp`;
+  await using file = await open(draft, "w", 0o600);
+  await file.writeFile(text);
+  await file.sync();
+  await rename(draft, path);
+  await using parent = await open(directory);
+  await parent.sync();
+}

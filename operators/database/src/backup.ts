@@ -1,0 +1,112 @@
+/** The controller of DatabaseBackup: asks one instance to take it, and remembers what came of it. */
+import { type Controller, controller, done, fail, type Outcome, ref, select, waiting } from "keelson";
+import { Pod, Secret } from "keelson/kinds";
+import type { BackupJob } from "./agent/backups.ts";
+import { agentPort, call } from "./agent/wire.ts";
+import { DatabaseBackup, type DatabaseBackupObject } from "./api/backup.ts";
+import { Database } from "./api/database.ts";
+import { agentSecret, databaseName } from "./resources/names.ts";
+import { storeOf } from "./resources/store.ts";
+
+const attemptsAllowed = 3;
+const lookAgainMs = 1_000;
+
+export function backupController(): Controller {
+  return controller(DatabaseBackup, {
+    owns: {},
+    reads: {
+      database: ref(Database, ({ spec, metadata }: DatabaseBackupObject) => ({
+        name: spec.database,
+        namespace: metadata.namespace ?? "default",
+      })),
+      secret: ref(Secret, ({ spec, metadata }: DatabaseBackupObject) => ({
+        name: agentSecret({ name: spec.database, namespace: "", uid: "" }),
+        namespace: metadata.namespace ?? "default",
+      })),
+      pods: select(Pod, ({ spec }: DatabaseBackupObject) => ({
+        labels: { "app.kubernetes.io/name": "postgresql", "app.kubernetes.io/instance": spec.database },
+      })),
+    },
+
+    async reconcile(backup, ctx): Promise<Outcome> {
+      const { status = {}, metadata, spec } = backup;
+      if (status.phase === "Done") return done();
+      if (status.phase === "Failed") return fail("BackupFailed", status.message ?? "the backup failed");
+      const { database, secret } = ctx.read;
+      const place = database && storeOf(database);
+      if (!database || !place) {
+        ctx.setStatus({
+          ...status,
+          phase: "Pending",
+          message: `Database ${spec.database} has no store for backups`,
+        });
+        return waiting("StoreMissing", `Database ${spec.database} does not exist or has no spec.backup`);
+      }
+      const members = database.status?.members ?? [];
+      // A replica that streams spares the primary the work.
+      const source =
+        status.instance ??
+        (members.find(({ role, ready }) => role === "Replica" && ready) ?? members.find(({ ready }) => ready))
+          ?.name;
+      const key = secret?.data?.["key"];
+      if (
+        source === undefined ||
+        key === undefined ||
+        !ctx.read.pods.some((pod) => pod.metadata.name === source)
+      ) {
+        ctx.setStatus({ ...status, phase: "Pending", message: "no instance is ready" });
+        return waiting("NoInstance", "no instance is ready to be copied", { recheckMs: 5_000 });
+      }
+      const attempts = status.attempts ?? 0;
+      const location = { claim: place.claim, directory: place.directory, name: metadata.name };
+      try {
+        const { namespace } = databaseName(database);
+        await using link = await ctx.connect({ pod: { namespace, name: source } }, agentPort);
+        const ask = async <T>(path: string) =>
+          await call<T>({
+            host: link.host,
+            port: link.port,
+            path,
+            body: { name: metadata.name, uid: metadata.uid },
+            key: Buffer.from(Buffer.from(key, "base64").toString(), "base64"),
+            timeoutMs: 5_000,
+          });
+        const known = await ask<BackupJob | null>("/backup/look");
+        const isOver = known?.phase === "Failed" && attempts > 0;
+        if (isOver && attempts >= attemptsAllowed) {
+          ctx.setStatus({ ...status, phase: "Failed", instance: source, location, message: known.message });
+          ctx.event("Warning", "BackupFailed", known.message);
+          return fail("BackupFailed", known.message);
+        }
+        const isNew = known === null || isOver;
+        const job = isNew ? await ask<BackupJob>("/backup") : known;
+        const { manifest } = job;
+        ctx.setStatus({
+          ...status,
+          phase: job.phase === "Failed" ? "Running" : job.phase,
+          instance: source,
+          location,
+          message: job.message,
+          attempts: attempts + (isNew ? 1 : 0),
+          startedAt: manifest?.startedAt ?? status.startedAt ?? new Date(ctx.clock.now()).toISOString(),
+          ...(manifest && {
+            sizeBytes: manifest.sizeBytes,
+            timeline: manifest.timeline,
+            version: manifest.version,
+          }),
+          ...(job.phase === "Done" && manifest && { finishedAt: manifest.finishedAt }),
+        });
+        if (job.phase === "Done") {
+          ctx.event("Normal", "BackupDone", job.message);
+          return done();
+        }
+        return waiting(job.phase, job.message, { recheckMs: lookAgainMs });
+      } catch (error) {
+        // Its agent is gone, and with it the attempt: another instance may do it.
+        const { instance: _, ...rest } = status;
+        ctx.setStatus({ ...rest, phase: "Pending", message: (error as Error).message });
+        return waiting("InstanceLost", (error as Error).message, { recheckMs: 2_000 });
+      }
+    },
+  });
+}

@@ -1,0 +1,51 @@
+/** Base backups when the schedule says so, and no more of them than should stay. */
+import { backupStamp, decideSchedule, expiredBackups } from "@keelson/kit";
+import type { DatabaseObject } from "../api/database.ts";
+import type { DatabaseContext } from "../resources/declaration.ts";
+
+/** Returns the newest due time that is dealt with. */
+export async function keepSchedule(
+  object: DatabaseObject,
+  ctx: DatabaseContext,
+): Promise<string | undefined> {
+  const { metadata, spec, status } = object;
+  const { backup } = spec;
+  if (!backup) return undefined;
+  const own = [...ctx.own.backups.entries()].filter(([key]) => key.startsWith("at-"));
+  const expired = expiredBackups(
+    own.map(([key, { metadata: of, status: is }]) => ({
+      key,
+      state: is?.phase === "Done" ? "good" : is?.phase === "Failed" ? "failed" : "running",
+      takenMs: Date.parse(is?.finishedAt ?? of.creationTimestamp ?? "") || 0,
+    })),
+    { count: backup.keep },
+    ctx.clock.now(),
+  );
+  for (const key of expired) await ctx.own.backups.delete(key);
+  if (backup.schedule === undefined) return status?.lastScheduled;
+  const running = own.some(([, { status: is }]) => is?.phase !== "Done" && is?.phase !== "Failed");
+  const decision = decideSchedule(
+    {
+      schedule: backup.schedule,
+      timeZone: "UTC",
+      suspend: false,
+      createdAt: metadata.creationTimestamp ?? new Date(ctx.clock.now()).toISOString(),
+      ...(status?.lastScheduled !== undefined && { lastScheduled: status.lastScheduled }),
+      running,
+    } as Parameters<typeof decideSchedule>[0],
+    (expression, options) => ctx.cron(expression, options),
+  );
+  if (decision.do === "invalid") {
+    ctx.event("Warning", "InvalidSchedule", decision.message);
+    return status?.lastScheduled;
+  }
+  if (decision.do === "take") {
+    // Several missed times make one backup.
+    const stamp = backupStamp(decision.at);
+    await ctx.own.backups.apply(`at-${stamp}`, {
+      metadata: { name: `${metadata.name}-${stamp}` },
+      spec: { database: metadata.name },
+    });
+  }
+  return decision.lastScheduled ?? status?.lastScheduled;
+}
