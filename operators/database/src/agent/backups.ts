@@ -104,6 +104,8 @@ export class Backups {
       "--wal-method=stream",
       "--no-sync",
     ]);
+    // A backup belongs to nobody: a server that is started from it must not go and follow a primary as its source did.
+    for (const file of ["standby.signal", "keelson.conf"]) await rm(join(draft, file), { force: true });
     await tools.run("initdb", ["-D", draft, "--sync-only"]);
     await rename(draft, place);
     const facts = await this.#options.describe();
@@ -139,6 +141,7 @@ export class Backups {
     await cp(place, join(copy, "data"), { recursive: true });
     const options = [
       "listen_addresses=",
+      "primary_conninfo=",
       `unix_socket_directories=${copy}/socket`,
       "archive_mode=off",
       "fsync=off",
