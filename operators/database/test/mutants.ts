@@ -17,6 +17,7 @@ export const mutants: readonly Mutant[] = [
     file: "src/ha/quorum.ts",
     from: "return members.length - acks + 1;",
     to: "return acks - acks + 1;",
+    stories: 5,
   },
   {
     name: "the longest log wins, whatever its epoch",
@@ -35,21 +36,20 @@ export const mutants: readonly Mutant[] = [
     file: "src/ha/sync.ts",
     from: "return holders.length >= newest.acks ?",
     to: "return holders.length >= 0 ?",
-    stories: 8,
   },
   {
     name: "a new promise is followed before it is published",
     file: "src/ha/sync.ts",
     from: 'return { action: "publish", quorums: [...published, target] };',
     to: 'return applied && isSameQuorum(applied, target) ? { action: "publish", quorums: [target] } : { action: "apply", quorum: target };',
-    stories: 8,
+    stories: 5,
   },
   {
     name: "the primary commits alone until its standbys are there",
     file: "src/agent/agent.ts",
     from: "return { epoch, synchronousNames: newest ? standbyNames(newest, this.me.name) : this.#cautious() };",
     to: 'return { epoch, synchronousNames: newest || this.#cautious() ? "" : "" };',
-    stories: 8,
+    stories: 5,
   },
   {
     name: "the watchdog is asleep",
@@ -57,7 +57,7 @@ export const mutants: readonly Mutant[] = [
     from: "this.#options.guard.extend(deadlineMs);",
     to: "this.#options.guard.extend(deadlineMs + 1e9); this.#hold = { epoch, deadlineMs: deadlineMs + 1e9 };",
     durability: "async",
-    stories: 8,
+    stories: 5,
   },
   {
     name: "the lease runs out too early for those who wait",
@@ -65,7 +65,7 @@ export const mutants: readonly Mutant[] = [
     from: "if (nowMs - this.#seen.atMs < leaseMs) {",
     to: "if (nowMs - this.#seen.atMs < leaseMs / 4) {",
     durability: "async",
-    stories: 8,
+    stories: 5,
   },
   {
     name: "one agreeing instance is enough without the API server",
@@ -87,7 +87,6 @@ export const mutants: readonly Mutant[] = [
     from: "this.#promisedUntilMs = nowMs + this.#timings.leaseMs;",
     to: "this.#promisedUntilMs = nowMs;",
     durability: "async",
-    stories: 8,
   },
   {
     name: "the lease is taken whoever changed it since",

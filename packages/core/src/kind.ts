@@ -27,8 +27,8 @@ export interface Kind<
   readonly [objectType]?: readonly [T, S];
 }
 
-// biome-ignore lint/suspicious/noExplicitAny: a bound that every kind satisfies, whatever its object.
 /** A kind whose objects are not known to the compiler. */
+// biome-ignore lint/suspicious/noExplicitAny: a bound that every kind satisfies, whatever its object.
 export type AnyKind = Kind<any, string, string, any>;
 
 /** The object a user writes for a kind. */

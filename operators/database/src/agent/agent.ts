@@ -174,7 +174,13 @@ export class Agent {
       if (step.step !== "serve" && step.step !== "wait") {
         this.#options.log.info(step.step, { ...step, epoch: this.record?.epoch, lease: this.keeper.lease });
       }
-      await this.#act(step);
+      try {
+        await this.#act(step);
+      } catch (error) {
+        // What it does next is the same again: people need to know why that does not help.
+        this.#reason = `${step.step} failed: ${(error as Error).message}`;
+        throw error;
+      }
       return step;
     });
   }

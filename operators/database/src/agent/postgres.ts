@@ -331,7 +331,7 @@ export class Postgres implements Engine {
         "synchronous_standby_names=",
         "recovery_target_action=promote",
       ],
-      ...(targetTime === undefined ? [] : [`recovery_target_time=${targetTime}`]),
+      ...(targetTime === undefined ? [] : [`recovery_target_time=${numericZone(targetTime)}`]),
     ];
     const args = ["-D", fresh, ...settings.flatMap((setting) => ["-c", setting])];
     const child = spawn(join(programs, "postgres"), args, {
@@ -707,6 +707,11 @@ export class Postgres implements Engine {
   async #tool(program: string, args: readonly string[], env: Readonly<{ [name: string]: string }> = {}) {
     return await this.tools.run(program, args, env);
   }
+}
+
+/** PostgreSQL reads this setting before it knows the names of time zones. */
+function numericZone(time: string): string {
+  return time.replace("T", " ").replace(/Z$/, "+00");
 }
 
 function lsnOf(value: string | null | undefined): Lsn | undefined {

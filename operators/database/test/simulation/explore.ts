@@ -132,8 +132,9 @@ function inflict(world: World, pod: Pod, kind: Exclude<(typeof kinds)[number], "
       pod.server.die();
       return () => undefined;
     case "volume":
-      // Two lost disks at once are beyond what a majority of three can hold.
-      if (world.pods.some(({ server, isUp }) => server.data === undefined || !isUp)) return () => undefined;
+      // A lost disk beside another that is lost or half rewound is beyond what a majority of three can hold.
+      if (world.pods.some(({ server, isUp }) => (server.data?.timelineEpoch ?? -1) < 0 || !isUp))
+        return () => undefined;
       if (pod.name === world.record.holder && world.record.published.quorums.length !== 1)
         return () => undefined;
       pod.loseVolume();
