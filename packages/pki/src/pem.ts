@@ -13,6 +13,7 @@ const begin = "-----BEGIN ";
 const end = "-----END ";
 const dashes = "-----";
 
+/** One block of a PEM text: its label and its bytes. */
 export interface PemBlock {
   /** Such as `CERTIFICATE`. */
   readonly label: string;

@@ -109,7 +109,7 @@ export interface VersionDefinition<Spec extends z.ZodType = z.ZodType, Status ex
 export interface ResourceNames<G extends string, K extends string> {
   readonly group: G;
   readonly kind: K;
-  /** Guessed from the kind unless given. */
+  /** Default: guessed from the kind. */
   readonly plural?: string;
   readonly singular?: string;
   readonly shortNames?: readonly string[];

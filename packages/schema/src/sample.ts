@@ -9,7 +9,7 @@ type Schema = z.core.$ZodTypes;
 /** Which sample object is made. */
 export interface SampleOptions {
   readonly random: Random;
-  /** The stored version unless given. */
+  /** Default: the stored version. */
   readonly version?: string;
   /** Values for strings by path (`spec.image`), where a pattern is beyond the generator. */
   readonly strings?: Readonly<Record<string, readonly string[]>>;

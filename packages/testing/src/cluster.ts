@@ -30,7 +30,7 @@ export interface ClusterOptions {
   readonly controllers?: readonly AnyController[];
   /** Virtual time is the only kind: it stands still until the test moves it. */
   readonly clock?: "virtual";
-  /** Everything random follows from it; 1 unless told. */
+  /** Everything random follows from it. Default: 1. */
   readonly seed?: number;
   /** Goes on from where another cluster was; its managers are not part of that. */
   readonly from?: ClusterSnapshot;
@@ -41,14 +41,14 @@ export interface ClusterOptions {
    * simulated node on which pods start, become ready, finish and stop. Off unless told.
    */
   readonly workloads?: boolean | SimulatedNodeOptions;
-  /** Managers that run the controllers; 1 unless told. */
+  /** Managers that run the controllers. Default: 1. */
   readonly managers?: number;
-  /** On with more than one manager, unless told. */
+  /** Default: on with more than one manager. */
   readonly leaderElection?: boolean | LeaderElectionOptions;
-  /** How long a crashed manager takes to come back; 1 s unless told. */
+  /** How long a crashed manager takes to come back. Default: 1 s. */
   readonly restartMs?: number;
   readonly log?: Logger;
-  /** How `ctx.connect` reaches applications; through the API server unless told. */
+  /** How `ctx.connect` reaches applications. Default: through the API server. */
   readonly connect?: Connector;
 }
 
@@ -86,7 +86,7 @@ export interface Cluster extends AsyncDisposable {
   converges(options?: ConvergeOptions): Promise<void>;
   /** The manager that sends the n-th write from now dies before or after it takes effect; a new one takes over. */
   crashAt(n: number, when: "before" | "after"): void;
-  /** Kills a manager now; the first unless given. A new one takes over. */
+  /** Kills a manager now. Default: the first. A new one takes over. */
   crash(manager?: Manager): void;
   /** Starts one more manager. */
   startManager(): Manager;

@@ -9,15 +9,15 @@ import type { VirtualClock } from "./virtual-clock.ts";
 
 /** When a cluster counts as converged. */
 export interface ConvergeOptions {
-  /** Writes allowed while everything is looked at again; 0 unless told. */
+  /** Writes allowed while everything is looked at again. Default: 0. */
   readonly writesWhenIdle?: number;
-  /** Virtual time to come to rest; 1 hour unless told. */
+  /** Virtual time to come to rest. Default: 1 hour. */
   readonly withinMs?: number;
-  /** Without writes for this long it is at rest; 1 minute unless told. */
+  /** Without writes for this long it is at rest. Default: 1 minute. */
   readonly quietMs?: number;
-  /** How often everything is looked at again; once unless told. */
+  /** How often everything is looked at again. Default: once. */
   readonly resyncs?: number;
-  /** Demands Ready=True, for the current generation, of every object that a controller keeps; true unless told. */
+  /** Demands Ready=True, for the current generation, of every object that a controller keeps. Default: true. */
   readonly ready?: boolean;
 }
 

@@ -39,10 +39,10 @@ export function serverError(status = 500): Fault {
 
 /** Which requests a fault meets, and how often. */
 export interface FaultRule {
-  /** Which requests; every write unless given. */
+  /** Which requests. Default: every write. */
   readonly on?: (request: ObservedRequest) => boolean;
   readonly fault: Fault;
-  /** How often; once unless told. */
+  /** How often. Default: once. */
   readonly times?: number;
 }
 

@@ -7,9 +7,9 @@ import { SeededRandom } from "./seeded-random.ts";
 
 /** How many objects are sent through the conversions, and from which seed. */
 export interface RoundTripOptions {
-  /** Objects for each version and direction; 200 unless told. */
+  /** Objects for each version and direction. Default: 200. */
   readonly runs?: number;
-  /** 1 unless told. */
+  /** Default: 1. */
   readonly seed?: number;
   /** Values for strings by path, where a pattern is beyond the generator: `{ "spec.image": ["redis:7"] }`. */
   readonly strings?: Readonly<Record<string, readonly string[]>>;

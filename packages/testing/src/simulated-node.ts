@@ -14,13 +14,13 @@ import { type RawContext, rawController, watch } from "@keelson/runtime/internal
 
 /** What a simulated node is like. */
 export interface SimulatedNodeOptions {
-  /** `node-1` unless given. */
+  /** Default: `node-1`. */
   readonly name?: string;
-  /** From being scheduled to being ready; 1 s unless told. */
+  /** From being scheduled to being ready. Default: 1 s. */
   readonly startMs?: number;
-  /** How long a pod that is not restarted runs before it succeeds; 5 s unless told. */
+  /** How long a pod that is not restarted runs before it succeeds. Default: 5 s. */
   readonly runMs?: number;
-  /** From being deleted to being gone, at most its grace period; 1 s unless told. */
+  /** From being deleted to being gone, at most its grace period. Default: 1 s. */
   readonly stopMs?: number;
   /** Pods for which this says so never become ready. */
   readonly broken?: (pod: PodObject) => boolean;

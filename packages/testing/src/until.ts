@@ -4,7 +4,7 @@ import type { AnyKind, ObjectOf, ObjectRef } from "@keelson/core";
 
 /** How long to wait, and what to say when it was in vain. */
 export interface UntilOptions {
-  /** Gives up after this long and says what was last seen; 30 s unless told. */
+  /** Gives up after this long and says what was last seen. Default: 30 s. */
   readonly timeoutMs?: number;
 }
 

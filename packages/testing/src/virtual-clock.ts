@@ -10,7 +10,7 @@ interface Timer {
 
 /** When virtual time begins, and how its timers are ordered. */
 export interface VirtualClockOptions {
-  /** Milliseconds since the epoch at the start; 2026-01-01T00:00:00Z unless told. */
+  /** Milliseconds since the epoch at the start. Default: 2026-01-01T00:00:00Z. */
   readonly startMs?: number;
   /** Milliseconds that have passed since then already, for a world that goes on; 0 by default. */
   readonly elapsedMs?: number;

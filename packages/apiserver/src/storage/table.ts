@@ -2,6 +2,7 @@
 import type { ApiObject } from "../contracts/object.ts";
 import { position, SortedKeys } from "./sorted-keys.ts";
 
+/** What happened to an object. */
 export type EventType = "ADDED" | "MODIFIED" | "DELETED";
 
 /** One commit. A deleted object is shown as it last was, under the revision of its deletion. */

@@ -19,7 +19,7 @@ import type { ReceivedObject } from "../objects/received.ts";
 /** What every request may carry. */
 export interface RequestOptions {
   readonly signal?: AbortSignal;
-  /** Gives up after this long and throws `Timeout`; 30 s unless told. Never applies to a watch. */
+  /** Gives up after this long and throws `Timeout`. Default: 30 s. Never applies to a watch. */
   readonly timeoutMs?: number;
 }
 
@@ -108,10 +108,10 @@ export interface ReflectOptions extends SelectOptions {
   readonly metadataOnly?: boolean;
   /**
    * How the whole state is read: `stream` (WatchList), `list` (page by page), or `auto`, which streams
-   * where the server can. `auto` unless told.
+   * where the server can. Default: `auto`.
    */
   readonly initial?: "auto" | "stream" | "list";
-  /** Objects per page when listing; 500 unless told. Smaller pages suit large objects. */
+  /** Objects per page when listing. Default: 500. Smaller pages suit large objects. */
   readonly pageSize?: number;
   /** Keeps `metadata.managedFields`, which are dropped unless told: they are up to half of an object. */
   readonly keepManagedFields?: boolean;

@@ -13,7 +13,7 @@ export interface ConnectOptions extends Omit<ClientConfig, "http" | "host" | "cl
   readonly kubeconfig?: string | KubeconfigDocument;
   /** A context other than the current one. */
   readonly context?: string;
-  /** Requests under way at the same time, streams apart; 32 unless told. */
+  /** Requests under way at the same time, streams apart. Default: 32. */
   readonly connections?: number;
   /** Uses HTTP/2 for requests where the server offers it. */
   readonly http2?: boolean;

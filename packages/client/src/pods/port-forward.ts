@@ -17,7 +17,7 @@ export type PortForwardOptions = RequestOptions;
 export interface ForwardOptions {
   /** The port inside the pod. */
   readonly port: number;
-  /** The port here; the kernel chooses one unless told. */
+  /** The port here. Default: the kernel chooses one. */
   readonly localPort?: number;
   /** 127.0.0.1 unless told. */
   readonly localAddress?: string;

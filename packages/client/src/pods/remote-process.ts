@@ -9,13 +9,13 @@ import { openStream, podPath } from "./streaming.ts";
 
 /** Which streams of a running container are attached to. */
 export interface AttachOptions extends RequestOptions {
-  /** The first one, or the one that the pod names as its default, unless told. */
+  /** Default: the first one, or the one that the pod names as its default. */
   readonly container?: string;
-  /** Opens standard input; off unless told. */
+  /** Opens standard input. Default: off. */
   readonly stdin?: boolean;
   /** A terminal: `stderr` stays empty, for all goes to `stdout`. */
   readonly tty?: boolean;
-  /** False leaves it out; on unless told. */
+  /** False leaves it out. Default: on. */
   readonly stdout?: boolean;
   readonly stderr?: boolean;
 }

@@ -12,14 +12,14 @@ export interface ClientConfig {
   readonly http: HttpPort;
   /** See `Client.host`. */
   readonly host?: string;
-  /** The namespace that stands for "here"; `default` unless told. */
+  /** The namespace that stands for "here". Default: `default`. */
   readonly namespace?: string;
-  /** Signs our writes; `keelson` unless told. */
+  /** Signs our writes. Default: `keelson`. */
   readonly fieldManager?: string;
   readonly impersonate?: Impersonation;
-  /** For every request that names no timeout of its own; 30 s unless told. */
+  /** For every request that names no timeout of its own. Default: 30 s. */
   readonly timeoutMs?: number;
-  /** How often one request is sent again at most; 5 unless told. */
+  /** How often one request is sent again at most. Default: 5. */
   readonly retries?: number;
   readonly userAgent?: string;
   /** Told what the server warns of: deprecated versions, unknown fields. */

@@ -13,7 +13,7 @@ export interface WebSocketOptions {
   readonly role: "client" | "server";
   /** Draws the masks; only a client needs it. */
   readonly random?: Pick<Random, "bytes">;
-  /** Largest message taken, 64 MB unless told. */
+  /** Largest message taken. Default: 64 MB. */
   readonly maxMessageBytes?: number;
 }
 

@@ -24,7 +24,7 @@ export interface ManagedResource {
    * Left out for a resource with one version.
    */
   readonly convert?: (object: JsonObject, apiVersion: string) => Versioned | undefined;
-  /** What a new object is before its first write; `{apiVersion, kind}` unless given. See `zeroObject`. */
+  /** What a new object is before its first write. Default: `{apiVersion, kind}`. See `zeroObject`. */
   readonly zero?: JsonObject;
 }
 

@@ -24,7 +24,7 @@ export type Children<O extends Owns> = {
 export interface Composition<P extends AnyKind, O extends Owns> {
   readonly children: Children<O>;
   readonly status?: StatusOf<P>;
-  /** Ready when every child is, unless told. */
+  /** Default: ready when every child is. */
   readonly outcome?: Outcome;
 }
 
@@ -43,15 +43,15 @@ export type Reconcile<P extends AnyKind, O extends Owns, R extends Reads<never>,
 
 /** How a controller works: its concurrency, its resync, its deadlines. */
 export interface ControllerOptions {
-  /** Names the controller in metrics, logs, labels and its field manager; the kind in lower case unless given. */
+  /** Names the controller in metrics, logs, labels and its field manager. Default: the kind in lower case. */
   readonly name?: string;
-  /** How many objects are reconciled at once; 4 unless told. One object is never reconciled twice at once. */
+  /** How many objects are reconciled at once. Default: 4. One object is never reconciled twice at once. */
   readonly concurrency?: number;
-  /** A reconcile that takes longer is aborted and counts as an error; 5 minutes unless told. */
+  /** A reconcile that takes longer is aborted and counts as an error. Default: 5 minutes. */
   readonly timeoutMs?: number;
   /** Only objects with these labels. */
   readonly labels?: string;
-  /** Reconciles everything this often, though nothing changed; 10 hours unless told. */
+  /** Reconciles everything this often, though nothing changed. Default: 10 hours. */
   readonly resyncMs?: number;
   /**
    * Who writes the status. `auto`: the runtime, all of it. `conditions`: the runtime, without inventory and steps,

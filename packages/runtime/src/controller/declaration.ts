@@ -27,7 +27,7 @@ export interface OwnOptions<K extends AnyKind> {
   readonly recreate?: boolean;
   /** Slots that must be ready before this one is created. */
   readonly after?: string | readonly string[];
-  /** When the child counts as ready for those that come `after` it; a rule per kind unless given. */
+  /** When the child counts as ready for those that come `after` it. Default: a rule per kind. */
   readonly ready?: (child: ObjectOf<K>) => boolean;
 }
 

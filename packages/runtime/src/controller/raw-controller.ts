@@ -20,7 +20,7 @@ export interface RawWatchOptions<K extends AnyKind> extends CacheScope {
   /** Ways to find objects in the cache: `cache.byIndex("node", "n1")`. Pure functions of the object. */
   readonly indexes?: Readonly<Record<string, IndexFunction<ObjectOf<K>>>>;
   /**
-   * The keys that a change concerns; the object's own `namespace/name` unless given. `previous` is what was there
+   * The keys that a change concerns. Default: the object's own `namespace/name`. `previous` is what was there
    * before: look at both when what you look at may change. Return nothing to only keep the cache.
    */
   readonly keys?: (change: Change<ObjectOf<K>>, caches: RawCaches) => Iterable<string>;
@@ -106,13 +106,13 @@ export interface RawDefinition<W extends RawWatches> {
   readonly name: string;
   readonly watches: W;
   readonly writes?: Writes;
-  /** Signs its writes; `keelson-<name>` unless given. */
+  /** Signs its writes. Default: `keelson-<name>`. */
   readonly fieldManager?: string;
-  /** 4 unless told. */
+  /** Default: 4. */
   readonly concurrency?: number;
-  /** 5 minutes unless told. */
+  /** Default: 5 minutes. */
   readonly timeoutMs?: number;
-  /** Looks at every key of the first watch this often; never unless told. */
+  /** Looks at every key of the first watch this often. Default: never. */
   readonly resyncMs?: number;
   /** Runs for a key, also when no object of that key exists any more. A throw is retried with backoff. */
   readonly reconcile: (key: string, ctx: RawContext<W>) => Promise<void>;

@@ -9,13 +9,13 @@ import { LeaseThread } from "./lease-thread.ts";
 
 /** The lease for which managers compete, and its timings. */
 export interface LeaderElectionOptions extends Partial<LeaseTimings> {
-  /** The Lease's name; the operator's unless given. */
+  /** The Lease's name. Default: the operator's. */
   readonly name?: string;
-  /** The namespace that the client calls its own unless given. */
+  /** Default: the namespace that the client calls its own. */
   readonly namespace?: string;
-  /** Unique among all processes; the host's name and something random unless given. */
+  /** Unique among all processes. Default: the host's name and something random. */
   readonly identity?: string;
-  /** A working thread that has not moved for this long loses the lease; 60 s unless told. */
+  /** A working thread that has not moved for this long loses the lease. Default: 60 s. */
   readonly hangMs?: number;
 }
 

@@ -34,13 +34,13 @@ export const Lease = dynamicKind({
 
 /** How long a lease lasts, and when its holder gives up. */
 export interface LeaseTimings {
-  /** After this long without renewal another process may lead; 24 s unless told. */
+  /** After this long without renewal another process may lead. Default: 24 s. */
   readonly leaseMs: number;
-  /** After this long without renewal we stop writing; 12 s unless told. */
+  /** After this long without renewal we stop writing. Default: 12 s. */
   readonly renewDeadlineMs: number;
-  /** 3 s unless told. */
+  /** Default: 3 s. */
   readonly renewEveryMs: number;
-  /** A write that takes longer is given up; 10 s unless told. */
+  /** A write that takes longer is given up. Default: 10 s. */
   readonly writeTimeoutMs: number;
 }
 

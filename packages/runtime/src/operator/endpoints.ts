@@ -4,11 +4,11 @@ import { groupKind } from "@keelson/core";
 import type { InformerSet } from "../cache/informer-set.ts";
 import type { MetricsText } from "./metrics.ts";
 
-/** Where health and metrics are served. Default: port 8080 for metrics and 8081 for health. */
+/** Where health and metrics are served. */
 export interface EndpointOptions {
-  /** 8080 unless told; 0 lets the system choose. */
+  /** Default: 8080. 0 lets the system choose. */
   readonly port?: number;
-  /** All addresses unless told. */
+  /** Default: all addresses. */
   readonly host?: string;
 }
 

@@ -19,7 +19,7 @@ export interface Installable {
 
 /** How CRDs are installed. */
 export interface InstallOptions {
-  /** How long the server may take to serve them; 30 s unless told. */
+  /** How long the server may take to serve them. Default: 30 s. */
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }

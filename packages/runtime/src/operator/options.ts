@@ -11,26 +11,26 @@ import type { MetricFamily } from "./metric-text.ts";
 /** What an operator runs, and where. */
 export interface OperatorOptions {
   readonly controllers: readonly AnyController[];
-  /** Names the operator in logs and its lease; the first controller's name unless given. */
+  /** Names the operator in logs and its lease. Default: the first controller's name. */
   readonly name?: string;
-  /** Looks at this namespace only; at all of them unless given. */
+  /** Looks at this namespace only. Default: at all of them. */
   readonly namespace?: string;
-  /** Who we talk to: a client, or how to connect one; the cluster that the environment names unless given. */
+  /** Who we talk to: a client, or how to connect one. Default: the cluster that the environment names. */
   readonly client?: Client | ConnectSettings;
   /** Of several replicas one works. On inside a cluster and off elsewhere, unless told. */
   readonly leaderElection?: boolean | LeaderElectionOptions;
   /** `/healthz`, `/readyz` and `/metrics`. On port 8080 inside a cluster and off elsewhere, unless told. */
   readonly endpoints?: boolean | EndpointOptions;
-  /** Counts for Prometheus; on where there are endpoints, unless told. */
+  /** Counts for Prometheus. Default: on where there are endpoints. */
   readonly metrics?: boolean;
   /** Metrics of the operator's own, served beside those of its controllers. */
   readonly collect?: () => readonly MetricFamily[];
   readonly world?: World;
-  /** Plain lines at a terminal and JSON elsewhere, from `info` on, unless given. */
+  /** Default: plain lines at a terminal and JSON elsewhere, from `info` on. */
   readonly log?: Logger;
-  /** How long a stop waits for reconciles under way; 20 s unless told. A pod has 30 s by default. */
+  /** How long a stop waits for reconciles under way. Default: 20 s. A pod has 30 s by default. */
   readonly shutdownMs?: number;
-  /** A cache that is cut off for longer makes the operator unready; 2 minutes unless told. */
+  /** A cache that is cut off for longer makes the operator unready. Default: 2 minutes. */
   readonly staleMs?: number;
   /** How `ctx.connect` reaches applications: directly inside a cluster, by port-forward elsewhere, unless told. */
   readonly connect?: Connector;

@@ -17,7 +17,7 @@ export interface PolicyRule {
 export interface RoleOptions {
   /** The operator's Lease, when it elects a leader. */
   readonly lease?: string;
-  /** Whether events are recorded; true unless told. */
+  /** Whether events are recorded. Default: true. */
   readonly events?: boolean;
 }
 

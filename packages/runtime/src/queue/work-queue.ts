@@ -16,7 +16,7 @@ export type Priority = "live" | "background";
 /** When and with which priority a key is added to the queue. */
 export interface AddOptions<C> {
   readonly cause?: C;
-  /** `live` unless told. */
+  /** Default: `live`. */
   readonly priority?: Priority;
   /**
    * Does not cut a backoff short: a key that waits for its retry keeps waiting. For changes that our own
@@ -47,11 +47,11 @@ export interface QueueObserver {
 export interface WorkQueueOptions<C> {
   readonly clock: Clock;
   readonly random: Random;
-  /** First retry after this long, doubled each time; 5 ms unless told. */
+  /** First retry after this long, doubled each time. Default: 5 ms. */
   readonly firstRetryMs?: number;
-  /** No retry waits longer; 1000 s unless told. */
+  /** No retry waits longer. Default: 1000 s. */
   readonly longestRetryMs?: number;
-  /** After waiting this long, background work is served before newer live work; 5 s unless told. */
+  /** After waiting this long, background work is served before newer live work. Default: 5 s. */
   readonly agingMs?: number;
   /** Two causes with the same identity are one; the later wins. */
   readonly identify?: (cause: C) => string;

@@ -48,6 +48,7 @@ interface SavedRun {
   readonly files: readonly (readonly [string, Readonly<Record<string, string>>])[];
 }
 
+/** Runs simulated applications in the pods of one node. */
 export class SimulatedKubelet {
   readonly #parts: KubeletParts;
   readonly #runs = new Map<string, PodRun>();

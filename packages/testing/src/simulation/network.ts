@@ -20,6 +20,7 @@ export const clientName = "client";
 /** How long a kernel tries to connect where nobody answers. */
 const connectMs = 127_000;
 
+/** How a connection is impaired. */
 export interface Impairing {
   /** Callers; everyone when absent. */
   readonly from?: string;
@@ -48,6 +49,7 @@ export class LineBroken extends Error {
   }
 }
 
+/** The network between the operator and simulated applications: connections can be refused, dropped, slowed and cut. */
 export class Network {
   readonly #clock: Clock;
   readonly #impaired = new Set<Impairing>();

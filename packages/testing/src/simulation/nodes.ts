@@ -2,6 +2,7 @@
 import { Node } from "@keelson/core/kinds";
 import { type Later, type SimulationHost, timeOf } from "./host.ts";
 
+/** A node whose pods are simulated. */
 export interface SimulatedNode {
   readonly name: string;
   labels: Readonly<Record<string, string>>;
@@ -21,6 +22,7 @@ const evictionMs = 300_000;
 
 const capacity = { cpu: "8", memory: "32Gi", pods: "110" };
 
+/** The simulated nodes of a cluster, which can fail and come back. */
 export class SimulatedNodes {
   readonly all = new Map<string, SimulatedNode>();
   readonly #host: SimulationHost;

@@ -20,6 +20,7 @@ export interface ContainerRun {
   hungSinceMs: number | undefined;
 }
 
+/** One run of a simulated pod, from its start to its end. */
 export interface PodRun {
   pod: PodObject;
   readonly uid: string;

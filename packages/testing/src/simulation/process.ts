@@ -2,6 +2,7 @@
 import type { ObjectOf } from "@keelson/core";
 import type { Pod } from "@keelson/core/kinds";
 
+/** A Pod as the server returns it. */
 export type PodObject = ObjectOf<typeof Pod>;
 export type ContainerSpec = NonNullable<PodObject["spec"]>["containers"][number];
 

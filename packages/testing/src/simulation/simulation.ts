@@ -20,6 +20,7 @@ export interface ApplicationParts {
   readonly stored: StoredObjects;
 }
 
+/** What a simulation consists of. */
 export interface SimulationOptions<A extends Application>
   extends Pick<ClusterOptions, "seed" | "resources" | "managers" | "leaderElection" | "restartMs" | "log"> {
   readonly application: (parts: ApplicationParts) => A;
@@ -54,6 +55,7 @@ const usualKinds = [
   "batch/jobs",
 ];
 
+/** Simulated nodes, volumes, network and applications around a cluster of a test. */
 export interface Simulation<A extends Application = Application> extends AsyncDisposable {
   readonly cluster: Cluster;
   readonly client: Client;

@@ -9,6 +9,7 @@ type ClaimObject = ObjectOf<typeof PersistentVolumeClaim>;
 
 const bindMs = 100;
 
+/** Volumes of simulated pods: what is written to them survives the pod. */
 export class SimulatedVolumes {
   /** By the uid of the claim. */
   readonly all = new Map<string, SimulatedVolume>();
