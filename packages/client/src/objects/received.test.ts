@@ -1,3 +1,4 @@
+import { parseJson } from "@keelson/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ConfigMap } from "../../test/kinds.ts";
@@ -48,7 +49,7 @@ describe("a received object", () => {
             spec: around,
           };
           const { managedFields: _, ...metadata } = object.metadata;
-          const expected = JSON.parse(JSON.stringify({ ...object, metadata }));
+          const expected = parseJson(JSON.stringify({ ...object, metadata }));
           const received = receiveItem(item(object, indent), trimmed);
           expect(received.key).toBe(`n/${identity.name}`);
           expect(received.resourceVersion).toBe(identity.resourceVersion);
@@ -56,7 +57,7 @@ describe("a received object", () => {
           if (received.decoder) {
             const copy = copyOf(received);
             expect(received.decoder(copy)).toEqual(expected);
-            expect(JSON.parse(copy.toString())).toEqual(expected);
+            expect(parseJson(copy.toString())).toEqual(expected);
             expect(versionIn(copy)).toBe(identity.resourceVersion);
             expect(uidIn(copy)).toBe("u");
           }
