@@ -1,3 +1,4 @@
+import { parseJson } from "@keelson/core";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { fromJson } from "../kubernetes/dynamic-json.ts";
@@ -62,7 +63,7 @@ describe("whatever the expression and the data", () => {
       fc.property(expression, fc.json(), fc.integer({ min: 0, max: 5000 }), (source, json, costLimit) => {
         const program = compile(source, environment);
         if (program instanceof CelIssues) return;
-        const data = fromJson(JSON.parse(json));
+        const data = fromJson(parseJson(json));
         const { value, cost } = program.evaluate({ x: data, l: data, s: data }, { costLimit });
         expect(value).toBeDefined();
         if (!(value instanceof Fault)) expect(cost).toBeLessThanOrEqual(costLimit);
@@ -77,7 +78,7 @@ describe("whatever the expression and the data", () => {
         const program = compile(source, environment);
         if (program instanceof CelIssues) return;
         const run = () => {
-          const data = fromJson(JSON.parse(json));
+          const data = fromJson(parseJson(json));
           const { value, cost } = program.evaluate({ x: data, l: data, s: data });
           return { cost, value: value instanceof Fault ? value.message : typeof value };
         };

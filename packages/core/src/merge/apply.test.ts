@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { deepEqual, deepFreeze } from "../json.ts";
+import { deepEqual, deepFreeze, parseJson } from "../json.ts";
 import type { JsonObject, JsonValue, ManagedFieldsEntry } from "../object.ts";
 import {
   type ApplyResult,
@@ -799,7 +799,7 @@ describe("laws", () => {
         }),
       ),
     })
-    .map((value) => JSON.parse(JSON.stringify(value)) as JsonObject);
+    .map((value) => parseJson(JSON.stringify(value)) as JsonObject);
   const step = fc.record({
     manager: fc.constantFrom("m1", "m2", "m3"),
     spec,

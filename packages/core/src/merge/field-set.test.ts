@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { parseJson } from "../json.ts";
 import type { JsonObject } from "../object.ts";
 import { FieldSet } from "./field-set.ts";
 import { compareElements, displayPath, keyElement, type PathElement, valueElement } from "./path.ts";
@@ -164,7 +165,7 @@ describe("set operations", () => {
     fc.assert(
       fc.property(set, set, (a, b) => {
         expect(a.equals(b)).toBe(JSON.stringify(a.toJson()) === JSON.stringify(b.toJson()));
-        const copy = JSON.parse(JSON.stringify(a.toJson())) as JsonObject;
+        const copy = parseJson(JSON.stringify(a.toJson())) as JsonObject;
         expect(FieldSet.fromJson(copy).equals(a)).toBe(true);
       }),
     );
