@@ -186,6 +186,7 @@ export class Load {
         await using redis = await this.#connect();
         return await work(redis);
       } catch (error) {
+        if ((error as { code?: string }).code === "Denied") this.#binding = undefined;
         if (this.now > until) throw error;
         await sleep(100);
       }

@@ -1,4 +1,5 @@
 /** What was measured, kept in files row by row, and the table that it becomes in docs/sampledb-results.md. */
+import { execFileSync } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ControlPlaneName } from "../etcd/control-plane.ts";
@@ -36,6 +37,7 @@ export async function writeResults(results: Results, scenarios: readonly Scenari
   const beside = await readResults({ controlPlane: other, machine: results.machine });
   const all = [results, beside].filter(({ rows }) => Object.keys(rows).length > 0);
   await writeFile(page, text(scenarios, all));
+  execFileSync("biome", ["format", "--write", page], { stdio: "ignore" });
 }
 
 export function withRow(results: Results, id: string, row: RowResult, loadAverage: number): Results {
@@ -86,8 +88,12 @@ function line({ fault, goal }: Scenario, row: RowResult): string {
   const names = [...new Set(runs.flatMap(({ figures }) => Object.keys(figures)))];
   const spreads = names.map((name) => {
     const sorted = runs.flatMap(({ figures }) => figures[name] ?? []).sort((a, b) => a - b);
-    const at = (part: number) => seconds(sorted[Math.floor((sorted.length - 1) * part)] ?? 0);
-    return sorted.length === 1 ? `${name} ${at(0)}` : `${name} ${at(0.5)} (${at(0)} to ${at(1)})`;
+    const [least, greatest] = [sorted[0] ?? 0, sorted.at(-1) ?? 0];
+    const middle = sorted.slice(Math.floor((sorted.length - 1) / 2), Math.floor(sorted.length / 2) + 1);
+    const median = middle.reduce((total, value) => total + value, 0) / Math.max(1, middle.length);
+    return sorted.length === 1
+      ? `${name} ${seconds(median)}`
+      : `${name} ${seconds(median)} (${seconds(least)} to ${seconds(greatest)})`;
   });
   const sum = (of: (load: Verdict) => number) => loads.reduce((total, each) => total + of(each), 0);
   const clients =

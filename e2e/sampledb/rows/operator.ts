@@ -11,12 +11,13 @@ export const operatorKilled: Scenario = {
   runs: 3,
   run: async (bench) => {
     const primary = await bench.primary();
+    const epoch = (await bench.world.get(bench.name)).status?.epoch ?? 0;
     return await bench.disturbed({
       disturb: async () => {
         await bench.world.inject({ kind: "kill", pod: await bench.world.operator.pod() });
         await bench.world.inject({ kind: "kill", pod: bench.ref(primary) });
       },
-      healed: async () => (await bench.world.get(bench.name)).status?.leadership?.runId !== undefined,
+      healed: async () => ((await bench.world.get(bench.name)).status?.epoch ?? 0) > epoch,
       limits: { "longest without a write": 45_000 },
     });
   },
