@@ -89,7 +89,7 @@ describe.skipIf(reason !== undefined)(titled("a hostile container", reason), () 
     expect(output).toContain("NoNewPrivs:\t1\nSeccomp:\t2\n0022\n4\n");
   });
 
-  test("has no terminal of whoever started the node", async () => {
+  test("does not inherit the terminal that started the node", async () => {
     await sandboxes.start({ id: "session" });
     // The fields of the session and of its terminal.
     const report = 'read -r _ _ _ _ _ session terminal _ < /proc/$$/stat; echo "$(($$ - session)) $terminal"';

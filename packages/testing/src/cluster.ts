@@ -28,7 +28,7 @@ import { startWorkloads } from "./workloads.ts";
 /** What runs in the cluster of a test. */
 export interface ClusterOptions {
   readonly controllers?: readonly AnyController[];
-  /** Virtual time is the only kind: it stands still until the test moves it. */
+  /** Virtual time is the only kind: it moves only when the test moves it. */
   readonly clock?: "virtual";
   /** Everything random follows from it. Default: 1. */
   readonly seed?: number;
@@ -38,7 +38,7 @@ export interface ClusterOptions {
   readonly resources?: readonly { crd(): CustomResourceDefinitionObject }[];
   /**
    * Runs the cluster's own controllers (Deployments make ReplicaSets, those make Pods, …), its scheduler and a
-   * simulated node on which pods start, become ready, finish and stop. Off unless told.
+   * simulated node on which pods start, become ready, finish and stop. Default: off.
    */
   readonly workloads?: boolean | SimulatedNodeOptions;
   /** Managers that run the controllers. Default: 1. */
@@ -80,7 +80,7 @@ export interface Cluster extends AsyncDisposable {
   /** Lets everything run that needs no time to pass. */
   settle(): Promise<void>;
   advance(ms: number): Promise<void>;
-  /** Moves time on until the condition holds, and throws when it does not in time (10 minutes unless told). */
+  /** Moves time on until the condition holds, and throws when it does not in time (default: 10 minutes). */
   until(condition: () => boolean | Promise<boolean>, withinMs?: number): Promise<void>;
   /** Waits until everything has come to rest, then demands that looking at everything again changes nothing. */
   converges(options?: ConvergeOptions): Promise<void>;

@@ -112,7 +112,7 @@ export class Manager {
         },
         (error: Error) => {
           this.#failure = error;
-          // What a person must mend stays; what may pass ends the process, and another is started.
+          // What a person must fix stays; what may pass ends the process, and another is started.
           if (!(error instanceof RuntimeError)) this.#options.onExit(this);
         },
       );

@@ -43,7 +43,7 @@ export interface ApiServerOptions {
   /** Bearer token of a member of system:masters. In process no token is needed. */
   readonly token?: string;
   /**
-   * Command line flags as kube-apiserver names them, without dashes, for plug-ins. Unless given, the ServiceAccount
+   * Command line flags as kube-apiserver names them, without dashes, for plug-ins. By default the ServiceAccount
    * plug-in is off: a server alone has no controller that makes accounts, and every pod would wait for one.
    */
   readonly flags?: Readonly<Record<string, string>>;

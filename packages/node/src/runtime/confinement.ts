@@ -15,7 +15,7 @@ export interface Confinement {
   /** A seccomp program in the kernel's form. */
   readonly filter: Buffer;
   readonly ids: IdMode;
-  /** Leaves the session, and with it the terminal, of whoever started the node. */
+  /** Leaves the session, and with it the terminal, of the process that started the node. */
   readonly newSession: boolean;
   /** Most processes of its user, where no control group counts those of its pod. */
   readonly processes?: number;

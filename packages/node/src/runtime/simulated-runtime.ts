@@ -12,7 +12,7 @@ import type {
 } from "./container-runtime.ts";
 
 export interface SimulationOptions {
-  /** Decides how a container behaves. Unless told, one-shots end well at once and others run until stopped. */
+  /** Decides how a container behaves. By default one-shots end well at once and others run until stopped. */
   readonly behave?: (spec: ContainerSpec) => "run" | { readonly exitCode: number };
 }
 

@@ -56,7 +56,7 @@ export function conditionsOf(outcome: Outcome): ConditionState[] {
   }
 }
 
-/** What an error says of the object, and whether waiting can mend it. */
+/** What an error says of the object, and whether waiting can fix it. */
 export function outcomeOfError(error: unknown): Outcome {
   const message = errorText(error);
   if (error instanceof RuntimeError) {

@@ -68,7 +68,7 @@ export interface Simulation<A extends Application = Application> extends AsyncDi
   readonly kubelet: SimulatedKubelet;
   /** The pods that a Service leads to now. */
   endpoints(namespace: string, service: string): readonly PodObject[];
-  /** Everything as it is now. Managers are not part of it: whoever goes on from here begins with a new one. */
+  /** Everything as it is now. Managers are not part of it: a run that continues from here begins with a new one. */
   checkpoint(): Checkpoint;
 }
 
@@ -102,7 +102,7 @@ export async function simulation<A extends Application>(
   return started;
 }
 
-/** Addresses are the names of pods and services: whoever dials looks up what is there. */
+/** Addresses are the names of pods and services: each dial looks up what is there. */
 const connect: Connector = async (target, port) => ({
   host: "pod" in target ? target.pod.name : target.service.name,
   port,
