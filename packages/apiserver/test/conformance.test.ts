@@ -62,11 +62,11 @@ const folder = resolve(import.meta.dirname, "../../../conformance");
 const run = promisify(execFile);
 
 /**
- * Time stands at one instant: entries of managedFields are ordered by the second of their last change, and a case that
- * crosses the end of a second would be answered in another order. Timers run as ever.
+ * Time is frozen: entries of managedFields are ordered by the second of their last change, and a case that crosses the
+ * end of a second would be answered in another order. Timers are real.
  */
 const instant = Date.now();
-const stopped: Clock = { ...realClock, now: () => instant };
+const frozen: Clock = { ...realClock, now: () => instant };
 
 /** Cases wait more than they work (for watches to end, for time to pass), so their files are played side by side. */
 const atOnce = 8;
@@ -122,7 +122,7 @@ async function playAll(suite: Suite): Promise<Result[]> {
 }
 
 async function play({ cases, golden }: Suite, part: string, report: string): Promise<Result[]> {
-  await using server = await startApiServer({ port: 0, token: "admin-token" }, { clock: stopped });
+  await using server = await startApiServer({ port: 0, token: "admin-token" }, { clock: frozen });
   const access = ["--server", server.address, "--token", "admin-token", "--insecure"];
   const what = ["--cases", cases, "--golden", golden, "--only", part, "--json", report];
   const options = { cwd: folder, maxBuffer: 1 << 26 };
