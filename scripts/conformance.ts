@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { startApiServer } from "@keelson/apiserver";
 import { startCluster } from "@keelson/cluster";
 import { systemClock } from "@keelson/core";
+import recorded from "../conformance/own/recorded.json" with { type: "json" };
 import { root, run } from "./run.ts";
 
 const args = process.argv.slice(2).filter((argument) => argument !== "--controllers");
@@ -17,9 +18,9 @@ else if (controllers) {
   await using cluster = await startCluster({ nodes: 0 });
   await play(cluster.server, cluster.token);
 } else {
-  // Time is frozen, because answers depend on it: managedFields are ordered by the second of their last change, and the
-  // ages in tables were recorded on a server that had just started.
-  const instant = Date.now();
+  // Time is frozen at the day of the recording: tables show ages in days, and managedFields are ordered by the second of
+  // their last change.
+  const instant = Date.parse(recorded.at);
   await using server = await startApiServer({ port: 0 }, { clock: { ...systemClock, now: () => instant } });
   await play(server.address, server.token);
 }
