@@ -32,6 +32,8 @@ export interface ApiServerFlags {
   readonly clientCaFile?: string;
   readonly tokenAuthFile?: string;
   readonly serviceClusterIpRange?: string;
+  /** How long events are kept. Default 1h. */
+  readonly eventTtl?: string;
 }
 
 /** An API server that listens. Disposal closes its sockets and its store. */
@@ -152,6 +154,7 @@ function serverFlags(flags: ApiServerFlags): Record<string, string> {
     "authorization-mode": flags.authorizationMode ?? "RBAC",
     "disable-admission-plugins": flags.disableAdmissionPlugins,
     "enable-admission-plugins": flags.enableAdmissionPlugins,
+    "event-ttl": flags.eventTtl,
     "client-ca-file": flags.clientCaFile,
     "token-auth-file": flags.tokenAuthFile,
     "service-cluster-ip-range": flags.serviceClusterIpRange,

@@ -29,6 +29,7 @@ const known: ReadonlyMap<string, Check> = new Map([
   ["default-unreachable-toleration-seconds", wholeNumber],
   ["disable-admission-plugins", any],
   ["enable-admission-plugins", any],
+  ["event-ttl", duration],
   ["service-account-issuer", any],
   ["service-account-jwks-uri", any],
   ["service-account-key-file", any],
