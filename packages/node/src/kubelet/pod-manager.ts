@@ -82,8 +82,8 @@ export class PodManager {
   /** Ends every process, by force after `graceMs`; the API is told nothing. */
   async powerOff(graceMs: number): Promise<void> {
     const all = [...this.workers(), ...this.#leaving.keys()];
+    for (const { pod } of all) this.#writer.forget(pod.metadata.uid);
     await Promise.all([...all.map((worker) => worker.powerOff(graceMs)), this.#tidied]);
-    await Promise.all(this.#leaving.values());
   }
 
   #see(pod: StoredPod): void {
@@ -116,10 +116,7 @@ export class PodManager {
     const leaving = worker
       .remove()
       .catch((error: unknown) => this.#services.log(`cannot remove pod ${uid}: ${String(error)}`))
-      .finally(() => {
-        this.#writer.forget(uid);
-        this.#leaving.delete(worker);
-      });
+      .finally(() => this.#leaving.delete(worker));
     this.#leaving.set(worker, leaving);
   }
 
