@@ -91,6 +91,21 @@ export class SandboxRuntime implements ContainerRuntime {
     });
   }
 
+  async #holder(
+    directory: string,
+    hostNetwork: boolean,
+    group: PodGroup | undefined,
+  ): Promise<ProcessHolder> {
+    const { processor, programs, lastCapability } = this.#machine;
+    const { tools, ids } = this.#options;
+    return await holdProcesses({
+      ...{ tools, ids, processor, programs, lastCapability },
+      enter: enterOptions(directory, hostNetwork),
+      group: (await group?.create("pause", {}))?.enter ?? [],
+      filter: this.#machine.filter({ profile: { kind: "default" }, capabilities: [], pretendIds: false }),
+    });
+  }
+
   get memory(): string {
     return join(this.#options.directory, "memory");
   }
@@ -103,14 +118,17 @@ export class SandboxRuntime implements ContainerRuntime {
     for (const name of ["shm", "sys"]) await mkdir(join(directory, name));
     const { address } = spec;
     const { tools, gateway } = this.#options;
+    let group: PodGroup | undefined;
+    let holder: ProcessHolder | undefined;
     try {
       await createPodNamespace(tools, { ...spec, address, gateway, link, hostNetwork }, directory);
+      group = await this.#machine.cgroups?.createPod(spec.id, spec.limits ?? {});
+      if (spec.processes === "pod") holder = await this.#holder(directory, hostNetwork, group);
     } catch (error) {
+      await group?.remove();
       await removePodNamespace(tools, directory, hostNetwork ? undefined : link);
       throw error;
     }
-    const holder = spec.processes === "pod" ? await holdProcesses(tools.unshare) : undefined;
-    const group = await this.#machine.cgroups?.createPod(spec.id, spec.limits ?? {});
     return new RealPodSandbox({
       ...{ id: spec.id, address, directory, tools, hostNetwork, holder, group },
       processes: spec.limits?.processes,
