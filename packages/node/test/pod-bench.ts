@@ -222,6 +222,8 @@ export class PodBench implements Disposable {
       serviceEnvironment: () => ({}),
       dataDirectory: join(this.home, "data"),
       podPidsLimit: 100,
+      seccompDirectory: join(this.home, "seccomp"),
+      admission: { allowedUnsafeSysctls: [] },
       log: (message) => void this.events.push(`log ${message}`),
     };
   }
@@ -230,6 +232,7 @@ export class PodBench implements Disposable {
     return {
       kind: "sandbox",
       memory: join(this.home, "memory"),
+      lacks: [],
       createPodSandbox: async ({ id, address }) => {
         await this.sandboxGate;
         this.sandboxes++;

@@ -3,6 +3,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { PodSpec } from "@keelson/core/kinds";
 import type { StoredPod } from "../api/api.ts";
+import { rejectionOf } from "./pod-admission.ts";
 import { PodWorker } from "./pod-worker.ts";
 import { shortageOf } from "./resize.ts";
 import type { KubeletServices } from "./services.ts";
@@ -98,7 +99,9 @@ export class PodManager {
       shortageOf: (spec) => shortageOf(spec, this.#grantedBeside(worker), this.#services.node.allocatable),
     });
     this.#workers.set(uid, worker);
-    worker.wake();
+    const rejection = worker.state === "living" ? rejectionOf(pod.spec, this.#services.admission) : undefined;
+    if (rejection === undefined) worker.wake();
+    else void worker.reject(rejection);
   }
 
   /** What the others have that are not over. */

@@ -18,6 +18,7 @@ import { logDirectory, logPath } from "./container-starter.ts";
 import { Deadline } from "./deadline.ts";
 import type { LogSource } from "./log-reader.ts";
 import { nextActions } from "./next-actions.ts";
+import type { Rejection } from "./pod-admission.ts";
 import { PodContainers, type RunningContainer } from "./pod-containers.ts";
 import { hostsFile, podHostname, resolvFile } from "./pod-files.ts";
 import { podLimits } from "./pod-limits.ts";
@@ -25,6 +26,7 @@ import { makePodStatus } from "./pod-status.ts";
 import { asksForOthers, type PendingResize, resizeMessage, withResourcesOf } from "./resize.ts";
 import { downwardContext, type KubeletServices } from "./services.ts";
 import type { StatusWriter } from "./status-writer.ts";
+import { sysctlPath } from "./sysctls.ts";
 
 const sandboxRetryMs = 10_000;
 const mountRetryMs = 2_000;
@@ -221,6 +223,12 @@ export class PodWorker {
     await this.#sandbox?.remove();
   }
 
+  /** The node does not take the pod: nothing of it is started. */
+  async reject({ reason, message }: Rejection): Promise<void> {
+    this.#event("Warning", reason, message);
+    await this.fail(reason, `Pod was rejected: ${message}`);
+  }
+
   /** Ends the pod for good, whatever its policy. */
   async fail(reason: string, message: string): Promise<void> {
     this.#verdict = { reason, message };
@@ -377,12 +385,20 @@ export class PodWorker {
     const { runtime, node } = this.#services;
     const pod = this.#pod;
     const { hostname } = podHostname(pod, node.dns.domain);
+    const { sysctls = [] } = pod.spec.securityContext ?? {};
+    if (pod.spec.hostUsers === false && this.#services.ids === "all" && runtime.kind === "sandbox") {
+      throw new NodeError(
+        "Unsupported",
+        "can't set `spec.hostUsers: false`, runtime does not support user namespaces when root has started it; start it as an ordinary user",
+      );
+    }
     const sandbox = await runtime.createPodSandbox({
       id: `${pod.metadata.uid}${this.#sandboxes++ === 0 ? "" : `-${this.#sandboxes}`}`,
       hostname,
       address,
       hostNetwork: pod.spec.hostNetwork,
       limits: this.#limits(),
+      sysctls: sysctls.map(({ name, value }) => ({ path: sysctlPath(name), value })),
       processes: pod.spec.hostPID ? "node" : pod.spec.shareProcessNamespace ? "pod" : "container",
     });
     if (runtime.kind === "simulated") return sandbox;

@@ -79,11 +79,7 @@ export class SandboxRuntime implements ContainerRuntime {
       prepareNodeNetwork(tools, options.gateway),
     ]);
     const cgroups = options.ids === "all" ? await openCgroups(options.group) : undefined;
-    if (cgroups === undefined) {
-      options.log?.(
-        "memory and CPU limits are not enforced: control groups cannot be made here; root usually can",
-      );
-    }
+    for (const sentence of lacksOf(options.ids, cgroups)) options.log?.(sentence);
     return new SandboxRuntime(options, {
       ...{ processor, programs, lastCapability, cgroups },
       kernelPaths: kernelPaths(),
@@ -104,6 +100,10 @@ export class SandboxRuntime implements ContainerRuntime {
       group: (await group?.create("pause", {}))?.enter ?? [],
       filter: this.#machine.filter({ profile: { kind: "default" }, capabilities: [], pretendIds: false }),
     });
+  }
+
+  get lacks(): readonly string[] {
+    return lacksOf(this.#options.ids, this.#machine.cgroups);
   }
 
   get memory(): string {
@@ -149,6 +149,21 @@ async function mountMemory(directory: string): Promise<void> {
     code: "SandboxUnsupported",
     doing: "mount a place in memory",
   });
+}
+
+function lacksOf(ids: IdMode, cgroups: Cgroups | undefined): string[] {
+  return [
+    ...(cgroups === undefined
+      ? [
+          "memory and CPU limits are not enforced, and all pods share one limit on processes: control groups cannot be made here; root usually can",
+        ]
+      : []),
+    ...(ids === "single"
+      ? [
+          "all containers run as one user of this machine, so fsGroup has no effect and runAsUser is only what they see: there are no subordinate ids; newuidmap and a line in /etc/subuid and /etc/subgid give them",
+        ]
+      : []),
+  ];
 }
 
 /** What all containers of the node are made with. */
