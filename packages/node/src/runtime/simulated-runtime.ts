@@ -19,6 +19,7 @@ export interface SimulationOptions {
 export class SimulatedRuntime implements ContainerRuntime {
   readonly kind = "simulated";
   readonly memory = "";
+  readonly lacks: readonly string[] = [];
   readonly #behave: NonNullable<SimulationOptions["behave"]>;
 
   constructor(options: SimulationOptions = {}) {
