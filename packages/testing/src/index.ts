@@ -5,6 +5,7 @@ export { type EveryCrashReport, everyCrash } from "./every-crash.ts";
 export { conflict, type Fault, type FaultRule, Faults, serverError, tooManyRequests } from "./faults.ts";
 export { Manager } from "./manager.ts";
 export type { ObservedRequest } from "./observed-request.ts";
+export { ProcessLife } from "./process-life.ts";
 export { checkRoundTrip, type RoundTripOptions, type RoundTripReport } from "./round-trip.ts";
 export { SeededRandom } from "./seeded-random.ts";
 export {
@@ -15,7 +16,9 @@ export {
 } from "./simulated-node.ts";
 export {
   type Application,
+  type ApplicationCall,
   type ApplicationParts,
+  type CallFate,
   type Checkpoint,
   type ContainerEnd,
   type ContainerRun,
