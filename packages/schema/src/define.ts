@@ -20,6 +20,7 @@ import type {
   VersionDefinition,
   VersionObject,
 } from "./resource.ts";
+import { checkRules } from "./rules.ts";
 
 type Versions = Readonly<Record<string, VersionDefinition>>;
 
@@ -74,6 +75,7 @@ export function resource(definition: AnyDefinition): Resource {
   // Made at once: what has no structural form is refused where it is written.
   const crd = crdOf(source);
   checkConversions(names.kind, crd, storage, conversions);
+  checkRules(crd.spec.versions);
   const made: Resource = {
     group: names.group,
     version: storage,
