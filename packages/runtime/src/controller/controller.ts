@@ -41,6 +41,14 @@ export type Reconcile<P extends AnyKind, O extends Owns, R extends Reads<never>,
   ctx: Context<P, O, R, W>,
 ) => Promise<Outcome>;
 
+/** Waiting times between the tries of an object that fails. Each is twice the one before, and a little random. */
+export interface Backoff {
+  /** Default: 5 ms. Raise it where a try costs something elsewhere. */
+  readonly firstMs?: number;
+  /** Default: 1000 s. */
+  readonly longestMs?: number;
+}
+
 /** How a controller works: its concurrency, its resync, its deadlines. */
 export interface ControllerOptions {
   /** Names the controller in metrics, logs, labels and its field manager. Default: the kind in lower case. */
@@ -49,6 +57,8 @@ export interface ControllerOptions {
   readonly concurrency?: number;
   /** A reconcile that takes longer is aborted and counts as an error. Default: 5 minutes. */
   readonly timeoutMs?: number;
+  /** How long a reconcile that threw waits before it is tried again. */
+  readonly backoff?: Backoff;
   /** Only objects with these labels. */
   readonly labels?: string;
   /** Reconciles everything this often, though nothing changed. Default: 10 hours. */
@@ -140,6 +150,7 @@ export function controller<
     timeoutMs: definition.timeoutMs ?? 300_000,
     resyncMs: definition.resyncMs ?? 36_000_000,
     status: definition.status ?? ("crd" in kind ? "auto" : "manual"),
+    backoff: definition.backoff ?? {},
     ...(definition.labels === undefined ? {} : { labels: definition.labels }),
   };
   return Object.freeze({
