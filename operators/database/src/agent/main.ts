@@ -40,7 +40,9 @@ const watchdog = new Watchdog(log);
 const kubernetes = new Kubernetes({
   namespace,
   lease: settings.database,
+  instance,
   roleLabel: settings.roleLabel,
+  complaintAnnotation: "database.keelson.dev/cannot-reach",
   timeoutMs: timings.requestTimeoutMs,
 });
 const peers = new NetworkPeers({ hostOf, key, timeoutMs: timings.requestTimeoutMs });
