@@ -42,6 +42,7 @@ const kubernetes = new Kubernetes({
   lease: settings.database,
   instance,
   roleLabel: settings.roleLabel,
+  /** On pods: the primary that this instance cannot reach, and its epoch. */
   complaintAnnotation: "database.keelson.dev/cannot-reach",
   timeoutMs: timings.requestTimeoutMs,
 });
