@@ -63,9 +63,10 @@ const run = promisify(execFile);
 
 /**
  * Time stands at one instant: entries of managedFields are ordered by the second of their last change, and a case that
- * crosses the end of a second would be answered in another order. Timers run as ever.
+ * crosses the end of a second would be answered in another order. It is of the day of the recordings, since tables show
+ * how old things are. Timers run as ever.
  */
-const instant = Date.now();
+const instant = Date.UTC(2026, 10, 15, 20);
 const stopped: Clock = { ...realClock, now: () => instant };
 
 /** Cases wait more than they work (for watches to end, for time to pass), so their files are played side by side. */
