@@ -118,7 +118,13 @@ async function readDeleteOptions(exchange: Exchange): Promise<DeleteOptions> {
   let value: JsonValue | undefined;
   if (bytes.length > 0) {
     const type = header(request.headers, "content-type");
-    value = (await decodeBody(bytes, type, { kind: "DeleteOptions", custom: false })).value;
+    value = (
+      await decodeBody(bytes, type, {
+        kind: "DeleteOptions",
+        custom: false,
+        user: exchange.user.name,
+      })
+    ).value;
   }
   return deleteOptions(info.query, value);
 }
