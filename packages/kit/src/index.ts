@@ -61,6 +61,7 @@ export { type DrillKind, type DrillObject, drillKind, type Fault } from "./drill
 export { type DrillClient, type DrillOptions, drillController } from "./drill/drill-controller.ts";
 export { BackupError, type BackupErrorCode, isBackupError, isTerminalBackupCode } from "./errors.ts";
 export { ownStatus, type RuntimeStatusKey } from "./own-status.ts";
+export { type PodOptions, podOptionsSchema, podPlacement } from "./pod-options.ts";
 export { restrictedContainer, restrictedPod, restrictedPodWithoutVolumes } from "./pod-security.ts";
 export { templateHash } from "./template-hash.ts";
 export { compareVersions, isNewerMinor, minorOf, parseVersion, type Version } from "./version.ts";

@@ -1,4 +1,5 @@
 /** The pod of one instance: the agent is its first process, and PostgreSQL the agent's child. */
+import { podPlacement } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { AgentSettings } from "../agent/settings.ts";
@@ -72,7 +73,7 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
         fsGroupChangePolicy: "OnRootMismatch",
         seccompProfile: { type: "RuntimeDefault" },
       },
-      ...scheduling(database, recipe),
+      ...podPlacement(recipe.pod, selectorLabels(database)),
       initContainers: [
         {
           name: "agent",
@@ -158,31 +159,5 @@ function settingsFor({ database, instance, recipe, major, archive, restore }: Po
         ...(restore.targetTime !== undefined && { targetTime: restore.targetTime }),
       },
     }),
-  };
-}
-
-/** Instances keep away from each other unless the spec says where they go. */
-function scheduling(database: DatabaseName, recipe: Recipe): Partial<PodSpec> {
-  const pod = (recipe.pod ?? {}) as Partial<PodSpec>;
-  const { nodeSelector, tolerations, topologySpreadConstraints, priorityClassName } = pod;
-  const affinity = pod.affinity ?? {
-    podAntiAffinity: {
-      preferredDuringSchedulingIgnoredDuringExecution: [
-        {
-          weight: 100,
-          podAffinityTerm: {
-            topologyKey: "kubernetes.io/hostname",
-            labelSelector: { matchLabels: selectorLabels(database) },
-          },
-        },
-      ],
-    },
-  };
-  return {
-    affinity,
-    ...(nodeSelector === undefined ? {} : { nodeSelector }),
-    ...(tolerations === undefined ? {} : { tolerations }),
-    ...(topologySpreadConstraints === undefined ? {} : { topologySpreadConstraints }),
-    ...(priorityClassName === undefined ? {} : { priorityClassName }),
   };
 }
