@@ -1,6 +1,14 @@
 /** What every database operator needs: backups, certificates, pods. For tests see `@keelson/kit/testing`. */
 
 export { type ArchiveFormat, BackupArchive, type BackupSource } from "./backup/archive.ts";
+export {
+  type AttemptStatus,
+  afterFailedAttempt,
+  type BackupFailure,
+  type BackupRecord,
+  failedBackup,
+  hasBackupEnded,
+} from "./backup/attempts.ts";
 export { checkedContent, type Digest, withDigest } from "./backup/digest.ts";
 export {
   type BackupHealth,
