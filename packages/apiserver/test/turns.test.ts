@@ -32,7 +32,7 @@ describe("a text that takes long to read", () => {
       ["PATCH", `${configMaps}/x`, "application/apply-patch+yaml"],
       ["DELETE", `${configMaps}/x`, yaml],
     ] as const) {
-      const query = method === "PATCH" ? { fieldManager: "m" } : {};
+      const query: Record<string, string> = method === "PATCH" ? { fieldManager: "m" } : {};
       const slow = watched(server.send(method, path, slowYaml, { type, query }));
       for (let i = 0; i < 5; i++) expect((await server.get(configMaps)).status).toBe(200);
       expect([method, slow.done]).toEqual([method, false]);
