@@ -11,6 +11,7 @@ import { DefinitionController } from "../crd/controller.ts";
 import { conversionCaller } from "../crd/webhook-call.ts";
 import { Discovery } from "../discovery/discovery.ts";
 import { Dispatcher, type Handler } from "../http/dispatcher.ts";
+import { InFlight, type InFlightLimits } from "../http/in-flight.ts";
 import { inProcessPort } from "../http/in-process.ts";
 import { SystemPaths } from "../http/system-paths.ts";
 import type { ServerRequest, ServerResponse } from "../messages/message.ts";
@@ -63,6 +64,8 @@ export interface ApiServerOptions {
   readonly caCertificate?: string;
   /** Told of every fault of the server's own, which clients see as a 500. */
   readonly onInternalError?: (error: unknown, request: ServerRequest) => void;
+  /** How many requests may be under way. */
+  readonly inFlight?: InFlightLimits;
   /** The certificate by which kubelets know the server, for logs, exec and the like. */
   readonly kubeletClient?: KubeletIdentity;
   /** The way to pods: for proxies, and for webhooks behind services. Default: the server's own network. */
@@ -152,6 +155,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
       new SystemPaths(plugins.paths ?? {}),
     ),
     random,
+    inFlight: new InFlight(options.inFlight),
     onInternalError: options.onInternalError,
   });
 
@@ -187,7 +191,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   };
 }
 
-const withoutAccounts: Readonly<Record<string, string>> = { "disable-admission-plugins": "ServiceAccount" };
+const withoutAccounts: Flags = { "disable-admission-plugins": "ServiceAccount" };
 
 function flagsOf(options: ApiServerOptions): Flags {
   return checkFlags({
