@@ -152,7 +152,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
       verbs.api,
       new Discovery(registry, () => `${advertise.address}:${advertise.port}`),
       new OpenApi(registry),
-      new SystemPaths(plugins.paths ?? {}),
+      new SystemPaths(plugins.paths ?? {}, () => store.problem()),
     ),
     random,
     inFlight: new InFlight(options.inFlight),
