@@ -12,6 +12,7 @@ import { DefinitionController } from "../crd/controller.ts";
 import { conversionCaller } from "../crd/webhook-call.ts";
 import { Discovery } from "../discovery/discovery.ts";
 import { Dispatcher, type Handler } from "../http/dispatcher.ts";
+import { InFlight, type InFlightLimits } from "../http/in-flight.ts";
 import { inProcessPort } from "../http/in-process.ts";
 import { SystemPaths } from "../http/system-paths.ts";
 import type { ServerRequest, ServerResponse } from "../messages/message.ts";
@@ -63,6 +64,8 @@ export interface ApiServerOptions {
   readonly caCertificate?: string;
   /** Told of every fault of the server's own, which clients see as a 500. */
   readonly onInternalError?: (error: unknown, request: ServerRequest) => void;
+  /** How many requests may be under way. */
+  readonly inFlight?: InFlightLimits;
   /** The certificate by which kubelets know the server, for logs, exec and the like. */
   readonly kubeletClient?: KubeletIdentity;
   /** The way to pods: for proxies, and for webhooks behind services. Default: the server's own network. */
@@ -149,9 +152,10 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
       verbs.api,
       new Discovery(registry, () => `${advertise.address}:${advertise.port}`),
       new OpenApi(registry),
-      new SystemPaths(plugins.paths ?? {}),
+      new SystemPaths(plugins.paths ?? {}, () => store.problem()),
     ),
     random,
+    inFlight: new InFlight(options.inFlight),
     onInternalError: options.onInternalError,
   });
 
@@ -187,7 +191,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   };
 }
 
-const withoutAccounts: Readonly<Record<string, string>> = { "disable-admission-plugins": "ServiceAccount" };
+const withoutAccounts: Flags = { "disable-admission-plugins": "ServiceAccount" };
 
 function flagsOf(options: ApiServerOptions): Flags {
   return checkFlags({
