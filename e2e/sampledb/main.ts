@@ -87,12 +87,14 @@ async function measure(scenario: Scenario, before: RowResult, count: number): Pr
     await world.whenReady(name, 180_000);
     const load = world.load(name, Math.min(1, spec.replicas));
     const bench = new Bench(world, name, load);
+    await scenario.prepare?.(bench);
     for (let nth = 0; nth < (scenario.fresh ? 1 : count) && (nth === 0 || !isOver()); nth++) {
       const run = await scenario.run(bench, row.runs.length).catch(failedRun);
       await keep({ ...row, runs: [...row.runs, { at: new Date().toISOString(), commit, ...run }] });
       if (await world.find(name)) await load.check().catch((error: unknown) => say(String(error)));
       say(`${scenario.id} ${row.runs.length}: ${told(run)}`);
     }
+    await scenario.conclude?.(bench);
     const verdict = await load
       .finish({ check: (await world.find(name)) !== undefined })
       .catch((error: unknown) => say(String(error)));

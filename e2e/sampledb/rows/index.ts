@@ -2,6 +2,7 @@
 
 import type { Scenario } from "../scenario.ts";
 import * as changes from "./changes.ts";
+import { crashes } from "./crashes.ts";
 import { deleting } from "./deleting.ts";
 import { drills } from "./drills.ts";
 import { gigabyte } from "./large.ts";
@@ -34,6 +35,7 @@ export const scenarios: readonly Scenario[] = [
   operator.operatorKilled,
   operator.operatorUpgraded,
   operator.operatorReinstalled,
+  crashes,
   ...drills,
   ...deleting,
 ];
