@@ -189,7 +189,8 @@ export class InsideHost {
 
   async #up(node: InsideNode): Promise<void> {
     if (this.#nodes.has(node.name)) return;
-    const { ids, clusterDomain, maxPods, podPidsLimit, labels, clientCa } = this.#config;
+    const { ids, clusterDomain, labels, clientCa } = this.#config;
+    const { maxPods, podPidsLimit, allowedUnsafeSysctls, seccompDirectory } = this.#config;
     const { log } = this.#outside;
     const line = cuttable(this.#api);
     const kubelet = new Kubelet({
@@ -201,6 +202,8 @@ export class InsideHost {
         ids,
         maxPods,
         podPidsLimit,
+        allowedUnsafeSysctls,
+        seccompDirectory,
         labels,
         log,
       },
