@@ -15,6 +15,7 @@ import { Delays } from "../network/delays.ts";
 import { startDialServer } from "../network/dial-server.ts";
 import { DnsServer } from "../network/dns-server.ts";
 import { type ExposedPort, type Exposure, Exposures } from "../network/exposures.ts";
+import { PolicyRegistry } from "../network/policy-registry.ts";
 import { startRelay } from "../network/relay.ts";
 import { ServiceNetwork } from "../network/service-network.ts";
 import { ServiceRegistry } from "../network/service-registry.ts";
@@ -51,6 +52,7 @@ export class InsideHost {
   /** The first node's, for what the nodes share: their network. */
   readonly #api: NodeApi;
   readonly #registry = new ServiceRegistry();
+  readonly #policies = new PolicyRegistry();
   readonly #nodes = new Map<string, RunningNode>();
   readonly #abort = new AbortController();
   readonly #exposures: Exposures;
@@ -118,6 +120,9 @@ export class InsideHost {
     this.#registry
       .run(this.#api, this.#abort.signal)
       .catch((error: unknown) => this.#outside.log(`the services cannot be followed: ${String(error)}`));
+    this.#policies
+      .run(this.#api, this.#abort.signal)
+      .catch((error: unknown) => this.#outside.log(`network policies cannot be followed: ${String(error)}`));
     await Promise.race([
       this.#registry.synced(),
       new Promise((resolve) => setTimeout(resolve, servicePatienceMs)),
@@ -162,6 +167,8 @@ export class InsideHost {
       if (tools.nft === undefined) throw new NodeError("Unsupported", "nft is missing");
       const network = new ServiceNetwork({
         ...{ registry: this.#registry, serviceCidr, nodeAddresses, nft: tools.nft },
+        policies: this.#policies,
+        nameServer: dns,
         clock: systemClock,
         localAddresses: [api, dns],
         log: this.#outside.log,

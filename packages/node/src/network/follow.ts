@@ -1,13 +1,13 @@
-/** Keeps a map in step with what the API shows of one kind. */
+/** A map that is kept as the API has it. */
 import type { ReflectEvent } from "@keelson/client";
 import type { Stored } from "@keelson/core";
 
-/** By namespace and name. */
+/** Until the events end. `onSynced` is called when the whole state has been seen. */
 export async function follow<T extends Stored>(
   events: AsyncIterable<ReflectEvent<T>>,
   state: Map<string, T>,
   onChange: () => void,
-  onSynced: () => void,
+  onSynced: () => void = () => undefined,
 ): Promise<void> {
   let next: Map<string, T> | undefined;
   const keyOf = ({ metadata }: T) => `${metadata.namespace}/${metadata.name}`;
