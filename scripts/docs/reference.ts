@@ -80,7 +80,7 @@ function conditions(): string {
           ["`ReconcileError`", "Any other error; it is tried again."],
           [
             "a code of [`RuntimeError`](errors.md#keelsonruntime)",
-            "`InvalidChild`, `NotOurs` and `NotDeclared` are Stalled.",
+            "`InvalidChild`, `InvalidStatus`, `InvalidObject`, `NotOurs` and `NotDeclared` are Stalled.",
           ],
           ["a reason of the API server", "Such as `Forbidden` or `Conflict`, when a request was refused."],
         ],

@@ -62,6 +62,7 @@ export {
   all,
   allow,
   allowSubresource,
+  type Backoff,
   type Cause,
   type Children,
   type Compose,

@@ -14,6 +14,7 @@ export type {
   StepAttempt,
 } from "./controller/context.ts";
 export {
+  type Backoff,
   type Children,
   type Compose,
   type Composition,
@@ -71,9 +72,8 @@ export type { RawController } from "./controller/raw-controller.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
 export type { LeaderElectionOptions } from "./leader/election.ts";
 export type { LeaseTimings } from "./leader/lease.ts";
-export type { Logger } from "./log/logger.ts";
-export { silentLogger } from "./log/logger.ts";
-export { type LogLevel, pinoLogger } from "./log/pino-logger.ts";
+export { type Logger, type LogLevel, silentLogger } from "./log/logger.ts";
+export { pinoLogger } from "./log/pino-logger.ts";
 export type { EndpointOptions } from "./operator/endpoints.ts";
 export { type Installable, type InstallOptions, install } from "./operator/install.ts";
 export type { MetricFamily } from "./operator/metric-text.ts";

@@ -1,6 +1,6 @@
 /** One manager process in a test: it starts, it may die at any moment, and nothing of it lives on. */
 import { type Client, createClient } from "@keelson/client";
-import type { Clock, HttpPort, Random, World } from "@keelson/core";
+import type { HttpPort, Random, World } from "@keelson/core";
 import {
   type AnyController,
   type Connector,
@@ -12,6 +12,7 @@ import {
 } from "@keelson/runtime";
 import { internalsOf, type OperatorInternals } from "@keelson/runtime/internal";
 import type { ManagerPort } from "./manager-port.ts";
+import type { ProcessLife } from "./process-life.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 export interface ManagerOptions {
@@ -20,6 +21,7 @@ export interface ManagerOptions {
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly port: ManagerPort;
+  readonly life: ProcessLife;
   readonly log: Logger;
   readonly leaderElection: boolean | LeaderElectionOptions;
   readonly connect?: Connector;
@@ -34,7 +36,7 @@ export class Manager {
   readonly client: Client;
   readonly #options: ManagerOptions;
   readonly #world: World;
-  #alive = true;
+  readonly life: ProcessLife;
   #running: RunningOperator | undefined;
   #failure: Error | undefined;
 
@@ -42,7 +44,8 @@ export class Manager {
     this.#options = options;
     this.name = options.name;
     this.port = options.port;
-    const clock = mortal(options.clock, () => this.#alive);
+    this.life = options.life;
+    const clock = options.life.clock(options.clock);
     const random = options.random;
     this.#world = {
       clock,
@@ -60,7 +63,20 @@ export class Manager {
   }
 
   get alive(): boolean {
-    return this.#alive;
+    return this.life.alive;
+  }
+
+  get paused(): boolean {
+    return this.life.paused;
+  }
+
+  /** As if the process were stopped: it does nothing until it is continued, and does not notice. */
+  pause(): void {
+    this.life.pause();
+  }
+
+  resume(): void {
+    this.life.resume();
   }
 
   /** Present once it has started. */
@@ -112,7 +128,7 @@ export class Manager {
         },
         (error: Error) => {
           this.#failure = error;
-          // What a person must mend stays; what may pass ends the process, and another is started.
+          // What a person must fix stays; what may pass ends the process, and another is started.
           if (!(error instanceof RuntimeError)) this.#options.onExit(this);
         },
       );
@@ -120,29 +136,16 @@ export class Manager {
 
   /** As if the process were killed: no promise of it ever settles, no `finally` runs, no timer fires. */
   kill(): void {
-    this.#alive = false;
+    this.life.kill();
     this.port.die();
   }
 
   async stop(): Promise<void> {
     await this.#running?.stop();
-    this.#alive = false;
-    this.port.die();
+    this.kill();
   }
 
   get idle(): boolean {
     return this.#internals?.loops.every(({ queue }) => queue.idle) ?? false;
   }
-}
-
-/** A clock whose timers die with their process. */
-function mortal(clock: Clock, alive: () => boolean): Clock {
-  return {
-    now: () => clock.now(),
-    monotonic: () => clock.monotonic(),
-    timer: (delayMs, run) =>
-      clock.timer(delayMs, () => {
-        if (alive()) run();
-      }),
-  };
 }

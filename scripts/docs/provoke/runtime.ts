@@ -141,6 +141,28 @@ export const runtime: Provocations<RuntimeErrorCode> = {
       return await ctx.own.copy.apply({ data: { k: "w" } });
     }),
   InvalidChild: () => inside((ctx) => ctx.own.copy.apply({ metadata: { namespace: "elsewhere" }, ...copy })),
+  InvalidStatus: () =>
+    failing("InvalidStatus", async (ctx) => {
+      ctx.setStatus({ note: 3 } as never);
+      return done();
+    }),
+  InvalidObject: async () => {
+    const { log, logged } = capture("InvalidObject");
+    const later = resource({
+      group: "docs.example.com",
+      kind: "Memo",
+      version: "v1",
+      spec: z.object({ tags: z.array(z.string()) }),
+    });
+    const counting = controller(later, {
+      compose: ({ spec }) => ({ children: {}, status: { count: spec.tags.length } as never }),
+    });
+    const served = { ...counting, kind: { ...later, crd: () => Memo.crd() } };
+    await using c = await cluster({ controllers: [served], log });
+    await c.client.kind(Memo).create({ metadata: memo, spec: {} });
+    await c.until(() => logged() !== undefined);
+    return logged();
+  },
   StepTooLarge: () => inside((ctx) => ctx.step("report", async () => "x".repeat(1_000_000))),
   Unreachable: async () => {
     await using c = await cluster();

@@ -42,7 +42,7 @@ export class Agent {
   #local: Local;
   #vote: Vote | undefined;
   #reason = "it starts";
-  /** Something long is done with the data: whoever asks gets an answer without waiting for it. */
+  /** Something long is done with the data: a request is answered without waiting for it. */
   #isBusy = false;
   #isDraining = false;
   #engineTurn: Promise<unknown> = Promise.resolve();
@@ -213,7 +213,7 @@ export class Agent {
     });
   }
 
-  /** Every instance has the settings of the spec, whoever is primary. */
+  /** Every instance has the settings of the spec, whichever is primary. */
   async #configure(): Promise<void> {
     const { parameters, closed = false } = this.record?.policy ?? {};
     if (!parameters || !this.#local.data) return;

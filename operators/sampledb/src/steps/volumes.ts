@@ -5,7 +5,7 @@ import { annotations } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
 import type { DatabaseMemory } from "../observe/memory.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
-import { databaseName } from "../resources/names.ts";
+import { databaseName, objectNames } from "../resources/names.ts";
 
 const kept = new KeptVolumes(annotations, { component: "sampledb-operator" });
 
@@ -37,6 +37,23 @@ function backups(ctx: SampleDBContext) {
 /** Gives a volume back the policy that it had before. */
 export async function releaseVolume(ctx: SampleDBContext, name: string): Promise<void> {
   await kept.release(ctx.client.kind(PersistentVolume), name);
+}
+
+/**
+ * The volumes that hold the data of a database, by name. In a namespace that goes the claims may be gone already, and
+ * with them all that the status knew; what is written on the volumes stays.
+ */
+export async function volumesOf(db: SampleDBObject, ctx: SampleDBContext): Promise<string[]> {
+  const { namespace, name } = databaseName(db);
+  const claimed = ctx.own.claims.list().flatMap(({ spec }) => spec?.volumeName ?? []);
+  const { items } = await ctx.client.kind(PersistentVolume).list();
+  const backups = objectNames({ name }).backups;
+  const marked = items.filter(
+    ({ metadata, spec }) =>
+      metadata.annotations?.[annotations.dataOf] === `${namespace}/${name}` &&
+      spec?.claimRef?.name !== backups,
+  );
+  return [...new Set([...claimed, ...marked.map(({ metadata }) => metadata.name)])].sort();
 }
 
 export async function tellKept(

@@ -2,6 +2,7 @@
 import type { AddressInfo } from "node:net";
 import { groupKind } from "@keelson/core";
 import type { InformerSet } from "../cache/informer-set.ts";
+import type { Election } from "../leader/election.ts";
 import type { MetricsText } from "./metrics.ts";
 
 /** Where health and metrics are served. */
@@ -35,6 +36,14 @@ export function cachesReady(informers: InformerSet, now: () => number, staleMs: 
     }
     return undefined;
   };
+}
+
+/**
+ * What can never lead is not ready, and says why: nobody would reconcile anything. A server that does not answer is
+ * given as long as the caches are.
+ */
+export function leaseReady({ problem }: Pick<Election, "problem">, staleMs: number): string | undefined {
+  return problem && (!problem.transient || problem.forMs > staleMs) ? problem.message : undefined;
 }
 
 export async function serveEndpoints(

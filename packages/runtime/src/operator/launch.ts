@@ -14,7 +14,7 @@ import { Loop } from "../reconcile/loop.ts";
 import { RawRunner } from "../reconcile/raw-runner.ts";
 import { Reconciler } from "../reconcile/reconciler.ts";
 import type { Services } from "../reconcile/services.ts";
-import { cachesReady, type Endpoints, serveEndpoints } from "./endpoints.ts";
+import { cachesReady, type Endpoints, leaseReady, serveEndpoints } from "./endpoints.ts";
 import { Health } from "./health.ts";
 import { metricText } from "./metric-text.ts";
 import { type Metrics, type MetricsText, noMetrics } from "./metrics.ts";
@@ -49,7 +49,9 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   for (const loop of loops) loop.listen();
   informers.start();
   election?.run();
-  health.follow(cachesReady(informers, () => world.clock.monotonic(), options.staleMs ?? 120_000));
+  const staleMs = options.staleMs ?? 120_000;
+  const caches = cachesReady(informers, () => world.clock.monotonic(), staleMs);
+  health.follow(() => caches() ?? (election && leaseReady(election, staleMs)));
   const running = new Running({
     loops,
     informers,
@@ -76,7 +78,7 @@ async function settingOf(options: OperatorOptions): Promise<Setting> {
   const world = options.world ?? systemWorld;
   const inCluster = world.process.env.KUBERNETES_SERVICE_HOST !== undefined;
   const name = options.name ?? options.controllers[0]?.name ?? "operator";
-  const log = options.log ?? (await defaultLogger(name));
+  const log = options.log ?? (await defaultLogger(name, options.logLevel));
   const counts = options.metrics ?? (options.endpoints ?? inCluster) !== false;
   const metrics = counts ? await prometheusMetrics() : noMetrics;
   return { options, world, inCluster, name, log, metrics, health: new Health() };
