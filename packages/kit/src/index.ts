@@ -73,3 +73,10 @@ export { type PodOptions, podOptionsSchema, podPlacement } from "./pod-options.t
 export { restrictedContainer, restrictedPod, restrictedPodWithoutVolumes } from "./pod-security.ts";
 export { templateHash } from "./template-hash.ts";
 export { compareVersions, isNewerMinor, minorOf, parseVersion, type Version } from "./version.ts";
+export {
+  type DataOwner,
+  type EventClient,
+  KeptVolumes,
+  type VolumeAnnotations,
+  type VolumeClient,
+} from "./volumes/kept-volumes.ts";
