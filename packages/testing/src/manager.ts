@@ -3,16 +3,19 @@ import { type Client, createClient } from "@keelson/client";
 import type { Clock, HttpPort, Random, World } from "@keelson/core";
 import {
   type AnyController,
+  type CertificateLives,
   type Connector,
   type LeaderElectionOptions,
   type Logger,
   operator,
   type RunningOperator,
   RuntimeError,
+  type Webhook,
 } from "@keelson/runtime";
-import { internalsOf, type OperatorInternals } from "@keelson/runtime/internal";
+import { internalsOf, listeningBy, type OperatorInternals } from "@keelson/runtime/internal";
 import type { ManagerPort } from "./manager-port.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
+import { WebhookPort } from "./webhook-port.ts";
 
 export interface ManagerOptions {
   readonly name: string;
@@ -23,6 +26,8 @@ export interface ManagerOptions {
   readonly log: Logger;
   readonly leaderElection: boolean | LeaderElectionOptions;
   readonly connect?: Connector;
+  readonly webhooks: readonly Webhook[];
+  readonly certificateLives?: CertificateLives;
   /** It cannot go on and ends its process, as `run()` does. */
   readonly onExit: (manager: Manager) => void;
 }
@@ -32,6 +37,8 @@ export class Manager {
   readonly name: string;
   readonly port: ManagerPort;
   readonly client: Client;
+  /** Where the API server asks its webhooks. */
+  readonly webhooks: WebhookPort;
   readonly #options: ManagerOptions;
   readonly #world: World;
   #alive = true;
@@ -44,6 +51,7 @@ export class Manager {
     this.port = options.port;
     const clock = mortal(options.clock, () => this.#alive);
     const random = options.random;
+    this.webhooks = new WebhookPort(() => this.#alive);
     this.#world = {
       clock,
       random,
@@ -88,9 +96,11 @@ export class Manager {
   }
 
   start(): void {
-    const { controllers, log, leaderElection, connect } = this.#options;
-    operator({
+    const { controllers, log, leaderElection, connect, webhooks, certificateLives } = this.#options;
+    const options = {
       controllers,
+      webhooks,
+      ...(certificateLives && { webhookServer: { lives: certificateLives } }),
       name: "test",
       client: this.client,
       world: this.#world,
@@ -99,7 +109,8 @@ export class Manager {
       endpoints: false,
       metrics: false,
       ...(connect && { connect }),
-    })
+    };
+    operator(listeningBy(options, this.webhooks.listen))
       .start()
       .then(
         (running) => {
@@ -122,6 +133,7 @@ export class Manager {
   kill(): void {
     this.#alive = false;
     this.port.die();
+    this.webhooks.die();
   }
 
   async stop(): Promise<void> {
