@@ -124,8 +124,9 @@ function grantsFor(pod: PolicyPod, direction: Direction, input: PolicyInput): Gr
 }
 
 function isAbout(spec: NetworkPolicy["spec"], direction: Direction): boolean {
-  const types = spec?.policyTypes ?? ["Ingress", ...(spec?.egress === undefined ? [] : ["Egress"])];
-  return types.includes(direction === "ingress" ? "Ingress" : "Egress");
+  const { policyTypes = [], egress } = spec ?? {};
+  if (policyTypes.length > 0) return policyTypes.includes(direction === "ingress" ? "Ingress" : "Egress");
+  return direction === "ingress" || egress !== undefined;
 }
 
 function rulesOf(spec: NetworkPolicy["spec"], direction: Direction): Rule[] {
