@@ -14,6 +14,7 @@ export type {
   StepAttempt,
 } from "./controller/context.ts";
 export {
+  type Backoff,
   type Children,
   type Compose,
   type Composition,
@@ -71,15 +72,14 @@ export type { RawController } from "./controller/raw-controller.ts";
 export { RuntimeError, type RuntimeErrorCode } from "./errors.ts";
 export type { LeaderElectionOptions } from "./leader/election.ts";
 export type { LeaseTimings } from "./leader/lease.ts";
-export type { Logger } from "./log/logger.ts";
-export { silentLogger } from "./log/logger.ts";
-export { type LogLevel, pinoLogger } from "./log/pino-logger.ts";
+export { type Logger, type LogLevel, silentLogger } from "./log/logger.ts";
+export { pinoLogger } from "./log/pino-logger.ts";
 export type { EndpointOptions } from "./operator/endpoints.ts";
 export { type Installable, type InstallOptions, install } from "./operator/install.ts";
 export type { MetricFamily } from "./operator/metric-text.ts";
 export { type Operator, operator } from "./operator/operator.ts";
 export type { OperatorOptions } from "./operator/options.ts";
-export { type PolicyRule, type RoleOptions, roleFor } from "./operator/role.ts";
+export { type PolicyRule, type RoleOptions, roleFor, type WebhookRole } from "./operator/role.ts";
 export type { RunningOperator } from "./operator/running.ts";
 export {
   type Connector,
@@ -87,3 +87,31 @@ export {
   directConnector,
   forwardConnector,
 } from "./reconcile/connector.ts";
+export type { CertificateLives } from "./webhook/certificates.ts";
+export {
+  type ConfigurationObject,
+  type ConfigurationOptions,
+  type WebhookPlace,
+  webhookConfigurations,
+  webhookServiceName,
+} from "./webhook/configurations.ts";
+export {
+  type AdmissionPolicy,
+  admissionPolicy,
+  type PolicyDefinition,
+  type PolicyObject,
+  type PolicyValidation,
+} from "./webhook/policy.ts";
+export {
+  type AdmissionOperation,
+  type AdmissionRequest,
+  type AdmissionUser,
+  type Denied,
+  deny,
+  type LabelSelector,
+  type Webhook,
+  type WebhookDefinition,
+  type WebhookMatch,
+  webhook,
+} from "./webhook/webhook.ts";
+export type { WebhookServerOptions } from "./webhook/webhooks.ts";

@@ -6,7 +6,7 @@ import type { Clock } from "@keelson/core";
 import { RuntimeError } from "../errors.ts";
 import type { Logger } from "../log/logger.ts";
 import { SharedFence } from "./fence.ts";
-import type { LeaseTimings } from "./lease.ts";
+import type { LeaseProblem, LeaseTimings } from "./lease.ts";
 
 /** What the thread is started with. All of it can be copied to another thread. */
 export interface LeaseThreadData {
@@ -24,6 +24,7 @@ export interface LeaseThreadData {
 export type LeaseThreadMessage =
   | { readonly type: "acquired" }
   | { readonly type: "holder"; readonly holder: string | undefined }
+  | { readonly type: "problem"; readonly problem: LeaseProblem | undefined }
   | { readonly type: "lost"; readonly message: string }
   | {
       readonly type: "log";
@@ -50,6 +51,7 @@ export class LeaseThread {
   readonly #beat: NodeJS.Timeout;
   #leading = false;
   #holder: string | undefined;
+  #problem: LeaseProblem | undefined;
 
   constructor(data: Omit<LeaseThreadData, "fence" | "heartbeat">, log: Logger) {
     this.fence = new SharedFence(threadClock);
@@ -91,6 +93,10 @@ export class LeaseThread {
     return this.#holder;
   }
 
+  get problem(): LeaseProblem | undefined {
+    return this.#problem;
+  }
+
   run(): void {}
 
   async stop(options: { readonly keep?: boolean } = {}): Promise<void> {
@@ -110,6 +116,9 @@ export class LeaseThread {
         return;
       case "holder":
         this.#holder = message.holder;
+        return;
+      case "problem":
+        this.#problem = message.problem;
         return;
       case "lost":
         this.#lose(message.message);

@@ -2,6 +2,7 @@
 import type { AddressInfo } from "node:net";
 import { groupKind } from "@keelson/core";
 import type { InformerSet } from "../cache/informer-set.ts";
+import type { Election } from "../leader/election.ts";
 import type { MetricsText } from "./metrics.ts";
 
 /** Where health and metrics are served. */
@@ -19,22 +20,40 @@ export interface Endpoints extends AsyncDisposable {
 /** Undefined when all is well, otherwise a sentence. */
 export type Check = () => string | undefined;
 
+/** When caches count as good enough. */
+export interface CachesOptions {
+  readonly now: () => number;
+  /** None may be cut off from the server for longer. */
+  readonly staleMs: number;
+  /** Where caches are filled with what our own webhooks convert, nobody asks those before we are ready. */
+  readonly mayBeIncomplete: boolean;
+}
+
 /**
- * Ready when every cache is complete and none has been cut off from the server for longer than `staleMs`. A standby
- * is ready: it can take over.
+ * Ready when every cache is complete and none has been cut off from the server for too long. A standby is ready: it can
+ * take over.
  */
-export function cachesReady(informers: InformerSet, now: () => number, staleMs: number): Check {
+export function cachesReady(informers: InformerSet, options: CachesOptions): Check {
+  const { now, staleMs, mayBeIncomplete } = options;
   return () => {
     for (const informer of informers.all()) {
       const { synced, interruptedSinceMs } = informer.health;
       const kind = groupKind(informer.kind);
-      if (!synced) return `the cache of ${kind} is not complete yet`;
+      if (!synced && !mayBeIncomplete) return `the cache of ${kind} is not complete yet`;
       if (interruptedSinceMs !== undefined && now() - interruptedSinceMs > staleMs) {
         return `the cache of ${kind} has been cut off from the server for ${Math.round((now() - interruptedSinceMs) / 1000)} s`;
       }
     }
     return undefined;
   };
+}
+
+/**
+ * What can never lead is not ready, and says why: nobody would reconcile anything. A server that does not answer is
+ * given as long as the caches are.
+ */
+export function leaseReady({ problem }: Pick<Election, "problem">, staleMs: number): string | undefined {
+  return problem && (!problem.transient || problem.forMs > staleMs) ? problem.message : undefined;
 }
 
 export async function serveEndpoints(

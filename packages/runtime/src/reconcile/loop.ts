@@ -30,7 +30,7 @@ export interface Verdict {
   readonly failed?: { readonly error: unknown };
   /** There is no object of this key any more. */
   readonly gone?: boolean;
-  /** For metrics: `success` unless told; `terminal` is an error that is not tried again. */
+  /** For metrics: `terminal` is an error that is not tried again. */
   readonly result?: "success" | "terminal" | "requeue_after";
 }
 
@@ -38,6 +38,8 @@ export interface LoopDefinition {
   readonly name: string;
   readonly watches: readonly LoopWatch[];
   readonly concurrency: number;
+  /** Default: that of the queue. */
+  readonly backoff?: { readonly firstMs?: number; readonly longestMs?: number };
   /** Looks at everything this often; never when absent. */
   readonly resyncMs?: number;
   /** Slows a key down that comes again and again, as one does whose every run changes what it watches. */
@@ -77,11 +79,14 @@ export class Loop {
   constructor(definition: LoopDefinition, services: LoopServices) {
     this.#definition = definition;
     this.#services = services;
+    const { firstMs, longestMs } = definition.backoff ?? {};
     this.queue = new WorkQueue<Cause>({
       clock: services.clock,
       random: services.random,
       identify: (cause) => `${cause.type}|${cause.kind ?? ""}|${cause.key ?? ""}`,
       ...(services.observer ? { observer: services.observer } : {}),
+      ...(firstMs === undefined ? {} : { firstRetryMs: firstMs }),
+      ...(longestMs === undefined ? {} : { longestRetryMs: longestMs }),
     });
   }
 

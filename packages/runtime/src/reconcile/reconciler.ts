@@ -2,7 +2,7 @@
 
 import { deepEqual, groupKind, keyOf, objectKey, parseKey, type Random, type Stored } from "@keelson/core";
 import { errorText } from "@keelson/core/internal";
-import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
+import type { InventoryEntry, Resource, RuntimeStatus } from "@keelson/schema";
 import { type Change, type Informer, settleAll } from "../cache/informer.ts";
 import { TrackedClient } from "../cache/tracked-client.ts";
 import { AppliedRecords, Applier } from "../children/applier.ts";
@@ -11,7 +11,7 @@ import { composeAndRealise, inventoryOf, isOutcome, pruneRetired } from "../chil
 import { isOrphaned, restoreMarks } from "../children/marks.ts";
 import { OwnedChildren, ownerIndex, ownerIndexValues } from "../children/owned-children.ts";
 import type { Cause } from "../controller/context.ts";
-import type { Controller } from "../controller/controller.ts";
+import type { Backoff, Controller } from "../controller/controller.ts";
 import { controllerLabel, fieldManagerOf, ownerLabel } from "../controller/labels.ts";
 import type { Outcome } from "../controller/outcome.ts";
 import { PermissionCheck } from "../controller/permissions.ts";
@@ -103,6 +103,10 @@ export class Reconciler implements LoopDefinition {
     return this.#controller.options.concurrency;
   }
 
+  get backoff(): Backoff {
+    return this.#controller.options.backoff;
+  }
+
   get resyncMs(): number {
     return this.#controller.options.resyncMs;
   }
@@ -171,10 +175,11 @@ export class Reconciler implements LoopDefinition {
       if (!failed && outcome.recheckMs !== undefined) rechecks.push(outcome.recheckMs);
       const recheck = rechecks.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...rechecks)) };
       return failed ? { result: "terminal", ...recheck } : recheck;
-    } catch (error) {
-      if (stop.aborted) throw error;
+    } catch (met) {
+      if (stop.aborted) throw met;
       // Its deletion is on its way to us, or has arrived: that brings it back.
-      if (error instanceof RuntimeError && error.code === "OwnerGone") return {};
+      if (met instanceof RuntimeError && met.code === "OwnerGone") return {};
+      const error = this.#explained(found, met);
       await this.#fail(found, draft ?? this.#draft(found), error, item, stop);
       return { failed: { error } };
     }
@@ -230,6 +235,7 @@ export class Reconciler implements LoopDefinition {
         const now = new Date(this.#services.clock.now());
         const result = compose(object as never, observed as never, { now });
         if (!result || typeof result !== "object") throw this.#nothing("compose", result);
+        if (!isOutcome(result) && !result.children) throw this.#childless(result);
         return result;
       },
       (status) => draft?.setAuthor(status as never),
@@ -298,13 +304,11 @@ export class Reconciler implements LoopDefinition {
   #reportLeft(object: Stored, { slot, kind, name, uid }: InventoryEntry): void {
     if (this.#reported.has(uid)) return;
     this.#reported.add(uid);
-    this.#event(
-      object,
-      "Warning",
-      "LeftBehind",
+    const message =
       `${kind} ${name} was made by a release that had the slot "${slot}"; declare ${slot}: retired(${kind}) to have ` +
-        "it deleted, or delete it yourself",
-    );
+      "it deleted, or delete it yourself";
+    this.#log.warn(message, { key: objectKey(object) });
+    this.#event(object, "Warning", "LeftBehind", message);
   }
 
   // ------------------------------------------------------------------------------------ its status
@@ -390,7 +394,7 @@ export class Reconciler implements LoopDefinition {
     const keys = new Set<string>();
     for (const child of [change.object, change.previous]) {
       if (!child) continue;
-      // By name and not by UID: an owner that was made anew waits for the children of the earlier one to go.
+      // By name and not by UID: an owner that was made again waits for the children of the earlier one to go.
       const owner = child.metadata.ownerReferences?.find(({ controller }) => controller);
       if (owner?.kind === this.#controller.kind.kind) keys.add(this.#keyBeside(child, owner.name));
       const label = child.metadata.labels?.[ownerLabel];
@@ -440,6 +444,31 @@ export class Reconciler implements LoopDefinition {
       `the reconcile of ${groupKind(this.#controller.kind)} ${key} did not end within ${timeoutMs / 1000} s; pass ` +
         "ctx.signal to what it waits for, or return waiting() and let a watch or recheckMs bring it back",
     );
+  }
+
+  #childless(value: object): RuntimeError {
+    return new RuntimeError(
+      "NoOutcome",
+      `compose of controller "${this.name}" returned ${JSON.stringify(value)}, which has no children; return ` +
+        "{ children: { … } } with all that should be, or waiting() or fail()",
+    );
+  }
+
+  /** A field that objects of an earlier release lack shows as a TypeError: say which field it is. */
+  #explained(object: Stored, error: unknown): unknown {
+    const { kind } = this.#controller;
+    if (!(error instanceof TypeError) || !("parse" in kind)) return error;
+    try {
+      (kind as Pick<Resource, "parse">).parse(object);
+      return error;
+    } catch (misfit) {
+      return new RuntimeError(
+        "InvalidObject",
+        `the stored object does not fit its schema: ${errorText(misfit)}; give a new field a default, or make it ` +
+          `optional (the reconcile met: ${error.message})`,
+        { cause: error },
+      );
+    }
   }
 
   #nothing(what: string, value: unknown): RuntimeError {

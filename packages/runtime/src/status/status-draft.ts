@@ -1,6 +1,6 @@
 /** The status that follows from how a reconcile ended: conditions, observedGeneration, and the author's own part. */
 
-import { isApiError, isConflict, isInvalid, isTransient } from "@keelson/client";
+import { type ApiError, isApiError, isConflict, isInvalid, isRefused, isTransient } from "@keelson/client";
 import {
   type AnyKind,
   apiVersionOf,
@@ -15,12 +15,12 @@ import {
   type Stored,
   type Time,
 } from "@keelson/core";
-import { errorText } from "@keelson/core/internal";
+import { errorText, jsonProblem } from "@keelson/core/internal";
 import type { InventoryEntry, RuntimeStatus, StepRecord } from "@keelson/schema";
 import { appliedBy } from "../cache/managed-fields.ts";
 import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Outcome } from "../controller/outcome.ts";
-import { RuntimeError } from "../errors.ts";
+import { RuntimeError, type RuntimeErrorCode } from "../errors.ts";
 
 /** A condition without its times. */
 export interface ConditionState {
@@ -56,12 +56,20 @@ export function conditionsOf(outcome: Outcome): ConditionState[] {
   }
 }
 
-/** What an error says of the object, and whether waiting can mend it. */
+/** What only a change of the object, of the code or of the cluster by a person resolves. */
+const stalling: ReadonlySet<RuntimeErrorCode> = new Set([
+  "InvalidChild",
+  "InvalidStatus",
+  "InvalidObject",
+  "NotOurs",
+  "NotDeclared",
+]);
+
+/** What an error says of the object, and whether waiting can resolve it. */
 export function outcomeOfError(error: unknown): Outcome {
   const message = errorText(error);
   if (error instanceof RuntimeError) {
-    const stalled = error.code === "InvalidChild" || error.code === "NotOurs" || error.code === "NotDeclared";
-    return { outcome: stalled ? "failed" : "waiting", reason: error.code, message };
+    return { outcome: stalling.has(error.code) ? "failed" : "waiting", reason: error.code, message };
   }
   if (isInvalid(error)) return { outcome: "failed", reason: "Invalid", message };
   if (isApiError(error)) return { outcome: "waiting", reason: error.reason || "ReconcileError", message };
@@ -123,6 +131,8 @@ export class StatusDraft {
 
   /** Said in several parts, the parts add up: a later one must not silently take away what an earlier one said. */
   setAuthor(status: JsonObject): void {
+    const problem = jsonProblem(status, "status");
+    if (problem !== undefined) throw new RuntimeError("InvalidStatus", problem);
     this.#author = { ...this.#author, ...deepCopy(status) };
   }
 
@@ -205,12 +215,22 @@ export class StatusDraft {
           .apply(body as never, { force: true, fieldManager, ...signal });
         return true;
       } catch (error) {
+        if (isRefused(error)) throw this.#refused(error);
         if (!isConflict(error) || options.exclusive || attempt === attempts) throw error;
         const live = (await client.kind(kind).find({ namespace, name }, signal)) as Stored | undefined;
         if (live?.metadata.uid !== uid) return false;
         resourceVersion = live.metadata.resourceVersion;
       }
     }
+  }
+
+  /** What the author said is given up, so that a condition can be written that tells of it. */
+  #refused(error: ApiError): RuntimeError {
+    this.#author = undefined;
+    this.#conditions.clear();
+    return new RuntimeError("InvalidStatus", `the server refuses the status: ${error.message}`, {
+      cause: error,
+    });
   }
 
   async #body(object: Stored, outcome: Outcome | undefined, signal?: AbortSignal): Promise<JsonObject> {

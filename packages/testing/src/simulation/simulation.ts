@@ -71,7 +71,7 @@ export interface Simulation<A extends Application = Application> extends AsyncDi
   caller(host: string): { readonly to: string; readonly life: ProcessLife | undefined };
   /** The pods that a Service leads to now. */
   endpoints(namespace: string, service: string): readonly PodObject[];
-  /** Everything as it is now. Managers are not part of it: whoever goes on from here begins with a new one. */
+  /** Everything as it is now. Managers are not part of it: a run that continues from here begins with a new one. */
   checkpoint(): Checkpoint;
 }
 
