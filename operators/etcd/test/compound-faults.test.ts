@@ -333,6 +333,29 @@ describe("without a quorum", { timeout }, () => {
   });
 });
 
+describe("the loss of data", { timeout }, () => {
+  const wipe = (world: EtcdWorld) => {
+    for (const { metadata } of world.pods) {
+      delete world.simulation.volumes.of(namespace, metadata.name)?.data;
+      world.simulation.kubelet.crash(metadata.name);
+    }
+  };
+
+  test("of all volumes is said, and stays said until a person makes a new cluster", async () => {
+    const lost = condition((world) => {
+      expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "AllDataLost" });
+      expect(world.condition("Degraded")).toMatchObject({ status: "True", reason: "AllDataLost" });
+      expect(world.condition("Available")).toMatchObject({ status: "False" });
+      world.notes.set("mayHaveLost", true);
+    });
+    await scenario(three, [
+      [0, wipe],
+      [90_000, lost],
+      [150_000, lost],
+    ]);
+  });
+});
+
 describe("space", { timeout }, () => {
   test("the quota is used up by history: it is dropped, and the alarm is lifted", async () => {
     await scenario("three members with a small quota", [[0, useUpQuota]], healed);
