@@ -8,6 +8,7 @@ import { TrackedClient } from "../cache/tracked-client.ts";
 import { AppliedRecords, Applier } from "../children/applier.ts";
 import { isShortened, ownerLabelValue } from "../children/child-body.ts";
 import { composeAndRealise, inventoryOf, isOutcome, pruneRetired } from "../children/composition.ts";
+import { isOrphaned, restoreMarks } from "../children/marks.ts";
 import { OwnedChildren, ownerIndex, ownerIndexValues } from "../children/owned-children.ts";
 import type { Cause } from "../controller/context.ts";
 import type { Backoff, Controller } from "../controller/controller.ts";
@@ -49,6 +50,8 @@ interface RunTools {
   readonly signal: AbortSignal;
   /** Throws once the reconcile is over. */
   readonly check: () => void;
+  /** It was deleted with `--cascade=orphan`. */
+  readonly orphaned: boolean;
 }
 
 export class Reconciler implements LoopDefinition {
@@ -65,6 +68,8 @@ export class Reconciler implements LoopDefinition {
   readonly #memory = new StatusMemory();
   readonly #log: Logger;
   readonly #random: Random;
+  /** UIDs of objects that were deleted with `--cascade=orphan`. */
+  readonly #orphaning = new Set<string>();
   /** Children of unknown slots that were spoken of already. */
   readonly #reported = new Set<string>();
 
@@ -186,6 +191,16 @@ export class Reconciler implements LoopDefinition {
       if (signal.aborted) throw ended(signal.reason);
     };
     const children = new OwnedChildren(this.#controller, this.#owned, object);
+    const orphaned = deleted && this.#isOrphaned(object);
+    if (!orphaned)
+      await restoreMarks({
+        controller: this.#controller,
+        owner: object,
+        children,
+        client: this.#client,
+        fieldManager: this.#fieldManager,
+        signal,
+      });
     const applier = new Applier({
       controller: this.#controller,
       owner: object,
@@ -198,7 +213,7 @@ export class Reconciler implements LoopDefinition {
       check,
     });
     const reads = this.#reads.of(object, () => this.#primary.cache.get(objectKey(object)) ?? object);
-    const tools = { children, applier, reads, signal, check };
+    const tools = { children, applier, reads, signal, check, orphaned };
     const outcome =
       this.#controller.compose && !deleted
         ? await this.#compose(this.#controller.compose, run, tools)
@@ -229,7 +244,7 @@ export class Reconciler implements LoopDefinition {
 
   /** Calls `reconcile`, or `finalize` for an object that is being deleted. */
   async #call({ object, item, deleted, draft, rechecks }: Run, tools: RunTools): Promise<Outcome> {
-    const { clock, connect } = this.#services;
+    const { clock, connect, mayWrite } = this.#services;
     const { check, signal } = tools;
     const context = reconcileContext({
       ...tools,
@@ -248,6 +263,7 @@ export class Reconciler implements LoopDefinition {
       random: this.#random,
       log: this.#log.child({ key: item.key }),
       connect,
+      mayWrite,
       recheck: (afterMs) => rechecks.push(afterMs),
       event: (type, reason, message) => this.#event(object, type, reason, message),
     });
@@ -255,6 +271,10 @@ export class Reconciler implements LoopDefinition {
     const outcome = (await work?.(object as never, context as never)) as Outcome;
     if (!outcome || !isOutcome(outcome)) throw this.#nothing(deleted ? "finalize" : "reconcile", outcome);
     return outcome;
+  }
+
+  #isOrphaned(object: Stored): boolean {
+    return this.#orphaning.has(object.metadata.uid) || isOrphaned(this.#controller, object, this.#owned);
   }
 
   #observed(children: OwnedChildren): Record<string, unknown> {
@@ -360,6 +380,9 @@ export class Reconciler implements LoopDefinition {
 
   *#self(change: Change): Iterable<Trigger> {
     if (this.#reads.keeps && change.previous) this.#reads.released(change.previous);
+    const { uid, deletionTimestamp, finalizers } = change.object.metadata;
+    if (change.type === "deleted") this.#orphaning.delete(uid);
+    else if (deletionTimestamp !== undefined && finalizers?.includes("orphan")) this.#orphaning.add(uid);
     const previous = change.type === "modified" ? change.previous : undefined;
     const patient = previous !== undefined && onlyStatusDiffers(previous, change.object);
     yield { key: change.key, cause: causeOf(this.#controller.kind, change, true), patient };
