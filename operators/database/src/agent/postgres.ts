@@ -12,6 +12,7 @@ import { type Lsn, maxLsn, parseLsn } from "../ha/lsn.ts";
 import type { Vote } from "../ha/quorum.ts";
 import type { Upgrade } from "../ha/state.ts";
 import type { Local } from "../ha/step.ts";
+import { archiveFolder } from "./archive.ts";
 import {
   hbaConf,
   keelsonConf,
@@ -55,8 +56,8 @@ export interface PostgresOptions {
 export interface Restore {
   /** The directory of the backup. */
   readonly from: string;
-  /** Brings a segment of the log. */
-  readonly restoreCommand: string;
+  /** Brings a segment of a system's log. */
+  readonly restoreCommand: (systemId: string) => string;
   /** Default: as far as the log goes. */
   readonly targetTime?: string;
 }
@@ -247,9 +248,8 @@ export class Postgres implements Engine {
 
   /** Of data that another major version wrote only the identifier can be read, which is the first field in all of them. */
   async #foreignData(major: string): Promise<Local["data"]> {
-    const control = await readFile(join(this.dataDirectory, "global", "pg_control"));
     const kind = existsSync(join(this.dataDirectory, "standby.signal")) ? "standby" : "primary";
-    return { systemId: String(control.readBigUInt64LE(0)), timeline: 0, timelineEpoch: -1, kind, major };
+    return { systemId: await systemOf(this.dataDirectory), timeline: 0, timelineEpoch: -1, kind, major };
   }
 
   async #control(): Promise<Control> {
@@ -342,8 +342,7 @@ export class Postgres implements Engine {
     readonly epoch: number;
     readonly synchronousNames: string;
   }): Promise<void> {
-    const known = await readFile(this.#keep("epoch"), "utf8").catch(() => "");
-    if (known !== String(epoch)) await writeDurably(this.#keep("epoch"), String(epoch));
+    await this.#archiveAs(epoch);
     this.#synchronousNames = synchronousNames;
     this.#upstream = undefined;
     await rm(join(this.dataDirectory, "standby.signal"), { force: true });
@@ -367,12 +366,19 @@ export class Postgres implements Engine {
     await this.#write("lineage.json", { timeline: newest, epoch });
   }
 
+  /** Before the first segment of a primary's time is archived, where it goes. */
+  async #archiveAs(epoch: number): Promise<void> {
+    const folder = archiveFolder((await this.#data())?.systemId ?? "", epoch);
+    const known = await readFile(this.#keep("archive-folder"), "utf8").catch(() => "");
+    if (known !== folder) await writeDurably(this.#keep("archive-folder"), folder);
+  }
+
   async #replay({ from, restoreCommand, targetTime }: Restore, fresh: string): Promise<void> {
     const { programs, directory, log } = this.#options;
     log.info("restore", { from, targetTime });
     await rm(fresh, { recursive: true, force: true });
     await cp(from, fresh, { recursive: true });
-    await this.#configureDirectory(fresh, { restoreCommand });
+    await this.#configureDirectory(fresh, { restoreCommand: restoreCommand(await systemOf(fresh)) });
     await rm(join(fresh, "standby.signal"), { force: true });
     await writeFile(join(fresh, "recovery.signal"), "");
     const socketDirectory = join(directory, "restore");
@@ -536,7 +542,7 @@ export class Postgres implements Engine {
     const pid = this.#process?.pid;
     if (pid === undefined) throw new Error("PostgreSQL does not run");
     await this.#expect({ epoch });
-    await writeDurably(this.#keep("epoch"), String(epoch));
+    await this.#archiveAs(epoch);
     // Commits wait for whom they must wait from the first one on.
     this.#synchronousNames = synchronousNames;
     this.#upstream = undefined;
@@ -842,6 +848,12 @@ export class Postgres implements Engine {
   async #tool(program: string, args: readonly string[], env: Readonly<{ [name: string]: string }> = {}) {
     return await this.tools.run(program, args, env);
   }
+}
+
+/** The identifier of a data directory: the first field of its control file, in every version. */
+async function systemOf(directory: string): Promise<string> {
+  const control = await readFile(join(directory, "global", "pg_control"));
+  return String(control.readBigUInt64LE(0));
 }
 
 /** PostgreSQL reads this setting before it knows the names of time zones. */
