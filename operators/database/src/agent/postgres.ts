@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -79,6 +79,8 @@ interface Control {
 
 /** How long a restore may take to replay the log. */
 const restoreMs = 24 * 3_600_000;
+/** How long data that was replaced is kept. */
+const keepAsideMs = 24 * 3_600_000;
 /** How long a start is waited for before the round goes on without it. */
 const startMs = 5_000;
 
@@ -746,6 +748,18 @@ export class Postgres implements Engine {
     this.#complaint = undefined;
     this.#failedRewinds = 0;
     log.info("cloned", { from: from.name, reason });
+  }
+
+  /** Removes what was set aside, and the data of before an upgrade, when it is a day old. */
+  async tidy(nowMs: number): Promise<void> {
+    const { directory, log } = this.#options;
+    for (const name of await readdir(directory)) {
+      if (!/^(aside-|before-upgrade$)/.test(name)) continue;
+      const { ctimeMs } = await stat(join(directory, name));
+      if (nowMs - ctimeMs < keepAsideMs) continue;
+      log.info("removes what was kept", { name });
+      await rm(join(directory, name), { recursive: true, force: true });
+    }
   }
 
   async #setAside(reason: string): Promise<void> {
