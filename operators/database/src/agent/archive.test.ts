@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { archiveFolder, fetch, push } from "./archive.ts";
+import { pruneArchive } from "./backups.ts";
 
 async function scratch() {
   const path = await mkdtemp(join(tmpdir(), "keelson-archive-"));
@@ -35,4 +36,19 @@ test("a backup from before a major upgrade gets no segment from after it", async
   push(s.path, { folder: archiveFolder("2", 11), source: await s.segment("after"), name });
   expect(await s.read("1", name)).toBeUndefined();
   expect(await s.read("2", name)).toBe("after");
+});
+
+test("log from before the oldest backup goes, on every timeline; histories stay", async () => {
+  await using s = await scratch();
+  const folder = archiveFolder("1", 1);
+  const names = [
+    "000000010000000000000006",
+    "000000020000000000000006",
+    "000000010000000000000007",
+    "00000002.history",
+  ];
+  for (const name of names) push(s.path, { folder, source: await s.segment(name), name });
+  await pruneArchive(join(s.path, "wal", "1"), "0000000000000007");
+  const left = await Promise.all(names.map(async (name) => (await s.read("1", name)) !== undefined));
+  expect(left).toEqual([false, false, true, true]);
 });
