@@ -1,4 +1,5 @@
 /** Database: what a user asks for and what the operator reports. */
+import { podOptionsSchema } from "@keelson/kit";
 import { cel, immutable, listMap, type ObjectOf, preserveUnknown, quantity, resource, z } from "keelson";
 
 const identifier = z.string().min(1).max(63);
@@ -120,17 +121,7 @@ export const Database = resource({
         "PgBouncer behind the Service NAME-pooler. It holds clients back while primaryship is handed over, so that no transaction fails.",
       ),
     resources: preserveUnknown().optional().describe("Requests and limits of the container."),
-    pod: z
-      .object({
-        labels: z.record(z.string(), z.string()).optional(),
-        annotations: z.record(z.string(), z.string()).optional(),
-        nodeSelector: z.record(z.string(), z.string()).optional(),
-        affinity: preserveUnknown().optional(),
-        tolerations: z.array(preserveUnknown()).optional(),
-        topologySpreadConstraints: z.array(preserveUnknown()).optional(),
-        priorityClassName: z.string().optional(),
-      })
-      .optional(),
+    pod: podOptionsSchema.optional(),
     backup: z
       .object({
         store: z.object({

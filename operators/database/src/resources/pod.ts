@@ -1,4 +1,5 @@
 /** The pod of one instance: the agent is its first process, and PostgreSQL the agent's child. */
+import { podPlacement, restrictedContainer, restrictedPod } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { AgentSettings } from "../agent/settings.ts";
@@ -23,22 +24,8 @@ type Container = PodSpec["containers"][number];
 /** The user `postgres` of the image. PostgreSQL's tools want an entry in the image's own list of users. */
 const postgresUser = 999;
 
-/** Nobody in the pod is root, and what it mounts is PostgreSQL's. */
-export const podSecurity: PodSpec["securityContext"] = {
-  runAsNonRoot: true,
-  runAsUser: postgresUser,
-  runAsGroup: postgresUser,
-  fsGroup: postgresUser,
-  fsGroupChangePolicy: "OnRootMismatch",
-  seccompProfile: { type: "RuntimeDefault" },
-};
-
-export const containerSecurity: Container["securityContext"] = {
-  allowPrivilegeEscalation: false,
-  capabilities: { drop: ["ALL"] },
-  readOnlyRootFilesystem: true,
-  runAsNonRoot: true,
-};
+/** What the pod mounts belongs to PostgreSQL. */
+export const podSecurity = restrictedPod(postgresUser);
 
 const dataPath = "/var/lib/postgresql/data";
 export const secretsPath = "/var/run/keelson/secrets";
@@ -80,7 +67,7 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
       // Long enough to hand over and stop cleanly.
       terminationGracePeriodSeconds: 60,
       securityContext: podSecurity,
-      ...scheduling(database, recipe),
+      ...podPlacement(recipe.pod, selectorLabels(database)),
       initContainers: [
         installContainer(options),
         ...(options.upgradeFrom ? [oldProgramsContainer(options.upgradeFrom)] : []),
@@ -111,7 +98,7 @@ export function installContainer(options: Pick<PodOptions, "agentImage" | "insta
     name: "agent",
     image: options.agentImage,
     command: [...options.installCommand, "/keelson"],
-    securityContext: containerSecurity,
+    securityContext: restrictedContainer,
     terminationMessagePolicy: "FallbackToLogsOnError",
     volumeMounts: [{ name: "agent", mountPath: "/keelson" }],
   };
@@ -130,7 +117,7 @@ export function oldProgramsContainer({
     image,
     command: ["/keelson/node", "/keelson/agent/take-programs.ts", major, oldPath],
     env: [{ name: "NODE_NO_WARNINGS", value: "1" }],
-    securityContext: containerSecurity,
+    securityContext: restrictedContainer,
     terminationMessagePolicy: "FallbackToLogsOnError",
     volumeMounts: [
       { name: "agent", mountPath: "/keelson", readOnly: true },
@@ -167,7 +154,7 @@ function postgresContainer(options: PodOptions): Container {
     livenessProbe: { ...probe("/livez"), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
     readinessProbe: { ...probe("/readyz"), periodSeconds: 1, timeoutSeconds: 3, failureThreshold: 2 },
     terminationMessagePolicy: "FallbackToLogsOnError",
-    securityContext: containerSecurity,
+    securityContext: restrictedContainer,
     volumeMounts: [
       { name: "data", mountPath: dataPath },
       { name: "agent", mountPath: "/keelson", readOnly: true },
@@ -207,31 +194,5 @@ function settingsFor(options: PodOptions): AgentSettings {
         ...(restore.targetTime !== undefined && { targetTime: restore.targetTime }),
       },
     }),
-  };
-}
-
-/** Instances keep away from each other unless the spec says where they go. */
-function scheduling(database: DatabaseName, recipe: Recipe): Partial<PodSpec> {
-  const pod = (recipe.pod ?? {}) as Partial<PodSpec>;
-  const { nodeSelector, tolerations, topologySpreadConstraints, priorityClassName } = pod;
-  const affinity = pod.affinity ?? {
-    podAntiAffinity: {
-      preferredDuringSchedulingIgnoredDuringExecution: [
-        {
-          weight: 100,
-          podAffinityTerm: {
-            topologyKey: "kubernetes.io/hostname",
-            labelSelector: { matchLabels: selectorLabels(database) },
-          },
-        },
-      ],
-    },
-  };
-  return {
-    affinity,
-    ...(nodeSelector === undefined ? {} : { nodeSelector }),
-    ...(tolerations === undefined ? {} : { tolerations }),
-    ...(topologySpreadConstraints === undefined ? {} : { topologySpreadConstraints }),
-    ...(priorityClassName === undefined ? {} : { priorityClassName }),
   };
 }

@@ -1,4 +1,5 @@
 /** PgBouncer before the primary: a Deployment, its Services, and the users that it knows. */
+import { restrictedContainer } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Deployment, Secret, Service } from "keelson/kinds";
 import { type PoolerSettings, poolerPort, poolerVariable } from "../agent/pooler.ts";
@@ -6,7 +7,7 @@ import { agentPort, probePort } from "../agent/wire.ts";
 import type { DatabaseObject, Spec } from "../api/database.ts";
 import { annotations, labels } from "../api/names.ts";
 import { agentSecret, databaseName, poolerName, poolersService, postgresPort, tlsSecret } from "./names.ts";
-import { containerSecurity, installContainer, type PodOptions, podSecurity, secretsPath } from "./pod.ts";
+import { installContainer, type PodOptions, podSecurity, secretsPath } from "./pod.ts";
 import { digestOf } from "./recipe.ts";
 
 const usersPath = "/var/run/keelson/users";
@@ -106,7 +107,7 @@ export function poolerDeployment(
               ports: [{ name: "postgresql", containerPort: poolerPort }],
               readinessProbe: probe,
               livenessProbe: { ...probe, periodSeconds: 10, failureThreshold: 6 },
-              securityContext: containerSecurity,
+              securityContext: restrictedContainer,
               ...(pooler.resources === undefined ? {} : { resources: pooler.resources as never }),
               volumeMounts: [
                 { name: "agent", mountPath: "/keelson", readOnly: true },

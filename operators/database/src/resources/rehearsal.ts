@@ -1,4 +1,5 @@
 /** The pod that rehearses a major upgrade on a clone, and the volume for it. */
+import { restrictedContainer } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { type RehearsalSettings, rehearsalVariable } from "../agent/rehearse.ts";
@@ -6,7 +7,6 @@ import type { DatabaseObject } from "../api/database.ts";
 import { labels } from "../api/names.ts";
 import { agentSecret, databaseName, instancesService } from "./names.ts";
 import {
-  containerSecurity,
   installContainer,
   oldPath,
   oldProgramsContainer,
@@ -72,7 +72,7 @@ export function rehearsalPod(object: DatabaseObject, options: RehearsalOptions):
             { name: rehearsalVariable, value: JSON.stringify(settings) },
             { name: "NODE_NO_WARNINGS", value: "1" },
           ],
-          securityContext: containerSecurity,
+          securityContext: restrictedContainer,
           volumeMounts: [
             { name: "data", mountPath: dataPath },
             { name: "agent", mountPath: "/keelson", readOnly: true },
