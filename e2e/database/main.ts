@@ -66,7 +66,7 @@ for (const scenario of chosen) {
 await writeReport(scenarios);
 process.exitCode = missed === 0 ? 0 : 1;
 
-/** What the instances said, for whoever wants to know why a run took as long as it did. */
+/** What the instances said, to explain why a run took as long as it did. */
 async function saveLogs(id: string): Promise<void> {
   for (const instance of world.instances(name)) {
     const args = ["--kubeconfig", world.kubeconfig, "logs", "--timestamps", instance.name, "-c", "postgres"];

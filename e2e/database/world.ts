@@ -178,7 +178,7 @@ export class World implements AsyncDisposable {
     await this.operator.install(operatorImages[this.#image] ?? operatorImages[0]);
   }
 
-  /** The API server stands still, as if gone; the embedded one with its controllers. */
+  /** The API server is frozen, as if gone; the embedded one with its controllers. */
   stopApiServer(): void {
     process.kill(this.#serverPid, "SIGSTOP");
   }

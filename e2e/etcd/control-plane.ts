@@ -85,6 +85,7 @@ async function embedded(stack: AsyncDisposableStack, { say }: ControlPlaneOption
   const { pid, kubeconfig } = await clusterUp({ name, nodes: 0, onProgress: say });
   // The cluster runs in the background: it must not outlive a run that breaks off.
   process.once("exit", () => end(pid));
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
   stack.defer(async () => void (await clusterDown(name)));
   const client = await connect({ kubeconfig });
   stack.defer(async () => await client.close());

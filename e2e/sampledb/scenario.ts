@@ -81,9 +81,10 @@ export class Bench {
     const healed = load.now - since;
     await load.steady(60_000);
     await sleep(500);
-    const { longestGapMs } = load.felt(since);
+    const { longestGapMs, story } = load.felt(since);
     const figures = { "longest without a write": longestGapMs, healed };
-    return { figures, missed: over(figures, options.limits) };
+    const missed = over(figures, options.limits);
+    return { figures, missed: missed.map((sentence) => `${sentence} (${story})`) };
   }
 }
 

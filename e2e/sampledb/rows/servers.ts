@@ -1,4 +1,4 @@
-/** Servers that go, stand still or cannot be reached. */
+/** Servers that go, freeze or cannot be reached. */
 import type { Bench, Scenario } from "../scenario.ts";
 
 const resume = { "longest without a write": 3_000 };

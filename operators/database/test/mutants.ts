@@ -89,7 +89,7 @@ export const mutants: readonly Mutant[] = [
     durability: "async",
   },
   {
-    name: "the lease is taken whoever changed it since",
+    name: "the lease is taken although another changed it since",
     file: "test/simulation/world.ts",
     from: "if (String(this.#version) !== version) throw",
     to: "if (String(this.#version) === version + 1) throw",

@@ -1,6 +1,7 @@
 /** The SampleDB operator. */
 export { SampleDBBackup } from "./api/backup.ts";
 export { conditions, type Reason, reasons } from "./api/conditions.ts";
+export { Drill } from "./api/drill.ts";
 export { annotations, labels } from "./api/names.ts";
 export { SampleDB, type SampleDBObject } from "./api/sampledb.ts";
 export { controllers } from "./controllers.ts";

@@ -15,6 +15,7 @@ const options = {
   "client-ca-file": text,
   "token-auth-file": text,
   "service-cluster-ip-range": text,
+  "event-ttl": text,
 };
 
 function given(): Record<string, string | undefined> {

@@ -7,6 +7,7 @@ import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import type { Clock } from "@keelson/core";
 import { describe, expect, it } from "vitest";
+import recorded from "../../../conformance/own/recorded.json" with { type: "json" };
 import { startApiServer } from "../src/index.ts";
 import { realClock } from "../src/storage/world.ts";
 
@@ -62,11 +63,11 @@ const folder = resolve(import.meta.dirname, "../../../conformance");
 const run = promisify(execFile);
 
 /**
- * Time stands at one instant: entries of managedFields are ordered by the second of their last change, and a case that
- * crosses the end of a second would be answered in another order. Timers run as ever.
+ * Time is frozen at the day of the recording: tables show ages in days, and entries of managedFields are ordered by the
+ * second of their last change. Timers are real.
  */
-const instant = Date.now();
-const stopped: Clock = { ...realClock, now: () => instant };
+const instant = Date.parse(recorded.at);
+const frozen: Clock = { ...realClock, now: () => instant };
 
 /** Cases wait more than they work (for watches to end, for time to pass), so their files are played side by side. */
 const atOnce = 8;
@@ -122,7 +123,7 @@ async function playAll(suite: Suite): Promise<Result[]> {
 }
 
 async function play({ cases, golden }: Suite, part: string, report: string): Promise<Result[]> {
-  await using server = await startApiServer({ port: 0, token: "admin-token" }, { clock: stopped });
+  await using server = await startApiServer({ port: 0, token: "admin-token" }, { clock: frozen });
   const access = ["--server", server.address, "--token", "admin-token", "--insecure"];
   const what = ["--cases", cases, "--golden", golden, "--only", part, "--json", report];
   const options = { cwd: folder, maxBuffer: 1 << 26 };

@@ -13,7 +13,7 @@ import type { Status, StatusReason } from "@keelson/core";
  * - `KindUnknown`: the server's discovery does not list the kind.
  * - `UpgradeRefused`: the server, or what stands before it, would not leave HTTP for a stream.
  * - `StreamBroken`: an exec, attach or port-forward stream broke the protocol or its connection.
- * - `Kubeconfig…`, `Certificate…`, `Credential…`, `NotInCluster`: settings that a person must mend.
+ * - `Kubeconfig…`, `Certificate…`, `Credential…`, `NotInCluster`: settings that a person must correct.
  */
 export type ClientErrorCode =
   | "Timeout"
@@ -188,7 +188,7 @@ export function isOutcomeUnknown(error: unknown): error is ClientError {
   return error.write && error.code >= 500 && error.retryAfterMs === undefined;
 }
 
-/** Whether it failed before a byte of the request left us: sending it anew can do no harm. */
+/** Whether it failed before a byte of the request left us: sending it again can do no harm. */
 export function isUnsent(error: unknown): error is ClientError {
   return error instanceof ClientError && unsentCodes.has(error.code);
 }

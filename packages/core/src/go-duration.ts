@@ -1,6 +1,7 @@
 /** Durations as Go writes and reads them, to the nanosecond: `1h2m3.5s`. */
+import { lookupTable } from "./lookup-table.ts";
 
-const unitNanos: Readonly<Record<string, bigint>> = {
+const unitNanos: Readonly<Record<string, bigint>> = lookupTable({
   ns: 1n,
   us: 1_000n,
   "\u00b5s": 1_000n,
@@ -9,7 +10,7 @@ const unitNanos: Readonly<Record<string, bigint>> = {
   s: 1_000_000_000n,
   m: 60_000_000_000n,
   h: 3_600_000_000_000n,
-};
+});
 
 /** More digits than 64 bits hold, leading zeros aside: what is longer is refused before it becomes a number. */
 const longestWhole = 40;
@@ -32,7 +33,7 @@ export function parseGoDuration(text: string): bigint | undefined {
     const [, whole = "", digits = "", name = ""] = match;
     const fraction = digits.slice(0, longestFraction);
     if (whole.length > longestWhole) return undefined;
-    const unit = Object.hasOwn(unitNanos, name) ? unitNanos[name] : undefined;
+    const unit = unitNanos[name];
     if (unit === undefined || (whole === "" && fraction === "")) return undefined;
     total += BigInt(whole || "0") * unit;
     if (fraction !== "") total += (BigInt(fraction) * unit) / 10n ** BigInt(fraction.length);

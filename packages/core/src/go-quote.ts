@@ -1,8 +1,9 @@
 /** Text as the API server quotes it in its messages (`%q`). */
+import { lookupTable } from "./lookup-table.ts";
 
 const plain = /^[ !#-[\]-~]*$/;
 const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
-const short: Record<string, string> = {
+const short: Record<string, string> = lookupTable({
   "\x07": "\\a",
   "\b": "\\b",
   "\f": "\\f",
@@ -12,7 +13,7 @@ const short: Record<string, string> = {
   "\v": "\\v",
   '"': '\\"',
   "\\": "\\\\",
-};
+});
 
 /** A string between double quotes, with everything unprintable escaped. */
 export function goQuote(text: string): string {

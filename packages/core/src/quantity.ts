@@ -1,5 +1,7 @@
 /** Amounts of resources (`500m`, `1Gi`, `1e3`): exact arithmetic and the API server's canonical text. */
+
 import { CoreError } from "./errors.ts";
+import { lookupTable } from "./lookup-table.ts";
 
 /** How a quantity is written: decimal, binary, or with an exponent. */
 export type QuantityFormat = "DecimalSI" | "BinarySI" | "DecimalExponent";
@@ -8,7 +10,7 @@ const maxInt64 = 2n ** 63n - 1n;
 const minInt64 = -(2n ** 63n);
 const nano = -9;
 
-const decimalSuffixes: Record<string, number> = {
+const decimalSuffixes: Record<string, number> = lookupTable({
   n: -9,
   u: -6,
   m: -3,
@@ -19,9 +21,16 @@ const decimalSuffixes: Record<string, number> = {
   T: 12,
   P: 15,
   E: 18,
-};
+});
 const decimalSuffixOf = new Map(Object.entries(decimalSuffixes).map(([suffix, power]) => [power, suffix]));
-const binarySuffixes: Record<string, number> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
+const binarySuffixes: Record<string, number> = lookupTable({
+  Ki: 10,
+  Mi: 20,
+  Gi: 30,
+  Ti: 40,
+  Pi: 50,
+  Ei: 60,
+});
 const binarySuffixOf = new Map(Object.entries(binarySuffixes).map(([suffix, power]) => [power, suffix]));
 
 /** Longer texts are refused: arithmetic on a million digits would keep everybody waiting. */

@@ -1,7 +1,9 @@
 /** Label and field selectors: parse, match, print, in the API server's grammar and with its messages. */
+
 import { CoreError } from "./errors.ts";
 import { goQuote } from "./go-quote.ts";
 import { compareBytes } from "./json.ts";
+import { lookupTable } from "./lookup-table.ts";
 import { validateLabelValue, validateQualifiedName } from "./names.ts";
 
 /** Operators of label selectors. */
@@ -38,7 +40,7 @@ type Token = { readonly kind: string; readonly text: string };
 const binaryOperators = "in, notin, =, ==, !=, gt, lt";
 const specials = new Set(["=", "!", "(", ")", ",", ">", "<"]);
 const symbols = new Set([")", ",", "!", "==", "=", ">", "<", "!=", "("]);
-const operatorOf: Record<string, LabelOperator> = {
+const operatorOf: Record<string, LabelOperator> = lookupTable({
   "=": "=",
   "==": "==",
   "!=": "!=",
@@ -46,7 +48,7 @@ const operatorOf: Record<string, LabelOperator> = {
   notin: "notin",
   ">": "gt",
   "<": "lt",
-};
+});
 
 function fail(message: string): never {
   throw new CoreError("InvalidSelector", message);
@@ -267,12 +269,12 @@ export function parseLabelSelector(text: string): LabelSelector {
   return { requirements: new LabelParser(text).parse().sort(byKey) };
 }
 
-const objectOperators: Record<string, LabelOperator> = {
+const objectOperators: Record<string, LabelOperator> = lookupTable({
   In: "in",
   NotIn: "notin",
   Exists: "exists",
   DoesNotExist: "!",
-};
+});
 
 /** The selector an object carries. Absent means nothing, empty means everything. */
 export function labelSelectorFrom(object: LabelSelectorObject | null | undefined): LabelSelector {

@@ -1,7 +1,8 @@
 /** The order of versions: of an API, and of programs. */
+import { lookupTable } from "./lookup-table.ts";
 
 const apiVersion = /^v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?$/;
-const stages: Readonly<Record<string, number>> = { alpha: 0, beta: 1 };
+const stages: Readonly<Record<string, number>> = lookupTable({ alpha: 0, beta: 1 });
 
 /**
  * Orders versions of an API, the one that the API server prefers first: v2, v1, v1beta2, v1beta1, v1alpha1, then names

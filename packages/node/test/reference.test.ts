@@ -99,6 +99,7 @@ describe.skipIf(reason !== undefined)(suite, { timeout: 120_000 }, () => {
       "MemoryPressure",
       "DiskPressure",
       "PIDPressure",
+      "ConfinementIncomplete",
       "Ready",
     ]);
   });

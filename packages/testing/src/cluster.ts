@@ -33,6 +33,7 @@ import type { Manager } from "./manager.ts";
 import { Managers } from "./managers.ts";
 import type { ObservedRequest } from "./observed-request.ts";
 import { RoleGate } from "./permissions.ts";
+import type { ProcessLife } from "./process-life.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import type { SimulatedNodeOptions } from "./simulated-node.ts";
 import { VirtualClock } from "./virtual-clock.ts";
@@ -42,7 +43,7 @@ import { startWorkloads } from "./workloads.ts";
 /** What runs in the cluster of a test. */
 export interface ClusterOptions {
   readonly controllers?: readonly AnyController[];
-  /** Virtual time is the only kind: it stands still until the test moves it. */
+  /** Virtual time is the only kind: it moves only when the test moves it. */
   readonly clock?: "virtual";
   /** Everything random follows from it. Default: 1. */
   readonly seed?: number;
@@ -52,7 +53,7 @@ export interface ClusterOptions {
   readonly resources?: readonly { crd(): CustomResourceDefinitionObject }[];
   /**
    * Runs the cluster's own controllers (Deployments make ReplicaSets, those make Pods, …), its scheduler and a
-   * simulated node on which pods start, become ready, finish and stop. Off unless told.
+   * simulated node on which pods start, become ready, finish and stop. Default: off.
    */
   readonly workloads?: boolean | SimulatedNodeOptions;
   /**
@@ -73,6 +74,8 @@ export interface ClusterOptions {
   readonly log?: Logger;
   /** How `ctx.connect` reaches applications. Default: through the API server. */
   readonly connect?: Connector;
+  /** As `connect`, for each manager by itself. */
+  readonly connectFrom?: (life: ProcessLife) => Connector;
 }
 
 /** Everything that a cluster has stored, and its time. */
@@ -100,10 +103,12 @@ export interface Cluster extends AsyncDisposable {
   readonly requests: readonly ObservedRequest[];
   /** Permissions that the generated role gives and no manager has used so far: `delete pods.`. */
   readonly unusedPermissions: readonly string[];
+  /** Requests of managers that their role does not allow, as the server's sentences. */
+  readonly forbidden: readonly string[];
   /** Lets everything run that needs no time to pass. */
   settle(): Promise<void>;
   advance(ms: number): Promise<void>;
-  /** Moves time on until the condition holds, and throws when it does not in time (10 minutes unless told). */
+  /** Moves time on until the condition holds, and throws when it does not in time (default: 10 minutes). */
   until(condition: () => boolean | Promise<boolean>, withinMs?: number): Promise<void>;
   /** Waits until everything has come to rest, then demands that looking at everything again changes nothing. */
   converges(options?: ConvergeOptions): Promise<void>;
@@ -164,7 +169,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
     log,
     leaderElection: options.leaderElection ?? (options.managers ?? 1) > 1,
     restartMs: options.restartMs ?? 1_000,
-    connect: options.connect,
+    connect: options.connectFrom ?? (options.connect && (() => options.connect as Connector)),
     webhooks,
     certificateLives: options.certificateLives,
   });
@@ -252,6 +257,10 @@ class TestCluster implements Cluster {
 
   get unusedPermissions(): readonly string[] {
     return this.#parts.role.unused();
+  }
+
+  get forbidden(): readonly string[] {
+    return this.#parts.role.refused;
   }
 
   settle(): Promise<void> {

@@ -13,6 +13,7 @@ import { Manager } from "./manager.ts";
 import { type Crash, ManagerPort } from "./manager-port.ts";
 import type { ObservedRequest } from "./observed-request.ts";
 import type { RoleGate } from "./permissions.ts";
+import { ProcessLife } from "./process-life.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 import type { WatchStream } from "./watch-stream.ts";
@@ -29,7 +30,8 @@ export interface ManagersOptions {
   readonly leaderElection: boolean | LeaderElectionOptions;
   /** How long a manager that died takes to come back. */
   readonly restartMs: number;
-  readonly connect: Connector | undefined;
+  /** How the controllers of a manager reach applications; `life` is that of its process. */
+  readonly connect: ((life: ProcessLife) => Connector) | undefined;
   readonly webhooks: readonly Webhook[];
   readonly certificateLives: CertificateLives | undefined;
 }
@@ -64,18 +66,23 @@ export class Managers {
     const { controllers, clock, random, log, leaderElection, connect, webhooks, certificateLives } =
       this.#options;
     const name = `manager-${++this.#started}`;
-    const port = this.#port(name, () => this.crash(manager));
+    const life = new ProcessLife();
+    const port = this.#port(name, life, () => this.crash(manager));
+    life.onResume = () => {
+      for (const stream of port.streams) stream.release();
+    };
     const manager = new Manager({
       name,
       controllers,
       clock,
       random: random.fork(name),
       port,
+      life,
       log: log.child({ manager: name }),
       leaderElection,
       webhooks,
       ...(certificateLives && { certificateLives }),
-      ...(connect && { connect }),
+      ...(connect && { connect: connect(life) }),
       onExit: (gone) => this.#replace(gone),
     });
     this.alive.push(manager);
@@ -107,7 +114,7 @@ export class Managers {
     for (const manager of [...this.alive]) manager.kill();
   }
 
-  #port(name: string, onCrash: () => void): ManagerPort {
+  #port(name: string, life: ProcessLife, onCrash: () => void): ManagerPort {
     const { http, clock, faults, role } = this.#options;
     const port = new ManagerPort({
       name,
@@ -115,6 +122,7 @@ export class Managers {
       clock,
       faults,
       role,
+      life,
       onRequest: (request) => {
         this.requests.push(request);
         if (request.index > 0) this.writes.push(request);

@@ -1,6 +1,6 @@
 /** Which nodes a pod or a volume may be on, by labels and name. */
 import { type LabelOperator, labelSelectorFromLabels, matchesLabels, type ObjectOf } from "@keelson/core";
-import { labelRequirement } from "@keelson/core/internal";
+import { labelRequirement, lookupTable } from "@keelson/core/internal";
 import type {
   Node,
   NodeSelector,
@@ -12,14 +12,14 @@ import type {
 /** A Node as the server returns it. */
 export type NodeObject = ObjectOf<typeof Node>;
 
-const operators: Record<string, LabelOperator> = {
+const operators: Record<string, LabelOperator> = lookupTable({
   In: "in",
   NotIn: "notin",
   Exists: "exists",
   DoesNotExist: "!",
   Gt: "gt",
   Lt: "lt",
-};
+});
 
 type Named = Pick<NodeObject, "metadata">;
 

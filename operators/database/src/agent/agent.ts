@@ -2,7 +2,7 @@
 
 import { formatLsn, parseLsn } from "../ha/lsn.ts";
 import type { Identity } from "../ha/observation.ts";
-import { compareData, elect, type Quorum, type Vote } from "../ha/quorum.ts";
+import { compareData, elect, type Quorum, type Vote, votesNeeded } from "../ha/quorum.ts";
 import type { LeaseRecord, Published } from "../ha/state.ts";
 import { type Local, nextStep, type Step } from "../ha/step.ts";
 import { nextSync, standbyNames, targetQuorum } from "../ha/sync.ts";
@@ -35,7 +35,7 @@ export class Agent {
   #local: Local;
   #vote: Vote | undefined;
   #reason = "it starts";
-  /** Something long is done with the data: whoever asks gets an answer without waiting for it. */
+  /** Something long is done with the data: a request is answered without waiting for it. */
   #isBusy = false;
   #isDraining = false;
   #engineTurn: Promise<unknown> = Promise.resolve();
@@ -48,6 +48,9 @@ export class Agent {
   /** Where we stand while we campaign: two candidates that ask each other must not wait for each other. */
   #candidacy: Promise<Vote | undefined> | undefined;
   #lonelySinceMs: number | undefined;
+  #lostSinceMs: number | undefined;
+  /** What our pod says; unknown until we have said something. */
+  #complaint: string | undefined = "unknown";
   #abstainUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: AgentOptions) {
@@ -171,6 +174,7 @@ export class Agent {
       });
       this.#reason = step.step === "wait" ? step.reason : step.step;
       await this.#configure();
+      await this.#complain().catch(() => undefined);
       if (step.step !== "serve" && step.step !== "wait") {
         this.#options.log.info(step.step, { ...step, epoch: this.record?.epoch, lease: this.keeper.lease });
       }
@@ -185,7 +189,7 @@ export class Agent {
     });
   }
 
-  /** Every instance has the settings of the spec, whoever is primary. */
+  /** Every instance has the settings of the spec, whichever is primary. */
   async #configure(): Promise<void> {
     const parameters = this.record?.policy.parameters;
     const text = JSON.stringify(parameters);
@@ -353,7 +357,7 @@ export class Agent {
    * reaches the API server and renews its lease, but nobody reaches it.
    */
   async #isCutOff({ standbys }: Replication): Promise<boolean> {
-    const { clock, timings, peers } = this.#options;
+    const { clock, timings, pods } = this.#options;
     const record = this.record;
     const newest = record?.published.quorums.at(-1);
     if (!record || !newest || newest.acks < 2) return false;
@@ -366,14 +370,12 @@ export class Agent {
     }
     this.#lonelySinceMs ??= clock.monotonic();
     if (clock.monotonic() - this.#lonelySinceMs < timings.lonelyMs) return false;
-    const statuses = await Promise.all(
-      this.#others(record).map((name) => peers.status(name).catch(() => undefined)),
+    // They say so themselves, through the API server: this instance may not reach them either.
+    const about = complaintAbout(record);
+    const complaining: readonly string[] = await pods.complaints(this.#others(record), about).catch(() => []);
+    return record.published.quorums.every(
+      (quorum) => quorum.members.filter((name) => complaining.includes(name)).length >= votesNeeded(quorum),
     );
-    const { quorums, systemId = "" } = record.published;
-    const votes = statuses.flatMap((status) =>
-      status?.role === "standby" && !status.receiving ? (status.vote ?? []) : [],
-    );
-    return "winner" in elect({ quorums, systemId, votes });
   }
 
   /** Leaves primaryship to those who can reach each other. They elect as always, so nothing is lost. */
@@ -423,6 +425,28 @@ export class Agent {
       const gone = error instanceof Gone || (await pods.isGone(holder, holderUid).catch(() => false));
       this.keeper.holderGone(gone);
     }
+  }
+
+  /** Tells the primary that we are well and do not reach it, when that is so for a while; takes it back when it is not. */
+  async #complain(): Promise<void> {
+    const { clock, timings, pods } = this.#options;
+    const record = this.record;
+    const isLost =
+      record !== undefined &&
+      this.keeper.lease === "fresh" &&
+      this.#vote !== undefined &&
+      this.#local.upstream === record.holder &&
+      !this.#local.receiving &&
+      this.#primary === undefined;
+    if (!isLost) this.#lostSinceMs = undefined;
+    else this.#lostSinceMs ??= clock.monotonic();
+    const isLong =
+      this.#lostSinceMs !== undefined && clock.monotonic() - this.#lostSinceMs >= timings.lonelyMs / 2;
+    const about = record && isLong ? complaintAbout(record) : undefined;
+    // Without the API server there is nobody to tell, and other work to do.
+    if (about === this.#complaint || this.keeper.lease === "unknown") return;
+    await pods.complain(about);
+    this.#complaint = about;
   }
 
   /** Tries to become primary: everybody freezes, and the best of enough of them takes the lease. */
@@ -589,6 +613,11 @@ export class Agent {
     this.#engineTurn = turn.catch(() => undefined);
     return await turn;
   }
+}
+
+/** A complaint is about one holder in one epoch: the next one is not to blame. */
+function complaintAbout({ holder, holderUid, epoch }: LeaseRecord): string {
+  return `${holder}_${holderUid}@${epoch}`;
 }
 
 function isApproved({ policy, epoch }: LeaseRecord, name: string): boolean {

@@ -67,7 +67,7 @@ const [command, ...args] = process.argv[1] === import.meta.filename ? process.ar
 if (command === "push") {
   const [store = "", keep = "", source = "", name = ""] = args;
   push(store, Number(readFileSync(join(keep, "epoch"), "utf8")), source, name);
-  // When the newest segment was stored, for whoever asks how much a disaster would cost.
+  // When the newest segment was stored, to tell how much a disaster would cost.
   writeFileSync(join(keep, "archived"), `${name} ${new Date().toISOString()}\n`);
 } else if (command === "fetch") {
   const [store = "", name = "", target = ""] = args;

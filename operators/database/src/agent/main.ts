@@ -40,7 +40,10 @@ const watchdog = new Watchdog(log);
 const kubernetes = new Kubernetes({
   namespace,
   lease: settings.database,
+  instance,
   roleLabel: settings.roleLabel,
+  /** On pods: the primary that this instance cannot reach, and its epoch. */
+  complaintAnnotation: "database.keelson.dev/cannot-reach",
   timeoutMs: timings.requestTimeoutMs,
 });
 const peers = new NetworkPeers({ hostOf, key, timeoutMs: timings.requestTimeoutMs });
@@ -141,7 +144,7 @@ const server = serve(
     archivedPath: join(keep, "archived"),
     vote: async (request: VoteRequest) => await agent.answerVote(request),
     failsafe: (request: FailsafeRequest) => agent.keeper.failsafe(request),
-    // Answered at once: whoever nudges must not wait for what comes of it.
+    // Answered at once: the sender must not wait for what comes of it.
     nudge: () =>
       void agent.nudge().catch((error: unknown) => log.warn("nudge failed", { error: String(error) })),
   }),

@@ -140,6 +140,10 @@ export interface Pods {
   label(primary: string, others: readonly string[]): Promise<void>;
   /** True when the pod with this UID does not exist any more. */
   isGone(name: string, uid: string): Promise<boolean>;
+  /** Tells everybody, by way of the API server, whom this instance cannot reach; undefined takes it back. */
+  complain(about: string | undefined): Promise<void>;
+  /** Which of these instances complain about exactly this. */
+  complaints(names: readonly string[], about: string): Promise<string[]>;
 }
 
 export interface Log {

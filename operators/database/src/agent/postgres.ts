@@ -83,7 +83,7 @@ export class Postgres implements Engine {
     this.tools = new Tools(options.programs);
   }
 
-  /** What the server or a tool said last, for whoever asks why something failed. */
+  /** What the server or a tool said last, to explain why something failed. */
   get lastWords(): string {
     return this.#serverWords || this.tools.lastWords;
   }
@@ -569,7 +569,7 @@ export class Postgres implements Engine {
     await this.#tool("initdb", ["-D", this.dataDirectory, "--sync-only"]);
   }
 
-  /** What is about to be undone, for whoever wants to know what it was. */
+  /** What is about to be undone, to show later what it was. */
   async #saveEvidence(from: Upstream): Promise<void> {
     const control = await this.#control();
     await this.#write("rewound.json", {

@@ -60,7 +60,7 @@ export interface LeaseRecord {
   readonly holder: string;
   /** The holder's pod: another pod of that name is another holder. */
   readonly holderUid: string;
-  /** Counts holders: whoever acts for an older epoch is refused. */
+  /** Counts holders: an older epoch is refused. */
   readonly epoch: number;
   /** Changes with every write of the holder. Compared, never interpreted. */
   readonly renewTime: string;

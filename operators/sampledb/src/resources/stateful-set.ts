@@ -7,7 +7,7 @@ import type { Spec } from "../api/sampledb.ts";
 import { redisPort } from "../engine/redis.ts";
 import { type DatabaseName, objectNames, selectorLabels } from "./names.ts";
 import { paths, restartSettings } from "./settings.ts";
-import { livenessScript, readinessScript } from "./start-script.ts";
+import { farewellScript, livenessScript, readinessScript } from "./start-script.ts";
 
 type Set = Desired<typeof StatefulSet>;
 type PodSpec = NonNullable<NonNullable<NonNullable<Set["spec"]>["template"]>["spec"]>;
@@ -45,6 +45,8 @@ export interface SetOptions {
   readonly servers: number;
   /** Of the claims that the StatefulSet would make; it never changes after its creation. */
   readonly templateSize: string;
+  /** The template that stays, as long as the wanted one was not tried. */
+  readonly kept?: NonNullable<Set["spec"]>["template"] | undefined;
   /** The annotation that lets the operator take over a claim that the StatefulSet made. */
   readonly adopt: string;
 }
@@ -57,7 +59,8 @@ export function templateHash(spec: Spec, version: string): string {
   ).slice(0, 12);
 }
 
-export function statefulSet({ database, spec, version, servers, templateSize, adopt }: SetOptions): Set {
+export function statefulSet(options: SetOptions): Set {
+  const { database, spec, version, servers, templateSize, adopt, kept } = options;
   const template = podTemplate(database, spec, version);
   return {
     metadata: { name: objectNames(database).statefulSet, labels: selectorLabels(database) },
@@ -68,7 +71,7 @@ export function statefulSet({ database, spec, version, servers, templateSize, ad
       updateStrategy: { type: "OnDelete" },
       revisionHistoryLimit: 2,
       selector: { matchLabels: selectorLabels(database) },
-      template: {
+      template: kept ?? {
         ...template,
         metadata: {
           ...template.metadata,
@@ -96,7 +99,7 @@ export function statefulSet({ database, spec, version, servers, templateSize, ad
   };
 }
 
-function podTemplate(database: DatabaseName, spec: Spec, version: string) {
+export function podTemplate(database: DatabaseName, spec: Spec, version: string) {
   const { pod } = spec;
   return {
     metadata: {
@@ -110,6 +113,8 @@ function podTemplate(database: DatabaseName, spec: Spec, version: string) {
     spec: {
       automountServiceAccountToken: false,
       enableServiceLinks: false,
+      // Redis is not the first process then, so that a drill's signals reach it.
+      shareProcessNamespace: true,
       terminationGracePeriodSeconds: 30,
       securityContext: podSecurity,
       ...scheduling(database, spec),
@@ -165,6 +170,7 @@ function container(spec: Spec, version: string): Container {
       timeoutSeconds: 10,
       failureThreshold: 3,
     },
+    lifecycle: { preStop: probe(farewellScript(tls)) },
     terminationMessagePolicy: "FallbackToLogsOnError",
     securityContext: containerSecurity,
     volumeMounts: [

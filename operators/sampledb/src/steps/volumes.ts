@@ -8,7 +8,7 @@ import { annotations } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
 import type { DatabaseMemory } from "../observe/memory.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
-import { databaseName } from "../resources/names.ts";
+import { databaseName, objectNames } from "../resources/names.ts";
 
 export async function protectVolumes(
   db: SampleDBObject,
@@ -63,6 +63,23 @@ export async function releaseVolume(ctx: SampleDBContext, name: string): Promise
   } catch (error) {
     if (!isNotFound(error)) throw error;
   }
+}
+
+/**
+ * The volumes that hold the data of a database, by name. In a namespace that goes the claims may be gone already, and
+ * with them all that the status knew; what is written on the volumes stays.
+ */
+export async function volumesOf(db: SampleDBObject, ctx: SampleDBContext): Promise<string[]> {
+  const { namespace, name } = databaseName(db);
+  const claimed = ctx.own.claims.list().flatMap(({ spec }) => spec?.volumeName ?? []);
+  const { items } = await ctx.client.kind(PersistentVolume).list();
+  const backups = objectNames({ name }).backups;
+  const marked = items.filter(
+    ({ metadata, spec }) =>
+      metadata.annotations?.[annotations.dataOf] === `${namespace}/${name}` &&
+      spec?.claimRef?.name !== backups,
+  );
+  return [...new Set([...claimed, ...marked.map(({ metadata }) => metadata.name)])].sort();
 }
 
 /** Told on the volume itself, in a namespace that stays: that of the database may be going. */

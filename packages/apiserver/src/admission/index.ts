@@ -5,6 +5,7 @@ import type { PluginContext, PluginFactory } from "../contracts/plugin.ts";
 import { certificateApproval, certificateSigning, certificateSubjectRestriction } from "./certificates.ts";
 import { limitRanger } from "./limit-ranger.ts";
 import { namespaceLifecycle } from "./namespace-lifecycle.ts";
+import { nodeRestriction } from "./node-restriction.ts";
 import { ownerReferencesPermissionEnforcement } from "./owner-references.ts";
 import {
   defaultTolerationSeconds,
@@ -32,6 +33,7 @@ const plugins: readonly ((context: PluginContext) => AdmissionPlugin)[] = [
   ({ store }) => namespaceLifecycle(store),
   ({ store }) => limitRanger(store),
   serviceAccount,
+  nodeRestriction,
   () => taintNodesByCondition,
   ({ store }) => podSecurity(store),
   ({ store }) => priority(store),
@@ -54,7 +56,10 @@ const plugins: readonly ((context: PluginContext) => AdmissionPlugin)[] = [
   resourceQuota,
 ];
 
-const offByDefault: ReadonlySet<string> = new Set(["OwnerReferencesPermissionEnforcement"]);
+const offByDefault: ReadonlySet<string> = new Set([
+  "NodeRestriction",
+  "OwnerReferencesPermissionEnforcement",
+]);
 
 /** What kube-apiserver has and this server does not: none of it is on, so all of it may be turned off. */
 const absent: ReadonlySet<string> = new Set([
@@ -71,7 +76,6 @@ const absent: ReadonlySet<string> = new Set([
   "NamespaceAutoProvision",
   "NamespaceExists",
   "NodeDeclaredFeatureValidator",
-  "NodeRestriction",
   "PodGroupProtection",
   "PodGroupWorkloadExists",
   "PodNodeSelector",

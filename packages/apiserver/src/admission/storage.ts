@@ -1,5 +1,6 @@
 /** Admission of storage: default classes, protection of what is in use, growing claims. */
 import { Quantity } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 import type { Ingress, IngressClass, PersistentVolumeClaim, StorageClass } from "@keelson/core/kinds";
 import type { AdmissionPlugin } from "../contracts/admission.ts";
 import type { ApiObject } from "../contracts/object.ts";
@@ -45,11 +46,11 @@ export function defaultStorageClass(store: StoreReader): AdmissionPlugin {
   };
 }
 
-const protection: Readonly<Record<string, string>> = {
+const protection: Readonly<Record<string, string>> = lookupTable({
   "/persistentvolumes": "kubernetes.io/pv-protection",
   "/persistentvolumeclaims": "kubernetes.io/pvc-protection",
   "storage.k8s.io/volumeattributesclasses": "kubernetes.io/vac-protection",
-};
+});
 
 /** StorageObjectInUseProtection: what is in use is not deleted under its user. */
 export const storageObjectInUseProtection: AdmissionPlugin = {

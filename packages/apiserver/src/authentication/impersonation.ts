@@ -1,6 +1,6 @@
 /** Acting as somebody else, for those who may: the Impersonate headers and what they ask of the authorizer. */
 import type { HttpHeaders } from "@keelson/core";
-import { goQuote } from "@keelson/core/internal";
+import { goQuote, lookupTable } from "@keelson/core/internal";
 import type { UserInfo } from "../contracts/authentication.ts";
 import type { Attributes, Authorizer } from "../contracts/authorization.ts";
 import { denied } from "../contracts/denied.ts";
@@ -80,12 +80,13 @@ function wantedUser(headers: HttpHeaders): Wanted | undefined {
   const name = values(headers["impersonate-user"])[0] ?? "";
   const uid = values(headers["impersonate-uid"])[0] ?? "";
   const groups = values(headers["impersonate-group"]);
-  const extra: Record<string, string[]> = {};
+  const extras = new Map<string, string[]>();
   for (const header in headers) {
     if (!header.startsWith(extraPrefix)) continue;
     const key = unescapeKey(header.slice(extraPrefix.length));
-    extra[key] = [...(extra[key] ?? []), ...values(headers[header])];
+    extras.set(key, [...(extras.get(key) ?? []), ...values(headers[header])]);
   }
+  const extra = lookupTable(Object.fromEntries(extras));
   if (name) return { name, uid, groups, extra };
   if (uid || groups.length > 0 || Object.keys(extra).length > 0)
     throw badRequest(

@@ -2,6 +2,7 @@
 import { listOf } from "../contracts/flags.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import type { PluginFactory } from "../contracts/plugin.ts";
+import { bootstrapTokens } from "./bootstrap-tokens.ts";
 import { clientCertificates } from "./client-certificates.ts";
 import { impersonation } from "./impersonation.ts";
 import { selfSubjectReviews, tokenReviews } from "./reviews.ts";
@@ -30,7 +31,14 @@ export const authentication: PluginFactory = (context) => {
   });
   const tokenFile = flag("token-auth-file");
   return {
-    authenticators: [clientCertificates, ...(tokenFile ? [staticTokens(tokenFile)] : []), tokens],
+    authenticators: [
+      clientCertificates,
+      ...(tokenFile ? [staticTokens(tokenFile)] : []),
+      ...(flag("enable-bootstrap-token-auth") === "true"
+        ? [bootstrapTokens(context.store, context.clock)]
+        : []),
+      tokens,
+    ],
     impersonate: impersonation(),
     virtual: {
       "/serviceaccounts/token": tokenRequests(context, tokens),

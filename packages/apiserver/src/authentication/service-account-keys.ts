@@ -1,4 +1,5 @@
 /** The keys that sign and verify service account tokens, and the documents that publish them. */
+
 import {
   createHash,
   createPrivateKey,
@@ -10,6 +11,7 @@ import {
 } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { type JsonObject, parseJson } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 
 interface Algorithm {
   readonly name: string;
@@ -22,11 +24,11 @@ interface VerifyingKey {
   readonly algorithm: Algorithm;
 }
 
-const curves: Readonly<Record<string, Algorithm>> = {
+const curves: Readonly<Record<string, Algorithm>> = lookupTable({
   prime256v1: { name: "ES256", hash: "sha256" },
   secp384r1: { name: "ES384", hash: "sha384" },
   secp521r1: { name: "ES512", hash: "sha512" },
-};
+});
 
 function algorithmOf(key: KeyObject): Algorithm {
   if (key.asymmetricKeyType === "rsa") return { name: "RS256", hash: "sha256" };

@@ -6,22 +6,18 @@ import type {
   Pod,
   PodSpec,
   PolicyRule,
+  ResourceSlice,
   VolumeAttachment,
 } from "@keelson/core/kinds";
 import type { UserInfo } from "../contracts/authentication.ts";
-import type { Attributes, Authorizer, Decision } from "../contracts/authorization.ts";
+import type { Attributes, Authorizer, Decision, SubjectRules } from "../contracts/authorization.ts";
+import { nodeOf } from "../contracts/node-identity.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import type { StoreReader } from "../contracts/store.ts";
 import { allows } from "./rules.ts";
 
 const allow: Decision = { decision: "allow", reason: "" };
 const noOpinion = (reason = ""): Decision => ({ decision: "no-opinion", reason });
-
-/** Empty for a node that does not say which it is; undefined for a user that is no node. */
-function nodeOf({ name, groups }: UserInfo): string | undefined {
-  if (!name.startsWith("system:node:") || !groups.includes("system:nodes")) return undefined;
-  return name.slice("system:node:".length);
-}
 
 /** The pods of each node, followed from the first question on. */
 class PodsByNode {
@@ -129,6 +125,16 @@ function refersTo(spec: PodSpec, podName: string, resource: Referenced, name: st
   }
 }
 
+const mirrorAnnotation = "kubernetes.io/config.mirror";
+
+/** By name, or by the name that was generated for it. */
+function usesClaim(spec: PodSpec, status: Pod["status"], name: string): boolean {
+  return (
+    (spec.resourceClaims ?? []).some(({ resourceClaimName }) => resourceClaimName === name) ||
+    (status?.resourceClaimStatuses ?? []).some(({ resourceClaimName }) => resourceClaimName === name)
+  );
+}
+
 export class NodeAuthorizer implements Authorizer {
   readonly #store: StoreReader;
   readonly #pods: PodsByNode;
@@ -145,6 +151,11 @@ export class NodeAuthorizer implements Authorizer {
     const special = attributes.resourceRequest ? this.#special(node, attributes) : undefined;
     if (special) return special;
     return this.#rules().some((rule) => allows(rule, attributes)) ? allow : noOpinion();
+  }
+
+  /** Nodes have more than can be listed. */
+  rulesFor(user: UserInfo): SubjectRules {
+    return { resourceRules: [], nonResourceRules: [], incomplete: nodeOf(user) !== undefined };
   }
 
   /** What every node may do, as the default role says. */
@@ -181,6 +192,10 @@ export class NodeAuthorizer implements Authorizer {
         return ownNode(node, attributes);
       case "/pods":
         return this.#pod(node, attributes);
+      case "resource.k8s.io/resourceclaims":
+        return this.#get(node, attributes);
+      case "resource.k8s.io/resourceslices":
+        return this.#slice(node, attributes);
       default:
         return undefined;
     }
@@ -222,6 +237,29 @@ export class NodeAuthorizer implements Authorizer {
     return noOpinion("can only list/watch pods with spec.nodeName field selector");
   }
 
+  #slice(node: string, attributes: Attributes): Decision {
+    const { verb, subresource, fieldSelector } = attributes;
+    if (subresource) return noOpinion("cannot authorize ResourceSlice subresources");
+    switch (verb) {
+      case "create":
+        return allow;
+      case "get":
+      case "update":
+      case "patch":
+      case "delete":
+        return this.#related(node, attributes);
+      case "list":
+      case "watch":
+      case "deletecollection":
+        if (fieldSelector && requiredFieldValue(fieldSelector, "spec.nodeName") === node) return allow;
+        return noOpinion("can only list/watch/deletecollection resourceslices with nodeName field selector");
+      default:
+        return noOpinion(
+          "only the following verbs are allowed for a ResourceSlice: get, watch, list, create, update, patch, delete, deletecollection",
+        );
+    }
+  }
+
   #related(node: string, { resource, namespace, name }: Attributes): Decision {
     if (!name) return noOpinion("No Object name found");
     return this.#isRelated(node, resource, namespace, name)
@@ -235,15 +273,20 @@ export class NodeAuthorizer implements Authorizer {
       const found = store.get({ group: "storage.k8s.io", resource }, "", name);
       return (found as unknown as VolumeAttachment | undefined)?.spec?.nodeName === node;
     }
+    if (resource === "resourceslices") {
+      const found = store.get({ group: "resource.k8s.io", resource }, "", name);
+      return (found as unknown as ResourceSlice | undefined)?.spec?.nodeName === node;
+    }
     if (resource === "persistentvolumes") return this.#usesVolume(node, name);
-    for (const { metadata, spec } of this.#pods.of(node)) {
+    for (const { metadata, spec, status } of this.#pods.of(node)) {
       if (metadata?.namespace !== namespace) continue;
-      if (
-        resource === "pods"
-          ? metadata.name === name
-          : refersTo(spec as PodSpec, metadata.name ?? "", resource as Referenced, name)
-      )
-        return true;
+      if (resource === "pods") {
+        if (metadata.name === name) return true;
+        // What a node made itself must not bring it the secrets of others.
+      } else if (metadata.annotations?.[mirrorAnnotation] !== undefined) continue;
+      else if (resource === "resourceclaims") {
+        if (usesClaim(spec as PodSpec, status, name)) return true;
+      } else if (refersTo(spec as PodSpec, metadata.name ?? "", resource as Referenced, name)) return true;
     }
     return resource === "secrets" && this.#volumeNeeds(node, namespace, name);
   }

@@ -3,18 +3,19 @@
  * kinds alone, because asking their schemas would make every start wait for them.
  */
 import { formatTime, type JsonObject, type JsonValue } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 import type { ApiObject } from "../contracts/object.ts";
 
 /** The names under which parts of the server write, by group; the others write as the server. */
-const managers: Readonly<Record<string, string>> = {
+const managers: Readonly<Record<string, string>> = lookupTable({
   "flowcontrol.apiserver.k8s.io": "api-priority-and-fairness-config-producer-v1",
-};
+});
 
 /** Objects that are there in every object of their kind, and so owned by nobody; a map or a pointer is owned too. */
 const alwaysThere = new Set(["metadata", "spec", "priorityLevelConfiguration"]);
 
 /** Lists that merge by keys; the others are owned whole. */
-const keysOf: Readonly<Record<string, readonly string[]>> = { ports: ["port", "protocol"] };
+const keysOf: Readonly<Record<string, readonly string[]>> = lookupTable({ ports: ["port", "protocol"] });
 
 /** Structures that are owned whole. */
 const whole = new Set(["roleRef"]);

@@ -1,5 +1,6 @@
 /** The built-in kinds that are served in more than one version: events and autoscalers. */
 import { type JsonObject, type JsonValue, parseJson } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 import type { ApiObject } from "../contracts/object.ts";
 import {
   behaviorToV1,
@@ -123,12 +124,12 @@ function withAnnotations(metadata: JsonObject | undefined, annotations: JsonObje
   return Object.keys(annotations).length > 0 ? { ...rest, annotations } : rest;
 }
 
-const converters: Readonly<Record<string, Converter>> = {
+const converters: Readonly<Record<string, Converter>> = lookupTable({
   "v1 Event > events.k8s.io/v1": renameFields(0, "events.k8s.io/v1"),
   "events.k8s.io/v1 Event > v1": renameFields(1, "v1"),
   "autoscaling/v2 HorizontalPodAutoscaler > autoscaling/v1": autoscalerToV1,
   "autoscaling/v1 HorizontalPodAutoscaler > autoscaling/v2": autoscalerToV2,
-};
+});
 
 const converted = new WeakMap<object, ApiObject>();
 

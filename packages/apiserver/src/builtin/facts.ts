@@ -1,5 +1,7 @@
 /** How built-in resources differ from the common rules, where a plug-in's strategy does not say otherwise. */
+
 import type { JsonObject } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 import type { ApiObject } from "../contracts/object.ts";
 import type { Strategy } from "../contracts/strategy.ts";
 import { type MetadataChecks, pathSegmentName } from "../registry/metadata.ts";
@@ -155,7 +157,7 @@ const newerEventSelectors: Selectors = {
   type: (event) => at(event, "type"),
 };
 
-const selectors: Readonly<Record<string, Selectors>> = {
+const selectors: Readonly<Record<string, Selectors>> = lookupTable<Selectors>({
   pods: {
     "spec.nodeName": (pod) => at(pod, "spec", "nodeName"),
     "spec.restartPolicy": (pod) => at(pod, "spec", "restartPolicy"),
@@ -186,7 +188,7 @@ const selectors: Readonly<Record<string, Selectors>> = {
     "spec.nodeName": (slice) => at(slice, "spec", "nodeName"),
     "spec.driver": (slice) => at(slice, "spec", "driver"),
   },
-};
+});
 
 /** Facts of a built-in resource beside its plug-in strategy, which wins where it speaks. */
 export interface BuiltinFacts extends Strategy {

@@ -1,15 +1,16 @@
 /** How Go names the fields and types of the built-in kinds, for messages about values that do not fit. */
+import { lookupTable } from "@keelson/core/internal";
 import { embeddedFields, namedTypes } from "./go-types.generated.ts";
 import type { Field, Shape, StructShape } from "./shape.ts";
 
-const scalars: Readonly<Record<string, string>> = {
+const scalars: Readonly<Record<string, string>> = lookupTable({
   quantity: "resource.Quantity",
   time: "v1.Time",
   microtime: "v1.MicroTime",
   duration: "v1.Duration",
   "int-or-string": "intstr.IntOrString",
   bytes: "[]uint8",
-};
+});
 
 /** `v1.Container`, `[]string`, `map[string]resource.Quantity`. */
 export function goTypeOf(shape: Shape): string {

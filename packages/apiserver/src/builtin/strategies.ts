@@ -1,7 +1,8 @@
 /** Rules of the few built-in kinds that the server itself depends on. */
+
 import type { JsonObject } from "@keelson/core";
 import { validateDns1123Label } from "@keelson/core";
-import { validateGenerateName } from "@keelson/core/internal";
+import { lookupTable, validateGenerateName } from "@keelson/core/internal";
 import type { ApiObject } from "../contracts/object.ts";
 import type { Strategy } from "../contracts/strategy.ts";
 
@@ -133,12 +134,12 @@ const certificateRequests: Strategy = {
   },
 };
 
-const builtin: Readonly<Record<string, Strategy>> = {
+const builtin: Readonly<Record<string, Strategy>> = lookupTable({
   "/namespaces": namespaces,
   "/pods": pods,
   "apps/deployments": deployments,
   "certificates.k8s.io/certificatesigningrequests": certificateRequests,
-};
+});
 
 export function builtinStrategy(group: string, resource: string): Strategy | undefined {
   return builtin[`${group}/${resource}`];

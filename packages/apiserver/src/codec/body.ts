@@ -1,8 +1,8 @@
 /** Request bodies, whatever their media type, as JSON values. */
 import type { JsonValue } from "@keelson/core";
-import type { Document } from "yaml";
 import { badRequest, StatusError, unsupportedMediaType } from "../contracts/status-error.ts";
-import { JsonSyntaxError, maxDepth, parseJsonBody } from "./json-body.ts";
+import { parseYaml } from "../messages/text-thread.ts";
+import { JsonSyntaxError, parseJsonBody } from "./json-body.ts";
 
 export interface DecodedBody {
   readonly value: JsonValue;
@@ -17,11 +17,11 @@ const json = "application/json";
 const yaml = "application/yaml";
 const protobuf = "application/vnd.kubernetes.protobuf";
 
-/** `kind` is what the body should be, for messages. */
+/** `kind` is what the body should be, for messages; `user` is who sent it. */
 export function decodeBody(
   bytes: Uint8Array,
   contentType: string | undefined,
-  expected: { kind: string; custom: boolean },
+  expected: { kind: string; custom: boolean; user: string },
 ): DecodedBody | Promise<DecodedBody> {
   const mediaType = contentType === json ? json : mediaTypeOf(contentType ?? json);
   switch (mediaType) {
@@ -30,7 +30,7 @@ export function decodeBody(
       return { value, duplicates, mediaType, source: bytes };
     }
     case yaml:
-      return yamlValue(bytes, expected.kind).then((read) => ({ ...read, mediaType, source: bytes }));
+      return yamlValue(bytes, expected).then((read) => ({ ...read, mediaType, source: bytes }));
     case protobuf:
       if (!expected.custom)
         return protobufValue(bytes).then((value) => ({ value, duplicates: [], mediaType, source: bytes }));
@@ -72,11 +72,11 @@ function jsonValue(bytes: Uint8Array, kind: string) {
   }
 }
 
-async function yamlValue(bytes: Uint8Array, kind: string) {
+async function yamlValue(bytes: Uint8Array, { kind, user }: { kind: string; user: string }) {
   try {
-    return await parseYaml(text(bytes));
+    return await parseYaml(text(bytes), user);
   } catch (error) {
-    if (!(error instanceof StatusError)) throw error;
+    if (!(error instanceof StatusError) || error.status.code !== 400) throw error;
     throw unrecognized(kind, `couldn't get version/kind; ${error.status.message}`, bytes);
   }
 }
@@ -103,52 +103,5 @@ async function protobufValue(bytes: Uint8Array): Promise<JsonValue> {
   } catch (error) {
     if (error instanceof ProtobufError) throw badRequest(error.message);
     throw error;
-  }
-}
-
-/** Faults that the server's reader has words of its own for. */
-const yamlFaults: Readonly<Record<string, string>> = {
-  BLOCK_AS_IMPLICIT_KEY: "mapping values are not allowed in this context",
-  TAB_AS_INDENT: "found character that cannot start any token",
-};
-
-/** YAML as the server reads it: JSON's types, and duplicate keys noticed rather than refused. */
-export async function parseYaml(source: string): Promise<{ value: JsonValue; duplicates: string[] }> {
-  const { parseAllDocuments, isMap, isSeq, isScalar, isAlias } = await import("yaml");
-  // Words such as yes and on are true, as they were in YAML 1.1; times stay text, and nothing counts to sixty.
-  const [document] = parseAllDocuments(source, {
-    uniqueKeys: false,
-    version: "1.1",
-    customTags: (tags) =>
-      tags.filter(
-        (tag) => typeof tag === "string" || (!tag.tag.endsWith(":timestamp") && tag.format !== "TIME"),
-      ),
-  }) as Document.Parsed[];
-  if (!document) return { value: null, duplicates: [] };
-  const fault = document.errors[0];
-  if (fault) throw badRequest(`yaml: ${yamlFaults[fault.code] ?? fault.message.split("\n")[0]}`);
-  const duplicates: string[] = [];
-  const visit = (node: unknown, path: string, depth: number): void => {
-    if (depth > maxDepth) throw badRequest("exceeded max depth");
-    if (isAlias(node)) return;
-    if (isMap(node)) {
-      const seen = new Set<string>();
-      for (const { key, value } of node.items) {
-        const name = String(isScalar(key) ? key.value : key);
-        const at = path ? `${path}.${name}` : name;
-        if (seen.has(name)) duplicates.push(at);
-        seen.add(name);
-        visit(value, at, depth + 1);
-      }
-    } else if (isSeq(node)) {
-      for (const [i, item] of node.items.entries()) visit(item, `${path}[${i}]`, depth + 1);
-    }
-  };
-  visit(document.contents, "", 0);
-  try {
-    const value = document.toJS({ maxAliasCount: 100 }) as JsonValue;
-    return { value: value ?? null, duplicates };
-  } catch (error) {
-    throw badRequest(`yaml: ${error instanceof Error ? error.message : String(error)}`);
   }
 }

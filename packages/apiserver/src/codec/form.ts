@@ -9,7 +9,13 @@ export interface Form {
   /** The media type of a watch in this form. */
   readonly streamType: string;
   object(resource: ApiResource, version: string, object: ApiObject): Pieces;
-  list(resource: ApiResource, version: string, metadata: JsonObject, items: readonly ApiObject[]): Pieces;
+  /** Others have their turn while a long list is made. */
+  list(
+    resource: ApiResource,
+    version: string,
+    metadata: JsonObject,
+    items: readonly ApiObject[],
+  ): Promise<Pieces>;
   /** A value that names its own kind. */
   value(value: JsonObject): Pieces;
   /** An event of a watch around an encoded object. */

@@ -1,5 +1,6 @@
 /** Reads JSON bodies as the real server does: duplicate keys are noticed, faults are named in its words. */
 import { isRawNumber, type JsonValue, parseJson } from "@keelson/core";
+import { maxDepth } from "../contracts/limits.ts";
 
 export class JsonSyntaxError extends Error {
   constructor(message: string) {
@@ -7,9 +8,6 @@ export class JsonSyntaxError extends Error {
     this.name = "JsonSyntaxError";
   }
 }
-
-/** Deeper values are refused: recursion over what clients send must stay within the stack. */
-export const maxDepth = 1000;
 
 /** Halves of a character, of which a single one stands for nothing. */
 const surrogateEscape = /\\u[dD][89a-fA-F]/;

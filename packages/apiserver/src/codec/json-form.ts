@@ -2,6 +2,7 @@
 import type { JsonObject } from "@keelson/core";
 import type { ApiObject } from "../contracts/object.ts";
 import type { Pieces } from "../messages/message.ts";
+import { Turns } from "../messages/turns.ts";
 import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
 import { encodedBody, latestText } from "../storage/encoded-json.ts";
 import type { Form } from "./form.ts";
@@ -50,12 +51,12 @@ export const jsonForm: Form = {
 };
 
 /** Items of built-in lists come without kind and apiVersion; those of custom resources have them. */
-function list(
+async function list(
   resource: ApiResource,
   version: string,
   metadata: JsonObject,
   items: readonly ApiObject[],
-): Pieces {
+): Promise<Pieces> {
   const apiVersion = apiVersionText(resource, version);
   // Lists of custom resources always say whether more follows.
   const shown = resource.custom ? { continue: "", ...metadata } : metadata;
@@ -66,10 +67,12 @@ function list(
     ? `],"kind":${JSON.stringify(resource.listKind)},"metadata":${JSON.stringify(shown)}}\n`
     : "]}\n";
   const parts: Buffer[] = [Buffer.from(head)];
+  const turns = new Turns();
   for (const item of items) {
     if (parts.length > 1) parts.push(comma);
     if (resource.custom) parts.push(...objectParts(resource, version, item));
     else parts.push(encodedBody(item));
+    if (turns.due()) await turns.rest();
   }
   parts.push(Buffer.from(tail));
   return parts;

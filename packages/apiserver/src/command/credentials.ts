@@ -1,5 +1,5 @@
 /** Keys and certificates of a server, kept in its directory over restarts. */
-import { generateKeyPairSync, randomBytes } from "node:crypto";
+import { generateKeyPairSync, randomBytes, randomInt } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAuthority, createLeaf, type KeyPair } from "@keelson/pki";
@@ -28,6 +28,8 @@ export interface Credentials {
   readonly kubeletClient: KeyPair & { readonly user: string };
   /** Bearer token of the administrator. */
   readonly token: string;
+  /** `id.secret`, by which nodes ask for an identity of their own. */
+  readonly bootstrapToken: string;
   /** Where the key that signs service account tokens is kept; absent when it lives as long as the server. */
   readonly accountKeyFile?: string;
 }
@@ -55,7 +57,7 @@ export function loadCredentials(
   });
   const randomToken = () => randomBytes(24).toString("base64url");
   const made = { authority, serving, kubeletClient: { ...kubeletClient, user: kubeletClientUser } };
-  if (!directory) return { ...made, token: givenToken ?? randomToken() };
+  if (!directory) return { ...made, token: givenToken ?? randomToken(), bootstrapToken: newBootstrapToken() };
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (!stored(directory, "ca")) {
     keep(join(directory, "ca.key"), authority.key);
@@ -63,7 +65,20 @@ export function loadCredentials(
   }
   const accountKeyFile = join(directory, "sa.key");
   kept(accountKeyFile, newAccountKey);
-  return { ...made, token: givenToken ?? kept(join(directory, "token"), randomToken), accountKeyFile };
+  return {
+    ...made,
+    token: givenToken ?? kept(join(directory, "token"), randomToken),
+    bootstrapToken: kept(join(directory, "bootstrap-token"), newBootstrapToken),
+    accountKeyFile,
+  };
+}
+
+const letters = "abcdefghijklmnopqrstuvwxyz0123456789";
+
+function newBootstrapToken(): string {
+  const random = (length: number) =>
+    Array.from({ length }, () => letters[randomInt(letters.length)]).join("");
+  return `${random(6)}.${random(16)}`;
 }
 
 function newAccountKey(): string {

@@ -1,17 +1,19 @@
 /** `keelson apiserver`: the server as a process of its own. */
 import { readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import type { Clock } from "@keelson/core";
 import { ClosingStack, explainSystemError, sweepTemporary, temporaryDirectory } from "@keelson/machine";
 import type { KeyPair } from "@keelson/pki";
 import type { ClusterDialer } from "../contracts/dialer.ts";
-import { FlagError } from "../contracts/flags.ts";
+import { FlagError, listOf } from "../contracts/flags.ts";
 import type { Dispatch } from "../http/in-process.ts";
 import { type Listening, listenOnSocket, listenSecurely } from "../http/listener.ts";
+import { defaultPlugins } from "../server/plugins.ts";
 import { type ApiServer, apiServer } from "../server/server.ts";
 import { StorageError } from "../storage/errors.ts";
 import { loadCredentials } from "./credentials.ts";
 import { writeKubeconfig } from "./kubeconfig.ts";
+import { nodeJoining } from "./node-joining.ts";
 
 /** Named as kube-apiserver names them, in camel case. */
 export interface ApiServerFlags {
@@ -32,6 +34,8 @@ export interface ApiServerFlags {
   readonly clientCaFile?: string;
   readonly tokenAuthFile?: string;
   readonly serviceClusterIpRange?: string;
+  /** How long events are kept. Default 1h. */
+  readonly eventTtl?: string;
 }
 
 /** An API server that listens. Disposal closes its sockets and its store. */
@@ -41,6 +45,8 @@ export interface RunningApiServer extends AsyncDisposable {
   readonly address: string;
   readonly token: string;
   readonly kubeconfig: string;
+  /** Path of a kubeconfig with which nodes ask for a client certificate of their own, and can do nothing else. */
+  readonly bootstrapKubeconfig: string;
   readonly socketPath: string;
   /** The cluster's certificate authority. */
   readonly authority: KeyPair;
@@ -76,7 +82,7 @@ async function start(
   // Where everything has its place already, there is nothing to put into a temporary one.
   const isPlaced = flags.socket !== undefined && flags.kubeconfig !== undefined;
   const directory = flags.dataDir ?? (isPlaced ? "" : await temporary(stack));
-  const { authority, serving, kubeletClient, token, accountKeyFile } = loadCredentials(
+  const { authority, serving, kubeletClient, token, bootstrapToken, accountKeyFile } = loadCredentials(
     flags.dataDir && join(directory, "pki"),
     Date.now(),
     flags.token ?? tokenIn(flags.tokenFile),
@@ -101,6 +107,7 @@ async function start(
     },
     caCertificate: authority.certificate,
     kubeletClient,
+    plugins: [...defaultPlugins, nodeJoining(bootstrapToken)],
     onInternalError: (error, request) => {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);
       process.stderr.write(`${request.method} ${request.target}: ${text}\n`);
@@ -116,12 +123,21 @@ async function start(
   closing(stack, await listenOnSocket({ dispatch, socketPath, tls }));
   const address = `https://127.0.0.1:${secure.port}`;
   const kubeconfig = flags.kubeconfig ?? join(directory, "kubeconfig");
-  writeKubeconfig(kubeconfig, { server: address, token, caCertificate: authority.certificate });
+  const caCertificate = authority.certificate;
+  writeKubeconfig(kubeconfig, { server: address, user: "admin", token, caCertificate });
+  const bootstrapKubeconfig = join(dirname(kubeconfig), `bootstrap-${basename(kubeconfig)}`);
+  writeKubeconfig(bootstrapKubeconfig, {
+    server: address,
+    user: "node-bootstrap",
+    token: bootstrapToken,
+    caCertificate,
+  });
   return {
     api,
     address,
     token,
     kubeconfig,
+    bootstrapKubeconfig,
     socketPath,
     authority,
     [Symbol.asyncDispose]: () => stack[Symbol.asyncDispose](),
@@ -149,9 +165,11 @@ function closing(stack: ClosingStack, listening: Listening): void {
 
 function serverFlags(flags: ApiServerFlags): Record<string, string> {
   const named: Record<string, string | undefined> = {
-    "authorization-mode": flags.authorizationMode ?? "RBAC",
+    "authorization-mode": flags.authorizationMode ?? "Node,RBAC",
     "disable-admission-plugins": flags.disableAdmissionPlugins,
-    "enable-admission-plugins": flags.enableAdmissionPlugins,
+    "enable-admission-plugins": enabledPlugins(flags),
+    "enable-bootstrap-token-auth": "true",
+    "event-ttl": flags.eventTtl,
     "client-ca-file": flags.clientCaFile,
     "token-auth-file": flags.tokenAuthFile,
     "service-cluster-ip-range": flags.serviceClusterIpRange,
@@ -159,6 +177,13 @@ function serverFlags(flags: ApiServerFlags): Record<string, string> {
   return Object.fromEntries(
     Object.entries(named).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
+}
+
+/** NodeRestriction is on by default, and can be disabled. */
+function enabledPlugins({ enableAdmissionPlugins, disableAdmissionPlugins }: ApiServerFlags): string {
+  const off = new Set(listOf(disableAdmissionPlugins));
+  const own = ["NodeRestriction"].filter((name) => !off.has(name));
+  return [...new Set([...own, ...listOf(enableAdmissionPlugins)])].join(",");
 }
 
 /** Runs until it is told to end; the exit status. The address is printed when requests are answered. */

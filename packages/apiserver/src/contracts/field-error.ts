@@ -1,5 +1,6 @@
 /** Errors about one field of an object, worded as kube-apiserver words them. */
 import { isRawNumber, type JsonValue, type StatusCause } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 
 export type FieldErrorType =
   | "FieldValueNotFound"
@@ -80,7 +81,7 @@ function goJson(value: JsonValue): string {
   );
 }
 
-const escapes: Record<string, string> = {
+const escapes: Record<string, string> = lookupTable({
   "\n": "\\n",
   "\r": "\\r",
   "\t": "\\t",
@@ -90,7 +91,7 @@ const escapes: Record<string, string> = {
   "\b": "\\b",
   "\f": "\\f",
   "\v": "\\v",
-};
+});
 
 /** A string in double quotes, escaped the way Go's %q does it. */
 export function goQuote(text: string): string {

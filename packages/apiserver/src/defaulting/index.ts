@@ -1,4 +1,5 @@
 /** The defaults that the server fills in, by resource. */
+import { lookupTable } from "@keelson/core/internal";
 import type { ApiObject } from "../contracts/object.ts";
 import { defaultDaemonSet, defaultDeployment, defaultReplicaSet, defaultStatefulSet } from "./apps.ts";
 import { defaultCronJob, defaultJob } from "./batch.ts";
@@ -45,7 +46,7 @@ const admissionregistration = "admissionregistration.k8s.io";
 const flowcontrol = "flowcontrol.apiserver.k8s.io";
 const rbac = "rbac.authorization.k8s.io";
 
-const defaulters: Readonly<Record<string, Defaulter>> = {
+const defaulters: Readonly<Record<string, Defaulter>> = lookupTable({
   "/pods": of(defaultPod),
   "/podtemplates": of(defaultPodTemplate),
   "/replicationcontrollers": of(defaultReplicationController),
@@ -82,7 +83,7 @@ const defaulters: Readonly<Record<string, Defaulter>> = {
   [`${admissionregistration}/mutatingadmissionpolicies`]: of(defaultAdmissionPolicy),
   [`${admissionregistration}/validatingadmissionpolicybindings`]: of(defaultAdmissionPolicyBinding),
   [`${admissionregistration}/mutatingadmissionpolicybindings`]: of(defaultAdmissionPolicyBinding),
-};
+});
 
 export function defaulterOf(group: string, resource: string): Defaulter | undefined {
   return defaulters[`${group}/${resource}`];

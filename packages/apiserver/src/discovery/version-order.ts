@@ -1,7 +1,8 @@
 /** Kubernetes' order of version names: v2 > v1 > v1beta1 > v1alpha1 > anything else. */
+import { lookupTable } from "@keelson/core/internal";
 
 const pattern = /^v([1-9]\d*)(?:(alpha|beta)([1-9]\d*))?$/;
-const stages: Record<string, number> = { alpha: 0, beta: 1 };
+const stages: Record<string, number> = lookupTable({ alpha: 0, beta: 1 });
 
 /** Positive when `a` is the better version. Names outside the scheme come last, in lexical order. */
 export function compareVersions(a: string, b: string): number {

@@ -14,6 +14,8 @@ export interface Negotiated {
   readonly mediaType: MediaType;
   readonly transform: Transform | undefined;
   readonly pretty: boolean;
+  /** Who asks: with others, for their turn to have a long answer printed. Default: everybody. */
+  readonly user?: string | undefined;
 }
 
 export const jsonOnly: Negotiated = Object.freeze({
@@ -80,12 +82,14 @@ export interface NegotiationOptions {
   readonly routed?: boolean;
   readonly query?: URLSearchParams;
   readonly userAgent?: string | undefined;
+  readonly user?: string;
 }
 
 /** The best form both sides know. Throws 406 when there is none. */
 export function negotiate(accept: string | undefined, options: NegotiationOptions = {}): Negotiated {
   const pretty = isPretty(options);
-  if (!accept) return { ...jsonOnly, pretty };
+  const { user } = options;
+  if (!accept) return { ...jsonOnly, pretty, user };
   let known = false;
   for (const clause of parseAccept(accept)) {
     const mediaType = mediaTypeOf(clause.type);
@@ -97,7 +101,7 @@ export function negotiate(accept: string | undefined, options: NegotiationOption
       continue;
     if (transform?.kind === "Table" && mediaType === protobuf) continue;
     if (options.stream && mediaType === "application/yaml") throw notAcceptable(streamed);
-    return { mediaType, transform, pretty: pretty || clause.parameters.get("pretty") === "1" };
+    return { mediaType, transform, pretty: pretty || clause.parameters.get("pretty") === "1", user };
   }
   throw known || !options.routed ? notAcceptable(supported) : noRepresentation(supported);
 }

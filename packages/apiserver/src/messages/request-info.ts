@@ -1,6 +1,6 @@
 /** What a request's line asks for: the API group, the resource, the verb. */
 import { type FieldSelector, parseFieldSelector } from "@keelson/core";
-import { requiredFieldValue } from "@keelson/core/internal";
+import { lookupTable, requiredFieldValue } from "@keelson/core/internal";
 
 export interface RequestInfo {
   readonly path: string;
@@ -27,14 +27,14 @@ export interface RequestInfo {
 }
 
 const namespaceSubresources = new Set(["status", "finalize"]);
-const methodVerbs: Record<string, string> = {
+const methodVerbs: Record<string, string> = lookupTable({
   POST: "create",
   GET: "get",
   HEAD: "get",
   PUT: "update",
   PATCH: "patch",
   DELETE: "delete",
-};
+});
 
 /** Most requests have none, and nobody changes what was asked. */
 const noQuery = new URLSearchParams();

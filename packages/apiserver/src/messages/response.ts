@@ -1,7 +1,8 @@
 /** Answers: bodies with their headers. */
-import { type JsonObject, parseJson, type Status } from "@keelson/core";
+import type { JsonObject, Status } from "@keelson/core";
 import type { BodyStream, Pieces, ServerResponse } from "./message.ts";
 import type { Negotiated } from "./negotiation.ts";
+import { printJson } from "./text-thread.ts";
 
 const protobuf = "application/vnd.kubernetes.protobuf";
 
@@ -27,11 +28,12 @@ export function bytesResponse(
   bytes: Uint8Array | Pieces,
   negotiated: Negotiated,
 ): ServerResponse | Promise<ServerResponse> {
-  if (negotiated.mediaType === "application/yaml") return yamlResponse(status, bytes);
+  if (negotiated.mediaType === "application/yaml") return printedResponse(status, bytes, "yaml", negotiated);
   const headers = { "content-type": negotiated.mediaType };
   if (negotiated.mediaType === protobuf) return { status, headers, body: bytes };
-  if (!negotiated.pretty) return { status, headers, body: bytes };
-  return { status, headers, body: JSON.stringify(parsed(bytes), null, 2) };
+  return negotiated.pretty
+    ? printedResponse(status, bytes, "indented json", negotiated)
+    : { status, headers, body: bytes };
 }
 
 /** JSON that is text already. */
@@ -39,13 +41,15 @@ export function lineResponse(status: number, body: string): ServerResponse {
   return { status, headers: { "content-type": "application/json" }, body };
 }
 
-async function yamlResponse(status: number, bytes: Uint8Array | Pieces): Promise<ServerResponse> {
-  const { stringify } = await import("yaml");
-  return { status, headers: { "content-type": "application/yaml" }, body: stringify(parsed(bytes)) };
-}
-
-function parsed(bytes: Uint8Array | Pieces): JsonObject {
-  return parseJson(Buffer.concat(bytes instanceof Uint8Array ? [bytes] : bytes).toString()) as JsonObject;
+async function printedResponse(
+  status: number,
+  bytes: Uint8Array | Pieces,
+  as: "yaml" | "indented json",
+  { user = "" }: Negotiated,
+): Promise<ServerResponse> {
+  const body = await printJson(bytes instanceof Uint8Array ? bytes : Buffer.concat(bytes), as, user);
+  const type = as === "yaml" ? "application/yaml" : "application/json";
+  return { status, headers: { "content-type": type }, body };
 }
 
 export async function statusResponse(

@@ -1,4 +1,5 @@
 /** Rows of `kubectl get` for built-in kinds. */
+import { lookupTable } from "@keelson/core/internal";
 import type { ApiObject } from "../contracts/object.ts";
 import type { PluginFactory } from "../contracts/plugin.ts";
 import type { Printer } from "../contracts/printer.ts";
@@ -70,7 +71,7 @@ const flowcontrol = "flowcontrol.apiserver.k8s.io";
 const storage = "storage.k8s.io";
 
 /** By `group/kind`. Kinds that are not here show their name and when they were made. */
-const rows: Readonly<Record<string, RowPrinter<ApiObject>>> = {
+const rows: Readonly<Record<string, RowPrinter<ApiObject>>> = lookupTable({
   "/ConfigMap": of(configMapRow),
   "/Endpoints": of(endpointsRow),
   "/Event": of(eventRow),
@@ -125,7 +126,7 @@ const rows: Readonly<Record<string, RowPrinter<ApiObject>>> = {
   [`${storage}/StorageClass`]: of(storageClassRow),
   [`${storage}/VolumeAttachment`]: of(volumeAttachmentRow),
   [`${storage}/VolumeAttributesClass`]: of(volumeAttributesClassRow),
-};
+});
 
 function printerOf(group: string, kind: string): Printer | undefined {
   const print = rows[`${group}/${kind}`];

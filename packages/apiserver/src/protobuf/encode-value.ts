@@ -7,10 +7,5 @@ export function encodeValue(value: JsonObject): Buffer | undefined {
   const { apiVersion = "v1", kind } = value;
   if (typeof apiVersion !== "string" || typeof kind !== "string" || !canEncode(apiVersion, kind))
     return undefined;
-  return asBuffer(encode({ ...value, apiVersion }));
-}
-
-/** The same bytes as a Buffer, without a copy. */
-export function asBuffer(bytes: Uint8Array): Buffer {
-  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return Buffer.from(encode({ ...value, apiVersion }));
 }

@@ -59,7 +59,7 @@ describe("encoding", () => {
 
   it("frames watch events by length", () => {
     const object = encode({ apiVersion: "v1", kind: "Namespace", metadata: { name: "a" } });
-    const frame = Buffer.from(encodeWatchFrame("ADDED", object));
+    const frame = Buffer.from(encodeWatchFrame("ADDED", [object]));
     expect(frame.readUInt32BE(0)).toBe(frame.length - 4);
     expect(hexOf(frame).endsWith(hexOf(object))).toBe(true);
     const envelope = Buffer.concat([

@@ -21,36 +21,77 @@ export function canEncode(apiVersion: string, kind: string): boolean {
  * Throws ProtobufError: UnknownKind, or Unfit when a value has the wrong type.
  */
 export function encode(object: JsonObject): Uint8Array {
+  const { apiVersion, kind } = object as { apiVersion?: string; kind?: string };
+  return Buffer.concat(enveloped(apiVersion ?? "", kind ?? "", encodeItem(object)));
+}
+
+/**
+ * The object as a list holds it: its message, with the tag of the second field and its length. The envelope of a single
+ * object holds it alike, so that one encoding serves every list, watch and answer.
+ */
+export function encodeItem(object: JsonObject): Buffer {
   const { apiVersion, kind } = object;
+  const writer = new WireWriter();
+  writeMessage(writer, messageFor(apiVersion, kind), object, String(kind));
+  writer.delimit(2, 0);
+  return writer.finish();
+}
+
+/** An envelope around an item, in pieces. */
+export function enveloped(apiVersion: string, kind: string, item: Buffer): Buffer[] {
+  return [headOf(apiVersion, kind), item, envelopeEnd];
+}
+
+/** A list around its items, in pieces. `list` is all of it but the items. */
+export function encodeList(list: JsonObject, items: readonly Buffer[]): Buffer[] {
+  const { apiVersion, kind } = list as { apiVersion: string; kind: string };
+  const writer = new WireWriter();
+  writeMessage(writer, messageFor(apiVersion, kind), list, kind);
+  let itemsLength = 0;
+  for (const item of items) itemsLength += item.length;
+  // The items follow what is written here, and belong to the same field.
+  writer.delimit(2, -itemsLength);
+  return [headOf(apiVersion, kind), writer.finish(), ...items, envelopeEnd];
+}
+
+function messageFor(apiVersion: JsonValue | undefined, kind: JsonValue | undefined): Message {
   const message =
     typeof apiVersion === "string" && typeof kind === "string" ? messageOfKind(apiVersion, kind) : undefined;
-  if (message === undefined || typeof apiVersion !== "string" || typeof kind !== "string") {
-    throw new ProtobufError(
-      "UnknownKind",
-      `cannot encode protobuf: no built-in kind is ${kind ?? "unnamed"} of ${apiVersion ?? "no group-version"}`,
-    );
+  if (message !== undefined) return message;
+  throw new ProtobufError(
+    "UnknownKind",
+    `cannot encode protobuf: no built-in kind is ${kind ?? "unnamed"} of ${apiVersion ?? "no group-version"}`,
+  );
+}
+
+/** The fields behind the object: its encoding and its media type, both empty. */
+const envelopeEnd = Buffer.of(0x1a, 0x00, 0x22, 0x00);
+
+const heads = new Map<string, Buffer>();
+
+/** The magic bytes and the type, which stand before the object. There are as many as there are kinds. */
+function headOf(apiVersion: string, kind: string): Buffer {
+  const key = `${apiVersion} ${kind}`;
+  let head = heads.get(key);
+  if (!head) {
+    const writer = new WireWriter();
+    writeText(writer, 2, kind);
+    writeText(writer, 1, apiVersion);
+    writer.delimit(1, 0);
+    writer.bytes(magic);
+    head = writer.finish();
+    heads.set(key, head);
   }
-  const writer = new WireWriter();
-  writer.delimit(4, writer.length);
-  writer.delimit(3, writer.length);
-  const end = writer.length;
-  writeMessage(writer, message, object, kind);
-  writer.delimit(2, end);
-  const beforeType = writer.length;
-  writeText(writer, 2, kind);
-  writeText(writer, 1, apiVersion);
-  writer.delimit(1, beforeType);
-  writer.bytes(magic);
-  return writer.finish();
+  return head;
 }
 
 /**
  * One frame of a watch in protobuf: a length, then an event that holds the enveloped object.
  * `object` is encoded already, so that many watchers can share it.
  */
-export function encodeWatchFrame(type: string, object: Uint8Array): Uint8Array {
+export function encodeWatchFrame(type: string, object: readonly Uint8Array[]): Buffer {
   const writer = new WireWriter();
-  writer.bytes(object);
+  for (const piece of object.toReversed()) writer.bytes(piece);
   writer.delimit(1, 0);
   writer.delimit(2, 0);
   writeText(writer, 1, type);

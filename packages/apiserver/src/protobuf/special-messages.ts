@@ -1,5 +1,6 @@
 /** Messages whose JSON is not an object of their fields: times, quantities, raw JSON and the like, in both directions. */
 import { type JsonObject, type JsonValue, parseJson } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 import { ProtobufError } from "./errors.ts";
 import { wellKnown } from "./messages.ts";
 import { formatDuration, formatMicroTime, formatTime, parseDuration, parseTime } from "./time-format.ts";
@@ -20,7 +21,7 @@ export interface Fields {
 
 type Writer = (fields: Fields) => JsonValue;
 
-const writers: Readonly<Record<string, Writer>> = {
+const writers: Readonly<Record<string, Writer>> = lookupTable({
   [wellKnown.time]: (fields) => (fields.empty ? null : formatTime(fields.number(1))),
   [wellKnown.microTime]: (fields) =>
     fields.empty ? null : formatMicroTime(fields.number(1), fields.number(2)),
@@ -33,7 +34,7 @@ const writers: Readonly<Record<string, Writer>> = {
   [wellKnown.schemaOrArray]: (fields) => (fields.present(2) ? fields.json(2) : fields.json(1)),
   [wellKnown.schemaOrBool]: (fields) => (fields.present(2) ? fields.json(2) : fields.number(1) !== 0),
   [wellKnown.schemaOrStrings]: (fields) => (fields.present(2) ? fields.json(2) : fields.json(1)),
-};
+});
 
 export function specialWriter(messageName: string): Writer | undefined {
   return writers[messageName];
@@ -56,7 +57,7 @@ function raw(fields: Fields): JsonValue {
 /** The message's fields by number (or by name, where it has names) for a JSON value; undefined for a message without bytes. */
 type Reader = (value: JsonValue, where: string) => JsonObject | undefined;
 
-const readers: Readonly<Record<string, Reader>> = {
+const readers: Readonly<Record<string, Reader>> = lookupTable({
   [wellKnown.time]: (value, where) => {
     if (value === null) return undefined;
     return { 1: timeOf(value, where).seconds, 2: 0 };
@@ -88,7 +89,7 @@ const readers: Readonly<Record<string, Reader>> = {
   [wellKnown.schemaOrBool]: (value): JsonObject =>
     typeof value === "boolean" ? { 1: value } : { 1: true, 2: value },
   [wellKnown.schemaOrStrings]: schemaOrList,
-};
+});
 
 export function specialReader(messageName: string): Reader | undefined {
   return readers[messageName];

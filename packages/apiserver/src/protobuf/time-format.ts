@@ -1,4 +1,5 @@
 /** Writes and reads times and durations as Go does. */
+import { lookupTable } from "@keelson/core/internal";
 
 const secondsPerDay = 86_400;
 
@@ -73,7 +74,7 @@ export function parseTime(text: string): { seconds: number; nanos: number } | un
   return { seconds: milliseconds / 1000, nanos: Number(fraction.padEnd(9, "0")) };
 }
 
-const nanosecondsPer: Readonly<Record<string, number>> = {
+const nanosecondsPer: Readonly<Record<string, number>> = lookupTable({
   ns: 1,
   us: 1e3,
   µs: 1e3,
@@ -82,7 +83,7 @@ const nanosecondsPer: Readonly<Record<string, number>> = {
   s: 1e9,
   m: 60e9,
   h: 3600e9,
-};
+});
 
 /** Nanoseconds of a duration as Go reads it: `1h30m`, `-1.5s`, `0`; undefined when it is none. */
 export function parseDuration(text: string): number | undefined {

@@ -14,8 +14,8 @@ export class WireWriter {
   }
 
   /** A copy of the bytes. */
-  finish(): Uint8Array {
-    return Uint8Array.from(this.buffer.subarray(this.start));
+  finish(): Buffer {
+    return Buffer.from(this.buffer.subarray(this.start));
   }
 
   tag(number: number, wireType: number): void {

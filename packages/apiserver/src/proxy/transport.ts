@@ -8,7 +8,7 @@ import type { ClusterDialer } from "../contracts/dialer.ts";
 import { request as plainRequest } from "../messages/node-http.ts";
 
 export interface Destination {
-  /** Kubelets are shown the server's certificate; pods, whoever made them, are shown nothing. */
+  /** Kubelets are shown the server's certificate; pods are shown nothing. */
   readonly of: "kubelet" | "pod";
   readonly scheme: "http" | "https";
   readonly host: string;
@@ -121,7 +121,7 @@ function answerOf(response: IncomingMessage): ProxyResponse {
 }
 
 function headersOf(response: IncomingMessage): Record<string, string | string[]> {
-  const out: Record<string, string | string[]> = {};
+  const out: Record<string, string | string[]> = Object.create(null);
   for (const [name, value] of Object.entries(response.headers)) if (value !== undefined) out[name] = value;
   return out;
 }
@@ -140,7 +140,7 @@ const credentials = /^(authorization|impersonate-.*)$/;
 
 /** What of a client's headers is passed on: neither the hop's own nor the client's credentials. */
 export function forwardedHeaders(headers: HttpHeaders, upgrade: boolean): Record<string, string | string[]> {
-  const out: Record<string, string | string[]> = {};
+  const out: Record<string, string | string[]> = Object.create(null);
   for (const [name, value] of Object.entries(headers)) {
     if (value === undefined || credentials.test(name) || name === "host" || name === "content-length")
       continue;

@@ -56,19 +56,15 @@ export class Deletes {
     return { items: shown, metadata };
   }
 
-  async remove(
+  remove(
     exchange: Exchange,
     name: string,
     options: DeleteOptions,
     namespace?: string,
   ): Promise<{ object: ApiObject; gone: boolean }> {
     const { resource, version } = exchange;
-    const context = strategyContext(exchange, this.#world, options.dryRun);
-    return this.#objects.delete({
-      resource,
-      name,
-      context: namespace === undefined ? context : { ...context, namespace },
-      options,
+    return this.#delete(exchange, name, options, {
+      ...(namespace !== undefined && { namespace }),
       validate: async (object) => {
         const oldObject = await resource.type.convert(object, version.name);
         const input = {
@@ -82,6 +78,27 @@ export class Deletes {
         await this.#admission.admit(exchange, input);
         await this.#admission.validate(exchange, input);
       },
+    });
+  }
+
+  /** Deletes what another request, which has been admitted already, asks to be deleted: an eviction. */
+  removeAdmitted(exchange: Exchange, name: string, options: DeleteOptions): Promise<unknown> {
+    return this.#delete(exchange, name, options, { validate: async () => {} });
+  }
+
+  #delete(
+    exchange: Exchange,
+    name: string,
+    options: DeleteOptions,
+    { namespace, validate }: { namespace?: string; validate: (object: ApiObject) => Promise<void> },
+  ): Promise<{ object: ApiObject; gone: boolean }> {
+    const context = strategyContext(exchange, this.#world, options.dryRun);
+    return this.#objects.delete({
+      resource: exchange.resource,
+      name,
+      context: namespace === undefined ? context : { ...context, namespace },
+      options,
+      validate,
     });
   }
 }
@@ -101,7 +118,13 @@ async function readDeleteOptions(exchange: Exchange): Promise<DeleteOptions> {
   let value: JsonValue | undefined;
   if (bytes.length > 0) {
     const type = header(request.headers, "content-type");
-    value = (await decodeBody(bytes, type, { kind: "DeleteOptions", custom: false })).value;
+    value = (
+      await decodeBody(bytes, type, {
+        kind: "DeleteOptions",
+        custom: false,
+        user: exchange.user.name,
+      })
+    ).value;
   }
   return deleteOptions(info.query, value);
 }

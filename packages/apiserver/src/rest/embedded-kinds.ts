@@ -1,5 +1,7 @@
 /** Objects that are not stored themselves but carry a request: Binding, Eviction, TokenRequest. */
+
 import type { JsonObject, JsonValue } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 import { decodeBuiltin } from "../builtin/decode.ts";
 import { DecodeError } from "../builtin/scalars.ts";
 import { goQuote } from "../contracts/field-error.ts";
@@ -34,7 +36,7 @@ export function decodeKind(kind: KindName, value: JsonValue, strict?: string[]):
 }
 
 /** Older versions that carry the same; the server knows no others. */
-const alsoTaken: Readonly<Record<string, string>> = { Eviction: "policy/v1beta1" };
+const alsoTaken: Readonly<Record<string, string>> = lookupTable({ Eviction: "policy/v1beta1" });
 
 function refuseOthers(kind: KindName, apiVersion: string, value: JsonValue): void {
   if (typeof value !== "object" || value === null) return;

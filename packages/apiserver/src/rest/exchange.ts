@@ -53,6 +53,7 @@ export async function readBody(exchange: Exchange, kind = exchange.resource.kind
   const decoded = decodeBody(bytes, header(request.headers, "content-type"), {
     kind,
     custom: resource.custom,
+    user: exchange.user.name,
   });
   return decoded instanceof Promise ? await decoded : decoded;
 }

@@ -9,7 +9,6 @@ import {
   parseJsonPatch,
 } from "@keelson/core/internal/merge";
 import { DecodeError, isObject, jsonType } from "../builtin/scalars.ts";
-import { parseYaml } from "../codec/body.ts";
 import { JsonSyntaxError, parseJsonBody } from "../codec/json-body.ts";
 import { goQuote, goValue, invalidField } from "../contracts/field-error.ts";
 import type { ApiObject } from "../contracts/object.ts";
@@ -23,6 +22,7 @@ import {
   unsupportedMediaType,
 } from "../contracts/status-error.ts";
 import { header } from "../messages/message.ts";
+import { parseYaml } from "../messages/text-thread.ts";
 import { apiVersionText } from "../registry/api-resource.ts";
 import { builtinKindError, decodeObject, type Exchange, kindFault, refuseOtherKind } from "./exchange.ts";
 import type { FieldValidation } from "./options.ts";
@@ -60,7 +60,7 @@ export async function readPatch(exchange: Exchange): Promise<Patch> {
   }
   const bytes = await request.body();
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
-  if (kind === "apply") return applyConfiguration(text);
+  if (kind === "apply") return applyConfiguration(text, exchange.user.name);
   return objectPatch(kind, text, exchange.info.query.get("fieldValidation") ?? "");
 }
 
@@ -73,13 +73,13 @@ function notAPatch(): StatusError {
   });
 }
 
-async function applyConfiguration(text: string): Promise<Patch> {
+async function applyConfiguration(text: string, user: string): Promise<Patch> {
   let parsed: { value: JsonValue; duplicates: readonly string[] };
   try {
     // kubectl sends JSON under the YAML media type; it parses far faster as what it is.
-    parsed = text.trimStart().startsWith("{") ? parseJsonBody(text) : await yamlConfiguration(text);
+    parsed = text.trimStart().startsWith("{") ? parseJsonBody(text) : await yamlConfiguration(text, user);
   } catch (error) {
-    if (error instanceof JsonSyntaxError) parsed = await yamlConfiguration(text);
+    if (error instanceof JsonSyntaxError) parsed = await yamlConfiguration(text, user);
     else throw error;
   }
   if (parsed.value === null) throw badRequest("invalid object type: /, Kind=");
@@ -105,11 +105,11 @@ async function applyConfiguration(text: string): Promise<Patch> {
   };
 }
 
-async function yamlConfiguration(text: string) {
+async function yamlConfiguration(text: string, user: string) {
   try {
-    return await parseYaml(text);
+    return await parseYaml(text, user);
   } catch (error) {
-    if (error instanceof StatusError)
+    if (error instanceof StatusError && error.status.code === 400)
       throw badRequest(`error decoding YAML: error converting YAML to JSON: ${error.status.message}`);
     throw error;
   }

@@ -8,6 +8,7 @@ import { notFound } from "../contracts/status-error.ts";
 import type { BodyStream, Pieces, ServerResponse } from "../messages/message.ts";
 import type { Negotiated } from "../messages/negotiation.ts";
 import { streamResponse } from "../messages/response.ts";
+import { Turns } from "../messages/turns.ts";
 import { type ApiResource, apiVersionText, keyFor } from "../registry/api-resource.ts";
 import type { Store } from "../storage/store.ts";
 import { type Exchange, namespaceOf, type World } from "./exchange.ts";
@@ -62,9 +63,11 @@ export class Reads {
     const settled = this.#store.settled();
     if (settled) await settled;
     const items: ApiObject[] = [];
+    const turns = new Turns();
     for (const item of result.items) {
       const shown = resource.type.convert(item, version.name);
       items.push(shown instanceof Promise ? await shown : shown);
+      if (turns.due()) await turns.rest();
     }
     return this.encodeList(exchange, negotiated, items, result.metadata);
   }
@@ -76,8 +79,30 @@ export class Reads {
     metadata: JsonObject,
   ): Promise<Pieces> {
     const form = await formOf(negotiated.mediaType);
-    if (!negotiated.transform) return form.list(exchange.resource, exchange.version.name, metadata, items);
-    return form.value(this.#transformList(exchange, negotiated, items, metadata));
+    const { transform } = negotiated;
+    if (!transform) return form.list(exchange.resource, exchange.version.name, metadata, items);
+    if (form.name !== "json") return form.value(this.#transformList(exchange, negotiated, items, metadata));
+    return this.#transformedPieces(exchange, negotiated, items, metadata);
+  }
+
+  /** A list with its last field, which are its items, made one by one. */
+  async #transformedPieces(
+    exchange: Exchange,
+    negotiated: Negotiated,
+    items: readonly ApiObject[],
+    metadata: JsonObject,
+  ): Promise<Pieces> {
+    const empty = JSON.stringify(this.#transformList(exchange, negotiated, [], metadata));
+    const field = negotiated.transform?.kind === "Table" ? "rows" : "items";
+    const pieces: Buffer[] = [Buffer.from(empty.slice(0, -"]}".length))];
+    const turns = new Turns();
+    for (const item of items) {
+      const [one] = this.#transformList(exchange, negotiated, [item], {})[field] as JsonObject[];
+      pieces.push(Buffer.from(`${pieces.length > 1 ? "," : ""}${JSON.stringify(one)}`));
+      if (turns.due()) await turns.rest();
+    }
+    pieces.push(Buffer.from("]}"));
+    return pieces;
   }
 
   /** The objects of a list, for deletecollection. */

@@ -66,6 +66,7 @@ export class ResourceApi {
           routed: !resource.custom,
           query: info.query,
           userAgent: header(request.headers, "user-agent"),
+          user: user.name,
         });
     const response = info.subresource
       ? await this.#verbs.subresources.handle(exchange, negotiated)

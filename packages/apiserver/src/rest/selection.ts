@@ -8,7 +8,7 @@ import {
   parseFieldSelector,
   parseLabelSelector,
 } from "@keelson/core";
-import { everything, requiredFieldValue } from "@keelson/core/internal";
+import { everything, lookupTable, requiredFieldValue } from "@keelson/core/internal";
 import { goQuote } from "../contracts/field-error.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import { badRequest } from "../contracts/status-error.ts";
@@ -26,13 +26,13 @@ export interface Selection {
 
 type FieldReader = (object: ApiObject) => string;
 
-const metadataFields: Readonly<Record<string, FieldReader>> = {
+const metadataFields: Readonly<Record<string, FieldReader>> = lookupTable({
   "metadata.name": (object) => object.metadata.name,
   "metadata.namespace": (object) => object.metadata.namespace ?? "",
-};
+});
 
 /** Aliases that older clients use. */
-const renamed: Readonly<Record<string, string>> = { "spec.host": "spec.nodeName" };
+const renamed: Readonly<Record<string, string>> = lookupTable({ "spec.host": "spec.nodeName" });
 
 export function parseSelection(
   resource: ApiResource,
@@ -78,7 +78,7 @@ function fieldReaders(resource: ApiResource, version: string) {
   const own = resource.strategy.selectableFields;
   const custom = resource.type.selectableFields?.(version);
   return {
-    all: { ...metadataFields, ...own, ...custom } as Readonly<Record<string, FieldReader | undefined>>,
+    all: lookupTable<FieldReader | undefined>({ ...metadataFields, ...own, ...custom }),
     special: own !== undefined || resource.custom,
   };
 }

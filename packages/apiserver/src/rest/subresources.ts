@@ -6,12 +6,14 @@ import type { VirtualResource } from "../contracts/virtual-resource.ts";
 import { header, type ServerResponse } from "../messages/message.ts";
 import type { Negotiated } from "../messages/negotiation.ts";
 import { bytesResponse, jsonResponse } from "../messages/response.ts";
+import type { Subresource } from "../registry/api-resource.ts";
+import type { Admission } from "./admission.ts";
 import { decodeKind } from "./embedded-kinds.ts";
 import { draftFrom, type Exchange, readBody } from "./exchange.ts";
 import { type FieldManager, managerFromUserAgent } from "./field-manager.ts";
-import { writeOptions } from "./options.ts";
+import { type WriteOptions, writeOptions } from "./options.ts";
 import type { Reads } from "./reads.ts";
-import type { Writes } from "./writes.ts";
+import { admissionOptions, type Writes } from "./writes.ts";
 
 /** Answers one subresource of one resource. */
 export type SubresourceHandler = (exchange: Exchange, negotiated: Negotiated) => Promise<ServerResponse>;
@@ -23,6 +25,7 @@ export class Subresources {
   readonly #handlers: ReadonlyMap<string, SubresourceHandler>;
   readonly #virtual: Readonly<Record<string, VirtualResource>>;
   readonly #fields: FieldManager;
+  readonly #admission: Admission;
 
   constructor(parts: {
     reads: Reads;
@@ -30,12 +33,14 @@ export class Subresources {
     handlers: ReadonlyMap<string, SubresourceHandler>;
     virtual: Readonly<Record<string, VirtualResource>>;
     fields: FieldManager;
+    admission: Admission;
   }) {
     this.#reads = parts.reads;
     this.#writes = parts.writes;
     this.#handlers = parts.handlers;
     this.#virtual = parts.virtual;
     this.#fields = parts.fields;
+    this.#admission = parts.admission;
   }
 
   handle(exchange: Exchange, negotiated: Negotiated): Promise<ServerResponse> {
@@ -73,7 +78,8 @@ export class Subresources {
     const options = writeOptions("CreateOptions", info.query);
     const sub = exchange.version.subresources.get(info.subresource);
     const body = await readBody(exchange, sub?.kind);
-    const draft = sub ? decodeKind(sub, body.value) : draftFrom(exchange, body, options.fieldValidation);
+    const asked = sub ? decodeKind(sub, body.value) : draftFrom(exchange, body, options.fieldValidation);
+    const draft = sub ? await this.#admitted(exchange, sub, asked, options) : asked;
     const { namespace, name } = info;
     const object = await handler.create(draft, {
       user,
@@ -85,6 +91,25 @@ export class Subresources {
     });
     const owned = sub || newlyMade.has(resource.resource) ? object : this.#owned(exchange, draft, object);
     return jsonResponse(201, owned, negotiated);
+  }
+
+  /** What is made of a stored object is admitted as if it were stored itself: tokens. */
+  async #admitted(
+    exchange: Exchange,
+    { group, version, kind }: Subresource,
+    asked: ApiObject,
+    options: WriteOptions,
+  ): Promise<ApiObject> {
+    const input = {
+      operation: "CREATE" as const,
+      dryRun: options.dryRun,
+      options: admissionOptions(options, false),
+      oldObject: undefined,
+      kind: { group, version, kind },
+    };
+    const object = (await this.#admission.admit(exchange, { ...input, object: asked })) ?? asked;
+    await this.#admission.validate(exchange, { ...input, object });
+    return object;
   }
 
   /** Though nothing is stored, the answer says who asked. */

@@ -1,5 +1,6 @@
 /** The built-in resources, from the tables, with the plug-ins' strategies. */
 import { parseApiVersion } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 import { builtinFacts } from "../builtin/facts.ts";
 import { namespaceLifeCycle } from "../builtin/namespace-deletion.ts";
 import { builtinType } from "../builtin/object-type.ts";
@@ -12,11 +13,11 @@ import type { ApiResource, ApiVersion, Subresource } from "../registry/api-resou
 import type { Store } from "../storage/store.ts";
 import { groupVersions, type Resource } from "../tables/index.ts";
 
-const deprecations: Readonly<Record<string, string>> = {
+const deprecations: Readonly<Record<string, string>> = lookupTable({
   "io.k8s.api.core.v1.ComponentStatus": "v1 ComponentStatus is deprecated in v1.19+",
   "io.k8s.api.core.v1.Endpoints":
     "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice",
-};
+});
 
 /** All resources with all their served versions, in the order of discovery. */
 export function builtinResources(store: Store, hooks: Plugins): ApiResource[] {

@@ -29,6 +29,8 @@ const known: ReadonlyMap<string, Check> = new Map([
   ["default-unreachable-toleration-seconds", wholeNumber],
   ["disable-admission-plugins", any],
   ["enable-admission-plugins", any],
+  ["event-ttl", duration],
+  ["enable-bootstrap-token-auth", (value) => value === "true" || value === "false"],
   ["service-account-issuer", any],
   ["service-account-jwks-uri", any],
   ["service-account-key-file", any],

@@ -1,5 +1,5 @@
 /** The API server: store, registry, plug-ins, verbs and dispatcher, put together. */
-import type { Clock, HttpPort, Random } from "@keelson/core";
+import { type Clock, type HttpPort, parseDuration, type Random } from "@keelson/core";
 import { socketWebhooks } from "../admission/webhooks/call.ts";
 import { bootstrapObjects } from "../bootstrap/objects.ts";
 import type { Authenticator, UserInfo } from "../contracts/authentication.ts";
@@ -28,6 +28,7 @@ import { realClock, realRandom } from "../storage/world.ts";
 import { defaultServiceRange, firstServiceAddress } from "../validation/core/service-addresses.ts";
 import { administrator, adminToken, allowAll, masters, unionAuthorizer } from "./authorizers.ts";
 import { builtinResources } from "./builtin-resources.ts";
+import { EventExpiry } from "./event-expiry.ts";
 import { writeFirstObjects } from "./first-objects.ts";
 import { allowsAll, checkFlags, type Flags } from "./flags.ts";
 import { mergePlugins, pluginContext } from "./plugin-context.ts";
@@ -43,7 +44,7 @@ export interface ApiServerOptions {
   /** Bearer token of a member of system:masters. In process no token is needed. */
   readonly token?: string;
   /**
-   * Command line flags as kube-apiserver names them, without dashes, for plug-ins. Unless given, the ServiceAccount
+   * Command line flags as kube-apiserver names them, without dashes, for plug-ins. By default the ServiceAccount
    * plug-in is off: a server alone has no controller that makes accounts, and every pod would wait for one.
    */
   readonly flags?: Readonly<Record<string, string>>;
@@ -166,10 +167,12 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   writeFirstObjects(pluginStore, registry, first, nowMs);
   for (const hook of hooks) writeFirstObjects(pluginStore, registry, (await hook.bootstrap?.()) ?? [], nowMs);
   definitions.start();
+  const expiry = new EventExpiry(store, clock, parseDuration(flags["event-ttl"] ?? "1h"));
 
   let closed: Promise<void> | undefined;
   const close = () => {
     verbs.endWatches();
+    expiry.close();
     closed ??= store.close();
     return closed;
   };

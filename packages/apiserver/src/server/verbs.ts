@@ -65,6 +65,7 @@ export function resourceVerbs(parts: VerbParts): Verbs {
     handlers,
     virtual: plugins.virtual ?? {},
     fields,
+    admission,
   });
   return {
     api: new ResourceApi(registry, store, { reads, writes, deletes, subresources }),

@@ -43,20 +43,21 @@ export function evictionHandler(parts: EvictionParts): SubresourceHandler {
     const eviction = decodeKind(kind, body.value);
     if (eviction.metadata.name !== info.name)
       throw badRequest("name in URL does not match name in Eviction object");
-    await parts.admission.admit(exchange, {
-      operation: "CREATE",
+    const input = {
+      operation: "CREATE" as const,
       dryRun: create.dryRun,
       options: admissionOptions(create, false),
-      object: eviction,
       oldObject: undefined,
       kind,
-    });
-    const options = optionsOf(eviction, create.dryRun);
+    };
+    const object = (await parts.admission.admit(exchange, { ...input, object: eviction })) ?? eviction;
+    await parts.admission.validate(exchange, { ...input, object });
+    const options = optionsOf(object, create.dryRun);
     const pod = tableOf(exchange.resource).get(keyFor(exchange.resource, namespaceOf(exchange), info.name));
     if (!pod) throw notFound(exchange.resource, info.name);
     if (!mayIgnoreBudget(pod)) spend(parts, pod, options.dryRun);
     if (!options.dryRun) markDisrupted(parts, exchange, pod.metadata.name);
-    await parts.deletes.remove(exchange, info.name, options);
+    await parts.deletes.removeAdmitted(exchange, info.name, options);
     return jsonResponse(201, success(201), negotiated);
   };
 }

@@ -1,5 +1,6 @@
 /** The rules of built-in kinds, by resource. */
 
+import { lookupTable } from "@keelson/core/internal";
 import { listOf } from "../contracts/flags.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import type { PluginContext, PluginFactory } from "../contracts/plugin.ts";
@@ -49,7 +50,7 @@ import {
   volumeAttributesClasses,
 } from "./storage.ts";
 
-const strategies: Readonly<Record<string, Strategy | ((context: PluginContext) => Strategy)>> = {
+const strategies: Readonly<Record<string, Strategy | ((context: PluginContext) => Strategy)>> = lookupTable({
   "/configmaps": configMaps,
   "/secrets": secrets,
   "/pods": pods,
@@ -107,7 +108,7 @@ const strategies: Readonly<Record<string, Strategy | ((context: PluginContext) =
   "resource.k8s.io/resourceclaims": resourceClaims,
   "resource.k8s.io/resourceclaimtemplates": resourceClaimTemplates,
   "resource.k8s.io/resourceslices": resourceSlices,
-};
+});
 
 /** The range that services have their addresses from, as an object. */
 function serviceRange({ flag }: PluginContext): ApiObject {

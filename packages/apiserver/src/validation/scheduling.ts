@@ -1,14 +1,15 @@
 /** Rules of priority classes. */
+import { lookupTable } from "@keelson/core/internal";
 import type { PriorityClass } from "@keelson/core/kinds";
 import type { Strategy } from "../contracts/strategy.ts";
 import { checkImmutable, checking, checkingUpdate } from "./checks/strategies.ts";
 
 const reserved = "system-";
 const highestOfUsers = 1_000_000_000;
-const systemValues: Readonly<Record<string, number>> = {
+const systemValues: Readonly<Record<string, number>> = lookupTable({
   "system-node-critical": 2_000_001_000,
   "system-cluster-critical": 2_000_000_000,
-};
+});
 const policies = ["PreemptLowerPriority", "Never"];
 
 function systemProblem(name: string, value: number, globalDefault: boolean): string | undefined {

@@ -7,6 +7,7 @@ import { createAuthority, createLeaf } from "@keelson/pki";
 import { startControlPlane } from "@keelson/reference/control-plane";
 import { realPlayer } from "../validation/players.ts";
 import { play, type Scenario } from "../validation/story.ts";
+import { nodes } from "./nodes.ts";
 import { plugins } from "./plugins.ts";
 import { podSecurity } from "./pod-security.ts";
 import { policies } from "./policies.ts";
@@ -45,6 +46,7 @@ const place = {
 };
 
 const scenarios: Readonly<Record<string, Scenario>> = {
+  nodes,
   plugins,
   "pod-security": podSecurity,
   policies,
@@ -53,7 +55,8 @@ const scenarios: Readonly<Record<string, Scenario>> = {
 const [, , ...chosen] = process.argv;
 for (const [name, scenario] of Object.entries(scenarios)) {
   if (chosen.length > 0 && !chosen.includes(name)) continue;
-  await using plane = await startControlPlane();
+  const flags = { "kube-apiserver": ["--enable-admission-plugins=NodeRestriction"] };
+  await using plane = await startControlPlane({ flags });
   await using player = realPlayer(plane.server, plane.token, 1500);
   const told = JSON.stringify(await play(scenario, player), undefined, 1).replaceAll(
     `127.0.0.1:${port}`,

@@ -4,6 +4,7 @@ import type { WebhookCaller } from "../../src/contracts/webhook.ts";
 import { embeddedPlayer } from "../validation/players.ts";
 import { expectRecorded } from "../validation/recorded.ts";
 import { play } from "../validation/story.ts";
+import { nodes } from "./nodes.ts";
 import { plugins } from "./plugins.ts";
 import { podSecurity } from "./pod-security.ts";
 import { policies } from "./policies.ts";
@@ -21,6 +22,14 @@ describe("admission, as the real server does it", () => {
   it("keeps pods within the security level of their namespace", async () => {
     await using player = await embeddedPlayer();
     expectRecorded(await play(podSecurity, player), file("pod-security"));
+  });
+
+  it("lets nodes read and write what concerns them", async () => {
+    await using player = await embeddedPlayer(undefined, {
+      "authorization-mode": "Node,RBAC",
+      "enable-admission-plugins": "NodeRestriction",
+    });
+    expectRecorded(await play(nodes, player), file("nodes"));
   });
 
   it("follows policies", { timeout: 60_000 }, async () => {

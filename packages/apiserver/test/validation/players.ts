@@ -23,8 +23,11 @@ export interface Player extends AsyncDisposable {
 export const mergePatch = "application/merge-patch+json";
 
 /** The server of this repository, as it runs beside controllers. */
-export async function embeddedPlayer(callWebhook?: WebhookCaller): Promise<Player> {
-  const server = await apiServer({ flags: {}, ...(callWebhook && { callWebhook }) });
+export async function embeddedPlayer(
+  callWebhook?: WebhookCaller,
+  flags: Readonly<Record<string, string>> = {},
+): Promise<Player> {
+  const server = await apiServer({ flags, ...(callWebhook && { callWebhook }) });
   return {
     async send(method, path, body, { type = "application/json", headers = {} } = {}) {
       const response = await server.http.request({

@@ -1,4 +1,5 @@
 /** Property names as expressions must write them: `a-b` is `a__dash__b`, `if` is `__if__`. */
+import { lookupTable } from "@keelson/core/internal";
 
 const reserved: ReadonlySet<string> = new Set(
   (
@@ -7,12 +8,12 @@ const reserved: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
-const spelled: Readonly<Record<string, string>> = {
+const spelled: Readonly<Record<string, string>> = lookupTable({
   __: "__underscores__",
   ".": "__dot__",
   "-": "__dash__",
   "/": "__slash__",
-};
+});
 
 /** Undefined when an expression cannot name the property at all. */
 export function escapeName(name: string): string | undefined {

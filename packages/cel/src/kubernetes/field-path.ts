@@ -1,7 +1,8 @@
 /** The `fieldPath` of a rule: a JSON path of fields and map keys, below the schema that has the rule. */
+import { lookupTable } from "@keelson/core/internal";
 import type { RuleSchema } from "./types.ts";
 
-const quotedEscapes: Readonly<Record<string, string>> = {
+const quotedEscapes: Readonly<Record<string, string>> = lookupTable({
   a: "\x07",
   b: "\b",
   f: "\f",
@@ -11,7 +12,7 @@ const quotedEscapes: Readonly<Record<string, string>> = {
   v: "\v",
   "'": "'",
   "\\": "\\",
-};
+});
 
 /** The path as errors show it; undefined when it leads nowhere in the schema. */
 export function resolveFieldPath(jsonPath: string, schema: RuleSchema): string | undefined {

@@ -1,7 +1,7 @@
 /** JSON data as an expression sees it through its schema. Nothing is copied: values are read when asked for. */
 
 import { deepEqual, isRawNumber } from "@keelson/core";
-import { isObject } from "@keelson/core/internal";
+import { isObject, lookupTable } from "@keelson/core/internal";
 import { equal, noSuchOverload } from "../values/compare.ts";
 import { effort } from "../values/effort.ts";
 import { intFromBigInt, isInt64 } from "../values/numbers.ts";
@@ -120,12 +120,12 @@ function stringReader(format: string | undefined): Reader {
   return (json) => (typeof json === "string" ? parse(json) : unexpected("string", json));
 }
 
-const parsers: Readonly<Record<string, ((text: string) => CelValue) | undefined>> = {
+const parsers: Readonly<Record<string, ((text: string) => CelValue) | undefined>> = lookupTable({
   duration: (text) => parseFormattedDuration(text) ?? fault(`Invalid duration ${text}`),
   date: (text) => parseFormattedDate(text) ?? fault(`Invalid date formatted string ${text}`),
   "date-time": (text) => parseFormattedDateTime(text) ?? fault(`Invalid date-time formatted string ${text}`),
   byte: (text) => parseFormattedBytes(text) ?? fault(`Invalid byte formatted string ${text}`),
-};
+});
 
 /** Data kept without a schema: it can only be compared. */
 class Preserved extends Opaque {

@@ -1,5 +1,5 @@
 /** The string functions beyond the standard ones: charAt, split, join, format and the rest. */
-import { byteLength } from "@keelson/core/internal";
+import { byteLength, lookupTable } from "@keelson/core/internal";
 import { sizeOf, stringTraversalFactor, traversal } from "../check/cost.ts";
 import {
   type CostModel,
@@ -163,7 +163,7 @@ function join([list, separator = ""]: Args): CelValue {
   return parts.join(separator);
 }
 
-const quoted: Readonly<Record<string, string>> = {
+const quoted: Readonly<Record<string, string>> = lookupTable({
   "\x07": "\\a",
   "\b": "\\b",
   "\f": "\\f",
@@ -173,7 +173,7 @@ const quoted: Readonly<Record<string, string>> = {
   "\v": "\\v",
   "\\": "\\\\",
   '"': '\\"',
-};
+});
 
 function quote([text]: Args): CelValue {
   if (typeof text !== "string") return noSuchOverload;

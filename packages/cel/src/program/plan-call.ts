@@ -1,5 +1,6 @@
 /** Plans function calls and operators. */
 
+import { lookupTable } from "@keelson/core/internal";
 import type { Reference } from "../check/checker.ts";
 import { sizeOf, stringTraversalFactor } from "../check/cost.ts";
 import type { CostModel, FunctionDecl, Implementation, Overload } from "../check/functions.ts";
@@ -261,14 +262,14 @@ function finish(frame: Frame, { run, cost, overload, nonStrict }: PlannedCall, a
 }
 
 /** The operators worth a closure without an argument array. */
-const fastOperators: Readonly<Record<string, (a: CelValue, b: CelValue) => CelValue>> = {
+const fastOperators: Readonly<Record<string, (a: CelValue, b: CelValue) => CelValue>> = lookupTable({
   "_+_": operators.add,
   "_-_": operators.subtract,
   "_<_": operators.less,
   "_<=_": operators.lessOrEqual,
   "_>_": operators.greater,
   "_>=_": operators.greaterOrEqual,
-};
+});
 
 function operatorStep(run: (a: CelValue, b: CelValue) => CelValue, left: Step, right: Step): Step {
   return (frame) => {

@@ -1,5 +1,6 @@
 /** Complaints about literals that are well typed but can never work. */
 
+import { lookupTable } from "@keelson/core/internal";
 import type { CheckedExpr } from "../check/checker.ts";
 import { validateFormatCalls } from "../library/string-format.ts";
 import { type CallExpr, type Expr, walk } from "../syntax/ast.ts";
@@ -32,11 +33,11 @@ export function validateLiterals(checked: CheckedExpr): CelIssues | undefined {
 
 type Report = (id: number, message: string) => void;
 
-const argumentChecks: Readonly<Record<string, (value: CelValue) => boolean>> = {
+const argumentChecks: Readonly<Record<string, (value: CelValue) => boolean>> = lookupTable({
   duration: (value) => !(toDuration(value) instanceof Fault),
   timestamp: (value) => !(toTimestamp(value) instanceof Fault),
   matches: (value) => typeof value === "string" && !(compilePattern(value) instanceof Fault),
-};
+});
 
 function checkArgument(call: CallExpr, report: Report): void {
   const isFine = Object.hasOwn(argumentChecks, call.fn) ? argumentChecks[call.fn] : undefined;

@@ -1,5 +1,6 @@
 /** What the text of a number or string token means. */
 
+import { lookupTable } from "@keelson/core/internal";
 import { type Int, intFromBigInt, isInt64, isUint64 } from "../values/numbers.ts";
 import { CelError } from "./errors.ts";
 
@@ -16,7 +17,7 @@ export function parseUintText(text: string): Int | undefined {
   return isUint64(value) ? intFromBigInt(value) : undefined;
 }
 
-const simpleEscapes: Readonly<Record<string, string>> = {
+const simpleEscapes: Readonly<Record<string, string>> = lookupTable({
   a: "\x07",
   b: "\b",
   f: "\f",
@@ -29,7 +30,7 @@ const simpleEscapes: Readonly<Record<string, string>> = {
   '"': '"',
   "`": "`",
   "?": "?",
-};
+});
 
 /** The inside of a quoted literal, without prefix and quotes, and whether its escapes count. */
 function body(text: string): { inside: string; raw: boolean } {

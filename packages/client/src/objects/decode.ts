@@ -1,6 +1,7 @@
 /** From the bytes of a watch line or a list item to an object. */
 import { isAscii } from "node:buffer";
 import { type AnyKind, apiVersionOf, type KubeObject, parseJson, type Status } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 import { ClientError } from "../errors.ts";
 import { cutManagedFields } from "./managed-fields.ts";
 
@@ -22,11 +23,11 @@ export type DecodedEvent =
 
 const initialEventsEnd = "k8s.io/initial-events-end";
 
-const changes: Readonly<Record<string, "added" | "modified" | "deleted">> = {
+const changes: Readonly<Record<string, "added" | "modified" | "deleted">> = lookupTable({
   ADDED: "added",
   MODIFIED: "modified",
   DELETED: "deleted",
-};
+});
 
 /** Decodes one line. Throws `InvalidResponse` for anything that is no watch event. */
 export function decodeEvent(line: Buffer, options: DecodeOptions): DecodedEvent {

@@ -1,8 +1,8 @@
 /** What a broken connection means, in words that say what to look at. */
-import { asError } from "@keelson/core/internal";
+import { asError, lookupTable } from "@keelson/core/internal";
 import { ClientError } from "../errors.ts";
 
-const untrusted: Readonly<Record<string, string>> = {
+const untrusted: Readonly<Record<string, string>> = lookupTable({
   DEPTH_ZERO_SELF_SIGNED_CERT: "its certificate is signed by itself",
   SELF_SIGNED_CERT_IN_CHAIN: "its certificate is signed by an authority we do not trust",
   UNABLE_TO_VERIFY_LEAF_SIGNATURE: "its certificate is signed by an authority we do not trust",
@@ -11,7 +11,7 @@ const untrusted: Readonly<Record<string, string>> = {
   CERT_SIGNATURE_FAILURE: "its certificate's signature is wrong",
   CERT_HAS_EXPIRED: "its certificate has expired",
   CERT_NOT_YET_VALID: "its certificate is not valid yet; is the clock right?",
-};
+});
 
 /** Nothing of the request reached the server. */
 export function connectionFailed(server: string, cause: unknown): ClientError {

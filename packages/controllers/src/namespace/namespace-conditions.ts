@@ -1,6 +1,6 @@
 /** Conditions that tell how the deletion of a namespace goes. */
 import { formatTime } from "@keelson/core";
-import { compareBytes } from "@keelson/core/internal";
+import { compareBytes, lookupTable } from "@keelson/core/internal";
 import type { NamespaceCondition } from "@keelson/core/kinds";
 
 /** What was found while emptying a namespace. */
@@ -16,7 +16,7 @@ export interface Emptying {
 
 type Problem = readonly [reason: string, message: string];
 
-const fine: Readonly<Record<string, Problem>> = {
+const fine: Readonly<Record<string, Problem>> = lookupTable({
   NamespaceDeletionDiscoveryFailure: ["ResourcesDiscovered", "All resources successfully discovered"],
   NamespaceDeletionGroupVersionParsingFailure: [
     "ParsedGroupVersions",
@@ -28,7 +28,7 @@ const fine: Readonly<Record<string, Problem>> = {
   ],
   NamespaceContentRemaining: ["ContentRemoved", "All content successfully removed"],
   NamespaceFinalizersRemaining: ["ContentHasNoFinalizers", "All content-preserving finalizers finished"],
-};
+});
 
 function problemsOf(found: Emptying): Record<string, Problem> {
   const problems: Record<string, Problem> = {};

@@ -1,5 +1,6 @@
 /** Taints that follow from a node's conditions: they keep pods away, or drive them out. */
 import { formatTime } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 import type { Taint } from "@keelson/core/kinds";
 import type { NodeObject } from "@keelson/workloads";
 import { readyOf } from "./node-health.ts";
@@ -9,13 +10,13 @@ export const notReadyTaint = `${prefix}/not-ready`;
 export const unreachableTaint = `${prefix}/unreachable`;
 const cordonTaint = `${prefix}/unschedulable`;
 
-const byCondition: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  Ready: { False: notReadyTaint, Unknown: unreachableTaint },
-  MemoryPressure: { True: `${prefix}/memory-pressure` },
-  DiskPressure: { True: `${prefix}/disk-pressure` },
-  NetworkUnavailable: { True: `${prefix}/network-unavailable` },
-  PIDPressure: { True: `${prefix}/pid-pressure` },
-};
+const byCondition: Readonly<Record<string, Readonly<Record<string, string>>>> = lookupTable({
+  Ready: lookupTable<string>({ False: notReadyTaint, Unknown: unreachableTaint }),
+  MemoryPressure: lookupTable<string>({ True: `${prefix}/memory-pressure` }),
+  DiskPressure: lookupTable<string>({ True: `${prefix}/disk-pressure` }),
+  NetworkUnavailable: lookupTable<string>({ True: `${prefix}/network-unavailable` }),
+  PIDPressure: lookupTable<string>({ True: `${prefix}/pid-pressure` }),
+});
 
 const ours = new Set([...Object.values(byCondition).flatMap((keys) => Object.values(keys)), cordonTaint]);
 

@@ -1,10 +1,10 @@
 /** Which pod goes first when there are too many: the one that will be missed the least. */
 import { parseTime } from "@keelson/core";
-import { compareBytes } from "@keelson/core/internal";
+import { compareBytes, lookupTable } from "@keelson/core/internal";
 import { isPodActive, isPodReady, type PodObject, readySince } from "@keelson/workloads";
 
 const deletionCost = "controller.kubernetes.io/pod-deletion-cost";
-const phaseOrder: Record<string, number> = { Pending: 0, Unknown: 1, Running: 2 };
+const phaseOrder: Record<string, number> = lookupTable({ Pending: 0, Unknown: 1, Running: 2 });
 
 /**
  * The first `count` pods in order of dispensability. `related` are all pods of the same application: of two pods the

@@ -1,4 +1,5 @@
 /** The five fields of a cron schedule, and the names that stand for all of them. */
+import { lookupTable } from "../lookup-table.ts";
 
 /** What a field may hold. */
 export interface Bounds {
@@ -18,7 +19,7 @@ export const bounds = {
   weekday: { min: 0, max: 6, names: numbered("sun mon tue wed thu fri sat", 0) },
 } as const satisfies Record<string, Bounds>;
 
-export const descriptors: Readonly<Record<string, string>> = {
+export const descriptors: Readonly<Record<string, string>> = lookupTable({
   "@yearly": "0 0 1 1 *",
   "@annually": "0 0 1 1 *",
   "@monthly": "0 0 1 * *",
@@ -26,4 +27,4 @@ export const descriptors: Readonly<Record<string, string>> = {
   "@daily": "0 0 * * *",
   "@midnight": "0 0 * * *",
   "@hourly": "0 * * * *",
-};
+});

@@ -1,5 +1,7 @@
 /** JSON patch (RFC 6902) with the API server's reading of it. */
+
 import { deepCopy, deepEqual, isObject } from "../json.ts";
+import { lookupTable } from "../lookup-table.ts";
 import { byteLength } from "../names.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
 import { setKey } from "../set-key.ts";
@@ -79,7 +81,7 @@ export function applyJsonPatch(document: JsonObject, operations: readonly JsonPa
   return box.root;
 }
 
-const operationsByName: Record<string, (box: Box, operation: JsonPatchOperation) => void> = {
+const operationsByName: Record<string, (box: Box, operation: JsonPatchOperation) => void> = lookupTable({
   add: (box, operation) =>
     add(
       locate(box, pathOf(operation, "add"), "add operation does not apply: doc is missing path"),
@@ -93,11 +95,11 @@ const operationsByName: Record<string, (box: Box, operation: JsonPatchOperation)
   move,
   test,
   copy,
-};
+});
 
 function run(box: Box, operation: JsonPatchOperation): void {
   const name = operation?.op ?? "unknown";
-  const apply = Object.hasOwn(operationsByName, name) ? operationsByName[name] : undefined;
+  const apply = operationsByName[name];
   if (apply === undefined) failed(`Unexpected kind: ${name}`);
   apply(box, operation);
 }

@@ -5,8 +5,10 @@
  * the item of a keyed list, `v:...` for the item of a set, `i:3` for an index. The text is canonical, so
  * equal elements are equal strings.
  */
+
 import { goQuote } from "../go-quote.ts";
 import { compareBytes, isRawNumber, parseJson } from "../json.ts";
+import { lookupTable } from "../lookup-table.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
 import { MergeError } from "./errors.ts";
 
@@ -159,7 +161,7 @@ export function canonicalElement(text: string): PathElement | undefined {
   }
 }
 
-const kindOrder: Record<string, number> = { f: 0, k: 1, v: 2, i: 3 };
+const kindOrder: Record<string, number> = lookupTable({ f: 0, k: 1, v: 2, i: 3 });
 
 /** The order in which the API server lists elements: fields, keys, values, indices. */
 export function compareElements(a: PathElement, b: PathElement): number {

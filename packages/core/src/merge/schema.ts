@@ -4,7 +4,9 @@
  * A {@link TypeRef} is lazy: its {@link Atom} is made on first use and kept, so that a document of 700
  * definitions costs only what is touched, and types may contain themselves.
  */
+
 import { deepFreeze } from "../json.ts";
+import { lookupTable } from "../lookup-table.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
 
 /** A single value. */
@@ -190,7 +192,7 @@ export const objectMetaType: TypeRef = structType({
 const zeros = new WeakMap<TypeRef, JsonObject>();
 
 /** Required fields that are absent rather than null before the first write, against the rule. */
-const requiredButOmitted: Readonly<Record<string, readonly string[]>> = {
+const requiredButOmitted: Readonly<Record<string, readonly string[]>> = lookupTable({
   "io.k8s.api.admissionregistration.v1.ValidatingAdmissionPolicyBindingSpec": [
     "policyName",
     "validationActions",
@@ -199,17 +201,17 @@ const requiredButOmitted: Readonly<Record<string, readonly string[]>> = {
   "io.k8s.api.coordination.v1beta1.LeaseCandidateSpec": ["strategy"],
   "io.k8s.api.networking.v1.IPAddressSpec": ["parentRef"],
   "io.k8s.api.networking.v1beta1.IPAddressSpec": ["parentRef"],
-};
+});
 
 /** Fields that are null in Go's JSON where nothing was given, although the schema does not require them. */
-const optionalButNull: Readonly<Record<string, readonly string[]>> = {
+const optionalButNull: Readonly<Record<string, readonly string[]>> = lookupTable({
   "io.k8s.api.core.v1.Event": ["eventTime", "firstTimestamp", "lastTimestamp"],
   "io.k8s.api.discovery.v1.EndpointSlice": ["endpoints", "ports"],
   "io.k8s.api.events.v1.Event": ["deprecatedFirstTimestamp", "deprecatedLastTimestamp", "eventTime"],
   "io.k8s.api.rbac.v1.ClusterRole": ["rules"],
   "io.k8s.api.rbac.v1.Role": ["rules"],
   "io.k8s.api.resource.v1.DeviceClaim": ["requests"],
-};
+});
 
 /**
  * What an object of this type looks like before anyone wrote to it, in the API server's memory: nested

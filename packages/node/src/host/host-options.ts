@@ -22,6 +22,10 @@ export interface NodeHostOptions {
   readonly maxPods?: number;
   /** Most processes and threads of a pod. Default: 4096. */
   readonly podPidsLimit?: number;
+  /** Kernel settings that pods may ask for beyond the safe ones, by name or with a star at the end. */
+  readonly allowedUnsafeSysctls?: readonly string[];
+  /** Where seccomp profiles of type Localhost are. Default: `seccomp` in the data directory. */
+  readonly seccompDirectory?: string;
   readonly labels?: Readonly<Record<string, string>>;
   /**
    * `auto` simulates pods only where this machine cannot run them, and says why; `always` and `never` decide.

@@ -37,6 +37,8 @@ export interface InsideConfig extends InsideSandboxes {
   readonly clusterDomain: string;
   readonly maxPods?: number;
   readonly podPidsLimit?: number;
+  readonly allowedUnsafeSysctls?: readonly string[];
+  readonly seccompDirectory: string;
   readonly labels?: Readonly<Record<string, string>>;
   /** PEM of the authority that signs the API server's own client certificate. */
   readonly clientCa?: string;

@@ -182,7 +182,8 @@ export class InsideHost {
 
   async #up(node: InsideNode): Promise<void> {
     if (this.#nodes.has(node.name)) return;
-    const { ids, clusterDomain, maxPods, podPidsLimit, labels, clientCa } = this.#config;
+    const { ids, clusterDomain, labels, clientCa } = this.#config;
+    const { maxPods, podPidsLimit, allowedUnsafeSysctls, seccompDirectory } = this.#config;
     const { log } = this.#outside;
     const line = cuttable(this.#api);
     const kubelet = new Kubelet({
@@ -194,6 +195,8 @@ export class InsideHost {
         ids,
         maxPods,
         podPidsLimit,
+        allowedUnsafeSysctls,
+        seccompDirectory,
         labels,
         log,
       },

@@ -205,6 +205,8 @@ async function insideConfig(
     clusterDomain: options.clusterDomain ?? "cluster.local",
     maxPods: options.maxPods,
     podPidsLimit: options.podPidsLimit,
+    allowedUnsafeSysctls: options.allowedUnsafeSysctls,
+    seccompDirectory: resolve(options.seccompDirectory ?? join(data, "seccomp")),
     labels: options.labels,
     ...(authority === undefined ? {} : { clientCa: authority }),
   };

@@ -66,6 +66,8 @@ export async function startSimulatedNodes(options: SimulatedHostOptions): Promis
         },
         maxPods: options.maxPods,
         podPidsLimit: options.podPidsLimit,
+        allowedUnsafeSysctls: options.allowedUnsafeSysctls,
+        seccompDirectory: options.seccompDirectory ?? join(options.dataDirectory, "seccomp"),
         labels: options.labels,
         simulated: options.reason,
         services: () => registry.services(),

@@ -35,6 +35,10 @@ export interface KubeletOptions {
   readonly maxPods?: number;
   /** Most processes and threads of a pod. Default: 4096. */
   readonly podPidsLimit?: number;
+  /** Kernel settings that pods may ask for beyond the safe ones. */
+  readonly allowedUnsafeSysctls?: readonly string[];
+  /** Where seccomp profiles of one's own are. */
+  readonly seccompDirectory: string;
   readonly labels?: Readonly<Record<string, string>>;
   /** Why pods are simulated, when they are. */
   readonly simulated?: string;
@@ -68,6 +72,7 @@ export class Kubelet {
       podCidr: options.podCidr,
       runtime: options.runtime.kind,
       simulated: options.simulated,
+      lacks: options.runtime.lacks,
       labels: options.labels,
       images: () => options.images.list(),
     });
@@ -88,6 +93,8 @@ export class Kubelet {
       serviceEnvironment: (namespace, links) => visibleServices(options.services(), namespace, links),
       dataDirectory: options.dataDirectory,
       podPidsLimit: options.podPidsLimit ?? 4096,
+      seccompDirectory: options.seccompDirectory,
+      admission: { allowedUnsafeSysctls: options.allowedUnsafeSysctls ?? [] },
     };
     this.pods = new PodManager(services);
   }

@@ -112,10 +112,12 @@ function overWebSocket(upgrade: Upgrade, request: StreamRequest): CommandStreams
   const closed = receive()
     .catch(() => undefined)
     .finally(() => stdin?.end());
+  const stdout = request.stdout ? writer(channel.stdout) : undefined;
+  const stderr = request.stderr && !request.tty ? writer(channel.stderr) : undefined;
   return {
     stdin,
-    stdout: request.stdout ? writer(channel.stdout) : undefined,
-    stderr: request.stderr && !request.tty ? writer(channel.stderr) : undefined,
+    stdout,
+    stderr,
     closed,
     onResize: (listener) => {
       onResize = listener;
@@ -123,6 +125,8 @@ function overWebSocket(upgrade: Upgrade, request: StreamRequest): CommandStreams
     },
     async finish(outcome) {
       const text = describe(outcome, /^v[45]/.test(upgrade.protocol));
+      // What is still on its way comes before the end: clients hang up when they hear of that.
+      await Promise.all([stdout, stderr].map(ended));
       await socket
         .send(Buffer.concat([Buffer.from([channel.error]), Buffer.from(text)]))
         .catch(() => undefined);

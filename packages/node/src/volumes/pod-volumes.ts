@@ -177,7 +177,7 @@ export class PodVolumes {
     return path;
   }
 
-  /** A layer without anything to write to above the image: not even one who may mount it anew can change the image. */
+  /** A layer without anything to write to above the image: not even one who may mount it again can change the image. */
   async #image(volume: Volume): Promise<string> {
     const root = await this.#options.imageRoot(volume.image?.reference ?? "");
     const [path, empty] = ["image", "image-empty"].map((kind) =>

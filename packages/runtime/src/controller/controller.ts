@@ -67,7 +67,7 @@ export interface ControllerOptions {
   /**
    * Who writes the status. `auto`: the runtime, all of it. `conditions`: the runtime, without inventory and steps,
    * for resources whose schema has no place for them. `manual`: nobody but the reconcile itself.
-   * `auto` for a `resource()`, `manual` for any other kind, unless told.
+   * Default: `auto` for a `resource()`, `manual` for any other kind.
    */
   readonly status?: "auto" | "conditions" | "manual";
 }

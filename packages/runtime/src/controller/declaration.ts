@@ -11,7 +11,7 @@ export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "d
 export interface OwnOptions<K extends AnyKind> {
   /**
    * What a slot that a composition leaves out means. `delete` prunes the child; `keep` leaves it.
-   * `delete` unless told, but `keep` for PersistentVolumeClaim: data is never deleted by omission.
+   * Default: `delete`, but `keep` for PersistentVolumeClaim: data is never deleted by omission.
    */
   readonly absent?: "delete" | "keep";
   /**
@@ -20,7 +20,7 @@ export interface OwnOptions<K extends AnyKind> {
    */
   readonly outlives?: boolean;
   /**
-   * Deletes the child and makes it anew when the server refuses a change because the field is immutable (most of a
+   * Deletes the child and makes it again when the server refuses a change because the field is immutable (most of a
    * Pod, a Job's template). The new child is first validated by dry run: a child that runs is never given up for one
    * that cannot. Without it such a change is a condition that says so.
    */

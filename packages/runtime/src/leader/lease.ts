@@ -2,7 +2,7 @@
  * Leader election by a Lease: of many processes one leads, and each knows how long it may believe so.
  *
  * States: following (someone else holds the lease, or nobody does yet) → leading → over (lost or released).
- * Followers watch the lease and do not poll it. Whoever leads renews, and may write only until `renewDeadlineMs`
+ * Followers watch the lease and do not poll it. The leader renews, and may write only until `renewDeadlineMs`
  * after it sent the last renewal that was granted. A write is given up after `writeTimeoutMs`; both together are
  * shorter than the lease, so that no write of an old leader is under way when a new one can begin.
  *

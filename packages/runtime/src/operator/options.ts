@@ -19,9 +19,9 @@ export interface OperatorOptions {
   readonly namespace?: string;
   /** Who we talk to: a client, or how to connect one. Default: the cluster that the environment names. */
   readonly client?: Client | ConnectSettings;
-  /** Of several replicas one works. On inside a cluster and off elsewhere, unless told. */
+  /** Of several replicas one works. Default: on inside a cluster, off elsewhere. */
   readonly leaderElection?: boolean | LeaderElectionOptions;
-  /** `/healthz`, `/readyz` and `/metrics`. On port 8080 inside a cluster and off elsewhere, unless told. */
+  /** `/healthz`, `/readyz` and `/metrics`. Default: port 8080 inside a cluster, off elsewhere. */
   readonly endpoints?: boolean | EndpointOptions;
   /** Counts for Prometheus. Default: on where there are endpoints. */
   readonly metrics?: boolean;
@@ -42,6 +42,6 @@ export interface OperatorOptions {
    */
   readonly webhooks?: readonly Webhook[];
   readonly webhookServer?: WebhookServerOptions;
-  /** How `ctx.connect` reaches applications: directly inside a cluster, by port-forward elsewhere, unless told. */
+  /** How `ctx.connect` reaches applications: by default directly inside a cluster, by port-forward elsewhere. */
   readonly connect?: Connector;
 }

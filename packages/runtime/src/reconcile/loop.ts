@@ -30,7 +30,7 @@ export interface Verdict {
   readonly failed?: { readonly error: unknown };
   /** There is no object of this key any more. */
   readonly gone?: boolean;
-  /** For metrics: `success` unless told; `terminal` is an error that is not tried again. */
+  /** For metrics: `terminal` is an error that is not tried again. */
   readonly result?: "success" | "terminal" | "requeue_after";
 }
 

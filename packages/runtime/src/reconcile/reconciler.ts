@@ -371,7 +371,7 @@ export class Reconciler implements LoopDefinition {
     const keys = new Set<string>();
     for (const child of [change.object, change.previous]) {
       if (!child) continue;
-      // By name and not by UID: an owner that was made anew waits for the children of the earlier one to go.
+      // By name and not by UID: an owner that was made again waits for the children of the earlier one to go.
       const owner = child.metadata.ownerReferences?.find(({ controller }) => controller);
       if (owner?.kind === this.#controller.kind.kind) keys.add(this.#keyBeside(child, owner.name));
       const label = child.metadata.labels?.[ownerLabel];

@@ -3,7 +3,7 @@
  * its struct. The hash is part of names and labels that people and other programs compare.
  */
 import { Quantity } from "@keelson/core";
-import { compareBytes } from "@keelson/core/internal";
+import { compareBytes, lookupTable } from "@keelson/core/internal";
 import type { PodTemplateSpec } from "@keelson/core/kinds";
 import { templateTypes } from "./template-types.generated.ts";
 
@@ -97,7 +97,7 @@ function intOrString(value: string | number | undefined): string {
   return `{Type:(intstr.Type)${kind} IntVal:(int32)${number} StrVal:(string)${text}}`;
 }
 
-const decimalSuffix: Readonly<Record<string, number>> = {
+const decimalSuffix: Readonly<Record<string, number>> = lookupTable({
   n: -9,
   u: -6,
   m: -3,
@@ -108,8 +108,15 @@ const decimalSuffix: Readonly<Record<string, number>> = {
   T: 12,
   P: 15,
   E: 18,
-};
-const binarySuffix: Readonly<Record<string, number>> = { Ki: 10, Mi: 20, Gi: 30, Ti: 40, Pi: 50, Ei: 60 };
+});
+const binarySuffix: Readonly<Record<string, number>> = lookupTable({
+  Ki: 10,
+  Mi: 20,
+  Gi: 30,
+  Ti: 40,
+  Pi: 50,
+  Ei: 60,
+});
 
 /** A quantity by its parts: amount, power of ten, and the text where it was kept from parsing. */
 function quantity(value: string | number | undefined): string {

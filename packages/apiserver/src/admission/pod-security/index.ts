@@ -1,5 +1,7 @@
 /** PodSecurity: pods must be as harmless as their namespace asks. */
+
 import type { ObjectMeta } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 import type { Pod, PodSpec, PodTemplateSpec } from "@keelson/core/kinds";
 import type { AdmissionPlugin, AdmissionRequest } from "../../contracts/admission.ts";
 import type { ApiObject } from "../../contracts/object.ts";
@@ -30,7 +32,7 @@ type Owner = {
 
 const ofSpec = (object: ApiObject) => (object as unknown as Owner).spec?.template;
 /** Where the template stands in each kind that makes pods. */
-const templates: Readonly<Record<string, (object: ApiObject) => PodTemplateSpec | undefined>> = {
+const templates: Readonly<Record<string, (object: ApiObject) => PodTemplateSpec | undefined>> = lookupTable({
   "/podtemplates": (object) => (object as unknown as { template?: PodTemplateSpec }).template,
   "/replicationcontrollers": ofSpec,
   "apps/replicasets": ofSpec,
@@ -39,7 +41,7 @@ const templates: Readonly<Record<string, (object: ApiObject) => PodTemplateSpec 
   "apps/daemonsets": ofSpec,
   "batch/jobs": ofSpec,
   "batch/cronjobs": (object) => (object as unknown as Owner).spec?.jobTemplate?.spec?.template,
-};
+});
 
 export function podSecurity(store: StoreReader): AdmissionPlugin {
   const labelsOf = (namespace: string) => store.get(namespaces, "", namespace)?.metadata.labels;

@@ -1,4 +1,5 @@
 /** ValidatingAdmissionPolicy: refuses what expressions find wrong. */
+
 import {
   AdmissionCompiler,
   type AdmissionExpression,
@@ -6,6 +7,7 @@ import {
   admissionCostBudget,
   types,
 } from "@keelson/cel";
+import { lookupTable } from "@keelson/core/internal";
 import type {
   ValidatingAdmissionPolicy,
   ValidatingAdmissionPolicyBinding,
@@ -93,12 +95,12 @@ function messageOf({ message = "", expression }: Validation, told: unknown): str
   return message.trim() || `failed expression: ${expression.trim()}`;
 }
 
-const codes: Readonly<Record<string, number>> = {
+const codes: Readonly<Record<string, number>> = lookupTable({
   Forbidden: 403,
   Unauthorized: 401,
   RequestEntityTooLarge: 413,
   Invalid: 422,
-};
+});
 
 function refusal(request: AdmissionRequest, message: string, reason = "Invalid"): StatusError {
   const { status } = refused(request, message);

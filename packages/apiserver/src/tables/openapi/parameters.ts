@@ -1,4 +1,5 @@
 /** Query and path parameters of the API's operations. */
+import { lookupTable } from "@keelson/core/internal";
 
 export interface Parameter {
   readonly name: string;
@@ -7,7 +8,7 @@ export interface Parameter {
   readonly description: string;
 }
 
-const descriptions: Readonly<Record<string, string>> = {
+const descriptions: Readonly<Record<string, string>> = lookupTable({
   allowWatchBookmarks: "Allow events of type BOOKMARK, which tell a watch how far it has come.",
   command: "The command to run and its arguments, one by one. It is not run in a shell.",
   container: "The container of the pod. May be left out when the pod has only one.",
@@ -47,7 +48,7 @@ const descriptions: Readonly<Record<string, string>> = {
   timestamps: "Begin each line with the time when it was written.",
   tty: "Whether to allocate a terminal.",
   watch: "Watch for changes to the described resources and return them as a stream of events.",
-};
+});
 
 const booleans = new Set(
   "allowWatchBookmarks follow force ignoreStoreReadErrorWithClusterBreakingPotential insecureSkipTLSVerifyBackend orphanDependents previous sendInitialEvents stderr stdin stdout timestamps tty watch".split(

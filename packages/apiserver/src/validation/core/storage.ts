@@ -8,6 +8,7 @@ import {
   validateDns1123Subdomain,
   validateQualifiedName,
 } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 import type {
   PersistentVolume,
   PersistentVolumeClaim,
@@ -240,13 +241,13 @@ function sourcesOf(spec: PersistentVolumeSpec): Record<string, unknown> {
   return Object.fromEntries(Object.entries(spec).filter(([field]) => sourceFields.has(field)));
 }
 
-const betaLabels: Readonly<Record<string, string>> = {
+const betaLabels: Readonly<Record<string, string>> = lookupTable({
   "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
   "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
   "beta.kubernetes.io/os": "kubernetes.io/os",
   "beta.kubernetes.io/arch": "kubernetes.io/arch",
   "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
-};
+});
 
 /** Node affinity with the old names of labels replaced where the new affinity has done so. */
 function sameAffinity(now: unknown, old: unknown): boolean {

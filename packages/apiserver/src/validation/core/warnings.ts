@@ -1,5 +1,6 @@
 /** What the client is told about a pod spec that is accepted and probably not meant so. */
 import { deepEqual, type ObjectMeta, Quantity, validateLabelValue } from "@keelson/core";
+import { lookupTable } from "@keelson/core/internal";
 import type {
   AppArmorProfile,
   Container,
@@ -14,7 +15,7 @@ import { addressWarnings } from "../checks/addresses.ts";
 import { visitContainers } from "./all-containers.ts";
 import { appArmorContainer, seccompContainer, seccompPod } from "./annotations.ts";
 
-const deprecatedLabels: Readonly<Record<string, string>> = {
+const deprecatedLabels: Readonly<Record<string, string>> = lookupTable({
   "beta.kubernetes.io/arch": 'deprecated since v1.14; use "kubernetes.io/arch" instead',
   "beta.kubernetes.io/os": 'deprecated since v1.14; use "kubernetes.io/os" instead',
   "failure-domain.beta.kubernetes.io/region":
@@ -27,7 +28,7 @@ const deprecatedLabels: Readonly<Record<string, string>> = {
   "scheduler.alpha.kubernetes.io/preferAvoidPods":
     "deprecated since v1.22; use Taints and Tolerations instead",
   "node-role.kubernetes.io/master": 'use "node-role.kubernetes.io/control-plane" instead',
-};
+});
 
 /** What is wrong with a node label, if it is one of the old ones. */
 export function deprecatedNodeLabel(key: string): string | undefined {

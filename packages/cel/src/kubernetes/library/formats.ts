@@ -6,7 +6,7 @@ import {
   validateLabelValue,
   validateQualifiedName,
 } from "@keelson/core";
-import { type NameRule, validateGenerateName } from "@keelson/core/internal";
+import { lookupTable, type NameRule, validateGenerateName } from "@keelson/core/internal";
 import { regexCost, regexLengthFactor, stringTraversalFactor } from "../../check/cost.ts";
 import { type CostModel, type FunctionDecl, type Library, member, overload } from "../../check/functions.ts";
 import { noSuchOverload } from "../../values/compare.ts";
@@ -67,7 +67,7 @@ function isDateTime(text: string): boolean {
 
 const dateTimePatternLength = 71;
 
-const formats: Readonly<Record<string, FormatValue>> = {
+const formats: Readonly<Record<string, FormatValue>> = lookupTable({
   dns1123Label: new FormatValue("DNS1123Label", 30, validateDns1123Label),
   dns1123Subdomain: new FormatValue("DNS1123Subdomain", 60, validateDns1123Subdomain),
   dns1035Label: new FormatValue("DNS1035Label", 30, validateDns1035Label),
@@ -96,7 +96,7 @@ const formats: Readonly<Record<string, FormatValue>> = {
     satisfying((text) => parseFormattedDate(text) !== undefined, "invalid date"),
   ),
   datetime: new FormatValue("datetime", dateTimePatternLength, satisfying(isDateTime, "invalid datetime")),
-};
+});
 
 /** The estimate does not know the format yet and takes a long pattern. */
 const longPattern = 128;
