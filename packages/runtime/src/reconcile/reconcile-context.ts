@@ -12,7 +12,7 @@ import {
 import type { Applier } from "../children/applier.ts";
 import { type ChildId, childKey } from "../children/child-body.ts";
 import type { OwnedChildren } from "../children/owned-children.ts";
-import type { Cause, Context, ManyHandle, OneHandle } from "../controller/context.ts";
+import type { Cause, Context, Decoration, ManyHandle, OneHandle } from "../controller/context.ts";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
 import { RuntimeError } from "../errors.ts";
@@ -40,6 +40,7 @@ export interface ReconcileContextOptions {
   readonly check: () => void;
   readonly connect: Connector;
   readonly recheck: (afterMs: number) => void;
+  readonly decorations: Decoration[];
   readonly event: (type: "Normal" | "Warning", reason: string, message: string) => void;
 }
 
@@ -66,6 +67,16 @@ export function reconcileContext(options: ReconcileContextOptions): Context {
     },
     setStatus: (status) => ruled(draft, "setStatus").setAuthor((status ?? {}) as JsonObject),
     setCondition: (condition) => ruled(draft, "setCondition").setCondition(condition),
+    decorate: (decoration) => {
+      check();
+      if (!controller.options.decorates) {
+        throw new RuntimeError(
+          "NotDeclared",
+          `controller "${controller.name}" does not declare decorates: true, so it may not change its objects`,
+        );
+      }
+      options.decorations.push(decoration);
+    },
     event: (type, reason, message) => {
       check();
       options.event(type, reason, message);
