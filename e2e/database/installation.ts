@@ -6,7 +6,7 @@ import { buildImage, loadOperator, manifestsFor, readProject } from "@keelson/cl
 import type { Client } from "@keelson/client";
 import { Images, loadImages, parseImageReference } from "@keelson/images";
 import { CustomResourceDefinition, Deployment, Lease, Pod } from "keelson/kinds";
-import { eventually } from "../etcd/eventually.ts";
+import { eventually } from "../operator/eventually.ts";
 
 const project = readProject(join(import.meta.dirname, "../../operators/database"));
 const namespace = project.name;

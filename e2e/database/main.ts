@@ -12,7 +12,7 @@ import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs, promisify } from "node:util";
-import { type ControlPlaneName, controlPlanes } from "../etcd/control-plane.ts";
+import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.ts";
 import { ways } from "./deletions.ts";
 import { operations } from "./operations.ts";
 import { type Run, readResults, writeReport, writeResults } from "./results.ts";

@@ -1,5 +1,5 @@
 /** Upgrades that work, that are refused before anybody notices, and that fail half-way. */
-import { eventually } from "../etcd/eventually.ts";
+import { eventually } from "../operator/eventually.ts";
 import type { Bench, Scenario } from "./scenarios.ts";
 
 const spec = { version: "15", instances: 3, storage: { size: "4Gi" } };

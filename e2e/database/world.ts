@@ -6,8 +6,8 @@ import { Database, type DatabaseObject, type PgRow } from "@keelson/database-ope
 import type { Fault, NodeHost } from "@keelson/node";
 import type { ObjectOf } from "keelson";
 import { Deployment, PersistentVolumeClaim, Pod, Secret, Service, StorageClass } from "keelson/kinds";
-import { type ControlPlaneName, type Ground, startGround } from "../etcd/control-plane.ts";
-import { eventually } from "../etcd/eventually.ts";
+import { type ControlPlaneName, type Ground, startGround } from "../operator/control-plane.ts";
+import { eventually } from "../operator/eventually.ts";
 import { Installation, makeOperatorImages, operatorImages } from "./installation.ts";
 import { Ledger, type Target } from "./ledger.ts";
 

@@ -4,11 +4,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault, NodeHost } from "@keelson/node";
 import type { ObjectOf } from "keelson";
 import { PersistentVolume, PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { type ControlPlaneName, type Ground, startGround } from "../operator/control-plane.ts";
+import { Installation } from "../operator/installation.ts";
 import { Connections, type Endpoint, fill, read } from "./client.ts";
 import { ClusterAccess, isServing, namespace } from "./cluster-access.ts";
-import { type ControlPlaneName, type Ground, startGround } from "./control-plane.ts";
 import { corrupt } from "./damage.ts";
-import { Installation } from "./installation.ts";
 import { EtcdLoad } from "./load.ts";
 import { makeBrokenRepository, makeOperatorImages, operatorImages, project } from "./operator-images.ts";
 

@@ -11,7 +11,7 @@
 import { execFileSync } from "node:child_process";
 import { arch, cpus, loadavg, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
-import { type ControlPlaneName, controlPlanes } from "../etcd/control-plane.ts";
+import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.ts";
 import { markdown, type RowResult, readResults, shortcomings, withRow, writeResults } from "./results.ts";
 import { scenarios } from "./rows/index.ts";
 import { Bench, type Run, type Scenario } from "./scenario.ts";

@@ -21,9 +21,9 @@ import {
   StatefulSet,
   StorageClass,
 } from "keelson/kinds";
-import { type ControlPlaneName, startGround } from "../etcd/control-plane.ts";
-import { eventually } from "../etcd/eventually.ts";
-import { Installation } from "../etcd/installation.ts";
+import { type ControlPlaneName, startGround } from "../operator/control-plane.ts";
+import { eventually } from "../operator/eventually.ts";
+import { Installation } from "../operator/installation.ts";
 import { makeOperatorImages, operatorImages, project } from "./images.ts";
 import { type Binding, Load, logIn } from "./load.ts";
 
