@@ -61,6 +61,24 @@ test("an operator that exports its controllers alone is installed with their CRD
   rmSync(home, { recursive: true });
 });
 
+test("the operator that an entry exports names its Lease, whatever its package is called", async () => {
+  const home = mkdtempSync(join(tmpdir(), "klcli-"));
+  const root = join(import.meta.dirname, "../../..");
+  mkdirSync(join(home, "src"));
+  writeFileSync(join(home, "package.json"), JSON.stringify({ name: "folder", version: "1.2.3" }));
+  writeFileSync(
+    join(home, "src/index.ts"),
+    `import { operator } from ${JSON.stringify(join(root, "packages/runtime/src/index.ts"))};
+     import { memcached } from ${JSON.stringify(join(root, "operators/memcached/src/controller.ts"))};
+     export const app = operator({ name: "cache-operator", controllers: [memcached] });`,
+  );
+  const [all] = await keelson("generate", "--directory", home);
+  expect(all).toMatch(/resourceNames:\n +- cache-operator\n/);
+  expect(all).not.toMatch(/name: folder/);
+  expect(all).toContain("image: folder:1.2.3");
+  rmSync(home, { recursive: true });
+});
+
 test("an entry that cannot be imported is named, with the place", async () => {
   const home = mkdtempSync(join(tmpdir(), "klcli-"));
   mkdirSync(join(home, "src"));
