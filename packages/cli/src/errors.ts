@@ -10,7 +10,8 @@ export type CliErrorCode =
   | "FolderInUse"
   | "NoPackages"
   | "CannotWrite"
-  | "InstallFailed";
+  | "InstallFailed"
+  | "BadKubeconfig";
 
 /** Why a command cannot do what it is asked, by code. Its message is for people. */
 export class CliError extends Error {

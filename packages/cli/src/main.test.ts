@@ -1,5 +1,5 @@
 /** The command line as a shell meets it: what is said where, and the exit code. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -150,9 +150,15 @@ test("a cluster that runs already says which flags it does not follow, and a pat
     expect(again).toMatch(/is up already at .*\nIt runs as it was started: for --nodes 3 take it down first/);
     expect(again).toContain(`export KUBECONFIG='${home}/a home/clusters/default/kubeconfig'`);
     expect(code).toBe(0);
+    const merged = join(home, "config");
+    expect((await keelson("cluster", "up", "--kubeconfig", merged))[0]).toContain(
+      `keelson-default is the current context of ${merged}.\n`,
+    );
+    expect(readFileSync(merged, "utf8")).toContain("current-context: keelson-default");
     expect((await keelson("cluster", "status"))[0]).toMatch(/^default {2}https:\S+ {2}no nodes {2}since /);
   } finally {
     expect((await keelson("cluster", "down"))[0]).toBe("Cluster default is down.\n");
+    expect(readFileSync(join(home, "config"), "utf8")).not.toContain("keelson-default");
     rmSync(home, { recursive: true });
   }
 });

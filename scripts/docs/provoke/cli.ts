@@ -3,6 +3,7 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type CliErrorCode, loadOperator, readProject } from "@keelson/cli";
 import { appFiles } from "../../../packages/cli/src/build/app-files.ts";
+import { checkKubeconfig } from "../../../packages/cli/src/kubeconfig/file.ts";
 import { type InitOptions, init } from "../../../packages/cli/src/scaffold/init.ts";
 import { installPackages } from "../../../packages/cli/src/scaffold/install.ts";
 import { kindName } from "../../../packages/cli/src/scaffold/names.ts";
@@ -34,6 +35,7 @@ export const cli: Provocations<CliErrorCode> = {
   NoPackages: async () => fromFolder(await folder({})),
   CannotWrite: async () => writeFiles(await folder({ src: "" }), [{ path: "src/index.ts", content: "" }]),
   InstallFailed: async () => await installPackages(await folder({ "package.json": "{ oh" })),
+  BadKubeconfig: async () => checkKubeconfig(join(await folder({ config: "- a" }), "config")),
 };
 
 function projectIn(directory: string): InitOptions {

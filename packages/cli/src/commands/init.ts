@@ -82,7 +82,7 @@ export const init = buildCommand<InitFlags, [string?]>({
       line.show("installing packages");
       await installPackages(directory).finally(line.end);
     }
-    const steps = [`cd ${directory}`, ...(install ? [] : ["npm install"]), "npm test", "npm run dev"];
+    const steps = [`cd ${directory}`, ...(install ? [] : ["npm install"]), "npm test", "npm run check"];
     this.process.stdout.write(`\n${name} is ready:\n\n${steps.map((step) => `  ${step}\n`).join("")}`);
   },
 });

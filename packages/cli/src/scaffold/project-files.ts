@@ -35,8 +35,8 @@ function manifestOf({ name, packages }: ProjectPlan) {
     type: "module",
     engines: { node: ">=22.19.0" },
     scripts: {
-      dev: "keelson dev",
-      test: "vitest run",
+      start: "node src/main.ts",
+      test: "vitest run --test-timeout=60000",
       check: "biome ci --error-on-warnings . && tsc",
       format: "biome check --write .",
     },
@@ -97,9 +97,12 @@ function readme({ name, api }: ProjectPlan): string {
 A Kubernetes operator in TypeScript, made with Keelson.
 
 \`\`\`shell
-npm run dev        # a cluster on this machine, and this operator in it, reloaded when you save
 npm test           # in virtual time, with a crash at every write
 npm run check      # lint and types
+
+npx keelson cluster up                              # a cluster on this machine; it prints its KUBECONFIG to export
+npx keelson generate --crds | kubectl apply -f -
+npm start                                           # this operator, against that cluster
 \`\`\`
 
 - \`src/${api.folder}/api.ts\`: the resource; what users write, and what is reported
