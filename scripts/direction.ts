@@ -26,6 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   cluster: parts,
   testing: [...parts, "cluster"],
   cli: [...parts, "cluster"],
+  "create-keelson": ["cli"],
 };
 
 /** Trees that stand on packages, and what none of them may stand on. */

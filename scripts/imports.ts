@@ -15,6 +15,9 @@ export interface Import {
 const statement =
   /(?:^|\n)(?:import|export)\s+(?:(type)\s+)?[^;'"]*?from\s+"([^"]+)"|import\("([^"]+)"\)|(?:^|\n)import\s+"([^"]+)"/g;
 
+/** Text that a program writes may be a program: what that one imports is not imported here. */
+const written = /(?<=return |= |=> |: |\()`(?:[^`\\]|\\.)*`/gs;
+
 /** Imports of all files that match the pattern; tests and types of tests are left out. */
 export function importsOf(root: string, pattern: string): Import[] {
   return globSync(pattern, { cwd: root })
@@ -25,7 +28,7 @@ export function importsOf(root: string, pattern: string): Import[] {
 }
 
 function importsIn(file: string, source: string): Import[] {
-  return [...source.matchAll(statement)].map((match) => {
+  return [...source.replace(written, "``").matchAll(statement)].map((match) => {
     const specifier = match[2] ?? match[3] ?? match[4] ?? "";
     const target = specifier.startsWith(".") ? posix.join(posix.dirname(file), specifier) : undefined;
     return { file, specifier, target, typeOnly: match[1] !== undefined };

@@ -1,5 +1,4 @@
-/** The program: it runs against the cluster that the environment names. */
-import { operator } from "keelson";
-import { cache } from "./compose.ts";
+/** Runs the guide's operator against the cluster that the environment names. */
+import { app } from "./app.ts";
 
-await operator({ name: "cache-operator", controllers: [cache] }).run();
+await app.run();

@@ -1,6 +1,17 @@
 /** What the command says when it cannot do what it was asked. */
 
-export type CliErrorCode = "NoPackage" | "NoOperator" | "BadEntry" | "NotBuilt" | "NotInstalled";
+export type CliErrorCode =
+  | "NoPackage"
+  | "NoOperator"
+  | "BadEntry"
+  | "NotBuilt"
+  | "NotInstalled"
+  | "InvalidName"
+  | "FolderInUse"
+  | "NoPackages"
+  | "CannotWrite"
+  | "InstallFailed"
+  | "BadKubeconfig";
 
 /** Why a command cannot do what it is asked, by code. Its message is for people. */
 export class CliError extends Error {

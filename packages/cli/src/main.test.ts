@@ -1,5 +1,5 @@
 /** The command line as a shell meets it: what is said where, and the exit code. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -58,6 +58,24 @@ test("an operator that exports its controllers alone is installed with their CRD
   writeFileSync(join(home, "package.json"), "{}");
   writeFileSync(join(home, "src/index.ts"), `export * from ${JSON.stringify(controllers)};`);
   expect((await keelson("generate", "--directory", home, "--crds"))[0]).toContain("name: memcacheds.");
+  rmSync(home, { recursive: true });
+});
+
+test("the operator that an entry exports names its Lease, whatever its package is called", async () => {
+  const home = mkdtempSync(join(tmpdir(), "klcli-"));
+  const root = join(import.meta.dirname, "../../..");
+  mkdirSync(join(home, "src"));
+  writeFileSync(join(home, "package.json"), JSON.stringify({ name: "folder", version: "1.2.3" }));
+  writeFileSync(
+    join(home, "src/index.ts"),
+    `import { operator } from ${JSON.stringify(join(root, "packages/runtime/src/index.ts"))};
+     import { memcached } from ${JSON.stringify(join(root, "operators/memcached/src/controller.ts"))};
+     export const app = operator({ name: "cache-operator", controllers: [memcached] });`,
+  );
+  const [all] = await keelson("generate", "--directory", home);
+  expect(all).toMatch(/resourceNames:\n +- cache-operator\n/);
+  expect(all).not.toMatch(/name: folder/);
+  expect(all).toContain("image: folder:1.2.3");
   rmSync(home, { recursive: true });
 });
 
@@ -132,9 +150,15 @@ test("a cluster that runs already says which flags it does not follow, and a pat
     expect(again).toMatch(/is up already at .*\nIt runs as it was started: for --nodes 3 take it down first/);
     expect(again).toContain(`export KUBECONFIG='${home}/a home/clusters/default/kubeconfig'`);
     expect(code).toBe(0);
+    const merged = join(home, "config");
+    expect((await keelson("cluster", "up", "--kubeconfig", merged))[0]).toContain(
+      `keelson-default is the current context of ${merged}.\n`,
+    );
+    expect(readFileSync(merged, "utf8")).toContain("current-context: keelson-default");
     expect((await keelson("cluster", "status"))[0]).toMatch(/^default {2}https:\S+ {2}no nodes {2}since /);
   } finally {
     expect((await keelson("cluster", "down"))[0]).toBe("Cluster default is down.\n");
+    expect(readFileSync(join(home, "config"), "utf8")).not.toContain("keelson-default");
     rmSync(home, { recursive: true });
   }
 });

@@ -13,8 +13,10 @@ import {
 import { apiserver } from "./commands/apiserver.ts";
 import { build } from "./commands/build.ts";
 import { cluster } from "./commands/cluster.ts";
+import { create } from "./commands/create.ts";
 import { generate } from "./commands/generate.ts";
 import { image } from "./commands/image.ts";
+import { init } from "./commands/init.ts";
 import { node } from "./commands/node.ts";
 import { version } from "./version.ts";
 
@@ -22,7 +24,7 @@ import { version } from "./version.ts";
 const MISUSED = 2;
 
 const root = buildRouteMap({
-  routes: { generate, build, cluster, apiserver, node, image },
+  routes: { init, create, generate, build, cluster, apiserver, node, image },
   docs: {
     brief: "Kubernetes operators in TypeScript: write one, prove it, run it.",
   },

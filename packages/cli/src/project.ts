@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseJson } from "@keelson/core";
-import type { AdmissionPolicy, Controller, Webhook } from "@keelson/runtime";
+import type { AdmissionPolicy, AnyController, Controller, Operator, Webhook } from "@keelson/runtime";
 import type { Resource } from "@keelson/schema";
 import { CliError } from "./errors.ts";
 
@@ -20,7 +20,7 @@ export interface Project {
   readonly main: string;
 }
 
-interface Manifest {
+export interface Manifest {
   name?: string;
   version?: string;
   dependencies?: Record<string, string>;
@@ -29,11 +29,7 @@ interface Manifest {
 
 /** Reads the package in a directory. `keelson: { entry, main }` in package.json overrides the usual places. */
 export function readProject(directory: string): Project {
-  const path = join(resolve(directory), "package.json");
-  if (!existsSync(path)) {
-    throw new CliError("NoPackage", `${directory} has no package.json; run this in an operator's folder`);
-  }
-  const manifest = parseManifest(path);
+  const manifest = readManifest(directory);
   return {
     directory: resolve(directory),
     name: (manifest.name ?? "operator").replace(/^@[^/]+\//, ""),
@@ -44,7 +40,12 @@ export function readProject(directory: string): Project {
   };
 }
 
-function parseManifest(path: string): Manifest {
+/** The package.json of a directory. */
+export function readManifest(directory: string): Manifest {
+  const path = join(resolve(directory), "package.json");
+  if (!existsSync(path)) {
+    throw new CliError("NoPackage", `${directory} has no package.json; run this in an operator's folder`);
+  }
   try {
     return parseJson(readFileSync(path, "utf8")) as Manifest;
   } catch (cause) {
@@ -54,8 +55,12 @@ function parseManifest(path: string): Manifest {
 
 /** What a project’s entry exports: its operator and the resources that it installs. */
 export interface OperatorParts {
+  /** The operator's name and that of its lease: of the operator that the entry exports, else of the package. */
+  readonly name: string;
+  /** The one namespace that the operator looks at; all of them when absent. */
+  readonly namespace?: string;
   readonly resources: readonly Resource[];
-  readonly controllers: readonly Controller[];
+  readonly controllers: readonly AnyController[];
   readonly webhooks: readonly Webhook[];
   readonly policies: readonly AdmissionPolicy[];
 }
@@ -68,16 +73,31 @@ export async function loadOperator(project: Project): Promise<OperatorParts> {
   }
   // An export may be one of them or a list of them.
   const exported = Object.values(await importEntry(path)).flat();
-  const controllers = exported.filter(isController);
-  if (controllers.length === 0 && !exported.some((each) => hasRole(each, "webhook"))) {
+  const operators = exported.filter(isOperator);
+  const [app] = operators;
+  if (operators.length > 1) {
+    throw new CliError("NoOperator", `${path} exports ${operators.length} operators; export one`);
+  }
+  const controllers = union<AnyController>(exported.filter(isController), app?.controllers);
+  const webhooks = union(
+    exported.filter((each): each is Webhook => hasRole(each, "webhook")),
+    app?.webhooks,
+  );
+  if (controllers.length === 0 && webhooks.length === 0) {
     throw new CliError("NoOperator", `${path} exports no controller; export what controller() returned`);
   }
-  const webhooks = exported.filter((each): each is Webhook => hasRole(each, "webhook"));
   const policies = exported.filter((each): each is AdmissionPolicy => hasRole(each, "policy"));
   // A controller brings its resource along, whether or not that is exported too.
-  const kinds = [...controllers, ...webhooks].map(({ kind }) => kind);
-  const resources = new Set([...exported, ...kinds].filter(isResource));
-  return { resources: [...resources], controllers, webhooks, policies };
+  const kinds = [...controllers, ...webhooks].map((each) => ("kind" in each ? each.kind : undefined));
+  const resources = union([...exported, ...kinds].filter(isResource));
+  return {
+    name: app?.name ?? project.name,
+    ...(app?.namespace === undefined ? {} : { namespace: app.namespace }),
+    resources,
+    controllers,
+    webhooks,
+    policies,
+  };
 }
 
 async function importEntry(path: string): Promise<Record<string, unknown>> {
@@ -95,8 +115,17 @@ function placeOf(error: unknown): string {
   return (end < 0 ? lines : lines.slice(0, end)).join("\n");
 }
 
+/** What is in either, once. */
+function union<T>(one: readonly T[], other: readonly T[] = []): T[] {
+  return [...new Set([...one, ...other])];
+}
+
 function isResource(value: unknown): value is Resource {
   return isRecord(value) && typeof value["crd"] === "function" && typeof value["kind"] === "string";
+}
+
+function isOperator(value: unknown): value is Operator {
+  return isRecord(value) && typeof value["run"] === "function" && Array.isArray(value["controllers"]);
 }
 
 function isController(value: unknown): value is Controller {

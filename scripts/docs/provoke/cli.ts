@@ -3,6 +3,12 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type CliErrorCode, loadOperator, readProject } from "@keelson/cli";
 import { appFiles } from "../../../packages/cli/src/build/app-files.ts";
+import { checkKubeconfig } from "../../../packages/cli/src/kubeconfig/file.ts";
+import { type InitOptions, init } from "../../../packages/cli/src/scaffold/init.ts";
+import { installPackages } from "../../../packages/cli/src/scaffold/install.ts";
+import { kindName } from "../../../packages/cli/src/scaffold/names.ts";
+import { fromFolder, fromRegistry } from "../../../packages/cli/src/scaffold/packages.ts";
+import { writeFiles } from "../../../packages/cli/src/scaffold/write-files.ts";
 import { type Provocations, temporary } from "../provoked.ts";
 
 export const cli: Provocations<CliErrorCode> = {
@@ -24,7 +30,19 @@ export const cli: Provocations<CliErrorCode> = {
     return appFiles(readProject(await folder(files)));
   },
   NotInstalled: async () => appFiles(readProject(await folder({ "package.json": manifest({ lib: "1" }) }))),
+  InvalidName: () => kindName("bucket"),
+  FolderInUse: async () => init(projectIn(await folder({ "op/main.go": "" }))),
+  NoPackages: async () => fromFolder(await folder({})),
+  CannotWrite: async () => writeFiles(await folder({ src: "" }), [{ path: "src/index.ts", content: "" }]),
+  InstallFailed: async () => await installPackages(await folder({ "package.json": "{ oh" })),
+  BadKubeconfig: async () => checkKubeconfig(join(await folder({ config: "- a" }), "config")),
 };
+
+function projectIn(directory: string): InitOptions {
+  const packages = fromRegistry("0.1.0");
+  const api = { group: "cache.example.com", version: "v1", kind: "Cache", template: "compose" } as const;
+  return { directory: join(directory, "op"), packages, ...api };
+}
 
 const manifest = (dependencies: object) => JSON.stringify({ name: "op", type: "module", dependencies });
 

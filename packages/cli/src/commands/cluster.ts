@@ -1,5 +1,5 @@
 /** `keelson cluster up|down|status|fault`. */
-import { resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import type { ClusterRecord } from "@keelson/cluster/up";
 import { buildCommand, buildRouteMap } from "@stricli/core";
 import { progress } from "../progress.ts";
@@ -16,6 +16,7 @@ interface UpFlags {
   readonly tokenFile?: string;
   readonly dataDir?: string;
   readonly simulate: boolean;
+  readonly kubeconfig?: string;
 }
 
 const name = {
@@ -50,6 +51,12 @@ const up = buildCommand<UpFlags>({
         optional: true,
       },
       dataDir: { kind: "parsed", parse: String, brief: "Keep objects and volumes here", optional: true },
+      kubeconfig: {
+        kind: "parsed",
+        parse: String,
+        brief: "Add its context to this file; down takes it out again",
+        optional: true,
+      },
       simulate: {
         kind: "boolean",
         brief: "Pods are Ready by word only: no process runs in them",
@@ -59,8 +66,10 @@ const up = buildCommand<UpFlags>({
   },
   async func(flags) {
     const { clusterUp } = await import("@keelson/cluster/up");
+    const { simulate, tokenFile, kubeconfig, ...rest } = flags;
+    const { addContext, checkKubeconfig, contextName } = await import("../kubeconfig/file.ts");
+    if (kubeconfig !== undefined) checkKubeconfig(kubeconfig);
     const line = progress(this.process);
-    const { simulate, tokenFile, ...rest } = flags;
     let cluster: Awaited<ReturnType<typeof clusterUp>>;
     try {
       cluster = await clusterUp({
@@ -87,9 +96,30 @@ const up = buildCommand<UpFlags>({
         `It runs as it was started: for ${ignored.join(" and ")} take it down first, with keelson cluster down.\n`,
       );
     }
+    if (kubeconfig !== undefined) {
+      addContext(kubeconfig, cluster.name, cluster.kubeconfig);
+      await rememberMerge(cluster.kubeconfig, resolve(kubeconfig));
+      this.process.stdout.write(`${contextName(cluster.name)} is the current context of ${kubeconfig}.\n`);
+      return;
+    }
     this.process.stdout.write(`\n  export KUBECONFIG=${shellWord(cluster.kubeconfig)}\n`);
   },
 });
+
+/** Beside a cluster's own kubeconfig: the files that its context was added to, one a line. It goes with the cluster. */
+const mergesOf = (kubeconfig: string) => join(dirname(kubeconfig), "merged-kubeconfigs");
+
+async function mergedInto(kubeconfig: string): Promise<string[]> {
+  const { readFile } = await import("node:fs/promises");
+  const text = await readFile(mergesOf(kubeconfig), "utf8").catch(() => "");
+  return text.split("\n").filter((line) => line !== "");
+}
+
+async function rememberMerge(kubeconfig: string, file: string): Promise<void> {
+  const { writeFile } = await import("node:fs/promises");
+  const files = new Set([...(await mergedInto(kubeconfig)), file]);
+  await writeFile(mergesOf(kubeconfig), [...files].map((each) => `${each}\n`).join(""), { mode: 0o600 });
+}
 
 /** The flags that a cluster which runs already does not follow. */
 function differences({ dataDir, nodes, port, simulate }: UpFlags, cluster: ClusterRecord): string[] {
@@ -111,8 +141,14 @@ const down = buildCommand<{ readonly name: string }>({
   docs: { brief: "Stop a cluster and everything in it" },
   parameters: { flags: { name } },
   async func(flags) {
-    const { clusterDown } = await import("@keelson/cluster/up");
+    const { clusterDown, readRecord } = await import("@keelson/cluster/up");
+    const record = await readRecord(flags.name);
+    const merged = record === undefined ? [] : await mergedInto(record.kubeconfig);
     const was = await clusterDown(flags.name);
+    if (merged.length > 0) {
+      const { removeContext } = await import("../kubeconfig/file.ts");
+      for (const file of merged) removeContext(file, flags.name);
+    }
     this.process.stdout.write(
       was ? `Cluster ${flags.name} is down.\n` : `No cluster ${flags.name} was up.\n`,
     );

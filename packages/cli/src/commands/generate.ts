@@ -53,7 +53,7 @@ export const generate = buildCommand<GenerateFlags>({
     const manifests = crds
       ? parts.resources.map((resource) => resource.crd())
       : manifestsFor(project, parts, {
-          namespace: namespace ?? project.name,
+          namespace: namespace ?? parts.name,
           image: image ?? `${project.name}:${project.version}`,
           replicas,
         });

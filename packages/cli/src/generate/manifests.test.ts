@@ -23,7 +23,13 @@ const project = {
   ...{ directory: ".", name: "ops", version: "1.0.0", dependencies: {}, entry: "", main: "" },
 };
 const options = { namespace: "here", image: "ops:1", replicas: 2 };
-const parts = { resources: [Schedule], controllers: [schedule], webhooks: [], policies: [] };
+const parts = {
+  name: "ops",
+  resources: [Schedule],
+  controllers: [schedule],
+  webhooks: [],
+  policies: [],
+};
 
 test("webhooks bring a Service, an empty Secret, their registration and permissions by name", () => {
   const guard = webhook(ConfigMap, { name: "guard", failurePolicy: "Ignore", validate: () => deny("no") });

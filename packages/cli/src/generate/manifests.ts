@@ -28,7 +28,7 @@ type Manifest = { apiVersion: string; kind: string; metadata: { name: string; na
 
 /** In the order in which they are to be applied. */
 export function manifestsFor(project: Project, parts: OperatorParts, options: ManifestOptions): Manifest[] {
-  const { name } = project;
+  const { name } = parts;
   const { image, namespace, replicas } = options;
   const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/version": project.version };
   const own = { name, namespace, labels };
@@ -78,7 +78,7 @@ export function manifestsFor(project: Project, parts: OperatorParts, options: Ma
 
 /** What webhooks need: a Service, a Secret that the operator fills, and their registration. */
 function webhookParts(project: Project, parts: OperatorParts, { namespace }: ManifestOptions) {
-  const { name } = project;
+  const { name } = parts;
   const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/version": project.version };
   const service = webhookServiceName(name);
   const place = { name, labels, place: { service: { namespace, name: service } } };

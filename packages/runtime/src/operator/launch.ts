@@ -22,7 +22,7 @@ import { Health } from "./health.ts";
 import { metricText } from "./metric-text.ts";
 import { type Metrics, type MetricsText, noMetrics } from "./metrics.ts";
 import { openers } from "./openers.ts";
-import type { OperatorOptions } from "./options.ts";
+import { nameOf, type OperatorOptions } from "./options.ts";
 import { prometheusMetrics } from "./prometheus.ts";
 import { reach } from "./reach.ts";
 import { Running } from "./running.ts";
@@ -101,7 +101,7 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
 async function settingOf(options: OperatorOptions): Promise<Setting> {
   const world = options.world ?? systemWorld;
   const inCluster = world.process.env.KUBERNETES_SERVICE_HOST !== undefined;
-  const name = options.name ?? options.controllers[0]?.name ?? "operator";
+  const name = nameOf(options);
   const log = options.log ?? (await defaultLogger(name, options.logLevel));
   const counts = options.metrics ?? (options.endpoints ?? inCluster) !== false;
   const metrics = counts ? await prometheusMetrics() : noMetrics;

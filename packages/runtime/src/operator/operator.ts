@@ -6,13 +6,19 @@ import { type AnyController, isRaw } from "../controller/permissions.ts";
 import { RuntimeError } from "../errors.ts";
 import { defaultLogger } from "../log/default-logger.ts";
 import type { Logger } from "../log/logger.ts";
+import type { Webhook } from "../webhook/webhook.ts";
 import { launch } from "./launch.ts";
-import type { OperatorOptions } from "./options.ts";
+import { nameOf, type OperatorOptions } from "./options.ts";
 import type { RunningOperator } from "./running.ts";
 
 /** Controllers with all they need to run. `run()` blocks until a signal; `start()` returns. */
 export interface Operator {
+  /** The name of its lease and of its logs: what `keelson generate` installs it under. */
+  readonly name: string;
+  /** The namespace that it looks at; all of them when absent. */
+  readonly namespace?: string;
   readonly controllers: readonly AnyController[];
+  readonly webhooks: readonly Webhook[];
   /** Starts, and resolves when every cache is complete: the operator works, or stands by. */
   start(): Promise<RunningOperator>;
   /**
@@ -35,7 +41,10 @@ export function operator(options: OperatorOptions): Operator {
   }
   refuseTwoStatusWriters(options.controllers);
   return {
+    name: nameOf(options),
+    ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
     controllers: options.controllers,
+    webhooks: options.webhooks ?? [],
     start: async () => await start(options),
     run: async () => await run(options),
   };
@@ -77,8 +86,7 @@ async function start(options: OperatorOptions): Promise<RunningOperator> {
 }
 
 async function run(options: OperatorOptions): Promise<number> {
-  const name = options.name ?? options.controllers[0]?.name ?? "operator";
-  const log = options.log ?? (await defaultLogger(name, options.logLevel));
+  const log = options.log ?? (await defaultLogger(nameOf(options), options.logLevel));
   const deadlineMs = (options.shutdownMs ?? 20_000) + closingMs;
   const signalled = Promise.withResolvers<"signal">();
   let signals = 0;

@@ -50,3 +50,8 @@ export interface OperatorOptions {
   /** How `ctx.connect` reaches applications: by default directly inside a cluster, by port-forward elsewhere. */
   readonly connect?: Connector;
 }
+
+/** The operator's name, which is also that of its lease. */
+export function nameOf({ name, controllers }: OperatorOptions): string {
+  return name ?? controllers[0]?.name ?? "operator";
+}

@@ -1,0 +1,254 @@
+/** A new project, as `keelson init` and `keelson create api` leave it: it passes its own lint, type check and tests. */
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
+import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { main } from "../src/main.ts";
+import { toolVersions } from "../src/scaffold/tool-versions.ts";
+
+const root = join(import.meta.dirname, "../../..");
+let work: string;
+let said = "";
+beforeEach(() => {
+  work = mkdtempSync(join(tmpdir(), "keelson-scaffold-"));
+  for (const stream of [process.stdout, process.stderr]) {
+    vi.spyOn(stream, "write").mockImplementation((chunk) => {
+      said += String(chunk);
+      return true;
+    });
+  }
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  process.exitCode = undefined;
+  rmSync(work, { recursive: true, force: true });
+});
+
+/** What is printed, and the exit code. */
+async function keelson(...args: string[]): Promise<[output: string, code: number]> {
+  said = "";
+  process.exitCode = undefined;
+  const code = await main(args);
+  return [said, code];
+}
+
+const init = (name: string, ...flags: string[]) =>
+  keelson("init", join(work, name), "--no-install", "--yes", ...flags);
+
+/** Every file of a folder with its content. */
+function contents(directory: string): Record<string, string> {
+  const entries = readdirSync(directory, { recursive: true, withFileTypes: true });
+  const paths = entries.filter((each) => each.isFile()).map(({ parentPath, name }) => join(parentPath, name));
+  return Object.fromEntries(
+    paths.sort().map((path) => [path.slice(directory.length + 1), readFileSync(path, "utf8")]),
+  );
+}
+
+/** The repository's own packages and tools, in place of an installation. */
+function installed(project: string): (command: string, ...args: string[]) => string {
+  symlinkSync(join(root, "node_modules"), join(project, "node_modules"));
+  return (command, ...args) => {
+    const { status, stdout, stderr } = spawnSync(join(root, "node_modules/.bin", command), args, {
+      cwd: project,
+      encoding: "utf8",
+      env: { ...process.env, NO_COLOR: "1", NODE_OPTIONS: "--conditions=keelson-source" },
+    });
+    return status === 0 ? "passed" : stripVTControlCharacters(stdout + stderr);
+  };
+}
+
+const fromSource = `export default {
+  ssr: { resolve: { conditions: ["keelson-source"] } },
+  test: { execArgv: ["--conditions=keelson-source"], testTimeout: 60_000 },
+};
+`;
+
+test("a project of both templates passes its own lint, type check and tests", {
+  timeout: 180_000,
+}, async () => {
+  expect((await init("cache-operator"))[1]).toBe(0);
+  const project = join(work, "cache-operator");
+  expect(Object.keys(contents(project)).length).toBeLessThanOrEqual(12);
+  const [output, code] = await keelson(
+    ...["create", "api", "--kind", "AccessKey", "--template", "reconcile", "--directory", project],
+  );
+  expect([output, code]).toEqual([expect.stringContaining("made  src/access-key/controller.ts"), 0]);
+  const run = installed(project);
+  expect(run("biome", "ci", "--error-on-warnings", ".")).toBe("passed");
+  writeFileSync(join(project, "vitest.config.js"), fromSource);
+  expect(run("vitest", "run")).toBe("passed");
+  rmSync(join(project, "vitest.config.js"));
+  // Against the declarations that users get: `npm run build` writes them.
+  if (existsSync(join(root, "packages/testing/dist/index.d.ts"))) expect(run("tsc")).toBe("passed");
+});
+
+test("names of any length keep the lint content", async () => {
+  const project = join(work, "x");
+  await init("x", "--kind", "Abc");
+  for (const length of [9, 20, 31, 40]) {
+    const kind = "AbcdefghijKlmnopqrstUvwxyzabcdEfghijklmn".slice(0, length);
+    for (const [each, template] of [
+      [kind, "compose"],
+      [`Z${kind.slice(1)}`, "reconcile"],
+    ] as const) {
+      const args = ["create", "api", "--kind", each, "--template", template, "--directory", project];
+      expect((await keelson(...args))[1]).toBe(0);
+    }
+  }
+  expect(installed(project)("biome", "ci", "--error-on-warnings", ".")).toBe("passed");
+});
+
+describe("what is there", () => {
+  test("is made once, and an edit stays", async () => {
+    await init("cache-operator");
+    const project = join(work, "cache-operator");
+    const before = contents(project);
+    const [again] = await init("cache-operator");
+    expect(again).toContain("everything is there already");
+    expect(contents(project)).toEqual(before);
+
+    writeFileSync(join(project, "src/cache/controller.ts"), "// mine\n");
+    rmSync(join(project, "tsconfig.json"));
+    const [third, code] = await init("cache-operator");
+    expect([third, code]).toEqual([
+      expect.stringMatching(/made {2}tsconfig\.json\n {2}kept {2}src\/cache\/controller\.ts/),
+      0,
+    ]);
+    expect(contents(project)).toEqual({ ...before, "src/cache/controller.ts": "// mine\n" });
+  });
+
+  test("of a resource is made once, and added to the entry once", async () => {
+    await init("cache-operator");
+    const project = join(work, "cache-operator");
+    const create = () => keelson("create", "api", "--kind", "Bucket", "--directory", project);
+    await create();
+    const entry = readFileSync(join(project, "src/index.ts"), "utf8");
+    expect(entry).toContain("controllers: [cacheController, bucketController]");
+    expect(entry.indexOf("./bucket/api.ts")).toBeLessThan(entry.indexOf("./cache/api.ts"));
+    expect(readFileSync(join(project, "src/bucket/api.ts"), "utf8")).toContain('group: "cache.example.com"');
+    expect((await create())[0]).toContain("everything is there already");
+    expect(readFileSync(join(project, "src/index.ts"), "utf8")).toBe(entry);
+  });
+
+  test("in an entry of one's own form is left alone, and the lines to add are shown", async () => {
+    await init("cache-operator");
+    const project = join(work, "cache-operator");
+    writeFileSync(join(project, "src/index.ts"), "export * from './everything.ts';\n");
+    const args = ["create", "api", "--kind", "Bucket", "--group", "b.example.com", "--directory", project];
+    const [output, code] = await keelson(...args);
+    expect(output).toContain('import { bucketController } from "./bucket/controller.ts";');
+    expect(code).toBe(0);
+    expect(readFileSync(join(project, "src/index.ts"), "utf8")).toBe("export * from './everything.ts';\n");
+  });
+
+  test("in a new repository is kept beside the project", async () => {
+    const project = join(work, "cache-operator");
+    mkdirSync(join(project, ".git"), { recursive: true });
+    writeFileSync(join(project, "README.md"), "# mine\n");
+    expect((await init("cache-operator"))[1]).toBe(0);
+    expect(readFileSync(join(project, "README.md"), "utf8")).toBe("# mine\n");
+  });
+});
+
+describe("what cannot be done is one sentence, and nothing is written", () => {
+  test.each<[string, string[], RegExp]>([
+    ["My_Operator", [], /^"My_Operator" is no name for an operator; use lower-case letters/],
+    ["op", ["--kind", "bucket"], /^"bucket" is no name for a kind; use letters and digits, a capital first/],
+    [
+      "op",
+      ["--kind", "Deployment"],
+      /^"Deployment" is no name for a kind; use a name that Kubernetes has not/,
+    ],
+    ["op", ["--kind", "Map"], /^"Map" is no name for a kind; use a name that TypeScript has not/],
+    ["op", ["--group", "cache"], /^"cache" is no name for a group; use a domain that is yours/],
+    ["op", ["--group", "x.k8s.io"], /^"x\.k8s\.io" is no name for a group; .* reserved for Kubernetes/],
+    ["op", ["--version", "1"], /^"1" is no name for a version; use v1, v1alpha1/],
+    [
+      "op",
+      ["--packages", "/nowhere"],
+      /^\/nowhere has no packed keelson and no @keelson\/cli and no @keelson\/testing; /,
+    ],
+  ])("init %s %j", async (name, flags, sentence) => {
+    const [output, code] = await init(name, ...flags);
+    expect(output.trim()).toMatch(sentence);
+    expect(output.trim().split("\n")).toHaveLength(1);
+    expect(code).toBe(1);
+    expect(readdirSync(work)).toEqual([]);
+  });
+
+  test("a template that does not exist", async () => {
+    const [output, code] = await init("op", "--template", "magic");
+    expect(output).toMatch(/magic/);
+    expect(code).toBe(2);
+    expect(existsSync(join(work, "op"))).toBe(false);
+  });
+
+  test("a folder with something else in it, and a file in its place", async () => {
+    mkdirSync(join(work, "op"));
+    writeFileSync(join(work, "op/main.go"), "");
+    expect(await init("op")).toEqual([
+      expect.stringMatching(/has files of something else in it \(main\.go\)/),
+      1,
+    ]);
+    expect(readdirSync(join(work, "op"))).toEqual(["main.go"]);
+    writeFileSync(join(work, "file"), "");
+    expect(await init("file")).toEqual([expect.stringMatching(/file is a file\n$/), 1]);
+  });
+
+  test.skipIf(process.getuid?.() === 0)("a folder that may not be written", async () => {
+    chmodSync(work, 0o555);
+    expect(await init("op")).toEqual([
+      expect.stringMatching(/^nothing was written to .*permission denied/),
+      1,
+    ]);
+    chmodSync(work, 0o755);
+  });
+
+  test("a file where a folder must be: what was written before it goes again", async () => {
+    await init("op");
+    const project = join(work, "op");
+    writeFileSync(join(project, "test/blocked"), "");
+    const before = contents(project);
+    rmSync(join(project, "test"), { recursive: true });
+    writeFileSync(join(project, "test"), "");
+    const [output, code] = await keelson("create", "api", "--kind", "Bucket", "--directory", project);
+    expect(output).toMatch(/^nothing was written to .*op: E(EXIST|NOTDIR)/);
+    expect(code).toBe(1);
+    expect(existsSync(join(project, "src/bucket"))).toBe(false);
+    expect(readFileSync(join(project, "src/index.ts"), "utf8")).toBe(before["src/index.ts"]);
+  });
+
+  test("a resource outside a project", async () => {
+    const create = (...flags: string[]) =>
+      keelson("create", "api", "--kind", "Bucket", "--directory", work, ...flags);
+    expect(await create()).toEqual([
+      expect.stringMatching(/has no package\.json; run this in an operator's folder/),
+      1,
+    ]);
+    writeFileSync(join(work, "package.json"), "{}");
+    expect(await create()).toEqual([
+      expect.stringMatching(/does not exist; make a project first: keelson init NAME/),
+      1,
+    ]);
+  });
+});
+
+test("the tools of a new project are those that this repository is tested with", () => {
+  const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+    devDependencies: Record<string, string>;
+  };
+  for (const [name, version] of Object.entries(toolVersions))
+    expect([name, devDependencies[name]]).toEqual([name, version]);
+});
