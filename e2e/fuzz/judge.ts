@@ -7,7 +7,9 @@ const knownFailures: readonly RegExp[] = [
   // An object that does not fit its schema, where its owner of fields is to be worked out.
   /failed to create typed|failed to convert|unable to convert|expected map|typed patch object/,
   /resourceVersion should not be set/,
-  /resourceVersion: Invalid value: .* strconv\.ParseUint/,
+  /strconv\.ParseUint: parsing/,
+  // The rules of a binding are told without a reason.
+  /target\.(?:kind|name): /,
   // A pod without a node, and a node without an address, cannot be asked for logs or anything else.
   /address not allowed|no preferred addresses found|could not find the requested resource|dial tcp/,
   /has more than one PodDisruptionBudget/,

@@ -1,5 +1,4 @@
 /** Random requests: any verb, any content type, any built-in kind. */
-import { stringify } from "yaml";
 import type { Chance } from "./random.ts";
 import type { Target } from "./targets.ts";
 import { hostileValue, mutated, names, valueFor } from "./values.ts";
@@ -188,7 +187,7 @@ function encoded(value: unknown, type: string, chance: Chance): Uint8Array {
   const json = JSON.stringify(value) ?? "null";
   let bytes: Uint8Array;
   if (type === "application/yaml" && chance.is(0.7) && json.length < 50_000)
-    bytes = Buffer.from(asYaml(value, json));
+    bytes = Buffer.from(yamlOf(value));
   else if (type.includes("protobuf"))
     bytes = Buffer.concat([Buffer.from("k8s\0"), noise(chance, chance.below(200))]);
   else if (type.includes("cbor")) bytes = Buffer.concat([Buffer.from([0xd9, 0xd9, 0xf7]), noise(chance, 40)]);
@@ -200,13 +199,15 @@ function damaged(bytes: Uint8Array, chance: Chance): Uint8Array {
   return chance.is(0.3) ? bytes.subarray(0, chance.below(bytes.length + 1)) : flipped(bytes, chance);
 }
 
-/** Values that YAML has no text for are sent as JSON, which is YAML too. */
-function asYaml(value: unknown, json: string): string {
-  try {
-    return stringify(value);
-  } catch {
-    return json;
-  }
+/** YAML in blocks, of which what is deep is in JSON, which is YAML too. */
+function yamlOf(value: unknown, indent = ""): string {
+  const json = () => JSON.stringify(value) ?? "null";
+  if (typeof value !== "object" || value === null || indent.length > 20) return json();
+  const more = `${indent}  `;
+  const lines = Array.isArray(value)
+    ? value.map((item) => `\n${indent}- ${yamlOf(item, more)}`)
+    : Object.entries(value).map(([key, item]) => `\n${indent}${JSON.stringify(key)}: ${yamlOf(item, more)}`);
+  return lines.length === 0 ? json() : lines.join("");
 }
 
 /** Bytes that look like fields of a message about half of the time. */

@@ -159,6 +159,32 @@ describe("whatever is sent", () => {
     const patched = await server.merge(`${configMaps}/p`, '{"data":{"__proto__":null,"constructor":"v"}}');
     expect(Object.keys(patched.body.data).sort()).toEqual(["constructor", "toString"]);
   });
+
+  it("may hold integers that JavaScript cannot", async () => {
+    await using server = await Server.start();
+    const revisions = "/apis/apps/v1/namespaces/default/controllerrevisions";
+    const exact = '{"metadata":{"name":"r"},"revision":9007199254740993,"data":{}}';
+    const created = await server.post(revisions, exact);
+    expect(created.status).toBe(201);
+    expect(created.text).toContain('"revision":9007199254740993');
+    const negative = await server.post(revisions, exact.replace("900", "-900"));
+    expect(negative.status).toBe(422);
+    const pod = `{"metadata":{"name":"p"},"spec":{"terminationGracePeriodSeconds":9223372036854775807,
+      "activeDeadlineSeconds":9223372036854775807,"securityContext":{"runAsUser":9223372036854775807},
+      "containers":[{"name":"c","image":"i"}]}}`;
+    expect((await server.post("/api/v1/namespaces/default/pods", pod)).status).toBe(422);
+    const object =
+      '{"metadata":{"name":"g","generation":9223372036854775807,"deletionGracePeriodSeconds":9223372036854775807}}';
+    expect((await server.post(configMaps, object)).status).toBe(201);
+    const options = { type: "application/json" };
+    const deleted = await server.send(
+      "DELETE",
+      `${configMaps}/g`,
+      '{"gracePeriodSeconds":9223372036854775807}',
+      options,
+    );
+    expect(deleted.status).toBeLessThan(500);
+  });
 });
 
 describe("over a socket", () => {
@@ -204,6 +230,26 @@ describe("over a socket", () => {
     const answer = await post(at.socketPath, Buffer.alloc(3 * 1024 * 1024 + 1, " "));
     expect(answer.status).toBe(413);
     expect(JSON.parse(answer.text)).toMatchObject({ kind: "Status", reason: "RequestEntityTooLarge" });
+  });
+
+  it("a short body that nobody reads does not keep its client from the answer, nor from the next", async () => {
+    await using at = await listening();
+    const socket = connect(at.socketPath);
+    const statuses: string[] = [];
+    const answered = new Promise<void>((resolve) => {
+      socket.on("data", (chunk) => {
+        statuses.push(...(String(chunk).match(/HTTP\/1\.1 \d{3}/g) ?? []));
+        if (statuses.length === 2) resolve();
+      });
+    });
+    const head = (path: string, length: number) =>
+      `POST ${path} HTTP/1.1\r\nhost: x\r\ncontent-type: text/plain\r\ncontent-length: ${length}\r\n\r\n`;
+    socket.write(head("/nowhere", 1_000_000));
+    socket.write("x".repeat(1_000_000));
+    socket.write(`${head(configMaps, 2)}{}`);
+    await answered;
+    expect(statuses).toEqual(["HTTP/1.1 404", "HTTP/1.1 415"]);
+    socket.destroy();
   });
 
   it("a hundred clients that break off in the middle of a body leave it in order", async () => {

@@ -47,7 +47,7 @@ class DisposableSockets implements Disposable {
   open(path: string, text: string): Promise<Socket> {
     return new Promise((resolve, reject) => {
       const socket = connect(path, () => socket.write(text, () => resolve(socket)));
-      socket.on("error", () => reject);
+      socket.on("error", reject);
       this.#sockets.push(socket);
     });
   }

@@ -17,6 +17,7 @@ import type {
   Service,
 } from "@keelson/core/kinds";
 import { containerAmounts, isPodLevelResource } from "@keelson/workloads";
+import { nearestNumber } from "../contracts/numbers.ts";
 import { defaultClaimSpec, defaultPodSpec, roundToMilli } from "./pod-spec.ts";
 
 type ResourceList = Record<string, string | number>;
@@ -33,7 +34,7 @@ export function defaultPod(pod: Pod): void {
     for (const container of spec.initContainers ?? []) hostPortsFromContainerPorts(container);
   }
   defaultPodSpec(spec);
-  if ((spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
+  if (nearestNumber(spec.terminationGracePeriodSeconds ?? 0) < 0) spec.terminationGracePeriodSeconds = 1;
   if (pod.status) syncAddresses(pod.status);
 }
 

@@ -237,8 +237,10 @@ async function serve(
   response.on("close", () => serverRequest.close(response.writableEnded));
   const answer = await dispatch(serverRequest);
   if (response.destroyed) return;
-  // A body that nobody read must not be taken for the next request.
-  if (!request.complete) response.setHeader("connection", "close");
+  // What nobody read of a body is read past when the answer is out. Of a long one it is not worth it, and to break off
+  // before the client has written all of a short one may keep it from reading the answer.
+  if (!request.complete && !(Number(request.headers["content-length"]) <= maxBodyBytes))
+    response.setHeader("connection", "close");
   if (isHijack(answer.body)) response.writeHead(400).end();
   else if (isStream(answer.body)) stream({ ...answer, body: answer.body }, response, serverRequest.signal);
   else await send(answer, request, response, patience?.answerMs);
@@ -273,9 +275,11 @@ function readBody(request: IncomingMessage): Promise<Uint8Array> {
       size += chunk.length;
       pendingBodies += chunk.length;
       if (size > maxBodyBytes) refuse(entityTooLarge(`limit is ${maxBodyBytes}`));
-      else if (pendingBodies > maxPendingBodies)
+      else if (pendingBodies > maxPendingBodies) {
         refuse(tooManyRequests("too many requests, please try again later", 1));
-      else chunks.push(chunk);
+        // Read past, so that the client reads the answer.
+        request.resume();
+      } else chunks.push(chunk);
     });
     request.on("end", () => {
       const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);

@@ -18,6 +18,7 @@ import {
   requiredField,
   tooLongField,
 } from "../contracts/field-error.ts";
+import { nearestNumber } from "../contracts/numbers.ts";
 import type { ApiMeta } from "../contracts/object.ts";
 
 export type NameValidator = (name: string, prefix: boolean) => string[];
@@ -73,7 +74,7 @@ function validateCommon(meta: ApiMeta, rules: MetadataRules): FieldError[] {
   else
     for (const message of validateDns1123Label(meta.namespace))
       errors.push(invalidField("metadata.namespace", meta.namespace, message));
-  if ((meta.generation ?? 0) < 0)
+  if (nearestNumber(meta.generation ?? 0) < 0)
     errors.push(invalidField("metadata.generation", meta.generation, "must be greater than or equal to 0"));
   if (meta.labels) errors.push(...validateLabels(meta.labels, "metadata.labels"));
   if (meta.annotations) errors.push(...validateAnnotations(meta.annotations, "metadata.annotations"));
@@ -248,7 +249,7 @@ function updateErrors(meta: ApiMeta, old: ApiMeta): FieldError[] {
     errors.push(
       invalidField("metadata.resourceVersion", meta.resourceVersion ?? "", "must be specified for an update"),
     );
-  if ((meta.generation ?? 0) < (old.generation ?? 0))
+  if (nearestNumber(meta.generation ?? 0) < nearestNumber(old.generation ?? 0))
     errors.push(invalidField("metadata.generation", meta.generation ?? 0, "must not be decremented"));
   for (const field of [
     "name",

@@ -1,5 +1,7 @@
 /** What a delete request does to an object: nothing yet, a mark, or its end. Pure. */
+
 import { formatTime, parseTime } from "@keelson/core";
+import { nearestNumber } from "../contracts/numbers.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import type { ApiResource } from "../registry/api-resource.ts";
 import type { DeleteOptions, Deletion } from "../registry/deletion.ts";
@@ -54,14 +56,14 @@ function beginGracefully(
   const period = gracePeriod.call(resource.strategy, draft, options.gracePeriodSeconds);
   meta.deletionTimestamp = formatTime(nowMs + period * 1000);
   meta.deletionGracePeriodSeconds = period;
-  if ((meta.generation ?? 0) > 0) meta.generation = (meta.generation as number) + 1;
+  if (nearestNumber(meta.generation ?? 0) > 0) meta.generation = nearestNumber(meta.generation as number) + 1;
   return period;
 }
 
 function markAsDeleting(draft: ApiObject, nowMs: number): void {
   const meta = draft.metadata;
   const { deletionTimestamp } = meta;
-  if (deletionTimestamp === undefined && (meta.generation ?? 0) > 0)
+  if (deletionTimestamp === undefined && nearestNumber(meta.generation ?? 0) > 0)
     meta.generation = (meta.generation as number) + 1;
   if (typeof deletionTimestamp !== "string" || parseTime(deletionTimestamp) > nowMs)
     meta.deletionTimestamp = formatTime(nowMs);

@@ -9,6 +9,7 @@ import {
 } from "@keelson/core";
 import { generateName } from "@keelson/core/internal";
 import { type FieldError, goQuote, invalidField } from "../contracts/field-error.ts";
+import { ruled } from "../contracts/numbers.ts";
 import type { ApiMeta, ApiObject } from "../contracts/object.ts";
 import {
   alreadyExists,
@@ -140,11 +141,12 @@ export class ObjectStore {
     strategy.prepareForCreate?.(draft, context);
     const errors = [
       ...validateMetadata(meta, metadataRules(resource)),
-      ...(strategy.validate?.(draft, context) ?? []),
+      ...(ruled((object) => strategy.validate?.(object, context), draft) ?? []),
       ...(resource.type.validateSchema?.(draft, undefined, context, warn) ?? []),
     ];
     this.#refuse(resource, meta.name, errors);
-    for (const text of strategy.warningsOnCreate?.(draft, context) ?? []) warn(text);
+    for (const text of ruled((object) => strategy.warningsOnCreate?.(object, context), draft) ?? [])
+      warn(text);
     strategy.canonicalize?.(draft);
   }
 
@@ -251,11 +253,16 @@ export class ObjectStore {
       meta.generation = (old.metadata.generation ?? 0) + 1;
     const errors = [
       ...validateMetadataUpdate(meta, old.metadata, metadataRules(resource, subresource)),
-      ...(rules.validateUpdate?.(draft, old, context) ?? []),
+      ...(ruled((object, before) => rules.validateUpdate?.(object, before, context), draft, old) ?? []),
       ...(resource.type.validateSchema?.(draft, old, context, warn) ?? []),
     ];
     this.#refuse(resource, meta.name, errors);
-    for (const text of rules.warningsOnUpdate?.(draft, old, context) ?? []) warn(text);
+    for (const text of ruled(
+      (object, before) => rules.warningsOnUpdate?.(object, before, context),
+      draft,
+      old,
+    ) ?? [])
+      warn(text);
     strategy.canonicalize?.(draft);
   }
 

@@ -9,6 +9,7 @@ import type {
   PodStatus,
 } from "@keelson/core/kinds";
 import { qosClassOf } from "@keelson/workloads";
+import { nearestNumber } from "../../contracts/numbers.ts";
 import type { ApiObject } from "../../contracts/object.ts";
 import type { Strategy, StrategyContext } from "../../contracts/strategy.ts";
 import { addressWarnings } from "../checks/addresses.ts";
@@ -226,7 +227,7 @@ function gracePeriod(pod: ApiObject, requested: number | undefined): number {
   const spec = specOf(pod);
   const { phase } = (pod as unknown as Pod).status ?? {};
   if (!spec.nodeName || phase === "Failed" || phase === "Succeeded") return 0;
-  const period = requested ?? spec.terminationGracePeriodSeconds ?? 0;
+  const period = requested ?? nearestNumber(spec.terminationGracePeriodSeconds ?? 0);
   return period < 0 ? 1 : period;
 }
 
