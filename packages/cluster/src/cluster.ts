@@ -3,6 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import type { ApiServerFlags, ClusterDialer, RunningApiServer } from "@keelson/apiserver";
 import { type Client, createClient } from "@keelson/client";
+import { PersistentVolume } from "@keelson/core/kinds";
 import {
   ClosingStack,
   holdLock,
@@ -33,7 +34,10 @@ export interface ClusterOptions {
   readonly token?: string;
   /** Flags of the API server. */
   readonly apiserver?: Omit<ApiServerFlags, "port" | "token" | "dataDir">;
-  /** Runs the controllers and the scheduler. Default: true. */
+  /**
+   * Runs the controllers and the scheduler. Default: true. Without them nobody signs certificates of nodes, and nodes of
+   * our own act as the administrator.
+   */
   readonly controllers?: boolean;
   /** Runs the scheduler beside the controllers. Default: true. Without it pods wait for somebody else's. */
   readonly scheduler?: boolean;
@@ -52,6 +56,8 @@ export interface Cluster extends AsyncDisposable {
   readonly token: string;
   /** Path of a kubeconfig of an administrator, readable by its owner only. */
   readonly kubeconfig: string;
+  /** Path of a kubeconfig with which nodes ask for a certificate of their own: `keelson node --bootstrap-kubeconfig`. */
+  readonly bootstrapKubeconfig: string;
   /** A client in process, as an administrator. */
   readonly client: Client;
   /** Whether pods have processes behind them; `none` without nodes. */
@@ -119,12 +125,13 @@ async function start(options: ClusterOptions, stack: ClosingStack): Promise<Clus
     server: api.address,
     token: api.token,
     kubeconfig: api.kubeconfig,
+    bootstrapKubeconfig: api.bootstrapKubeconfig,
     client,
     pods: host ? (host.mode === "sandbox" ? "real" : "simulated") : "none",
     failure: host ? host.failure : new Promise(() => {}),
     inject: async (fault) => {
       if (host === undefined) throw new ClusterError("Unsupported", "this cluster has no nodes of its own");
-      await host.inject(fault);
+      await host.inject(fault.kind === "loseVolume" ? await withPath(fault, client) : fault);
     },
     stop: () => {
       stopped ??= stack[Symbol.asyncDispose]();
@@ -173,7 +180,7 @@ async function startServer(
         options.nodes === 0 ? {} : { dialer: dialerOf(hosting) },
       ),
     );
-    kubeconfig.resolve(api.kubeconfig);
+    kubeconfig.resolve(options.controllers === false ? api.kubeconfig : api.bootstrapKubeconfig);
     if (options.controllers === false) return api;
     options.onProgress?.("Starting the controllers");
     const [{ startControllers }, { silentLogger }] = await Promise.all([
@@ -208,6 +215,16 @@ function dialerOf(hosting: Promise<NodeHost | undefined>): ClusterDialer {
   };
 }
 
+/** A node may know only the volumes of its pods, and it is lost volumes that nobody uses, too. */
+async function withPath(
+  fault: Extract<Fault, { kind: "loseVolume" }>,
+  client: Client,
+): Promise<Extract<Fault, { kind: "loseVolume" }>> {
+  const { spec } = (await client.kind(PersistentVolume).find({ name: fault.volume })) ?? {};
+  const path = spec?.hostPath?.path ?? spec?.local?.path;
+  return path === undefined ? fault : { ...fault, path };
+}
+
 /** Asks for the logger once, when it is first needed. */
 function lazily(log: ClusterOptions["log"]): () => Promise<Logger | undefined> {
   let known: Promise<Logger | undefined> | undefined;
@@ -238,7 +255,7 @@ async function startNodes(
   const say = (line: string) => void log().then((logger) => logger?.info(line));
   const start = () =>
     startNodes({
-      kubeconfig,
+      ...(options.controllers === false ? { kubeconfig } : { bootstrapKubeconfig: kubeconfig }),
       names: Array.from({ length: count }, (_, index) => `node-${index + 1}`),
       dataDirectory: nodeDir,
       ...(options.simulate && { simulate: options.simulate }),

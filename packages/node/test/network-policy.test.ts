@@ -119,7 +119,7 @@ describe.skipIf(reason !== undefined)(titled("network policies", reason), { time
 
   test("what goes out is closed, names included, and opened for names", async () => {
     const lookup =
-      'require("node:dns").lookup("kubernetes.default.svc.cluster.local", (e) => process.exit(e ? 1 : 0)); setTimeout(() => process.exit(1), 1000)';
+      'require("node:dns").resolve4("kubernetes.default.svc.cluster.local", (e) => process.exit(e ? 1 : 0)); setTimeout(() => process.exit(1), 1000)';
     const resolves = async () => (await run("friend", lookup)).code === 0;
     expect(await resolves()).toBe(true);
     await apply("silent", { podSelector: app("friend"), policyTypes: ["Egress"] });

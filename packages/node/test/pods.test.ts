@@ -295,7 +295,7 @@ describe.skipIf(reason !== undefined)(titled("real pods", reason), { timeout: 12
     });
     await run("writer", spec("echo precious > /d/f"));
     expect((await run("reader", spec("cat /d/f"))).log).toBe("precious\n");
-    await pods.nodes.inject({ kind: "loseVolume", volume: "disk" });
+    await pods.nodes.inject({ kind: "loseVolume", volume: "disk", path: `${pods.home}/disk` });
     expect((await run("loser", spec("ls /d | wc -l"))).log.trim()).toBe("0");
   });
 });

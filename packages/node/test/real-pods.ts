@@ -39,7 +39,7 @@ export async function realPods(
     const cluster = stack.use(await startCluster({ nodes: 0 }));
     const nodes = stack.use(
       await startNodes({
-        kubeconfig: cluster.kubeconfig,
+        bootstrapKubeconfig: cluster.bootstrapKubeconfig,
         names,
         dataDirectory: join(home, "nodes"),
         simulate: "never",

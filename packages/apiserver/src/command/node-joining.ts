@@ -19,9 +19,23 @@ export function nodeJoining(bootstrapToken: string): PluginFactory {
     binding("node-autoapprove-rotation", `${requests}:selfnodeclient`, "system:nodes"),
     // Our node leads services to pods, too.
     binding("node-proxier", "system:node-proxier", "system:nodes"),
+    // And it keeps pods apart as policies say.
+    policyReader,
+    binding("node-policy-reader", "keelson:node-policy-reader", "system:nodes"),
   ];
   return () => ({ bootstrap: () => objects });
 }
+
+const reading = ["get", "list", "watch"];
+const policyReader: ApiObject = {
+  apiVersion: `${rbac}/v1`,
+  kind: "ClusterRole",
+  metadata: { name: "keelson:node-policy-reader" },
+  rules: [
+    { apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: reading },
+    { apiGroups: [""], resources: ["namespaces"], verbs: reading },
+  ],
+};
 
 function tokenSecret(token: string): ApiObject {
   const [id = "", secret = ""] = token.split(".");

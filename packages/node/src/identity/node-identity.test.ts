@@ -22,6 +22,7 @@ class Plane {
   /** Certificates of another authority are nobody's. */
   isKnown = true;
   lifeMs = yearMs;
+  lagMs = 0;
   /** What signing waits for. */
   gate: Promise<void> = Promise.resolve();
 
@@ -62,8 +63,8 @@ class Plane {
     const certificate = certify(this.authority, publicKey, {
       subject: { ...subject, ...(this.subject && { commonName: this.subject }) },
       usages: ["client"],
-      notBeforeMs: this.clock.now(),
-      notAfterMs: this.clock.now() + this.lifeMs,
+      notBeforeMs: this.clock.now() - this.lagMs,
+      notAfterMs: this.clock.now() - this.lagMs + this.lifeMs,
     });
     return { conditions: [{ type: "Approved" }], certificate: Buffer.from(certificate).toString("base64") };
   }
@@ -181,6 +182,14 @@ describe("a node's identity", () => {
     await plane.clock.advance(0.9 * yearMs);
     expect(await shown()).not.toBe(second);
     expect(users()).toEqual(["joiner", "system:node:n", "system:node:n"]);
+  });
+
+  test("from a signer whose clock is behind is renewed once a minute at most", async () => {
+    await using _ = await open();
+    plane.lagMs = 2 * yearMs;
+    expect(await plane.clock.until(() => users().length > 1, yearMs)).toBe(true);
+    await plane.clock.advance(10 * 60_000);
+    expect(users().length).toBeLessThanOrEqual(12);
   });
 
   test("that cannot be renewed is tried again, and asked for as at first once it is over", async () => {

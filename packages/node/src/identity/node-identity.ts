@@ -30,6 +30,8 @@ export interface NodeIdentityOptions {
 
 /** As a kubelet: somewhere between 70 and 90 percent of its time a certificate is replaced. */
 const renewal = { earliest: 0.7, spread: 0.2 };
+/** Where our clock is ahead of the signer's, a new certificate is due at once: that must not become a loop. */
+const shortestRenewalMs = 60_000;
 /** No timer is longer than this: the clock may be set, and timers of a month overflow. */
 const longestTimerMs = 24 * 3_600_000;
 /** Named as a kubelet's. */
@@ -155,7 +157,7 @@ export class NodeIdentity implements Credentials, AsyncDisposable {
       else await this.#ask();
       this.#failures = 0;
       log(`node ${nodeName} has a new certificate`);
-      this.#schedule();
+      this.#schedule(Math.max(shortestRenewalMs, this.#renewAtMs - clock.now()));
     } catch (error) {
       if (this.#end.signal.aborted) return;
       log(`node ${nodeName} cannot renew its certificate: ${String(error)}`);
