@@ -1,5 +1,6 @@
 /** Facts that policies derive from an observation. */
 import type { Member, Template } from "../api/cluster.ts";
+import { hex } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import { type Diagnosis, diagnose } from "../engine/termination-message.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
@@ -30,6 +31,11 @@ export function isSettled(o: Observed, member: ObservedMember): boolean {
 
 export function leaderOf(o: Observed): ObservedMember | undefined {
   return o.members.find(({ status }) => status !== undefined && status.leader === status.memberId);
+}
+
+/** The leader as any member names it: it may not answer the operator itself. */
+export function isLeader(o: Observed, { record }: ObservedMember): boolean {
+  return o.members.some(({ status }) => status?.leader !== undefined && hex(status.leader) === record.id);
 }
 
 /** Every member votes and serves, and none is being changed: the only state in which a disruption may start. */

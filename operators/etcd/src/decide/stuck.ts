@@ -6,6 +6,7 @@ import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
 import { namesOf, needsPod } from "./facts.ts";
+import { failureOf } from "./failed-rollout.ts";
 import { desiredTemplate } from "./rollout.ts";
 
 /**
@@ -83,7 +84,7 @@ function templateNow(o: Observed): Template | undefined {
     "template" in desired && desired.template.recipe.version === version
       ? desired.template
       : templateOf(recipeOf(o, version));
-  return target.hash === o.status.failedRollout?.hash ? undefined : target;
+  return failureOf(o, target.hash) ? undefined : target;
 }
 
 function isWanted(o: Observed, rollout: Template | undefined): boolean {
