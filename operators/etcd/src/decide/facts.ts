@@ -106,16 +106,11 @@ export function dataLoss(o: Observed, member: ObservedMember): string | undefine
     return "its volume was replaced by another";
   if (claim.lost) return "its volume is lost";
   if (claim.deleting) return "its volume is being deleted";
-  // A failure under an untested template may be the template's fault.
-  if (pod?.template !== o.status.template?.hash) return undefined;
-  switch (diagnosisOf(member)) {
-    case "empty":
-      return startedBefore(member) ? "its volume is empty" : undefined;
-    case "corrupt":
-      return "its data is corrupt";
-    default:
-      return undefined;
-  }
+  const diagnosis = diagnosisOf(member);
+  if (diagnosis === "empty" && startedBefore(member)) return "its volume is empty";
+  // Under an untested template it may be the template that cannot read the data.
+  const isTested = pod?.template === o.status.template?.hash;
+  return diagnosis === "corrupt" && isTested ? "its data is corrupt" : undefined;
 }
 
 /** Its volume was never made, and the spec now asks for another class: nothing is lost by starting over. */

@@ -6,7 +6,7 @@ import { reasons } from "../api/conditions.ts";
 import { failureMessage } from "../engine/termination-message.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { canRestart, isHealthy, withMember } from "./facts.ts";
+import { canRestart, dataLoss, isHealthy, withMember } from "./facts.ts";
 import { failedRollout } from "./failed-rollout.ts";
 import { desiredTemplate } from "./rollout.ts";
 
@@ -59,7 +59,8 @@ function failure(o: Observed, member: ObservedMember, rollout: Rollout): string 
   if (status && status.version !== rollout.recipe.version) {
     return `${record.name} runs etcd ${status.version} where ${rollout.recipe.version} was asked for`;
   }
-  if (isHealthy(member)) return undefined;
+  // A member without data is replaced; no template can help it.
+  if (isHealthy(member) || dataLoss(o, member) !== undefined) return undefined;
   if (pod.obstacle !== undefined && ageMs >= o.spec.timeouts.obstacleSeconds * 1_000) {
     const cause = failureMessage(pod.terminationMessage);
     return `${record.name} cannot run: ${pod.obstacle}${cause === undefined ? "" : `; it said: ${cause}`}`;
