@@ -61,7 +61,11 @@ for (const scenario of chosen) {
   const wanted = values.runs === undefined ? scenario.runs : Number(values.runs);
   const runs: Run[] = [...before];
   while (runs.length < wanted) {
-    const run = await measure(scenario);
+    const run = await measure(scenario).catch((error: unknown) => {
+      say(`${scenario.id} did not begin: ${(error as Error).message}`);
+      missed++;
+    });
+    if (!run) break;
     runs.push(run);
     results.rows[scenario.id] = runs;
     await writeResults(controlPlane, { ...results, machine });

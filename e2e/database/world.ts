@@ -179,9 +179,16 @@ export class World implements AsyncDisposable {
   }
 
   async #deployed(name: string): Promise<void> {
-    await eventually(`${name} is available`, 60_000, async () => {
+    const available = async () => {
       const { spec, status } = await this.client.kind(Deployment).get({ namespace, name });
       return (status?.availableReplicas ?? 0) === spec?.replicas;
+    };
+    await eventually(`${name} is available`, 60_000, available, async () => {
+      const { items } = await this.client.kind(Pod).list({ namespace });
+      const own = items.filter(({ metadata }) => metadata.name.startsWith(`${name}-`));
+      return JSON.stringify(
+        own.map(({ status }) => [status?.initContainerStatuses, status?.containerStatuses]),
+      );
     });
   }
 

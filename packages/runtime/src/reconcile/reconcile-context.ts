@@ -17,6 +17,7 @@ import type {
   Connection,
   ConnectTarget,
   Context,
+  Decoration,
   ManyHandle,
   OneHandle,
 } from "../controller/context.ts";
@@ -50,6 +51,7 @@ export interface ReconcileContextOptions {
   readonly mayWrite: () => boolean;
   readonly orphaned: boolean;
   readonly recheck: (afterMs: number) => void;
+  readonly decorations: Decoration[];
   readonly event: (type: "Normal" | "Warning", reason: string, message: string) => void;
 }
 
@@ -76,6 +78,16 @@ export function reconcileContext(options: ReconcileContextOptions): Context {
     },
     setStatus: (status) => ruled(draft, "setStatus").setAuthor((status ?? {}) as JsonObject),
     setCondition: (condition) => ruled(draft, "setCondition").setCondition(condition),
+    decorate: (decoration) => {
+      check();
+      if (!controller.options.decorates) {
+        throw new RuntimeError(
+          "NotDeclared",
+          `controller "${controller.name}" does not declare decorates: true, so it may not change its objects`,
+        );
+      }
+      options.decorations.push(decoration);
+    },
     event: (type, reason, message) => {
       check();
       options.event(type, reason, message);

@@ -168,9 +168,9 @@ const noSecrets: Oracle = {
   name: "no secret is shown",
   atRest: (world) => {
     const { namespace } = world.subject.ref;
-    const secrets = world.stored.list("secrets", namespace).flatMap(({ metadata, data }) =>
+    const secrets = world.stored.list("secrets", namespace).flatMap(({ metadata, data, type }) =>
       Object.entries((data ?? {}) as Record<string, string>)
-        .filter(([key]) => !key.endsWith(".crt"))
+        .filter(([key]) => !key.endsWith(".crt") && !isAddress(String(type ?? ""), key))
         .map(([key, value]) => ({ where: `${metadata.name}/${key}`, value: secretText(value) }))
         .filter(({ value }) => value.length >= 3),
     );
@@ -192,6 +192,13 @@ const noSecrets: Oracle = {
     return undefined;
   },
 };
+
+/** A service binding tells where the service is beside how to get in. */
+function isAddress(type: string, key: string): boolean {
+  return (
+    type.startsWith("servicebinding.io/") && key !== "password" && key !== "uri" && !key.endsWith(".key")
+  );
+}
 
 /** Of a key in PEM, a stretch from its middle; of a word, the word when it is long enough to be told from others. */
 function secretText(base64: string): string {
