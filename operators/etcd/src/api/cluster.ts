@@ -96,14 +96,18 @@ export const EtcdCluster = resource({
         .describe("Repository of the image; the tag is v followed by the version."),
       storage: z
         .object({
-          size: quantity().default("1Gi").describe("Size of each volume. It can grow, and cannot shrink."),
+          size: quantity()
+            .default("4Gi")
+            .describe(
+              "Size of each volume. It can grow, and cannot shrink. The default has room for etcd's own quota of 2 GiB, the log and snapshots.",
+            ),
           className: z
             .string()
             .optional()
             .describe("Storage class of new volumes; existing volumes keep theirs."),
           quotaBytes: z.int().min(0).optional().describe("etcd's quota-backend-bytes."),
         })
-        .default({ size: "1Gi" }),
+        .default({ size: "4Gi" }),
       resources: preserveUnknown().optional().describe("Requests and limits of the etcd container."),
       pod: podOptionsSchema.optional().describe("More fields of the members' pods."),
       settings: z
@@ -154,6 +158,30 @@ export const EtcdCluster = resource({
           nodeLossTimeoutSeconds: z.int().min(10).default(300),
         })
         .default({ quorumLoss: "Manual", nodeLossTimeoutSeconds: 300 }),
+      timeouts: z
+        .object({
+          obstacleSeconds: z
+            .int()
+            .min(1)
+            .default(60)
+            .describe(
+              "How long a rollout waits for what Kubernetes reports to go away, such as an image that cannot be pulled, before it is rolled back.",
+            ),
+          startSeconds: z
+            .int()
+            .min(1)
+            .default(300)
+            .describe(
+              "How long a member may take to start: after that a rollout is rolled back, and a member that joins starts over.",
+            ),
+          survivorSeconds: z
+            .int()
+            .min(30)
+            .default(120)
+            .describe("How long survivors of a lost quorum get to answer before one of them is proposed."),
+        })
+        .default({ obstacleSeconds: 60, startSeconds: 300, survivorSeconds: 120 })
+        .describe("How long the operator waits before it acts."),
       deletion: z
         .object({
           volumes: z.enum(["Keep", "Remove"]).default("Keep"),
@@ -203,9 +231,15 @@ export const EtcdCluster = resource({
       .optional()
       .describe("The template that is being rolled out, one member at a time."),
     failedRollout: z
-      .object({ hash: z.string(), version: z.string(), message: z.string() })
+      .object({
+        hash: z.string(),
+        version: z.string(),
+        message: z.string(),
+        attempts: z.int().optional(),
+        retryAt: z.string().optional().describe("When it is tried again, unless the spec changes before."),
+      })
       .optional()
-      .describe("The rollout that failed; it is not tried again until the spec changes."),
+      .describe("The rollout that failed; it is tried again after a pause that doubles with every attempt."),
     oldLog: z
       .object({ index: z.string() })
       .optional()

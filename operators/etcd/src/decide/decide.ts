@@ -9,6 +9,7 @@ import { bootstrap, specProblem } from "./bootstrap.ts";
 import type { Decision, Policy } from "./decision.ts";
 import { changedClaim, changedPod } from "./drift.ts";
 import { namesOf } from "./facts.ts";
+import { failureOf } from "./failed-rollout.ts";
 import { lostMember, unhealthyVoters } from "./heal.ts";
 import { joining } from "./join.ts";
 import { leaving } from "./leaving.ts";
@@ -156,9 +157,10 @@ function hibernation(o: Observed): Decision | undefined {
 function atRest(o: Observed): Decision {
   const next = desiredTemplate(o);
   if ("refused" in next) return { do: "refuse", reason: reasons.versionRefused, message: next.refused };
-  const { failedRollout } = o.status;
-  if (failedRollout?.hash === next.template.hash) {
-    const message = `${failedRollout.message}; the members stay as they were until the spec changes`;
+  const failed = failureOf(o, next.template.hash);
+  if (failed) {
+    const again = failed.retryAt === undefined ? "" : ` or it is tried again at ${failed.retryAt}`;
+    const message = `${failed.message}; the members stay as they were until the spec changes${again}`;
     return { do: "refuse", reason: reasons.rolloutFailed, message };
   }
   return { do: "nothing", reason: reasons.healthy, message: `${o.members.length} members serve` };

@@ -1,5 +1,6 @@
 /** Facts that policies derive from an observation. */
 import type { Member, Template } from "../api/cluster.ts";
+import { hex } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import { type Diagnosis, diagnose } from "../engine/termination-message.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
@@ -30,6 +31,11 @@ export function isSettled(o: Observed, member: ObservedMember): boolean {
 
 export function leaderOf(o: Observed): ObservedMember | undefined {
   return o.members.find(({ status }) => status !== undefined && status.leader === status.memberId);
+}
+
+/** The leader as any member names it: it may not answer the operator itself. */
+export function isLeader(o: Observed, { record }: ObservedMember): boolean {
+  return o.members.some(({ status }) => status?.leader !== undefined && hex(status.leader) === record.id);
 }
 
 /** Every member votes and serves, and none is being changed: the only state in which a disruption may start. */
@@ -100,16 +106,11 @@ export function dataLoss(o: Observed, member: ObservedMember): string | undefine
     return "its volume was replaced by another";
   if (claim.lost) return "its volume is lost";
   if (claim.deleting) return "its volume is being deleted";
-  // A failure under an untested template may be the template's fault.
-  if (pod?.template !== o.status.template?.hash) return undefined;
-  switch (diagnosisOf(member)) {
-    case "empty":
-      return startedBefore(member) ? "its volume is empty" : undefined;
-    case "corrupt":
-      return "its data is corrupt";
-    default:
-      return undefined;
-  }
+  const diagnosis = diagnosisOf(member);
+  if (diagnosis === "empty" && startedBefore(member)) return "its volume is empty";
+  // Under an untested template it may be the template that cannot read the data.
+  const isTested = pod?.template === o.status.template?.hash;
+  return diagnosis === "corrupt" && isTested ? "its data is corrupt" : undefined;
 }
 
 /** Its volume was never made, and the spec now asks for another class: nothing is lost by starting over. */

@@ -2,7 +2,7 @@
 import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { canRemove, dataLoss, voterCount } from "./facts.ts";
+import { canRemove, dataLoss, isLeader, voterCount } from "./facts.ts";
 import { leave } from "./leaving.ts";
 
 const reason = reasons.healing;
@@ -53,7 +53,7 @@ export function unhealthyVoters(o: Observed): Decision | undefined {
   if (unhealthy.length === 0) return undefined;
   const spare =
     o.list && voterCount(o) > o.spec.size
-      ? unhealthy.find((member) => isGoneForLong(o, member) && canRemove(o, member))
+      ? unhealthy.find((member) => isGoneForLong(o, member) && !isLeader(o, member) && canRemove(o, member))
       : undefined;
   if (spare) return leave(o, spare, `the cluster shrinks to ${o.spec.size}`, reasons.shrinking);
   const states = unhealthy.map(({ record, pod, status }) => {

@@ -9,9 +9,6 @@ const reason = reasons.growing;
 
 /** etcd itself promotes at nine tenths of the leader's log, which may still be a million entries behind. */
 const promotableLag = 500;
-/** A learner that has never answered by then starts over under another name. */
-const firstAnswerMs = 300_000;
-
 export function joining(o: Observed): Decision | undefined {
   if (!o.list) return undefined;
   const member = o.members.find(({ record }) => record.phase === "Joining" || record.phase === "Learner");
@@ -48,11 +45,11 @@ function asLearner(o: Observed, member: ObservedMember): Decision {
   const lag = lagOf(o, member);
   if (!pod || pod.deleting) return { do: "wait", reason, message: `${name} is starting`, recheckMs: 500 };
   if (!status && wantsOtherClass(o, member)) return leave(o, member, "its volume was never made", reason);
-  if (!status && o.nowMs - pod.createdMs >= firstAnswerMs) {
+  if (!status && o.nowMs - pod.createdMs >= o.spec.timeouts.startSeconds * 1_000) {
     return leave(
       o,
       member,
-      `it has not answered for ${firstAnswerMs / 1_000} s${pod.obstacle ? ` (${pod.obstacle})` : ""}`,
+      `it has not answered for ${o.spec.timeouts.startSeconds} s${pod.obstacle ? ` (${pod.obstacle})` : ""}`,
       reason,
     );
   }

@@ -23,7 +23,8 @@ function fromEtcd(o: Observed, member: ObservedMember): Decision {
       message: `${name} stays for now: without it the others would have no majority`,
     };
   }
-  const handover = isHealthy(member) ? passLeadership(o, member, reason) : undefined;
+  // As long as it leads and answers, whatever becomes of its pod.
+  const handover = passLeadership(o, member, reason);
   if (handover) return handover;
   const id = member.entry.id;
   return { do: "removeMember", member: name, id, via, reason, message: `${name} leaves etcd: ${because}` };

@@ -8,9 +8,6 @@ import { dataLoss, namesOf } from "./facts.ts";
 
 /** Long enough to tell an election or a restart from a loss. */
 const graceMs = 30_000;
-/** Survivors that do not answer by then are not considered. */
-const answersMs = 120_000;
-
 export function quorumLoss(o: Observed): Decision | undefined {
   if (o.list || o.status.clusterId === undefined) return undefined;
   const counted = o.members.filter(({ record }) => record.phase === "Voter" || record.phase === "Leaving");
@@ -49,7 +46,7 @@ function permanent(o: Observed, survivors: readonly ObservedMember[], losses: st
   const reason = reasons.quorumLost;
   const sinceMs = o.nowMs - (o.unavailableSinceMs ?? o.nowMs);
   const allAnswer = survivors.every(({ status }) => status !== undefined);
-  if (sinceMs < graceMs || (!allAnswer && sinceMs < answersMs)) {
+  if (sinceMs < graceMs || (!allAnswer && sinceMs < o.spec.timeouts.survivorSeconds * 1_000)) {
     return {
       do: "wait",
       reason,

@@ -6,15 +6,11 @@ import { reasons } from "../api/conditions.ts";
 import { failureMessage } from "../engine/termination-message.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { canRestart, isHealthy, withMember } from "./facts.ts";
+import { canRestart, dataLoss, isHealthy, withMember } from "./facts.ts";
+import { failedRollout } from "./failed-rollout.ts";
 import { desiredTemplate } from "./rollout.ts";
 
 const reason = reasons.rollingBack;
-
-/** An obstacle that Kubernetes reports gets this long to go away. */
-const obstacleMs = 20_000;
-/** A member that is merely not ready may have much to load. */
-const slowMs = 300_000;
 
 type Rollout = NonNullable<Observed["status"]["rollout"]>;
 
@@ -63,12 +59,14 @@ function failure(o: Observed, member: ObservedMember, rollout: Rollout): string 
   if (status && status.version !== rollout.recipe.version) {
     return `${record.name} runs etcd ${status.version} where ${rollout.recipe.version} was asked for`;
   }
-  if (isHealthy(member)) return undefined;
-  if (pod.obstacle !== undefined && ageMs >= obstacleMs) {
+  // A member without data is replaced; no template can help it.
+  if (isHealthy(member) || dataLoss(o, member) !== undefined) return undefined;
+  if (pod.obstacle !== undefined && ageMs >= o.spec.timeouts.obstacleSeconds * 1_000) {
     const cause = failureMessage(pod.terminationMessage);
     return `${record.name} cannot run: ${pod.obstacle}${cause === undefined ? "" : `; it said: ${cause}`}`;
   }
-  return ageMs >= slowMs ? `${record.name} was not ready after ${slowMs / 1_000} s` : undefined;
+  const { startSeconds } = o.spec.timeouts;
+  return ageMs >= startSeconds * 1_000 ? `${record.name} was not ready after ${startSeconds} s` : undefined;
 }
 
 /**
@@ -107,11 +105,8 @@ function rollBack(o: Observed, rollout: Rollout, template: Template): Decision {
       message: `${next.record.name} returns to etcd ${template.recipe.version}`,
     };
   }
-  const { hash, recipe, rollback: message = "" } = rollout;
-  const failed =
-    message === withdrawn(o)
-      ? undefined
-      : { hash, version: recipe.version, message: `rolled back: ${message}` };
+  const { rollback: message = "" } = rollout;
+  const failed = message === withdrawn(o) ? undefined : failedRollout(o, rollout, `rolled back: ${message}`);
   return {
     do: "record",
     status: { rollout: undefined, comparison: undefined, failedRollout: failed },

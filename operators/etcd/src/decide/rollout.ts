@@ -9,6 +9,7 @@ import type { Observed, ObservedMember, TrialView } from "../observe/observed.ts
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
 import { isSettled, isStable, leaderOf, namesOf, withMember } from "./facts.ts";
+import { failedRollout, failureOf } from "./failed-rollout.ts";
 
 const reason = reasons.rolling;
 
@@ -58,7 +59,7 @@ function begin(o: Observed): Decision | undefined {
   if (impossible !== undefined) {
     return {
       do: "record",
-      status: { failedRollout: { hash: template.hash, version, message: impossible } },
+      status: { failedRollout: failedRollout(o, template, impossible) },
       reason: reasons.rolloutFailed,
       message: `nothing is rolled out: ${impossible}`,
     };
@@ -99,8 +100,8 @@ function pending(o: Observed): Template | undefined {
   const next = desiredTemplate(o);
   if (o.status.rollout || "refused" in next) return undefined;
   const { template } = next;
-  const settled = template.hash === o.status.template?.hash || template.hash === o.status.failedRollout?.hash;
-  return settled ? undefined : template;
+  const isOver = template.hash === o.status.template?.hash || failureOf(o, template.hash) !== undefined;
+  return isOver ? undefined : template;
 }
 
 /** Trial pods of a template that is no longer pending are deleted. */
@@ -110,9 +111,6 @@ export function finishedTrials(o: Observed): Decision | undefined {
   return spent ? { do: "endTrials", reason, message: "a trial is over" } : undefined;
 }
 
-/** An obstacle that Kubernetes reports gets this long to go away. */
-const obstacleMs = 20_000;
-
 function trialOf(o: Observed, template: Template): TrialView | undefined {
   return o.trials.find((trial) => trial.template === template.hash && !trial.deleting);
 }
@@ -121,7 +119,8 @@ function failedTrial(o: Observed, template: Template): string | undefined {
   const trial = trialOf(o, template);
   const image = `${template.recipe.image}:v${template.recipe.version}`;
   if (trial?.outcome === "failed") return `${image} holds no etcd that runs`;
-  const stuck = trial?.obstacle !== undefined && o.nowMs - trial.createdMs >= obstacleMs;
+  const stuck =
+    trial?.obstacle !== undefined && o.nowMs - trial.createdMs >= o.spec.timeouts.obstacleSeconds * 1_000;
   return stuck ? `${image} cannot run: ${trial.obstacle}` : undefined;
 }
 

@@ -3,7 +3,7 @@ import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { memberName, ordinalOf } from "../resources/names.ts";
 import type { Decision } from "./decision.ts";
-import { canRemove, isHealthy, leaderOf } from "./facts.ts";
+import { canRemove, isHealthy, isLeader } from "./facts.ts";
 import { leave } from "./leaving.ts";
 
 export function scale(o: Observed): Decision | undefined {
@@ -42,11 +42,10 @@ function shrink(o: Observed): Decision {
 
 /** Which member leaves first: one that does not vote, one that does not serve, the newest; the leader last. */
 function memberToRemove(o: Observed): ObservedMember | undefined {
-  const leader = leaderOf(o);
   const rank = (member: ObservedMember) => [
     member.record.phase === "Voter" ? 1 : 0,
+    isLeader(o, member) ? 1 : 0,
     isHealthy(member) ? 1 : 0,
-    member === leader ? 1 : 0,
     member.nodeCordoned ? 0 : 1,
     -(ordinalOf(o.cluster, member.record.name) ?? 0),
   ];

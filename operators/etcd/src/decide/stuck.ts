@@ -6,6 +6,7 @@ import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
 import { namesOf, needsPod } from "./facts.ts";
+import { failureOf } from "./failed-rollout.ts";
 import { desiredTemplate } from "./rollout.ts";
 
 /**
@@ -13,10 +14,11 @@ import { desiredTemplate } from "./rollout.ts";
  * replaced. So a corrected spec is not tried first and waits for nobody; the members that run follow in a rollout.
  */
 export function stuckMembers(o: Observed): Decision | undefined {
-  const target = templateNow(o);
   const { template, rollout } = o.status;
-  // A rollout of what the spec asks for goes on, or is rolled back.
-  if (!target || !template || isWanted(o, rollout)) return undefined;
+  // A rollout of what the spec asks for goes on; a member that cannot run takes its turn at once, unless the version changes.
+  const wanted = isWanted(o, rollout) ? rollout : undefined;
+  const target = wanted ?? templateNow(o);
+  if (!target || !template || target.recipe.version !== template.recipe.version) return undefined;
   const stuck = o.members.filter(
     (member) => needsPod(o, member) && isStuck(member, rollout) && member.record.template !== target.hash,
   );
@@ -26,7 +28,7 @@ export function stuckMembers(o: Observed): Decision | undefined {
   );
   return {
     do: "record",
-    status: { members, rollout: target.hash === template.hash ? undefined : target },
+    status: { members, rollout: wanted ?? (target.hash === template.hash ? undefined : target) },
     reason: reasons.rolling,
     message: `${namesOf(stuck)} cannot run and follows the spec`,
   };
@@ -83,7 +85,7 @@ function templateNow(o: Observed): Template | undefined {
     "template" in desired && desired.template.recipe.version === version
       ? desired.template
       : templateOf(recipeOf(o, version));
-  return target.hash === o.status.failedRollout?.hash ? undefined : target;
+  return failureOf(o, target.hash) ? undefined : target;
 }
 
 function isWanted(o: Observed, rollout: Template | undefined): boolean {

@@ -28,17 +28,9 @@ export async function act(pass: Pass, decision: Decision): Promise<Outcome> {
       pass.ctx.event("Normal", reason, decision.event ?? message);
       return waiting(reason, message, { recheckMs: 0 });
     default: {
-      let reported = false;
-      const event: StepContext["event"] = (...event) => {
-        reported = true;
-        pass.ctx.event(...event);
-      };
-      const result = await perform({ ...pass, event }, decision);
-      if (result !== "done")
-        return waiting(reason, `${message}; refused for now: ${result.refused}`, { recheckMs: refusedMs });
-      pass.onAction(decision.do);
-      if (!reported) event("Normal", reason, message);
-      return waiting(reason, message, { recheckMs: actedMs });
+      const result = await performAndReport(pass, decision);
+      if (result === "done") return waiting(reason, message, { recheckMs: actedMs });
+      return waiting(reason, `${message}; refused for now: ${result.refused}`, { recheckMs: refusedMs });
     }
   }
 }
@@ -46,11 +38,22 @@ export async function act(pass: Pass, decision: Decision): Promise<Outcome> {
 /** Does what disturbs nobody, beside the decision of a pass. */
 export async function actBeside(pass: Pass, decisions: readonly Decision[]): Promise<void> {
   for (const decision of decisions) {
-    const result = await perform({ ...pass, event: (...event) => pass.ctx.event(...event) }, decision);
-    if (result !== "done") continue;
-    pass.onAction(decision.do);
-    pass.ctx.recheck(actedMs);
+    if ((await performAndReport(pass, decision)) === "done") pass.ctx.recheck(actedMs);
   }
+}
+
+/** Every action is an event: that of its step, or that of its decision. */
+async function performAndReport(pass: Pass, decision: Decision): Promise<StepResult> {
+  let reported = false;
+  const event: StepContext["event"] = (...event) => {
+    reported = true;
+    pass.ctx.event(...event);
+  };
+  const result = await perform({ ...pass, event }, decision);
+  if (result !== "done") return result;
+  pass.onAction(decision.do);
+  if (!reported) event("Normal", decision.reason, decision.message);
+  return result;
 }
 
 async function perform(step: StepContext, decision: Decision): Promise<StepResult> {

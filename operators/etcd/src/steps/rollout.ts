@@ -1,5 +1,6 @@
 /** The start of a rollout: no member is replaced by a pod that the API server would refuse or that cannot run. */
 import { Pod } from "keelson/kinds";
+import { failedRollout } from "../decide/failed-rollout.ts";
 import { statusOf } from "../decide/report.ts";
 import { clusterName } from "../resources/names.ts";
 import { podFor, trialFor } from "../resources/pod.ts";
@@ -10,9 +11,8 @@ export async function tryTemplate(step: StepContext, decision: DecisionTo<"tryTe
   const { template, message } = decision;
   const refusal = await refusalOf(step, decision);
   if (refusal !== undefined) {
-    const { version } = template.recipe;
-    const failedRollout = { hash: template.hash, version, message: refusal };
-    ctx.setStatus({ ...statusOf(gathered.observed, decision), failedRollout });
+    const failed = failedRollout(gathered.observed, template, refusal);
+    ctx.setStatus({ ...statusOf(gathered.observed, decision), failedRollout: failed });
     event("Warning", "RolloutRefused", refusal);
     return;
   }

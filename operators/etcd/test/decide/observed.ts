@@ -24,6 +24,7 @@ export const spec: Spec = {
   storage: { size: "1Gi" },
   settings: {},
   recovery: { quorumLoss: "Manual", nodeLossTimeoutSeconds: 300 },
+  timeouts: { obstacleSeconds: 60, startSeconds: 300, survivorSeconds: 120 },
   deletion: { volumes: "Keep" },
   paused: false,
   hibernate: false,

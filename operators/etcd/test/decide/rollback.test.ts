@@ -56,17 +56,17 @@ decisions("a rollout that fails", rollback, [
   ],
   [
     "its pod cannot start, which may pass",
-    rolling([down, obstacle("ErrImagePull"), createdAgo(19)]),
+    rolling([down, obstacle("ErrImagePull"), createdAgo(59)]),
     undefined,
   ],
   [
     "its pod cannot start",
-    rolling([down, obstacle("ErrImagePull: no such image"), createdAgo(20)]),
+    rolling([down, obstacle("ErrImagePull: no such image"), createdAgo(60)]),
     because("example-2 cannot run: ErrImagePull: no such image"),
   ],
   [
     "its container says why",
-    rolling([crashed("error verifying flags, unknown flag"), obstacle("CrashLoopBackOff"), createdAgo(20)]),
+    rolling([crashed("error verifying flags, unknown flag"), obstacle("CrashLoopBackOff"), createdAgo(60)]),
     because("example-2 cannot run: CrashLoopBackOff; it said: error verifying flags, unknown flag"),
   ],
   ["it is not ready yet", rolling([unready, createdAgo(299)]), undefined],

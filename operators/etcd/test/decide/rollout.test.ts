@@ -58,11 +58,27 @@ decisions("the start of a rollout", rollout, [
   [
     "a voter is unknown to the operator",
     three({ ...change, unknownMembers: [{ ...entry, learner: false }] }),
-    "wait RollingOut: a rollout waits until example-2 has served for a while",
+    "wait RollingOut: a rollout waits until every member has served for a while",
   ],
   [
     "a learner is unknown to the operator",
     three({ ...change, unknownMembers: [{ ...entry, learner: true }] }),
+    "tryTemplate RollingOut: a new configuration is tried",
+  ],
+  [
+    "it has failed before, and the time has come to try it again",
+    three({
+      ...change,
+      status: {
+        failedRollout: {
+          hash: next.hash,
+          version: "3.6.16",
+          message: "x",
+          attempts: 1,
+          retryAt: "2026-01-01T12:00:00.000Z",
+        },
+      },
+    }),
     "tryTemplate RollingOut: a new configuration is tried",
   ],
   [
@@ -94,12 +110,12 @@ decisions("the start of a rollout", rollout, [
   ],
   [
     "the trial cannot start, which may pass",
-    three(stuck(19)),
+    three(stuck(59)),
     "wait RollingOut: a new configuration is tried",
   ],
   [
     "the trial cannot start",
-    three(stuck(20)),
+    three(stuck(60)),
     "record RolloutFailed: nothing is rolled out: etcd:v3.6.16 cannot run: ErrImagePull",
   ],
   [

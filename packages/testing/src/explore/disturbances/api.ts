@@ -27,7 +27,12 @@ function isReal(request: ObservedRequest): boolean {
 const writesFail: Disturbance = {
   name: "API: writes fail",
   weight: 3,
-  choose: (random: Random) => ({ how: pick(names, random), times: 1 + Math.floor(random.next() * 5) }),
+  choose: (random: Random) => {
+    const how = pick(names, random);
+    const times = 1 + Math.floor(random.next() * 5);
+    // Each of these holds a reconcile until its request times out.
+    return { how, times: how === "timeout after commit" ? 1 : times };
+  },
   begin: ({ simulation }, { how, times }) => {
     const fault = faults[String(how)] as Fault;
     simulation.cluster.faults.inject({
