@@ -6,7 +6,7 @@ import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { followsPrimary, isInSync, seenByPrimary, serverNamed, wantedServers } from "./facts.ts";
 import { type Action, type Plan, type Told, type Verdict, waitingFor } from "./plan.ts";
 import { rolloutWish } from "./rollout.ts";
-import { closedGuard } from "./upgrade.ts";
+import { closedGuard, isHidden } from "./upgrade.ts";
 
 interface Primary {
   readonly server: Server;
@@ -204,9 +204,10 @@ function relabel(o: Observed, primary: Primary): Action[] {
   return o.servers.flatMap((server): Action[] => {
     const { pod, name } = server;
     if (!pod || pod.deleting) return [];
-    const role = server === primary.server ? "primary" : "replica";
-    const read = server === primary.server ? readers.length === 0 : readers.includes(server);
-    const right = pod.role === role && pod.read === read && !pod.mislabelled;
+    const hidden = isHidden(o, server);
+    const role = hidden ? null : server === primary.server ? "primary" : "replica";
+    const read = server === primary.server ? readers.length === 0 && !hidden : readers.includes(server);
+    const right = pod.role === (role ?? "") && pod.read === read && !pod.mislabelled;
     return right ? [] : [{ do: "label", server: name, role, read }];
   });
 }
