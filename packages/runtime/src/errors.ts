@@ -14,6 +14,8 @@
  * - `InvalidChild`: a desired child that cannot be made as asked.
  * - `InvalidStatus`: a status that the server refuses, or that JSON cannot carry.
  * - `InvalidObject`: a stored object does not fit the schema that this release declares.
+ * - `WebhookTimeout`: a webhook did not answer in time.
+ * - `BadAnswer`: a webhook was asked, or would have answered, in a form that the protocol does not have.
  * - `StepTooLarge`: a step returned more than a status can hold.
  * - `Unreachable`: no way to an application's port.
  * - `CrdRefused`: the server does not take or serve a CustomResourceDefinition.
@@ -36,6 +38,8 @@ export type RuntimeErrorCode =
   | "InvalidChild"
   | "InvalidStatus"
   | "InvalidObject"
+  | "WebhookTimeout"
+  | "BadAnswer"
   | "StepTooLarge"
   | "Unreachable"
   | "CrdRefused"

@@ -79,7 +79,7 @@ export { type Installable, type InstallOptions, install } from "./operator/insta
 export type { MetricFamily } from "./operator/metric-text.ts";
 export { type Operator, operator } from "./operator/operator.ts";
 export type { OperatorOptions } from "./operator/options.ts";
-export { type PolicyRule, type RoleOptions, roleFor } from "./operator/role.ts";
+export { type PolicyRule, type RoleOptions, roleFor, type WebhookRole } from "./operator/role.ts";
 export type { RunningOperator } from "./operator/running.ts";
 export {
   type Connector,
@@ -87,3 +87,31 @@ export {
   directConnector,
   forwardConnector,
 } from "./reconcile/connector.ts";
+export type { CertificateLives } from "./webhook/certificates.ts";
+export {
+  type ConfigurationObject,
+  type ConfigurationOptions,
+  type WebhookPlace,
+  webhookConfigurations,
+  webhookServiceName,
+} from "./webhook/configurations.ts";
+export {
+  type AdmissionPolicy,
+  admissionPolicy,
+  type PolicyDefinition,
+  type PolicyObject,
+  type PolicyValidation,
+} from "./webhook/policy.ts";
+export {
+  type AdmissionOperation,
+  type AdmissionRequest,
+  type AdmissionUser,
+  type Denied,
+  deny,
+  type LabelSelector,
+  type Webhook,
+  type WebhookDefinition,
+  type WebhookMatch,
+  webhook,
+} from "./webhook/webhook.ts";
+export type { WebhookServerOptions } from "./webhook/webhooks.ts";

@@ -3,17 +3,20 @@ import { type Client, createClient } from "@keelson/client";
 import type { HttpPort, Random, World } from "@keelson/core";
 import {
   type AnyController,
+  type CertificateLives,
   type Connector,
   type LeaderElectionOptions,
   type Logger,
   operator,
   type RunningOperator,
   RuntimeError,
+  type Webhook,
 } from "@keelson/runtime";
-import { internalsOf, type OperatorInternals } from "@keelson/runtime/internal";
+import { internalsOf, listeningBy, type OperatorInternals } from "@keelson/runtime/internal";
 import type { ManagerPort } from "./manager-port.ts";
 import type { ProcessLife } from "./process-life.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
+import { WebhookPort } from "./webhook-port.ts";
 
 export interface ManagerOptions {
   readonly name: string;
@@ -25,6 +28,8 @@ export interface ManagerOptions {
   readonly log: Logger;
   readonly leaderElection: boolean | LeaderElectionOptions;
   readonly connect?: Connector;
+  readonly webhooks: readonly Webhook[];
+  readonly certificateLives?: CertificateLives;
   /** It cannot go on and ends its process, as `run()` does. */
   readonly onExit: (manager: Manager) => void;
 }
@@ -34,6 +39,8 @@ export class Manager {
   readonly name: string;
   readonly port: ManagerPort;
   readonly client: Client;
+  /** Where the API server asks its webhooks. */
+  readonly webhooks: WebhookPort;
   readonly #options: ManagerOptions;
   readonly #world: World;
   readonly life: ProcessLife;
@@ -47,6 +54,7 @@ export class Manager {
     this.life = options.life;
     const clock = options.life.clock(options.clock);
     const random = options.random;
+    this.webhooks = new WebhookPort(() => this.alive);
     this.#world = {
       clock,
       random,
@@ -104,9 +112,11 @@ export class Manager {
   }
 
   start(): void {
-    const { controllers, log, leaderElection, connect } = this.#options;
-    operator({
+    const { controllers, log, leaderElection, connect, webhooks, certificateLives } = this.#options;
+    const options = {
       controllers,
+      webhooks,
+      ...(certificateLives && { webhookServer: { lives: certificateLives } }),
       name: "test",
       client: this.client,
       world: this.#world,
@@ -115,7 +125,8 @@ export class Manager {
       endpoints: false,
       metrics: false,
       ...(connect && { connect }),
-    })
+    };
+    operator(listeningBy(options, this.webhooks.listen))
       .start()
       .then(
         (running) => {
@@ -138,6 +149,7 @@ export class Manager {
   kill(): void {
     this.life.kill();
     this.port.die();
+    this.webhooks.die();
   }
 
   async stop(): Promise<void> {

@@ -1,6 +1,13 @@
 /** The managers of one cluster: they start, die, are replaced, and everything they send is counted. */
 import type { HttpPort } from "@keelson/core";
-import type { AnyController, Connector, LeaderElectionOptions, Logger } from "@keelson/runtime";
+import type {
+  AnyController,
+  CertificateLives,
+  Connector,
+  LeaderElectionOptions,
+  Logger,
+  Webhook,
+} from "@keelson/runtime";
 import type { Faults } from "./faults.ts";
 import { Manager } from "./manager.ts";
 import { type Crash, ManagerPort } from "./manager-port.ts";
@@ -25,6 +32,8 @@ export interface ManagersOptions {
   readonly restartMs: number;
   /** How the controllers of a manager reach applications; `life` is that of its process. */
   readonly connect: ((life: ProcessLife) => Connector) | undefined;
+  readonly webhooks: readonly Webhook[];
+  readonly certificateLives: CertificateLives | undefined;
 }
 
 export class Managers {
@@ -46,14 +55,16 @@ export class Managers {
     };
   }
 
-  /** Whether a request of any manager is under way. */
-  get busy(): boolean {
-    for (const port of this.#ports) if (port.inFlight > 0) return true;
-    return false;
+  /** Requests of managers that are under way. */
+  get inFlight(): number {
+    let sum = 0;
+    for (const port of this.#ports) sum += port.inFlight;
+    return sum;
   }
 
   start(): Manager {
-    const { controllers, clock, random, log, leaderElection, connect } = this.#options;
+    const { controllers, clock, random, log, leaderElection, connect, webhooks, certificateLives } =
+      this.#options;
     const name = `manager-${++this.#started}`;
     const life = new ProcessLife();
     const port = this.#port(name, life, () => this.crash(manager));
@@ -70,6 +81,8 @@ export class Managers {
       log: log.child({ manager: name }),
       leaderElection,
       ...(connect && { connect: connect(life) }),
+      webhooks,
+      ...(certificateLives && { certificateLives }),
       onExit: (gone) => this.#replace(gone),
     });
     this.alive.push(manager);

@@ -11,6 +11,7 @@ import {
   RuntimeError,
   type RuntimeErrorCode,
   silentLogger,
+  webhook,
 } from "@keelson/runtime";
 import { resource } from "@keelson/schema";
 import { type Cluster, cluster, type ObservedRequest } from "@keelson/testing";
@@ -76,6 +77,23 @@ async function inside(body: Body, prepare?: (c: Cluster) => Promise<unknown>): P
   await c.client.kind(Memo).create({ metadata: memo, spec: {} });
   await c.until(() => settled);
   return await promise;
+}
+
+/** What a webhook that changes ConfigMaps logs when it cannot answer. */
+async function asked(
+  mutate: (config: object) => void | Promise<void>,
+  code: RuntimeErrorCode,
+): Promise<unknown> {
+  const { log, logged } = capture(code);
+  await using c = await cluster({ webhooks: [webhook(ConfigMap, { mutate })], log });
+  await c.clock.run(
+    c.client
+      .kind(ConfigMap)
+      .create({ metadata: memo })
+      .catch(() => {}),
+  );
+  await c.until(() => logged() !== undefined);
+  return logged();
 }
 
 export const runtime: Provocations<RuntimeErrorCode> = {
@@ -163,6 +181,8 @@ export const runtime: Provocations<RuntimeErrorCode> = {
     await c.until(() => logged() !== undefined);
     return logged();
   },
+  WebhookTimeout: () => asked(() => new Promise(() => {}), "WebhookTimeout"),
+  BadAnswer: () => asked((config) => void Object.assign(config, { data: new Map() }), "BadAnswer"),
   StepTooLarge: () => inside((ctx) => ctx.step("report", async () => "x".repeat(1_000_000))),
   Unreachable: async () => {
     await using c = await cluster();

@@ -20,16 +20,26 @@ export interface Endpoints extends AsyncDisposable {
 /** Undefined when all is well, otherwise a sentence. */
 export type Check = () => string | undefined;
 
+/** When caches count as good enough. */
+export interface CachesOptions {
+  readonly now: () => number;
+  /** None may be cut off from the server for longer. */
+  readonly staleMs: number;
+  /** Where caches are filled with what our own webhooks convert, nobody asks those before we are ready. */
+  readonly mayBeIncomplete: boolean;
+}
+
 /**
- * Ready when every cache is complete and none has been cut off from the server for longer than `staleMs`. A standby
- * is ready: it can take over.
+ * Ready when every cache is complete and none has been cut off from the server for too long. A standby is ready: it can
+ * take over.
  */
-export function cachesReady(informers: InformerSet, now: () => number, staleMs: number): Check {
+export function cachesReady(informers: InformerSet, options: CachesOptions): Check {
+  const { now, staleMs, mayBeIncomplete } = options;
   return () => {
     for (const informer of informers.all()) {
       const { synced, interruptedSinceMs } = informer.health;
       const kind = groupKind(informer.kind);
-      if (!synced) return `the cache of ${kind} is not complete yet`;
+      if (!synced && !mayBeIncomplete) return `the cache of ${kind} is not complete yet`;
       if (interruptedSinceMs !== undefined && now() - interruptedSinceMs > staleMs) {
         return `the cache of ${kind} has been cut off from the server for ${Math.round((now() - interruptedSinceMs) / 1000)} s`;
       }

@@ -14,10 +14,13 @@ import { Loop } from "../reconcile/loop.ts";
 import { RawRunner } from "../reconcile/raw-runner.ts";
 import { Reconciler } from "../reconcile/reconciler.ts";
 import type { Services } from "../reconcile/services.ts";
+import { convertedAmong } from "../webhook/configurations.ts";
+import type { RunningWebhooks } from "../webhook/webhooks.ts";
 import { cachesReady, type Endpoints, leaseReady, serveEndpoints } from "./endpoints.ts";
 import { Health } from "./health.ts";
 import { metricText } from "./metric-text.ts";
 import { type Metrics, type MetricsText, noMetrics } from "./metrics.ts";
+import { openers } from "./openers.ts";
 import type { OperatorOptions } from "./options.ts";
 import { prometheusMetrics } from "./prometheus.ts";
 import { reach } from "./reach.ts";
@@ -41,6 +44,8 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   // Before anything is asked of the API server: that may take longer than a probe waits, and the process is alive.
   const endpoints = await openEndpoints(setting);
   const { client: plain, own, settings } = await openClient(setting, endpoints);
+  // Before any cache is filled: what is stored at another version is converted by these very webhooks.
+  const webhooks = await openWebhooks(setting, plain);
   const election = electionFor(setting, plain, own && !options.world ? settings : undefined);
   const services = servicesFor(setting, plain, election);
   const loops = options.controllers.map((controller) => loopFor(controller, services, metrics));
@@ -50,8 +55,12 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   informers.start();
   election?.run();
   const staleMs = options.staleMs ?? 120_000;
-  const caches = cachesReady(informers, () => world.clock.monotonic(), staleMs);
-  health.follow(() => caches() ?? (election && leaseReady(election, staleMs)));
+  const caches = cachesReady(informers, {
+    now: () => world.clock.monotonic(),
+    staleMs,
+    mayBeIncomplete: webhooks?.converts ?? false,
+  });
+  health.follow(() => webhooks?.problem() ?? caches() ?? (election && leaseReady(election, staleMs)));
   const running = new Running({
     loops,
     informers,
@@ -62,6 +71,8 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
     endpoints,
     election,
     stragglers,
+    webhooks,
+    lingerMs: setting.inCluster ? 3_000 : 0,
     client: own ? plain : undefined,
     shutdownMs: options.shutdownMs ?? 20_000,
   });
@@ -120,6 +131,34 @@ async function openClient(
     await endpoints?.[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Undefined when there are none, or nobody could ask them. */
+async function openWebhooks(setting: Setting, client: Client): Promise<RunningWebhooks | undefined> {
+  const { options, world, inCluster, name, log, metrics } = setting;
+  const { webhooks = [], webhookServer = {}, controllers } = options;
+  const converted = convertedAmong([
+    ...controllers.flatMap((each) => (isRaw(each) ? [] : [each.kind])),
+    ...webhooks.map(({ kind }) => kind),
+  ]);
+  if (webhooks.length === 0 && converted.length === 0) return undefined;
+  const opener = openers.get(options);
+  if (!inCluster && webhookServer.url === undefined && !opener) {
+    log.warn(
+      "webhooks are not served: outside a cluster webhookServer.url says where the API server finds them",
+    );
+    return undefined;
+  }
+  const parts = {
+    ...{ client, clock: world.clock, log, name, webhooks, converted, options: webhookServer },
+    observer: {
+      answered: (path: string, status: number, seconds: number) => metrics.webhook(path, status, seconds),
+    },
+  };
+  if (opener) return await opener(parts);
+  // With all that certificates need: most operators have no webhooks.
+  const { RunningWebhooks } = await import("../webhook/webhooks.ts");
+  return await RunningWebhooks.start(parts);
 }
 
 /** `connect` is given when another thread can make the same connection, to hold the lease there. */

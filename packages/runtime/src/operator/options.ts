@@ -5,6 +5,8 @@ import type { AnyController } from "../controller/permissions.ts";
 import type { ConnectSettings, LeaderElectionOptions } from "../leader/election.ts";
 import type { Logger, LogLevel } from "../log/logger.ts";
 import type { Connector } from "../reconcile/connector.ts";
+import type { Webhook } from "../webhook/webhook.ts";
+import type { WebhookServerOptions } from "../webhook/webhooks.ts";
 import type { EndpointOptions } from "./endpoints.ts";
 import type { MetricFamily } from "./metric-text.ts";
 
@@ -34,6 +36,12 @@ export interface OperatorOptions {
   readonly shutdownMs?: number;
   /** A cache that is cut off for longer makes the operator unready. Default: 2 minutes. */
   readonly staleMs?: number;
+  /**
+   * Admission webhooks, and resources that are converted though no controller here has them. Served inside a cluster,
+   * and elsewhere when `webhookServer.url` says where the API server finds this process.
+   */
+  readonly webhooks?: readonly Webhook[];
+  readonly webhookServer?: WebhookServerOptions;
   /** How `ctx.connect` reaches applications: by default directly inside a cluster, by port-forward elsewhere. */
   readonly connect?: Connector;
 }
