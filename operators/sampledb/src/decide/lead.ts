@@ -163,6 +163,7 @@ function wishToHandOver(o: Observed, primary: Primary): { why: string; to: strin
     (other) =>
       isFit(o, other, primary) &&
       !other.nodeCordoned &&
+      !other.nodeLost &&
       !factsOf(other)?.persistenceFailed &&
       (!rolling || other.pod?.template === o.setTemplate),
   );
@@ -179,6 +180,8 @@ function reasonToLeave(o: Observed, { server, facts }: Primary): string | undefi
   if (facts.persistenceFailed) return `${server.name} cannot write to its volume`;
   if (server.ordinal >= wantedServers(o)) return `${server.name} is one server too many`;
   if (server.pod?.deleting && o.spec.replicas > 0) return `the pod of ${server.name} is being deleted`;
+  // Its pod counts as not ready then, so that no Service leads to it, though it serves.
+  if (server.nodeLost && o.spec.replicas > 0) return `the node of ${server.name} does not report`;
   if (server.nodeCordoned && o.spec.replicas > 0) return `the node of ${server.name} is being drained`;
   return rolloutWish(o);
 }
@@ -234,6 +237,10 @@ function verdictOf(o: Observed, primary: Primary, handing: Verdict | undefined):
   if (full.length > 0) {
     const names = full.map(({ name }) => name).join(", ");
     return { verdict: waitingFor(reasons.diskFull, `cannot write to the volume: ${names}`) };
+  }
+  if (primary.server.pod?.ready === false) {
+    const message = `${primary.server.name} leads, but its pod is not ready, so that no Service leads to it`;
+    return { verdict: waitingFor(reasons.primaryUnreachable, message, 500) };
   }
   const behind = o.servers.filter(
     (server) => server !== primary.server && server.ordinal < wantedServers(o) && !isInSync(server, primary),

@@ -357,6 +357,17 @@ describe("a primary that leads", () => {
     });
   });
 
+  test("hands over when its node does not report, and is not well while no Service leads to it", () => {
+    const cut = observedFixture({ servers: [{ nodeLost: true }] });
+    expect(leadership(cut).status?.handover).toMatchObject({ from: "db-0", to: "db-1" });
+    const alone = observedFixture({
+      replicas: 0,
+      servers: [{ nodeLost: true, pod: podFixture(0, { ready: false }) }],
+    });
+    expect(leadership(alone).status?.handover).toBeUndefined();
+    expect(leadership(alone).verdict?.message).toContain("no Service leads to it");
+  });
+
   test("hands over when its pod is deleted, as long as a replica stays", () => {
     const whole = observedFixture();
     const deleting = (...ordinals: number[]) => ({
