@@ -5,6 +5,7 @@ import type { ServerFacts } from "../engine/info.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { isEmpty, serverNamed } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
+import { isDamaged } from "./repair.ts";
 
 type Candidate = Server & {
   readonly pod: NonNullable<Server["pod"]>;
@@ -52,7 +53,21 @@ export function choose(o: Observed, why: string): Plan {
     return promote(o, complete, `${why}, and every replica has all that WAIT acknowledged`, boundOf(o));
   const approved = all.find(({ name, facts }) => name === o.approvedLoss && !isEmpty(facts));
   if (approved) return promote(o, approved, `${why}, and a person approved the loss`, "approved by a person");
-  return { verdict: waitingFor(reasons.primaryLost, missing(o, leadership, alive, why), 500) };
+  return (
+    allLost(o, all) ?? { verdict: waitingFor(reasons.primaryLost, missing(o, leadership, alive, why), 500) }
+  );
+}
+
+/** Nobody has data any more, and nobody can come back with it. */
+function allLost(o: Observed, all: readonly Candidate[]): Plan | undefined {
+  const words = o.servers.map((server) => {
+    if (isDamaged(server)) return `${server.name}: ${server.pod?.obstacle}`;
+    const empty = all.some(({ name, facts }) => name === server.name && isEmpty(facts));
+    return empty || server.claim?.lost ? `${server.name}: its volume is empty` : undefined;
+  });
+  if (words.length === 0 || words.includes(undefined)) return undefined;
+  const message = `no server has data that can be read (${words.join("; ")}); restore a backup with spec.restoreFrom, or delete the database and make it again`;
+  return { verdict: waitingFor(reasons.dataLost, message, 5_000) };
 }
 
 /**
@@ -95,6 +110,8 @@ export function firstChoice(o: Observed): Plan {
   if (primary) return promote(o, primary, "its volume has the newest data", "nothing", epoch);
   const approved = all.find(({ name }) => name === o.approvedLoss);
   if (approved) return promote(o, approved, "a person approved the loss", "approved by a person", epoch);
+  const lost = allLost(o, all);
+  if (lost) return lost;
   const names = marked.map(({ name }) => name).join(", ");
   return {
     verdict: waitingFor(

@@ -6,7 +6,7 @@ import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { followsPrimary, isInSync, seenByPrimary, serverNamed, wantedServers } from "./facts.ts";
 import { type Action, type Plan, type Told, type Verdict, waitingFor } from "./plan.ts";
 import { rolloutWish } from "./rollout.ts";
-import { closedGuard } from "./upgrade.ts";
+import { closedGuard, isHidden } from "./upgrade.ts";
 
 interface Primary {
   readonly server: Server;
@@ -163,6 +163,7 @@ function wishToHandOver(o: Observed, primary: Primary): { why: string; to: strin
     (other) =>
       isFit(o, other, primary) &&
       !other.nodeCordoned &&
+      !other.nodeLost &&
       !factsOf(other)?.persistenceFailed &&
       (!rolling || other.pod?.template === o.setTemplate),
   );
@@ -179,6 +180,8 @@ function reasonToLeave(o: Observed, { server, facts }: Primary): string | undefi
   if (facts.persistenceFailed) return `${server.name} cannot write to its volume`;
   if (server.ordinal >= wantedServers(o)) return `${server.name} is one server too many`;
   if (server.pod?.deleting && o.spec.replicas > 0) return `the pod of ${server.name} is being deleted`;
+  // Its pod counts as not ready then, so that no Service leads to it, though it serves.
+  if (server.nodeLost && o.spec.replicas > 0) return `the node of ${server.name} does not report`;
   if (server.nodeCordoned && o.spec.replicas > 0) return `the node of ${server.name} is being drained`;
   return rolloutWish(o);
 }
@@ -204,9 +207,10 @@ function relabel(o: Observed, primary: Primary): Action[] {
   return o.servers.flatMap((server): Action[] => {
     const { pod, name } = server;
     if (!pod || pod.deleting) return [];
-    const role = server === primary.server ? "primary" : "replica";
-    const read = server === primary.server ? readers.length === 0 : readers.includes(server);
-    const right = pod.role === role && pod.read === read && !pod.mislabelled;
+    const hidden = isHidden(o, server);
+    const role = hidden ? null : server === primary.server ? "primary" : "replica";
+    const read = server === primary.server ? readers.length === 0 && !hidden : readers.includes(server);
+    const right = pod.role === (role ?? "") && pod.read === read && !pod.mislabelled;
     return right ? [] : [{ do: "label", server: name, role, read }];
   });
 }
@@ -233,6 +237,10 @@ function verdictOf(o: Observed, primary: Primary, handing: Verdict | undefined):
   if (full.length > 0) {
     const names = full.map(({ name }) => name).join(", ");
     return { verdict: waitingFor(reasons.diskFull, `cannot write to the volume: ${names}`) };
+  }
+  if (primary.server.pod?.ready === false) {
+    const message = `${primary.server.name} leads, but its pod is not ready, so that no Service leads to it`;
+    return { verdict: waitingFor(reasons.primaryUnreachable, message, 500) };
   }
   const behind = o.servers.filter(
     (server) => server !== primary.server && server.ordinal < wantedServers(o) && !isInSync(server, primary),

@@ -136,7 +136,7 @@ describe("the choice after a primary that has stopped", () => {
     expect(plan.status?.promotion?.server).toBe(expected);
     expect(plan.actions ?? []).toEqual([]);
     if (expected === undefined) {
-      expect(plan.verdict?.reason).toBe(reasons.primaryLost);
+      expect([reasons.primaryLost, reasons.dataLost]).toContain(plan.verdict?.reason);
     } else expect(plan.status?.promotion?.epoch).toBe(4);
   });
 
@@ -150,6 +150,21 @@ describe("the choice after a primary that has stopped", () => {
     const plan = leadership(observedFixture({ replicas: 1, servers: [stopped] }));
     expect(plan.actions).toEqual([{ do: "detach", servers: ["db-1"] }]);
     expect(plan.status?.promotion).toBeUndefined();
+  });
+
+  test("says that the data is lost when nobody can come back with it", () => {
+    const broken = {
+      answer: undefined,
+      pod: podFixture(0, { obstacle: "CrashLoopBackOff: Bad file format reading the append only file" }),
+    };
+    const alone = leadership(observedFixture({ replicas: 0, servers: [broken] }));
+    expect(alone.verdict?.message ?? "").not.toContain("restore a backup");
+    const stoppedPod = { ...broken, pod: { ...broken.pod, stopped: true } };
+    const lost = leadership(observedFixture({ replicas: 0, servers: [stoppedPod] }));
+    expect(lost.verdict).toMatchObject({ reason: reasons.dataLost });
+    expect(lost.verdict?.message).toContain("restore a backup with spec.restoreFrom");
+    const hope = leadership(observedFixture({ replicas: 1, servers: [stoppedPod, podless] }));
+    expect(hope.verdict).toMatchObject({ reason: reasons.primaryLost });
   });
 
   test("a handover whose target cannot be asked leaves everything open", () => {
@@ -340,6 +355,17 @@ describe("a primary that leads", () => {
       to: "db-1",
       runId: factsFixture(1).runId,
     });
+  });
+
+  test("hands over when its node does not report, and is not well while no Service leads to it", () => {
+    const cut = observedFixture({ servers: [{ nodeLost: true }] });
+    expect(leadership(cut).status?.handover).toMatchObject({ from: "db-0", to: "db-1" });
+    const alone = observedFixture({
+      replicas: 0,
+      servers: [{ nodeLost: true, pod: podFixture(0, { ready: false }) }],
+    });
+    expect(leadership(alone).status?.handover).toBeUndefined();
+    expect(leadership(alone).verdict?.message).toContain("no Service leads to it");
   });
 
   test("hands over when its pod is deleted, as long as a replica stays", () => {

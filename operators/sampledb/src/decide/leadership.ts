@@ -6,7 +6,7 @@ import { choose, firstChoice } from "./choose.ts";
 import { healthyPrimary, isUnattached, serverNamed } from "./facts.ts";
 import { lead } from "./lead.ts";
 import { type Plan, waitingFor } from "./plan.ts";
-import { switchedOver } from "./upgrade.ts";
+import { isHidden, switchedOver } from "./upgrade.ts";
 
 /** How long a primary may be silent before it is taken for lost. */
 export const patienceMs = 2_000;
@@ -40,7 +40,9 @@ function pendingPromotion(o: Observed, promotion: NonNullable<Observed["status"]
     return {
       actions: [
         { do: "promote", server: name, runId },
-        { do: "label", server: name, role: "primary", read: true },
+        ...(isHidden(o, server as Server)
+          ? []
+          : [{ do: "label", server: name, role: "primary", read: true } as const]),
         ...others.map((other) => ({ do: "label", server: other.name, role: null, read: false }) as const),
       ],
       verdict,

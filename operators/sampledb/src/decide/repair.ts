@@ -1,8 +1,13 @@
 /** A replica that cannot read its own files gets an empty volume and copies the primary. Pure. */
 import { reasons } from "../api/conditions.ts";
-import { factsOf, type Observed } from "../observe/observed.ts";
+import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { healthyPrimary, wantedServers } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
+
+/** Whether a server does not start because its files are not what it wrote. */
+export function isDamaged({ pod }: Server): boolean {
+  return damage.test(pod?.obstacle ?? "");
+}
 
 /** What redis-server says last when its files are not what it wrote. */
 const damage = /append only file|Fatal error loading the DB|Wrong signature|Short read or OOM|RDB CRC error/i;
@@ -13,10 +18,7 @@ export function repair(o: Observed): Plan {
   if (!primary || o.status.upgrade || o.status.promotion) return {};
   const found = o.servers.find(
     (server) =>
-      server !== primary.server &&
-      server.ordinal < wantedServers(o) &&
-      !factsOf(server) &&
-      damage.test(server.pod?.obstacle ?? ""),
+      server !== primary.server && server.ordinal < wantedServers(o) && !factsOf(server) && isDamaged(server),
   );
   if (!found?.pod || !found.claim) return {};
   const why = `its data is damaged, and ${primary.server.name} has all of it (${found.pod.obstacle})`;

@@ -124,11 +124,17 @@ describe("the switch", () => {
 });
 
 describe("verification", () => {
-  const leads = (keys: number, changes: Parameters<typeof observedFixture>[0] = {}) => {
+  const leads = (
+    keys: number,
+    {
+      guard = closedGuard,
+      ...changes
+    }: Parameters<typeof observedFixture>[0] & { readonly guard?: number } = {},
+  ) => {
     const facts = factsFixture(0, {
       role: "primary",
       version: "8.0.2",
-      guard: closedGuard,
+      guard,
       keys,
       upstream: undefined,
     });
@@ -158,8 +164,16 @@ describe("verification", () => {
 
   test("waits for migrations, and goes back when one fails", () => {
     const due = { ...rolled, migrationsDue: 1 };
-    expect(upgrade(leads(10, { observed: due })).actions).toEqual([{ do: "startMigrations", id: "8-0-2" }]);
+    const closed = leads(10, { observed: due });
+    expect(upgrade(closed).actions).toEqual([{ do: "setGuard", server: "db-0", guard: 0 }]);
+    const open = leads(10, { observed: due, guard: 0 });
+    expect(upgrade(open).actions).toEqual([{ do: "startMigrations", id: "8-0-2" }]);
+    // They write where clients must not: no Service leads there.
+    const labels = leadership(open).actions?.filter((action) => action.do === "label");
+    expect(labels).toEqual([{ do: "label", server: "db-0", role: null, read: false }]);
     const jobs = [{ key: "migrate-8-0-2", state: "failed" as const, message: "bad script" }];
-    expect(upgrade(leads(10, { observed: { ...due, jobs } })).status?.upgrade?.phase).toBe("GoingBack");
+    expect(upgrade(leads(10, { guard: 0, observed: { ...due, jobs } })).status?.upgrade?.phase).toBe(
+      "GoingBack",
+    );
   });
 });

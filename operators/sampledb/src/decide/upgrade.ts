@@ -144,7 +144,7 @@ export function switchedOver(o: Observed): Plan | undefined {
   if (under?.phase !== "Switching" || !server?.pod || !server.claim || facts?.role !== "primary")
     return undefined;
   if (facts.runId !== under.candidate?.runId) return undefined;
-  const opened = facts.guard < closedGuard;
+  const opened = facts.guard < closedGuard && o.migrationsDue === 0;
   const { runId, replicationId } = facts;
   return {
     status: {
@@ -171,6 +171,16 @@ function verified({ to }: Under) {
     reason: "PointOfNoReturn",
     message: `Redis ${to} is verified and takes writes`,
   } as const;
+}
+
+/**
+ * Migrations must write where clients must not: the Service does not lead to a server of the new version before they
+ * are done.
+ */
+export function isHidden(o: Observed, server: Server): boolean {
+  const under = o.status.upgrade;
+  if (!under || under.pointOfNoReturn || o.migrationsDue === 0) return false;
+  return (under.phase === "Switching" || under.phase === "Verifying") && runs(server, under.to);
 }
 
 /** With fewer replicas than this a primary takes no writes: more than there can be. */
@@ -218,6 +228,11 @@ function verifying(o: Observed, under: Under): Plan {
   if (!runs(primary.server, under.to)) return goBack(o, under, `the primary runs ${facts.version}`);
   if (o.migrationsDue > 0) {
     const job = o.jobs.find(({ key }) => key === `migrate-${under.id}`);
+    if (facts.guard >= closedGuard)
+      return {
+        actions: [{ do: "setGuard", server: primary.server.name, guard: 0 }],
+        verdict: { ...verdict, recheckMs: 0 },
+      };
     if (!job)
       return {
         actions: [{ do: "startMigrations", id: under.id }],

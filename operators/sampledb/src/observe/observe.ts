@@ -118,12 +118,11 @@ export async function observe(
         { phase: its?.phase, message: its?.failure?.message ?? "" },
       ]),
     ),
-    migrationsDue: spec.migrations.filter(
-      ({ since }) =>
-        since !== undefined &&
-        compareVersions(since, version) > 0 &&
-        compareVersions(since, spec.version) <= 0,
-    ).length,
+    migrationsDue: migrationsBetween(
+      spec,
+      status.upgrade?.from ?? version,
+      status.upgrade?.to ?? spec.version,
+    ),
     approvedLoss: approvedFor(metadata.annotations?.[annotations.approveLoss], status.epoch ?? 0),
     handOverTo: metadata.annotations?.[annotations.handOver],
   };
@@ -152,6 +151,13 @@ async function findPods(db: SampleDBObject, ctx: SampleDBContext, status: Status
     }
   }
   return found;
+}
+
+/** How many migrations only the newer version runs. While an upgrade is under way, servers are made with it already. */
+function migrationsBetween({ migrations }: SampleDBObject["spec"], from: string, to: string): number {
+  return migrations.filter(
+    ({ since }) => since !== undefined && compareVersions(since, from) > 0 && compareVersions(since, to) <= 0,
+  ).length;
 }
 
 /** An approval is for one loss: it names the epoch that ended, so that it does not speak for the next. */

@@ -258,7 +258,7 @@ async function switchOver(scene: Scene, action: Doing<"switchOver">): Promise<vo
   const { from, to, runId, version, open } = action;
   const [old, next] = [redisOf(scene, from), redisOf(scene, to)];
   await next.set(new Map([[guardSetting, String(closedGuard)]]));
-  await label(scene, { do: "label", server: to, role: "primary", read: true });
+  await label(scene, { do: "label", server: to, role: open ? "primary" : null, read: open });
   await label(scene, { do: "label", server: from, role: "replica", read: false });
   await pause(ctx, settleMs);
   const last = await moveWrites(scene, { from, to, runId });

@@ -5,7 +5,7 @@ import { ownStatus } from "../observe/observe.ts";
 import type { Observed } from "../observe/observed.ts";
 import { podView } from "../observe/views.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
-import { databaseName } from "../resources/names.ts";
+import { databaseName, objectNames } from "../resources/names.ts";
 import { settingsProblem } from "../resources/settings.ts";
 import { templateHash } from "../resources/stateful-set.ts";
 import { trialConfig, trialPod } from "../resources/trial.ts";
@@ -30,6 +30,12 @@ export async function keepTrial(db: SampleDBObject, ctx: SampleDBContext): Promi
   const view = pod && podView(pod, database);
   if (view?.ready) return undefined;
   if (view?.obstacle !== undefined)
-    return { state: "failed", message: `a pod as the spec says does not start: ${view.obstacle}` };
-  return { state: "running", message: "a pod as the spec says is tried before any server is changed" };
+    return {
+      state: "failed",
+      message: `${pod?.metadata.name}, which tries what the spec says, does not start: ${view.obstacle}; correct the spec`,
+    };
+  return {
+    state: "running",
+    message: `${objectNames(database).trial}-${wanted} tries what the spec says before any server is changed`,
+  };
 }

@@ -219,7 +219,9 @@ export class SimServer implements SimulatedProcess {
 
   /** Those whose connection it has not seen break. */
   get replicas(): readonly { readonly server: SimServer; readonly atMs: number }[] {
-    return [...this.#heard.values()].filter(({ server }) => server.#linkedTo === this);
+    return [...this.#heard.values()].filter(
+      ({ server }) => server.ended === undefined && server.#linkedTo === this,
+    );
   }
 
   isLinkedTo(primary: SimServer): boolean {

@@ -206,6 +206,14 @@ function onePrimary(): Oracle<SimRedis> {
 /** Does what the status tells a person to do. */
 async function followAdvice(world: RedisWorld): Promise<string | undefined> {
   const message = world.condition("Ready")?.message ?? "";
+  if (message.includes("delete the database and make it again")) {
+    world.notes.set("mayHaveLost", true);
+    const spec = { ...world.primary?.spec };
+    await world.client.kind(SampleDB).delete(ref);
+    for (let seconds = 0; seconds < 120 && world.primary; seconds += 5) await world.advance(5_000);
+    await world.client.kind(SampleDB).create(SampleDB.object({ metadata: ref, spec: spec as never }));
+    return "makes the database again";
+  }
   const approval = /set the annotation (\S+) to (\S+)/.exec(message);
   if (!approval) return undefined;
   const [, key = "", value = ""] = approval;

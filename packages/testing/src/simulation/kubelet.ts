@@ -70,7 +70,10 @@ export class SimulatedKubelet {
     nodes.onRoom = () => this.#placeWaiting();
     volumes.onBound = () => this.#placeWaiting();
     volumes.isUsed = (namespace, name) =>
-      [...this.#runs.values()].some((run) => !run.orphan && usesClaim(run.pod, namespace, name));
+      [...this.#runs.values()].some(
+        // A pod that waits for a node holds nothing, as in Kubernetes.
+        (run) => !run.orphan && run.node !== undefined && usesClaim(run.pod, namespace, name),
+      );
   }
 
   start(): () => void {
