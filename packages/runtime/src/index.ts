@@ -6,6 +6,7 @@ export type {
   ConnectTarget,
   Context,
   CronResult,
+  Decoration,
   Desired,
   GrantedClient,
   ManyHandle,
@@ -25,6 +26,9 @@ export {
   type Keep,
   keep,
   type Reconcile,
+  type Wake,
+  type WakeRequest,
+  type Wakes,
 } from "./controller/controller.ts";
 export {
   type AllRead,
@@ -37,6 +41,9 @@ export {
   type OwnOptions,
   type Owns,
   own,
+  type PollRead,
+  type PollWorld,
+  poll,
   type Read,
   type Reads,
   type RefRead,

@@ -54,7 +54,7 @@ export class Manager {
     this.life = options.life;
     const clock = options.life.clock(options.clock);
     const random = options.random;
-    this.webhooks = new WebhookPort(() => this.alive);
+    this.webhooks = new WebhookPort(options.life);
     this.#world = {
       clock,
       random,

@@ -80,9 +80,9 @@ export class Managers {
       life,
       log: log.child({ manager: name }),
       leaderElection,
-      ...(connect && { connect: connect(life) }),
       webhooks,
       ...(certificateLives && { certificateLives }),
+      ...(connect && { connect: connect(life) }),
       onExit: (gone) => this.#replace(gone),
     });
     this.alive.push(manager);

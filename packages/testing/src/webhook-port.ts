@@ -7,19 +7,20 @@ import { X509Certificate } from "node:crypto";
 import type { ApiServerOptions } from "@keelson/apiserver";
 import { pemBlocks } from "@keelson/pki";
 import type { Answer, Certificates, Listen, WebhookAnswer } from "@keelson/runtime/internal";
+import type { ProcessLife } from "./process-life.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 
 type CallWebhook = NonNullable<ApiServerOptions["callWebhook"]>;
 
 /** Where one manager is asked. */
 export class WebhookPort {
-  readonly #alive: () => boolean;
+  readonly #life: Pick<ProcessLife, "alive" | "paused">;
   readonly #died = Promise.withResolvers<never>();
   #answer: Answer | undefined;
   #certificates: Certificates | undefined;
 
-  constructor(alive: () => boolean) {
-    this.#alive = alive;
+  constructor(life: Pick<ProcessLife, "alive" | "paused">) {
+    this.#life = life;
     this.#died.promise.catch(() => {});
   }
 
@@ -37,7 +38,7 @@ export class WebhookPort {
   };
 
   get isOpen(): boolean {
-    return this.#alive() && this.#answer !== undefined;
+    return this.#life.alive && this.#answer !== undefined;
   }
 
   /** As a server would see it: a refused connection, a failed handshake, a connection that breaks, or an answer. */
@@ -45,6 +46,8 @@ export class WebhookPort {
     if (!this.isOpen || !this.#answer) throw new Error("connect ECONNREFUSED");
     const problem = handshakeProblem(this.#certificates, host, trust);
     if (problem !== undefined) throw new Error(problem);
+    // A process that is held takes the connection and says nothing.
+    if (this.#life.paused) return await this.#died.promise;
     return await Promise.race([this.#answer(target, body), this.#died.promise]);
   }
 

@@ -1,5 +1,5 @@
 /** A controller as a value: a primary kind, what it touches, and a function. */
-import { type AnyKind, groupKind, type ObjectOf, validateLabelValue } from "@keelson/core";
+import { type AnyKind, groupKind, type ObjectOf, type ObjectRef, validateLabelValue } from "@keelson/core";
 import { RuntimeError } from "../errors.ts";
 import type { Context, Desired, ObservedOwned, ObservedReads, SlotKind, StatusOf } from "./context.ts";
 import { type Owned, type Owns, own, type Reads, type Writes } from "./declaration.ts";
@@ -60,6 +60,8 @@ export interface ControllerOptions {
   readonly timeoutMs?: number;
   /** How long a reconcile that threw waits before it is tried again. */
   readonly backoff?: Backoff;
+  /** Allows `ctx.decorate`, and asks for the permission to patch the objects. Default: false. */
+  readonly decorates?: boolean;
   /** Only objects with these labels. */
   readonly labels?: string;
   /** Reconciles everything this often, though nothing changed. Default: 10 hours. */
@@ -77,6 +79,11 @@ interface DefinitionBase<P extends AnyKind, O extends Owns, R extends Reads<Obje
   readonly owns?: O;
   readonly reads?: R;
   readonly writes?: W;
+  /**
+   * Events from outside, by name: each is served as `POST /wake/<controller>/<name>` beside the operator's health. The
+   * function says which objects to look at; an event is a hint, and what is true is read in the reconcile.
+   */
+  readonly wakes?: Wakes;
   /**
    * Runs when the object is deleted, before it is gone. The finalizer is set before anything else is written
    * and leaves only after `done()`: waiting, failing and throwing all keep it.
@@ -122,6 +129,21 @@ export type ControllerDefinition<
     | { readonly reconcile: Reconcile<P, O, R, W>; readonly compose?: never }
   );
 
+/** A request from outside that may concern objects. Check who sent it: nobody else does. */
+export interface WakeRequest {
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** As it was sent. At most 1 MiB. */
+  readonly body: string;
+}
+
+/** Which objects an event from outside concerns; undefined refuses it. */
+export type Wake = (
+  request: WakeRequest,
+) => readonly ObjectRef[] | undefined | Promise<readonly ObjectRef[] | undefined>;
+
+/** Events from outside, by name. */
+export type Wakes = Readonly<Record<string, Wake>>;
+
 /** A controller, ready to be given to an operator or a test. */
 export interface Controller {
   readonly name: string;
@@ -129,6 +151,7 @@ export interface Controller {
   readonly owns: Readonly<Record<string, Owned>>;
   readonly reads: Reads<never>;
   readonly writes: Writes;
+  readonly wakes: Wakes;
   readonly options: Required<Omit<ControllerOptions, "labels" | "name">> & { readonly labels?: string };
   readonly compose?: Compose<AnyKind, Owns, Reads<never>>;
   readonly reconcile?: Reconcile<AnyKind, Owns, Reads<never>, Writes>;
@@ -173,6 +196,7 @@ export function controller<
     resyncMs: definition.resyncMs ?? 36_000_000,
     status: definition.status ?? ("crd" in kind ? "auto" : "manual"),
     backoff: definition.backoff ?? {},
+    decorates: definition.decorates ?? false,
     ...(definition.labels === undefined ? {} : { labels: definition.labels }),
   };
   return Object.freeze({
@@ -181,6 +205,7 @@ export function controller<
     owns,
     reads: (definition.reads ?? {}) as Reads<never>,
     writes: definition.writes ?? [],
+    wakes: definition.wakes ?? {},
     options,
     ...(definition.compose
       ? { compose: definition.compose as unknown as Compose<AnyKind, Owns, Reads<never>> }

@@ -42,6 +42,9 @@ export const threadClock: Pick<Clock, "now" | "monotonic"> = {
 
 const beatEveryMs = 1_000;
 
+/** It holds one object and sends a request every few seconds: the usual young generation would be most of its memory. */
+const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 };
+
 export class LeaseThread {
   readonly fence: SharedFence;
   readonly #worker: Worker;
@@ -67,7 +70,7 @@ export class LeaseThread {
       fence: this.fence.buffer,
       heartbeat: heartbeat.buffer as SharedArrayBuffer,
     };
-    this.#worker = new Worker(new URL(file, import.meta.url), { workerData });
+    this.#worker = new Worker(new URL(file, import.meta.url), { workerData, resourceLimits });
     this.#worker.on("message", (message: LeaseThreadMessage) => this.#hear(message, log));
     this.#worker.on("error", (error) => this.#lose(`its thread failed: ${error.message}`));
     this.#worker.on("exit", () => {

@@ -1,7 +1,9 @@
 /** The operator's own HTTP endpoints: is it alive, is it ready, what does it count. */
+import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { groupKind } from "@keelson/core";
 import type { InformerSet } from "../cache/informer-set.ts";
+import type { WakeRequest } from "../controller/controller.ts";
 import type { Election } from "../leader/election.ts";
 import type { MetricsText } from "./metrics.ts";
 
@@ -56,10 +58,28 @@ export function leaseReady({ problem }: Pick<Election, "problem">, staleMs: numb
   return problem && (!problem.transient || problem.forMs > staleMs) ? problem.message : undefined;
 }
 
-export async function serveEndpoints(
-  options: EndpointOptions,
-  sources: { readonly alive: Check; readonly ready: Check; readonly metrics: MetricsText | undefined },
-): Promise<Endpoints> {
+export interface EndpointSources {
+  readonly alive: Check;
+  readonly ready: Check;
+  readonly metrics: MetricsText | undefined;
+  /** Answers `POST /wake/<controller>/<name>`. */
+  readonly wake: (path: string, request: WakeRequest) => Promise<{ status: number; body: string }>;
+}
+
+const wakeLimit = 1 << 20;
+
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    // Read to its end all the same: who still sends does not hear an answer.
+    if (size <= wakeLimit) chunks.push(chunk);
+  }
+  return size <= wakeLimit ? Buffer.concat(chunks).toString() : undefined;
+}
+
+export async function serveEndpoints(options: EndpointOptions, sources: EndpointSources): Promise<Endpoints> {
   const { createServer } = await import("node:http");
   const server = createServer((request, response) => {
     const path = (request.url ?? "/").split("?")[0];
@@ -75,6 +95,17 @@ export async function serveEndpoints(
         ({ body, contentType }) => answer(200, body, contentType),
         (error: unknown) => answer(500, String(error)),
       );
+    } else if (request.method === "POST" && path?.startsWith("/wake/")) {
+      bodyOf(request)
+        .then((body) =>
+          body === undefined
+            ? { status: 413, body: `at most ${wakeLimit} bytes` }
+            : sources.wake(path, { headers: request.headers, body }),
+        )
+        .then(
+          ({ status, body }) => answer(status, body),
+          (error: unknown) => answer(500, String(error)),
+        );
     } else answer(404, "not found");
   });
   await new Promise<void>((resolve, reject) => {

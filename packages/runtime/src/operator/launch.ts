@@ -3,6 +3,7 @@ import { type Client, systemWorld } from "@keelson/client";
 import { groupKind, type World } from "@keelson/core";
 import { InformerSet } from "../cache/informer-set.ts";
 import { type AnyController, isRaw } from "../controller/permissions.ts";
+import { RuntimeError } from "../errors.ts";
 import { type ConnectSettings, type Election, elect } from "../leader/election.ts";
 import { fenced, openFence } from "../leader/fence.ts";
 import { defaultLogger } from "../log/default-logger.ts";
@@ -10,7 +11,7 @@ import type { Logger } from "../log/logger.ts";
 import { directConnector, forwardConnector } from "../reconcile/connector.ts";
 import { Stragglers } from "../reconcile/deadline.ts";
 import { EventRecorder } from "../reconcile/event-recorder.ts";
-import { Loop } from "../reconcile/loop.ts";
+import { Loop, type LoopObserver } from "../reconcile/loop.ts";
 import { RawRunner } from "../reconcile/raw-runner.ts";
 import { Reconciler } from "../reconcile/reconciler.ts";
 import type { Services } from "../reconcile/services.ts";
@@ -25,6 +26,7 @@ import type { OperatorOptions } from "./options.ts";
 import { prometheusMetrics } from "./prometheus.ts";
 import { reach } from "./reach.ts";
 import { Running } from "./running.ts";
+import { type WakeSources, wake } from "./wakes.ts";
 
 /** What the steps below share. */
 interface Setting {
@@ -35,6 +37,8 @@ interface Setting {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly health: Health;
+  /** Present once there are loops. */
+  readonly wakes: { current: WakeSources | undefined };
 }
 
 /** Everything is under way, and can be stopped, before the caches are complete: that may take for ever. */
@@ -48,9 +52,18 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   const webhooks = await openWebhooks(setting, plain);
   const election = electionFor(setting, plain, own && !options.world ? settings : undefined);
   const services = servicesFor(setting, plain, election);
-  const loops = options.controllers.map((controller) => loopFor(controller, services, metrics));
+  const places = placesOf(options, services);
+  const loops = options.controllers.flatMap((controller) => {
+    const observer = metrics.observerFor(controller.name, concurrencyOf(controller));
+    return places.map((place) => loopFor(controller, place, observer));
+  });
   const { informers, events, clock, stragglers } = services;
   metrics.watch({ loops, informers, leading: () => election?.leading ?? true, name });
+  setting.wakes.current = {
+    controllers: options.controllers,
+    loops,
+    leading: () => election?.leading ?? true,
+  };
   for (const loop of loops) loop.listen();
   informers.start();
   election?.run();
@@ -92,7 +105,16 @@ async function settingOf(options: OperatorOptions): Promise<Setting> {
   const log = options.log ?? (await defaultLogger(name, options.logLevel));
   const counts = options.metrics ?? (options.endpoints ?? inCluster) !== false;
   const metrics = counts ? await prometheusMetrics() : noMetrics;
-  return { options, world, inCluster, name, log, metrics, health: new Health() };
+  return {
+    options,
+    world,
+    inCluster,
+    name,
+    log,
+    metrics,
+    health: new Health(),
+    wakes: { current: undefined },
+  };
 }
 
 async function openEndpoints(setting: Setting): Promise<Endpoints | undefined> {
@@ -103,6 +125,7 @@ async function openEndpoints(setting: Setting): Promise<Endpoints | undefined> {
     alive: health.alive,
     ready: health.ready,
     metrics: withOwn(metrics, options.collect),
+    wake: (path, request) => wake(path, request, setting.wakes.current),
   });
   log.info("health, readiness and metrics are served", { port: endpoints.port });
   return endpoints;
@@ -179,13 +202,15 @@ function servicesFor(
 ): Services {
   const { clock, random } = world;
   const host = plain.host ?? "";
+  const fence = election?.fence ?? openFence;
   const client = fenced(plain, {
-    fence: election?.fence ?? openFence,
+    fence,
     ...(election ? { writeTimeoutMs: election.timings.writeTimeoutMs } : {}),
     onRequest: (method, status) => metrics.request(host, method, status),
   });
   return {
     client,
+    mayWrite: () => fence.mayWrite(),
     informers: new InformerSet({ client, clock, log }),
     events: new EventRecorder({ client, clock, log, instance: world.process.hostname }),
     connect: options.connect ?? (inCluster ? directConnector(client) : forwardConnector(client)),
@@ -206,20 +231,41 @@ function wholeKindsOf(controllers: readonly AnyController[]): ReadonlySet<string
       (read) => read.role === "select" || (read.role === "all" && read.labels === undefined),
     );
     const primary = controller.options.labels === undefined ? [controller.kind] : [];
-    return [...primary, ...reads.map(({ kind }) => kind)];
+    return [...primary, ...reads.flatMap(({ kind }) => kind ?? [])];
   });
   return new Set(kinds.map(groupKind));
 }
 
-function loopFor(controller: AnyController, services: Services, metrics: Metrics): Loop {
-  const { clock, random, log } = services;
+function loopFor(controller: AnyController, services: Services, observer: LoopObserver): Loop {
+  const { clock, random, log, namespace } = services;
   const definition = isRaw(controller)
     ? new RawRunner(controller, services)
     : new Reconciler(controller, services);
+  const place = namespace === undefined ? controller.name : `${controller.name}/${namespace}`;
   return new Loop(definition, {
     clock,
-    random: random.fork(`queue/${controller.name}`),
+    random: random.fork(`queue/${place}`),
     log: log.child({ controller: controller.name }),
-    observer: metrics.observerFor(controller.name, definition.concurrency),
+    observer,
   });
+}
+
+function concurrencyOf({ options }: AnyController): number {
+  return options.concurrency;
+}
+
+/** Each namespace by itself, or all of them at once. */
+function placesOf(options: OperatorOptions, services: Services): Services[] {
+  const { namespace, namespaces, controllers } = options;
+  if (namespaces === undefined) return [services];
+  const global = controllers.find((each) => !isRaw(each) && each.kind.scope === "Cluster");
+  if (global || namespace !== undefined || namespaces.length === 0) {
+    throw new RuntimeError(
+      "InvalidDeclaration",
+      global
+        ? `controller "${global.name}" is for a kind without a namespace: it cannot be limited to ${namespaces.join(", ")}`
+        : "give namespace or namespaces, and at least one of them",
+    );
+  }
+  return [...new Set(namespaces)].map((each) => ({ ...services, namespace: each }));
 }

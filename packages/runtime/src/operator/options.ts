@@ -17,6 +17,11 @@ export interface OperatorOptions {
   readonly name?: string;
   /** Looks at this namespace only. Default: at all of them. */
   readonly namespace?: string;
+  /**
+   * Looks at these namespaces only, at each by itself: `select` and `all` see the objects of the one that the object is
+   * in. Bind the role in each. Not for controllers of kinds without a namespace.
+   */
+  readonly namespaces?: readonly string[];
   /** Who we talk to: a client, or how to connect one. Default: the cluster that the environment names. */
   readonly client?: Client | ConnectSettings;
   /** Of several replicas one works. Default: on inside a cluster, off elsewhere. */

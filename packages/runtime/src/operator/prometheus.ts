@@ -19,7 +19,8 @@ type Prometheus = typeof import("prom-client");
 export async function prometheusMetrics(): Promise<Metrics> {
   const prometheus = await import("prom-client");
   const registry = new prometheus.Registry();
-  prometheus.collectDefaultMetrics({ register: registry });
+  // The usual precision wakes the process a hundred times a second, which is most of what an idle operator costs.
+  prometheus.collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 1_000 });
   return new PrometheusMetrics(prometheus, registry);
 }
 
@@ -166,11 +167,14 @@ class PrometheusMetrics implements Metrics {
   #collect({ loops, informers, leading, name }: MetricSources): void {
     const { depth, unfinished, longest } = this.#queue;
     this.#leader.set({ name }, leading() ? 1 : 0);
-    for (const { queue, name: controller } of loops) {
+    for (const [controller, those] of Map.groupBy(loops, (loop) => loop.name)) {
       const labels = { name: controller, controller };
-      const running = queue.unfinishedSeconds();
+      const running = those.flatMap(({ queue }) => queue.unfinishedSeconds());
       const sum = running.reduce((total, seconds) => total + seconds, 0);
-      depth.set(labels, queue.depth);
+      depth.set(
+        labels,
+        those.reduce((total, { queue }) => total + queue.depth, 0),
+      );
       unfinished.set(labels, sum);
       longest.set(labels, Math.max(0, ...running));
     }

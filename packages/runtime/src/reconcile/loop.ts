@@ -44,6 +44,10 @@ export interface LoopDefinition {
   readonly resyncMs?: number;
   /** Slows a key down that comes again and again, as one does whose every run changes what it watches. */
   readonly calms?: boolean;
+  /** Begins to look at what is outside the cluster, and returns how to stop that. */
+  begin?(enqueue: (key: string, cause: Cause) => void): () => void;
+  /** Whether there is an object of this key. */
+  has?(key: string): boolean;
   /** Every key there is. */
   keys(): Iterable<string>;
   process(item: WorkItem<Cause>, signal: AbortSignal): Promise<Verdict>;
@@ -124,7 +128,20 @@ export class Loop {
     await Promise.all(this.#definition.watches.map(({ informer }) => informer.whenSynced()));
     if (this.#stop.signal.aborted) return;
     this.#armResync();
+    const end = this.#definition.begin?.((key, cause) => this.wake(key, cause));
+    if (end) this.#stop.signal.addEventListener("abort", end, { once: true });
+    if (end) this.#unsubscribe.push(end);
     this.#workers = Array.from({ length: this.#definition.concurrency }, () => this.#work());
+  }
+
+  /** Whether there is an object of this key. */
+  has(key: string): boolean {
+    return this.#definition.has?.(key) ?? false;
+  }
+
+  /** Looks at a key because of something outside the cluster. */
+  wake(key: string, cause: Cause): void {
+    this.queue.add(key, { cause });
   }
 
   /** Looks at everything again, behind what is live. */

@@ -8,9 +8,11 @@ import { TrackedClient } from "../cache/tracked-client.ts";
 import { AppliedRecords, Applier } from "../children/applier.ts";
 import { isShortened, ownerLabelValue } from "../children/child-body.ts";
 import { composeAndRealise, inventoryOf, isOutcome, pruneRetired } from "../children/composition.ts";
+import { isOrphaned, restoreMarks } from "../children/marks.ts";
 import { OwnedChildren, ownerIndex, ownerIndexValues } from "../children/owned-children.ts";
-import type { Cause } from "../controller/context.ts";
+import type { Cause, Decoration } from "../controller/context.ts";
 import type { Backoff, Controller } from "../controller/controller.ts";
+import type { PollRead } from "../controller/declaration.ts";
 import { controllerLabel, fieldManagerOf, ownerLabel } from "../controller/labels.ts";
 import type { Outcome } from "../controller/outcome.ts";
 import { PermissionCheck } from "../controller/permissions.ts";
@@ -20,8 +22,10 @@ import type { Logger } from "../log/logger.ts";
 import type { WorkItem } from "../queue/work-queue.ts";
 import { isPassing, outcomeOfError, StatusDraft, StatusMemory } from "../status/status-draft.ts";
 import { withDeadline } from "./deadline.ts";
+import { decorate } from "./decorate.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizer.ts";
 import type { LoopDefinition, LoopWatch, Trigger, Verdict } from "./loop.ts";
+import { Pollers } from "./pollers.ts";
 import { ReadSet } from "./reads.ts";
 import { reconcileContext } from "./reconcile-context.ts";
 import type { Services } from "./services.ts";
@@ -49,6 +53,10 @@ interface RunTools {
   readonly signal: AbortSignal;
   /** Throws once the reconcile is over. */
   readonly check: () => void;
+  /** It was deleted with `--cascade=orphan`. */
+  readonly orphaned: boolean;
+  /** What the reconcile puts on the object itself. */
+  readonly decorations: Decoration[];
 }
 
 export class Reconciler implements LoopDefinition {
@@ -58,6 +66,7 @@ export class Reconciler implements LoopDefinition {
   readonly #primary: Informer;
   readonly #owned = new Map<string, Informer>();
   readonly #reads: ReadSet;
+  readonly #pollers: Pollers | undefined;
   readonly #client: TrackedClient;
   readonly #permissions: PermissionCheck;
   readonly #fieldManager: string;
@@ -65,6 +74,9 @@ export class Reconciler implements LoopDefinition {
   readonly #memory = new StatusMemory();
   readonly #log: Logger;
   readonly #random: Random;
+  /** UIDs of objects that were deleted with `--cascade=orphan`. */
+  readonly #orphaning = new Set<string>();
+  readonly #decorated = new Map<string, string>();
   /** Children of unknown slots that were spoken of already. */
   readonly #reported = new Set<string>();
 
@@ -88,6 +100,17 @@ export class Reconciler implements LoopDefinition {
       this.#owned.set(slot, informer);
     }
     this.#reads = new ReadSet(controller, this.#primary, services, this.#client);
+    const polls = Object.entries(controller.reads).filter(([, { role }]) => role === "poll");
+    this.#pollers =
+      polls.length === 0
+        ? undefined
+        : new Pollers({
+            primary: this.#primary,
+            polls: new Map(polls as unknown as [string, PollRead<Stored>][]),
+            clock: services.clock,
+            random: this.#random.fork("polls"),
+            log: this.#log,
+          });
   }
 
   get name(): string {
@@ -116,6 +139,14 @@ export class Reconciler implements LoopDefinition {
       ...children,
       ...this.#reads.watches(),
     ];
+  }
+
+  begin(enqueue: (key: string, cause: Cause) => void): () => void {
+    return this.#pollers?.start(enqueue) ?? (() => {});
+  }
+
+  has(key: string): boolean {
+    return this.#primary.cache.uidOf(key) !== undefined;
   }
 
   keys(): Iterable<string> {
@@ -186,6 +217,16 @@ export class Reconciler implements LoopDefinition {
       if (signal.aborted) throw ended(signal.reason);
     };
     const children = new OwnedChildren(this.#controller, this.#owned, object);
+    const orphaned = deleted && this.#isOrphaned(object);
+    if (!orphaned)
+      await restoreMarks({
+        controller: this.#controller,
+        owner: object,
+        children,
+        client: this.#client,
+        fieldManager: this.#fieldManager,
+        signal,
+      });
     const applier = new Applier({
       controller: this.#controller,
       owner: object,
@@ -198,13 +239,19 @@ export class Reconciler implements LoopDefinition {
       check,
     });
     const reads = this.#reads.of(object, () => this.#primary.cache.get(objectKey(object)) ?? object);
-    const tools = { children, applier, reads, signal, check };
+    this.#addPolls(reads, object);
+    const decorations: Decoration[] = [];
+    const tools = { children, applier, reads, signal, check, orphaned, decorations };
     const outcome =
       this.#controller.compose && !deleted
         ? await this.#compose(this.#controller.compose, run, tools)
         : await this.#call(run, tools);
     check();
     if (!deleted) await pruneRetired(this.#controller, children, applier);
+    if (this.#controller.options.decorates && !deleted) {
+      const memory = this.#decorated;
+      await decorate(object, decorations, { ...this.#finalizerOptions(signal), memory });
+    }
     draft?.setInventory(this.#inventory(object, children));
     if (outcome.outcome === "done") draft?.forgetSteps();
     return outcome;
@@ -229,7 +276,7 @@ export class Reconciler implements LoopDefinition {
 
   /** Calls `reconcile`, or `finalize` for an object that is being deleted. */
   async #call({ object, item, deleted, draft, rechecks }: Run, tools: RunTools): Promise<Outcome> {
-    const { clock, connect } = this.#services;
+    const { clock, connect, mayWrite } = this.#services;
     const { check, signal } = tools;
     const context = reconcileContext({
       ...tools,
@@ -248,13 +295,27 @@ export class Reconciler implements LoopDefinition {
       random: this.#random,
       log: this.#log.child({ key: item.key }),
       connect,
+      mayWrite,
       recheck: (afterMs) => rechecks.push(afterMs),
+      decorations: tools.decorations,
       event: (type, reason, message) => this.#event(object, type, reason, message),
     });
     const work = deleted ? this.#controller.finalize : this.#controller.reconcile;
     const outcome = (await work?.(object as never, context as never)) as Outcome;
     if (!outcome || !isOutcome(outcome)) throw this.#nothing(deleted ? "finalize" : "reconcile", outcome);
     return outcome;
+  }
+
+  #isOrphaned(object: Stored): boolean {
+    return this.#orphaning.has(object.metadata.uid) || isOrphaned(this.#controller, object, this.#owned);
+  }
+
+  #addPolls(reads: object, object: Stored): void {
+    for (const [slot, { role }] of Object.entries(this.#controller.reads)) {
+      if (role !== "poll") continue;
+      const value = this.#pollers?.value(slot, objectKey(object));
+      Object.defineProperty(reads, slot, { enumerable: true, value });
+    }
   }
 
   #observed(children: OwnedChildren): Record<string, unknown> {
@@ -359,7 +420,12 @@ export class Reconciler implements LoopDefinition {
   // ------------------------------------------------------------------------------------ its triggers
 
   *#self(change: Change): Iterable<Trigger> {
+    if (change.type === "deleted" && this.#decorated.size > 0)
+      this.#decorated.delete(change.object.metadata.uid);
     if (this.#reads.keeps && change.previous) this.#reads.released(change.previous);
+    const { uid, deletionTimestamp, finalizers } = change.object.metadata;
+    if (change.type === "deleted") this.#orphaning.delete(uid);
+    else if (deletionTimestamp !== undefined && finalizers?.includes("orphan")) this.#orphaning.add(uid);
     const previous = change.type === "modified" ? change.previous : undefined;
     const patient = previous !== undefined && onlyStatusDiffers(previous, change.object);
     yield { key: change.key, cause: causeOf(this.#controller.kind, change, true), patient };

@@ -91,8 +91,8 @@ async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
   let size = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     size += chunk.length;
-    if (size > bodyLimit) return undefined;
-    chunks.push(chunk);
+    // Read to its end all the same: who still sends does not hear an answer.
+    if (size <= bodyLimit) chunks.push(chunk);
   }
-  return Buffer.concat(chunks).toString();
+  return size <= bodyLimit ? Buffer.concat(chunks).toString() : undefined;
 }
