@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { PgClient, type PgRow } from "../engine/pg-client.ts";
 import { parseKnownJson } from "../ha/json.ts";
 import { Certificates } from "./certificates.ts";
+import { serverEnvironment } from "./tools.ts";
 import { agentPort, type Handler, probePort, serve } from "./wire.ts";
 
 /** The variable that holds the settings as JSON. */
@@ -54,6 +55,8 @@ export function poolerConf(settings: PoolerSettings, primary: string): string {
     server_tls_sslmode: "verify-ca",
     server_tls_ca_file: join(directory, "ca.crt"),
     client_tls_sslmode: settings.requireTls ? "require" : "allow",
+    // Nobody is asked for a certificate, but without this PgBouncer wants the system's authorities, and images have none.
+    client_tls_ca_file: join(directory, "ca.crt"),
     client_tls_key_file: join(directory, "tls.key"),
     client_tls_cert_file: join(directory, "tls.crt"),
     query_wait_timeout: "60",
@@ -139,7 +142,10 @@ class Pooler {
   }
 
   #spawn(): void {
-    const child = spawn("pgbouncer", [join(this.#settings.directory, "pgbouncer.ini")], { stdio: "inherit" });
+    const child = spawn("pgbouncer", [join(this.#settings.directory, "pgbouncer.ini")], {
+      stdio: "inherit",
+      env: serverEnvironment(),
+    });
     child.once("error", (error) => console.log(`pgbouncer cannot be started: ${error.message}`));
     this.#child = child;
   }

@@ -12,7 +12,7 @@ import type { InstanceView, Observed } from "./observed.ts";
 import { podView } from "./pod-view.ts";
 
 /** Silence is an answer, and costs no more than this. */
-const patienceMs = 2_000;
+const patienceMs = 5_000;
 
 /** Speaks to one instance's agent. */
 export async function askAgent<T>(

@@ -103,6 +103,8 @@ export function poolerDeployment(
               env: [
                 { name: poolerVariable, value: JSON.stringify(settings) },
                 { name: "NODE_NO_WARNINGS", value: "1" },
+                // For Node; what it starts gets its libraries from the image.
+                { name: "LD_LIBRARY_PATH", value: "/keelson/lib" },
               ],
               ports: [{ name: "postgresql", containerPort: poolerPort }],
               readinessProbe: probe,

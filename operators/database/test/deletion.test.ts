@@ -1,0 +1,75 @@
+/** What the operator does when a Database is deleted, on the embedded API server with exactly the generated role. */
+import { cluster } from "@keelson/testing";
+import { Lease, PersistentVolumeClaim, Pod, Secret } from "keelson/kinds";
+import { expect, test } from "vitest";
+import { Database, databaseController } from "../src/index.ts";
+
+const here = { namespace: "default", name: "orders" };
+const controllers = [databaseController({ agentImage: "operator:1" })];
+
+/** A Database whose record says that there is data, though no pod runs. */
+async function withData(c: Awaited<ReturnType<typeof cluster>>, spec: object): Promise<void> {
+  await c.client.kind(Database).create(Database.object({ metadata: here, spec: { version: "15", ...spec } }));
+  await c.converges({ ready: false });
+  const published = { systemId: "7000", timeline: 1, timelineEpoch: 1, quorums: [] };
+  const annotations = { "database.keelson.dev/published": JSON.stringify(published) };
+  await c.client.kind(Lease).patch(here, { type: "merge", body: { metadata: { annotations } } });
+  await c.client
+    .kind(Database)
+    .patch(here, { type: "merge", body: { metadata: { annotations: { touched: "1" } } } });
+  await c.converges({ ready: false });
+  expect((await c.client.kind(Database).get(here)).status?.systemId).toBe("7000");
+}
+
+const left = async (c: Awaited<ReturnType<typeof cluster>>) => ({
+  database: (await c.client.kind(Database).find(here)) !== undefined,
+  claims: (await c.client.kind(PersistentVolumeClaim).list(here)).items.filter(
+    ({ metadata }) => metadata.deletionTimestamp === undefined,
+  ).length,
+  pods: (await c.client.kind(Pod).list(here)).items.length,
+  lease: (await c.client.kind(Lease).find(here)) !== undefined,
+  secrets: (await c.client.kind(Secret).list(here)).items.length,
+});
+
+test("with Delete the claims go, and the Database when they are gone", async () => {
+  await using c = await cluster({ controllers });
+  await withData(c, { onDelete: "Delete" });
+  await c.client.kind(Database).delete(here);
+  await c.converges({ ready: false });
+  expect(await left(c)).toMatchObject({ database: true, claims: 0, pods: 0 });
+  // Nobody takes the protection off claims here.
+  for (const { metadata } of (await c.client.kind(PersistentVolumeClaim).list(here)).items) {
+    const body = { metadata: { finalizers: null } } as never;
+    await c.client.kind(PersistentVolumeClaim).patch(metadata, { type: "merge", body });
+  }
+  await c.converges({ ready: false });
+  expect(await left(c)).toEqual({ database: false, claims: 0, pods: 0, lease: false, secrets: 0 });
+});
+
+test("with Retain the claims, the record and the passwords are left", async () => {
+  await using c = await cluster({ controllers });
+  await withData(c, { onDelete: "Retain" });
+  await c.client.kind(Database).delete(here);
+  await c.converges({ ready: false });
+  expect(await left(c)).toMatchObject({ database: false, claims: 3, pods: 0, lease: true });
+  expect((await left(c)).secrets).toBeGreaterThan(0);
+});
+
+test("with Snapshot and no store the claims are left", async () => {
+  await using c = await cluster({ controllers });
+  await withData(c, { onDelete: "Snapshot" });
+  await c.client.kind(Database).delete(here);
+  await c.converges({ ready: false });
+  expect(await left(c)).toMatchObject({ database: false, claims: 3, pods: 0, lease: true });
+});
+
+test("with Snapshot clients are shut out first, and nothing is removed while no backup is done", async () => {
+  await using c = await cluster({ controllers });
+  await withData(c, { onDelete: "Snapshot", backup: { store: { claim: { name: "backups" } } } });
+  await c.client.kind(Database).delete(here);
+  await c.converges({ ready: false });
+  expect(await left(c)).toMatchObject({ database: true, claims: 3, pods: 3, lease: true });
+  const { metadata } = await c.client.kind(Lease).get(here);
+  const policy = JSON.parse(metadata.annotations?.["database.keelson.dev/policy"] ?? "{}") as object;
+  expect(policy).toMatchObject({ closed: true });
+});
