@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { buildImage, loadOperator, manifestsFor, readProject } from "@keelson/cli";
 import type { Client } from "@keelson/client";
 import { Images, loadImages, parseImageReference } from "@keelson/images";
-import { CustomResourceDefinition, Deployment, Pod } from "keelson/kinds";
+import { CustomResourceDefinition, Deployment, Lease, Pod } from "keelson/kinds";
 import { eventually } from "../etcd/eventually.ts";
 
 const project = readProject(join(import.meta.dirname, "../../operators/database"));
@@ -57,6 +57,14 @@ export class Installation {
   async scale(replicas: number): Promise<void> {
     await this.#client.kind(Deployment).patch(deployment, { type: "merge", body: { spec: { replicas } } });
     await this.#running(replicas);
+  }
+
+  /** Resolves when an operator leads and works: after an outage of the API server it comes back later than the databases. */
+  async leads(): Promise<void> {
+    const leases = this.#client.kind(Lease);
+    const renewed = async () => (await leases.find(deployment))?.spec?.renewTime;
+    const before = await renewed();
+    await eventually("the operator leads", 120_000, async () => (await renewed()) !== before);
   }
 
   async #running(replicas: number): Promise<void> {

@@ -23,6 +23,9 @@ export interface Scenario {
   readonly fresh?: boolean;
   /** Without clients: the scenario has its own. */
   readonly quiet?: boolean;
+  /** Before the first run on a database, and after the last. */
+  readonly prepare?: (bench: Bench) => Promise<void>;
+  readonly conclude?: (bench: Bench) => Promise<void>;
   readonly run: (bench: Bench, nth: number) => Promise<Run>;
 }
 

@@ -152,6 +152,10 @@ export class World implements AsyncDisposable {
     return Buffer.from(secret.data?.["password"] ?? "", "base64").toString();
   }
 
+  async deleteSecret(name: string): Promise<void> {
+    await this.client.kind(Secret).delete({ namespace, name });
+  }
+
   async binding(name: string): Promise<Binding> {
     const { spec } = await this.client.kind(Service).get({ namespace, name });
     const { data = {} } = await this.client.kind(Secret).get({ namespace, name: `${name}-binding` });

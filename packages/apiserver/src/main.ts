@@ -27,10 +27,10 @@ function given(): Record<string, string | undefined> {
   }
 }
 
-const flags: Record<string, string | number> = {};
+const flags = new Map<string, string | number>();
 for (const [name, value] of Object.entries(given()))
   if (value !== undefined) {
     const camel = name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
-    flags[camel] = name === "port" ? Number(value) : value;
+    flags.set(camel, name === "port" ? Number(value) : value);
   }
-process.exitCode = await runApiServer(flags as ApiServerFlags);
+process.exitCode = await runApiServer(Object.fromEntries(flags) as ApiServerFlags);

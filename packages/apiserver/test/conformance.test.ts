@@ -6,10 +6,10 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import type { Clock } from "@keelson/core";
+import { backgroundClock } from "@keelson/core/internal";
 import { describe, expect, it } from "vitest";
 import recorded from "../../../conformance/own/recorded.json" with { type: "json" };
 import { startApiServer } from "../src/index.ts";
-import { realClock } from "../src/storage/world.ts";
 
 interface Suite {
   readonly name: string;
@@ -67,7 +67,7 @@ const run = promisify(execFile);
  * second of their last change. Timers are real.
  */
 const instant = Date.parse(recorded.at);
-const frozen: Clock = { ...realClock, now: () => instant };
+const frozen: Clock = { ...backgroundClock, now: () => instant };
 
 /** Cases wait more than they work (for watches to end, for time to pass), so their files are played side by side. */
 const atOnce = 8;

@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { backgroundClock } from "@keelson/core/internal";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ApiObject } from "../src/contracts/object.ts";
@@ -10,7 +11,6 @@ import { type Disk, realDisk } from "../src/storage/disk.ts";
 import { openFileJournal } from "../src/storage/file-journal.ts";
 import { readDirectory } from "../src/storage/journal-files.ts";
 import { Store } from "../src/storage/store.ts";
-import { realClock } from "../src/storage/world.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -24,7 +24,7 @@ async function open(disk?: Disk, maxLogBytes?: number): Promise<Store> {
     ...(disk && { disk }),
     ...(maxLogBytes && { maxLogBytes }),
   });
-  return new Store({ clock: realClock, journal });
+  return new Store({ clock: backgroundClock, journal });
 }
 
 const object = (name: string, value = "x"): ApiObject => ({ metadata: { name }, value });
@@ -283,6 +283,7 @@ describe("a disk", () => {
     store.delete(table, "gone", table.get("gone") as ApiObject);
     await expect(store.settled()).rejects.toMatchObject({ status: { code: 500, reason: "InternalError" } });
     expect(store.settled()).toBeUndefined();
+    expect((await store.problem())?.message).toMatch(/ENOSPC/);
     expect(table.get("a")).toBe(a);
     expect(table.range("").map(({ metadata }) => metadata.name)).toEqual(["a", "gone"]);
     expect(store.revision).toBe(revision);
@@ -290,6 +291,7 @@ describe("a disk", () => {
     expect(seen).toEqual([]);
 
     disk.error = undefined;
+    expect(await store.problem()).toBeUndefined();
     store.create(table, "c", object("c"));
     await store.settled();
     expect(seen).toEqual(["c"]);
@@ -311,6 +313,7 @@ describe("a disk", () => {
     store.create(table, "b", object("b"));
     await expect(store.settled()).rejects.toThrow(/EIO/);
     disk.error = undefined;
+    expect((await store.problem())?.message).toMatch(/EIO/);
     expect(() => store.create(table, "c", object("c"))).toThrow(/keeps no more writes/);
     expect(table.range("")).toHaveLength(1);
     await store.close();
@@ -382,7 +385,21 @@ describe.skipIf(!canMount)("a server on a disk of three megabytes", () => {
     });
   }
 
-  it("refuses what it cannot keep with a Status, and shows what it kept", async () => {
+  function health(socketPath: string, path: string): Promise<{ status: number; text: string }> {
+    return new Promise((resolve, reject) => {
+      request({ socketPath, path: `/${path}`, headers: { authorization: "Bearer t" } }, (response) => {
+        let text = "";
+        response.on("data", (chunk) => {
+          text += chunk;
+        });
+        response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
+      })
+        .on("error", reject)
+        .end();
+    });
+  }
+
+  it("refuses what it cannot keep with a Status, is not ready for writes, and shows what it kept", async () => {
     await using server = await start();
     const maps = "/api/v1/namespaces/default/configmaps";
     const names: string[] = [];
@@ -400,5 +417,14 @@ describe.skipIf(!canMount)("a server on a disk of three megabytes", () => {
     expect(list.items.map((item) => item.metadata.name).sort()).toEqual([...names].sort());
     const small = await ask(server.socketPath, "GET", `${maps}/${names[0]}`);
     expect(small.data.text).toHaveLength(100_000);
+    expect(await health(server.socketPath, "livez")).toMatchObject({ status: 200 });
+    expect(await health(server.socketPath, "readyz")).toEqual({
+      status: 500,
+      text: expect.stringMatching(
+        /^\[\+\]ping ok\n(?:.*\n)*\[-\]etcd failed: reason withheld\n(?:.*\n)*readyz check failed\n$/,
+      ),
+    });
+    expect(await health(server.socketPath, "readyz/etcd")).toMatchObject({ status: 500 });
+    expect(await health(server.socketPath, "readyz?exclude=etcd")).toMatchObject({ status: 200 });
   }, 60_000);
 });

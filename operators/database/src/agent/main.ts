@@ -9,9 +9,11 @@ import { parseKnownJson } from "../ha/json.ts";
 import { Agent } from "./agent.ts";
 import { archiveCommands } from "./archive.ts";
 import { Backups } from "./backups.ts";
+import { Certificates } from "./certificates.ts";
 import { handlersFor } from "./handlers.ts";
 import { Kubernetes } from "./kubernetes.ts";
 import { NetworkPeers } from "./peers.ts";
+import { NetworkPoolers } from "./poolers.ts";
 import type { Clock, FailsafeRequest, Log, Remembered, VoteRequest } from "./ports.ts";
 import { Postgres } from "./postgres.ts";
 import { readSecret, readSettings, timingsOf } from "./settings.ts";
@@ -47,21 +49,39 @@ const kubernetes = new Kubernetes({
   timeoutMs: timings.requestTimeoutMs,
 });
 const peers = new NetworkPeers({ hostOf, key, timeoutMs: timings.requestTimeoutMs });
+const poolers = new NetworkPoolers({
+  host: `${settings.database}-poolers.${namespace}.svc`,
+  address: process.env["POD_IP"] ?? hostOf(instance),
+  key,
+  log,
+});
 const keep = join(settings.directory, "keelson");
 const commandsFor = (store: string) => archiveCommands({ node: process.execPath, store, keep });
 const { store, restore } = settings;
+const certificates = settings.tls && new Certificates(settings.tls);
+await certificates?.refresh();
 const engine = new Postgres({
   name: instance,
   directory: settings.directory,
   programs: settings.programs,
+  major: settings.major,
+  ...(settings.oldPrograms !== undefined && { oldPrograms: settings.oldPrograms }),
   socketDirectory: settings.socketDirectory,
   hostOf,
   password: async () => await readSecret(settings, "replication"),
   watchdog,
   log,
-  ...(settings.tls !== undefined && { tls: settings.tls }),
+  ...(certificates && {
+    tls: { directory: certificates.directory, require: settings.tls?.require ?? false },
+  }),
   ...(settings.initdb && { initdbOptions: settings.initdb }),
   ...(store !== undefined && settings.archive && { archiveCommand: commandsFor(store).push }),
+  ...(store !== undefined && {
+    ownBackup: (name: string) => ({
+      from: join(store, "base", name),
+      restoreCommand: commandsFor(store).fetch,
+    }),
+  }),
   ...(restore && {
     restore: {
       from: join(restore.store, "base", restore.backup),
@@ -100,6 +120,7 @@ const agent = new Agent({
   me,
   lease: kubernetes,
   pods: kubernetes,
+  poolers,
   peers,
   engine,
   guard: watchdog,
@@ -136,11 +157,18 @@ async function rounds(name: "lease" | "work", run: () => Promise<unknown>): Prom
   }
 }
 
+/** A renewed certificate is presented from the next connection on. */
+async function keepCertificates(): Promise<void> {
+  if (await certificates?.refresh()) await engine.reload();
+}
+
 const server = serve(
   handlersFor({
     agent,
     engine,
+    trust: () => certificates?.trust,
     backups,
+    directory: settings.directory,
     archivedPath: join(keep, "archived"),
     vote: async (request: VoteRequest) => await agent.answerVote(request),
     failsafe: (request: FailsafeRequest) => agent.keeper.failsafe(request),
@@ -180,6 +208,9 @@ await agent.keeper.recall();
 server.listen(agentPort);
 probes.listen(probePort);
 log.info("the agent runs", { instance, uid, timings });
+setInterval(() => {
+  keepCertificates().catch((error: unknown) => log.warn("certificates", { error: String(error) }));
+}, 5_000);
 await Promise.all([rounds("lease", keepLease), rounds("work", () => agent.work())]);
 
 function say(level: string, message: string, fields: Readonly<{ [name: string]: unknown }> = {}): void {

@@ -1,6 +1,6 @@
 /** What comes next for a backup: pure, from what its pods report. */
 
-import { isTerminalBackupCode, ownStatus } from "@keelson/kit";
+import { afterFailedAttempt, type BackupRecord, failedBackup, hasBackupEnded, ownStatus } from "@keelson/kit";
 import type { StatusOf } from "keelson";
 import type { EtcdBackup, EtcdBackupObject } from "../api/backup.ts";
 import type { EtcdClusterObject } from "../api/cluster.ts";
@@ -37,39 +37,23 @@ export type BackupDecision =
       readonly status: BackupStatus;
       readonly recheckMs?: number;
     }
-  | {
-      readonly do: "record";
-      readonly status: BackupStatus;
-      readonly event: {
-        readonly type: "Normal" | "Warning";
-        readonly reason: string;
-        readonly message: string;
-      };
-    }
+  | BackupRecord<BackupStatus>
   | { readonly do: "refuse"; readonly reason: string; readonly message: string };
-
-const attempts = 3;
-const backoffMs = 10_000;
-
-export function hasEnded(phase: string | undefined): boolean {
-  return phase === "Done" || phase === "Failed" || phase === "Removed";
-}
 
 export function decideBackup(o: ObservedBackup): BackupDecision {
   const { backup, worker, nowMs } = o;
-  if (hasEnded(backup.status?.phase)) return { do: "rest" };
+  if (hasBackupEnded(backup.status?.phase)) return { do: "rest" };
   const attempt = backup.status?.attempt ?? 1;
   const status = { ...ownStatus(backup), attempt, name: nameInStore(backup) };
   if (worker?.state === "done") return finished(backup, status, worker.manifest);
   const endMs = Date.parse(backup.metadata.creationTimestamp) + backup.spec.timeoutSeconds * 1_000;
   if (nowMs >= endMs) {
-    return failed(
-      status,
-      "TimedOut",
-      `it was not done within ${backup.spec.timeoutSeconds} s: ${lastMessage(status, worker)}`,
-    );
+    return failedBackup(status, {
+      reason: "TimedOut",
+      message: `it was not done within ${backup.spec.timeoutSeconds} s: ${lastMessage(status, worker)}`,
+    });
   }
-  if (worker?.state === "failed") return afterFailure(status, attempt, worker, nowMs);
+  if (worker?.state === "failed") return afterFailedAttempt(status, attempt, worker, { nowMs });
   if (worker) {
     const phase = worker.copied ? "Verifying" : "Copying";
     return {
@@ -126,7 +110,7 @@ function finished(
 ): BackupDecision {
   const problem = manifestProblem(backup, manifest);
   if (!manifest || problem !== undefined)
-    return failed(status, "NoReport", problem ?? "the report has no manifest");
+    return failedBackup(status, { reason: "NoReport", message: problem ?? "the report has no manifest" });
   const { verified } = manifest;
   const { clusterId, etcdVersion, sha256, sizeBytes, takenAt } = manifest;
   return {
@@ -159,34 +143,6 @@ function manifestProblem(backup: EtcdBackupObject, manifest: Manifest | undefine
   return backup.spec.verify && !manifest.verified
     ? "the report does not say that it was verified"
     : undefined;
-}
-
-function afterFailure(
-  status: BackupStatus,
-  attempt: number,
-  { reason, message }: { readonly reason: string; readonly message: string },
-  nowMs: number,
-): BackupDecision {
-  if (isTerminalBackupCode(reason) || attempt >= attempts) return failed(status, reason, message);
-  const retryAfter = new Date(nowMs + backoffMs * 2 ** (attempt - 1)).toISOString();
-  return {
-    do: "record",
-    status: { ...status, phase: "Pending", attempt: attempt + 1, retryAfter, failure: { reason, message } },
-    event: {
-      type: "Warning",
-      reason: "AttemptFailed",
-      message: `attempt ${attempt} of ${attempts}: ${message}`,
-    },
-  };
-}
-
-function failed(status: BackupStatus, reason: string, message: string): BackupDecision {
-  const { retryAfter: _, ...rest } = status;
-  return {
-    do: "record",
-    status: { ...rest, phase: "Failed", failure: { reason, message } },
-    event: { type: "Warning", reason: "BackupFailed", message },
-  };
 }
 
 function lastMessage(status: BackupStatus, worker: WorkerView | undefined): string {

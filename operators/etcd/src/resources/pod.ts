@@ -1,5 +1,5 @@
 /** The pod of one member. */
-import { restrictedContainer, restrictedPod, restrictedPodWithoutVolumes } from "@keelson/kit";
+import { podPlacement, restrictedContainer, restrictedPod, restrictedPodWithoutVolumes } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { Recipe, Spec, Template } from "../api/cluster.ts";
@@ -57,7 +57,7 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
       restartPolicy: "Always",
       terminationGracePeriodSeconds: 30,
       securityContext: restrictedPod(nonRoot),
-      ...scheduling(cluster, recipe),
+      ...podPlacement(pod, selectorLabels(cluster)),
       ...(restoring && { initContainers: restoring.initContainers }),
       containers: [container(cluster, member, recipe)],
       volumes: [
@@ -81,7 +81,7 @@ export function trialFor(cluster: ClusterName, template: Template): Desired<type
       annotations: { [annotations.template]: template.hash },
     },
     spec: {
-      ...scheduling(cluster, recipe),
+      ...podPlacement(podPart(recipe), selectorLabels(cluster)),
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       restartPolicy: "Never",
@@ -192,30 +192,4 @@ function probes(
 
 function podPart(recipe: Recipe): NonNullable<Spec["pod"]> {
   return (recipe.pod ?? {}) as NonNullable<Spec["pod"]>;
-}
-
-/** Default: members prefer different nodes. */
-function scheduling(cluster: ClusterName, recipe: Recipe): Partial<PodSpec> {
-  const pod = podPart(recipe) as Partial<PodSpec>;
-  const { nodeSelector, tolerations, topologySpreadConstraints, priorityClassName } = pod;
-  const affinity = pod.affinity ?? {
-    podAntiAffinity: {
-      preferredDuringSchedulingIgnoredDuringExecution: [
-        {
-          weight: 100,
-          podAffinityTerm: {
-            topologyKey: "kubernetes.io/hostname",
-            labelSelector: { matchLabels: selectorLabels(cluster) },
-          },
-        },
-      ],
-    },
-  };
-  return {
-    affinity,
-    ...(nodeSelector === undefined ? {} : { nodeSelector }),
-    ...(tolerations === undefined ? {} : { tolerations }),
-    ...(topologySpreadConstraints === undefined ? {} : { topologySpreadConstraints }),
-    ...(priorityClassName === undefined ? {} : { priorityClassName }),
-  };
 }

@@ -1,5 +1,6 @@
 /** The StatefulSet of the servers. The operator decides when a pod is replaced: OnDelete. */
 import { hash } from "node:crypto";
+import { podPlacement } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { StatefulSet } from "keelson/kinds";
 import { annotations } from "../api/names.ts";
@@ -117,7 +118,7 @@ export function podTemplate(database: DatabaseName, spec: Spec, version: string)
       shareProcessNamespace: true,
       terminationGracePeriodSeconds: 30,
       securityContext: podSecurity,
-      ...scheduling(database, spec),
+      ...podPlacement(spec.pod, selectorLabels(database)),
       containers: [container(spec, version)],
       volumes: [
         { name: "config", configMap: { name: objectNames(database).config, defaultMode: 0o444 } },
@@ -181,30 +182,5 @@ function container(spec: Spec, version: string): Container {
       ...(spec.tls ? [{ name: "tls", mountPath: paths.tls, readOnly: true }] : []),
       { name: "run", mountPath: paths.run },
     ],
-  };
-}
-
-/** Servers keep away from each other unless the spec says where they go. */
-function scheduling(database: DatabaseName, { pod }: Spec): Partial<PodSpec> {
-  const { nodeSelector, tolerations, topologySpreadConstraints, priorityClassName } = pod as Partial<PodSpec>;
-  const affinity = (pod.affinity as PodSpec["affinity"]) ?? {
-    podAntiAffinity: {
-      preferredDuringSchedulingIgnoredDuringExecution: [
-        {
-          weight: 100,
-          podAffinityTerm: {
-            topologyKey: "kubernetes.io/hostname",
-            labelSelector: { matchLabels: selectorLabels(database) },
-          },
-        },
-      ],
-    },
-  };
-  return {
-    affinity,
-    ...(nodeSelector === undefined ? {} : { nodeSelector }),
-    ...(tolerations === undefined ? {} : { tolerations }),
-    ...(topologySpreadConstraints === undefined ? {} : { topologySpreadConstraints }),
-    ...(priorityClassName === undefined ? {} : { priorityClassName }),
   };
 }

@@ -1,6 +1,7 @@
 /** Answers on their way out to a socket: whole, in pieces, or as a stream. */
 import type { IncomingMessage, ServerResponse as NodeResponse } from "node:http";
-import { constants, gzip } from "node:zlib";
+import { pipeline } from "node:stream/promises";
+import { constants, createGzip } from "node:zlib";
 import {
   type BodyStream,
   isPieces,
@@ -17,32 +18,61 @@ const slabBytes = 256 * 1024;
 /** Longer texts are treated as bytes: they may be worth compressing. */
 const longestText = 32 * 1024;
 
+/** Breaks off when the client has taken nothing for `stuckMs`: what it makes progress with may last. */
 export async function send(
   answer: ServerResponse,
   request: IncomingMessage,
   response: NodeResponse,
+  stuckMs = 60_000,
 ): Promise<void> {
   if (typeof answer.body === "string" && answer.body.length <= longestText) {
     sendText(answer, answer.body, request, response);
     return;
   }
-  let pieces = piecesOf(answer.body);
-  let length = lengthOf(pieces);
+  const pieces = piecesOf(answer.body);
+  const length = lengthOf(pieces);
   const { headers } = answer;
+  if (length > wholeBytes) response.setTimeout(stuckMs, () => response.destroy());
   if (length > gzipAboveBytes && /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""))) {
-    const compressed = await compress(Buffer.concat(pieces, length));
-    pieces = [compressed];
-    length = compressed.length;
     headers["content-encoding"] = "gzip";
     headers.vary = "Accept-Encoding";
-    if (response.destroyed) return;
+    response.writeHead(answer.status, headers);
+    if (request.method === "HEAD") response.end();
+    else await sendCompressed(pieces, response);
+    return;
   }
   if (answer.status !== 304 && answer.status !== 204) headers["content-length"] = String(length);
   response.writeHead(answer.status, headers);
   if (request.method === "HEAD") response.end();
-  else if (pieces.length === 1) response.end(pieces[0]);
-  else if (length <= wholeBytes) response.end(Buffer.concat(pieces, length));
+  else if (length <= wholeBytes)
+    response.end(pieces.length === 1 ? pieces[0] : Buffer.concat(pieces, length));
   else await sendPieces(pieces, response);
+}
+
+/** Compressed as it goes out: of what is long, neither form ever exists as a whole. */
+async function sendCompressed(pieces: Pieces, response: NodeResponse): Promise<void> {
+  const compression = createGzip({ level: constants.Z_BEST_SPEED });
+  try {
+    await pipeline(slabsOf(pieces), compression, response);
+  } catch (error) {
+    // The client went away, and there is nobody to tell.
+    if (!response.destroyed) throw error;
+  }
+}
+
+/** Pieces put together to what is worth a turn of the compressor. */
+function* slabsOf(pieces: Pieces): Generator<Uint8Array> {
+  let gathered: Uint8Array[] = [];
+  let size = 0;
+  for (const piece of pieces) {
+    gathered.push(piece);
+    size += piece.length;
+    if (size < slabBytes) continue;
+    yield gathered.length === 1 ? piece : Buffer.concat(gathered, size);
+    gathered = [];
+    size = 0;
+  }
+  if (size > 0) yield Buffer.concat(gathered, size);
 }
 
 function sendText(
@@ -62,14 +92,6 @@ function sendText(
 function piecesOf(body: ServerResponse["body"]): Pieces {
   if (typeof body === "string") return [Buffer.from(body)];
   return isPieces(body) ? body : [body as Uint8Array];
-}
-
-function compress(body: Uint8Array): Promise<Uint8Array> {
-  return new Promise((resolve, reject) => {
-    gzip(body, { level: constants.Z_BEST_SPEED }, (error, result) =>
-      error ? reject(error) : resolve(result),
-    );
-  });
 }
 
 /** Slabs that nobody writes from; a few are kept, since making them again costs more than filling them. */

@@ -10,6 +10,7 @@ import { header, type ServerRequest, type ServerResponse } from "../messages/mes
 import { negotiateError } from "../messages/negotiation.ts";
 import { parseRequestInfo, type RequestInfo } from "../messages/request-info.ts";
 import { statusResponse } from "../messages/response.ts";
+import type { InFlight } from "./in-flight.ts";
 
 /** What answers once the user is known and allowed. */
 export type Handler = (
@@ -30,6 +31,7 @@ export class Dispatcher {
   readonly #handle: Handler;
   readonly #random: Random;
   readonly #onInternalError: ((error: unknown, request: ServerRequest) => void) | undefined;
+  readonly #inFlight: InFlight;
 
   constructor(parts: {
     authenticators: readonly Authenticator[];
@@ -39,6 +41,7 @@ export class Dispatcher {
     impersonate: Plugins["impersonate"];
     handle: Handler;
     random: Random;
+    inFlight: InFlight;
     onInternalError?: ((error: unknown, request: ServerRequest) => void) | undefined;
   }) {
     this.#authenticators = parts.authenticators;
@@ -48,6 +51,7 @@ export class Dispatcher {
     this.#handle = parts.handle;
     this.#random = parts.random;
     this.#onInternalError = parts.onInternalError;
+    this.#inFlight = parts.inFlight;
   }
 
   /** Never rejects: what goes wrong is a Status. */
@@ -76,6 +80,9 @@ export class Dispatcher {
     const found = this.#userOf(request, info);
     const user = found instanceof Promise ? await found : found;
     const attributes = attributesOf(info, user);
+    // Where answers take no time, the client is part of this process, and not counted.
+    const leave = request.onAnswered && this.#inFlight.enter(user, info);
+    if (leave) request.onAnswered?.(leave);
     const decided = this.#authorizer.authorize(attributes);
     const { decision, reason } = decided instanceof Promise ? await decided : decided;
     if (decision !== "allow" && !isOpen(info, request.method)) throw denied(attributes, reason);
@@ -127,7 +134,7 @@ export class Dispatcher {
       "cache-control": "no-cache, private",
     };
     for (const name in response.headers) headers[name] = response.headers[name] as string | string[];
-    if (warnings.size > 0) headers.warning = [...warnings].map(warningHeader);
+    if (warnings.size > 0) headers.warning = bounded(warnings).map(warningHeader);
     return { status: response.status, headers, body: response.body };
   }
 }
@@ -181,6 +188,27 @@ function queryOf(target: string): URLSearchParams {
 function userAgent(request: ServerRequest): { userAgent?: string } {
   const value = header(request.headers, "user-agent");
   return value === undefined ? {} : { userAgent: value };
+}
+
+/** Characters of all warnings together, above which each is cut. */
+const mostWarning = 4096;
+const mostOfEach = 256;
+
+/** As many as fit: all of them, or the beginnings of the first ones. */
+function bounded(warnings: ReadonlySet<string>): string[] {
+  let total = 0;
+  for (const text of warnings) total += text.length;
+  if (total <= mostWarning) return [...warnings];
+  const cut: string[] = [];
+  let written = 0;
+  for (const text of warnings) {
+    if (written >= mostWarning) break;
+    const characters =
+      text.length <= mostOfEach ? text : [...text.slice(0, 2 * mostOfEach)].slice(0, mostOfEach).join("");
+    written += characters.length;
+    cut.push(characters);
+  }
+  return cut;
 }
 
 function warningHeader(text: string): string {

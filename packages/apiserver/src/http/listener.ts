@@ -8,17 +8,25 @@ import {
   type Server as NetServer,
   type Socket,
 } from "node:net";
-import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { HttpHeaders } from "@keelson/core";
 import type { ClientCertificate, UserInfo } from "../contracts/authentication.ts";
-import { entityTooLarge, failure, statusOf } from "../contracts/status-error.ts";
-import { isHijack, isPieces, isStream, type ServerRequest } from "../messages/message.ts";
-import { createServer, STATUS_CODES } from "../messages/node-http.ts";
+import {
+  entityTooLarge,
+  failure,
+  type StatusError,
+  statusOf,
+  tooManyRequests,
+} from "../contracts/status-error.ts";
+import { isHijack, isStream, type ServerRequest } from "../messages/message.ts";
+import { createServer, ServerResponse, STATUS_CODES } from "../messages/node-http.ts";
 import { send, stream } from "./answer.ts";
 import type { Dispatch } from "./in-process.ts";
 
 export const maxBodyBytes = 3 * 1024 * 1024;
+/** What the bodies that are being read may hold together. */
+const maxPendingBodies = 256 * 1024 * 1024;
+let pendingBodies = 0;
 
 export interface TlsOptions {
   readonly certificate: string;
@@ -34,18 +42,38 @@ export interface Listening {
 
 export interface ListenerOptions {
   readonly dispatch: Dispatch;
+  readonly patience?: Patience;
+}
+
+/** How long the server waits for clients. */
+export interface Patience {
+  /** For a request to arrive, head and body. Default: 60 s. */
+  readonly requestMs?: number;
+  /** For a client to take any part of a long answer. Default: 60 s. */
+  readonly answerMs?: number;
+}
+
+const patienceMs = 60_000;
+
+function timeouts({ requestMs = patienceMs }: Patience = {}) {
+  return {
+    requestTimeout: requestMs,
+    headersTimeout: requestMs,
+    connectionsCheckingInterval: Math.min(requestMs, patienceMs / 2),
+  };
 }
 
 export function listenSecurely(
   options: ListenerOptions & { host: string; port: number; tls: TlsOptions },
 ): Promise<Listening> {
-  const server = secureServer(options.tls);
+  const server = secureServer(options.tls, options.patience);
   attach(server, options);
   return start(server, () => server.listen(options.port, options.host));
 }
 
-function secureServer(tls: TlsOptions): Server {
+function secureServer(tls: TlsOptions, patience?: Patience): Server {
   return createSecureServer({
+    ...timeouts(patience),
     cert: tls.certificate,
     key: tls.key,
     requestCert: true,
@@ -65,14 +93,19 @@ export interface SocketOptions extends ListenerOptions {
 }
 
 export function listenOnSocket(options: SocketOptions): Promise<Listening> {
-  const { user, tls, socketPath } = options;
+  const { user, tls, socketPath, patience } = options;
   const dispatch: Dispatch = user
     ? (request) => options.dispatch(request, request.headers.authorization ? undefined : user)
     : options.dispatch;
-  const plain = createServer();
-  const secure = tls && secureServer(tls);
+  const plain = createServer(timeouts(patience));
+  const secure = tls && secureServer(tls, patience);
   if (secure) attach(secure, { ...options, dispatch: options.dispatch });
   const front = createFront(plain, secure);
+  // They do not listen themselves, and would not look after slow clients.
+  for (const server of [plain, secure]) server?.emit("listening");
+  front.once("close", () => {
+    for (const server of [plain, secure]) server?.close();
+  });
   rmSync(socketPath, { force: true });
   attach(plain, { ...options, dispatch });
   return start(front, () => front.listen(socketPath, () => chmodSync(socketPath, 0o600)));
@@ -99,15 +132,13 @@ function createFront(plain: Server, secure: Server | undefined): NetServer {
 
 /** Serves HTTP on a server, no matter which process accepts its connections. */
 function attach(server: Server, options: ListenerOptions): void {
-  // Watches stay open and silent for long; slow headers and dead keep-alives are cut by the defaults.
-  server.requestTimeout = 0;
   server.keepAliveTimeout = 90_000;
   // What fails on the way out is this client's loss and nobody else's.
   server.on("request", (request, response) => {
-    serve(options.dispatch, request, response).catch(() => response.destroy());
+    serve(options, request, response).catch(() => response.destroy());
   });
   server.on("upgrade", (request, socket, head) => {
-    upgrade(options.dispatch, request, socket, head).catch(() => socket.destroy());
+    upgrade(options, request, socket as Socket, head).catch(() => socket.destroy());
   });
   server.on("clientError", (_, socket) => {
     if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
@@ -148,12 +179,16 @@ class SocketRequest implements ServerRequest {
   readonly target: string;
   readonly headers: HttpHeaders;
   readonly clientCertificate?: ClientCertificate;
+  readonly canUpgrade: boolean;
   readonly #message: IncomingMessage;
   #gone: AbortController | undefined;
   #left = false;
+  #over = false;
+  #afterwards: (() => void) | undefined;
 
-  constructor(message: IncomingMessage) {
+  constructor(message: IncomingMessage, canUpgrade = false) {
     this.#message = message;
+    this.canUpgrade = canUpgrade;
     this.method = message.method ?? "GET";
     this.target = message.url ?? "/";
     this.headers = headersOf(message);
@@ -162,7 +197,8 @@ class SocketRequest implements ServerRequest {
   }
 
   body(): Promise<Uint8Array> {
-    return readBody(this.#message);
+    // What follows an upgrade is no body.
+    return this.canUpgrade ? Promise.resolve(new Uint8Array()) : readBody(this.#message);
   }
 
   /** Made when somebody asks: most requests are answered before anyone does. */
@@ -174,25 +210,38 @@ class SocketRequest implements ServerRequest {
     return this.#gone.signal;
   }
 
-  leave(): void {
-    this.#left = true;
-    this.#gone?.abort();
+  onAnswered(run: () => void): void {
+    if (this.#over) run();
+    else this.#afterwards = run;
+  }
+
+  /** The answer is out, or the client is gone. */
+  close(answered: boolean): void {
+    if (!answered) {
+      this.#left = true;
+      this.#gone?.abort();
+    }
+    this.#over = true;
+    this.#afterwards?.();
+    this.#afterwards = undefined;
   }
 }
 
-async function serve(dispatch: Dispatch, request: IncomingMessage, response: NodeResponse): Promise<void> {
+async function serve(
+  { dispatch, patience }: ListenerOptions,
+  request: IncomingMessage,
+  response: NodeResponse,
+): Promise<void> {
   const serverRequest = new SocketRequest(request);
   // Comes once anyway, and to wait for that with `once` costs.
-  response.on("close", () => {
-    if (!response.writableEnded) serverRequest.leave();
-  });
+  response.on("close", () => serverRequest.close(response.writableEnded));
   const answer = await dispatch(serverRequest);
   if (response.destroyed) return;
   // A body that nobody read must not be taken for the next request.
   if (!request.complete) response.setHeader("connection", "close");
   if (isHijack(answer.body)) response.writeHead(400).end();
   else if (isStream(answer.body)) stream({ ...answer, body: answer.body }, response, serverRequest.signal);
-  else await send(answer, request, response);
+  else await send(answer, request, response, patience?.answerMs);
 }
 
 /** Node joins repeated headers with a comma, which may also be part of the name of a group. */
@@ -207,76 +256,86 @@ function headersOf(request: IncomingMessage): HttpHeaders {
 
 function readBody(request: IncomingMessage): Promise<Uint8Array> {
   return new Promise((resolve, reject) => {
-    const chunks: Buffer[] = [];
+    let chunks: Buffer[] = [];
     let size = 0;
+    const release = () => {
+      pendingBodies -= size;
+      size = 0;
+      chunks = [];
+    };
+    const refuse = (error: StatusError) => {
+      request.pause();
+      request.removeAllListeners("data");
+      release();
+      reject(error);
+    };
     request.on("data", (chunk: Buffer) => {
       size += chunk.length;
-      if (size > maxBodyBytes) {
-        request.pause();
-        request.removeAllListeners("data");
-        reject(entityTooLarge(`limit is ${maxBodyBytes}`));
-        return;
-      }
-      chunks.push(chunk);
+      pendingBodies += chunk.length;
+      if (size > maxBodyBytes) refuse(entityTooLarge(`limit is ${maxBodyBytes}`));
+      else if (pendingBodies > maxPendingBodies)
+        refuse(tooManyRequests("too many requests, please try again later", 1));
+      else chunks.push(chunk);
     });
-    request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
+    request.on("end", () => {
+      const body = chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+      release();
+      resolve(body);
+    });
     // Comes without an error, which nobody listens for, when the client goes away.
     request.on("close", () => {
       if (!request.complete)
-        reject(failure({ code: 400, reason: "BadRequest", message: "the request's body broke off" }));
+        refuse(failure({ code: 400, reason: "BadRequest", message: "the request's body broke off" }));
     });
   });
 }
 
-/** A request to leave HTTP behind: answered in HTTP all the same when it is refused. */
+/** A request to leave HTTP behind: answered in HTTP all the same, like any other, when nothing comes of it. */
 async function upgrade(
-  dispatch: Dispatch,
+  { dispatch, patience }: ListenerOptions,
   request: IncomingMessage,
-  socket: Duplex,
+  socket: Socket,
   head: Buffer,
 ): Promise<void> {
-  const gone = new AbortController();
-  socket.once("close", () => gone.abort());
   socket.on("error", () => socket.destroy());
   if (head.length > 0) socket.unshift(head);
-  const certificate = clientCertificate(request.socket);
-  const write = (status: number, headers: Readonly<Record<string, string | string[]>>) => {
-    const lines = Object.entries(headers).flatMap(([name, value]) =>
-      (typeof value === "string" ? [value] : value).map((item) => `${name}: ${item}`),
-    );
-    socket.write(`HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n`);
-  };
-  const refuse = (status: number, headers: Readonly<Record<string, string | string[]>>, body: Uint8Array) => {
-    write(status, { ...headers, "content-length": String(body.length), connection: "close" });
-    socket.end(body);
-  };
-  const answer = await dispatch({
-    method: request.method ?? "GET",
-    target: request.url ?? "/",
-    headers: headersOf(request),
-    body: async () => new Uint8Array(),
-    signal: gone.signal,
-    canUpgrade: true,
-    ...(certificate && { clientCertificate: certificate }),
+  const serverRequest = new SocketRequest(request, true);
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket);
+  response.on("close", () => serverRequest.close(response.writableEnded));
+  response.on("finish", () => {
+    serverRequest.close(true);
+    socket.end();
   });
+  const answer = await dispatch(serverRequest);
   if (socket.destroyed) return;
-  const { body } = answer;
-  if (isHijack(body)) {
-    try {
-      await body.hijack({
-        accept: (status, headers) => {
-          write(status, headers);
-          return socket;
-        },
-        refuse: (status, bytes) => refuse(status, { "content-type": "text/plain" }, bytes),
-      });
-    } catch (error) {
-      const status = statusOf(error);
-      refuse(status.code, { "content-type": "application/json" }, Buffer.from(JSON.stringify(status)));
-    }
-  } else if (isStream(body)) refuse(400, {}, new Uint8Array());
-  else if (isPieces(body)) refuse(answer.status, answer.headers, Buffer.concat(body));
-  else refuse(answer.status, answer.headers, typeof body === "string" ? Buffer.from(body) : body);
+  if (!isHijack(answer.body)) {
+    if (isStream(answer.body)) response.writeHead(400).end();
+    else await send(answer, request, response, patience?.answerMs);
+    return;
+  }
+  try {
+    await answer.body.hijack({
+      accept: (status, headers) => {
+        response.detachSocket(socket);
+        socket.once("close", () => serverRequest.close(false));
+        socket.write(headText(status, headers));
+        return socket;
+      },
+      refuse: (status, bytes) => response.writeHead(status, { "content-type": "text/plain" }).end(bytes),
+    });
+  } catch (error) {
+    const status = statusOf(error);
+    response.writeHead(status.code, { "content-type": "application/json" }).end(JSON.stringify(status));
+  }
+}
+
+function headText(status: number, headers: Readonly<Record<string, string | string[]>>): string {
+  const lines = Object.entries(headers).flatMap(([name, value]) =>
+    (typeof value === "string" ? [value] : value).map((item) => `${name}: ${item}`),
+  );
+  return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n`;
 }
 
 function clientCertificate(socket: Socket): ClientCertificate | undefined {

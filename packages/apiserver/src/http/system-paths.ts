@@ -19,9 +19,11 @@ const healthRoots = new Set(["healthz", "livez", "readyz"]);
 
 export class SystemPaths {
   readonly #extra: NonNullable<Plugins["paths"]>;
+  readonly #storageProblem: () => Promise<Error | undefined>;
 
-  constructor(extra: NonNullable<Plugins["paths"]>) {
+  constructor(extra: NonNullable<Plugins["paths"]>, storageProblem: () => Promise<Error | undefined>) {
     this.#extra = extra;
+    this.#storageProblem = storageProblem;
   }
 
   /** `undefined` when the path is none of these. */
@@ -36,7 +38,11 @@ export class SystemPaths {
         throw noRepresentation([contentType]);
       return { status: 200, headers: { "content-type": contentType }, body };
     }
-    if (healthRoots.has(root)) return health(root, rest.join("/"), query);
+    if (healthRoots.has(root)) {
+      // Who cannot keep writes is alive, and not ready for them.
+      const storage = root === "readyz" ? await this.#storageProblem() : undefined;
+      return health(root, rest.join("/"), query, new Set(storage ? ["etcd"] : []));
+    }
     const negotiated = () => negotiate(header(request.headers, "accept"), { query });
     if (root === "version" && request.method !== "GET") throw methodNotAllowed();
     if (root === "version" && rest.length === 0) return jsonResponse(200, versionInfo(), negotiated());
@@ -63,15 +69,25 @@ export class SystemPaths {
   }
 }
 
-function health(root: string, check: string, query: URLSearchParams): ServerResponse {
+function health(
+  root: string,
+  check: string,
+  query: URLSearchParams,
+  failed: ReadonlySet<string>,
+): ServerResponse {
   if (check) {
     if (!checks.includes(check)) return textResponse(404, "404 page not found\n");
+    if (failed.has(check)) return textResponse(500, `internal server error: ${check}: failed\n`);
     return textResponse(200, "ok");
   }
   const excluded = new Set(query.getAll("exclude"));
-  if (!query.has("verbose")) return textResponse(200, "ok");
-  const lines = checks.map((name) => `[+]${name} ${excluded.has(name) ? "excluded: ok" : "ok"}\n`);
-  return textResponse(200, `${lines.join("")}${root} check passed\n`);
+  const passed = [...failed].every((name) => excluded.has(name));
+  if (passed && !query.has("verbose")) return textResponse(200, "ok");
+  const lines = checks.map((name) => {
+    if (excluded.has(name)) return `[+]${name} excluded: ok\n`;
+    return failed.has(name) ? `[-]${name} failed: reason withheld\n` : `[+]${name} ok\n`;
+  });
+  return textResponse(passed ? 200 : 500, `${lines.join("")}${root} check ${passed ? "passed" : "failed"}\n`);
 }
 
 export function versionInfo(): JsonObject {

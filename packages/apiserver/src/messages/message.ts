@@ -16,6 +16,8 @@ export interface ServerRequest {
   /** The client asks to leave HTTP behind, and its connection can be taken over. */
   readonly canUpgrade?: boolean;
   readonly clientCertificate?: ClientCertificate;
+  /** Runs once, when the answer is out or the client is gone. Absent where answers take no time to send. */
+  onAnswered?(run: () => void): void;
 }
 
 export interface ServerResponse {

@@ -1,4 +1,5 @@
 /** All authorizers as one, and the two that every server has. */
+import { timingSafeEqual } from "node:crypto";
 import type { Authenticator, UserInfo } from "../contracts/authentication.ts";
 import type { Attributes, Authorizer, Decision } from "../contracts/authorization.ts";
 import { denied } from "../contracts/denied.ts";
@@ -89,11 +90,16 @@ export async function authorizeCreate(
 /** Who brings the administrator's token. */
 export function adminToken(token: string | undefined): Authenticator[] {
   if (token === undefined) return [];
-  const expected = `Bearer ${token}`;
+  const expected = Buffer.from(`Bearer ${token}`);
   return [
     {
-      authenticate: ({ headers }) =>
-        header(headers, "authorization") === expected ? administrator : undefined,
+      authenticate: ({ headers }) => {
+        const given = Buffer.from(header(headers, "authorization") ?? "");
+        // How long this takes says nothing about how far the two agree.
+        return given.length === expected.length && timingSafeEqual(given, expected)
+          ? administrator
+          : undefined;
+      },
     },
   ];
 }

@@ -1,5 +1,6 @@
 /** The API server: store, registry, plug-ins, verbs and dispatcher, put together. */
-import { type Clock, type HttpPort, parseDuration, type Random } from "@keelson/core";
+import { type Clock, type HttpPort, parseDuration, type Random, systemRandom } from "@keelson/core";
+import { backgroundClock } from "@keelson/core/internal";
 import { socketWebhooks } from "../admission/webhooks/call.ts";
 import { bootstrapObjects } from "../bootstrap/objects.ts";
 import type { Authenticator, UserInfo } from "../contracts/authentication.ts";
@@ -11,6 +12,7 @@ import { DefinitionController } from "../crd/controller.ts";
 import { conversionCaller } from "../crd/webhook-call.ts";
 import { Discovery } from "../discovery/discovery.ts";
 import { Dispatcher, type Handler } from "../http/dispatcher.ts";
+import { InFlight, type InFlightLimits } from "../http/in-flight.ts";
 import { inProcessPort } from "../http/in-process.ts";
 import { SystemPaths } from "../http/system-paths.ts";
 import type { ServerRequest, ServerResponse } from "../messages/message.ts";
@@ -24,7 +26,6 @@ import type { World } from "../rest/exchange.ts";
 import { ObjectStore } from "../rest/object-store.ts";
 import type { ResourceApi } from "../rest/resource-api.ts";
 import { type Snapshot, Store } from "../storage/store.ts";
-import { realClock, realRandom } from "../storage/world.ts";
 import { defaultServiceRange, firstServiceAddress } from "../validation/core/service-addresses.ts";
 import { administrator, adminToken, allowAll, masters, unionAuthorizer } from "./authorizers.ts";
 import { builtinResources } from "./builtin-resources.ts";
@@ -63,6 +64,8 @@ export interface ApiServerOptions {
   readonly caCertificate?: string;
   /** Told of every fault of the server's own, which clients see as a 500. */
   readonly onInternalError?: (error: unknown, request: ServerRequest) => void;
+  /** How many requests may be under way. */
+  readonly inFlight?: InFlightLimits;
   /** The certificate by which kubelets know the server, for logs, exec and the like. */
   readonly kubeletClient?: KubeletIdentity;
   /** The way to pods: for proxies, and for webhooks behind services. Default: the server's own network. */
@@ -89,8 +92,8 @@ export interface ApiServer extends AsyncDisposable {
 
 /** Starts an API server in this process, without sockets: `server.http` is the port of a client. */
 export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
-  const clock = options.clock ?? realClock;
-  const random = (options.random ?? realRandom).fork("apiserver");
+  const clock = options.clock ?? backgroundClock;
+  const random = (options.random ?? systemRandom).fork("apiserver");
   const flags = flagsOf(options);
   const dialer = options.dialer ?? socketDialer;
   const store = await openStore(options, clock);
@@ -149,9 +152,10 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
       verbs.api,
       new Discovery(registry, () => `${advertise.address}:${advertise.port}`),
       new OpenApi(registry),
-      new SystemPaths(plugins.paths ?? {}),
+      new SystemPaths(plugins.paths ?? {}, () => store.problem()),
     ),
     random,
+    inFlight: new InFlight(options.inFlight),
     onInternalError: options.onInternalError,
   });
 
@@ -187,7 +191,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   };
 }
 
-const withoutAccounts: Readonly<Record<string, string>> = { "disable-admission-plugins": "ServiceAccount" };
+const withoutAccounts: Flags = { "disable-admission-plugins": "ServiceAccount" };
 
 function flagsOf(options: ApiServerOptions): Flags {
   return checkFlags({

@@ -89,6 +89,8 @@ export class FileJournal implements Journal {
   #writing: Batch | undefined;
   #waiting: Batch[] = [];
   #failure: Error | undefined;
+  /** What the disk said when it had no room for so many bytes, until it has. */
+  #full: { readonly error: Error; readonly bytes: number } | undefined;
   #compacting: Promise<void> | undefined;
   #tables: (() => Iterable<Table>) | undefined;
 
@@ -139,6 +141,12 @@ export class FileJournal implements Journal {
     if (this.#failure) throw refusal(this.#failure);
   }
 
+  /** What keeps commits from being kept now. A disk that was full is asked again. */
+  async problem(): Promise<Error | undefined> {
+    if (this.#full && !this.#writing) await this.#reserve(this.#full.bytes);
+    return this.#failure ?? this.#full?.error;
+  }
+
   settled(): Promise<void> | undefined {
     return (this.#waiting.at(-1) ?? this.#writing)?.done.promise;
   }
@@ -160,12 +168,14 @@ export class FileJournal implements Journal {
       const batch = this.#waiting.shift();
       if (!batch) return;
       this.#writing = batch;
+      const record = encodeRecord(...batch.pieces);
       try {
-        await this.#write(encodeRecord(...batch.pieces));
+        await this.#write(record);
       } catch (error) {
-        this.#lose(batch, error instanceof Error ? error : new Error(String(error)));
+        this.#lose(batch, record.length, error instanceof Error ? error : new Error(String(error)));
         return;
       }
+      this.#full = undefined;
       this.#revision = (batch.commits.at(-1) as Commit).event.revision;
       this.#writing = undefined;
       for (const { durable } of batch.commits) durable();
@@ -182,41 +192,49 @@ export class FileJournal implements Journal {
     await this.#disk.write(this.#file, record, this.#end);
     this.#end += record.length;
     this.#reserved = Math.max(this.#reserved, this.#end);
-    if (this.#end + reserveBytes / 2 > this.#reserved) this.#reserve();
+    if (this.#end + reserveBytes / 2 > this.#reserved) void this.#reserve(reserveBytes);
   }
 
-  #reserve(): void {
-    if (this.#reserving) return;
+  /** One at a time, and no record is written beyond what is reserved meanwhile. */
+  #reserve(length: number): Promise<void> {
     const from = this.#reserved;
     const log = this.#log();
-    this.#reserving = this.#disk.reserve(log, from, reserveBytes).then(
+    this.#reserving ??= this.#disk.reserve(log, from, length).then(
       () => {
         this.#reserving = undefined;
-        if (log === this.#log()) this.#reserved = Math.max(this.#reserved, from + reserveBytes);
+        this.#full = undefined;
+        if (log === this.#log()) this.#reserved = Math.max(this.#reserved, from + length);
       },
-      // Without room ahead the write itself will show whether there is any.
-      () => {
+      // Without room ahead the write itself will show whether there is any. It needs what was filled in vain.
+      (error: Error) => {
         this.#reserving = undefined;
+        if (log === this.#log()) this.#cut(this.#reserved, error);
       },
     );
+    return this.#reserving;
   }
 
   /** Takes back what could not be kept, the latest first, and tells those who wait for it. */
-  #lose(batch: Batch, error: Error): void {
+  #lose(batch: Batch, bytes: number, error: Error): void {
     const batches = [batch, ...this.#waiting];
     this.#waiting = [];
     this.#writing = undefined;
     // A full disk may have room again; of any other disk nobody knows what it holds.
-    if (!isFull(error)) this.#failure = error;
+    if (isFull(error)) this.#full = { error, bytes };
+    else this.#failure = error;
     for (const { commits } of [...batches].reverse()) for (const { lost } of [...commits].reverse()) lost();
+    // So that what was refused does not come back with the next start.
+    this.#cut(this.#end, error);
+    this.#reserved = this.#end;
+    for (const { done } of batches) done.reject(refusal(error));
+  }
+
+  #cut(length: number, error: Error): void {
     try {
-      // So that what was refused does not come back with the next start.
-      this.#disk.truncate(this.#file, this.#end);
-      this.#reserved = this.#end;
+      this.#disk.truncate(this.#file, length);
     } catch (cause) {
       this.#failure ??= cause instanceof Error ? cause : error;
     }
-    for (const { done } of batches) done.reject(refusal(error));
   }
 
   /** Begins the next log and writes what came before it as one state. */

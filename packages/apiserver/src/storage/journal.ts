@@ -9,6 +9,8 @@ export interface Journal {
   append(commit: Commit): void;
   /** Throws when nothing can be made durable any more. */
   assertWritable(): void;
+  /** What keeps commits from being kept now, if anything does. */
+  problem(): Promise<Error | undefined>;
   /** Tells the journal where to read the whole state, when it replaces its log. */
   attach(tables: () => Iterable<Table>): void;
   /**

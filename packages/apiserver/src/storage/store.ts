@@ -83,6 +83,11 @@ export class Store {
     return this.#options.journal?.settled();
   }
 
+  /** What keeps commits from being durable now, if anything does. */
+  async problem(): Promise<Error | undefined> {
+    return await this.#options.journal?.problem();
+  }
+
   table(name: string): Table {
     let table = this.#tables.get(name);
     if (!table) {

@@ -1,12 +1,12 @@
 /** The inside of the namespace: its nodes, their shared network, and what can be done to them. */
 import { BlockList, isIP } from "node:net";
-import { type Client, connect as connectApi } from "@keelson/client";
 import { systemClock, systemRandom } from "@keelson/core";
 import type { NodeApi } from "../api/api.ts";
 import { NodeError } from "../errors.ts";
 import { type CuttableApi, cuttable } from "../faults/cuttable-api.ts";
 import type { Fault } from "../faults/fault.ts";
 import { PodFaults } from "../faults/pod-faults.ts";
+import { connectNodes, type NodeClients } from "../identity/node-clients.ts";
 import { firstAddress } from "../kubelet/address-pool.ts";
 import { clientApi } from "../kubelet/client-api.ts";
 import { Kubelet } from "../kubelet/kubelet.ts";
@@ -15,6 +15,7 @@ import { Delays } from "../network/delays.ts";
 import { startDialServer } from "../network/dial-server.ts";
 import { DnsServer } from "../network/dns-server.ts";
 import { type ExposedPort, type Exposure, Exposures } from "../network/exposures.ts";
+import { PolicyRegistry } from "../network/policy-registry.ts";
 import { startRelay } from "../network/relay.ts";
 import { ServiceNetwork } from "../network/service-network.ts";
 import { ServiceRegistry } from "../network/service-registry.ts";
@@ -47,21 +48,23 @@ export class InsideHost {
   readonly #config: InsideConfig;
   readonly #outside: Outside;
   readonly #runtime: SandboxRuntime;
-  readonly #client: Client;
+  readonly #clients: NodeClients;
+  /** The first node's, for what the nodes share: their network. */
   readonly #api: NodeApi;
   readonly #registry = new ServiceRegistry();
+  readonly #policies = new PolicyRegistry();
   readonly #nodes = new Map<string, RunningNode>();
   readonly #abort = new AbortController();
   readonly #exposures: Exposures;
   #addresses: ClusterAddresses = { api: "", dns: "", serviceCidr: "" };
   #faults: PodFaults | undefined;
 
-  private constructor(config: InsideConfig, outside: Outside, runtime: SandboxRuntime, client: Client) {
+  private constructor(config: InsideConfig, outside: Outside, runtime: SandboxRuntime, clients: NodeClients) {
     this.#config = config;
     this.#outside = outside;
     this.#runtime = runtime;
-    this.#client = client;
-    this.#api = clientApi(client);
+    this.#clients = clients;
+    this.#api = clientApi(clients.of(config.nodes[0]?.name ?? ""));
     this.#exposures = new Exposures({
       registry: this.#registry,
       pods: () => this.#workers(),
@@ -73,13 +76,20 @@ export class InsideHost {
   }
 
   static async start(config: InsideConfig, outside: Outside, runtime: SandboxRuntime): Promise<InsideHost> {
-    const client = await connectApi({
-      kubeconfig: config.kubeconfig,
-      userAgent: "kubelet/v1.36.4 keelson",
+    // The API server as nodes see it: without it none of them has an identity.
+    const relay = await startRelay({
+      listen: { host: "127.0.0.1", port: insideApiPort },
+      target: () => ({ path: config.apiSocket }),
     });
-    const host = new InsideHost(config, outside, runtime, client);
-    await host.#start();
-    return host;
+    try {
+      const clients = await connectNodes({ ...config, log: outside.log });
+      const host = new InsideHost(config, outside, runtime, clients);
+      await host.#start();
+      return host;
+    } catch (error) {
+      await relay.close();
+      throw error;
+    }
   }
 
   async inject(fault: Fault): Promise<void> {
@@ -101,19 +111,18 @@ export class InsideHost {
   async stop(graceMs: number): Promise<void> {
     this.#abort.abort();
     await Promise.all([...this.#nodes.values()].map(({ kubelet }) => kubelet.powerOff(graceMs)));
-    await this.#client.close();
+    await this.#clients[Symbol.asyncDispose]();
   }
 
   async #start(): Promise<void> {
-    const { apiSocket, dialSocket, nodes } = this.#config;
-    const toApi = () => ({ path: apiSocket });
-    await Promise.all([
-      startRelay({ listen: { host: "127.0.0.1", port: insideApiPort }, target: toApi }),
-      startDialServer(dialSocket, (address) => this.#isInCluster(address)),
-    ]);
+    const { dialSocket, nodes } = this.#config;
+    await startDialServer(dialSocket, (address) => this.#isInCluster(address));
     this.#registry
       .run(this.#api, this.#abort.signal)
       .catch((error: unknown) => this.#outside.log(`the services cannot be followed: ${String(error)}`));
+    this.#policies
+      .run(this.#api, this.#abort.signal)
+      .catch((error: unknown) => this.#outside.log(`network policies cannot be followed: ${String(error)}`));
     await Promise.race([
       this.#registry.synced(),
       new Promise((resolve) => setTimeout(resolve, servicePatienceMs)),
@@ -158,6 +167,8 @@ export class InsideHost {
       if (tools.nft === undefined) throw new NodeError("Unsupported", "nft is missing");
       const network = new ServiceNetwork({
         ...{ registry: this.#registry, serviceCidr, nodeAddresses, nft: tools.nft },
+        policies: this.#policies,
+        nameServer: dns,
         clock: systemClock,
         localAddresses: [api, dns],
         log: this.#outside.log,
@@ -185,7 +196,7 @@ export class InsideHost {
     const { ids, clusterDomain, labels, clientCa } = this.#config;
     const { maxPods, podPidsLimit, allowedUnsafeSysctls, seccompDirectory } = this.#config;
     const { log } = this.#outside;
-    const line = cuttable(this.#api);
+    const line = cuttable(clientApi(this.#clients.of(node.name)));
     const kubelet = new Kubelet({
       ...{
         api: line.api,

@@ -3,16 +3,19 @@ import type { Clock } from "@keelson/core";
 import { runCommand } from "@keelson/machine";
 import { NodeError } from "../errors.ts";
 import type { DelayedPort } from "./delays.ts";
+import type { PolicyRegistry } from "./policy-registry.ts";
 import type { ServiceRegistry } from "./service-registry.ts";
 import { type Cut, type RulesInput, serviceRules } from "./service-rules.ts";
 
 export interface ServiceNetworkOptions {
   readonly registry: ServiceRegistry;
+  readonly policies: Pick<PolicyRegistry, "onChange" | "rules">;
   readonly nft: string;
   readonly clock: Clock;
   readonly nodeAddresses: readonly string[];
   readonly serviceCidr: string;
   readonly localAddresses: readonly string[];
+  readonly nameServer: string;
   readonly log: (message: string) => void;
 }
 
@@ -30,17 +33,19 @@ export class ServiceNetwork {
   constructor(options: ServiceNetworkOptions) {
     this.#options = options;
     options.registry.onChange(() => this.#soon());
+    options.policies.onChange(() => this.#soon());
   }
 
   /** Applies everything now; throws when the machine refuses. */
   async apply(): Promise<void> {
-    const { registry, nodeAddresses, serviceCidr, localAddresses, nft } = this.#options;
+    const { registry, policies, nodeAddresses, serviceCidr, localAddresses, nft } = this.#options;
     const input: RulesInput = {
       registry,
       nodeAddresses,
       serviceCidr,
       localAddresses,
       cuts: this.#cuts,
+      policies: policies.rules(this.#options.nameServer),
       delays: this.#delays,
     };
     const rules = serviceRules(input);

@@ -31,6 +31,7 @@ function rules(
     serviceCidr: "10.96.0.0/16",
     localAddresses: ["10.96.0.1"],
     cuts: [],
+    policies: [],
     delays: [],
     ...over,
   });

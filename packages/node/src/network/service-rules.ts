@@ -10,6 +10,8 @@ export interface RulesInput {
   /** Served by the node itself: the API server's and the name server's. */
   readonly localAddresses: readonly string[];
   readonly cuts: readonly Cut[];
+  /** Chains with `policies` among them, or nothing. */
+  readonly policies: readonly string[];
   readonly delays: readonly DelayedPort[];
 }
 
@@ -105,6 +107,7 @@ export function serviceRules(input: RulesInput): string {
       return `    ${match.join(" ")} drop`;
     }),
     "  }",
+    ...input.policies,
     ...["forward", "input", "output"].flatMap((hook) => [
       `  chain filter-${hook} {`,
       `    type filter hook ${hook} priority 0;`,
@@ -114,6 +117,8 @@ export function serviceRules(input: RulesInput): string {
         : hook === "input"
           ? ["    ct direction original jump cuts"]
           : []),
+      // Outwards to the API server and the name server too; the node's own ways stay, as everywhere.
+      ...(input.policies.length > 0 && hook !== "output" ? ["    jump policies"] : []),
       "    meta l4proto tcp ip daddr . meta l4proto . th dport @refused reject with tcp reset",
       "    ip daddr . meta l4proto . th dport @refused reject with icmp port-unreachable",
       ...(hook === "forward"
