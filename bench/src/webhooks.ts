@@ -32,21 +32,25 @@ const { kubeconfig } = server;
 const client = await connect({ kubeconfig, fieldManager: "bench" });
 await install(client, [Schedule]);
 const rows: string[][] = [];
+const row = (title: string, value: string) => {
+  rows.push([title, value]);
+  process.stderr.write(`${title}: ${value}\n`);
+};
 const port = await freePort();
 
 {
   const operator = await startOperator(0);
   const authorities = await authoritiesOf(client);
   const { p50, p99, failed } = await answers(authorities);
-  rows.push([`answers at ${RATE}/s: p50, p99, ms`, `${p50.toFixed(2)}, ${p99.toFixed(2)}`]);
-  rows.push(["of which failed", String(failed)]);
+  row(`answers at ${RATE}/s: p50, p99, ms`, `${p50.toFixed(2)}, ${p99.toFixed(2)}`);
+  row("of which failed", String(failed));
   await conversions();
   await stop(operator);
 }
 {
   const operator = await startOperator(4_000);
   const { sent, failed, wrong } = await requests("fail", SECONDS);
-  rows.push([`requests while certificates live 4 s: sent, failed, wrong`, `${sent}, ${failed}, ${wrong}`]);
+  row(`requests while certificates live 4 s: sent, failed, wrong`, `${sent}, ${failed}, ${wrong}`);
   await stop(operator);
 }
 for (const policy of ["fail", "ignore"] as const) {
@@ -57,10 +61,10 @@ for (const policy of ["fail", "ignore"] as const) {
   await pause((SECONDS * 1000) / 3);
   operator = await startOperator(0);
   const { sent, failed, unseen, wrong } = await load;
-  rows.push([
+  row(
     `serving process killed, ${policy}: sent, failed, not asked, wrong`,
     `${sent}, ${failed}, ${unseen}, ${wrong}`,
-  ]);
+  );
   await stop(operator);
 }
 console.log(`\n${table(["", flags.server], rows)}`);
@@ -162,10 +166,7 @@ async function conversions() {
     if (spec.at === `${String(index % 24).padStart(2, "0")}:15`) right++;
   }
   const seconds = (performance.now() - began) / 1000;
-  rows.push([
-    `${OBJECTS} stored objects listed at the other version: right, s`,
-    `${right}, ${seconds.toFixed(1)}`,
-  ]);
+  row(`${OBJECTS} stored objects listed at the other version: right, s`, `${right}, ${seconds.toFixed(1)}`);
   await migrate(old);
 }
 
@@ -190,10 +191,7 @@ async function migrate(old: ReturnType<typeof Schedule.at>) {
   await crds.subresource("status").update(stored as never);
   const after = (await crds.get({ name })).status?.storedVersions?.join();
   const seconds = (performance.now() - began) / 1000;
-  rows.push([
-    "storage version migrated: objects, s, stored versions",
-    `${done}, ${seconds.toFixed(1)}, ${after}`,
-  ]);
+  row("storage version migrated: objects, s, stored versions", `${done}, ${seconds.toFixed(1)}, ${after}`);
 }
 
 async function atRate(rate: number, seconds: number, one: () => Promise<void>): Promise<void> {
