@@ -40,7 +40,7 @@ export const threadClock: Pick<Clock, "now" | "monotonic"> = {
   monotonic: () => Number(process.hrtime.bigint()) / 1e6,
 };
 
-const beatEveryMs = 1_000;
+const longestBeatMs = 3_000;
 
 /** It holds one object and sends a request every few seconds: the usual young generation would be most of its memory. */
 const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 };
@@ -63,7 +63,7 @@ export class LeaseThread {
       heartbeat[0] = threadClock.monotonic();
     };
     beat();
-    this.#beat = setInterval(beat, beatEveryMs).unref();
+    this.#beat = setInterval(beat, Math.min(longestBeatMs, data.hangMs / 20)).unref();
     const file = import.meta.url.endsWith(".ts") ? "./lease-worker.ts" : "./lease-worker.js";
     const workerData: LeaseThreadData = {
       ...data,

@@ -56,6 +56,8 @@ void elector.lost.then((error) => tell({ type: "lost", message: error.message })
 const heartbeat = new Float64Array(data.heartbeat);
 let holder: string | undefined;
 let troubled = false;
+/** Often enough for a test with a short lease, and seldom enough to cost nothing. */
+const watchEveryMs = Math.min(1_000, data.hangMs / 20);
 const watchdog = setInterval(() => {
   if (elector.holder !== holder) {
     holder = elector.holder;
@@ -69,7 +71,7 @@ const watchdog = setInterval(() => {
     log.error(`the working thread has not moved for ${Math.round(silentMs / 1000)} s: giving the lease away`);
     void end();
   }
-}, 500);
+}, watchEveryMs);
 
 parentPort?.once("message", (options: { readonly keep?: boolean }) => void end(options));
 
