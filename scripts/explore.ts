@@ -22,18 +22,31 @@ const { values } = parseArgs({
   },
 });
 
-const { subject } = (await import(join(root, "operators", values.operator, "test/explore/index.ts"))) as {
-  subject: Subject;
-};
+interface Options {
+  readonly runs?: number;
+  readonly cpuMs?: number;
+  readonly seed: number;
+  readonly failures: number;
+}
+
+/** An operator brings a subject for the explorer, or plays stories of its own. */
+const module = (await import(join(root, "operators", values.operator, "test/explore/index.ts"))) as
+  | { readonly subject: Subject }
+  | { readonly play: (options: Options) => Promise<boolean> };
 const cpuMinutes = values["cpu-minutes"];
 const runs = values.runs ?? (cpuMinutes === undefined ? "100" : undefined);
-let toldMs = 0;
-const report = await explore(subject, {
+const amount = {
   ...(runs === undefined ? {} : { runs: Number(runs) }),
   ...(cpuMinutes === undefined ? {} : { cpuMs: Number(cpuMinutes) * 60_000 }),
-  ...(values.steps === undefined ? {} : { mostSteps: Number(values.steps) }),
   seed: Number(values.seed),
   failures: Number(values.failures),
+};
+if ("play" in module) process.exit((await module.play(amount)) ? 0 : 1);
+const { subject } = module;
+let toldMs = 0;
+const report = await explore(subject, {
+  ...amount,
+  ...(values.steps === undefined ? {} : { mostSteps: Number(values.steps) }),
   shrinks: !values["no-shrink"],
   onRun: (_played, so) => {
     if (so.cpuMs - toldMs < 30_000) return;

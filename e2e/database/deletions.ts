@@ -1,7 +1,7 @@
 /** Eight ways of deleting a Database, and what must be left of it. */
 import { Database, DatabaseBackup } from "@keelson/database-operator";
 import { Namespace, PersistentVolume } from "keelson/kinds";
-import { eventually } from "../etcd/eventually.ts";
+import { eventually } from "../operator/eventually.ts";
 import type { Ledger } from "./ledger.ts";
 import type { Bench, Scenario } from "./scenarios.ts";
 import { namespace, type World } from "./world.ts";

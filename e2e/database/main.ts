@@ -12,7 +12,7 @@ import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs, promisify } from "node:util";
-import { type ControlPlaneName, controlPlanes } from "../etcd/control-plane.ts";
+import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.ts";
 import { ways } from "./deletions.ts";
 import { operations } from "./operations.ts";
 import { type Run, readResults, writeReport, writeResults } from "./results.ts";
@@ -61,7 +61,11 @@ for (const scenario of chosen) {
   const wanted = values.runs === undefined ? scenario.runs : Number(values.runs);
   const runs: Run[] = [...before];
   while (runs.length < wanted) {
-    const run = await measure(scenario);
+    const run = await measure(scenario).catch((error: unknown) => {
+      say(`${scenario.id} did not begin: ${(error as Error).message}`);
+      missed++;
+    });
+    if (!run) break;
     runs.push(run);
     results.rows[scenario.id] = runs;
     await writeResults(controlPlane, { ...results, machine });

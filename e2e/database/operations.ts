@@ -1,7 +1,7 @@
 /** What people do to a database on purpose, and what happens to it by mistake. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseBackup } from "@keelson/database-operator";
-import { eventually } from "../etcd/eventually.ts";
+import { eventually } from "../operator/eventually.ts";
 import type { Bench, Scenario } from "./scenarios.ts";
 import { namespace, type World } from "./world.ts";
 

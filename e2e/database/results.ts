@@ -1,7 +1,7 @@
 /** What was measured, kept in files, and the page that it becomes. */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ControlPlaneName } from "../etcd/control-plane.ts";
+import type { ControlPlaneName } from "../operator/control-plane.ts";
 import type { Scenario } from "./scenarios.ts";
 
 export interface Run {

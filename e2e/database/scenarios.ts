@@ -1,6 +1,6 @@
 /** What goes wrong, and what must come of it. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { eventually } from "../etcd/eventually.ts";
+import { eventually } from "../operator/eventually.ts";
 import type { Ledger } from "./ledger.ts";
 import { namespace, type World } from "./world.ts";
 

@@ -6,9 +6,11 @@ import { Database, type DatabaseObject, type PgRow } from "@keelson/database-ope
 import type { Fault, NodeHost } from "@keelson/node";
 import type { ObjectOf } from "keelson";
 import { Deployment, PersistentVolumeClaim, Pod, Secret, Service, StorageClass } from "keelson/kinds";
-import { type ControlPlaneName, type Ground, startGround } from "../etcd/control-plane.ts";
-import { eventually } from "../etcd/eventually.ts";
-import { Installation, makeOperatorImages, operatorImages } from "./installation.ts";
+import { type ControlPlaneName, type Ground, startGround } from "../operator/control-plane.ts";
+import { eventually } from "../operator/eventually.ts";
+import { makeOperatorImages } from "../operator/images.ts";
+import { Installation } from "../operator/installation.ts";
+import { operatorImages, project } from "./images.ts";
 import { Ledger, type Target } from "./ledger.ts";
 
 export const namespace = "default";
@@ -27,7 +29,7 @@ export class World implements AsyncDisposable {
   private constructor({ plane, nodes, dataDirectory }: Ground, stack: AsyncDisposableStack) {
     this.client = plane.client;
     this.kubeconfig = plane.kubeconfig;
-    this.operator = new Installation(plane.client);
+    this.operator = new Installation(plane.client, project);
     this.#nodes = nodes;
     this.#serverPid = plane.pid;
     this.#socket = join(dataDirectory, "sockets", "dial");
@@ -38,7 +40,7 @@ export class World implements AsyncDisposable {
     const stack = new AsyncDisposableStack();
     try {
       const ground = await startGround(stack, { controlPlane: name, nodes: 3, say });
-      await makeOperatorImages(say);
+      await makeOperatorImages(project, operatorImages, say);
       const world = new World(ground, stack);
       await world.operator.install(operatorImages[0]);
       const watching = new AbortController();
@@ -179,9 +181,16 @@ export class World implements AsyncDisposable {
   }
 
   async #deployed(name: string): Promise<void> {
-    await eventually(`${name} is available`, 60_000, async () => {
+    const available = async () => {
       const { spec, status } = await this.client.kind(Deployment).get({ namespace, name });
       return (status?.availableReplicas ?? 0) === spec?.replicas;
+    };
+    await eventually(`${name} is available`, 60_000, available, async () => {
+      const { items } = await this.client.kind(Pod).list({ namespace });
+      const own = items.filter(({ metadata }) => metadata.name.startsWith(`${name}-`));
+      return JSON.stringify(
+        own.map(({ status }) => [status?.initContainerStatuses, status?.containerStatuses]),
+      );
     });
   }
 

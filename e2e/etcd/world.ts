@@ -4,13 +4,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault, NodeHost } from "@keelson/node";
 import type { ObjectOf } from "keelson";
 import { PersistentVolume, PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { type ControlPlaneName, type Ground, startGround } from "../operator/control-plane.ts";
+import { makeOperatorImages } from "../operator/images.ts";
+import { Installation } from "../operator/installation.ts";
 import { Connections, type Endpoint, fill, read } from "./client.ts";
 import { ClusterAccess, isServing, namespace } from "./cluster-access.ts";
-import { type ControlPlaneName, type Ground, startGround } from "./control-plane.ts";
 import { corrupt } from "./damage.ts";
-import { Installation } from "./installation.ts";
 import { EtcdLoad } from "./load.ts";
-import { makeBrokenRepository, makeOperatorImages, operatorImages, project } from "./operator-images.ts";
+import { makeBrokenRepository, operatorImages, project } from "./operator-images.ts";
 
 export class World extends ClusterAccess implements AsyncDisposable {
   readonly kubeconfig: string;
@@ -37,7 +38,7 @@ export class World extends ClusterAccess implements AsyncDisposable {
     const stack = new AsyncDisposableStack();
     try {
       const ground = await startGround(stack, { controlPlane: name, nodes: 1, say });
-      await Promise.all([makeOperatorImages(say), makeBrokenRepository()]);
+      await Promise.all([makeOperatorImages(project, operatorImages, say), makeBrokenRepository()]);
       const world = new World(ground, stack);
       await world.operator.install(operatorImages[0]);
       const watching = new AbortController();

@@ -11,7 +11,7 @@
 import { execFileSync } from "node:child_process";
 import { arch, cpus, loadavg, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
-import { type ControlPlaneName, controlPlanes } from "../etcd/control-plane.ts";
+import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.ts";
 import { markdown, type RowResult, readResults, shortcomings, withRow, writeResults } from "./results.ts";
 import { scenarios } from "./rows/index.ts";
 import { Bench, type Run, type Scenario } from "./scenario.ts";
@@ -41,7 +41,10 @@ const say = (sentence: string) =>
   console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`);
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()} ${arch()}`;
 
-const commit = execFileSync("git", ["describe", "--always", "--dirty=+"], { encoding: "utf8" }).trim();
+const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
+/** What was measured before does not count as a change. */
+const changes = git("status", "--porcelain", "--", "packages", "operators", "e2e", ":!e2e/sampledb/results");
+const commit = `${git("rev-parse", "--short", "HEAD")}${changes === "" ? "" : "+"}`;
 const isOver = () =>
   performance.now() - startedAt > Number(values.within ?? Number.POSITIVE_INFINITY) * 1_000;
 

@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ControlPlaneName } from "../etcd/control-plane.ts";
+import type { ControlPlaneName } from "../operator/control-plane.ts";
 import { load, type Verdict } from "./load.ts";
 import type { Run, Scenario } from "./scenario.ts";
 

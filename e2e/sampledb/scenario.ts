@@ -1,6 +1,6 @@
 /** One database under load, on which a row of the table is measured. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { eventually } from "../etcd/eventually.ts";
+import { eventually } from "../operator/eventually.ts";
 import type { Load } from "./load.ts";
 import { namespace, type Spec, type World } from "./world.ts";
 

@@ -21,10 +21,11 @@ import {
   StatefulSet,
   StorageClass,
 } from "keelson/kinds";
-import { type ControlPlaneName, startGround } from "../etcd/control-plane.ts";
-import { eventually } from "../etcd/eventually.ts";
-import { Installation } from "../etcd/installation.ts";
-import { makeOperatorImages, operatorImages, project } from "./images.ts";
+import { type ControlPlaneName, startGround } from "../operator/control-plane.ts";
+import { eventually } from "../operator/eventually.ts";
+import { makeOperatorImages } from "../operator/images.ts";
+import { Installation } from "../operator/installation.ts";
+import { operatorImages, project } from "./images.ts";
 import { type Binding, Load, logIn } from "./load.ts";
 
 export const namespace = "default";
@@ -65,7 +66,7 @@ export class World implements AsyncDisposable {
     const stack = new AsyncDisposableStack();
     try {
       const { plane, nodes, dataDirectory } = await startGround(stack, { controlPlane, nodes: 3, say });
-      await makeOperatorImages(say);
+      await makeOperatorImages(project, operatorImages, say);
       const socket = join(dataDirectory, "sockets", "dial");
       const { client, kubeconfig } = plane;
       const world = new World({ client, kubeconfig, nodes, socket }, stack);

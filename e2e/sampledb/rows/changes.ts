@@ -1,6 +1,6 @@
 /** Changes that a person asks for, while clients write. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { eventually } from "../../etcd/eventually.ts";
+import { eventually } from "../../operator/eventually.ts";
 import { type Bench, over, type Run, type Scenario } from "../scenario.ts";
 
 /** Clients write on while something changes; how long they could not is measured. */

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SampleDB, SampleDBBackup } from "@keelson/sampledb-operator";
 import { Deployment, Namespace, PersistentVolume } from "keelson/kinds";
-import { eventually } from "../../etcd/eventually.ts";
+import { eventually } from "../../operator/eventually.ts";
 import { project } from "../images.ts";
 import type { Bench, Run, Scenario } from "../scenario.ts";
 import { cappedStorage, type Spec } from "../world.ts";

@@ -1,6 +1,6 @@
 /** Drills of the kit on a SampleDB: each kind of fault, with what it recorded. */
 import { Drill } from "@keelson/sampledb-operator";
-import { eventually } from "../../etcd/eventually.ts";
+import { eventually } from "../../operator/eventually.ts";
 import type { Bench, Run, Scenario } from "../scenario.ts";
 import { cappedStorage, namespace } from "../world.ts";
 

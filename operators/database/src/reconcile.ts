@@ -90,7 +90,7 @@ async function serveApplications(
     await keepPooler(object, ctx, { agentImage, passwords: outcome.passwords });
   }
   if (!object.spec.backup) return undefined;
-  const lastScheduled = await keepSchedule(object, ctx);
+  const lastScheduled = await keepSchedule(object, ctx, { instance: primary?.name, key });
   if (lastScheduled !== undefined) ctx.setStatus({ lastScheduled });
   return undefined;
 }

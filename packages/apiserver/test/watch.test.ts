@@ -193,4 +193,22 @@ describe("a watch", () => {
     await expect.poll(() => watch.seen.length).toBe(22);
     watch.stop();
   });
+
+  it("whose bookmarks have no such form ends with an error, and the server goes on", async () => {
+    await using server = await Server.start();
+    const accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+    for (const more of ["timeoutSeconds=10", "sendInitialEvents=true&resourceVersionMatch=NotOlderThan"]) {
+      const path = `${configMaps}?watch=1&allowWatchBookmarks=true&${more}`;
+      const response = await server.api.http.request({
+        method: "GET",
+        path,
+        headers: { accept },
+        streaming: true,
+      });
+      await server.clock.advance(9000);
+      const text = Buffer.concat(await Array.fromAsync(response.body)).toString();
+      expect(JSON.parse(text)).toMatchObject({ type: "ERROR", object: { code: 406 } });
+    }
+    expect((await server.get(configMaps)).status).toBe(200);
+  });
 });

@@ -101,6 +101,8 @@ export class PodBench implements Disposable {
   /** Sandboxes that exist, and what a new one waits for. */
   sandboxes = 0;
   sandboxGate: Promise<void> = Promise.resolve();
+  /** Called for each sandbox before a container is in it. */
+  filterTraffic: () => Promise<void> = () => Promise.resolve();
   /** What writing a status waits for. */
   statusGate: Promise<void> = Promise.resolve();
   /** Called for each container as it starts. */
@@ -222,6 +224,7 @@ export class PodBench implements Disposable {
       serviceEnvironment: () => ({}),
       dataDirectory: join(this.home, "data"),
       podPidsLimit: 100,
+      filterTraffic: () => this.filterTraffic(),
       seccompDirectory: join(this.home, "seccomp"),
       admission: { allowedUnsafeSysctls: [] },
       log: (message) => void this.events.push(`log ${message}`),

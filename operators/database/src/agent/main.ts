@@ -211,6 +211,9 @@ log.info("the agent runs", { instance, uid, timings });
 setInterval(() => {
   keepCertificates().catch((error: unknown) => log.warn("certificates", { error: String(error) }));
 }, 5_000);
+setInterval(() => {
+  engine.tidy(Date.now()).catch((error: unknown) => log.warn("tidy", { error: String(error) }));
+}, 3_600_000);
 await Promise.all([rounds("lease", keepLease), rounds("work", () => agent.work())]);
 
 function say(level: string, message: string, fields: Readonly<{ [name: string]: unknown }> = {}): void {

@@ -1,6 +1,6 @@
 /** Takes a data directory to another major version by pg_upgrade, beside the old one, which stays until the new one is whole. */
 import { existsSync } from "node:fs";
-import { mkdir, readFile, rename, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { findMismatches, rebuild } from "./collations.ts";
 import type { Log } from "./ports.ts";
@@ -68,9 +68,22 @@ export class MajorUpgrade {
       await rename(this.#fresh, this.#data);
       return message;
     } catch (error) {
+      const details = await this.#details();
       await this.#undo();
-      throw error;
+      throw new Error([(error as Error).message, ...details].join("; "), { cause: error });
     }
+  }
+
+  /** The files that pg_upgrade tells people to look at: they are gone with the new data. */
+  async #details(): Promise<string[]> {
+    const directory = join(this.#fresh, "pg_upgrade_output.d");
+    const files = await readdir(directory, { recursive: true }).catch(() => []);
+    const texts = await Promise.all(
+      files
+        .filter((file) => file.endsWith(".txt"))
+        .map(async (file) => await readFile(join(directory, file), "utf8")),
+    );
+    return texts.flatMap((text) => text.trim().split("\n").slice(0, 5)).map((line) => line.trim());
   }
 
   async #make(link: boolean): Promise<string> {

@@ -17,6 +17,7 @@ const pauseMs = 5_000;
 
 export class NetworkPoolers implements Poolers {
   readonly #options: NetworkPoolersOptions;
+  #turn: Promise<void> = Promise.resolve();
 
   constructor(options: NetworkPoolersOptions) {
     this.#options = options;
@@ -30,8 +31,15 @@ export class NetworkPoolers implements Poolers {
     await this.#all("/point", { host: this.#options.address }, 3_000);
   }
 
-  /** A pooler that does not answer keeps nobody from anything. */
+  /** One after the other: a word to go on must not overtake the one to wait. */
   async #all(path: string, body: unknown, timeoutMs: number): Promise<void> {
+    const turn = this.#turn.then(() => this.#tell(path, body, timeoutMs));
+    this.#turn = turn.catch(() => undefined);
+    await turn;
+  }
+
+  /** A pooler that does not answer keeps nobody from anything. */
+  async #tell(path: string, body: unknown, timeoutMs: number): Promise<void> {
     const { host, key, log } = this.#options;
     const addresses = await resolve4(host).catch(() => []);
     await Promise.all(

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -12,6 +12,7 @@ import { type Lsn, maxLsn, parseLsn } from "../ha/lsn.ts";
 import type { Vote } from "../ha/quorum.ts";
 import type { Upgrade } from "../ha/state.ts";
 import type { Local } from "../ha/step.ts";
+import { archiveFolder } from "./archive.ts";
 import {
   hbaConf,
   keelsonConf,
@@ -55,8 +56,8 @@ export interface PostgresOptions {
 export interface Restore {
   /** The directory of the backup. */
   readonly from: string;
-  /** Brings a segment of the log. */
-  readonly restoreCommand: string;
+  /** Brings a segment of a system's log. */
+  readonly restoreCommand: (systemId: string) => string;
   /** Default: as far as the log goes. */
   readonly targetTime?: string;
 }
@@ -78,6 +79,8 @@ interface Control {
 
 /** How long a restore may take to replay the log. */
 const restoreMs = 24 * 3_600_000;
+/** How long data that was replaced is kept. */
+const keepAsideMs = 24 * 3_600_000;
 /** How long a start is waited for before the round goes on without it. */
 const startMs = 5_000;
 
@@ -247,9 +250,8 @@ export class Postgres implements Engine {
 
   /** Of data that another major version wrote only the identifier can be read, which is the first field in all of them. */
   async #foreignData(major: string): Promise<Local["data"]> {
-    const control = await readFile(join(this.dataDirectory, "global", "pg_control"));
     const kind = existsSync(join(this.dataDirectory, "standby.signal")) ? "standby" : "primary";
-    return { systemId: String(control.readBigUInt64LE(0)), timeline: 0, timelineEpoch: -1, kind, major };
+    return { systemId: await systemOf(this.dataDirectory), timeline: 0, timelineEpoch: -1, kind, major };
   }
 
   async #control(): Promise<Control> {
@@ -342,8 +344,7 @@ export class Postgres implements Engine {
     readonly epoch: number;
     readonly synchronousNames: string;
   }): Promise<void> {
-    const known = await readFile(this.#keep("epoch"), "utf8").catch(() => "");
-    if (known !== String(epoch)) await writeDurably(this.#keep("epoch"), String(epoch));
+    await this.#archiveAs(epoch);
     this.#synchronousNames = synchronousNames;
     this.#upstream = undefined;
     await rm(join(this.dataDirectory, "standby.signal"), { force: true });
@@ -367,12 +368,19 @@ export class Postgres implements Engine {
     await this.#write("lineage.json", { timeline: newest, epoch });
   }
 
+  /** Before the first segment of a primary's time is archived, where it goes. */
+  async #archiveAs(epoch: number): Promise<void> {
+    const folder = archiveFolder((await this.#data())?.systemId ?? "", epoch);
+    const known = await readFile(this.#keep("archive-folder"), "utf8").catch(() => "");
+    if (known !== folder) await writeDurably(this.#keep("archive-folder"), folder);
+  }
+
   async #replay({ from, restoreCommand, targetTime }: Restore, fresh: string): Promise<void> {
     const { programs, directory, log } = this.#options;
     log.info("restore", { from, targetTime });
     await rm(fresh, { recursive: true, force: true });
     await cp(from, fresh, { recursive: true });
-    await this.#configureDirectory(fresh, { restoreCommand });
+    await this.#configureDirectory(fresh, { restoreCommand: restoreCommand(await systemOf(fresh)) });
     await rm(join(fresh, "standby.signal"), { force: true });
     await writeFile(join(fresh, "recovery.signal"), "");
     const socketDirectory = join(directory, "restore");
@@ -536,7 +544,7 @@ export class Postgres implements Engine {
     const pid = this.#process?.pid;
     if (pid === undefined) throw new Error("PostgreSQL does not run");
     await this.#expect({ epoch });
-    await writeDurably(this.#keep("epoch"), String(epoch));
+    await this.#archiveAs(epoch);
     // Commits wait for whom they must wait from the first one on.
     this.#synchronousNames = synchronousNames;
     this.#upstream = undefined;
@@ -742,6 +750,18 @@ export class Postgres implements Engine {
     log.info("cloned", { from: from.name, reason });
   }
 
+  /** Removes what was set aside, and the data of before an upgrade, when it is a day old. */
+  async tidy(nowMs: number): Promise<void> {
+    const { directory, log } = this.#options;
+    for (const name of await readdir(directory)) {
+      if (!/^(aside-|before-upgrade$)/.test(name)) continue;
+      const { ctimeMs } = await stat(join(directory, name));
+      if (nowMs - ctimeMs < keepAsideMs) continue;
+      log.info("removes what was kept", { name });
+      await rm(join(directory, name), { recursive: true, force: true });
+    }
+  }
+
   async #setAside(reason: string): Promise<void> {
     const { directory } = this.#options;
     const older = (await readdir(directory)).filter((name) => name.startsWith("aside-"));
@@ -842,6 +862,12 @@ export class Postgres implements Engine {
   async #tool(program: string, args: readonly string[], env: Readonly<{ [name: string]: string }> = {}) {
     return await this.tools.run(program, args, env);
   }
+}
+
+/** The identifier of a data directory: the first field of its control file, in every version. */
+async function systemOf(directory: string): Promise<string> {
+  const control = await readFile(join(directory, "global", "pg_control"));
+  return String(control.readBigUInt64LE(0));
 }
 
 /** PostgreSQL reads this setting before it knows the names of time zones. */

@@ -1,10 +1,11 @@
 /**
- * Copies PostgreSQL's programs with all they need to run in another image: `node take-programs.ts 15 /old`. They may be
+ * Copies PostgreSQL's programs with all they need to run in another image: `node take-programs.ts 15 /old [ROOT]`. They may be
  * built for another release of the operating system, so its loader and libraries come too, and each program is called
  * through them.
  */
 import {
   chmodSync,
+  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -23,9 +24,9 @@ const libraries = [
   "/usr/lib",
 ];
 
-const [major, target] = process.argv.slice(2);
+const [major, target, root = "/"] = process.argv.slice(2);
 if (major === undefined || target === undefined) throw new Error("say which major version, and where to");
-const loader = loaders.find((path) => existsSync(path));
+const loader = loaders.map((path) => join(root, path)).find((path) => existsSync(path));
 if (loader === undefined) throw new Error(`there is no loader of programs: none of ${loaders.join(", ")}`);
 
 for (const directory of [
@@ -33,19 +34,20 @@ for (const directory of [
   `/usr/share/postgresql/${major}`,
   "/usr/lib/locale",
 ]) {
-  if (existsSync(directory))
-    cpSync(directory, join(target, directory), { recursive: true, dereference: true });
+  if (existsSync(join(root, directory)))
+    cpSync(join(root, directory), join(target, directory), { recursive: true, dereference: true });
 }
 const shared = join(target, "lib");
 mkdirSync(shared, { recursive: true });
-for (const directory of libraries) {
+for (const directory of libraries.map((path) => join(root, path))) {
   for (const name of existsSync(directory) ? readdirSync(directory) : []) {
     const [from, to] = [join(directory, name), join(shared, name)];
-    if (/\.so(\.|$)/.test(name) && !existsSync(to) && statSync(from).isFile())
-      cpSync(from, to, { dereference: true });
+    if (/\.so(\.|$)/.test(name) && !existsSync(to) && statSync(from, { throwIfNoEntry: false })?.isFile())
+      copyFileSync(from, to);
   }
 }
-cpSync(loader, join(target, "loader"), { dereference: true });
+copyFileSync(loader, join(target, "loader"));
+chmodSync(join(target, "loader"), 0o755);
 
 const programs = join(target, "usr/lib/postgresql", major, "bin");
 for (const name of readdirSync(programs)) {

@@ -4,21 +4,28 @@ import { cel, immutable, listMap, type ObjectOf, preserveUnknown, quantity, reso
 
 const identifier = z.string().min(1).max(63);
 
-const role = z.object({
-  name: identifier,
-  login: z.boolean().default(true),
-  superuser: z.boolean().default(false),
-  createdb: z.boolean().default(false),
-  createrole: z.boolean().default(false),
-  replication: z.boolean().default(false),
-  connectionLimit: z.int().min(-1).default(-1),
-  memberOf: z.array(identifier).max(32).default([]),
-  passwordSecret: z
-    .string()
-    .max(253)
-    .optional()
-    .describe("A Secret of yours with the key password. Default: the operator makes one, NAME-ROLE."),
-});
+const role = z
+  .object({
+    name: identifier,
+    login: z.boolean().default(true),
+    superuser: z.boolean().default(false),
+    createdb: z.boolean().default(false),
+    createrole: z.boolean().default(false),
+    replication: z.boolean().default(false),
+    connectionLimit: z.int().min(-1).default(-1),
+    memberOf: z.array(identifier).max(32).default([]),
+    passwordSecret: z
+      .string()
+      .max(253)
+      .optional()
+      .describe("A Secret of yours with the key password. Default: the operator makes one, NAME-ROLE."),
+  })
+  .check(
+    cel(
+      "!(self.name in ['agent', 'ca', 'tls', 'pooler']) || has(self.passwordSecret)",
+      "the Secret NAME-ROLE would be one of the operator's own: give passwordSecret",
+    ),
+  );
 
 const database = z.object({
   name: identifier,

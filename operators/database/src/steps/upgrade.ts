@@ -46,10 +46,12 @@ function rehearsalOf(pod: ObjectOf<typeof Pod> | undefined, name: string): Upgra
   const { phase, containerStatuses, initContainerStatuses, message } = pod.status ?? {};
   if (phase === "Succeeded") return "succeeded";
   if (phase !== "Failed") return "running";
-  const ended = [...(containerStatuses ?? []), ...(initContainerStatuses ?? [])].flatMap(
-    ({ state }) => state?.terminated?.message ?? [],
+  const ended = [...(initContainerStatuses ?? []), ...(containerStatuses ?? [])].flatMap(
+    ({ state }) => state?.terminated ?? [],
   );
-  return { failed: ended[0]?.trim() ?? message ?? "its pod failed" };
+  // Of a container that never ran nothing is known.
+  const guilty = ended.find(({ exitCode, reason }) => exitCode !== 0 && reason !== "ContainerStatusUnknown");
+  return { failed: guilty?.message?.trim() ?? guilty?.reason ?? message ?? "its pod failed" };
 }
 
 function backupKey({ object }: Observed, attempt: string): string {

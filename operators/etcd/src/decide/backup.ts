@@ -4,6 +4,7 @@ import { afterFailedAttempt, type BackupRecord, failedBackup, hasBackupEnded, ow
 import type { StatusOf } from "keelson";
 import type { EtcdBackup, EtcdBackupObject } from "../api/backup.ts";
 import type { EtcdClusterObject } from "../api/cluster.ts";
+import { conditions } from "../api/conditions.ts";
 import type { Manifest } from "../engine/snapshot-archive.ts";
 import type { WorkerView } from "../observe/backup-pod-view.ts";
 import { nameInStore } from "../resources/backup-pod.ts";
@@ -17,6 +18,8 @@ export interface ObservedBackup {
   readonly worker: WorkerView | undefined;
   /** Pods of earlier attempts that are still there. */
   readonly leftovers: number;
+  /** Backups of the same cluster that are taken now, or come first. */
+  readonly ahead: readonly string[];
   readonly agentImage: string | undefined;
   readonly nowMs: number;
 }
@@ -39,6 +42,35 @@ export type BackupDecision =
     }
   | BackupRecord<BackupStatus>
   | { readonly do: "refuse"; readonly reason: string; readonly message: string };
+
+/** Backups of one cluster that are taken at once: each reads the whole database from a member that also serves clients. */
+const mostAtOnce = 2;
+
+/**
+ * The backups that have a place before this one: those that are being taken, and those that wait and are older. Every
+ * backup judges by the same order, so no two of them take the same place.
+ */
+export function aheadOf(
+  backup: EtcdBackupObject,
+  all: readonly EtcdBackupObject[],
+  nowMs: number,
+): readonly string[] {
+  const isTaken = ({ status }: EtcdBackupObject) =>
+    status?.phase === "Copying" || status?.phase === "Verifying";
+  const rests = ({ status }: EtcdBackupObject) => Date.parse(status?.retryAfter ?? "") > nowMs;
+  const order = ({ metadata }: EtcdBackupObject) => `${metadata.creationTimestamp}/${metadata.name}`;
+  return all
+    .filter(
+      (other) =>
+        other.metadata.uid !== backup.metadata.uid &&
+        other.metadata.namespace === backup.metadata.namespace &&
+        other.spec.cluster === backup.spec.cluster &&
+        other.metadata.deletionTimestamp === undefined &&
+        !hasBackupEnded(other.status?.phase) &&
+        (isTaken(other) || (!rests(other) && order(other) < order(backup))),
+    )
+    .map(({ metadata }) => metadata.name);
+}
 
 export function decideBackup(o: ObservedBackup): BackupDecision {
   const { backup, worker, nowMs } = o;
@@ -93,14 +125,25 @@ function beforeStart(
   if (!cluster) return wait("ClusterMissing", `there is no EtcdCluster ${name} in this namespace`);
   const voters = (cluster.status?.members ?? []).filter(({ phase }) => phase === "Voter");
   if (voters.length === 0) return wait("ClusterNotReady", `EtcdCluster ${name} has no voting member yet`);
+  if (isUnavailable(cluster))
+    return wait("ClusterNotReady", `EtcdCluster ${name} has no quorum; its conditions say why`, 5_000);
   const waitMs = Date.parse(status.retryAfter ?? "") - nowMs;
   if (waitMs > 0) return wait("Retrying", `attempt ${attempt} follows: ${status.failure?.message}`, waitMs);
+  if (o.ahead.length >= mostAtOnce)
+    return wait("Queued", `${o.ahead.slice(0, 3).join(", ")} come first: ${mostAtOnce} at a time`, 5_000);
   if (o.leftovers > 0) return wait("Retrying", "the last attempt's pod is stopping");
   return {
     do: "start",
     attempt,
     status: { ...status, phase: "Copying", attempt, name: nameInStore(backup) },
   };
+}
+
+function isUnavailable({ status }: EtcdClusterObject): boolean {
+  return (
+    status?.conditions?.some(({ type, status: is }) => type === conditions.available && is === "False") ??
+    false
+  );
 }
 
 function finished(

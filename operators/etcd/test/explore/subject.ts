@@ -2,6 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import { clientName, type Subject, type World } from "@keelson/testing";
 import { PersistentVolumeClaim, Secret, StorageClass } from "keelson/kinds";
+import { EtcdBackup } from "../../src/api/backup.ts";
 import { EtcdCluster, type EtcdClusterObject } from "../../src/api/cluster.ts";
 import { reasons } from "../../src/api/conditions.ts";
 import { EtcdMetrics } from "../../src/metrics.ts";
@@ -55,7 +56,9 @@ export function etcdSubject(options: SubjectOptions = {}): Subject<SimEtcd> {
     ],
     beginnings: {
       "one member": begin({ size: 1 }),
+      "two members": begin({ size: 2 }),
       "three members": begin({ size: 3 }),
+      "three members on a node pool": begin({ size: 3, pod: { nodeSelector: { pool: "default" } } }),
       "three members of 3.5": begin({ size: 3, version: "3.5.35" }),
       "three members with TLS and a password": secured,
       "three members with a small quota": begin({ size: 3, storage: { size: "1Gi", quotaBytes: 1_000_000 } }),
@@ -73,22 +76,23 @@ export function etcdSubject(options: SubjectOptions = {}): Subject<SimEtcd> {
         const { primary } = world;
         const spec = primary?.spec as EtcdClusterObject["spec"] | undefined;
         if (!spec || primary?.metadata.deletionTimestamp !== undefined || spec.hibernate) return undefined;
-        const open = world.simulation
+        const { simulation, application } = world;
+        const serving = simulation
           .endpoints(ref.namespace, `${ref.name}-client`)
-          .map(({ metadata }) => world.simulation.kubelet.process(metadata.name) as SimProcess | undefined)
-          .filter((process) => process?.running())
-          .filter((process) => world.simulation.network.connected(clientName, process?.name ?? ""));
-        return open.some((process) => {
-          const group = process?.data.group;
-          return group !== undefined && process !== undefined && group.served(process)
-            ? world.application.write(group, key, value)
-            : false;
-        });
+          .flatMap(
+            ({ metadata }) => (simulation.kubelet.process(metadata.name) as SimProcess | undefined) ?? [],
+          )
+          .filter((process) => process.running() && process.data.group.served(process));
+        const open = serving.filter(({ name }) => simulation.network.connected(clientName, name));
+        // What keeps only clients from a member that serves is not the operator's doing.
+        if (serving.length > 0 && open.length === 0) return undefined;
+        return open.some(({ data }) => application.write(data.group, key, value));
       },
       read: (world) => (world.application.groups.size === 0 ? undefined : world.application.group.keys()),
     },
     mayHaveLost: (world) => world.notes.get("mayHaveLost") === true,
     followAdvice,
+    remedies: /etcdctl member remove/,
     oracles,
     keeps: () => ["persistentvolumeclaims"],
   };
@@ -144,13 +148,14 @@ async function makeFeasible(world: EtcdWorld): Promise<void> {
       paused: false,
       hibernate: false,
       ...(feasible ? {} : { version: runs ?? version }),
-      ...(spec.pod?.nodeSelector ? { pod: { nodeSelector: null } } : {}),
       resources: null,
       storage: { className: spec.storage.className ?? null },
     },
   };
+  // The nodes get the labels that the spec asks for; where it names none that could exist, it is corrected.
+  const pool = spec.pod?.nodeSelector?.["pool"];
   for (const node of world.simulation.nodes.all.keys())
-    await world.simulation.nodes.relabel(node, { pool: "default" });
+    await world.simulation.nodes.relabel(node, { pool: pool ?? "default" });
   world.application.brokenVersions.clear();
   world.simulation.kubelet.missingImages.clear();
   world.application.tasks.storeDown = false;
@@ -169,6 +174,8 @@ export function missing(world: EtcdWorld): string | undefined {
   const status = primary.status as EtcdClusterObject["status"];
   if (!world.isReady) return "it is not Ready";
   if (status?.readyMembers !== spec.size) return `${status?.readyMembers} of ${spec.size} members serve`;
+  const rotating = Object.entries(status.tls ?? {}).find(([, { phase }]) => !/^(Current|Given)$/.test(phase));
+  if (rotating) return `the authority of ${rotating[0]} is ${rotating[1].phase}`;
   const { application } = world;
   const members = [...application.group.members().values()];
   const names = (status.members ?? []).map(({ name }) => name).sort();
@@ -185,7 +192,11 @@ export function missing(world: EtcdWorld): string | undefined {
   const wrong = [...application.processes].find(
     (process) => process.request.version !== spec.version && names.includes(process.name),
   );
-  return wrong ? `${wrong.name} runs etcd ${wrong.request.version}` : undefined;
+  if (wrong) return `${wrong.name} runs etcd ${wrong.request.version}`;
+  const waiting = world.stored
+    .list("etcd.keelson.dev/etcdbackups", ref.namespace)
+    .find(({ status }) => !/^(Done|Failed|Removed)$/.test((status as { phase?: string })?.phase ?? ""));
+  return waiting ? `EtcdBackup ${waiting.metadata.name} is not done` : undefined;
 }
 
 /** Does what the status tells a person to do. */
@@ -199,6 +210,28 @@ async function followAdvice(world: EtcdWorld): Promise<string | undefined> {
     const body = { metadata: { annotations: { [approval[1] as string]: approval[2] as string } } };
     await kind.patch(ref, { type: "merge", body });
     return `annotates the cluster with ${approval[0]}`;
+  }
+  const failedBackup = /final backup (\S+) failed/.exec(ready?.message ?? "");
+  if (failedBackup) {
+    await world.client.kind(EtcdBackup).delete({ ...ref, name: failedBackup[1] as string });
+    return `deletes EtcdBackup ${failedBackup[1]}`;
+  }
+  if (ready?.reason === reasons.versionRefused) {
+    const { version: runs } = (primary?.status ?? {}) as { version?: string };
+    await kind.patch(ref, { type: "merge", body: { spec: { version: runs } } as never });
+    return `sets spec.version back to ${runs}`;
+  }
+  if (ready?.message.includes("take spec.storage.size back")) {
+    const claims = world.stored.list("persistentvolumeclaims", ref.namespace) as unknown as {
+      metadata: { name: string };
+      spec: { resources: { requests: { storage: string } } };
+    }[];
+    const [size = "1Gi"] = claims
+      .filter(({ metadata }) => metadata.name !== "vault")
+      .map(({ spec }) => spec.resources.requests.storage)
+      .sort();
+    await kind.patch(ref, { type: "merge", body: { spec: { storage: { size } } } as never });
+    return `takes spec.storage.size back to ${size}`;
   }
   if (ready?.reason === reasons.allDataLost) {
     // Make a new cluster: without a backup it begins empty.

@@ -98,6 +98,13 @@ export class SimClient implements Etcd {
     return await this.#call("members", false, options, (process) => this.#list(this.#voter(process)));
   }
 
+  async localMembers(options?: CallOptions): Promise<MemberList> {
+    return await this.#call("localMembers", false, options, ({ data: { group, index } }) => ({
+      clusterId: group.clusterId,
+      members: [...group.members(index).values()].map(entry),
+    }));
+  }
+
   async addLearner(
     peerUrls: readonly string[],
     options?: CallOptions,

@@ -168,7 +168,6 @@ export const SampleDB = resource({
         ),
       paused: z.boolean().default(false).describe("The operator watches and reports, and does nothing."),
     })
-    .check(cel("has(self.tls) == has(oldSelf.tls)", "TLS is chosen when a database is created"))
     .check(
       cel(
         "self.users.all(u, u.name != 'default' && !u.name.startsWith('keelson-'))",

@@ -14,6 +14,17 @@ describe("servers that are not as the spec says", () => {
     expect(actions).toMatchObject([{ do: "deletePod", server: "db-2" }]);
   });
 
+  test("wait for the one before, also while that still follows and is about to stop", () => {
+    const o = outdated();
+    const servers = o.servers.map((server) => ({
+      ...server,
+      pod: server.pod && { ...server.pod, deleting: server.ordinal === 2 },
+    }));
+    const { actions, verdict } = rollout({ ...o, servers });
+    expect(actions ?? []).toEqual([]);
+    expect(verdict?.message).toContain("db-1 is replaced when db-2 is in sync");
+  });
+
   test("stay as they are while a pod of its own tries the change, and when that fails", () => {
     const trial = { state: "running", message: "it is tried" } as const;
     expect(rollout(outdated({ trial }))).toEqual({

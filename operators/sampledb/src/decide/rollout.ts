@@ -42,7 +42,8 @@ export function rollout(o: Observed): Plan {
         server !== primary.server &&
         server !== next &&
         server.ordinal < wantedServers(o) &&
-        !isInSync(server, primary),
+        // One that is about to stop still follows.
+        (server.pod?.deleting || !isInSync(server, primary)),
     );
     if (waiting.length > 0) {
       const names = waiting.map(({ name }) => name).join(", ");

@@ -212,7 +212,11 @@ class Watcher {
     if (annotations) metadata.annotations = annotations;
     const { form, bookmark } = this.#request;
     this.#revision = Math.max(this.#revision, revision);
-    this.#write(form.frame("BOOKMARK", form.value(bookmark(metadata))));
+    try {
+      this.#write(form.frame("BOOKMARK", form.value(bookmark(metadata))));
+    } catch (error) {
+      this.#fail(error);
+    }
   }
 
   #write(bytes: Uint8Array): void {

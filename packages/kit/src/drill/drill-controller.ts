@@ -43,6 +43,7 @@ export interface DrillOptions {
 
 const clientPort = 8080;
 const reportMs = 10_000;
+/** On pods, while a drill cuts them off: the drill's NetworkPolicy selects them by it. */
 const victimLabel = "keelson.dev/drill";
 
 const owns = {

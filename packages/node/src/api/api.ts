@@ -55,8 +55,6 @@ export interface NodeApi {
   followEndpointSlices(signal: AbortSignal): AsyncIterable<ReflectEvent<Stored<EndpointSlice>>>;
   followNetworkPolicies(signal: AbortSignal): AsyncIterable<ReflectEvent<Stored<NetworkPolicy>>>;
   followNamespaces(signal: AbortSignal): AsyncIterable<ReflectEvent<Stored<Namespace>>>;
-  /** Of all nodes. */
-  followAllPods(signal: AbortSignal): AsyncIterable<ReflectEvent<StoredPod>>;
   claim(namespace: string, name: string): Promise<Stored<PersistentVolumeClaim> | undefined>;
   volume(name: string): Promise<Stored<PersistentVolume> | undefined>;
   createToken(request: TokenRequest): Promise<IssuedToken>;

@@ -16,6 +16,7 @@ import { startDialServer } from "../network/dial-server.ts";
 import { DnsServer } from "../network/dns-server.ts";
 import { type ExposedPort, type Exposure, Exposures } from "../network/exposures.ts";
 import { PolicyRegistry } from "../network/policy-registry.ts";
+import { type PolicyPod, type PolicyRules, policyRules } from "../network/policy-rules.ts";
 import { startRelay } from "../network/relay.ts";
 import { ServiceNetwork } from "../network/service-network.ts";
 import { ServiceRegistry } from "../network/service-registry.ts";
@@ -52,12 +53,18 @@ export class InsideHost {
   /** The first node's, for what the nodes share: their network. */
   readonly #api: NodeApi;
   readonly #registry = new ServiceRegistry();
-  readonly #policies = new PolicyRegistry();
   readonly #nodes = new Map<string, RunningNode>();
   readonly #abort = new AbortController();
   readonly #exposures: Exposures;
+  readonly #policies: PolicyRegistry;
+  /** Absent where the machine has no packet filter. */
+  #network: ServiceNetwork | undefined;
+  #hasNetwork = false;
+  #told = "";
   #addresses: ClusterAddresses = { api: "", dns: "", serviceCidr: "" };
   #faults: PodFaults | undefined;
+  /** The network. */
+  #started: Promise<unknown> = Promise.resolve();
 
   private constructor(config: InsideConfig, outside: Outside, runtime: SandboxRuntime, clients: NodeClients) {
     this.#config = config;
@@ -65,6 +72,12 @@ export class InsideHost {
     this.#runtime = runtime;
     this.#clients = clients;
     this.#api = clientApi(clients.of(config.nodes[0]?.name ?? ""));
+    this.#policies = new PolicyRegistry({
+      api: this.#api,
+      clock: systemClock,
+      log: outside.log,
+      onChange: () => this.#policiesChanged(),
+    });
     this.#exposures = new Exposures({
       registry: this.#registry,
       pods: () => this.#workers(),
@@ -120,22 +133,27 @@ export class InsideHost {
     this.#registry
       .run(this.#api, this.#abort.signal)
       .catch((error: unknown) => this.#outside.log(`the services cannot be followed: ${String(error)}`));
-    this.#policies
-      .run(this.#api, this.#abort.signal)
-      .catch((error: unknown) => this.#outside.log(`network policies cannot be followed: ${String(error)}`));
+    void this.#policies.run(this.#abort.signal);
     await Promise.race([
-      this.#registry.synced(),
+      Promise.all([this.#registry.synced(), this.#policies.settled()]),
       new Promise((resolve) => setTimeout(resolve, servicePatienceMs)),
     ]);
     this.#addresses = clusterAddresses(this.#registry, this.#config);
-    const [network] = await Promise.all([this.#startNetwork(), ...nodes.map((node) => this.#up(node))]);
+    const network = this.#startNetwork().then((started) => {
+      this.#network = started;
+      this.#hasNetwork = true;
+    });
+    // A pod waits for the rules, and a node for nothing.
+    this.#started = network;
+    await Promise.all([network, ...nodes.map((node) => this.#up(node))]);
+    this.#policiesChanged();
     this.#faults = new PodFaults({
       api: this.#api,
       find: (pod) =>
         this.#workers().find(
           ({ pod: { metadata } }) => metadata.namespace === pod.namespace && metadata.name === pod.name,
         ),
-      network,
+      network: this.#network,
       delays: new Delays(systemClock, this.#nodeAddresses()[0] ?? ""),
     });
     this.#exposures.update();
@@ -167,10 +185,9 @@ export class InsideHost {
       if (tools.nft === undefined) throw new NodeError("Unsupported", "nft is missing");
       const network = new ServiceNetwork({
         ...{ registry: this.#registry, serviceCidr, nodeAddresses, nft: tools.nft },
-        policies: this.#policies,
-        nameServer: dns,
         clock: systemClock,
         localAddresses: [api, dns],
+        policies: () => this.#policyRules(),
         log: this.#outside.log,
       });
       await network.apply();
@@ -220,15 +237,77 @@ export class InsideHost {
       dns: { address: this.#addresses.dns, domain: clusterDomain },
       dataDirectory: node.dataDirectory,
       services: () => this.#registry.services(),
+      filterTraffic: () => this.#filterTraffic(),
+      networkLacks: () => this.#networkLacks(),
     });
     const server = new KubeletServer({
       ...{ api: line.api, nodeName: node.name, pods: kubelet.pods, clientCa, log },
       clock: systemClock,
     });
     this.#nodes.set(node.name, { line, kubelet, server });
-    kubelet.pods.onChange(() => this.#exposures.update());
+    kubelet.pods.onChange(() => {
+      this.#exposures.update();
+      if (this.#policies.policies().length > 0) this.#network?.changed();
+    });
     await server.listen({ path: node.kubeletSocket });
     await kubelet.start();
+  }
+
+  /** Pods of this network, which all nodes here share, and the name server, which is a pod elsewhere. */
+  #policyRules(): PolicyRules {
+    const pods = this.#workers().flatMap((worker): PolicyPod[] => {
+      const { pod, address, sandbox } = worker;
+      if (sandbox === undefined || address === undefined || pod.spec.hostNetwork) return [];
+      const ports = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].flatMap((container) =>
+        (container.ports ?? []).map(({ name, containerPort, protocol = "TCP" }) => ({
+          ...{ name, port: containerPort, protocol },
+        })),
+      );
+      return [{ namespace: pod.metadata.namespace ?? "", labels: pod.metadata.labels ?? {}, address, ports }];
+    });
+    const names: PolicyPod = {
+      namespace: "kube-system",
+      labels: { "k8s-app": "kube-dns" },
+      address: this.#addresses.dns,
+      ports: (["UDP", "TCP"] as const).map((protocol) => ({
+        ...{ name: protocol === "UDP" ? "dns" : "dns-tcp", port: 53, protocol },
+      })),
+      isNodes: true,
+    };
+    return policyRules({
+      policies: this.#policies.policies(),
+      namespaces: this.#policies.namespaces(),
+      pods: [...pods, names],
+    });
+  }
+
+  /** Before a pod's first container runs, what concerns it is in force. */
+  async #filterTraffic(): Promise<void> {
+    if (this.#policies.policies().length === 0) return;
+    await this.#started;
+    await this.#network?.apply();
+  }
+
+  #networkLacks(): string[] {
+    const { problem } = this.#policies;
+    if (problem !== undefined) {
+      return [
+        `network policies are not enforced: ${problem}; bind a role that may list and watch networkpolicies and namespaces to system:nodes`,
+      ];
+    }
+    if (this.#network !== undefined || !this.#hasNetwork) return [];
+    return ["network policies are not enforced: this machine has no packet filter for us; nftables is one"];
+  }
+
+  /** Policies that nothing enforces are worth an event; without any, the node's condition is enough. */
+  #policiesChanged(): void {
+    this.#network?.changed();
+    const isWorthIt = this.#policies.problem !== undefined || this.#policies.policies().length > 0;
+    const lacks = this.#networkLacks();
+    const said = lacks.join();
+    if (said === this.#told) return;
+    if (isWorthIt || said === "") this.#told = said;
+    for (const { kubelet } of this.#nodes.values()) kubelet.networkChanged(isWorthIt ? lacks : []);
   }
 
   async #down(name: string): Promise<void> {

@@ -37,7 +37,6 @@ export function clientApi(client: Client): NodeApi {
     followEndpointSlices: (signal) => client.kind(EndpointSlice).reflect({ signal }),
     followNetworkPolicies: (signal) => client.kind(NetworkPolicy).reflect({ signal }),
     followNamespaces: (signal) => client.kind(Namespace).reflect({ signal }),
-    followAllPods: (signal) => client.kind(Pod).reflect({ signal }) as AsyncIterable<ReflectEvent<StoredPod>>,
     claim: (namespace, name) => client.kind(PersistentVolumeClaim).find({ namespace, name }),
     volume: (name) => client.kind(PersistentVolume).find({ name }),
     async createToken({ namespace, serviceAccount, audience, expirationSeconds, pod }) {

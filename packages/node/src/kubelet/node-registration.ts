@@ -26,8 +26,8 @@ export interface RegistrationOptions {
   readonly runtime: "sandbox" | "simulated";
   /** Why pods are simulated, when they are. */
   readonly simulated?: string;
-  /** What is not enforced on pods. */
-  readonly lacks: readonly string[];
+  /** What is not enforced on pods, now. */
+  readonly lacks: () => readonly string[];
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly { readonly key: string; readonly value?: string; readonly effect: string }[];
   readonly images: () => Promise<
@@ -120,7 +120,7 @@ export class NodeRegistration {
     const { clock, name, addresses, kubeletPort, maxPods, simulated, lacks } = this.#options;
     const images = (await this.#options.images()).slice(0, 50);
     return nodeStatus({
-      ...{ machine: this.#machine, name, addresses, kubeletPort, maxPods, simulated, lacks, images },
+      ...{ machine: this.#machine, name, addresses, kubeletPort, maxPods, simulated, lacks: lacks(), images },
       ready: this.#ready,
       before: this.#reported,
       now: formatTime(clock.now()),

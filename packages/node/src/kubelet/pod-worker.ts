@@ -153,7 +153,10 @@ export class PodWorker {
     const remarked = marks(this.#pod) !== marks(pod);
     this.#pod = pod;
     this.#grant();
-    if (remarked) void this.refreshVolumes();
+    if (remarked) {
+      void this.refreshVolumes();
+      this.#neighbours.onChange();
+    }
     this.wake();
   }
 
@@ -368,11 +371,13 @@ export class PodWorker {
       if (this.#state === "living") {
         this.#address = address;
         this.#sandbox = sandbox;
-        return;
+        return await this.#services.filterTraffic();
       }
       await sandbox.remove();
       release();
     } catch (error) {
+      await this.#sandbox?.remove();
+      this.#sandbox = undefined;
       release();
       const message = `Failed to create pod sandbox: ${messageOf(error)}`;
       this.#event("Warning", "FailedCreatePodSandBox", message);

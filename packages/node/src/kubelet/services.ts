@@ -52,6 +52,8 @@ export interface KubeletServices {
   readonly node: NodeFacts;
   /** Variables for the services that pods of a namespace can see. */
   readonly serviceEnvironment: (namespace: string, links: boolean) => Readonly<Record<string, string>>;
+  /** Resolves when what is sent to and from a new pod is filtered as policies say. */
+  readonly filterTraffic: () => Promise<void>;
   /** Where seccomp profiles of one's own are. */
   readonly seccompDirectory: string;
   readonly admission: AdmissionPolicy;

@@ -1,13 +1,13 @@
-/** A map that is kept as the API has it. */
+/** Keeps a map in step with what the API shows of one kind. */
 import type { ReflectEvent } from "@keelson/client";
 import type { Stored } from "@keelson/core";
 
-/** Until the events end. `onSynced` is called when the whole state has been seen. */
+/** By namespace and name. */
 export async function follow<T extends Stored>(
   events: AsyncIterable<ReflectEvent<T>>,
   state: Map<string, T>,
   onChange: () => void,
-  onSynced: () => void = () => undefined,
+  onSynced: () => void,
 ): Promise<void> {
   let next: Map<string, T> | undefined;
   const keyOf = ({ metadata }: T) => `${metadata.namespace}/${metadata.name}`;

@@ -1,76 +1,93 @@
-/** The NetworkPolicies of the cluster, and the pods and namespaces that they speak of. */
-import type { Stored } from "@keelson/core";
+/** The network policies of the cluster and the labels of its namespaces, as the packet filter needs them. */
+import type { Clock, Stored } from "@keelson/core";
 import type { Namespace, NetworkPolicy } from "@keelson/core/kinds";
-import type { NodeApi, StoredPod } from "../api/api.ts";
+import type { NodeApi } from "../api/api.ts";
 import { follow } from "./follow.ts";
-import { policyRules } from "./policy-rules.ts";
 
-export class PolicyRegistry {
-  readonly #policies = new Map<string, Stored<NetworkPolicy>>();
-  readonly #pods = new Map<string, StoredPod>();
-  readonly #namespaces = new Map<string, Stored<Namespace>>();
-  readonly #listeners = new Set<() => void>();
-  #peers: Promise<unknown> | undefined;
+const retryMs = 10_000;
 
-  /** Follows the API until `signal` aborts. Pods are followed from the first policy on: most clusters have none. */
-  async run(api: NodeApi, signal: AbortSignal): Promise<void> {
-    await follow(api.followNetworkPolicies(signal), this.#policies, () => {
-      if (this.#policies.size > 0) this.#peers ??= this.#followPeers(api, signal);
-      this.#changed();
-    });
-    await this.#peers;
-  }
-
-  onChange(listener: () => void): void {
-    this.#listeners.add(listener);
-  }
-
-  /** None while there is no policy. The name server counts as the pod that it is in other clusters. */
-  rules(nameServer: string): string[] {
-    if (this.#policies.size === 0) return [];
-    return policyRules({
-      policies: [...this.#policies.values()],
-      pods: [...this.#pods.values(), nameServerPod(nameServer)],
-      namespaces: [...this.#namespaces.values()],
-    });
-  }
-
-  async #followPeers(api: NodeApi, signal: AbortSignal): Promise<void> {
-    await Promise.all([
-      follow(api.followAllPods(signal), this.#pods, () => this.#changed()),
-      follow(api.followNamespaces(signal), this.#namespaces, () => this.#changed()),
-    ]);
-  }
-
-  #changed(): void {
-    for (const listener of this.#listeners) listener();
-  }
+export interface PolicyRegistryOptions {
+  readonly api: NodeApi;
+  readonly clock: Clock;
+  readonly log: (message: string) => void;
+  readonly onChange: () => void;
 }
 
-/** So that a policy that allows DNS as everybody writes it allows it here. */
-function nameServerPod(podIP: string): StoredPod {
-  return {
-    apiVersion: "v1",
-    kind: "Pod",
-    metadata: {
-      name: "kube-dns",
-      namespace: "kube-system",
-      labels: { "k8s-app": "kube-dns" },
-      uid: "",
-      resourceVersion: "",
-      creationTimestamp: "",
-    },
-    spec: {
-      containers: [
-        {
-          name: "dns",
-          ports: [
-            { name: "dns", containerPort: 53, protocol: "UDP" },
-            { name: "dns-tcp", containerPort: 53, protocol: "TCP" },
-          ],
-        },
-      ],
-    },
-    status: { podIP },
-  };
+export class PolicyRegistry {
+  readonly #options: PolicyRegistryOptions;
+  readonly #policies = new Map<string, Stored<NetworkPolicy>>();
+  readonly #namespaces = new Map<string, Stored<Namespace>>();
+  readonly #settled = Promise.withResolvers<void>();
+  #problem: string | undefined;
+
+  constructor(options: PolicyRegistryOptions) {
+    this.#options = options;
+  }
+
+  /** Follows the API until `signal` aborts, and tries again when it cannot. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log, onChange } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await this.#follow(signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        const problem = error instanceof Error ? error.message : String(error);
+        if (this.#problem !== problem) log(`network policies cannot be followed: ${problem}`);
+        this.#problem = problem;
+        this.#settled.resolve();
+        onChange();
+      }
+      await new Promise<void>((resolve) => {
+        const end = () => {
+          cancel();
+          signal.removeEventListener("abort", end);
+          resolve();
+        };
+        const cancel = clock.timer(retryMs, end);
+        signal.addEventListener("abort", end);
+      });
+    }
+  }
+
+  /** Resolves when all policies have been seen once, or cannot be. */
+  settled(): Promise<void> {
+    return this.#settled.promise;
+  }
+
+  /** Why policies are not known; undefined when they are. */
+  get problem(): string | undefined {
+    return this.#problem;
+  }
+
+  policies(): Stored<NetworkPolicy>[] {
+    return [...this.#policies.values()];
+  }
+
+  /** Labels by name. */
+  namespaces(): Map<string, Readonly<Record<string, string>>> {
+    return new Map(
+      [...this.#namespaces.values()].map(({ metadata }) => [metadata.name, metadata.labels ?? {}]),
+    );
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { api, onChange } = this.#options;
+    const end = new AbortController();
+    const either = AbortSignal.any([signal, end.signal]);
+    const seen = { policies: Promise.withResolvers<void>(), namespaces: Promise.withResolvers<void>() };
+    void Promise.all([seen.policies.promise, seen.namespaces.promise]).then(() => {
+      this.#problem = undefined;
+      this.#settled.resolve();
+      onChange();
+    });
+    try {
+      await Promise.all([
+        follow(api.followNetworkPolicies(either), this.#policies, onChange, seen.policies.resolve),
+        follow(api.followNamespaces(either), this.#namespaces, onChange, seen.namespaces.resolve),
+      ]);
+    } finally {
+      end.abort();
+    }
+  }
 }

@@ -1,119 +1,145 @@
+import type { Stored } from "@keelson/core";
 import type { NetworkPolicy } from "@keelson/core/kinds";
 import { describe, expect, test } from "vitest";
-import type { StoredPod } from "../api/api.ts";
-import { policyRules } from "./policy-rules.ts";
+import { type PolicyPod, policyRules } from "./policy-rules.ts";
 
-const stored = { uid: "u", resourceVersion: "1", creationTimestamp: "2026-01-01T00:00:00Z" };
-
-function pod(
-  name: string,
-  podIP: string,
-  more: { namespace?: string; labels?: Record<string, string> } = {},
-) {
-  const { namespace = "shop", labels = { app: name } } = more;
-  return {
-    metadata: { ...stored, name, namespace, labels },
-    spec: { containers: [{ name: "c", ports: [{ name: "http", containerPort: 8080 }] }] },
-    status: { podIP, phase: "Running" },
-  } as StoredPod;
-}
-
+const pod = (address: string, labels: Record<string, string>, namespace = "n"): PolicyPod => ({
+  ...{ address, labels, namespace },
+  ports: [{ name: "web", port: 8080, protocol: "TCP" }],
+});
 const pods = [
-  pod("web", "10.244.0.2"),
-  pod("db", "10.244.0.3"),
-  pod("spy", "10.244.1.2", { namespace: "other", labels: { app: "web" } }),
+  pod("10.0.0.2", { app: "db" }),
+  pod("10.0.0.3", { app: "web" }),
+  pod("10.0.0.4", { app: "web" }, "other"),
+  { ...pod("10.0.0.53", { "k8s-app": "kube-dns" }, "kube-system"), isNodes: true },
 ];
-const namespaces = ["shop", "other"].map((name) => ({ metadata: { ...stored, name, labels: { name } } }));
+const namespaces = new Map<string, Record<string, string>>([
+  ["n", { team: "a" }],
+  ["other", { team: "b" }],
+  ["kube-system", {}],
+]);
 
-/** The lines of what is allowed to or from `db`, and whether it is isolated at all. */
-function rules(spec: NetworkPolicy["spec"]): { readonly text: string; readonly allowed: string[] } {
-  const policy = { metadata: { ...stored, name: "p", namespace: "shop" }, spec };
-  const text = policyRules({ policies: [policy as never], pods, namespaces: namespaces as never }).join("\n");
-  return {
-    text,
-    allowed: [...text.matchAll(/^ {4}(.*?) ?return$/gm)]
-      .map(([, match = ""]) => match)
-      .filter((match) => match !== "ct direction reply"),
-  };
+function chains(spec: NonNullable<NetworkPolicy["spec"]>, namespace = "n"): Map<string, string[]> {
+  const policy = { metadata: { name: "p", namespace }, spec } as Stored<NetworkPolicy>;
+  const made = policyRules({ policies: [policy], namespaces, pods }).chains;
+  return new Map(
+    made.map((text) => {
+      const [head = "", ...lines] = text.split("\n").map((line) => line.trim());
+      return [head.split(" ")[1] ?? "", lines.slice(0, -1)];
+    }),
+  );
 }
+/** What is allowed to the database, before everything else is dropped. */
+const allowed = (spec: NonNullable<NetworkPolicy["spec"]>, chain = "ingress-0-original") =>
+  chains({ podSelector: { matchLabels: { app: "db" } }, ...spec }).get(chain);
 
-const db = { matchLabels: { app: "db" } };
-
-describe("a policy", () => {
-  test("without rules lets nothing in, and leaves what goes out alone", () => {
-    const { text, allowed } = rules({ podSelector: db });
-    expect(allowed).toEqual([]);
-    expect(text).toContain("ip daddr vmap { 10.244.0.3 : jump policy-in-0 }");
-    expect(text).not.toContain("saddr vmap");
+describe("rules of network policies", () => {
+  test("there are none where no pod is isolated", () => {
+    expect(chains({ podSelector: { matchLabels: { app: "none" } } }).size).toBe(0);
+    expect(chains({ podSelector: {} }, "empty").size).toBe(0);
   });
 
-  test("for both ways lets nothing in and nothing out", () => {
-    const { text } = rules({ podSelector: db, policyTypes: ["Ingress", "Egress"] });
-    expect(text).toContain("ip saddr vmap { 10.244.0.3 : jump policy-out-0 }");
-    expect(text).toContain("ct direction reply return");
+  test("a pod that a policy selects is closed to everybody, in both directions of a connection", () => {
+    const made = chains({ podSelector: {} });
+    expect([...made.keys()]).toEqual([
+      ...["ingress-0-original", "ingress-0-reply", "ingress-1-original", "ingress-1-reply"],
+      ...["policies-original", "policies-reply"],
+    ]);
+    expect(made.get("ingress-0-original")).toEqual(["drop"]);
+    expect(made.get("policies-original")?.at(-1)).toBe(
+      "ip daddr vmap { 10.0.0.2 : jump ingress-0-original, 10.0.0.3 : jump ingress-1-original }",
+    );
+    expect(made.get("policies-reply")?.at(-1)).toBe(
+      "ip saddr vmap { 10.0.0.2 : jump ingress-0-reply, 10.0.0.3 : jump ingress-1-reply }",
+    );
   });
 
-  test("leaves pods alone that it does not select", () => {
-    const { text } = rules({ podSelector: { matchLabels: { app: "nobody" } } });
-    expect(text).not.toContain("vmap");
-  });
-
-  test("with an empty rule lets everybody in", () => {
-    expect(rules({ podSelector: db, ingress: [{}] }).allowed).toEqual([""]);
-  });
-
-  test.each([
+  test.each<[string, NonNullable<NetworkPolicy["spec"]>["ingress"], string[]]>([
+    ["everybody", [{}], ["return"]],
+    ["pods of the namespace", [{ from: [{ podSelector: {} }] }], ["ip saddr { 10.0.0.2, 10.0.0.3 } return"]],
     [
-      "pods of its own namespace",
-      { podSelector: { matchLabels: { app: "web" } } },
-      "ip saddr { 10.244.0.2 }",
+      "pods of other namespaces",
+      [{ from: [{ namespaceSelector: { matchLabels: { team: "b" } } }] }],
+      ["ip saddr { 10.0.0.4 } return"],
     ],
     [
-      "all pods of namespaces",
-      { namespaceSelector: { matchLabels: { name: "other" } } },
-      "ip saddr { 10.244.1.2 }",
+      "certain pods of certain namespaces",
+      [{ from: [{ namespaceSelector: {}, podSelector: { matchLabels: { app: "web" } } }] }],
+      ["ip saddr { 10.0.0.3, 10.0.0.4 } return"],
     ],
+    ["nobody who is there", [{ from: [{ podSelector: { matchLabels: { app: "x" } } }] }], []],
     [
-      "some pods of all namespaces",
-      { namespaceSelector: {}, podSelector: { matchLabels: { app: "web" } } },
-      "ip saddr { 10.244.0.2, 10.244.1.2 }",
+      "a range without parts of it",
+      [{ from: [{ ipBlock: { cidr: "10.0.0.0/8", except: ["10.1.0.0/16", "10.1.2.0/24"] } }] }],
+      ["ip saddr 10.0.0.0/8 ip saddr != 10.1.0.0/16 ip saddr != 10.1.2.0/24 return"],
     ],
+    ["a range that no pod can have", [{ from: [{ ipBlock: { cidr: "fd00::/8" } }] }], []],
+    ["no range at all", [{ from: [{ ipBlock: { cidr: "10.0.0.0/8; drop" } }] }], []],
     [
-      "addresses but for some",
-      { ipBlock: { cidr: "10.0.0.0/8", except: ["10.1.0.0/16"] } },
-      "ip saddr 10.0.0.0/8 ip saddr != { 10.1.0.0/16 }",
+      "ports by number, range and name",
+      [
+        {
+          ports: [
+            { port: 80 },
+            { port: 90, endPort: 99, protocol: "UDP" },
+            { port: "web" },
+            { protocol: "SCTP" },
+          ],
+        },
+      ],
+      [
+        "meta l4proto tcp th dport 80 return",
+        "meta l4proto udp th dport 90-99 return",
+        "meta l4proto tcp th dport 8080 return",
+        "meta l4proto sctp return",
+      ],
     ],
-  ])("lets in %s", (_, peer, match) => {
-    expect(rules({ podSelector: db, ingress: [{ from: [peer] }] }).allowed).toEqual([match]);
+    ["a name that the pod does not have", [{ ports: [{ port: "absent" }] }], []],
+  ])("it is opened to %s", (_, ingress, expected) => {
+    expect(allowed({ ingress })).toEqual([...expected, "drop"]);
   });
 
-  test("names ports by number, by range, by the name they have in the pod, and by protocol alone", () => {
-    const ports = [
-      { port: 80 },
-      { port: 100, endPort: 200, protocol: "UDP" as const },
-      { port: "http" },
-      { protocol: "SCTP" as const },
-    ];
-    expect(rules({ podSelector: db, ingress: [{ ports }] }).allowed).toEqual([
-      "tcp dport 80",
-      "udp dport 100-200",
-      "tcp dport 8080",
-      "meta l4proto sctp",
+  test("answers pass where the question did", () => {
+    const ingress = [{ from: [{ podSelector: { matchLabels: { app: "web" } } }], ports: [{ port: 80 }] }];
+    expect(allowed({ ingress }, "ingress-0-reply")).toEqual([
+      "ip daddr { 10.0.0.3 } meta l4proto tcp th sport 80 return",
+      "drop",
+    ]);
+    const egress = [{ to: [{ podSelector: { matchLabels: { app: "web" } } }], ports: [{ port: 80 }] }];
+    const policyTypes: ["Egress"] = ["Egress"];
+    expect(allowed({ policyTypes, egress }, "egress-0-original")).toEqual([
+      "ip daddr { 10.0.0.3 } meta l4proto tcp th dport 80 return",
+      "drop",
+    ]);
+    expect(allowed({ policyTypes, egress }, "egress-0-reply")).toEqual([
+      "ip saddr { 10.0.0.3 } meta l4proto tcp th sport 80 return",
+      "drop",
     ]);
   });
 
-  test("that names nobody who is there lets nobody in", () => {
-    const from = [{ podSelector: { matchLabels: { app: "ghost" } } }];
-    expect(rules({ podSelector: db, ingress: [{ from }] }).allowed).toEqual([]);
+  test("a named port that goes out is the other pod's", () => {
+    const egress = [{ to: [{ namespaceSelector: {} }], ports: [{ port: "web" }] }];
+    expect(allowed({ policyTypes: ["Egress"], egress }, "egress-0-original")).toEqual([
+      ...pods.map(({ address }) => `ip daddr { ${address} } meta l4proto tcp th dport 8080 return`),
+      "drop",
+    ]);
   });
 
-  test("lets out to the named port of the pod that is connected to", () => {
-    const to = [{ podSelector: { matchLabels: { app: "web" } } }];
-    const { allowed } = rules({
-      podSelector: db,
-      policyTypes: ["Egress"],
-      egress: [{ to, ports: [{ port: "http" }] }],
-    });
-    expect(allowed).toEqual(["ip daddr 10.244.0.2 tcp dport 8080"]);
+  test("a policy is about what comes in, and about what goes out when it says so", () => {
+    const names = (spec: NonNullable<NetworkPolicy["spec"]>) => [...chains(spec).keys()].join();
+    expect(names({ podSelector: {} })).not.toContain("egress");
+    expect(names({ podSelector: {}, egress: [] })).toContain("egress");
+    expect(names({ podSelector: {}, policyTypes: ["Egress"] })).not.toContain("ingress");
+  });
+
+  test("the name server can be named and is never closed", () => {
+    expect(chains({ podSelector: {} }, "kube-system").size).toBe(0);
+    const egress = [
+      { to: [{ namespaceSelector: {}, podSelector: { matchLabels: { "k8s-app": "kube-dns" } } }] },
+    ];
+    expect(allowed({ policyTypes: ["Egress"], egress }, "egress-0-original")).toEqual([
+      "ip daddr { 10.0.0.53 } return",
+      "drop",
+    ]);
   });
 });

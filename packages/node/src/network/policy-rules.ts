@@ -1,154 +1,234 @@
 /**
- * NetworkPolicies as rules of the packet filter: pure text for nft. A pod that a policy selects gets only the traffic
- * that some policy allows, in the directions that policies speak of. Replies always pass, and what the node itself
- * begins (probes, port-forward).
+ * Network policies as rules of the packet filter: pure text for nft.
+ *
+ * Every packet is judged by the connection that it belongs to, in both directions and for as long as the connection
+ * lives: who began it, with whom, at which port. So a policy that comes later cuts what exists.
  */
-import { labelSelectorFrom, matchesLabels, type Stored } from "@keelson/core";
-import type { Namespace, NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from "@keelson/core/kinds";
-import type { StoredPod } from "../api/api.ts";
+import { isIP } from "node:net";
+import { type LabelSelectorObject, labelSelectorFrom, matchesLabels, type Stored } from "@keelson/core";
+import type { NetworkPolicy } from "@keelson/core/kinds";
 
-/** What rules are made from. */
+type Labels = Readonly<Record<string, string>>;
+type Spec = NonNullable<NetworkPolicy["spec"]>;
+type Peer = NonNullable<NonNullable<Spec["ingress"]>[number]["from"]>[number];
+type Port = NonNullable<NonNullable<Spec["ingress"]>[number]["ports"]>[number];
+type Rule = { readonly peers?: readonly Peer[]; readonly ports?: readonly Port[] };
+
+export interface PolicyPod {
+  readonly namespace: string;
+  readonly labels: Labels;
+  readonly address: string;
+  readonly ports: readonly { readonly name?: string; readonly port: number; readonly protocol: string }[];
+  /** Served by the node: policies may speak of it, and none holds for it. */
+  readonly isNodes?: boolean;
+}
+
 export interface PolicyInput {
   readonly policies: readonly Stored<NetworkPolicy>[];
-  readonly pods: readonly StoredPod[];
-  readonly namespaces: readonly Stored<Namespace>[];
+  readonly namespaces: ReadonlyMap<string, Labels>;
+  readonly pods: readonly PolicyPod[];
 }
 
-type Direction = "Ingress" | "Egress";
-
-interface Rule {
-  readonly peers: readonly NetworkPolicyPeer[] | undefined;
-  readonly ports: readonly NetworkPolicyPort[] | undefined;
+/** Chains, and what the chains of the filter's hooks have to do for packets of each direction. */
+export interface PolicyRules {
+  readonly chains: readonly string[];
+  readonly original: readonly string[];
+  readonly reply: readonly string[];
 }
 
-const chainOf = { Ingress: "in", Egress: "out" } as const;
+export const noPolicies: PolicyRules = { chains: [], original: [], reply: [] };
 
-/** Chains of the table, and `policies`, which is to be jumped to for packets that begin or carry on a connection. */
-export function policyRules(input: PolicyInput): string[] {
+type Direction = "ingress" | "egress";
+
+/** One way to be allowed. */
+interface Grant {
+  /** Anybody when absent. */
+  readonly peer?:
+    | { readonly addresses: readonly string[] }
+    | { readonly cidr: string; readonly except: string[] };
+  /** Everything when absent, ICMP included. */
+  readonly port?: { readonly protocol: string; readonly range?: string };
+}
+
+export function policyRules(input: PolicyInput): PolicyRules {
+  const isolated = input.pods
+    .filter(({ isNodes }) => !isNodes)
+    .flatMap((pod) =>
+      (["egress", "ingress"] as const).flatMap((direction) => {
+        const grants = grantsFor(pod, direction, input);
+        return grants === undefined ? [] : [{ address: pod.address, direction, grants }];
+      }),
+    );
+  if (isolated.length === 0) return noPolicies;
   const chains: string[] = [];
-  const isolated: Record<Direction, string[]> = { Ingress: [], Egress: [] };
-  for (const pod of input.pods) {
-    const address = addressOf(pod);
-    if (address === undefined) continue;
-    for (const direction of ["Egress", "Ingress"] as const) {
-      const policies = input.policies.filter((policy) => isAbout(policy, direction) && selects(policy, pod));
-      if (policies.length === 0) continue;
-      const name = `policy-${chainOf[direction]}-${isolated[direction].length}`;
-      const allowed = policies.flatMap((policy) =>
-        rulesOf(policy, direction).flatMap((rule) => allow(input, { policy, pod, direction, rule })),
-      );
-      const lines = [...new Set(allowed)].map((match) => `    ${match === "" ? "" : `${match} `}return`);
-      chains.push(`  chain ${name} {`, ...lines, "    drop", "  }");
-      isolated[direction].push(`${address} : jump ${name}`);
+  const jumps = { egress: [] as [string, string][], ingress: [] as [string, string][] };
+  for (const [index, { address, direction, grants }] of isolated.entries()) {
+    const name = `${direction}-${index}`;
+    jumps[direction].push([address, name]);
+    for (const way of ["original", "reply"] as const) {
+      const lines = grants.flatMap((grant) => allow(grant, direction, way));
+      chains.push([`  chain ${name}-${way} {`, ...lines, "    drop", "  }"].join("\n"));
     }
   }
-  const look = (field: "saddr" | "daddr", verdicts: readonly string[]) =>
-    verdicts.length === 0 ? [] : [`    ip ${field} vmap { ${verdicts.join(", ")} }`];
-  return [
-    ...chains,
-    "  chain policies {",
-    "    ct direction reply return",
-    ...look("saddr", isolated.Egress),
-    ...look("daddr", isolated.Ingress),
-    "  }",
+  const toChains = (field: string, direction: Direction, way: string) =>
+    jumps[direction].length === 0
+      ? []
+      : [
+          `    ip ${field} vmap { ${jumps[direction].map(([address, name]) => `${address} : jump ${name}-${way}`).join(", ")} }`,
+        ];
+  const addresses = [...new Set(isolated.map(({ address }) => address))].join(", ");
+  const hook = (way: "original" | "reply", lines: readonly string[]) =>
+    [
+      `  chain policies-${way} {`,
+      // A pod may always talk to itself, by its services too; and errors belong to what they are about.
+      "    ct state related return",
+      "    ip saddr . ip daddr @hairpins return",
+      ...lines,
+      "  }",
+    ].join("\n");
+  const [client, server] = [
+    { original: "saddr", reply: "daddr" },
+    { original: "daddr", reply: "saddr" },
+  ] as const;
+  for (const way of ["original", "reply"] as const) {
+    chains.push(
+      hook(way, [...toChains(client[way], "egress", way), ...toChains(server[way], "ingress", way)]),
+    );
+  }
+  // What belongs to no connection that the filter knows is nothing that a policy has allowed.
+  const strays = [
+    `    ct state invalid ip saddr { ${addresses} } drop`,
+    `    ct state invalid ip daddr { ${addresses} } drop`,
   ];
+  return {
+    chains,
+    original: [...strays, "    ct direction original jump policies-original"],
+    reply: ["    ct direction reply jump policies-reply"],
+  };
 }
 
-/** Without `policyTypes` a policy is about what comes in, and about what goes out if it has rules for that. */
-function isAbout({ spec }: Stored<NetworkPolicy>, direction: Direction): boolean {
-  const { policyTypes } = spec ?? {};
-  if (policyTypes && policyTypes.length > 0) return policyTypes.includes(direction);
-  return direction === "Ingress" || spec?.egress !== undefined;
-}
-
-function selects({ metadata, spec }: Stored<NetworkPolicy>, pod: StoredPod): boolean {
-  return (
-    metadata.namespace === pod.metadata.namespace &&
-    matchesLabels(labelSelectorFrom(spec?.podSelector ?? {}), pod.metadata.labels)
+/** Undefined when no policy isolates the pod. */
+function grantsFor(pod: PolicyPod, direction: Direction, input: PolicyInput): Grant[] | undefined {
+  const policies = input.policies.filter(
+    ({ metadata, spec }) =>
+      metadata.namespace === pod.namespace &&
+      isAbout(spec, direction) &&
+      matches(spec?.podSelector ?? {}, pod.labels),
+  );
+  if (policies.length === 0) return undefined;
+  return policies.flatMap(({ metadata, spec }) =>
+    rulesOf(spec, direction).flatMap((rule) =>
+      grantsOf(rule, { direction, pod, namespace: metadata.namespace ?? "", input }),
+    ),
   );
 }
 
-function rulesOf({ spec }: Stored<NetworkPolicy>, direction: Direction): Rule[] {
-  return direction === "Ingress"
+function isAbout(spec: NetworkPolicy["spec"], direction: Direction): boolean {
+  const { policyTypes = [], egress } = spec ?? {};
+  if (policyTypes.length > 0) return policyTypes.includes(direction === "ingress" ? "Ingress" : "Egress");
+  return direction === "ingress" || egress !== undefined;
+}
+
+function rulesOf(spec: NetworkPolicy["spec"], direction: Direction): Rule[] {
+  return direction === "ingress"
     ? (spec?.ingress ?? []).map(({ from, ports }) => ({ peers: from, ports }))
     : (spec?.egress ?? []).map(({ to, ports }) => ({ peers: to, ports }));
 }
 
-interface Allowed {
-  readonly policy: Stored<NetworkPolicy>;
-  readonly pod: StoredPod;
+interface RuleContext {
   readonly direction: Direction;
-  readonly rule: Rule;
+  readonly pod: PolicyPod;
+  readonly namespace: string;
+  readonly input: PolicyInput;
 }
 
-/** Matches of what one rule allows. No peers means everybody, no ports every port. */
-function allow(input: PolicyInput, { policy, pod, direction, rule }: Allowed): string[] {
-  const field = direction === "Ingress" ? "saddr" : "daddr";
-  const { peers, ports } = rule;
-  const everybody = !peers || peers.length === 0;
-  const pods = everybody ? [] : peers.flatMap((peer) => podsOf(input, policy, peer));
-  const blocks = everybody ? [""] : peers.flatMap(({ ipBlock }) => (ipBlock ? [block(field, ipBlock)] : []));
-  // A named port is a port of the pod that is connected to.
-  const served = direction === "Ingress" ? [pod] : [];
-  const anywhere = blocks.flatMap((match) => portMatches(ports, served).map((port) => `${match} ${port}`));
-  if (pods.length === 0) return anywhere.map((match) => match.trim());
-  if (direction === "Ingress" || !ports?.some(({ port }) => typeof port === "string")) {
-    const addresses = `ip ${field} { ${[...new Set(pods.map((each) => addressOf(each) ?? ""))].join(", ")} }`;
-    return [...anywhere, ...portMatches(ports, served).map((port) => `${addresses} ${port}`)].map((match) =>
-      match.trim(),
-    );
-  }
-  const each = pods.flatMap((peer) =>
-    portMatches(ports, [peer]).map((port) => `ip ${field} ${addressOf(peer)} ${port}`),
-  );
-  return [...anywhere, ...each].map((match) => match.trim());
-}
-
-/** Pods that a peer names: in the policy's own namespace, or in those that its namespace selector matches. */
-function podsOf(input: PolicyInput, policy: Stored<NetworkPolicy>, peer: NetworkPolicyPeer): StoredPod[] {
-  const { podSelector, namespaceSelector, ipBlock } = peer;
-  if (ipBlock) return [];
-  const namespaces = namespaceSelector
-    ? input.namespaces
-        .filter(({ metadata }) => matchesLabels(labelSelectorFrom(namespaceSelector), metadata.labels))
-        .map(({ metadata }) => metadata.name)
-    : [policy.metadata.namespace ?? ""];
-  return input.pods.filter(
-    (pod) =>
-      addressOf(pod) !== undefined &&
-      namespaces.includes(pod.metadata.namespace ?? "") &&
-      matchesLabels(labelSelectorFrom(podSelector ?? {}), pod.metadata.labels),
-  );
-}
-
-function block(field: string, { cidr, except = [] }: { cidr: string; except?: readonly string[] }): string {
-  const without = except.length === 0 ? "" : ` ip ${field} != { ${except.join(", ")} }`;
-  return `ip ${field} ${cidr}${without}`;
-}
-
-/** One match for each port; a single empty one when every port is meant. */
-function portMatches(
-  ports: readonly NetworkPolicyPort[] | undefined,
-  served: readonly StoredPod[],
-): string[] {
-  if (!ports || ports.length === 0) return [""];
-  return ports.flatMap(({ protocol = "TCP", port, endPort }) => {
-    const name = protocol.toLowerCase();
-    if (port === undefined) return [`meta l4proto ${name}`];
-    if (typeof port === "number")
-      return [`${name} dport ${endPort === undefined ? port : `${port}-${endPort}`}`];
-    const numbers = served.flatMap(({ spec }) =>
-      spec.containers
-        .flatMap((container) => container.ports ?? [])
-        .filter((each) => each.name === port && (each.protocol ?? "TCP") === protocol)
-        .map(({ containerPort }) => containerPort),
-    );
-    return [...new Set(numbers)].map((number) => `${name} dport ${number}`);
+function grantsOf({ peers = [], ports = [] }: Rule, context: RuleContext): Grant[] {
+  const who = peers.length === 0 ? [undefined] : peers.map((peer) => peerOf(peer, context));
+  return who.flatMap((peer): Grant[] => {
+    if (peer === "nobody") return [];
+    const grant = { ...(peer && { peer }) };
+    return ports.length === 0 ? [grant] : ports.flatMap((port) => withPort(grant, port, context));
   });
 }
 
-/** Pods that share their node's network are not told apart from it. */
-function addressOf({ spec, status }: StoredPod): string | undefined {
-  const isOver = status?.phase === "Succeeded" || status?.phase === "Failed";
-  return spec.hostNetwork || isOver ? undefined : status?.podIP || undefined;
+function peerOf(
+  { ipBlock, podSelector, namespaceSelector }: Peer,
+  { namespace, input }: RuleContext,
+): Grant["peer"] | "nobody" {
+  if (ipBlock !== undefined) {
+    const cidr = ipv4Range(ipBlock.cidr);
+    return cidr === undefined
+      ? "nobody"
+      : { cidr, except: (ipBlock.except ?? []).flatMap((one) => ipv4Range(one) ?? []) };
+  }
+  const isMeant = (pod: PolicyPod) =>
+    (namespaceSelector === undefined
+      ? pod.namespace === namespace
+      : matches(namespaceSelector, input.namespaces.get(pod.namespace) ?? {})) &&
+    matches(podSelector ?? {}, pod.labels);
+  const addresses = addressesOf(input.pods.filter(isMeant));
+  return addresses.length === 0 ? "nobody" : { addresses };
+}
+
+/** A name is the isolated pod's own for what comes in, and its peer's for what goes out. */
+function withPort(grant: Grant, { port, endPort, protocol = "TCP" }: Port, context: RuleContext): Grant[] {
+  const lower = protocol.toLowerCase();
+  if (port === undefined) return [{ ...grant, port: { protocol: lower } }];
+  if (typeof port === "number") {
+    const range = endPort === undefined ? `${port}` : `${port}-${endPort}`;
+    return [{ ...grant, port: { protocol: lower, range } }];
+  }
+  const numbers = (pod: PolicyPod) =>
+    pod.ports.filter((one) => one.name === port && one.protocol === protocol).map((one) => one.port);
+  if (context.direction === "ingress") {
+    return numbers(context.pod).map((number) => ({
+      ...grant,
+      port: { protocol: lower, range: `${number}` },
+    }));
+  }
+  const { peer } = grant;
+  if (peer !== undefined && "cidr" in peer) return [];
+  return context.input.pods
+    .filter(({ address }) => peer === undefined || peer.addresses.includes(address))
+    .flatMap((pod) =>
+      numbers(pod).map((number) => ({
+        peer: { addresses: [pod.address] },
+        port: { protocol: lower, range: `${number}` },
+      })),
+    );
+}
+
+function allow({ peer, port }: Grant, direction: Direction, way: "original" | "reply"): string[] {
+  // The peer began the connection when it comes in; replies go the other way.
+  const field = (direction === "ingress") === (way === "original") ? "saddr" : "daddr";
+  const who =
+    peer === undefined
+      ? []
+      : "cidr" in peer
+        ? [`ip ${field} ${peer.cidr}`, ...peer.except.map((range) => `ip ${field} != ${range}`)]
+        : [`ip ${field} { ${peer.addresses.join(", ")} }`];
+  const what =
+    port === undefined
+      ? []
+      : [
+          `meta l4proto ${port.protocol}`,
+          ...(port.range === undefined ? [] : [`th ${way === "original" ? "dport" : "sport"} ${port.range}`]),
+        ];
+  return [`    ${[...who, ...what, "return"].join(" ")}`];
+}
+
+function matches(selector: LabelSelectorObject, labels: Labels): boolean {
+  return matchesLabels(labelSelectorFrom(selector), labels);
+}
+
+function addressesOf(pods: readonly PolicyPod[]): string[] {
+  return [...new Set(pods.map(({ address }) => address))];
+}
+
+/** Undefined for what this network does not have: pods have IPv4 addresses only. */
+function ipv4Range(text: string): string | undefined {
+  const [address = "", prefix = "", ...rest] = text.split("/");
+  if (isIP(address) !== 4 || rest.length > 0 || !/^\d{1,2}$/.test(prefix) || Number(prefix) > 32)
+    return undefined;
+  return `${address}/${prefix}`;
 }

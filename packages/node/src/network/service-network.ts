@@ -3,19 +3,18 @@ import type { Clock } from "@keelson/core";
 import { runCommand } from "@keelson/machine";
 import { NodeError } from "../errors.ts";
 import type { DelayedPort } from "./delays.ts";
-import type { PolicyRegistry } from "./policy-registry.ts";
+import type { PolicyRules } from "./policy-rules.ts";
 import type { ServiceRegistry } from "./service-registry.ts";
 import { type Cut, type RulesInput, serviceRules } from "./service-rules.ts";
 
 export interface ServiceNetworkOptions {
   readonly registry: ServiceRegistry;
-  readonly policies: Pick<PolicyRegistry, "onChange" | "rules">;
   readonly nft: string;
   readonly clock: Clock;
   readonly nodeAddresses: readonly string[];
   readonly serviceCidr: string;
   readonly localAddresses: readonly string[];
-  readonly nameServer: string;
+  readonly policies: () => PolicyRules;
   readonly log: (message: string) => void;
 }
 
@@ -27,26 +26,33 @@ export class ServiceNetwork {
   #cuts: readonly Cut[] = [];
   #delays: readonly DelayedPort[] = [];
   #applied = "";
+  #turn: Promise<void> = Promise.resolve();
   #pending: Promise<void> | undefined;
   #again = false;
 
   constructor(options: ServiceNetworkOptions) {
     this.#options = options;
     options.registry.onChange(() => this.#soon());
-    options.policies.onChange(() => this.#soon());
   }
 
   /** Applies everything now; throws when the machine refuses. */
   async apply(): Promise<void> {
-    const { registry, policies, nodeAddresses, serviceCidr, localAddresses, nft } = this.#options;
+    // One after the other, each with what is true when its turn comes: an older text must not win.
+    const turn = this.#turn.catch(() => undefined).then(() => this.#apply());
+    this.#turn = turn;
+    await turn;
+  }
+
+  async #apply(): Promise<void> {
+    const { registry, nodeAddresses, serviceCidr, localAddresses, nft } = this.#options;
     const input: RulesInput = {
       registry,
       nodeAddresses,
       serviceCidr,
       localAddresses,
       cuts: this.#cuts,
-      policies: policies.rules(this.#options.nameServer),
       delays: this.#delays,
+      policies: this.#options.policies(),
     };
     const rules = serviceRules(input);
     if (rules === this.#applied) return;
@@ -64,6 +70,11 @@ export class ServiceNetwork {
   async setDelays(delays: readonly DelayedPort[]): Promise<void> {
     this.#delays = delays;
     await this.apply();
+  }
+
+  /** Something changed that rules are made of. */
+  changed(): void {
+    this.#soon();
   }
 
   #soon(): void {

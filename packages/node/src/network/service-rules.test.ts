@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { noPolicies } from "./policy-rules.ts";
 import type { StoredService } from "./service-registry.ts";
 import { type RulesInput, serviceRules } from "./service-rules.ts";
 
@@ -31,8 +32,8 @@ function rules(
     serviceCidr: "10.96.0.0/16",
     localAddresses: ["10.96.0.1"],
     cuts: [],
-    policies: [],
     delays: [],
+    policies: noPolicies,
     ...over,
   });
 }

@@ -1,5 +1,6 @@
 /** The packet filter's rules for service addresses, node ports and cuts: pure text for nft. */
 import type { DelayedPort } from "./delays.ts";
+import type { PolicyRules } from "./policy-rules.ts";
 import type { Backend, ServiceRegistry, StoredService } from "./service-registry.ts";
 
 export interface RulesInput {
@@ -10,9 +11,8 @@ export interface RulesInput {
   /** Served by the node itself: the API server's and the name server's. */
   readonly localAddresses: readonly string[];
   readonly cuts: readonly Cut[];
-  /** Chains with `policies` among them, or nothing. */
-  readonly policies: readonly string[];
   readonly delays: readonly DelayedPort[];
+  readonly policies: PolicyRules;
 }
 
 /** Traffic that is dropped: everything from an address, to it, or between two. */
@@ -98,6 +98,7 @@ export function serviceRules(input: RulesInput): string {
     "    type nat hook postrouting priority 100;",
     "    ct status dnat ip saddr . ip daddr @hairpins masquerade",
     "  }",
+    ...input.policies.chains,
     "  chain cuts {",
     ...input.cuts.map(({ from, to }) => {
       const match = [
@@ -107,18 +108,15 @@ export function serviceRules(input: RulesInput): string {
       return `    ${match.join(" ")} drop`;
     }),
     "  }",
-    ...input.policies,
     ...["forward", "input", "output"].flatMap((hook) => [
       `  chain filter-${hook} {`,
       `    type filter hook ${hook} priority 0;`,
       // What the node itself began (probes, port-forward) stays: a cut is between pods, and to the API.
       ...(hook === "forward"
-        ? ["    jump cuts"]
+        ? ["    jump cuts", ...input.policies.original, ...input.policies.reply]
         : hook === "input"
-          ? ["    ct direction original jump cuts"]
-          : []),
-      // Outwards to the API server and the name server too; the node's own ways stay, as everywhere.
-      ...(input.policies.length > 0 && hook !== "output" ? ["    jump policies"] : []),
+          ? ["    ct direction original jump cuts", ...input.policies.original]
+          : input.policies.reply),
       "    meta l4proto tcp ip daddr . meta l4proto . th dport @refused reject with tcp reset",
       "    ip daddr . meta l4proto . th dport @refused reject with icmp port-unreachable",
       ...(hook === "forward"

@@ -24,6 +24,7 @@ import {
   adoptAnnotation,
   controllerLabel,
   fieldManagerOf,
+  keyLabel,
   ownerLabel,
   slotLabel,
 } from "../controller/labels.ts";
@@ -283,6 +284,15 @@ export class Applier {
       labels[controllerLabel] === controller.name &&
       labels[slotLabel] === id.slot &&
       labels[ownerLabel] === ownerLabelValue(owner.metadata.name)
+    ) {
+      return "ours";
+    }
+    // Orphaned: the same controller made it, under the name that it has for this owner.
+    if (
+      labels[controllerLabel] === controller.name &&
+      labels[slotLabel] === id.slot &&
+      (labels[keyLabel] ?? "") === id.key &&
+      (labels[ownerLabel] ?? ownerLabelValue(owner.metadata.name)) === ownerLabelValue(owner.metadata.name)
     ) {
       return "ours";
     }

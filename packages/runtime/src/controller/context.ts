@@ -249,7 +249,15 @@ export interface Context<
   cron(expression: string, options: { since: Date; timeZone?: string }): CronResult;
   /** Looks again after this long, though nothing changed. The shortest wish of a reconcile wins. */
   recheck(afterMs: number): void;
+  /** Opens a way to a pod or Service; fails after ten seconds without an answer. */
   connect(target: ConnectTarget, port: number): Promise<Connection>;
+  /**
+   * Throws when another process may lead by now. Call it right before each call that changes an application; writes to the
+   * API server are checked by themselves.
+   */
+  assertLeading(): void;
+  /** In `finalize`: the object was deleted with `--cascade=orphan`, so its children are to stay. */
+  readonly orphaned: boolean;
   readonly causes: readonly Cause[];
   readonly log: Logger;
   readonly clock: Clock;

@@ -202,13 +202,15 @@ function servicesFor(
 ): Services {
   const { clock, random } = world;
   const host = plain.host ?? "";
+  const fence = election?.fence ?? openFence;
   const client = fenced(plain, {
-    fence: election?.fence ?? openFence,
+    fence,
     ...(election ? { writeTimeoutMs: election.timings.writeTimeoutMs } : {}),
     onRequest: (method, status) => metrics.request(host, method, status),
   });
   return {
     client,
+    mayWrite: () => fence.mayWrite(),
     informers: new InformerSet({ client, clock, log }),
     events: new EventRecorder({ client, clock, log, instance: world.process.hostname }),
     connect: options.connect ?? (inCluster ? directConnector(client) : forwardConnector(client)),

@@ -8,6 +8,7 @@ import { TrackedClient } from "../cache/tracked-client.ts";
 import { AppliedRecords, Applier } from "../children/applier.ts";
 import { isShortened, ownerLabelValue } from "../children/child-body.ts";
 import { composeAndRealise, inventoryOf, isOutcome, pruneRetired } from "../children/composition.ts";
+import { isOrphaned, restoreMarks } from "../children/marks.ts";
 import { OwnedChildren, ownerIndex, ownerIndexValues } from "../children/owned-children.ts";
 import type { Cause, Decoration } from "../controller/context.ts";
 import type { Backoff, Controller } from "../controller/controller.ts";
@@ -52,6 +53,8 @@ interface RunTools {
   readonly signal: AbortSignal;
   /** Throws once the reconcile is over. */
   readonly check: () => void;
+  /** It was deleted with `--cascade=orphan`. */
+  readonly orphaned: boolean;
   /** What the reconcile puts on the object itself. */
   readonly decorations: Decoration[];
 }
@@ -71,6 +74,8 @@ export class Reconciler implements LoopDefinition {
   readonly #memory = new StatusMemory();
   readonly #log: Logger;
   readonly #random: Random;
+  /** UIDs of objects that were deleted with `--cascade=orphan`. */
+  readonly #orphaning = new Set<string>();
   readonly #decorated = new Map<string, string>();
   /** Children of unknown slots that were spoken of already. */
   readonly #reported = new Set<string>();
@@ -212,6 +217,16 @@ export class Reconciler implements LoopDefinition {
       if (signal.aborted) throw ended(signal.reason);
     };
     const children = new OwnedChildren(this.#controller, this.#owned, object);
+    const orphaned = deleted && this.#isOrphaned(object);
+    if (!orphaned)
+      await restoreMarks({
+        controller: this.#controller,
+        owner: object,
+        children,
+        client: this.#client,
+        fieldManager: this.#fieldManager,
+        signal,
+      });
     const applier = new Applier({
       controller: this.#controller,
       owner: object,
@@ -226,7 +241,7 @@ export class Reconciler implements LoopDefinition {
     const reads = this.#reads.of(object, () => this.#primary.cache.get(objectKey(object)) ?? object);
     this.#addPolls(reads, object);
     const decorations: Decoration[] = [];
-    const tools = { children, applier, reads, signal, check, decorations };
+    const tools = { children, applier, reads, signal, check, orphaned, decorations };
     const outcome =
       this.#controller.compose && !deleted
         ? await this.#compose(this.#controller.compose, run, tools)
@@ -261,7 +276,7 @@ export class Reconciler implements LoopDefinition {
 
   /** Calls `reconcile`, or `finalize` for an object that is being deleted. */
   async #call({ object, item, deleted, draft, rechecks }: Run, tools: RunTools): Promise<Outcome> {
-    const { clock, connect } = this.#services;
+    const { clock, connect, mayWrite } = this.#services;
     const { check, signal } = tools;
     const context = reconcileContext({
       ...tools,
@@ -280,6 +295,7 @@ export class Reconciler implements LoopDefinition {
       random: this.#random,
       log: this.#log.child({ key: item.key }),
       connect,
+      mayWrite,
       recheck: (afterMs) => rechecks.push(afterMs),
       decorations: tools.decorations,
       event: (type, reason, message) => this.#event(object, type, reason, message),
@@ -288,6 +304,10 @@ export class Reconciler implements LoopDefinition {
     const outcome = (await work?.(object as never, context as never)) as Outcome;
     if (!outcome || !isOutcome(outcome)) throw this.#nothing(deleted ? "finalize" : "reconcile", outcome);
     return outcome;
+  }
+
+  #isOrphaned(object: Stored): boolean {
+    return this.#orphaning.has(object.metadata.uid) || isOrphaned(this.#controller, object, this.#owned);
   }
 
   #addPolls(reads: object, object: Stored): void {
@@ -403,6 +423,9 @@ export class Reconciler implements LoopDefinition {
     if (change.type === "deleted" && this.#decorated.size > 0)
       this.#decorated.delete(change.object.metadata.uid);
     if (this.#reads.keeps && change.previous) this.#reads.released(change.previous);
+    const { uid, deletionTimestamp, finalizers } = change.object.metadata;
+    if (change.type === "deleted") this.#orphaning.delete(uid);
+    else if (deletionTimestamp !== undefined && finalizers?.includes("orphan")) this.#orphaning.add(uid);
     const previous = change.type === "modified" ? change.previous : undefined;
     const patient = previous !== undefined && onlyStatusDiffers(previous, change.object);
     yield { key: change.key, cause: causeOf(this.#controller.kind, change, true), patient };

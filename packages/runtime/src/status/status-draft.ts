@@ -179,9 +179,9 @@ export class StatusDraft {
     const { memory } = this.#options;
     const object = this.#options.current() ?? this.#object;
     if (object.metadata.uid !== this.#object.metadata.uid) return false;
-    const status = await this.#body(object, outcome, options.signal);
-    const last = memory.get(object);
     const there = statusOf(object) as JsonObject;
+    const status = withoutEmptied(await this.#body(object, outcome, options.signal), there);
+    const last = memory.get(object);
     const same = last ? deepEqual(last, status) && covers(there, status) : deepEqual(there, status);
     if (same) {
       memory.set(object, status);
@@ -345,4 +345,22 @@ function covers(there: JsonValue | undefined, wanted: JsonValue, path = ""): boo
   if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted)) return deepEqual(there, wanted);
   if (typeof there !== "object" || there === null || Array.isArray(there)) return false;
   return Object.entries(wanted).every(([key, value]) => covers(there[key], value, `${path}/${key}`));
+}
+
+/**
+ * Without maps that have entries at the server and none any more. Server-side apply makes `null` of such a map when its
+ * entries are taken away, and then refuses it as invalid. Left out, it goes with its entries.
+ */
+function withoutEmptied(status: JsonObject, there: JsonObject): JsonObject {
+  const kept = Object.entries(status).flatMap(([key, value]): [string, JsonValue][] => {
+    const before = there[key];
+    if (!isMap(value) || !isMap(before)) return [[key, value]];
+    const next = withoutEmptied(value, before);
+    return Object.keys(next).length === 0 && Object.keys(before).length > 0 ? [] : [[key, next]];
+  });
+  return Object.fromEntries(kept);
+}
+
+function isMap(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -15,6 +15,8 @@ import { type TraceLine, type Violation, World } from "./world.ts";
 export interface PlayOptions {
   /** How long the quiet may take until the spec is reached. Default: 20 virtual minutes. */
   readonly convergeMs?: number;
+  /** Called when the scenario is over, before its world is taken down: for a look at what is left. */
+  readonly onEnd?: (world: World) => void;
 }
 
 /** What came of a scenario. */
@@ -138,6 +140,7 @@ class Run<A extends Application> {
     await this.#disturb();
     if (world.violations.length === 0) await this.#rest();
     this.#load.stop();
+    this.#options.onEnd?.(world as unknown as World);
     const { writes } = world.simulation.cluster;
     return {
       plan: this.#plan,
@@ -284,7 +287,9 @@ class Run<A extends Application> {
       missing = await subject.missing(world);
       reached = missing === undefined ? reached + 1 : 0;
       if (reached >= 2) return undefined;
-      const now = `${world.primary?.metadata.resourceVersion}/${world.simulation.cluster.writes.length}`;
+      const { primary } = world;
+      const ready = world.condition("Ready");
+      const now = `${primary?.metadata.uid}/${primary?.metadata.generation}/${ready?.reason}/${ready?.message}`;
       if (now !== seen) movedMs = world.atMs;
       seen = now;
       if (world.atMs - movedMs < stuckMs || advice >= mostAdvice) continue;

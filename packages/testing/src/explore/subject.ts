@@ -39,6 +39,8 @@ export interface Subject<A extends Application = Application> extends Identity {
    * nothing moves any more.
    */
   followAdvice?(world: World<A>): Promise<string | undefined>;
+  /** Words that name what a person can do with the application's own tools: `/etcdctl/`. */
+  readonly remedies?: RegExp;
   readonly oracles: readonly Oracle<A>[];
   /** What may be left of an object that was deleted: `persistentvolumeclaims`. */
   keeps?(world: World<A>): readonly string[];

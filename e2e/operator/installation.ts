@@ -1,7 +1,7 @@
 /** The operator as people install it: its manifests applied, its Deployment running from its own image. */
 import { loadOperator, manifestsFor } from "@keelson/cli";
 import { type Client, isNotFound } from "@keelson/client";
-import { CustomResourceDefinition, Deployment, Pod } from "keelson/kinds";
+import { CustomResourceDefinition, Deployment, Lease, Pod } from "keelson/kinds";
 import { eventually } from "./eventually.ts";
 
 type Project = Parameters<typeof loadOperator>[0];
@@ -19,29 +19,37 @@ export class Installation {
     return this.#project.name;
   }
 
+  get #deployment(): { namespace: string; name: string } {
+    return { namespace: this.#namespace, name: this.#project.name };
+  }
+
   /** Installs, or upgrades what is there. Resolves when the operator works. */
   async install(image: string): Promise<void> {
     for (const manifest of await this.#manifests(image)) {
       const kind = await this.#client.discover(manifest.apiVersion, manifest.kind);
-      await eventually(`${manifest.kind} ${manifest.metadata.name} is applied`, 10_000, async () => {
+      await eventually(`${manifest.kind} ${manifest.metadata.name} is applied`, 20_000, async () => {
         await this.#client.kind(kind).apply(manifest as never, { force: true });
         return true;
       });
       if (manifest.kind === CustomResourceDefinition.kind) await this.#established(manifest.metadata.name);
     }
-    await eventually("the operator works", 90_000, async () => {
-      const { metadata, spec, status } = await this.#client.kind(Deployment).get({
-        namespace: this.#namespace,
-        name: this.#project.name,
-      });
-      const pods = await this.pods();
-      return (
-        status?.observedGeneration === metadata.generation &&
-        status?.availableReplicas === spec?.replicas &&
-        status?.updatedReplicas === spec?.replicas &&
-        pods.length === 1
-      );
-    });
+    await this.#running(1);
+  }
+
+  /** Takes the operator away with 0, and brings it back with 1. */
+  async scale(replicas: number): Promise<void> {
+    await this.#client
+      .kind(Deployment)
+      .patch(this.#deployment, { type: "merge", body: { spec: { replicas } } });
+    await this.#running(replicas);
+  }
+
+  /** Resolves when an operator leads and works: after an outage of the API server it comes back later than what it runs. */
+  async leads(): Promise<void> {
+    const leases = this.#client.kind(Lease);
+    const renewed = async () => (await leases.find(this.#deployment))?.spec?.renewTime;
+    const before = await renewed();
+    await eventually("the operator leads", 120_000, async () => (await renewed()) !== before);
   }
 
   /** Takes everything away but the custom resources: with those, the clusters themselves would go. */
@@ -74,6 +82,18 @@ export class Installation {
     const [name] = await this.pods();
     if (name === undefined) throw new Error("the operator has no pod");
     return { namespace: this.#namespace, name };
+  }
+
+  async #running(replicas: number): Promise<void> {
+    await eventually(`the operator has ${replicas} pods that work`, 120_000, async () => {
+      const { metadata, status } = await this.#client.kind(Deployment).get(this.#deployment);
+      return (
+        status?.observedGeneration === metadata.generation &&
+        (status?.availableReplicas ?? 0) === replicas &&
+        (status?.updatedReplicas ?? 0) === replicas &&
+        (await this.pods()).length === replicas
+      );
+    });
   }
 
   async #manifests(image: string) {
