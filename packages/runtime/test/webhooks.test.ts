@@ -4,6 +4,7 @@ import { createClient, isApiError } from "@keelson/client";
 import { type AnyKind, type Condition, findCondition } from "@keelson/core";
 import {
   ConfigMap,
+  CustomResourceDefinition,
   MutatingWebhookConfiguration,
   Secret,
   ValidatingWebhookConfiguration,
@@ -327,6 +328,47 @@ describe("a resource with conversions", () => {
     expect((await c.client.kind(ConfigMap).get(ref)).data).toEqual({ at: "03h15" });
     expect(await c.client.kind(Schedule).get(ref)).toMatchObject({ spec: { hour: "03", minute: "15" } });
     expect(await c.client.kind(old).get(ref)).toMatchObject({ spec: { at: "03:15" } });
+  });
+
+  test("is right at every version for all that is stored, before and after its storage version is migrated", async () => {
+    await using c = await cluster({ controllers: [schedules], managers: 2 });
+    await c.advance(1_000);
+    const names = Array.from({ length: 60 }, (_, index) => `s-${index}`);
+    const at = (index: number) =>
+      `${String(index % 24).padStart(2, "0")}:${index % 60 < 10 ? "0" : ""}${index % 60}`;
+    for (const [index, name] of names.entries()) {
+      await c.client.kind(old).create({ metadata: { ...ref, name }, spec: { at: at(index) } } as never);
+    }
+    const check = async () => {
+      const { items } = await c.client.kind(old).list({ namespace: "default" });
+      const served = new Map(
+        (items as unknown as { metadata: { name: string }; spec: { at: string } }[]).map((each) => [
+          each.metadata.name,
+          each.spec.at,
+        ]),
+      );
+      expect(served).toEqual(
+        new Map(names.map((name, index) => [name, at(index)]).sort() as [string, string][]),
+      );
+    };
+    await check();
+    const crds = c.client.kind(CustomResourceDefinition);
+    const name = "schedules.batch.example.com";
+    const crd = await crds.get({ name });
+    const versions = crd.spec.versions.map((each) => ({ ...each, storage: each.name === "v1beta1" }));
+    await crds.update({ ...crd, spec: { ...crd.spec, versions } });
+    await c.advance(1_000);
+    expect((await crds.get({ name })).status?.storedVersions).toEqual(["v1", "v1beta1"]);
+    c.crash();
+    for (const each of names)
+      await c.client.kind(old).patch({ ...ref, name: each }, { type: "merge", body: {} });
+    const migrated = await crds.get({ name });
+    const status = { ...migrated.status, storedVersions: ["v1beta1"] };
+    await crds.subresource("status").update({ ...migrated, status } as never);
+    expect((await crds.get({ name })).status?.storedVersions).toEqual(["v1beta1"]);
+    await check();
+    await c.converges();
+    expect((await c.client.kind(ConfigMap).get({ ...ref, name: "s-15" })).data).toEqual({ at: "15h15" });
   });
 
   test("is there again after every manager was away", async () => {

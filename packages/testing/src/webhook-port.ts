@@ -69,14 +69,43 @@ function handshakeProblem(
   { authorities, nowMs }: Trust,
 ): string | undefined {
   if (!certificates) return "tls: the server has no certificate";
-  const leaf = new X509Certificate(certificates["tls.crt"]);
+  const leaf = parsed(certificates["tls.crt"]);
   if (leaf.checkHost(host) === undefined) return `x509: certificate is not valid for ${host}`;
   if (nowMs < leaf.validFromDate.getTime() || nowMs > leaf.validToDate.getTime()) {
     return "x509: certificate has expired or is not yet valid";
   }
-  const signers = [...pemBlocks(authorities ?? "")].map(({ text }) => new X509Certificate(text));
-  const signer = signers.find((each) => nowMs <= each.validToDate.getTime() && leaf.verify(each.publicKey));
-  return signer ? undefined : "x509: certificate signed by unknown authority";
+  const signer = signerOf(certificates["tls.crt"], authorities ?? "");
+  return signer && nowMs <= signer.validToDate.getTime()
+    ? undefined
+    : "x509: certificate signed by unknown authority";
+}
+
+/** Connections are kept open between calls; here the last answers are. */
+const parsedBy = new Map<string, X509Certificate>();
+const signers = new Map<string, X509Certificate | undefined>();
+const most = 64;
+
+function parsed(certificate: string): X509Certificate {
+  let known = parsedBy.get(certificate);
+  if (!known) {
+    if (parsedBy.size >= most) parsedBy.clear();
+    known = new X509Certificate(certificate);
+    parsedBy.set(certificate, known);
+  }
+  return known;
+}
+
+function signerOf(certificate: string, authorities: string): X509Certificate | undefined {
+  const id = `${certificate}${authorities}`;
+  if (!signers.has(id)) {
+    if (signers.size >= most) signers.clear();
+    const all = [...pemBlocks(authorities)].map(({ text }) => parsed(text));
+    signers.set(
+      id,
+      all.find(({ publicKey }) => parsed(certificate).verify(publicKey)),
+    );
+  }
+  return signers.get(id);
 }
 
 /** Managers as the API server's webhooks: those that are open, in turn. */
