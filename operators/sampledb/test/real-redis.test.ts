@@ -10,6 +10,7 @@ import { join } from "node:path";
 import { locateProgram } from "@keelson/images";
 import { BackupArchive, DirectoryStore } from "@keelson/kit";
 import { afterEach, describe, expect, test } from "vitest";
+import { migrate } from "../src/agent/initialize.ts";
 import { archiveFormat } from "../src/agent/manifest.ts";
 import { restore } from "../src/agent/restore.ts";
 import { observedFixture } from "../src/decide/fixture.ts";
@@ -119,6 +120,18 @@ describe.skipIf(!found)("a real redis-server", () => {
     expect(await second.call(["GET", "a"])).toBe("1");
     await expect.poll(async () => (await first.facts()).linkUp, { timeout: 20_000 }).toBe(true);
     expect(await second.call(["INFO", "stats"])).toContain("sync_partial_ok:1");
+  });
+
+  test("runs each migration once, and records none that failed", async () => {
+    await using redis = await (await start(await folder())).connect();
+    await redis.lead();
+    const good = { version: 1, name: "good", script: "redis.call('INCR', 'ran')" };
+    const bad = { version: 2, name: "bad", script: "return redis.error_reply('it trips')" };
+    const worse = { version: 2, name: "worse", script: "redis.call('NO-SUCH-COMMAND')" };
+    await expect(migrate(redis, [good, bad])).rejects.toThrow("it trips");
+    await expect(migrate(redis, [good, worse])).rejects.toThrow("migration 2 (worse)");
+    expect(await migrate(redis, [good, { ...good, version: 2 }])).toEqual([2]);
+    expect(await redis.call(["GET", "ran"])).toBe("2");
   });
 
   test("with a guard that nothing satisfies takes no writes", async () => {

@@ -48,19 +48,24 @@ export async function migrate(redis: Redis, migrations: Initialization["migratio
       continue;
     }
     await redis.call(["MULTI"]);
-    await redis.call(["EVAL", script, 0]);
-    await redis.call([
-      "HSET",
-      schemaKey,
-      "version",
-      version,
-      `migration:${version}`,
-      `${name} ${new Date().toISOString()}`,
-    ]);
+    const record = `${name} ${new Date().toISOString()}`;
+    await redis.call(["EVAL", recorded(script), 1, schemaKey, version, record]);
     await transaction(redis, `migration ${version} (${name})`);
     ran.push(version);
   }
   return ran;
+}
+
+/** A transaction goes on after an error, so the script itself records that it ran, as the last thing it does. */
+function recorded(script: string): string {
+  return [
+    "local function migrate()",
+    script,
+    "end",
+    "local answer = migrate()",
+    "if type(answer) == 'table' and answer.err then return answer end",
+    "redis.call('HSET', KEYS[1], 'version', ARGV[1], 'migration:' .. ARGV[1], ARGV[2])",
+  ].join("\n");
 }
 
 /** Redis goes on after an error inside a transaction, so every answer is looked at. */

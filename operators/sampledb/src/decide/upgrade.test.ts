@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { reasons } from "../api/conditions.ts";
 import type { Observed } from "../observe/observed.ts";
+import { decide } from "./decide.ts";
 import { factsFixture, observedFixture, podFixture } from "./fixture.ts";
 import { leadership } from "./leadership.ts";
 import { rollout } from "./rollout.ts";
@@ -108,6 +109,17 @@ describe("the switch", () => {
       }),
     );
     expect(plan.status).toMatchObject({ primary: "db-1", epoch: 4, upgrade: { phase, pointOfNoReturn } });
+    // No other policy speaks of it in the same pass: what is held to go back to stays held.
+    const whole = decide(
+      observedFixture({
+        replicas: 1,
+        spec,
+        servers,
+        status: { ...status, upgrade: switching },
+        observed: rolled,
+      }),
+    );
+    expect(whole.status?.upgrade).toMatchObject({ phase, held: "db-0" });
   });
 
   test("does not happen when the candidate was restarted", () => {

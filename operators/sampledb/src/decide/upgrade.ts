@@ -17,6 +17,8 @@ const startMs = 120_000;
 export function upgrade(o: Observed): Plan {
   const under = o.status.upgrade;
   if (!under) return begin(o);
+  // The switch has happened, and leadership records it in this pass.
+  if (switchedOver(o)) return {};
   switch (under.phase) {
     case "BackingUp":
       return backingUp(o, under);
