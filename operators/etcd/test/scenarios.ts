@@ -514,12 +514,12 @@ export const volumesCannotGrow: Scenario = {
   prepare: created({ size: 3 }),
   play: async (world) =>
     await unchanged(world, async () => {
-      await world.change({ storage: { size: "2Gi" } });
+      await world.change({ storage: { size: "8Gi" } });
       await rests(world, { ready: false });
       const { status } = await world.get();
       expect(status?.conditions?.find(({ type }) => type === "Stalled")?.message).toContain("forbidden");
       expect(condition(status, "Available")).toBe("True");
-      await world.change({ storage: { size: "1Gi" } });
+      await world.change({ storage: { size: "4Gi" } });
       await restsUnderLoad(world, { size: 3, version });
     }),
 };

@@ -30,6 +30,9 @@ export async function finalize(
     };
     const outcome = await pass({ ...cluster, spec: kept }, ctx);
     if (outcome.outcome !== "failed" && outcome.recheckMs !== undefined) ctx.recheck(outcome.recheckMs);
+    // What keeps the cluster from serving keeps the backup from being taken.
+    if (unfinished.outcome === "waiting" && outcome.outcome !== "done")
+      return waiting(reason, `${unfinished.message}; ${outcome.message}`);
     return unfinished;
   }
   const message = "the members are stopped: the cluster is deleted";

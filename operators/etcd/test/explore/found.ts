@@ -266,4 +266,22 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 200, do: "line: a pod from everyone", forMs: 147900, with: { which: 0.047, how: "dropped" } },
     ],
   },
+  "a cluster without a quorum is deleted with a final backup": {
+    beginning: "three members",
+    seed: 700056,
+    steps: [
+      { atMs: 15700, do: "edit: size", with: { size: 1 } },
+      { atMs: 22900, do: "pod: deleted", with: { which: 0.295, force: false } },
+      { atMs: 39600, do: "backup: the store does not answer", forMs: 33300 },
+      { atMs: 44800, do: "etcd: a voter is added by hand", forMs: 62100 },
+      {
+        atMs: 96800,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", finalBackup: true },
+      },
+      { atMs: 110100, do: "edit: changed and taken back", with: { size: 5, afterMs: 5000 } },
+      { atMs: 122400, do: "volume: full", forMs: 41100, with: { which: 0.32 } },
+      { atMs: 142200, do: "edit: size", with: { size: 3 } },
+    ],
+  },
 };
