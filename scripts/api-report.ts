@@ -30,11 +30,12 @@ const isInternal = (entry: string) => entry === "./internal";
 const isGenerated = (entry: string) => entry === "./kinds";
 
 /** Sentences for each report that is not current and each public export without documentation. */
-export function apiProblems(): string[] {
-  return readdirSync(join(root, "packages")).flatMap((folder) => {
-    const { report, undocumented } = reportOf(folder);
+export function apiProblems(packages = join(root, "packages")): string[] {
+  return readdirSync(packages).flatMap((folder) => {
+    const { report, undocumented } = reportOf(join(packages, folder));
     const path = `packages/${folder}/api.md`;
-    const written = existsSync(join(root, path)) ? readFileSync(join(root, path), "utf8") : "";
+    const file = join(packages, folder, "api.md");
+    const written = existsSync(file) ? readFileSync(file, "utf8") : "";
     return [
       ...(written === report ? [] : [`${path} is not current: npm run api`]),
       ...undocumented.map((name) => `packages/${folder}: ${name} is public and has no documentation`),
@@ -42,21 +43,21 @@ export function apiProblems(): string[] {
   });
 }
 
-export function writeReports(): void {
-  for (const folder of readdirSync(join(root, "packages")))
-    writeFileSync(join(root, "packages", folder, "api.md"), reportOf(folder).report);
+export function writeReports(packages = join(root, "packages")): void {
+  for (const folder of readdirSync(packages))
+    writeFileSync(join(packages, folder, "api.md"), reportOf(join(packages, folder)).report);
 }
 
 /** How many names the packages export, and how many of them are documented. */
 export function apiFigures(): { folder: string; exported: number; documented: number }[] {
-  return readdirSync(join(root, "packages")).map((folder) => {
-    const { exported, undocumented } = reportOf(folder);
+  const packages = join(root, "packages");
+  return readdirSync(packages).map((folder) => {
+    const { exported, undocumented } = reportOf(join(packages, folder));
     return { folder, exported, documented: exported - undocumented.length };
   });
 }
 
-function reportOf(folder: string): { report: string; exported: number; undocumented: string[] } {
-  const home = join(root, "packages", folder);
+function reportOf(home: string): { report: string; exported: number; undocumented: string[] } {
   const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as PackageManifest;
   const parts = [`# The public API of ${manifest.name}\n\nWritten by \`npm run api\`; do not edit.\n`];
   const undocumented: string[] = [];

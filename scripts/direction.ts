@@ -67,7 +67,18 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "pods",
     "kubeconfig",
   ],
-  runtime: ["log", "queue", "cache", "controller", "status", "children", "reconcile", "leader", "operator"],
+  runtime: [
+    "log",
+    "queue",
+    "cache",
+    "controller",
+    "status",
+    "children",
+    "reconcile",
+    "leader",
+    "webhook",
+    "operator",
+  ],
 };
 
 /** Packages without I/O. */

@@ -29,7 +29,6 @@ export interface Server extends AsyncDisposable {
 }
 
 const repository = join(import.meta.dirname, "../..");
-const packages = ["core", "schema", "client", "runtime", "cluster", "cli"];
 
 /**
  * Builds the packages and lays them out as npm would install them, without sources beside them; dependencies are
@@ -45,7 +44,7 @@ export function install(): { readonly directory: string } & Disposable {
   for (const name of readdirSync(join(repository, "node_modules")))
     if (!name.startsWith(".") && name !== "keelson" && name !== "@keelson")
       symlinkSync(join(repository, "node_modules", name), join(modules, name));
-  for (const name of [...packages, "keelson"]) {
+  for (const name of readdirSync(join(repository, "packages"))) {
     const target = join(modules, name === "keelson" ? name : `@keelson/${name}`);
     for (const part of ["package.json", "dist", ...(name === "keelson" ? ["bin"] : [])])
       cpSync(join(repository, "packages", name, part), join(target, part), { recursive: true });

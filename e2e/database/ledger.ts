@@ -1,7 +1,7 @@
 /** Clients that commit through the Service and on every instance directly, and remember each acknowledgement. */
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { PgClient } from "@keelson/database-operator";
+import { PgClient, type PgRow } from "@keelson/database-operator";
 
 export interface Target {
   readonly host: string;
@@ -81,10 +81,7 @@ export class Ledger {
       try {
         await using client = await this.#connect(this.#target.host);
         const rows = await client.query("SELECT writer, seq FROM ledger", { timeoutMs: 30_000 });
-        const there = new Set(rows.map((row) => `${row["writer"]}/${row["seq"]}`));
-        return this.commits.filter(
-          ({ writer, seq, endMs }) => endMs > sinceMs && !there.has(`${writer}/${seq}`),
-        );
+        return this.missingFrom(rows).filter(({ endMs }) => endMs > sinceMs);
       } catch (error) {
         if (tries > 100) throw error;
         await sleep(200);
@@ -107,6 +104,18 @@ export class Ledger {
       }
     }
     return overlap;
+  }
+
+  /** Acknowledged commits that are not among these rows. */
+  missingFrom(rows: readonly PgRow[]): Commit[] {
+    const there = new Set(rows.map((row) => `${row["writer"]}/${row["seq"]}`));
+    return this.commits.filter(({ writer, seq }) => !there.has(`${writer}/${seq}`));
+  }
+
+  /** One statement of somebody else. */
+  async query(text: string, options: { readonly timeoutMs?: number } = {}): Promise<PgRow[]> {
+    await using client = await this.#connect(this.#target.host);
+    return await client.query(text, { timeoutMs: 10_000, ...options });
   }
 
   async #write(writer: number): Promise<void> {

@@ -12,9 +12,12 @@ import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs, promisify } from "node:util";
-import { type ControlPlaneName, controlPlanes } from "../etcd/control-plane.ts";
+import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.ts";
+import { ways } from "./deletions.ts";
+import { operations } from "./operations.ts";
 import { type Run, readResults, writeReport, writeResults } from "./results.ts";
-import { type Bench, type Scenario, scenarios } from "./scenarios.ts";
+import { type Bench, scenarios as faults, type Scenario } from "./scenarios.ts";
+import { upgrades } from "./upgrades.ts";
 import { World } from "./world.ts";
 
 const { values } = parseArgs({
@@ -26,6 +29,7 @@ const { values } = parseArgs({
     list: { type: "boolean", default: false },
   },
 });
+const scenarios = [...faults, ...operations, ...upgrades, ...ways];
 if (values.list) {
   for (const { id, fault } of scenarios) console.log(`${id.padEnd(20)} ${fault}`);
   process.exit(0);
@@ -37,26 +41,35 @@ const controlPlane = values["control-plane"] as ControlPlaneName;
 if (!controlPlanes.includes(controlPlane)) throw new Error(`no control plane is named ${controlPlane}`);
 const only = values.only?.split(",");
 const chosen = scenarios.filter(({ id }) => only?.includes(id) ?? true);
+const { stdout: described } = await promisify(execFile)("git", ["describe", "--always", "--dirty"]);
+const commit = described.trim();
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB`;
 const results = await readResults(controlPlane);
-let missed = 0;
+let [missed, made] = [0, 0];
 
 await using world = await World.start(controlPlane, say);
-const name = "orders";
-const spec = { version: "15", instances: 3, storage: { size: "2Gi" } };
-const created = performance.now();
-await world.create(name, spec);
-await world.whenReady(name, 240_000);
-say(`three instances are ready after ${((performance.now() - created) / 1_000).toFixed(1)} s`);
+/** The Database of scenarios that need none of their own. */
+const shared = "orders";
+if (chosen.some(({ spec }) => spec === undefined)) {
+  const created = performance.now();
+  await world.create(shared, { version: "15", instances: 3, storage: { size: "2Gi" } });
+  await world.whenReady(shared, 240_000);
+  say(`three instances are ready after ${((performance.now() - created) / 1_000).toFixed(1)} s`);
+}
 for (const scenario of chosen) {
   const before = values.resume ? (results.rows[scenario.id] ?? []) : [];
   const wanted = values.runs === undefined ? scenario.runs : Number(values.runs);
   const runs: Run[] = [...before];
   while (runs.length < wanted) {
-    const run = await measure(scenario);
+    const run = await measure(scenario).catch((error: unknown) => {
+      say(`${scenario.id} did not begin: ${(error as Error).message}`);
+      missed++;
+    });
+    if (!run) break;
     runs.push(run);
     results.rows[scenario.id] = runs;
     await writeResults(controlPlane, { ...results, machine });
+    await writeReport(scenarios);
     missed += run.missed.length;
     say(
       `${scenario.id} ${runs.length}/${wanted}: gap ${run.gapMs} ms, ready ${run.healMs} ms, ${run.commits} commits ${run.missed.join("; ")}`,
@@ -66,8 +79,8 @@ for (const scenario of chosen) {
 await writeReport(scenarios);
 process.exitCode = missed === 0 ? 0 : 1;
 
-/** What the instances said, for whoever wants to know why a run took as long as it did. */
-async function saveLogs(id: string): Promise<void> {
+/** What the instances said, to explain why a run took as long as it did. */
+async function saveLogs(id: string, name: string): Promise<void> {
   for (const instance of world.instances(name)) {
     const args = ["--kubeconfig", world.kubeconfig, "logs", "--timestamps", instance.name, "-c", "postgres"];
     const { stdout } = await promisify(execFile)("kubectl", args, { maxBuffer: 1 << 28 });
@@ -78,9 +91,13 @@ async function saveLogs(id: string): Promise<void> {
 async function measure(scenario: Scenario): Promise<Run> {
   const at = new Date().toISOString();
   const [load = 0] = loadavg();
+  const name = scenario.spec ? `${scenario.id}-${++made}` : shared;
+  await world.operator.leads();
+  if (scenario.spec) await world.create(name, scenario.spec);
   await world.whenReady(name, 240_000);
+  await scenario.prepare?.({ world, name });
   const { status } = await world.get(name);
-  const ledger = await world.ledger(name);
+  const ledger = await world.ledger(name, scenario.through);
   const bench: Bench = { world, name, ledger };
   const before = { primary: status?.primary ?? "", epoch: status?.epoch ?? 0 };
   const problems: string[] = [];
@@ -89,13 +106,15 @@ async function measure(scenario: Scenario): Promise<Run> {
   let [gap, heal] = [0, 0];
   try {
     const repair = await scenario.run(bench);
-    await ledger.acknowledgedSince(ledger.now, 60_000);
-    await sleep(2_000);
-    gap = ledger.gapSince(since);
-    await repair?.();
-    const healing = ledger.now;
-    await world.whenReady(name, scenario.healMs * 3);
-    heal = ledger.now - healing;
+    if (!scenario.isDeleting) {
+      await ledger.acknowledgedSince(ledger.now, 60_000);
+      await sleep(2_000);
+      gap = ledger.gapSince(since);
+      await repair?.();
+      const healing = ledger.now;
+      await world.whenReady(name, scenario.healMs * 3);
+      heal = ledger.now - healing;
+    }
     problems.push(...((await scenario.check?.(bench, before)) ?? []));
   } catch (error) {
     problems.push((error as Error).message);
@@ -104,9 +123,11 @@ async function measure(scenario: Scenario): Promise<Run> {
   }
   await sleep(1_000);
   await ledger.stop();
-  if (process.env["KEELSON_E2E_LOGS"]) await saveLogs(scenario.id);
-  const lost = await ledger.lost();
-  const overlap = ledger.overlapMs();
+  if (process.env["KEELSON_E2E_LOGS"]) await saveLogs(scenario.id, name);
+  // Of a Database that is deleted the scenario itself looks for them, in what is left.
+  const lost = scenario.isDeleting || scenario.isRewinding ? [] : await ledger.lost();
+  const overlap = scenario.isRewinding ? 0 : ledger.overlapMs();
+  if (scenario.spec && !scenario.isDeleting) await world.remove(name);
   if (lost.length > 0)
     problems.push(`${lost.length} acknowledged commits lost, the first ${JSON.stringify(lost[0])}`);
   if (overlap > 0) problems.push(`two primaries acknowledged for ${overlap.toFixed(0)} ms`);
@@ -121,5 +142,6 @@ async function measure(scenario: Scenario): Promise<Run> {
     lost: lost.length,
     overlapMs: Math.round(overlap),
     missed: problems,
+    commit,
   };
 }

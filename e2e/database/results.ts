@@ -1,7 +1,7 @@
 /** What was measured, kept in files, and the page that it becomes. */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ControlPlaneName } from "../etcd/control-plane.ts";
+import type { ControlPlaneName } from "../operator/control-plane.ts";
 import type { Scenario } from "./scenarios.ts";
 
 export interface Run {
@@ -14,6 +14,8 @@ export interface Run {
   readonly lost: number;
   readonly overlapMs: number;
   readonly missed: readonly string[];
+  /** What was measured, as `git describe` names it. */
+  readonly commit?: string;
 }
 
 export interface Results {
@@ -69,14 +71,26 @@ function table(scenarios: readonly Scenario[], { rows }: Results): string {
     const runs = rows[scenario.id];
     return runs ? [line(scenario, runs)] : [];
   });
+  const head = [
+    ...["fault", "goal", "gap: median (worst)", "ready again: median (worst)", "commits", "lost"],
+    ...["two primaries", "load", "runs that held"],
+  ];
+  const widths = head.map((title, at) =>
+    Math.max(title.length, ...lines.map((cells) => cells[at]?.length ?? 0)),
+  );
+  const row = (cells: readonly string[], pad = " ") =>
+    `| ${cells.map((cell, at) => cell.padEnd(widths[at] ?? 0, pad)).join(" | ")} |`;
   return [
-    "| fault | goal | gap: median (worst) | ready again: median (worst) | commits | lost | two primaries | load | runs that held |",
-    "|---|---|---|---|---|---|---|---|---|",
-    ...lines,
+    row(head),
+    row(
+      head.map(() => ""),
+      "-",
+    ),
+    ...lines.map((cells) => row(cells)),
   ].join("\n");
 }
 
-function line({ fault, goal }: Scenario, runs: readonly Run[]): string {
+function line({ fault, goal }: Scenario, runs: readonly Run[]): string[] {
   const spread = (values: readonly number[]) => {
     const sorted = [...values].sort((a, b) => a - b);
     const seconds = (ms = 0) => (ms / 1_000).toFixed(1);
@@ -85,7 +99,7 @@ function line({ fault, goal }: Scenario, runs: readonly Run[]): string {
   const sum = (pick: (run: Run) => number) => runs.reduce((total, run) => total + pick(run), 0);
   const held = runs.filter(({ missed }) => missed.length === 0).length;
   const load = `${Math.min(...runs.map((run) => run.load))} to ${Math.max(...runs.map((run) => run.load))}`;
-  const cells = [
+  return [
     fault,
     goal,
     spread(runs.map(({ gapMs }) => gapMs)),
@@ -96,5 +110,4 @@ function line({ fault, goal }: Scenario, runs: readonly Run[]): string {
     load,
     `${held} of ${runs.length}`,
   ];
-  return `| ${cells.join(" | ")} |`;
 }

@@ -1,6 +1,6 @@
 /** What goes wrong, and what must come of it. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { eventually } from "../etcd/eventually.ts";
+import { eventually } from "../operator/eventually.ts";
 import type { Ledger } from "./ledger.ts";
 import { namespace, type World } from "./world.ts";
 
@@ -19,7 +19,16 @@ export interface Scenario {
   readonly gapMs: number;
   /** How long until everything is ready again. */
   readonly healMs: number;
+  /** Of a Database of its own; default: the one that scenarios share. */
   readonly spec?: object;
+  /** Clients come through the pooler. */
+  readonly through?: "pooler";
+  /** Commits are taken back on purpose: none is looked for. */
+  readonly isRewinding?: boolean;
+  /** Its Database is gone at the end. */
+  readonly isDeleting?: boolean;
+  /** Before the clients begin. */
+  readonly prepare?: (bench: Omit<Bench, "ledger">) => Promise<void>;
   /** Breaks something; what it returns repairs it, after a commit was acknowledged again. */
   readonly run: (bench: Bench) => Promise<(() => Promise<void>) | undefined>;
   /** What the run must have brought about, beside no loss and a short gap. */

@@ -2,14 +2,16 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@keelson/client";
-import { Database, type DatabaseObject } from "@keelson/database-operator";
+import { Database, type DatabaseObject, type PgRow } from "@keelson/database-operator";
 import type { Fault, NodeHost } from "@keelson/node";
 import type { ObjectOf } from "keelson";
-import { PersistentVolumeClaim, Pod, Secret, Service } from "keelson/kinds";
-import { type ControlPlaneName, type Ground, startGround } from "../etcd/control-plane.ts";
-import { eventually } from "../etcd/eventually.ts";
-import { Installation, makeOperatorImages, operatorImages } from "./installation.ts";
-import { Ledger } from "./ledger.ts";
+import { Deployment, PersistentVolumeClaim, Pod, Secret, Service, StorageClass } from "keelson/kinds";
+import { type ControlPlaneName, type Ground, startGround } from "../operator/control-plane.ts";
+import { eventually } from "../operator/eventually.ts";
+import { makeOperatorImages } from "../operator/images.ts";
+import { Installation } from "../operator/installation.ts";
+import { operatorImages, project } from "./images.ts";
+import { Ledger, type Target } from "./ledger.ts";
 
 export const namespace = "default";
 
@@ -27,7 +29,7 @@ export class World implements AsyncDisposable {
   private constructor({ plane, nodes, dataDirectory }: Ground, stack: AsyncDisposableStack) {
     this.client = plane.client;
     this.kubeconfig = plane.kubeconfig;
-    this.operator = new Installation(plane.client);
+    this.operator = new Installation(plane.client, project);
     this.#nodes = nodes;
     this.#serverPid = plane.pid;
     this.#socket = join(dataDirectory, "sockets", "dial");
@@ -38,7 +40,7 @@ export class World implements AsyncDisposable {
     const stack = new AsyncDisposableStack();
     try {
       const ground = await startGround(stack, { controlPlane: name, nodes: 3, say });
-      await makeOperatorImages(say);
+      await makeOperatorImages(project, operatorImages, say);
       const world = new World(ground, stack);
       await world.operator.install(operatorImages[0]);
       const watching = new AbortController();
@@ -55,6 +57,8 @@ export class World implements AsyncDisposable {
   }
 
   async create(name: string, spec: object): Promise<void> {
+    if (JSON.stringify(spec).includes('"backups"')) await this.#makeStore();
+    if (JSON.stringify(spec).includes('"capped"')) await this.#makeCappedClass();
     await this.client.kind(Database).create({ metadata: { namespace, name }, spec: spec as never });
   }
 
@@ -91,6 +95,45 @@ export class World implements AsyncDisposable {
     );
   }
 
+  /** Where backups go; as many instances as want to mount it. */
+  async #makeStore(): Promise<void> {
+    const where = { namespace, name: "backups" };
+    if (await this.client.kind(PersistentVolumeClaim).find(where)) return;
+    await this.client.kind(PersistentVolumeClaim).create({
+      metadata: where,
+      spec: { accessModes: ["ReadWriteMany"], resources: { requests: { storage: "20Gi" } } },
+    });
+  }
+
+  /** Volumes that can be full, and can grow. */
+  async #makeCappedClass(): Promise<void> {
+    if (await this.client.kind(StorageClass).find({ name: "capped" })) return;
+    await this.client.kind(StorageClass).create({
+      metadata: { name: "capped" },
+      provisioner: "keelson.dev/local",
+      reclaimPolicy: "Delete",
+      volumeBindingMode: "Immediate",
+      allowVolumeExpansion: true,
+      parameters: { capped: "true" },
+    });
+  }
+
+  async exists(name: string): Promise<boolean> {
+    return (await this.client.kind(Database).find({ namespace, name })) !== undefined;
+  }
+
+  async delete(
+    name: string,
+    options: { readonly propagation: "Background" | "Foreground" | "Orphan" },
+  ): Promise<void> {
+    await this.client.kind(Database).delete({ namespace, name }, options);
+  }
+
+  /** Nothing more can be written to the instance's volume. */
+  async fillDisk(instance: string): Promise<void> {
+    await this.inject({ kind: "fillDisk", pod: { namespace, name: instance }, volume: "data" });
+  }
+
   async remove(name: string): Promise<void> {
     await this.change(name, { onDelete: "Delete" });
     await this.client.kind(Database).delete({ namespace, name });
@@ -118,17 +161,80 @@ export class World implements AsyncDisposable {
   }
 
   /** Clients that go through the Service, by its address. */
-  async ledger(name: string): Promise<Ledger> {
-    const service = await this.client.kind(Service).get({ namespace, name });
+  async ledger(name: string, through?: "pooler"): Promise<Ledger> {
+    const ledger = new Ledger(await this.#target(name, through));
+    await ledger.start();
+    return ledger;
+  }
+
+  async #target(name: string, through?: "pooler"): Promise<Target> {
+    const at = through ? `${name}-${through}` : name;
+    if (through) await this.#deployed(at);
+    const service = await this.client.kind(Service).get({ namespace, name: at });
     const secret = await this.client.kind(Secret).get({ namespace, name: `${name}-app` });
-    const ledger = new Ledger({
+    return {
       host: service.spec?.clusterIP ?? "",
       instances: () => this.instances(name),
       password: Buffer.from(secret.data?.["password"] ?? "", "base64").toString(),
       socket: this.#socket,
+    };
+  }
+
+  async #deployed(name: string): Promise<void> {
+    const available = async () => {
+      const { spec, status } = await this.client.kind(Deployment).get({ namespace, name });
+      return (status?.availableReplicas ?? 0) === spec?.replicas;
+    };
+    await eventually(`${name} is available`, 60_000, available, async () => {
+      const { items } = await this.client.kind(Pod).list({ namespace });
+      const own = items.filter(({ metadata }) => metadata.name.startsWith(`${name}-`));
+      return JSON.stringify(
+        own.map(({ status }) => [status?.initContainerStatuses, status?.containerStatuses]),
+      );
     });
-    await ledger.start();
-    return ledger;
+  }
+
+  /** One statement, on each instance. */
+  async everywhere(name: string, text: string): Promise<PgRow[]> {
+    const target = await this.#target(name);
+    const rows = await Promise.all(
+      this.instances(name).map(async ({ ip }) => await new Ledger({ ...target, host: ip }).query(text)),
+    );
+    return rows.flat();
+  }
+
+  /** Resolves when a condition is False for this reason. */
+  async says(name: string, type: string, reason: string): Promise<void> {
+    await eventually(
+      `${type} is False: ${reason}`,
+      60_000,
+      async () => {
+        const condition = (await this.get(name)).status?.conditions?.find((each) => each.type === type);
+        return condition?.status === "False" && condition.reason === reason;
+      },
+      async () => JSON.stringify((await this.get(name)).status?.conditions),
+    );
+  }
+
+  async holds(name: string, type: string): Promise<boolean> {
+    const condition = (await this.get(name)).status?.conditions?.find((each) => each.type === type);
+    return condition?.status === "True";
+  }
+
+  async secret(name: string, values: { readonly [key: string]: string }): Promise<void> {
+    const data = Object.entries(values).map(([key, value]) => [key, Buffer.from(value).toString("base64")]);
+    await this.client
+      .kind(Secret)
+      .apply(
+        { metadata: { namespace, name }, type: "Opaque", data: Object.fromEntries(data) },
+        { force: true },
+      );
+  }
+
+  /** One statement, through the Service. */
+  async sql(name: string, text: string, options: { readonly timeoutMs?: number } = {}): Promise<PgRow[]> {
+    const ledger = new Ledger(await this.#target(name));
+    return await ledger.query(text, options);
   }
 
   async inject(fault: Fault): Promise<void> {
@@ -178,7 +284,7 @@ export class World implements AsyncDisposable {
     await this.operator.install(operatorImages[this.#image] ?? operatorImages[0]);
   }
 
-  /** The API server stands still, as if gone; the embedded one with its controllers. */
+  /** The API server is frozen, as if gone; the embedded one with its controllers. */
   stopApiServer(): void {
     process.kill(this.#serverPid, "SIGSTOP");
   }

@@ -22,7 +22,7 @@ import {
   Service,
 } from "keelson/kinds";
 import { ClusterAccess } from "../etcd/cluster-access.ts";
-import { eventually } from "../etcd/eventually.ts";
+import { eventually } from "../operator/eventually.ts";
 import { installImage, say } from "./setting.ts";
 import { namespace, Stage } from "./stage.ts";
 

@@ -5,7 +5,7 @@ import { request } from "node:http";
 import { EtcdBackup, EtcdBackupSchedule, EtcdGateway } from "@keelson/etcd-operator";
 import { forwardConnector } from "keelson";
 import { ConfigMap, Pod, Secret, Service } from "keelson/kinds";
-import { eventually } from "../etcd/eventually.ts";
+import { eventually } from "../operator/eventually.ts";
 import { installImage, operatorImage, say } from "./setting.ts";
 import { namespace, Stage } from "./stage.ts";
 

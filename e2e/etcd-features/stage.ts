@@ -6,8 +6,8 @@ import type { Client } from "@keelson/client";
 import { EtcdBackup, EtcdBackupSchedule, EtcdCluster } from "@keelson/etcd-operator";
 import { CustomResourceDefinition } from "keelson/kinds";
 import { ClusterAccess } from "../etcd/cluster-access.ts";
-import { type ControlPlane, type ControlPlaneName, startGround } from "../etcd/control-plane.ts";
-import { eventually } from "../etcd/eventually.ts";
+import { type ControlPlane, type ControlPlaneName, startGround } from "../operator/control-plane.ts";
+import { eventually } from "../operator/eventually.ts";
 
 export { namespace } from "../etcd/cluster-access.ts";
 

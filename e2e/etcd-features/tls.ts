@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { EtcdBackup, EtcdCluster } from "@keelson/etcd-operator";
 import { PersistentVolumeClaim, Secret } from "keelson/kinds";
-import { eventually } from "../etcd/eventually.ts";
+import { eventually } from "../operator/eventually.ts";
 import { installImage, say, Writer, withMember } from "./setting.ts";
 import { namespace, Stage } from "./stage.ts";
 

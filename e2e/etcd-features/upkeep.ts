@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { EtcdGateway } from "@keelson/etcd-operator";
 import { forwardConnector } from "keelson";
 import { PersistentVolumeClaim, Pod } from "keelson/kinds";
-import { eventually } from "../etcd/eventually.ts";
+import { eventually } from "../operator/eventually.ts";
 import { say } from "./setting.ts";
 import { namespace, Stage } from "./stage.ts";
 

@@ -2,8 +2,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { EtcdClusterObject } from "@keelson/etcd-operator";
 import type { LedgerSummary } from "@keelson/kit/testing";
+import { eventually } from "../operator/eventually.ts";
 import { namespace } from "./cluster-access.ts";
-import { eventually } from "./eventually.ts";
 import type { EtcdLoad } from "./load.ts";
 import type { World } from "./world.ts";
 

@@ -15,7 +15,7 @@ export interface Endpoint {
  * Ways into the members' client ports from inside the cluster's network, past the API server: clients of a database do
  * not go through it either.
  */
-export class Doors {
+export class Connections {
   readonly #socket: string;
   readonly #agents = new Map<string, Agent>();
 
@@ -56,56 +56,66 @@ type Json = { readonly [key: string]: unknown };
  * Writes `value` unless the key is there already: an attempt without an answer may be repeated, since it can
  * neither happen twice nor undo what came after it.
  */
-export async function raise(doors: Doors, to: Endpoint, key: string, value: number): Promise<Answer> {
+export async function raise(
+  connections: Connections,
+  to: Endpoint,
+  key: string,
+  value: number,
+): Promise<Answer> {
   const text = padded(value);
   const body = {
     compare: [{ key: base64(key), target: "VALUE", result: "LESS", value: base64(text) }],
     success: [{ requestPut: { key: base64(key), value: base64(text) } }],
     failure: [{ requestRange: { key: base64(key) } }],
   };
-  const answer = await call(doors, to, "/v3/kv/txn", body);
+  const answer = await call(connections, to, "/v3/kv/txn", body);
   const revision = BigInt(String((answer["header"] as Json)["revision"]));
   if (answer["succeeded"] === true) return { revision, value };
   const [response] = (answer["responses"] ?? []) as Json[];
   const range = (response?.["response_range"] ?? {}) as Json;
   const [found] = (range["kvs"] ?? []) as Json[];
   // The first value of a key has nothing to compare with.
-  if (!found) return await create(doors, to, key, text);
+  if (!found) return await create(connections, to, key, text);
   const there = numberOf(found["value"]);
   if (there !== value) throw new Error(`${key} is ${there} where ${value} was to be written`);
   return { revision: BigInt(String(found["mod_revision"])), value };
 }
 
-async function create(doors: Doors, to: Endpoint, key: string, text: string): Promise<Answer> {
+async function create(connections: Connections, to: Endpoint, key: string, text: string): Promise<Answer> {
   const body = {
     compare: [{ key: base64(key), target: "CREATE", createRevision: "0", result: "EQUAL" }],
     success: [{ requestPut: { key: base64(key), value: base64(text) } }],
   };
-  const answer = await call(doors, to, "/v3/kv/txn", body);
+  const answer = await call(connections, to, "/v3/kv/txn", body);
   if (answer["succeeded"] !== true) throw new Error(`${key} came to be in between`);
   return { revision: BigInt(String((answer["header"] as Json)["revision"])), value: Number(text) };
 }
 
 export async function read(
-  doors: Doors,
+  connections: Connections,
   to: Endpoint,
   key: string,
   options: { readonly serializable?: boolean } = {},
 ): Promise<Answer> {
-  const answer = await call(doors, to, "/v3/kv/range", { key: base64(key), ...options });
+  const answer = await call(connections, to, "/v3/kv/range", { key: base64(key), ...options });
   const [found] = (answer["kvs"] ?? []) as Json[];
   const revision = BigInt(String((answer["header"] as Json)["revision"]));
   return { revision, value: found ? numberOf(found["value"]) : 0 };
 }
 
 /** Writes a key of so many bytes, whatever there was. */
-export async function fill(doors: Doors, to: Endpoint, key: string, bytes: number): Promise<void> {
+export async function fill(
+  connections: Connections,
+  to: Endpoint,
+  key: string,
+  bytes: number,
+): Promise<void> {
   const value = randomBytes(bytes).toString("base64");
-  await call(doors, to, "/v3/kv/put", { key: base64(key), value }, 10_000);
+  await call(connections, to, "/v3/kv/put", { key: base64(key), value }, 10_000);
 }
 
 async function call(
-  doors: Doors,
+  connections: Connections,
   to: Endpoint,
   path: string,
   body: Json,
@@ -116,7 +126,7 @@ async function call(
   return await new Promise<Json>((resolve, reject) => {
     const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(payload) };
     const sent = request(
-      { host: ip, port: 2379, path, method: "POST", headers, agent: doors.agent(to) },
+      { host: ip, port: 2379, path, method: "POST", headers, agent: connections.agent(to) },
       (response) => {
         let text = "";
         response.setEncoding("utf8").on("data", (chunk: string) => {

@@ -3,7 +3,7 @@ import type { Client } from "@keelson/client";
 import { EtcdCluster, type EtcdClusterObject } from "@keelson/etcd-operator";
 import type { ObjectOf } from "keelson";
 import { PersistentVolumeClaim, Pod } from "keelson/kinds";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../operator/eventually.ts";
 
 export const namespace = "default";
 

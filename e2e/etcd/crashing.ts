@@ -23,10 +23,15 @@ export class OperatorProcess {
   }
 
   /** Resolves when it works. */
-  static async start(kubeconfig: string): Promise<OperatorProcess> {
-    const module = fileURLToPath(new URL("./crashing-operator.ts", import.meta.url));
-    const child = spawn(process.execPath, ["--conditions=keelson-source", module], {
-      env: { ...process.env, KUBECONFIG: kubeconfig },
+  static async start(
+    kubeconfig: string,
+    {
+      module = new URL("./crashing-operator.ts", import.meta.url),
+      env = {},
+    }: { readonly module?: URL; readonly env?: Readonly<Record<string, string>> } = {},
+  ): Promise<OperatorProcess> {
+    const child = spawn(process.execPath, ["--conditions=keelson-source", fileURLToPath(module)], {
+      env: { ...process.env, ...env, KUBECONFIG: kubeconfig },
       stdio: ["ignore", "pipe", "inherit", "ipc"],
     });
     const process_ = new OperatorProcess(child);

@@ -1,6 +1,6 @@
 /** Clients that write to etcd and read from it through all members, at a steady rate. */
 import { type HistoryReport, Load } from "@keelson/kit/testing";
-import { Doors, type Endpoint, raise, read } from "./client.ts";
+import { Connections, type Endpoint, raise, read } from "./client.ts";
 
 export interface EtcdLoadOptions {
   /** The way into the cluster's network. */
@@ -15,25 +15,25 @@ export interface EtcdLoadOptions {
 export const load = { writers: 48, readers: 4, writesPerSecond: 400 } as const;
 
 export class EtcdLoad extends Load<Endpoint> {
-  readonly #doors: Doors;
+  readonly #connections: Connections;
 
   constructor({ socket, endpoints, prefix }: EtcdLoadOptions) {
-    const doors = new Doors(socket);
+    const connections = new Connections(socket);
     super({
       ...load,
       prefix,
       targets: endpoints,
-      write: (to, key, value) => raise(doors, to, key, value),
-      read: (to, key) => read(doors, to, key),
+      write: (to, key, value) => raise(connections, to, key, value),
+      read: (to, key) => read(connections, to, key),
     });
-    this.#doors = doors;
+    this.#connections = connections;
   }
 
   override async finish(): Promise<HistoryReport> {
     try {
       return await super.finish();
     } finally {
-      this.#doors.close();
+      this.#connections.close();
     }
   }
 }

@@ -10,8 +10,8 @@
  */
 import { arch, cpus, loadavg, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
+import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.ts";
 import type { Scenario } from "./bench.ts";
-import { type ControlPlaneName, controlPlanes } from "./control-plane.ts";
 import { Clusters, failedRun, type Measured } from "./measure.ts";
 import { writeReport } from "./report.ts";
 import { markdown, type RowResult, readResults, shortcomings, withRow, writeResults } from "./results.ts";

@@ -1,11 +1,9 @@
 /** Images that the scenarios need: the operator's own, under two tags, and etcd's under a name of our own. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { buildImage, readProject } from "@keelson/cli";
-import { Images, loadImages, parseImageReference } from "@keelson/images";
+import { readProject } from "@keelson/cli";
+import { Images, parseImageReference } from "@keelson/images";
 
 export const project = readProject(join(import.meta.dirname, "../../operators/etcd"));
 
@@ -14,24 +12,6 @@ export const operatorImages = [
   "keelson-e2e/fault-table-operator:1",
   "keelson-e2e/fault-table-operator:2",
 ] as const;
-
-export async function makeOperatorImages(say: (sentence: string) => void): Promise<void> {
-  const [first, second] = operatorImages;
-  const directory = await mkdtemp(join(tmpdir(), "keelson-e2e-image-"));
-  try {
-    const { archive } = await buildImage(project, { image: first, base: "node:24", onProgress: say });
-    const path = join(directory, "image.tar");
-    await writeFile(path, archive);
-    await loadImages(path);
-    const { store } = new Images();
-    const stored = (await store.list()).find(({ name }) => name.endsWith(first));
-    if (!stored) throw new Error(`${first} is not in the store`);
-    const { digest } = stored;
-    await store.name(parseImageReference(second), { digest, size: 0 }, "store");
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
-}
 
 /** A repository whose v3.7.3 holds another etcd than its tag says: it answers `--version`, and cannot run so. */
 export const brokenRepository = "keelson-e2e/etcd";

@@ -1,8 +1,8 @@
 /** What was measured, kept in files, and the tables that it becomes. */
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { ControlPlaneName } from "../operator/control-plane.ts";
 import type { Run, Scenario } from "./bench.ts";
-import type { ControlPlaneName } from "./control-plane.ts";
 
 /** What the clients of one cluster saw while a row was measured on it. */
 export interface LoadResult {

@@ -4,13 +4,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault, NodeHost } from "@keelson/node";
 import type { ObjectOf } from "keelson";
 import { PersistentVolume, PersistentVolumeClaim, Pod } from "keelson/kinds";
-import { Doors, type Endpoint, fill, read } from "./client.ts";
+import { type ControlPlaneName, type Ground, startGround } from "../operator/control-plane.ts";
+import { makeOperatorImages } from "../operator/images.ts";
+import { Installation } from "../operator/installation.ts";
+import { Connections, type Endpoint, fill, read } from "./client.ts";
 import { ClusterAccess, isServing, namespace } from "./cluster-access.ts";
-import { type ControlPlaneName, type Ground, startGround } from "./control-plane.ts";
 import { corrupt } from "./damage.ts";
-import { Installation } from "./installation.ts";
 import { EtcdLoad } from "./load.ts";
-import { makeBrokenRepository, makeOperatorImages, operatorImages, project } from "./operator-images.ts";
+import { makeBrokenRepository, operatorImages, project } from "./operator-images.ts";
 
 export class World extends ClusterAccess implements AsyncDisposable {
   readonly kubeconfig: string;
@@ -37,7 +38,7 @@ export class World extends ClusterAccess implements AsyncDisposable {
     const stack = new AsyncDisposableStack();
     try {
       const ground = await startGround(stack, { controlPlane: name, nodes: 1, say });
-      await Promise.all([makeOperatorImages(say), makeBrokenRepository()]);
+      await Promise.all([makeOperatorImages(project, operatorImages, say), makeBrokenRepository()]);
       const world = new World(ground, stack);
       await world.operator.install(operatorImages[0]);
       const watching = new AbortController();
@@ -69,15 +70,15 @@ export class World extends ClusterAccess implements AsyncDisposable {
 
   /** Writes so many megabytes, one in each key. */
   async fill(name: string, megabytes: number): Promise<void> {
-    const doors = new Doors(this.#socket);
+    const connections = new Connections(this.#socket);
     try {
       for (let index = 0; index < megabytes; index++) {
         const [to] = this.serving(name);
         if (!to) throw new Error(`no member of ${name} serves`);
-        await fill(doors, to, `ballast/${index}`, 1 << 20);
+        await fill(connections, to, `ballast/${index}`, 1 << 20);
       }
     } finally {
-      doors.close();
+      connections.close();
     }
   }
 
@@ -116,12 +117,14 @@ export class World extends ClusterAccess implements AsyncDisposable {
 
   /** Reads a key that is there from everyone whom clients would be sent to, and counts who has nothing. */
   guard(name: string, key: string): { stop(): Promise<number> } {
-    const doors = new Doors(this.#socket);
+    const connections = new Connections(this.#socket);
     let [empty, stopped] = [0, false];
     const watching = (async () => {
       while (!stopped) {
         for (const endpoint of this.serving(name)) {
-          const answer = await read(doors, endpoint, key, { serializable: true }).catch(() => undefined);
+          const answer = await read(connections, endpoint, key, { serializable: true }).catch(
+            () => undefined,
+          );
           if (answer?.value === 0) empty++;
         }
         await sleep(50);
@@ -131,7 +134,7 @@ export class World extends ClusterAccess implements AsyncDisposable {
       stop: async () => {
         stopped = true;
         await watching;
-        doors.close();
+        connections.close();
         return empty;
       },
     };

@@ -1,6 +1,8 @@
 /** Clients that write through the Service, at a steady rate, and remember what was acknowledged and how. */
-import { connect } from "node:net";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
+import { connect as connectTls } from "node:tls";
 import { RedisConnection } from "@keelson/sampledb-operator";
 
 export const load = { waiting: 12, plain: 4, writesPerSecond: 160 } as const;
@@ -12,17 +14,53 @@ const outageMs = 1_000;
 export interface LoadOptions {
   /** The way into the cluster's network: a line names host and port, and all after it is theirs. */
   readonly socket: string;
-  /** The address of the Service for writes, and the password; asked again when the password is refused. */
-  readonly binding: () => Promise<{ readonly ip: string; readonly port: number; readonly password: string }>;
+  /** What applications bind to; asked again when nobody answers as it says. */
+  readonly binding: () => Promise<Binding>;
   readonly prefix: string;
   /** How many replicas WAIT asks for; 0 for a database without replicas. */
   readonly wait: number;
+}
+
+/** The Service for writes, the password, and the authority where TLS is spoken. */
+export interface Binding {
+  readonly ip: string;
+  readonly host: string;
+  readonly password: string;
+  readonly authority?: string;
+}
+
+/** Connects through the way into the cluster's network, and logs in. */
+export async function logIn(
+  path: string,
+  { ip, host, password, authority }: Binding,
+  timeoutMs: number,
+): Promise<RedisConnection> {
+  const plain = connect(path);
+  plain.setNoDelay(true);
+  plain.on("error", () => undefined);
+  plain.write(`${ip} 6379\n`);
+  let socket: Socket = plain;
+  try {
+    if (authority !== undefined) {
+      socket = connectTls({ socket: plain, ca: authority, servername: host });
+      await once(socket, "secureConnect", { signal: AbortSignal.timeout(timeoutMs) });
+      socket.on("error", () => undefined);
+    }
+    const credentials = { username: "default", password };
+    return await RedisConnection.over(socket, `${ip}:6379`, { credentials, timeoutMs });
+  } catch (error) {
+    socket.destroy();
+    plain.destroy();
+    throw error;
+  }
 }
 
 /** A stretch of time as clients felt it. */
 export interface Felt {
   readonly acknowledged: number;
   readonly longestGapMs: number;
+  /** The longest gap in words: when it was, counted from the beginning, and what clients met meanwhile. */
+  readonly story: string;
   readonly errors: readonly string[];
 }
 
@@ -52,6 +90,7 @@ export class Load {
   #lostByWait: string[] = [];
   #lostPlain = 0;
   #binding: ReturnType<LoadOptions["binding"]> | undefined;
+  #boundMs = performance.now();
   #stopped = false;
 
   constructor(options: LoadOptions) {
@@ -72,10 +111,27 @@ export class Load {
     const ends = this.#ends.filter((end) => end >= sinceMs && end <= untilMs);
     const moments = [sinceMs, ...ends, untilMs];
     const gaps = moments.slice(1).map((moment, index) => moment - (moments[index] ?? moment));
-    const errors = this.#errors
-      .filter(({ atMs }) => atMs >= sinceMs && atMs <= untilMs)
-      .map(({ why }) => why);
-    return { acknowledged: ends.length, longestGapMs: Math.max(0, ...gaps), errors: [...new Set(errors)] };
+    const longestGapMs = Math.max(0, ...gaps);
+    const fromMs = moments[gaps.indexOf(longestGapMs)] ?? sinceMs;
+    const errors = this.#met(sinceMs, untilMs);
+    const story = `${seconds(fromMs - sinceMs)} to ${seconds(fromMs + longestGapMs - sinceMs)} after it began: ${this.#met(
+      fromMs,
+      fromMs + longestGapMs + 50,
+    )
+      .map(({ atMs, why }) => `${seconds(atMs - sinceMs)} ${why}`)
+      .join("; ")}`;
+    return {
+      acknowledged: ends.length,
+      longestGapMs,
+      story,
+      errors: [...new Set(errors.map(({ why }) => why))],
+    };
+  }
+
+  /** What clients met in a stretch of time, each error when it came first. */
+  #met(sinceMs: number, untilMs: number): { readonly atMs: number; readonly why: string }[] {
+    const within = this.#errors.filter(({ atMs }) => atMs >= sinceMs && atMs <= untilMs);
+    return within.filter(({ why }, index) => within.findIndex((other) => other.why === why) === index);
   }
 
   /** Resolves when writes have gone on for a second without an outage. */
@@ -156,7 +212,7 @@ export class Load {
         this.#ends.push(this.now);
       } catch (error) {
         this.#errors.push({ atMs: this.now, why: error instanceof Error ? error.message : String(error) });
-        if ((error as { code?: string }).code === "Denied") this.#binding = undefined;
+        this.#bindAgain(error);
         // A write without enough acknowledgements may be there or not; the connection is good if Redis answered.
         redis?.close();
         redis = undefined;
@@ -168,15 +224,16 @@ export class Load {
 
   async #connect(): Promise<RedisConnection> {
     this.#binding ??= this.#options.binding();
-    const { ip, port, password } = await this.#binding;
-    const socket = connect(this.#options.socket);
-    socket.setNoDelay(true);
-    socket.on("error", () => undefined);
-    socket.write(`${ip} ${port}\n`);
-    return await RedisConnection.over(socket, `${ip}:${port}`, {
-      credentials: { username: "default", password },
-      timeoutMs: attemptMs,
-    });
+    return await logIn(this.#options.socket, await this.#binding, attemptMs);
+  }
+
+  /** An application reads what it is bound to again when it is turned away, or when it does not understand the server. */
+  #bindAgain(error: unknown): void {
+    const { code } = error as { code?: string };
+    if (code === "Denied" || this.now - this.#boundMs > 1_000) {
+      this.#binding = undefined;
+      this.#boundMs = this.now;
+    }
   }
 
   async #persistently(withinMs: number, work: (redis: RedisConnection) => Promise<void>): Promise<void> {
@@ -186,7 +243,7 @@ export class Load {
         await using redis = await this.#connect();
         return await work(redis);
       } catch (error) {
-        if ((error as { code?: string }).code === "Denied") this.#binding = undefined;
+        this.#bindAgain(error);
         if (this.now > until) throw error;
         await sleep(100);
       }
@@ -198,4 +255,8 @@ export class Load {
     const { longestGapMs } = this.felt(sinceMs);
     return longestGapMs > outageMs ? longestGapMs : 0;
   }
+}
+
+function seconds(ms: number): string {
+  return `${(ms / 1_000).toFixed(2)} s`;
 }

@@ -2,14 +2,16 @@
  * Breaks real Redis databases in every way that the operator promises to repair, under load, and writes what was
  * measured to docs/sampledb-results.md:
  *
- *     npm run e2e:sampledb -- [--only id,id] [--runs n] [--control-plane embedded|reference] [--resume] [--list]
+ *     npm run e2e:sampledb -- [--only id,id] [--runs n] [--control-plane embedded|reference] [--resume]
+ *                             [--within seconds] [--list]
  *
- * Results are kept row by row: a row that is measured again replaces what was there; with `--resume` it is completed to
- * its number of runs, or left alone.
+ * Results are kept run by run: a row that is measured again replaces what was there; with `--resume` it is completed to
+ * its number of runs, or left alone. `--within` begins no run after that time; `--resume` goes on with them later.
  */
+import { execFileSync } from "node:child_process";
 import { arch, cpus, loadavg, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
-import { type ControlPlaneName, controlPlanes } from "../etcd/control-plane.ts";
+import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.ts";
 import { markdown, type RowResult, readResults, shortcomings, withRow, writeResults } from "./results.ts";
 import { scenarios } from "./rows/index.ts";
 import { Bench, type Run, type Scenario } from "./scenario.ts";
@@ -21,6 +23,7 @@ const { values } = parseArgs({
     runs: { type: "string" },
     "control-plane": { type: "string", default: "embedded" },
     resume: { type: "boolean", default: false },
+    within: { type: "string" },
     list: { type: "boolean", default: false },
   },
 });
@@ -38,12 +41,21 @@ const say = (sentence: string) =>
   console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`);
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()} ${arch()}`;
 
+const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
+/** What was measured before does not count as a change. */
+const changes = git("status", "--porcelain", "--", "packages", "operators", "e2e", ":!e2e/sampledb/results");
+const commit = `${git("rev-parse", "--short", "HEAD")}${changes === "" ? "" : "+"}`;
+const isOver = () =>
+  performance.now() - startedAt > Number(values.within ?? Number.POSITIVE_INFINITY) * 1_000;
+
 const empty: RowResult = { runs: [], loads: [] };
 let results = await readResults({ controlPlane, machine });
 const chosen = only ? only.flatMap((id) => scenarios.filter((scenario) => scenario.id === id)) : scenarios;
 const wanted = chosen
   .map((scenario) => {
-    const before = values.resume ? (results.rows[scenario.id] ?? empty) : empty;
+    const found = values.resume ? (results.rows[scenario.id] ?? empty) : empty;
+    // Runs of a code that nobody can name any more are not completed.
+    const before = found.runs.every((run) => run.commit !== undefined) ? found : empty;
     const all = values.runs === undefined ? scenario.runs : Number(values.runs);
     return { scenario, before, runs: Math.max(0, all - before.runs.length) };
   })
@@ -52,11 +64,10 @@ const wanted = chosen
 await using world = await World.start(controlPlane, say);
 let made = 0;
 for (const { scenario, before, runs } of wanted) {
+  if (isOver()) break;
   say(`${scenario.id}: ${scenario.fault}`);
   const row = await measure(scenario, before, runs);
   for (const sentence of shortcomings(row)) say(`MISSED ${sentence}`);
-  results = withRow(results, scenario.id, row, loadavg()[0] ?? 0);
-  await writeResults(results, scenarios);
 }
 console.log(markdown(scenarios, results));
 const missed = wanted.filter(({ scenario }) => shortcomings(results.rows[scenario.id] ?? empty).length > 0);
@@ -66,24 +77,31 @@ process.exit(missed.length === 0 ? 0 : 1);
 
 async function measure(scenario: Scenario, before: RowResult, count: number): Promise<RowResult> {
   let row = before;
+  const keep = async (next: RowResult) => {
+    row = next;
+    results = withRow(results, scenario.id, row, loadavg()[0] ?? 0);
+    await writeResults(results, scenarios);
+  };
   const rounds = scenario.fresh ? count : 1;
-  for (let round = 0; round < rounds; round++) {
+  for (let round = 0; round < rounds && !isOver(); round++) {
     const name = `db-${made++}`;
     const spec = { replicas: 1, ...scenario.spec };
     await world.create(name, spec);
     await world.whenReady(name, 180_000);
     const load = world.load(name, Math.min(1, spec.replicas));
     const bench = new Bench(world, name, load);
-    for (let nth = 0; nth < (scenario.fresh ? 1 : count); nth++) {
+    await scenario.prepare?.(bench);
+    for (let nth = 0; nth < (scenario.fresh ? 1 : count) && (nth === 0 || !isOver()); nth++) {
       const run = await scenario.run(bench, row.runs.length).catch(failedRun);
-      row = { ...row, runs: [...row.runs, { at: new Date().toISOString(), ...run }] };
+      await keep({ ...row, runs: [...row.runs, { at: new Date().toISOString(), commit, ...run }] });
       if (await world.find(name)) await load.check().catch((error: unknown) => say(String(error)));
       say(`${scenario.id} ${row.runs.length}: ${told(run)}`);
     }
+    await scenario.conclude?.(bench);
     const verdict = await load
       .finish({ check: (await world.find(name)) !== undefined })
       .catch((error: unknown) => say(String(error)));
-    if (verdict) row = { ...row, loads: [...row.loads, verdict] };
+    if (verdict) await keep({ ...row, loads: [...row.loads, verdict] });
     await world.remove(name).catch((error: unknown) => say(String(error)));
   }
   return row;

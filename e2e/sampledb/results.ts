@@ -2,12 +2,13 @@
 import { execFileSync } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { ControlPlaneName } from "../etcd/control-plane.ts";
+import type { ControlPlaneName } from "../operator/control-plane.ts";
 import { load, type Verdict } from "./load.ts";
 import type { Run, Scenario } from "./scenario.ts";
 
 export interface RowResult {
-  readonly runs: readonly (Run & { readonly at: string })[];
+  /** Each with the commit that it ran; a plus sign stands for changes that were not committed. */
+  readonly runs: readonly (Run & { readonly at: string; readonly commit?: string })[];
   readonly loads: readonly Verdict[];
 }
 
@@ -65,7 +66,11 @@ function text(scenarios: readonly Scenario[], all: readonly Results[]): string {
         : "The real kube-apiserver, controller manager and scheduler, with our nodes joined to them";
     const [least = 0, greatest = 0] = results.busy ?? [];
     const busy = `a machine with ${results.machine}, shared with other work: load average ${least.toFixed(0)} to ${greatest.toFixed(0)}`;
-    return `## ${where}\n\nOn ${busy}.\n\n${markdown(scenarios, results)}`;
+    const commits = new Set(
+      Object.values(results.rows).flatMap(({ runs }) => runs.flatMap((run) => run.commit ?? [])),
+    );
+    const which = `Runs of the commits ${[...commits].sort().join(", ")}; a row marked † is of an earlier code.`;
+    return `## ${where}\n\nOn ${busy}. ${which}\n\n${markdown(scenarios, results)}`;
   });
   return `# SampleDB: what was measured\n\n${how}\n\n${tables.join("\n\n")}\n`;
 }
@@ -103,7 +108,8 @@ function line({ fault, goal }: Scenario, row: RowResult): string {
   const held = runs.filter(({ missed }) => missed.length === 0).length;
   const verdict =
     shortcomings(row).length === 0 ? `${held} of ${runs.length}` : `**${held} of ${runs.length}**`;
-  return `| ${fault} | ${goal} | ${spreads.join("<br>")} | ${clients} | ${verdict} |`;
+  const mark = runs.some((run) => run.commit === undefined) ? " †" : "";
+  return `| ${fault}${mark} | ${goal} | ${spreads.join("<br>")} | ${clients} | ${verdict} |`;
 }
 
 function seconds(ms: number): string {

@@ -1,6 +1,6 @@
 /** One database under load, on which a row of the table is measured. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { eventually } from "../etcd/eventually.ts";
+import { eventually } from "../operator/eventually.ts";
 import type { Load } from "./load.ts";
 import { namespace, type Spec, type World } from "./world.ts";
 
@@ -23,6 +23,9 @@ export interface Scenario {
   readonly fresh?: boolean;
   /** Without clients: the scenario has its own. */
   readonly quiet?: boolean;
+  /** Before the first run on a database, and after the last. */
+  readonly prepare?: (bench: Bench) => Promise<void>;
+  readonly conclude?: (bench: Bench) => Promise<void>;
   readonly run: (bench: Bench, nth: number) => Promise<Run>;
 }
 
@@ -81,9 +84,10 @@ export class Bench {
     const healed = load.now - since;
     await load.steady(60_000);
     await sleep(500);
-    const { longestGapMs } = load.felt(since);
+    const { longestGapMs, story } = load.felt(since);
     const figures = { "longest without a write": longestGapMs, healed };
-    return { figures, missed: over(figures, options.limits) };
+    const missed = over(figures, options.limits);
+    return { figures, missed: missed.map((sentence) => `${sentence} (${story})`) };
   }
 }
 

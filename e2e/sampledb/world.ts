@@ -1,11 +1,15 @@
 /** A cluster with the SampleDB operator installed, and everything that scenarios do to it. */
 import { randomBytes } from "node:crypto";
-import { connect } from "node:net";
 import { join } from "node:path";
 import type { Client } from "@keelson/client";
 import { isNotFound } from "@keelson/client";
 import type { Fault, NodeHost } from "@keelson/node";
-import { RedisConnection, SampleDB, SampleDBBackup, type SampleDBObject } from "@keelson/sampledb-operator";
+import {
+  type RedisConnection,
+  SampleDB,
+  SampleDBBackup,
+  type SampleDBObject,
+} from "@keelson/sampledb-operator";
 import {
   Deployment,
   Event,
@@ -15,14 +19,26 @@ import {
   Secret,
   Service,
   StatefulSet,
+  StorageClass,
 } from "keelson/kinds";
-import { type ControlPlaneName, startGround } from "../etcd/control-plane.ts";
-import { eventually } from "../etcd/eventually.ts";
-import { Installation } from "../etcd/installation.ts";
-import { makeOperatorImages, operatorImages, project } from "./images.ts";
-import { Load } from "./load.ts";
+import { type ControlPlaneName, startGround } from "../operator/control-plane.ts";
+import { eventually } from "../operator/eventually.ts";
+import { makeOperatorImages } from "../operator/images.ts";
+import { Installation } from "../operator/installation.ts";
+import { operatorImages, project } from "./images.ts";
+import { type Binding, Load, logIn } from "./load.ts";
 
 export const namespace = "default";
+/** A storage class whose volumes are full when they are full. */
+const cappedClass = {
+  metadata: { name: "capped" },
+  provisioner: "keelson.dev/local",
+  parameters: { capped: "true" },
+  reclaimPolicy: "Delete" as const,
+  volumeBindingMode: "WaitForFirstConsumer" as const,
+};
+export const cappedStorage = { size: "128Mi", className: cappedClass.metadata.name } as const;
+
 export type Spec = Partial<SampleDBObject["spec"]>;
 
 export class World implements AsyncDisposable {
@@ -50,10 +66,11 @@ export class World implements AsyncDisposable {
     const stack = new AsyncDisposableStack();
     try {
       const { plane, nodes, dataDirectory } = await startGround(stack, { controlPlane, nodes: 3, say });
-      await makeOperatorImages(say);
+      await makeOperatorImages(project, operatorImages, say);
       const socket = join(dataDirectory, "sockets", "dial");
       const { client, kubeconfig } = plane;
       const world = new World({ client, kubeconfig, nodes, socket }, stack);
+      await client.kind(StorageClass).create(cappedClass);
       await world.operator.install(operatorImages[0]);
       return world;
     } catch (error) {
@@ -136,14 +153,30 @@ export class World implements AsyncDisposable {
     return Buffer.from(secret.data?.["password"] ?? "", "base64").toString();
   }
 
-  async canLogIn(name: string, password: string): Promise<boolean> {
+  async deleteSecret(name: string): Promise<void> {
+    await this.client.kind(Secret).delete({ namespace, name });
+  }
+
+  async binding(name: string): Promise<Binding> {
     const { spec } = await this.client.kind(Service).get({ namespace, name });
-    const socket = connect(this.#socket);
-    socket.on("error", () => undefined);
-    socket.write(`${spec?.clusterIP} 6379\n`);
+    const { data = {} } = await this.client.kind(Secret).get({ namespace, name: `${name}-binding` });
+    const value = (key: string) => Buffer.from(data[key] ?? "", "base64").toString();
+    const authority = value("ca.crt");
+    return {
+      ip: spec?.clusterIP ?? "",
+      host: value("host"),
+      password: value("password"),
+      ...(authority === "" ? {} : { authority }),
+    };
+  }
+
+  async logIn(binding: Binding, timeoutMs = 2_000): Promise<RedisConnection> {
+    return await logIn(this.#socket, binding, timeoutMs);
+  }
+
+  async canLogIn(name: string, password: string): Promise<boolean> {
     try {
-      const credentials = { username: "default", password };
-      await using redis = await RedisConnection.over(socket, name, { credentials, timeoutMs: 2_000 });
+      await using redis = await this.logIn({ ...(await this.binding(name)), password });
       return (await redis.call(["PING"])) === "PONG";
     } catch (error) {
       if ((error as { code?: string }).code === "Denied") return false;
@@ -153,12 +186,7 @@ export class World implements AsyncDisposable {
 
   /** Writes so many megabytes that do not compress, one in each key. */
   async fill(name: string, megabytes: number): Promise<void> {
-    const { spec } = await this.client.kind(Service).get({ namespace, name });
-    const socket = connect(this.#socket);
-    socket.on("error", () => undefined);
-    socket.write(`${spec?.clusterIP} 6379\n`);
-    const credentials = { username: "default", password: await this.password(name) };
-    await using redis = await RedisConnection.over(socket, name, { credentials, timeoutMs: 30_000 });
+    await using redis = await this.logIn(await this.binding(name), 30_000);
     for (let index = 0; index < megabytes; index++)
       await redis.call(["SET", `ballast/${index}`, randomBytes(1 << 20)]);
   }
@@ -193,12 +221,7 @@ export class World implements AsyncDisposable {
       socket: this.#socket,
       prefix: `load-${this.#loads++}`,
       wait,
-      binding: async () => {
-        const { spec } = await this.client.kind(Service).get({ namespace, name });
-        const secret = await this.client.kind(Secret).get({ namespace, name: `${name}-binding` });
-        const password = Buffer.from(secret.data?.["password"] ?? "", "base64").toString();
-        return { ip: spec?.clusterIP ?? "", port: 6379, password };
-      },
+      binding: async () => await this.binding(name),
     });
   }
 

@@ -2,6 +2,7 @@
 import { application } from "@keelson/cli/main";
 import { backupHealthReasons, backupHealthyCondition } from "@keelson/kit";
 import { generateHelpTextForAllCommands } from "@stricli/core";
+import { DatabaseMetrics } from "../../operators/database/src/metrics.ts";
 import { EtcdMetrics } from "../../operators/etcd/src/metrics.ts";
 import { prometheusMetrics } from "../../packages/runtime/src/operator/prometheus.ts";
 import { type Constant, constantsIn } from "./constants.ts";
@@ -79,7 +80,7 @@ function conditions(): string {
           ["`ReconcileError`", "Any other error; it is tried again."],
           [
             "a code of [`RuntimeError`](errors.md#keelsonruntime)",
-            "`InvalidChild`, `NotOurs` and `NotDeclared` are Stalled.",
+            "`InvalidChild`, `InvalidStatus`, `InvalidObject`, `NotOurs` and `NotDeclared` are Stalled.",
           ],
           ["a reason of the API server", "Such as `Forbidden` or `Conflict`, when a request was refused."],
         ],
@@ -136,6 +137,8 @@ async function metrics(): Promise<string> {
       table(header, runtime.filter(({ name }) => !/^(process|nodejs)_/.test(name)).map(row)),
       "## etcd operator\n",
       table(header, new EtcdMetrics().families().map(row)),
+      "## Database operator\n",
+      table(header, new DatabaseMetrics().families().map(row)),
     ],
   );
 }

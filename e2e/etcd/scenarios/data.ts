@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { EtcdBackup, EtcdBackupSchedule } from "@keelson/etcd-operator";
 import type { ObjectOf } from "keelson";
 import { PersistentVolumeClaim } from "keelson/kinds";
+import { eventually } from "../../operator/eventually.ts";
 import { type Bench, over, type Scenario } from "../bench.ts";
 import { namespace } from "../cluster-access.ts";
-import { eventually } from "../eventually.ts";
 import { heal } from "./heal.ts";
 
 /** A member loses its data, is replaced by another, and no client ever sees an empty cluster. */

@@ -1,6 +1,7 @@
 /** What goes wrong, and what must come of it. */
 import type { Scenario } from "../bench.ts";
 import { badSpecs, scaled, upgraded, upgradedFrom34 } from "./changes.ts";
+import { compounds } from "./compound.ts";
 import { everythingLost, majorityLost, volumeCorrupted, volumeWiped } from "./data.ts";
 import { apiServerGone, cuts, operatorBlind } from "./lines.ts";
 import { operatorKilled, operatorReplaced } from "./operator.ts";
@@ -25,5 +26,6 @@ export const scenarios: readonly Scenario[] = [
   badSpecs,
   operatorReplaced,
   operatorKilled,
+  ...compounds,
   everythingLost,
 ];

@@ -1,5 +1,6 @@
 /** Changes that a person asks for, while clients write. */
-import { eventually } from "../../etcd/eventually.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { eventually } from "../../operator/eventually.ts";
 import { type Bench, over, type Run, type Scenario } from "../scenario.ts";
 
 /** Clients write on while something changes; how long they could not is measured. */
@@ -27,26 +28,140 @@ function upgrade(id: string, replicas: number, limitMs: number): Scenario {
 export const upgradedAlone: Scenario = upgrade("upgrade0", 0, 5_000);
 export const upgraded: Scenario = upgrade("upgrade", 1, 1_000);
 
+/** Fails on the database and not on its backup: a key that it trips over is written in between. */
+const tripping = {
+  version: 1,
+  name: "trips",
+  since: "8.0",
+  script: "if redis.call('EXISTS', 'stumbling-block') == 1 then return redis.error_reply('it trips') end",
+};
+
+export const wentBack: Scenario = {
+  id: "goback",
+  fault: "upgrade that fails after the switch: a migration trips, and the old version is brought back",
+  goal: "Redis 7.0 serves again, no acknowledged write lost",
+  runs: 3,
+  fresh: true,
+  run: async (bench) => {
+    const { world, name } = bench;
+    const run = await changed(bench, {
+      disturb: async () => {
+        await world.change(name, { version: "8.0", migrations: [tripping] });
+        await bench.time(
+          "the backup is taken",
+          120_000,
+          async () => (await world.get(name)).status?.upgrade?.phase === "Rehearsing",
+        );
+        await using redis = await world.logIn(await world.binding(name));
+        await redis.call(["SET", "stumbling-block", "1"]);
+        await bench.time(
+          "it went back",
+          240_000,
+          async () => (await world.get(name)).status?.failedUpgrade !== undefined,
+        );
+        await world.change(name, { version: "7.0", migrations: null });
+      },
+      healed: async () => (await world.get(name)).status?.version?.startsWith("7.") === true,
+      limits: {},
+    });
+    const { status } = await world.get(name);
+    const missed = status?.servers?.every(({ version }) => version?.startsWith("7."))
+      ? []
+      : ["a server is not 7.0"];
+    return { ...run, missed: [...run.missed, ...missed] };
+  },
+};
+
 export const rotated: Scenario = {
   id: "password",
   fault: "password rotated, and the old one ends 10 s later",
-  goal: "no outage, no write lost",
+  goal: "writes with the old and with the new password throughout; then the old one is refused",
   runs: 3,
   spec: { passwordOverlapSeconds: 10 },
   run: async (bench, nth) => {
+    const { world, name } = bench;
     const annotation = { "sampledb.keelson.dev/rotate-passwords": `run-${nth}-${Date.now()}` };
-    const before = await bench.world.password(bench.name);
+    const before = await world.binding(name);
+    const missed: string[] = [];
+    const write = async (binding: typeof before, what: string) => {
+      try {
+        await using redis = await world.logIn(binding, 5_000);
+        await redis.call(["SET", `rotation/${what}`, nth]);
+      } catch (error) {
+        missed.push(`the ${what} password: ${(error as Error).message}`);
+      }
+    };
     const run = await changed(bench, {
-      disturb: async () => await bench.world.change(bench.name, {}, annotation),
-      healed: async () => (await bench.world.password(bench.name)) !== before,
+      disturb: async () => {
+        await world.change(name, {}, annotation);
+        await bench.time("the binding has a new password", 60_000, async () => {
+          await write(before, "old");
+          return (await world.password(name)) !== before.password;
+        });
+        const after = await world.binding(name);
+        // Half of the overlap, so that its end cannot come in between.
+        for (const end = performance.now() + 5_000; performance.now() < end; await sleep(100)) {
+          await write(before, "old");
+          await write(after, "new");
+        }
+      },
       limits: { "longest without a write": 1_000 },
     });
     const ended = await bench.time(
-      "the old password has ended",
+      "the old password is refused",
       60_000,
-      async () => !(await bench.world.canLogIn(bench.name, before)),
+      async () => !(await world.canLogIn(name, before.password)),
     );
-    return { ...run, figures: { ...run.figures, "old password ends after": ended } };
+    return {
+      figures: { ...run.figures, "old password refused after another": ended },
+      missed: [...run.missed, ...new Set(missed)],
+    };
+  },
+};
+
+export const certificates: Scenario = {
+  id: "certificate",
+  fault: "the servers' certificate replaced, with TLS",
+  goal: "every server presents the new one; no outage, no write lost",
+  runs: 3,
+  spec: { tls: {} },
+  run: async (bench) => {
+    const { world, name } = bench;
+    const presented = async () => {
+      await using redis = await world.logIn(await world.binding(name));
+      return redis.fingerprint;
+    };
+    const before = await presented();
+    return await changed(bench, {
+      disturb: async () => await world.deleteSecret(`${name}-tls`),
+      healed: async () => (await presented()) !== before,
+      limits: { "longest without a write": 1_000 },
+    });
+  },
+};
+
+export const tlsSwitched: Scenario = {
+  id: "tls",
+  fault: "TLS switched on later, and off again",
+  goal: "clients with the new binding write again in ≤ 10 s, no write lost",
+  runs: 3,
+  run: async (bench) => {
+    const { world, name } = bench;
+    const to = async (tls: object | null) =>
+      await changed(bench, {
+        disturb: async () => await world.change(name, { tls }),
+        healed: async () => ((await world.binding(name)).authority === undefined) === (tls === null),
+        limits: { "longest without a write": 10_000 },
+      });
+    const [on, off] = [await to({}), await to(null)];
+    const longest = ({ figures }: Run) => figures["longest without a write"] ?? 0;
+    return {
+      figures: {
+        "longest without a write": Math.max(longest(on), longest(off)),
+        healed: on.figures["healed"] ?? 0,
+      },
+      missed: [...on.missed, ...off.missed],
+    };
   },
 };
 

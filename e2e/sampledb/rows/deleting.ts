@@ -2,9 +2,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { SampleDB, SampleDBBackup } from "@keelson/sampledb-operator";
 import { Deployment, Namespace, PersistentVolume } from "keelson/kinds";
-import { eventually } from "../../etcd/eventually.ts";
+import { eventually } from "../../operator/eventually.ts";
 import { project } from "../images.ts";
 import type { Bench, Run, Scenario } from "../scenario.ts";
+import { cappedStorage, type Spec } from "../world.ts";
 
 interface Way {
   readonly id: string;
@@ -14,6 +15,7 @@ interface Way {
   readonly remove: (bench: Bench) => Promise<void>;
   /** What is wrong with what is left; none is expected. */
   readonly left: (bench: Bench, keys: number) => Promise<readonly string[]>;
+  readonly spec?: Spec;
 }
 
 const snapshotGoal = "a verified last snapshot with every key; volumes gone";
@@ -127,6 +129,18 @@ const ways: readonly Way[] = [
     left: snapshot,
   },
   {
+    id: "del-full",
+    fault: "deleted while its volumes are full",
+    goal: snapshotGoal,
+    spec: { storage: cappedStorage },
+    remove: async (bench) => {
+      for (const { metadata } of await bench.world.pods(bench.name))
+        await bench.world.inject({ kind: "fillDisk", pod: bench.ref(metadata.name), volume: "data" });
+      await remove(bench);
+    },
+    left: snapshot,
+  },
+  {
     id: "del-twice",
     fault: "deleted twice",
     goal: snapshotGoal,
@@ -138,14 +152,14 @@ const ways: readonly Way[] = [
   },
 ];
 
-function scenario({ id, fault, goal, remove: end, left }: Way): Scenario {
+function scenario({ id, fault, goal, remove: end, left, spec }: Way): Scenario {
   return {
     id,
     fault,
     goal,
     runs: 10,
     fresh: true,
-    spec: { replicas: 1, onDelete: "Snapshot" },
+    spec: { replicas: 1, onDelete: "Snapshot", ...spec },
     run: async (bench): Promise<Run> => {
       await bench.load.steady(60_000);
       await bench.load.stop();
@@ -202,5 +216,4 @@ export const namespaceDeleted: Scenario = {
   },
 };
 
-/** Every way but the full volume, which needs a volume with a cap. */
 export const deleting: readonly Scenario[] = [...ways.map(scenario), namespaceDeleted];

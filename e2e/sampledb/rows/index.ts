@@ -2,7 +2,9 @@
 
 import type { Scenario } from "../scenario.ts";
 import * as changes from "./changes.ts";
+import { crashes } from "./crashes.ts";
 import { deleting } from "./deleting.ts";
+import { drills } from "./drills.ts";
 import { gigabyte } from "./large.ts";
 import * as operator from "./operator.ts";
 import * as servers from "./servers.ts";
@@ -16,10 +18,14 @@ export const scenarios: readonly Scenario[] = [
   servers.everyone,
   servers.everyoneKilled,
   servers.volumeLost,
+  servers.diskFull,
   servers.handedOver,
   changes.upgraded,
   changes.upgradedAlone,
+  changes.wentBack,
   changes.rotated,
+  changes.certificates,
+  changes.tlsSwitched,
   changes.settings,
   changes.scaled,
   changes.grown,
@@ -29,5 +35,7 @@ export const scenarios: readonly Scenario[] = [
   operator.operatorKilled,
   operator.operatorUpgraded,
   operator.operatorReinstalled,
+  crashes,
+  ...drills,
   ...deleting,
 ];

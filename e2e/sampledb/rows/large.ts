@@ -1,5 +1,5 @@
 /** A gigabyte that is deleted with a last snapshot, and restored from it. */
-import { eventually } from "../../etcd/eventually.ts";
+import { eventually } from "../../operator/eventually.ts";
 import { over, type Scenario } from "../scenario.ts";
 
 const megabytes = 1_024;

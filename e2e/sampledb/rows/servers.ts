@@ -1,5 +1,6 @@
-/** Servers that go, stand still or cannot be reached. */
+/** Servers that go, freeze or cannot be reached. */
 import type { Bench, Scenario } from "../scenario.ts";
+import { cappedStorage } from "../world.ts";
 
 const resume = { "longest without a write": 3_000 };
 const lostNode = { "longest without a write": 10_000 };
@@ -152,6 +153,26 @@ export const volumeLost: Scenario = {
       },
       healed: async () => (await bench.primary()) !== primary,
       limits: resume,
+    });
+  },
+};
+
+export const diskFull: Scenario = {
+  id: "diskfull",
+  fault: "primary's volume full, and freed when another leads",
+  goal: "writes resume in ≤ 10 s, no acknowledged write lost",
+  runs: 3,
+  spec: { storage: cappedStorage },
+  run: async (bench) => {
+    const primary = await bench.primary();
+    const pod = bench.ref(primary);
+    return await bench.disturbed({
+      disturb: async () => {
+        await bench.world.inject({ kind: "fillDisk", pod, volume: "data" });
+        await bench.time("another leads", 60_000, async () => (await bench.primary()) !== primary);
+        await bench.world.inject({ kind: "freeDisk", pod, volume: "data" });
+      },
+      limits: lostNode,
     });
   },
 };

@@ -46,8 +46,11 @@ export function backupController(): Controller {
       // A replica that streams spares the primary the work.
       const source =
         status.instance ??
-        (members.find(({ role, ready }) => role === "Replica" && ready) ?? members.find(({ ready }) => ready))
-          ?.name;
+        (spec.source === "primary"
+          ? members.find(({ role, ready }) => role === "Primary" && ready)
+          : (members.find(({ role, ready }) => role === "Replica" && ready) ??
+            members.find(({ ready }) => ready))
+        )?.name;
       const key = secret?.data?.["key"];
       if (
         source === undefined ||

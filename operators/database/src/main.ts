@@ -1,5 +1,5 @@
 /** Runs the database operator. */
 import { operator } from "keelson";
-import { controllers } from "./controllers.ts";
+import { controllers, metrics } from "./controllers.ts";
 
-await operator({ name: "database-operator", controllers }).run();
+await operator({ name: "database-operator", controllers, collect: () => metrics.families() }).run();

@@ -1,109 +1,118 @@
 /** A Database from beginning to end: gather, decide, act. Safety is the agents' business; this is policy. */
-import { type Controller, controller, done, fail, waiting } from "keelson";
+import { type Controller, controller, done, fail, type Outcome, waiting } from "keelson";
 import { reasons } from "./api/conditions.ts";
-import { Database } from "./api/database.ts";
-import { planMembers } from "./decide/members.ts";
-import { conditionsOf, judge, primaryOf, statusOf } from "./decide/report.ts";
-import { observe, readRecord } from "./observe/observe.ts";
+import { Database, type DatabaseObject } from "./api/database.ts";
+import { statusOf, upToDate, type Verdict } from "./decide/report.ts";
+import type { DatabaseMetrics } from "./metrics.ts";
 import { operatorImage } from "./resources/agent-image.ts";
-import { owns, reads, writes } from "./resources/declaration.ts";
-import { policyFor } from "./resources/lease.ts";
-import { databaseName, instanceName } from "./resources/names.ts";
-import { restoreSource } from "./resources/store.ts";
+import { type DatabaseContext, owns, reads, writes } from "./resources/declaration.ts";
 import { finalize } from "./steps/deletion.ts";
-import { keepInstances } from "./steps/instances.ts";
-import { applyObjects, applyPolicy } from "./steps/objects.ts";
+import { keepPooler } from "./steps/pooler.ts";
 import { rollOut } from "./steps/rollout.ts";
+import { type Pass, runInstances } from "./steps/run.ts";
 import { keepSchedule } from "./steps/schedule.ts";
-import { keepAgentSecret } from "./steps/secrets.ts";
 import { applySql } from "./steps/sql.ts";
+import { protectVolumes } from "./steps/volumes.ts";
 
 export interface DatabaseOptions {
   /** The image that carries the agent. Default: the one that the operator's Deployment names. */
   readonly agentImage?: string;
+  readonly metrics?: DatabaseMetrics;
 }
 
 /** How often a Database is looked at although nothing changed: its agents report what no watch tells. */
 const recheckMs = 3_000;
 const restlessMs = 1_000;
+const noImage = "the operator does not know its own image: set OPERATOR_IMAGE in its Deployment";
 
 export function databaseController(options: DatabaseOptions = {}): Controller {
+  const imageOf = () => options.agentImage ?? operatorImage();
   return controller(Database, {
     owns,
     reads,
     writes: [...writes],
 
     async reconcile(object, ctx) {
-      const agentImage = options.agentImage ?? operatorImage();
-      if (agentImage === undefined) {
-        return fail(
-          reasons.noImage,
-          "the operator does not know its own image: set OPERATOR_IMAGE in its Deployment",
-        );
-      }
-      const database = databaseName(object);
-      const record = await readRecord(object, ctx);
-      const isOld = record?.published.systemId !== undefined && record.policy.databaseUid !== database.uid;
-      if (object.spec.restoreFrom && isOld) {
-        return fail(
-          reasons.dataExists,
-          "the volumes of an earlier Database of this name hold data, so nothing is restored; delete its claims and its Lease, or remove restoreFrom",
-        );
-      }
-      const restore =
-        record?.published.systemId === undefined ? restoreSource(object, ctx.read.restoreFrom) : undefined;
-      if (typeof restore === "string") return waiting(reasons.backupPending, restore);
-      const key = await keepAgentSecret(object, ctx);
-      const existing = [...new Set([...ctx.own.claims.entries().keys(), ...ctx.own.pods.entries().keys()])]
-        .filter((slot) => /^[0-9]+$/.test(slot))
-        .map((slot) => instanceName(database, Number(slot)));
-      const counted = record?.policy.instances ?? [];
-      const promised = record?.published.quorums.flatMap(({ members }) => [...members]) ?? [];
-      const names = [...new Set([...counted, ...existing])].sort(
-        (a, b) => a.length - b.length || (a < b ? -1 : 1),
+      const agentImage = imageOf();
+      if (agentImage === undefined) return fail(reasons.noImage, noImage);
+      const pass = await runInstances(object, ctx, { agentImage });
+      if ("obstacle" in pass) return pass.obstacle;
+      await protectVolumes(object, ctx);
+      report(object, ctx, pass);
+      options.metrics?.record(
+        pass.observed,
+        [...pass.reports, readiness(pass.verdict)],
+        ctx.own.backups.list(),
       );
-      const observed = await observe(object, ctx, { names, record, key });
-      const primary = primaryOf(observed);
-      const streaming = primary?.report?.standbys.map(({ name }) => name) ?? [];
-      const members = planMembers({
-        database: database.name,
-        wanted: object.spec.instances,
-        counted,
-        existing,
-        primary: record?.holder || undefined,
-        streaming,
-        promised,
-        initialised: record?.published.systemId !== undefined,
-      });
-      await applyPolicy(object, ctx, policyFor(object, members.count, record), record?.policy);
-      if (!object.spec.paused || !record) {
-        await applyObjects(object, ctx, [...new Set([...members.keep, ...names])]);
-        await keepInstances(object, ctx, { members, record, agentImage, restore });
+      if (!object.spec.paused) {
+        const problem = await serveApplications(object, ctx, pass, agentImage);
+        if (problem) return problem;
       }
-      const verdict = judge(observed);
-      for (const condition of conditionsOf(observed)) ctx.setCondition(condition);
-      const status = statusOf(observed, verdict, object.status);
-      ctx.setStatus(status);
-      if (primary && key && !object.spec.paused) {
-        const outcome = await applySql(object, ctx, {
-          primary: primary.name,
-          key,
-          done: object.status?.sqlHash,
-          epoch: record?.published.timelineEpoch ?? 0,
-        });
-        if ("reason" in outcome) return waiting(outcome.reason, outcome.message, { recheckMs });
-        ctx.setStatus({ sqlHash: outcome.hash });
-      }
-      if (object.spec.backup && !object.spec.paused) {
-        const lastScheduled = await keepSchedule(object, ctx);
-        if (lastScheduled !== undefined) ctx.setStatus({ lastScheduled });
-      }
-      if (!verdict.ready) return waiting(verdict.reason, verdict.message, { recheckMs: restlessMs });
-      const rollout = object.spec.paused ? undefined : await rollOut(observed, ctx);
-      if (rollout !== undefined) return waiting(reasons.rollingOut, rollout, { recheckMs: restlessMs });
-      return done({ recheckMs });
+      return await outcomeOf(object, ctx, pass);
     },
 
-    finalize,
+    async finalize(object, ctx) {
+      options.metrics?.forget(object);
+      return await finalize(object, ctx, imageOf());
+    },
   });
+}
+
+function report(object: DatabaseObject, ctx: DatabaseContext, pass: Pass): void {
+  const { observed, verdict, plan, reports } = pass;
+  for (const condition of [...reports, upToDate(plan, object.spec.version)]) ctx.setCondition(condition);
+  ctx.setStatus({
+    ...statusOf(observed, verdict, object.status),
+    ...(plan.report && { upgrade: plan.report }),
+    ...(pass.restoring.report && { restore: pass.restoring.report }),
+  });
+}
+
+const readiness = ({ ready }: Verdict) => ({ type: "Ready", status: ready ? "True" : "False" });
+
+/** Roles, databases, the pooler, backups. */
+async function serveApplications(
+  object: DatabaseObject,
+  ctx: DatabaseContext,
+  { primary, key, record, authority }: Pass,
+  agentImage: string,
+): Promise<Outcome | undefined> {
+  if (primary && key) {
+    const outcome = await applySql(object, ctx, {
+      primary: primary.name,
+      key,
+      done: object.status?.sqlHash,
+      epoch: record?.published.timelineEpoch ?? 0,
+      authority,
+    });
+    if ("reason" in outcome) return waiting(outcome.reason, outcome.message, { recheckMs });
+    ctx.setStatus({ sqlHash: outcome.hash });
+    await keepPooler(object, ctx, { agentImage, passwords: outcome.passwords });
+  }
+  if (!object.spec.backup) return undefined;
+  const lastScheduled = await keepSchedule(object, ctx, { instance: primary?.name, key });
+  if (lastScheduled !== undefined) ctx.setStatus({ lastScheduled });
+  return undefined;
+}
+
+async function outcomeOf(object: DatabaseObject, ctx: DatabaseContext, pass: Pass): Promise<Outcome> {
+  const { plan, verdict, observed } = pass;
+  const { report: upgrade } = plan;
+  const soon = { recheckMs: restlessMs };
+  if (upgrade?.phase === "Upgrading") return waiting(reasons.upgrading, upgrade.message, soon);
+  const { report: restore } = pass.restoring;
+  if (restore?.phase === "Restoring") return waiting(reasons.restoring, restore.message, soon);
+  if (!verdict.ready) return waiting(verdict.reason, verdict.message, soon);
+  if (restore?.phase === "Failed") return waiting(reasons.restoreFailed, restore.message, { recheckMs });
+  if (restore && restore.phase !== "Done") return waiting(reasons.restoring, restore.message, soon);
+  if (plan.refused !== undefined) return waiting(reasons.downgradeRefused, plan.refused, { recheckMs });
+  if (upgrade?.phase === "Failed") return waiting(reasons.upgradeFailed, upgrade.message, { recheckMs });
+  if (upgrade && upgrade.phase !== "Done") return waiting(reasons.upgrading, upgrade.message, soon);
+  const problem = observed.instances.find(({ report: said }) => said?.settingsProblem !== undefined);
+  if (problem) return waiting(reasons.settingsRefused, problem.report?.settingsProblem ?? "", { recheckMs });
+  const rollout = object.spec.paused
+    ? undefined
+    : await rollOut(observed, ctx, { version: plan.version, key: pass.key });
+  if (rollout !== undefined) return waiting(reasons.rollingOut, rollout, soon);
+  return done({ recheckMs });
 }

@@ -6,8 +6,8 @@ export interface Mutant {
   readonly to: string;
   /** What the story must be like for it to matter. */
   readonly durability?: "quorum" | "async";
-  /** How many stories find it. Default: 60. */
-  readonly stories?: number;
+  /** A story that finds it; those that take longer to find are left to `node test/mutate.ts N`. */
+  readonly seed?: number;
   readonly instances?: number;
 }
 
@@ -17,13 +17,14 @@ export const mutants: readonly Mutant[] = [
     file: "src/ha/quorum.ts",
     from: "return members.length - acks + 1;",
     to: "return acks - acks + 1;",
-    stories: 5,
+    seed: 8,
   },
   {
     name: "the longest log wins, whatever its epoch",
     file: "src/ha/quorum.ts",
     from: "if (a.timelineEpoch !== b.timelineEpoch) return a.timelineEpoch - b.timelineEpoch;",
     to: "",
+    seed: 6,
   },
   {
     name: "voters go on receiving",
@@ -42,14 +43,14 @@ export const mutants: readonly Mutant[] = [
     file: "src/ha/sync.ts",
     from: 'return { action: "publish", quorums: [...published, target] };',
     to: 'return applied && isSameQuorum(applied, target) ? { action: "publish", quorums: [target] } : { action: "apply", quorum: target };',
-    stories: 5,
+    seed: 1,
   },
   {
     name: "the primary commits alone until its standbys are there",
     file: "src/agent/agent.ts",
     from: "return { epoch, synchronousNames: newest ? standbyNames(newest, this.me.name) : this.#cautious() };",
     to: 'return { epoch, synchronousNames: newest || this.#cautious() ? "" : "" };',
-    stories: 5,
+    seed: 5,
   },
   {
     name: "the watchdog is asleep",
@@ -57,7 +58,7 @@ export const mutants: readonly Mutant[] = [
     from: "this.#options.guard.extend(deadlineMs);",
     to: "this.#options.guard.extend(deadlineMs + 1e9); this.#hold = { epoch, deadlineMs: deadlineMs + 1e9 };",
     durability: "async",
-    stories: 5,
+    seed: 2,
   },
   {
     name: "the lease runs out too early for those who wait",
@@ -65,7 +66,7 @@ export const mutants: readonly Mutant[] = [
     from: "if (nowMs - this.#seen.atMs < leaseMs) {",
     to: "if (nowMs - this.#seen.atMs < leaseMs / 4) {",
     durability: "async",
-    stories: 5,
+    seed: 1,
   },
   {
     name: "one agreeing instance is enough without the API server",
@@ -87,11 +88,13 @@ export const mutants: readonly Mutant[] = [
     from: "this.#promisedUntilMs = nowMs + this.#timings.leaseMs;",
     to: "this.#promisedUntilMs = nowMs;",
     durability: "async",
+    seed: 3,
   },
   {
-    name: "the lease is taken whoever changed it since",
+    name: "the lease is taken although another changed it since",
     file: "test/simulation/world.ts",
     from: "if (String(this.#version) !== version) throw",
     to: "if (String(this.#version) === version + 1) throw",
+    seed: 2,
   },
 ];

@@ -1,4 +1,4 @@
-/** Tells stories with one mutant: `node mutate.ts <number> [stories]`. Ends with 0 when a story found it. */
+/** Tells stories with one mutant: `node mutate.ts NUMBER [STORIES [SEED]]`. Ends with 0 when a story found it. */
 import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -7,7 +7,8 @@ import { mutants } from "./mutants.ts";
 
 const mutant = mutants[Number(process.argv[2])];
 if (!mutant) throw new Error(`there are ${mutants.length} mutants`);
-const stories = Number(process.argv[3] ?? mutant.stories ?? 60);
+const stories = Number(process.argv[3] ?? 60);
+const first = Number(process.argv[4] ?? 1);
 const directory = mkdtempSync(join(tmpdir(), "keelson-mutant-"));
 let found: string | undefined;
 try {
@@ -24,7 +25,7 @@ try {
   const path = pathToFileURL(join(directory, "test/simulation/explore.ts")).href;
   const { explore } = (await import(path)) as typeof import("./simulation/explore.ts");
   const { durability = "quorum", instances = 3 } = mutant;
-  for (let seed = 1; seed <= stories && found === undefined; seed++) {
+  for (let seed = first; seed < first + stories && found === undefined; seed++) {
     const [violation] = (await explore({ seed, durability, instances })).violations;
     if (violation !== undefined) found = `story ${seed}: ${violation}`;
   }

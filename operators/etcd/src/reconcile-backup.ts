@@ -2,7 +2,7 @@
 import { type Controller, controller } from "keelson";
 import { EtcdBackup } from "./api/backup.ts";
 import { annotations } from "./api/names.ts";
-import { decideBackup } from "./decide/backup.ts";
+import { aheadOf, decideBackup } from "./decide/backup.ts";
 import { workerView } from "./observe/backup-pod-view.ts";
 import { operatorImage } from "./resources/agent-image.ts";
 import { owns, reads } from "./resources/backup-declaration.ts";
@@ -35,6 +35,7 @@ export function etcdBackup(options: BackupOptions = {}): Controller {
         cluster: ctx.read.cluster,
         worker: worker && workerView(worker, backup.spec.verify ? "verify" : "copy"),
         leftovers: leftovers.length,
+        ahead: aheadOf(backup, ctx.read.backups, ctx.clock.now()),
         agentImage,
         nowMs: ctx.clock.now(),
       });

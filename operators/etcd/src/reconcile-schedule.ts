@@ -1,8 +1,7 @@
 /** The controller of EtcdBackupSchedule: takes backups when they are due, and removes those that are no longer needed. */
-import { decideSchedule } from "@keelson/kit";
+import { decideSchedule, hasBackupEnded } from "@keelson/kit";
 import { type Controller, controller, fail } from "keelson";
 import { EtcdBackupSchedule } from "./api/backup.ts";
-import { hasEnded } from "./decide/backup.ts";
 import { owns } from "./resources/schedule-declaration.ts";
 import { pruneBackups, reportSchedule, takeBackup } from "./steps/schedule.ts";
 
@@ -19,7 +18,9 @@ export function etcdBackupSchedule(): Controller {
           suspend: spec.suspend,
           createdAt: metadata.creationTimestamp,
           lastScheduled: status?.lastScheduled,
-          running: [...ctx.own.backups.entries().values()].some(({ status }) => !hasEnded(status?.phase)),
+          running: [...ctx.own.backups.entries().values()].some(
+            ({ status }) => !hasBackupEnded(status?.phase),
+          ),
         },
         ctx.cron,
       );

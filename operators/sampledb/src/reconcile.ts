@@ -22,6 +22,7 @@ import { finalize } from "./steps/deletion.ts";
 import { applyObjects, applyServers } from "./steps/objects.ts";
 import { keepPasswords } from "./steps/passwords.ts";
 import { tellServers } from "./steps/tell.ts";
+import { keepTrial } from "./steps/trial.ts";
 import { protectVolumes } from "./steps/volumes.ts";
 
 export interface SampleDBOptions {
@@ -50,11 +51,13 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       const access = await keepPasswords(db, ctx);
       const certificates = await keepCertificates(db, ctx, memory);
       const trust = certificates?.trust;
+      const trial = db.spec.paused ? undefined : await keepTrial(db, ctx);
+      const tried = trial === undefined && (certificates !== undefined || !db.spec.tls);
       if (!db.spec.paused) {
-        await applyObjects(db, ctx, access);
-        await applyServers(db, ctx);
+        await applyObjects(db, ctx, { access, tried });
+        await applyServers(db, ctx, { tried });
       }
-      await using gathered = await observe(db, ctx, { dial, access, memory, trust });
+      await using gathered = await observe(db, ctx, { dial, access, memory, trust, trial });
       const { observed } = gathered;
       const plan = choose(observed);
       const backups = await keepBackups(db, ctx);
@@ -66,11 +69,12 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       await reloadCertificates(certificates, ctx, { gathered, memory });
       await protectVolumes(db, ctx, memory);
       const told = await tellServers(db, ctx, { gathered, access, memory });
-      if (told.users && access.application !== "")
+      const serving = healthyPrimary(observed)?.server.pod;
+      if (told.users && access.application !== "" && serving?.tls === (trust !== undefined))
         await ctx.own.binding.apply(
           bindingSecret(databaseName(db), { password: access.application, authority: trust?.ca }),
         );
-      if (!plan.verdict && !(await canLogIn(db, ctx, { dial, access, memory, trust, observed })))
+      if (!plan.verdict && !(await canLogIn(db, ctx, { dial, access, memory, trust, trial, observed })))
         return waiting(reasons.initializing, "the application cannot log in yet", { recheckMs: 500 });
       if (access.endsInMs !== undefined) ctx.recheck(access.endsInMs);
       if (told.problem !== undefined && !plan.verdict) return fail(reasons.settingRefused, told.problem);
@@ -104,7 +108,8 @@ async function canLogIn(
     await using connection = await ctx.connect({ pod: { namespace, name: primary.server.name } }, redisPort);
     const { host, port } = connection;
     const credentials = { username: "default", password: access.application };
-    await using redis = await dial({ host, port, ...(trust && { tls: trust }) }, credentials, ctx.signal);
+    const tls = trust && primary.server.pod?.tls ? { tls: trust } : {};
+    await using redis = await dial({ host, port, ...tls }, credentials, ctx.signal);
     await redis.call(["PING"]);
     memory.loggedIn = seen;
     return true;

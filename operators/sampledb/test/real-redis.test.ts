@@ -110,10 +110,15 @@ describe.skipIf(!found)("a real redis-server", () => {
     expect(await first.call(["WAIT", 1, 5_000])).toBe(1);
     const lineage = (await first.facts()).replicationId;
     expect((await second.facts()).replicationId).toBe(lineage);
-    await first.handOver({ host: "127.0.0.1", port: two.port }, 5_000);
-    await expect.poll(async () => (await second.facts()).role, { timeout: 20_000 }).toBe("primary");
-    expect((await second.facts()).secondReplicationId).toBe(lineage);
+    await first.pauseWrites(5_000);
+    const { offset } = await first.facts();
+    await expect.poll(async () => (await second.facts()).offset >= offset, { timeout: 20_000 }).toBe(true);
+    await second.lead();
+    await first.follow({ host: "127.0.0.1", port: two.port });
+    expect(await second.facts()).toMatchObject({ role: "primary", secondReplicationId: lineage });
     expect(await second.call(["GET", "a"])).toBe("1");
+    await expect.poll(async () => (await first.facts()).linkUp, { timeout: 20_000 }).toBe(true);
+    expect(await second.call(["INFO", "stats"])).toContain("sync_partial_ok:1");
   });
 
   test("with a guard that nothing satisfies takes no writes", async () => {

@@ -6,9 +6,10 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import type { Clock } from "@keelson/core";
+import { backgroundClock } from "@keelson/core/internal";
 import { describe, expect, it } from "vitest";
+import recorded from "../../../conformance/own/recorded.json" with { type: "json" };
 import { startApiServer } from "../src/index.ts";
-import { realClock } from "../src/storage/world.ts";
 
 interface Suite {
   readonly name: string;
@@ -62,12 +63,11 @@ const folder = resolve(import.meta.dirname, "../../../conformance");
 const run = promisify(execFile);
 
 /**
- * Time stands at one instant: entries of managedFields are ordered by the second of their last change, and a case that
- * crosses the end of a second would be answered in another order. It is of the day of the recordings, since tables show
- * how old things are. Timers run as ever.
+ * Time is frozen at the day of the recording: tables show ages in days, and entries of managedFields are ordered by the
+ * second of their last change. Timers are real.
  */
-const instant = Date.UTC(2026, 10, 15, 20);
-const stopped: Clock = { ...realClock, now: () => instant };
+const instant = Date.parse(recorded.at);
+const frozen: Clock = { ...backgroundClock, now: () => instant };
 
 /** Cases wait more than they work (for watches to end, for time to pass), so their files are played side by side. */
 const atOnce = 8;
@@ -123,7 +123,7 @@ async function playAll(suite: Suite): Promise<Result[]> {
 }
 
 async function play({ cases, golden }: Suite, part: string, report: string): Promise<Result[]> {
-  await using server = await startApiServer({ port: 0, token: "admin-token" }, { clock: stopped });
+  await using server = await startApiServer({ port: 0, token: "admin-token" }, { clock: frozen });
   const access = ["--server", server.address, "--token", "admin-token", "--insecure"];
   const what = ["--cases", cases, "--golden", golden, "--only", part, "--json", report];
   const options = { cwd: folder, maxBuffer: 1 << 26 };

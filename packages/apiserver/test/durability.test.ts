@@ -3,6 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writ
 import { request } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { backgroundClock } from "@keelson/core/internal";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ApiObject } from "../src/contracts/object.ts";
@@ -10,7 +11,6 @@ import { type Disk, realDisk } from "../src/storage/disk.ts";
 import { openFileJournal } from "../src/storage/file-journal.ts";
 import { readDirectory } from "../src/storage/journal-files.ts";
 import { Store } from "../src/storage/store.ts";
-import { realClock } from "../src/storage/world.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -24,7 +24,7 @@ async function open(disk?: Disk, maxLogBytes?: number): Promise<Store> {
     ...(disk && { disk }),
     ...(maxLogBytes && { maxLogBytes }),
   });
-  return new Store({ clock: realClock, journal });
+  return new Store({ clock: backgroundClock, journal });
 }
 
 const object = (name: string, value = "x"): ApiObject => ({ metadata: { name }, value });

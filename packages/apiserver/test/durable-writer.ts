@@ -3,14 +3,14 @@
  * `name=value` for a write, `name` for a deletion. It is killed, and its directory must hold what it said.
  */
 import { writeSync } from "node:fs";
+import { backgroundClock } from "@keelson/core/internal";
 import { openFileJournal } from "../src/storage/file-journal.ts";
 import { Store } from "../src/storage/store.ts";
-import { realClock } from "../src/storage/world.ts";
 
 const [directory = "", round = "0"] = process.argv.slice(2);
 // A short log, so that it is replaced all the time.
 const journal = await openFileJournal({ directory, maxLogBytes: 100_000 });
-const store = new Store({ clock: realClock, journal });
+const store = new Store({ clock: backgroundClock, journal });
 const table = store.table("things");
 const padding = "x".repeat(2_000);
 

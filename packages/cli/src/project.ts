@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseJson } from "@keelson/core";
-import type { Controller } from "@keelson/runtime";
+import type { AdmissionPolicy, Controller, Webhook } from "@keelson/runtime";
 import type { Resource } from "@keelson/schema";
 import { CliError } from "./errors.ts";
 
@@ -56,6 +56,8 @@ function parseManifest(path: string): Manifest {
 export interface OperatorParts {
   readonly resources: readonly Resource[];
   readonly controllers: readonly Controller[];
+  readonly webhooks: readonly Webhook[];
+  readonly policies: readonly AdmissionPolicy[];
 }
 
 /** Imports the entry and sorts what it exports. Importing must start nothing: running is `main`'s business. */
@@ -67,12 +69,15 @@ export async function loadOperator(project: Project): Promise<OperatorParts> {
   // An export may be one of them or a list of them.
   const exported = Object.values(await importEntry(path)).flat();
   const controllers = exported.filter(isController);
-  if (controllers.length === 0) {
+  if (controllers.length === 0 && !exported.some((each) => hasRole(each, "webhook"))) {
     throw new CliError("NoOperator", `${path} exports no controller; export what controller() returned`);
   }
+  const webhooks = exported.filter((each): each is Webhook => hasRole(each, "webhook"));
+  const policies = exported.filter((each): each is AdmissionPolicy => hasRole(each, "policy"));
   // A controller brings its resource along, whether or not that is exported too.
-  const resources = new Set([...exported, ...controllers.map(({ kind }) => kind)].filter(isResource));
-  return { resources: [...resources], controllers };
+  const kinds = [...controllers, ...webhooks].map(({ kind }) => kind);
+  const resources = new Set([...exported, ...kinds].filter(isResource));
+  return { resources: [...resources], controllers, webhooks, policies };
 }
 
 async function importEntry(path: string): Promise<Record<string, unknown>> {
@@ -98,6 +103,10 @@ function isController(value: unknown): value is Controller {
   return (
     isRecord(value) && isRecord(value["owns"]) && isRecord(value["kind"]) && typeof value["name"] === "string"
   );
+}
+
+function hasRole(value: unknown, role: string): boolean {
+  return isRecord(value) && value["role"] === role;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -13,7 +13,7 @@ import type { Status, StatusReason } from "@keelson/core";
  * - `KindUnknown`: the server's discovery does not list the kind.
  * - `UpgradeRefused`: the server, or what stands before it, would not leave HTTP for a stream.
  * - `StreamBroken`: an exec, attach or port-forward stream broke the protocol or its connection.
- * - `Kubeconfig…`, `Certificate…`, `Credential…`, `NotInCluster`: settings that a person must mend.
+ * - `Kubeconfig…`, `Certificate…`, `Credential…`, `NotInCluster`: settings that a person must correct.
  */
 export type ClientErrorCode =
   | "Timeout"
@@ -143,6 +143,20 @@ export function isInvalid(error: unknown): error is ApiError<"Invalid"> {
   return hasReason(error, "Invalid");
 }
 
+/**
+ * The server will never take this body, whatever happens around it: it is invalid (422), malformed (400), too large
+ * (413), or applies a field that the schema does not have, for which servers answer 500.
+ */
+export function isRefused(error: unknown): error is ApiError {
+  if (!(error instanceof ApiError)) return false;
+  return [400, 413, 415, 422].includes(error.code) || isUntypedPatch(error);
+}
+
+/** Found before anything is written, though the status code speaks of the server. */
+function isUntypedPatch({ code, status }: ApiError): boolean {
+  return code === 500 && (status.message ?? "").startsWith("failed to create typed patch object");
+}
+
 /** The user is known and may not do this (403). */
 export function isForbidden(error: unknown): error is ApiError<"Forbidden"> {
   return hasReason(error, "Forbidden");
@@ -170,10 +184,11 @@ export function isExpired(error: unknown): error is ApiError<"Expired" | "Gone">
 export function isOutcomeUnknown(error: unknown): error is ClientError {
   if (!(error instanceof ClientError)) return false;
   if (error.code === "OutcomeUnknown") return true;
-  return error instanceof ApiError && error.write && error.code >= 500 && error.retryAfterMs === undefined;
+  if (!(error instanceof ApiError) || isUntypedPatch(error)) return false;
+  return error.write && error.code >= 500 && error.retryAfterMs === undefined;
 }
 
-/** Whether it failed before a byte of the request left us: sending it anew can do no harm. */
+/** Whether it failed before a byte of the request left us: sending it again can do no harm. */
 export function isUnsent(error: unknown): error is ClientError {
   return error instanceof ClientError && unsentCodes.has(error.code);
 }
@@ -190,7 +205,7 @@ const unsentCodes: ReadonlySet<ClientErrorCode | number> = new Set<ClientErrorCo
 
 /** Whether asking again later may succeed without anyone changing anything. */
 export function isTransient(error: unknown): boolean {
-  if (!(error instanceof ClientError)) return false;
+  if (!(error instanceof ClientError) || isRefused(error)) return false;
   if (typeof error.code === "number") return error.code === 429 || error.code >= 500;
   return transientCodes.has(error.code);
 }

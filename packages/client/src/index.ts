@@ -37,6 +37,7 @@ export {
   isInvalid,
   isNotFound,
   isOutcomeUnknown,
+  isRefused,
   isTooManyRequests,
   isTransient,
   isUnauthorized,

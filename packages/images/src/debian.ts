@@ -232,7 +232,7 @@ export async function unpackPackages(packages: readonly DebianPackage[], root: s
       ["tar", "-x", "-p", "--keep-directory-symlink", ...exclude, "-C", root],
     );
   }
-  // As in layers: no file of ours lends its owner's rights to whoever runs it.
+  // As in layers: no file of ours lends its owner's rights to the user who runs it.
   const cleared = await runCommand("find", [
     ...[root, "-xdev", "-type", "f", "-perm", "/6000", "-exec", "chmod", "ug-s", "{}", "+"],
   ]);

@@ -25,7 +25,7 @@ export async function* decompressed(source: AsyncIterable<Uint8Array>): AsyncGen
     return;
   }
   const flow = pipeline(Readable.from(whole(), { objectMode: false }), through);
-  // Whoever reads the result hears of it there.
+  // The reader of the result gets the error there.
   flow.catch(() => undefined);
   try {
     for await (const chunk of through) yield chunk as Uint8Array;

@@ -7,7 +7,7 @@ import { ImageError } from "./errors.ts";
 import { locate } from "./root-path.ts";
 import { readTar, type TarEntry } from "./tar-read.ts";
 
-/** No sandbox of ours heeds them, and outside of one they would give whoever runs the file its owner's rights. */
+/** No sandbox of ours heeds them, and outside of one they would give the user who runs the file its owner's rights. */
 const setIds = 0o6000;
 const whiteout = ".wh.";
 const opaque = ".wh..wh..opq";

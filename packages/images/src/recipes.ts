@@ -192,6 +192,26 @@ export const recipes: readonly Recipe[] = [
     },
   },
   {
+    name: "pgbouncer",
+    revision: 1,
+    repositories: [
+      "ghcr.io/cloudnative-pg/pgbouncer",
+      "docker.io/edoburu/pgbouncer",
+      "docker.io/bitnami/pgbouncer",
+      ...library("pgbouncer"),
+    ],
+    packages: ["pgbouncer"],
+    versionPackage: "pgbouncer",
+    base: "debian",
+    accounts: [postgres],
+    programs: [],
+    config: () => ({
+      cmd: ["pgbouncer", "/etc/pgbouncer/pgbouncer.ini"],
+      env: [path],
+      exposedPorts: ["6432/tcp"],
+    }),
+  },
+  {
     name: "nginx",
     revision: 1,
     repositories: library("nginx"),

@@ -1,4 +1,4 @@
-/** Writes tar archives as layers want them: equal contents give equal bytes, whoever writes them and when. */
+/** Writes tar archives as layers want them: equal contents give equal bytes, at any time on any machine. */
 
 export interface TarFile {
   /** Relative, without a leading slash. */

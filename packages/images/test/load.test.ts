@@ -99,7 +99,7 @@ describe("loading images", () => {
     expect(readFileSync(join(image?.rootfs ?? "", home, "planted"), "utf8")).toBe("x");
   });
 
-  test("modes survive, read-only directories included, but not what lends rights to whoever runs a file", async () => {
+  test("modes survive, read-only directories included, but not what lends rights to the user who runs a file", async () => {
     const layer = join(home, "modes.tar");
     execFileSync("sh", [
       "-c",

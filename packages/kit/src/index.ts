@@ -1,6 +1,14 @@
 /** What every database operator needs: backups, certificates, pods. For tests see `@keelson/kit/testing`. */
 
 export { type ArchiveFormat, BackupArchive, type BackupSource } from "./backup/archive.ts";
+export {
+  type AttemptStatus,
+  afterFailedAttempt,
+  type BackupFailure,
+  type BackupRecord,
+  failedBackup,
+  hasBackupEnded,
+} from "./backup/attempts.ts";
 export { checkedContent, type Digest, withDigest } from "./backup/digest.ts";
 export {
   type BackupHealth,
@@ -56,8 +64,19 @@ export {
   secretText,
   tlsSecretKeys,
 } from "./certificates/secrets.ts";
+export type { ClientReport } from "./drill/decide-drill.ts";
+export { type DrillKind, type DrillObject, drillKind, type Fault } from "./drill/drill.ts";
+export { type DrillClient, type DrillOptions, drillController } from "./drill/drill-controller.ts";
 export { BackupError, type BackupErrorCode, isBackupError, isTerminalBackupCode } from "./errors.ts";
 export { ownStatus, type RuntimeStatusKey } from "./own-status.ts";
+export { type PodOptions, podOptionsSchema, podPlacement } from "./pod-options.ts";
 export { restrictedContainer, restrictedPod, restrictedPodWithoutVolumes } from "./pod-security.ts";
 export { templateHash } from "./template-hash.ts";
 export { compareVersions, isNewerMinor, minorOf, parseVersion, type Version } from "./version.ts";
+export {
+  type DataOwner,
+  type EventClient,
+  KeptVolumes,
+  type VolumeAnnotations,
+  type VolumeClient,
+} from "./volumes/kept-volumes.ts";

@@ -1,4 +1,4 @@
-/** Directories that nobody but their owner may look into, whoever made them before and with whatever mask. */
+/** Directories that nobody but their owner may look into, even if they existed before, and with any umask. */
 import { chmodSync, mkdirSync, statSync } from "node:fs";
 import { cacheDirectory, type Environment } from "./cache-directory.ts";
 

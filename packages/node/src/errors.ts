@@ -13,6 +13,8 @@ export type NodeErrorCode =
   | "MountFailed"
   /** The command line or the configuration of the node is wrong. */
   | "BadConfiguration"
+  /** The control plane does not give the node an identity of its own. */
+  | "IdentityRefused"
   /** A fault keeps the node from the API server. */
   | "CutOff"
   /** An address is not the cluster's own, or nobody answers there. */

@@ -89,7 +89,7 @@ describe.skipIf(reason !== undefined)(titled("a hostile container", reason), () 
     expect(output).toContain("NoNewPrivs:\t1\nSeccomp:\t2\n0022\n4\n");
   });
 
-  test("has no terminal of whoever started the node", async () => {
+  test("does not inherit the terminal that started the node", async () => {
     await sandboxes.start({ id: "session" });
     // The fields of the session and of its terminal.
     const report = 'read -r _ _ _ _ _ session terminal _ < /proc/$$/stat; echo "$(($$ - session)) $terminal"';
@@ -273,6 +273,47 @@ describe.skipIf(reason !== undefined)(titled("a hostile container", reason), () 
         echo end`),
     });
     expect(output.trim()).toBe("end");
+  });
+
+  test("has the kernel settings of its pod, and they are the pod's alone", async () => {
+    const path = "net/ipv4/tcp_keepalive_time";
+    const pod = { id: "tuned", hostname: "tuned", address: "10.244.0.10" };
+    await sandboxes.ask({ do: "pod", ...pod, sysctls: [{ path, value: "61" }] });
+    const read = (id: string) =>
+      sandboxes.container({ id, command: sh(`cat /proc/sys/${path}; echo 62 > /proc/sys/${path}`) });
+    const first = (output: string) => output.split("\n")[0];
+    const ask = <T>(name: string, id: string) =>
+      sandboxes.ask<T>({ do: "run", pod: name, spec: read(id), wait: true });
+    expect(first((await ask<{ output: string }>("tuned", "tuned-1")).output)).toBe("61");
+    expect(first((await ask<{ output: string }>("tuned", "tuned-2")).output)).toBe("61");
+    expect(first((await ask<{ output: string }>("a", "untuned")).output)).not.toBe("61");
+    await sandboxes.ask({ do: "remove", pod: "tuned" });
+    const wrong = { ...pod, id: "mistuned", sysctls: [{ path, value: "soon" }] };
+    await expect(sandboxes.ask({ do: "pod", ...wrong })).rejects.toThrow("create the sandbox of pod");
+  });
+
+  test("that shares its pod's processes finds nothing of the node in the first of them", async () => {
+    const pod = { id: "shared", hostname: "shared", address: "10.244.0.11", processes: "pod" as const };
+    await sandboxes.ask({ do: "pod", ...pod });
+    const script = `
+      grep -E '^(CapPrm|CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/1/status
+      ls /proc/1/root/ 2>&1; ls /proc/1/fd 2>&1 | wc -l; tr '\\0' ' ' < /proc/1/environ
+      # An orphan is buried when it ends.
+      sh -c 'sleep 0 & echo $! > /orphan'; while [ -e /proc/$(cat /orphan) ]; do :; done; echo buried`;
+    const spec = sandboxes.container({ id: "looking", command: sh(script) });
+    const { output } = await sandboxes.ask<{ output: string }>({
+      do: "run",
+      pod: "shared",
+      spec,
+      wait: true,
+    });
+    expect(output.replaceAll(/[ \t]+/g, " ")).toBe(
+      [
+        ...["CapPrm", "CapEff", "CapBnd"].map((set) => `${set}: 0000000000000000`),
+        ...["NoNewPrivs: 1", "Seccomp: 2", "proc", "0", "PWD=/ buried", ""],
+      ].join("\n"),
+    );
+    await sandboxes.ask({ do: "remove", pod: "shared" });
   });
 
   test("sees its own network in /sys", async () => {

@@ -98,6 +98,13 @@ export class PodBench implements Disposable {
   imageError: string | undefined;
   /** Answers requests for tokens. Default: refuses them. */
   issueToken: (seconds: number) => Promise<IssuedToken> = () => Promise.reject(new Error("not expected"));
+  /** Sandboxes that exist, and what a new one waits for. */
+  sandboxes = 0;
+  sandboxGate: Promise<void> = Promise.resolve();
+  /** Called for each sandbox before a container is in it. */
+  filterTraffic: () => Promise<void> = () => Promise.resolve();
+  /** What writing a status waits for. */
+  statusGate: Promise<void> = Promise.resolve();
   /** Called for each container as it starts. */
   onStart: (container: FakeContainer) => void = () => undefined;
   pod: StoredPod;
@@ -217,6 +224,9 @@ export class PodBench implements Disposable {
       serviceEnvironment: () => ({}),
       dataDirectory: join(this.home, "data"),
       podPidsLimit: 100,
+      filterTraffic: () => this.filterTraffic(),
+      seccompDirectory: join(this.home, "seccomp"),
+      admission: { allowedUnsafeSysctls: [] },
       log: (message) => void this.events.push(`log ${message}`),
     };
   }
@@ -225,7 +235,10 @@ export class PodBench implements Disposable {
     return {
       kind: "sandbox",
       memory: join(this.home, "memory"),
-      createPodSandbox: ({ id, address }) => {
+      lacks: [],
+      createPodSandbox: async ({ id, address }) => {
+        await this.sandboxGate;
+        this.sandboxes++;
         const directory = join(this.home, "sandboxes", id);
         mkdirSync(directory, { recursive: true });
         const own: FakeContainer[] = [];
@@ -241,10 +254,11 @@ export class PodBench implements Disposable {
           limit: () => Promise.resolve(),
           connect: () => Promise.reject(new Error("not here")),
           remove: async () => {
+            this.sandboxes--;
             for (const container of own) container.end(137);
           },
         };
-        return Promise.resolve(sandbox);
+        return sandbox;
       },
     };
   }
@@ -253,14 +267,15 @@ export class PodBench implements Disposable {
     const unused = () => Promise.reject(new Error("not expected"));
     return {
       followConfigMap: (_: string, name: string) => followOne(() => this.configMaps.get(name), this.clock),
-      patchPodStatus: (_: StoredPod, patch: JsonObject) => {
+      patchPodStatus: async (_: StoredPod, patch: JsonObject) => {
+        await this.statusGate;
         const given = Object.fromEntries(Object.entries(patch).filter(([, value]) => value !== null));
         const kept = Object.fromEntries(
           Object.entries(this.pod.status ?? {}).filter(([key]) => patch[key] !== null),
         );
         this.pod = { ...this.pod, status: structuredClone({ ...kept, ...given }) } as StoredPod;
         this.statuses.push(structuredClone(this.pod.status ?? {}));
-        return Promise.resolve(this.pod);
+        return this.pod;
       },
       deletePod: (pod: StoredPod) => {
         this.deleted.push(pod.metadata.uid);

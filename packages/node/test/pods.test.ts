@@ -7,6 +7,7 @@ import { Quantity } from "@keelson/core";
 import {
   ConfigMap,
   Event,
+  NetworkPolicy,
   Node,
   PersistentVolume,
   PersistentVolumeClaim,
@@ -329,9 +330,15 @@ describe.skipIf(reason !== undefined)(titled("faults", reason), { timeout: 120_0
   beforeAll(async () => {
     pods = await realPods(["one"]);
     const probe = { httpGet: { port: 80 }, periodSeconds: 1, failureThreshold: 1 };
-    await pods.create("web", {
-      containers: [{ name: "c", image: "nginx:1.22", ports: [{ containerPort: 80 }], readinessProbe: probe }],
-    });
+    await pods.create(
+      "web",
+      {
+        containers: [
+          { name: "c", image: "nginx:1.22", ports: [{ containerPort: 80 }], readinessProbe: probe },
+        ],
+      },
+      { app: "web" },
+    );
     await pods.create("box", {
       containers: [{ ...sleeper, volumeMounts: [{ name: "m", mountPath: "/m" }] }],
       volumes: [{ name: "m", emptyDir: { medium: "Memory", sizeLimit: "1Mi" } }],
@@ -343,10 +350,10 @@ describe.skipIf(reason !== undefined)(titled("faults", reason), { timeout: 120_0
   const address = async () => (await pods.until("web", isReady))?.status?.podIP ?? "";
   /** Asks web from a pod of its own; "down" when it cannot be reached. */
   let asked = 0;
-  const ask = async (then = "") => {
+  const ask = async (then = "", labels = {}) => {
     const name = `ask-${asked++}`;
     const script = `timeout 2 wget -qO- http://${await address()}/ >/dev/null 2>&1 && echo up || echo down; ${then}`;
-    await pods.create(name, { restartPolicy: "Never", containers: [sh(script)] });
+    await pods.create(name, { restartPolicy: "Never", containers: [sh(script)] }, labels);
     await pods.until(name, isOver);
     return (await pods.log(name)).trim();
   };
@@ -375,6 +382,21 @@ describe.skipIf(reason !== undefined)(titled("faults", reason), { timeout: 120_0
     expect(isReady(await pods.until("web", () => true))).toBe(true);
     await pods.nodes.inject({ kind: "mend" });
     expect(await ask()).toBe("up");
+  });
+
+  test("a NetworkPolicy lets those in whom it names, and nobody else", async () => {
+    const policies = pods.client.kind(NetworkPolicy);
+    const friend = { matchLabels: { friend: "yes" } };
+    await policies.create({
+      metadata: { name: "friends", namespace },
+      spec: { podSelector: { matchLabels: { app: "web" } }, ingress: [{ from: [{ podSelector: friend }] }] },
+    });
+    await expect.poll(() => ask(), { timeout: 60_000 }).toBe("down");
+    // The filter knows the pod that asks a moment after that has begun.
+    await expect.poll(() => ask("", friend.matchLabels), { timeout: 60_000 }).toBe("up");
+    expect(isReady(await pods.until("web", () => true))).toBe(true);
+    await policies.delete({ namespace, name: "friends" });
+    await expect.poll(() => ask(), { timeout: 60_000 }).toBe("up");
   });
 
   test("a delay makes answers late", async () => {

@@ -1,8 +1,8 @@
 import { execFileSync } from "node:child_process";
-import { X509Certificate } from "node:crypto";
+import { createPublicKey, generateKeyPairSync, X509Certificate } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { certify, createAuthority } from "./certificate.ts";
-import { readCertificateRequest } from "./certificate-request.ts";
+import { createCertificateRequest, readCertificateRequest } from "./certificate-request.ts";
 import { hasOpenssl } from "./openssl.fixture.ts";
 import { pem, pemBytes } from "./pem.ts";
 
@@ -65,4 +65,31 @@ test("a PEM block of another type is refused", () => {
   expect(() => readCertificateRequest(pem("CERTIFICATE", Buffer.of(0x30, 0)))).toThrow(
     expect.objectContaining({ code: "BadRequest" }),
   );
+});
+
+describe("a request of our own", () => {
+  const subject = { commonName: "system:node:a", organizations: ["system:nodes"] };
+  const privateKeys = {
+    "P-256": generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey,
+    RSA: generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey,
+  };
+  const requests = Object.entries(privateKeys).map(([type, privateKey]) => {
+    const key = privateKey.export({ type: "pkcs8", format: "pem" }) as string;
+    return { type, privateKey, made: createCertificateRequest(key, subject) };
+  });
+
+  test.each(requests)("with a key of type $type is read as it was meant", ({ made, privateKey }) => {
+    const read = readCertificateRequest(made);
+    expect(read).toMatchObject({ subject, names: [] });
+    expect(read.publicKey.equals(createPublicKey(privateKey))).toBe(true);
+  });
+
+  test.skipIf(!hasOpenssl).each(requests)("with a key of type $type is verified by openssl", ({ made }) => {
+    const text = execFileSync("openssl", ["req", "-verify", "-noout", "-subject"], {
+      input: made,
+      encoding: "utf8",
+      stdio: ["pipe", "pipe", "ignore"],
+    });
+    expect(text.replaceAll(" ", "").trim()).toMatch(/O=system:nodes,CN=system:node:a$/);
+  });
 });

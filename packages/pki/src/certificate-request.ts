@@ -1,8 +1,9 @@
-/** Certificate signing requests (PKCS #10): read and checked. */
-import { createPublicKey, type KeyObject, verify } from "node:crypto";
-import type { Subject } from "./certificate.ts";
+/** Certificate signing requests (PKCS #10): made, read and checked. */
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from "node:crypto";
+import { distinguishedName, type Subject, signatureAlgorithm } from "./certificate.ts";
+import { bits, context, integer, sequence } from "./der.ts";
 import { PkiError } from "./errors.ts";
-import { pemBytes } from "./pem.ts";
+import { pem, pemBytes } from "./pem.ts";
 import { children, type DerNode, objectIdText, readDer } from "./read-der.ts";
 
 /** What a certificate signing request asks for. */
@@ -11,6 +12,24 @@ export interface CertificateRequest {
   /** Names and addresses of the requested subjectAltName extension. */
   readonly names: readonly string[];
   readonly publicKey: KeyObject;
+}
+
+/**
+ * Asks for a certificate of the subject, for a private key in PEM that the request is signed with: RSA or P-256.
+ *
+ * @example
+ * ```ts
+ * const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+ * const key = privateKey.export({ type: "pkcs8", format: "pem" }) as string;
+ * const request = createCertificateRequest(key, { commonName: "db-0", organizations: ["db"] });
+ * ```
+ */
+export function createCertificateRequest(key: string, subject: Subject): string {
+  const signer = createPrivateKey(key);
+  const publicKey = createPublicKey(signer).export({ type: "spki", format: "der" });
+  const body = sequence(integer(0), distinguishedName(subject), publicKey, context(0, Buffer.alloc(0)));
+  const signature = bits(sign("sha256", body, signer));
+  return pem("CERTIFICATE REQUEST", sequence(body, signatureAlgorithm(signer), signature));
 }
 
 /**
@@ -28,10 +47,10 @@ export interface CertificateRequest {
  * });
  * ```
  */
-export function readCertificateRequest(pem: string): CertificateRequest {
-  if (!pem.includes("CERTIFICATE REQUEST"))
+export function readCertificateRequest(text: string): CertificateRequest {
+  if (!text.includes("CERTIFICATE REQUEST"))
     throw new PkiError("BadRequest", "PEM block type must be CERTIFICATE REQUEST");
-  const { node } = readDer(pemBytes(pem));
+  const { node } = readDer(pemBytes(text));
   const [body, algorithm, signature] = children(node);
   if (!body || !algorithm || !signature) throw new PkiError("BadRequest", "the request lacks a part");
   const [, subject, key, attributes] = children(body);

@@ -155,7 +155,7 @@ function build({ options, issuer, publicKey, signer, authority, issuerKey }: Par
   return sequence(body, algorithm, bits(sign("sha256", body, signer)));
 }
 
-function signatureAlgorithm(signer: KeyObject): Der {
+export function signatureAlgorithm(signer: KeyObject): Der {
   if (signer.asymmetricKeyType === "rsa")
     return sequence(objectId("1.2.840.113549.1.1.11"), Buffer.from([0x05, 0x00]));
   return sequence(objectId(ids.ecdsaWithSha256));
@@ -172,7 +172,7 @@ function serialFor(spki: Uint8Array, options: CertificateOptions): Uint8Array {
   return hash;
 }
 
-function distinguishedName({ commonName, organizations = [] }: Subject): Der {
+export function distinguishedName({ commonName, organizations = [] }: Subject): Der {
   const attribute = (id: string, value: string) => set(sequence(objectId(id), utf8(value)));
   return sequence(
     ...organizations.map((name) => attribute(ids.organization, name)),

@@ -7,6 +7,10 @@ export {
   type KeyPair,
   type Subject,
 } from "./certificate.ts";
-export { type CertificateRequest, readCertificateRequest } from "./certificate-request.ts";
+export {
+  type CertificateRequest,
+  createCertificateRequest,
+  readCertificateRequest,
+} from "./certificate-request.ts";
 export { PkiError, type PkiErrorCode } from "./errors.ts";
 export { type PemBlock, pemBlocks } from "./pem.ts";

@@ -12,6 +12,10 @@
  * - `OwnerGone`: an object was deleted while its reconcile ran; nothing more is made for it.
  * - `Replaced`: a child that we saw is gone, and another has its name.
  * - `InvalidChild`: a desired child that cannot be made as asked.
+ * - `InvalidStatus`: a status that the server refuses, or that JSON cannot carry.
+ * - `InvalidObject`: a stored object does not fit the schema that this release declares.
+ * - `WebhookTimeout`: a webhook did not answer in time.
+ * - `BadAnswer`: a webhook was asked, or would have answered, in a form that the protocol does not have.
  * - `StepTooLarge`: a step returned more than a status can hold.
  * - `Unreachable`: no way to an application's port.
  * - `CrdRefused`: the server does not take or serve a CustomResourceDefinition.
@@ -32,6 +36,10 @@ export type RuntimeErrorCode =
   | "OwnerGone"
   | "Replaced"
   | "InvalidChild"
+  | "InvalidStatus"
+  | "InvalidObject"
+  | "WebhookTimeout"
+  | "BadAnswer"
   | "StepTooLarge"
   | "Unreachable"
   | "CrdRefused"

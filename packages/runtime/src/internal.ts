@@ -23,7 +23,9 @@ export {
   rawController,
   watch,
 } from "./controller/raw-controller.ts";
+export { listeningBy } from "./operator/in-process.ts";
 export { metricText } from "./operator/metric-text.ts";
+export { webhookRole } from "./operator/role.ts";
 export { internalsOf, type OperatorInternals } from "./operator/running.ts";
 export {
   type AddOptions,
@@ -33,3 +35,7 @@ export {
   WorkQueue,
   type WorkQueueOptions,
 } from "./queue/work-queue.ts";
+export type { WebhookAnswer } from "./webhook/answer.ts";
+export type { Certificates } from "./webhook/certificates.ts";
+export { convertedAmong, convertedCrd, webhookPermissions } from "./webhook/configurations.ts";
+export type { Answer, Listen, WebhookListener } from "./webhook/listener.ts";

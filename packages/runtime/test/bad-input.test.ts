@@ -16,7 +16,7 @@ import {
 } from "@keelson/runtime";
 import { cel, resource } from "@keelson/schema";
 import { cluster } from "@keelson/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { z } from "zod";
 
 const Thing = resource({ group: "test.example.com", kind: "Thing", version: "v1", spec: z.object({}) });
@@ -119,12 +119,14 @@ describe("a resource", () => {
   });
 
   test("whose CRD the server refuses", async () => {
+    vi.stubEnv("KUBERNETES_SERVICE_HOST", "left to the server");
     const Refused = resource({
       group: "a.example.com",
       kind: "Refused",
       version: "v1",
       spec: z.object({ size: z.int().check(cel("self >", "too few")) }),
     });
+    vi.unstubAllEnvs();
     await using c = await cluster();
     expect(await said(() => install(c.client, [Refused]))).toBe(
       "cannot install refuseds.a.example.com: the server refuses spec.size (rule 1): compilation failed: ERROR: <input>:1:7: Syntax error: mismatched input '<EOF>' expecting {'[', '{', '(', '.', '-', '!', 'true', 'false', 'null', NUM_FLOAT, NUM_INT, NUM_UINT, STRING, BYTES, IDENTIFIER}; correct it in resource({ kind: \"Refused\" })",

@@ -56,6 +56,24 @@ if (mode === "elected") {
   const client = createClient({ http: server.http });
   await client.kind(ConfigMap).create({ metadata: { namespace: "default", name: "a" } });
   await operator({ controllers: [stuck], client, shutdownMs: 100 }).run();
+} else if (mode === "open") {
+  // Something of the author's own keeps the process alive.
+  setInterval(() => {}, 1_000);
+  const server = await apiServer();
+  const idle = rawController({
+    name: "idle",
+    watches: { configs: watch(ConfigMap) },
+    reconcile: async () => console.log("at work"),
+  });
+  const client = createClient({ http: server.http });
+  await client.kind(ConfigMap).create({ metadata: { namespace: "default", name: "a" } });
+  await operator({
+    controllers: [idle],
+    client,
+    logLevel: "warn",
+    shutdownMs: 100,
+  }).run();
+  console.log("run() has ended");
 } else {
   const server = await apiServer();
   const controller = rawController({

@@ -239,6 +239,22 @@ describe("the end", () => {
     expect(code).toBe(0);
   });
 
+  test("comes also when something of the author's keeps the process alive, after what follows run()", async () => {
+    const child = start("open");
+    let output = "";
+    child.stdout.on("data", (chunk) => {
+      output += chunk;
+    });
+    await eventually(() => expect(output).toContain("at work"), 60_000);
+    child.kill("SIGTERM");
+    const [code] = await once(child, "exit");
+    expect(output).toContain("run() has ended");
+    expect(output).toContain("something keeps the process alive after the operator has stopped");
+    expect(output).toContain("Timeout");
+    expect(output).not.toContain('"level":"info"');
+    expect(code).toBe(0);
+  });
+
   test("comes also when a reconcile goes on for ever", async () => {
     const child = start("stuck");
     let output = "";

@@ -43,7 +43,7 @@ test("an API server that is killed and starts again is followed from where it wa
   await ask("b", "1");
   await copied("a", "2");
   await copied("b", "1");
-  // What was there is still what was made before: nothing was deleted or made anew on the way.
+  // What was there is still what was made before: nothing was deleted or made again on the way.
   expect((await client.kind(Secret).get(at("a"))).metadata.uid).toBe(uid);
   await eventually(() => expect(running.ready()).toBeUndefined(), 60_000);
 });

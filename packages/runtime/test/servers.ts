@@ -8,7 +8,7 @@ import { locateKubernetes } from "@keelson/reference/locate";
 
 export interface ApiServerUnderTest extends AsyncDisposable {
   readonly client: Client;
-  /** How many writes to these resources have reached the server so far, whoever sent them and whatever it answered. */
+  /** How many writes to these resources have reached the server so far, from any client and with any answer. */
   writesTo(resources: readonly string[]): Promise<number>;
   /** Present when another process or thread can connect too. */
   readonly kubeconfig?: string;

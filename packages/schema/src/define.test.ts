@@ -1,5 +1,5 @@
 import type { InputOf, ObjectOf } from "@keelson/core";
-import { describe, expect, expectTypeOf, test } from "vitest";
+import { describe, expect, expectTypeOf, test, vi } from "vitest";
 import { z } from "zod";
 import {
   atomic,
@@ -34,6 +34,25 @@ const Cache = resource({
 const schemaOf = (spec: z.ZodType) =>
   resource({ group: "a.example.com", kind: "A", version: "v1", spec }).crd().spec.versions[0]?.schema
     .openAPIV3Schema.properties?.["spec"];
+
+describe("a rule in CEL", () => {
+  test.each([
+    ["self >", "spec.size (rule 1): compilation failed: ERROR: <input>:1:7: Syntax error"],
+    [
+      "self.size > 3",
+      "spec.size (rule 1): compilation failed: ERROR: <input>:1:5: type 'int' does not support",
+    ],
+    ["self", "spec.size (rule 1): cel expression must evaluate to a bool"],
+  ])("that the server would refuse is refused where it is written: %s", (rule, sentence) => {
+    expect(() => schemaOf(z.object({ size: z.int().check(cel(rule, "no")) }))).toThrow(sentence);
+  });
+
+  test("is not compiled inside a cluster, whose server has taken it already", () => {
+    vi.stubEnv("KUBERNETES_SERVICE_HOST", "10.0.0.1");
+    expect(schemaOf(z.object({ size: z.int().check(cel("self >", "no")) }))).toBeDefined();
+    vi.unstubAllEnvs();
+  });
+});
 
 describe("resource", () => {
   test("gives the type as a user writes it and as the server returns it", () => {

@@ -20,6 +20,7 @@ import type {
   VersionDefinition,
   VersionObject,
 } from "./resource.ts";
+import { checkRules } from "./rules.ts";
 
 type Versions = Readonly<Record<string, VersionDefinition>>;
 
@@ -46,25 +47,38 @@ export interface SingleDefinition<
   readonly version: N;
 }
 
-/** A resource with one version. */
-export function resource<
-  const G extends string,
-  const K extends string,
-  const N extends string,
+/** What `resource()` makes of a definition: of its only version, or of the one that is stored. */
+type Defined<
+  G extends string,
+  K extends string,
+  N extends string,
   Spec extends z.ZodType,
-  Status extends z.ZodType = NoStatus,
->(
-  definition: SingleDefinition<G, K, N, Spec, Status>,
-): Resource<ResourceInput<Spec>, G, K, ResourceObject<Spec, Status>, N>;
-/** A resource with several versions. */
+  Status extends z.ZodType,
+  V,
+  St,
+> = [V] extends [never]
+  ? Resource<ResourceInput<Spec>, G, K, ResourceObject<Spec, Status>, N>
+  : St extends keyof V & string
+    ? Resource<ResourceInput<SpecSchema<V[St]>>, G, K, VersionObject<V[St]>, St>
+    : never;
+
+/**
+ * A resource of one version (`version`, `spec`, `status`) or of several (`versions`, `storage`, `conversions`). One
+ * signature stands for both: with two, the compiler would report a mistake in one as a mismatch with the other.
+ */
 export function resource<
   const G extends string,
   const K extends string,
-  const V extends Versions,
-  const St extends keyof V & string,
+  const N extends string = string,
+  Spec extends z.ZodType = z.ZodType,
+  Status extends z.ZodType = NoStatus,
+  const V extends Versions = never,
+  const St extends keyof V & string = never,
 >(
-  definition: VersionedDefinition<G, K, V, St>,
-): Resource<ResourceInput<SpecSchema<V[St]>>, G, K, VersionObject<V[St]>, St>;
+  definition:
+    | (SingleDefinition<G, K, N, Spec, Status> & { readonly versions?: never })
+    | VersionedDefinition<G, K, V, St>,
+): Defined<G, K, N, Spec, Status, V, St>;
 export function resource(definition: AnyDefinition): Resource {
   const { versions, storage } = normalise(definition);
   const names: ResourceNames<string, string> = pickNames(definition);
@@ -74,6 +88,7 @@ export function resource(definition: AnyDefinition): Resource {
   // Made at once: what has no structural form is refused where it is written.
   const crd = crdOf(source);
   checkConversions(names.kind, crd, storage, conversions);
+  checkRules(crd.spec.versions);
   const made: Resource = {
     group: names.group,
     version: storage,

@@ -7,6 +7,7 @@ export type SchemaErrorCode =
   | "BadDefault"
   | "BadNames"
   | "BadPath"
+  | "BadRule"
   | "BadVersions"
   | "UnknownVersion"
   | "BadConversion"

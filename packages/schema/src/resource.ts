@@ -60,7 +60,7 @@ export interface Converted<D> {
   spec: z.output<SpecSchema<D>>;
   /** The author's part; conditions and the rest of what the runtime keeps there are carried over. */
   status?: z.output<StatusSchema<D>>;
-  /** Replaces the annotations: a place for what the other version has no field for. As they are unless given. */
+  /** Replaces the annotations: a place for what the other version has no field for. Default: as they are. */
   annotations?: Readonly<Record<string, string>>;
 }
 

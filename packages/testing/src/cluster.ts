@@ -4,15 +4,28 @@ import { type ApiServer, apiServer, type Snapshot, type StoredObjects } from "@k
 import { type Client, createClient } from "@keelson/client";
 import type { AnyKind, HttpPort, HttpRequest, HttpResponse } from "@keelson/core";
 import {
+  CustomResourceDefinition,
+  MutatingWebhookConfiguration,
+  Secret,
+  ValidatingAdmissionPolicy,
+  ValidatingAdmissionPolicyBinding,
+  ValidatingWebhookConfiguration,
+} from "@keelson/core/kinds";
+import {
+  type AdmissionPolicy,
   type AnyController,
+  type CertificateLives,
   type Connector,
   install,
   type LeaderElectionOptions,
   type Logger,
   roleFor,
   silentLogger,
+  type Webhook,
+  webhookConfigurations,
+  webhookServiceName,
 } from "@keelson/runtime";
-import { permissionsOf } from "@keelson/runtime/internal";
+import { convertedAmong, convertedCrd, permissionsOf } from "@keelson/runtime/internal";
 import type { CustomResourceDefinitionObject } from "@keelson/schema";
 import { type ConvergeOptions, converge } from "./converge.ts";
 import { Faults } from "./faults.ts";
@@ -20,15 +33,17 @@ import type { Manager } from "./manager.ts";
 import { Managers } from "./managers.ts";
 import type { ObservedRequest } from "./observed-request.ts";
 import { RoleGate } from "./permissions.ts";
+import type { ProcessLife } from "./process-life.ts";
 import { SeededRandom } from "./seeded-random.ts";
 import type { SimulatedNodeOptions } from "./simulated-node.ts";
 import { VirtualClock } from "./virtual-clock.ts";
+import { WebhookCalls } from "./webhook-port.ts";
 import { startWorkloads } from "./workloads.ts";
 
 /** What runs in the cluster of a test. */
 export interface ClusterOptions {
   readonly controllers?: readonly AnyController[];
-  /** Virtual time is the only kind: it stands still until the test moves it. */
+  /** Virtual time is the only kind: it moves only when the test moves it. */
   readonly clock?: "virtual";
   /** Everything random follows from it. Default: 1. */
   readonly seed?: number;
@@ -38,9 +53,18 @@ export interface ClusterOptions {
   readonly resources?: readonly { crd(): CustomResourceDefinitionObject }[];
   /**
    * Runs the cluster's own controllers (Deployments make ReplicaSets, those make Pods, …), its scheduler and a
-   * simulated node on which pods start, become ready, finish and stop. Off unless told.
+   * simulated node on which pods start, become ready, finish and stop. Default: off.
    */
   readonly workloads?: boolean | SimulatedNodeOptions;
+  /**
+   * Webhooks that the managers serve. They are registered, and asked by the API server; so are conversions of the
+   * resources that controllers and webhooks name.
+   */
+  readonly webhooks?: readonly Webhook[];
+  /** Policies to install. */
+  readonly policies?: readonly AdmissionPolicy[];
+  /** How long their certificates live. Default: a year for an authority, 90 days for a certificate. */
+  readonly certificateLives?: CertificateLives;
   /** Managers that run the controllers. Default: 1. */
   readonly managers?: number;
   /** Default: on with more than one manager. */
@@ -50,6 +74,8 @@ export interface ClusterOptions {
   readonly log?: Logger;
   /** How `ctx.connect` reaches applications. Default: through the API server. */
   readonly connect?: Connector;
+  /** As `connect`, for each manager by itself. */
+  readonly connectFrom?: (life: ProcessLife) => Connector;
 }
 
 /** Everything that a cluster has stored, and its time. */
@@ -77,10 +103,12 @@ export interface Cluster extends AsyncDisposable {
   readonly requests: readonly ObservedRequest[];
   /** Permissions that the generated role gives and no manager has used so far: `delete pods.`. */
   readonly unusedPermissions: readonly string[];
+  /** Requests of managers that their role does not allow, as the server's sentences. */
+  readonly forbidden: readonly string[];
   /** Lets everything run that needs no time to pass. */
   settle(): Promise<void>;
   advance(ms: number): Promise<void>;
-  /** Moves time on until the condition holds, and throws when it does not in time (10 minutes unless told). */
+  /** Moves time on until the condition holds, and throws when it does not in time (default: 10 minutes). */
   until(condition: () => boolean | Promise<boolean>, withinMs?: number): Promise<void>;
   /** Waits until everything has come to rest, then demands that looking at everything again changes nothing. */
   converges(options?: ConvergeOptions): Promise<void>;
@@ -111,11 +139,14 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   // What another cluster drew from the same seed must not be drawn again: it may be a uid that is in use.
   const random = new SeededRandom(seed, from ? `${from.monotonicMs}` : "");
   const clock = new VirtualClock({
-    busy: () => admin.inFlight > 0 || managers.busy,
+    // A request that waits for a webhook waits for a manager, and that one may wait for time to pass.
+    busy: () => admin.inFlight + managers.inFlight > calls.underWay,
     ...(from && { startMs: from.nowMs - from.monotonicMs, elapsedMs: from.monotonicMs }),
   });
+  const calls = new WebhookCalls(() => managers.alive.map(({ webhooks }) => webhooks), clock);
   const server = await apiServer({
     clock,
+    callWebhook: calls.call,
     random: random.fork("server"),
     ...(from && { from: from.stored }),
     // Without the cluster's controllers nothing makes the accounts that pods would be refused without.
@@ -126,7 +157,8 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   const controllers = options.controllers ?? [];
   const log = options.log ?? silentLogger;
   const faults = new Faults();
-  const role = new RoleGate(roleFor(controllers, { lease: "test" }));
+  const webhooks = options.webhooks ?? [];
+  const role = new RoleGate(roleFor(controllers, { lease: "test", webhooks: { name: "test", webhooks } }));
   const managers = new Managers({
     controllers,
     http: { request: async (request) => await server.http.request(request) },
@@ -137,9 +169,15 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
     log,
     leaderElection: options.leaderElection ?? (options.managers ?? 1) > 1,
     restartMs: options.restartMs ?? 1_000,
-    connect: options.connect,
+    connect: options.connectFrom ?? (options.connect && (() => options.connect as Connector)),
+    webhooks,
+    certificateLives: options.certificateLives,
   });
-  if (!from) await installResources(client, options, controllers);
+  if (!from) {
+    await installResources(client, options, controllers);
+    await installWebhooks(client, webhooks, controllers);
+    for (const policy of options.policies ?? []) await installPolicy(client, policy);
+  }
   const workloads = options.workloads
     ? await startWorkloads(options.workloads === true ? {} : options.workloads, {
         client,
@@ -150,7 +188,8 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
     : undefined;
   const parts = { seed, random, clock, server, client, controllers, faults, role, managers, workloads };
   const started = new TestCluster(parts);
-  for (let i = 0; i < (options.managers ?? 1) && controllers.length > 0; i++) managers.start();
+  const runs = controllers.length + webhooks.length > 0;
+  for (let i = 0; i < (options.managers ?? 1) && runs; i++) managers.start();
   await clock.settle();
   return started;
 }
@@ -218,6 +257,10 @@ class TestCluster implements Cluster {
 
   get unusedPermissions(): readonly string[] {
     return this.#parts.role.unused();
+  }
+
+  get forbidden(): readonly string[] {
+    return this.#parts.role.refused;
   }
 
   settle(): Promise<void> {
@@ -306,7 +349,8 @@ async function installResources(
 ): Promise<void> {
   const wanted = new Map<string, CustomResourceDefinitionObject>();
   const kinds = controllers.flatMap((each) => permissionsOf(each).map(({ kind }) => kind));
-  for (const each of [...(options.resources ?? []), ...kinds.filter(hasCrd)]) {
+  const asked = (options.webhooks ?? []).map(({ kind }) => kind);
+  for (const each of [...(options.resources ?? []), ...[...kinds, ...asked].filter(hasCrd)]) {
     const crd = each.crd();
     wanted.set(crd.metadata.name, crd);
   }
@@ -314,6 +358,37 @@ async function installResources(
     client,
     [...wanted.values()].map((crd) => ({ crd: () => crd })),
   );
+}
+
+/** What `keelson generate` writes for webhooks; the manager fills in the certificates. */
+async function installWebhooks(
+  client: Client,
+  webhooks: readonly Webhook[],
+  controllers: readonly AnyController[],
+): Promise<void> {
+  const kinds = controllers.flatMap((each) => ("kind" in each ? [each.kind] : []));
+  const converted = convertedAmong([...kinds, ...webhooks.map(({ kind }) => kind)]);
+  if (webhooks.length === 0 && converted.length === 0) return;
+  const { namespace } = client;
+  const name = webhookServiceName("test");
+  const place = { name: "test", place: { service: { namespace, name } } };
+  await client.kind(Secret).create({ metadata: { namespace, name } });
+  for (const resource of converted) {
+    await client
+      .kind(CustomResourceDefinition)
+      .apply(convertedCrd(resource, place) as never, { force: true });
+  }
+  for (const configuration of webhookConfigurations(webhooks, place)) {
+    const validating = configuration.kind === ValidatingWebhookConfiguration.kind;
+    const kind: AnyKind = validating ? ValidatingWebhookConfiguration : MutatingWebhookConfiguration;
+    await client.kind(kind).apply(configuration, { force: true });
+  }
+}
+
+async function installPolicy(client: Client, policy: AdmissionPolicy): Promise<void> {
+  const [made, binding] = policy.objects();
+  await client.kind(ValidatingAdmissionPolicy).apply(made as never, { force: true });
+  await client.kind(ValidatingAdmissionPolicyBinding).apply(binding as never, { force: true });
 }
 
 function hasCrd(kind: AnyKind): kind is AnyKind & { crd(): CustomResourceDefinitionObject } {

@@ -2,9 +2,39 @@
 export { type Cluster, type ClusterOptions, cluster } from "./cluster.ts";
 export type { ConvergeOptions } from "./converge.ts";
 export { type EveryCrashReport, everyCrash } from "./every-crash.ts";
+export {
+  atFraction,
+  type Beginning,
+  Beginnings,
+  type Choice,
+  type Clients,
+  type Disturbance,
+  type End,
+  type ExploreOptions,
+  type ExploreReport,
+  explore,
+  type Failure,
+  formatReport,
+  type Identity,
+  type Oracle,
+  type Plan,
+  type Played,
+  type PlayOptions,
+  type Primary,
+  pick,
+  planOf,
+  randomFraction,
+  replay,
+  type Step,
+  type Subject,
+  type TraceLine,
+  type Violation,
+  World,
+} from "./explore/index.ts";
 export { conflict, type Fault, type FaultRule, Faults, serverError, tooManyRequests } from "./faults.ts";
 export { Manager } from "./manager.ts";
 export type { ObservedRequest } from "./observed-request.ts";
+export { ProcessLife } from "./process-life.ts";
 export { checkRoundTrip, type RoundTripOptions, type RoundTripReport } from "./round-trip.ts";
 export { SeededRandom } from "./seeded-random.ts";
 export {
@@ -15,7 +45,9 @@ export {
 } from "./simulated-node.ts";
 export {
   type Application,
+  type ApplicationCall,
   type ApplicationParts,
+  type CallFate,
   type Checkpoint,
   type ContainerEnd,
   type ContainerRun,

@@ -7,6 +7,7 @@ import type { HttpPort, HttpRequest, HttpResponse, JsonObject } from "@keelson/c
 import type { Faults } from "./faults.ts";
 import { type ObservedRequest, observe } from "./observed-request.ts";
 import type { RoleGate } from "./permissions.ts";
+import type { ProcessLife } from "./process-life.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 import { never, WatchStream } from "./watch-stream.ts";
 
@@ -21,6 +22,7 @@ export interface ManagerPortOptions {
   readonly clock: VirtualClock;
   readonly faults: Faults;
   readonly role: RoleGate;
+  readonly life: ProcessLife;
   readonly onRequest: (request: ObservedRequest) => void;
   /** The write at which the manager dies, counted over all managers of the cluster. */
   readonly crashAt: () => Crash | undefined;
@@ -36,6 +38,14 @@ export class ManagerPort implements HttpPort {
 
   constructor(options: ManagerPortOptions) {
     this.#options = options;
+  }
+
+  /** Waiting for time to pass is not being busy: the clock must be free to move. */
+  #rest<T>(work: Promise<T>): Promise<T> {
+    this.#inFlight--;
+    return work.finally(() => {
+      this.#inFlight++;
+    });
   }
 
   get inFlight(): number {
@@ -56,14 +66,23 @@ export class ManagerPort implements HttpPort {
     if (this.#dead) return await never();
     this.#inFlight++;
     try {
+      if (this.#options.life.paused) await this.#rest(this.#options.life.running());
       const response = await this.#exchange(request);
-      return this.#dead ? await never() : response;
+      return this.#dead ? await never() : await this.#received(response);
     } catch (error) {
       if (this.#dead) return await never();
+      if (this.#options.life.paused) await this.#rest(this.#options.life.running());
       throw error;
     } finally {
       this.#inFlight--;
     }
+  }
+
+  /** A process that is stopped finds its answer when it is continued. */
+  async #received(response: HttpResponse): Promise<HttpResponse> {
+    const { life } = this.#options;
+    if (life.paused) await this.#rest(life.running());
+    return response;
   }
 
   async #exchange(request: HttpRequest): Promise<HttpResponse> {
@@ -98,13 +117,6 @@ export class ManagerPort implements HttpPort {
     fault: NonNullable<ReturnType<Faults["draw"]>>,
   ): Promise<HttpResponse | undefined> {
     const { http, clock } = this.#options;
-    const rest = <T>(work: Promise<T>): Promise<T> => {
-      // Waiting for time to pass is not being busy: the clock must be free to move.
-      this.#inFlight--;
-      return work.finally(() => {
-        this.#inFlight++;
-      });
-    };
     switch (fault.type) {
       case "answer":
         return refusal(fault.status, fault.reason, fault.message, fault.retryAfterSeconds);
@@ -122,18 +134,23 @@ export class ManagerPort implements HttpPort {
       case "timeout-after-commit":
         await http.request(request);
         clock.touch();
-        return await rest(untilAborted(request.signal));
+        return await this.#rest(untilAborted(request.signal));
       case "silence":
-        return await rest(untilAborted(request.signal));
+        return await this.#rest(untilAborted(request.signal));
       case "delay":
-        await rest(new Promise<void>((resolve) => clock.timer(fault.ms, resolve)));
+        await this.#rest(new Promise<void>((resolve) => clock.timer(fault.ms, resolve)));
         return undefined;
     }
   }
 
   #stream(request: HttpRequest, response: HttpResponse, observed: ObservedRequest): HttpResponse {
-    const { clock, faults } = this.#options;
-    const stream = new WatchStream(response.body, observed, clock, () => faults.isHeld(observed));
+    const { clock, faults, life } = this.#options;
+    const stream = new WatchStream(
+      response.body,
+      observed,
+      clock,
+      () => life.paused || faults.isHeld(observed),
+    );
     request.signal?.addEventListener("abort", () => stream.break(), { once: true });
     this.#streams.add(stream);
     stream.onEnd = () => this.#streams.delete(stream);

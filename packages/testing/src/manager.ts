@@ -1,18 +1,22 @@
 /** One manager process in a test: it starts, it may die at any moment, and nothing of it lives on. */
 import { type Client, createClient } from "@keelson/client";
-import type { Clock, HttpPort, Random, World } from "@keelson/core";
+import type { HttpPort, Random, World } from "@keelson/core";
 import {
   type AnyController,
+  type CertificateLives,
   type Connector,
   type LeaderElectionOptions,
   type Logger,
   operator,
   type RunningOperator,
   RuntimeError,
+  type Webhook,
 } from "@keelson/runtime";
-import { internalsOf, type OperatorInternals } from "@keelson/runtime/internal";
+import { internalsOf, listeningBy, type OperatorInternals } from "@keelson/runtime/internal";
 import type { ManagerPort } from "./manager-port.ts";
+import type { ProcessLife } from "./process-life.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
+import { WebhookPort } from "./webhook-port.ts";
 
 export interface ManagerOptions {
   readonly name: string;
@@ -20,9 +24,12 @@ export interface ManagerOptions {
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly port: ManagerPort;
+  readonly life: ProcessLife;
   readonly log: Logger;
   readonly leaderElection: boolean | LeaderElectionOptions;
   readonly connect?: Connector;
+  readonly webhooks: readonly Webhook[];
+  readonly certificateLives?: CertificateLives;
   /** It cannot go on and ends its process, as `run()` does. */
   readonly onExit: (manager: Manager) => void;
 }
@@ -32,9 +39,11 @@ export class Manager {
   readonly name: string;
   readonly port: ManagerPort;
   readonly client: Client;
+  /** Where the API server asks its webhooks. */
+  readonly webhooks: WebhookPort;
   readonly #options: ManagerOptions;
   readonly #world: World;
-  #alive = true;
+  readonly life: ProcessLife;
   #running: RunningOperator | undefined;
   #failure: Error | undefined;
 
@@ -42,8 +51,10 @@ export class Manager {
     this.#options = options;
     this.name = options.name;
     this.port = options.port;
-    const clock = mortal(options.clock, () => this.#alive);
+    this.life = options.life;
+    const clock = options.life.clock(options.clock);
     const random = options.random;
+    this.webhooks = new WebhookPort(options.life);
     this.#world = {
       clock,
       random,
@@ -60,7 +71,20 @@ export class Manager {
   }
 
   get alive(): boolean {
-    return this.#alive;
+    return this.life.alive;
+  }
+
+  get paused(): boolean {
+    return this.life.paused;
+  }
+
+  /** As if the process were stopped: it does nothing until it is continued, and does not notice. */
+  pause(): void {
+    this.life.pause();
+  }
+
+  resume(): void {
+    this.life.resume();
   }
 
   /** Present once it has started. */
@@ -88,9 +112,11 @@ export class Manager {
   }
 
   start(): void {
-    const { controllers, log, leaderElection, connect } = this.#options;
-    operator({
+    const { controllers, log, leaderElection, connect, webhooks, certificateLives } = this.#options;
+    const options = {
       controllers,
+      webhooks,
+      ...(certificateLives && { webhookServer: { lives: certificateLives } }),
       name: "test",
       client: this.client,
       world: this.#world,
@@ -99,7 +125,8 @@ export class Manager {
       endpoints: false,
       metrics: false,
       ...(connect && { connect }),
-    })
+    };
+    operator(listeningBy(options, this.webhooks.listen))
       .start()
       .then(
         (running) => {
@@ -112,7 +139,7 @@ export class Manager {
         },
         (error: Error) => {
           this.#failure = error;
-          // What a person must mend stays; what may pass ends the process, and another is started.
+          // What a person must fix stays; what may pass ends the process, and another is started.
           if (!(error instanceof RuntimeError)) this.#options.onExit(this);
         },
       );
@@ -120,29 +147,17 @@ export class Manager {
 
   /** As if the process were killed: no promise of it ever settles, no `finally` runs, no timer fires. */
   kill(): void {
-    this.#alive = false;
+    this.life.kill();
     this.port.die();
+    this.webhooks.die();
   }
 
   async stop(): Promise<void> {
     await this.#running?.stop();
-    this.#alive = false;
-    this.port.die();
+    this.kill();
   }
 
   get idle(): boolean {
     return this.#internals?.loops.every(({ queue }) => queue.idle) ?? false;
   }
-}
-
-/** A clock whose timers die with their process. */
-function mortal(clock: Clock, alive: () => boolean): Clock {
-  return {
-    now: () => clock.now(),
-    monotonic: () => clock.monotonic(),
-    timer: (delayMs, run) =>
-      clock.timer(delayMs, () => {
-        if (alive()) run();
-      }),
-  };
 }

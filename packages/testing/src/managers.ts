@@ -1,11 +1,19 @@
 /** The managers of one cluster: they start, die, are replaced, and everything they send is counted. */
 import type { HttpPort } from "@keelson/core";
-import type { AnyController, Connector, LeaderElectionOptions, Logger } from "@keelson/runtime";
+import type {
+  AnyController,
+  CertificateLives,
+  Connector,
+  LeaderElectionOptions,
+  Logger,
+  Webhook,
+} from "@keelson/runtime";
 import type { Faults } from "./faults.ts";
 import { Manager } from "./manager.ts";
 import { type Crash, ManagerPort } from "./manager-port.ts";
 import type { ObservedRequest } from "./observed-request.ts";
 import type { RoleGate } from "./permissions.ts";
+import { ProcessLife } from "./process-life.ts";
 import type { SeededRandom } from "./seeded-random.ts";
 import type { VirtualClock } from "./virtual-clock.ts";
 import type { WatchStream } from "./watch-stream.ts";
@@ -22,7 +30,10 @@ export interface ManagersOptions {
   readonly leaderElection: boolean | LeaderElectionOptions;
   /** How long a manager that died takes to come back. */
   readonly restartMs: number;
-  readonly connect: Connector | undefined;
+  /** How the controllers of a manager reach applications; `life` is that of its process. */
+  readonly connect: ((life: ProcessLife) => Connector) | undefined;
+  readonly webhooks: readonly Webhook[];
+  readonly certificateLives: CertificateLives | undefined;
 }
 
 export class Managers {
@@ -44,25 +55,34 @@ export class Managers {
     };
   }
 
-  /** Whether a request of any manager is under way. */
-  get busy(): boolean {
-    for (const port of this.#ports) if (port.inFlight > 0) return true;
-    return false;
+  /** Requests of managers that are under way. */
+  get inFlight(): number {
+    let sum = 0;
+    for (const port of this.#ports) sum += port.inFlight;
+    return sum;
   }
 
   start(): Manager {
-    const { controllers, clock, random, log, leaderElection, connect } = this.#options;
+    const { controllers, clock, random, log, leaderElection, connect, webhooks, certificateLives } =
+      this.#options;
     const name = `manager-${++this.#started}`;
-    const port = this.#port(name, () => this.crash(manager));
+    const life = new ProcessLife();
+    const port = this.#port(name, life, () => this.crash(manager));
+    life.onResume = () => {
+      for (const stream of port.streams) stream.release();
+    };
     const manager = new Manager({
       name,
       controllers,
       clock,
       random: random.fork(name),
       port,
+      life,
       log: log.child({ manager: name }),
       leaderElection,
-      ...(connect && { connect }),
+      webhooks,
+      ...(certificateLives && { certificateLives }),
+      ...(connect && { connect: connect(life) }),
       onExit: (gone) => this.#replace(gone),
     });
     this.alive.push(manager);
@@ -94,7 +114,7 @@ export class Managers {
     for (const manager of [...this.alive]) manager.kill();
   }
 
-  #port(name: string, onCrash: () => void): ManagerPort {
+  #port(name: string, life: ProcessLife, onCrash: () => void): ManagerPort {
     const { http, clock, faults, role } = this.#options;
     const port = new ManagerPort({
       name,
@@ -102,6 +122,7 @@ export class Managers {
       clock,
       faults,
       role,
+      life,
       onRequest: (request) => {
         this.requests.push(request);
         if (request.index > 0) this.writes.push(request);

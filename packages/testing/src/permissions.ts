@@ -14,6 +14,8 @@ export interface Access {
 export class RoleGate {
   readonly #rules: readonly PolicyRule[];
   readonly #used = new Set<string>();
+  /** What was asked for and refused. */
+  readonly refused: string[] = [];
 
   constructor(rules: readonly PolicyRule[]) {
     this.#rules = rules;
@@ -40,7 +42,9 @@ export class RoleGate {
     const what = group === "" ? resource : `${resource}.${group}`;
     const target = name === "" ? what : `${what} "${name}"`;
     const where = namespace === "" ? "at the cluster scope" : `in the namespace "${namespace}"`;
-    return `${target} is forbidden: User "${user}" cannot ${verb} resource "${resource}" in API group "${group}" ${where}`;
+    const message = `${target} is forbidden: User "${user}" cannot ${verb} resource "${resource}" in API group "${group}" ${where}`;
+    this.refused.push(message);
+    return message;
   }
 
   /** Permissions that the role gives and no request has used: `delete pods.`. */

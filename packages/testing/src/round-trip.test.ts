@@ -1,4 +1,4 @@
-import { resource } from "@keelson/schema";
+import { cel, resource } from "@keelson/schema";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { checkRoundTrip } from "./round-trip.ts";
@@ -34,6 +34,39 @@ function versioned(lossy: boolean) {
 describe("checkRoundTrip", () => {
   test("passes conversions that lose nothing, both ways", () => {
     expect(checkRoundTrip(versioned(false), { runs: 100 })).toEqual({ trips: 200 });
+  });
+
+  test("refuses what the other version's schema, its fields or its rules do not take", () => {
+    const at = (other: z.ZodObject, make: (text: string) => object) =>
+      resource({
+        group: "cache.example.com",
+        kind: "Cache",
+        versions: { v1: { spec: z.object({ text: z.string().max(20) }) }, v2: { spec: other } },
+        storage: "v1",
+        conversions: {
+          v2: {
+            toStored: ({ spec }) => ({ spec: { text: (spec as { name: string }).name } }),
+            fromStored: ({ spec }) => ({ spec: make(spec.text) as never }),
+          },
+        },
+      });
+    const named = { name: z.string().max(20) };
+    expect(() => checkRoundTrip(at(z.object({ name: z.string().max(2) }), (name) => ({ name })))).toThrow(
+      /Cache becomes something that v2 does not take \(seed 1, object \d+ of v1\): spec\.name: Too big/,
+    );
+    expect(() => checkRoundTrip(at(z.object(named), (name) => ({ name, nam: name })))).toThrow(
+      /v2 does not take .*: spec\.nam: v2 has no such field/,
+    );
+    const ruled = z.object({ name: z.string().max(20).check(cel("size(self) > 100", "must be long")) });
+    expect(() => checkRoundTrip(at(ruled, (name) => ({ name })))).toThrow(
+      /v2 does not take .*: spec\.name: must be long/,
+    );
+    expect(
+      checkRoundTrip(
+        at(z.object(named), (name) => ({ name })),
+        { runs: 5 },
+      ),
+    ).toEqual({ trips: 10 });
   });
 
   test("names the field that a conversion loses, and the object that shows it", () => {

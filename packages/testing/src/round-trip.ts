@@ -1,9 +1,10 @@
 /** Conversions as an assertion: there and back again, for many objects, and nothing is lost. */
-import { deepEqual, type JsonValue, type KubeObject, parseJson } from "@keelson/core";
+import { deepEqual, type JsonObject, type JsonValue, type KubeObject, parseJson } from "@keelson/core";
 import { isObject } from "@keelson/core/internal";
 import type { Resource } from "@keelson/schema";
 import { sampleObject } from "@keelson/schema/internal";
 import { SeededRandom } from "./seeded-random.ts";
+import { VersionSchemas } from "./version-schemas.ts";
 
 /** How many objects are sent through the conversions, and from which seed. */
 export interface RoundTripOptions {
@@ -25,17 +26,28 @@ export interface RoundTripReport {
 
 /**
  * Sends random objects of every version to the stored one and back, and random stored objects to every version and
- * back. Throws with the first object that came back different: which field, what it was, what it became.
+ * back. Throws with the first object that came back different: which field, what it was, what it became; and with the
+ * first that is not valid at the version in between, by its schema and its rules.
  */
 export function checkRoundTrip(resource: Resource, options: RoundTripOptions = {}): RoundTripReport {
   const { runs = 200, seed = 1, strings = {}, examples = [] } = options;
   const { version: stored } = resource;
   const others = Object.keys(resource.versions).filter((version) => version !== stored);
+  const schemas = new VersionSchemas(resource);
   let trips = 0;
   const travel = (object: KubeObject, via: string, which: string) => {
     trips++;
     const home = object.apiVersion?.split("/").pop() ?? "";
-    const back = resource.convert(resource.convert(object, via), home);
+    const convert = (from: KubeObject, to: string) => {
+      const made = resource.convert(from, to);
+      const refused = schemas.problem(plain(from) as JsonObject, plain(made) as JsonObject, to);
+      if (refused === undefined) return made;
+      throw new Error(
+        `${resource.kind} becomes something that ${to} does not take (${which} of ${home}): ${refused}; the object ` +
+          `was ${JSON.stringify(object)}`,
+      );
+    };
+    const back = convert(convert(object, via), home);
     const lost = difference(plain(object), plain(back), "");
     if (lost === undefined) return;
     throw new Error(

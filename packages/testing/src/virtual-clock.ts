@@ -1,4 +1,4 @@
-/** Time that stands still until a test moves it: hours pass in milliseconds, in the same order every time. */
+/** Time that moves only when a test moves it: hours pass in milliseconds, in the same order every time. */
 import type { Cancel, Clock } from "@keelson/core";
 
 interface Timer {

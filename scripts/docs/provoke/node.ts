@@ -1,10 +1,12 @@
 /** Provokes every error of @keelson/node, without a node: each by the smallest call inside it. */
+import { generateKeyPairSync } from "node:crypto";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { systemClock } from "@keelson/core";
 import type { NodeErrorCode } from "@keelson/node";
 import { type DownwardContext, fieldValue } from "../../../packages/node/src/environment/downward.ts";
 import { cuttable } from "../../../packages/node/src/faults/cuttable-api.ts";
+import { requestCertificate } from "../../../packages/node/src/identity/certificate-request.ts";
 import { firstAddress, RangePool } from "../../../packages/node/src/kubelet/address-pool.ts";
 import { type HookContext, runHook } from "../../../packages/node/src/kubelet/hooks.ts";
 import { launchInNamespace } from "../../../packages/node/src/namespace/launch.ts";
@@ -42,6 +44,27 @@ export const node: Provocations<NodeErrorCode> = {
     return volumePayload({ name: "v", configMap: { name: "settings" } }, { references } as never);
   },
   BadConfiguration: () => firstAddress("10.244.0.0"),
+  IdentityRefused: () => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const denied = {
+      metadata: { name: "node-csr-1" },
+      status: { conditions: [{ type: "Denied", reason: "ByHand", message: "an unknown machine" }] },
+    };
+    const requests = {
+      create: async () => denied,
+      reflect: async function* () {
+        yield { type: "item", object: denied };
+      },
+    };
+    return requestCertificate({
+      client: { kind: () => requests } as never,
+      nodeName: "worker-1",
+      key: privateKey.export({ type: "pkcs8", format: "pem" }) as string,
+      clock: systemClock,
+      log: () => undefined,
+      signal: new AbortController().signal,
+    });
+  },
   CutOff: async () => {
     const line = cuttable({ pods: async () => [] } as never);
     line.cut();

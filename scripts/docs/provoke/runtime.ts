@@ -11,6 +11,7 @@ import {
   RuntimeError,
   type RuntimeErrorCode,
   silentLogger,
+  webhook,
 } from "@keelson/runtime";
 import { resource } from "@keelson/schema";
 import { type Cluster, cluster, type ObservedRequest } from "@keelson/testing";
@@ -78,6 +79,23 @@ async function inside(body: Body, prepare?: (c: Cluster) => Promise<unknown>): P
   return await promise;
 }
 
+/** What a webhook that changes ConfigMaps logs when it cannot answer. */
+async function asked(
+  mutate: (config: object) => void | Promise<void>,
+  code: RuntimeErrorCode,
+): Promise<unknown> {
+  const { log, logged } = capture(code);
+  await using c = await cluster({ webhooks: [webhook(ConfigMap, { mutate })], log });
+  await c.clock.run(
+    c.client
+      .kind(ConfigMap)
+      .create({ metadata: memo })
+      .catch(() => {}),
+  );
+  await c.until(() => logged() !== undefined);
+  return logged();
+}
+
 export const runtime: Provocations<RuntimeErrorCode> = {
   OwnsItself: () => controller(Memo, { owns: { peer: Memo }, reconcile: async () => done() }),
   InvalidDeclaration: () => controller(Memo, { name: "no label!", reconcile: async () => done() }),
@@ -141,6 +159,30 @@ export const runtime: Provocations<RuntimeErrorCode> = {
       return await ctx.own.copy.apply({ data: { k: "w" } });
     }),
   InvalidChild: () => inside((ctx) => ctx.own.copy.apply({ metadata: { namespace: "elsewhere" }, ...copy })),
+  InvalidStatus: () =>
+    failing("InvalidStatus", async (ctx) => {
+      ctx.setStatus({ note: 3 } as never);
+      return done();
+    }),
+  InvalidObject: async () => {
+    const { log, logged } = capture("InvalidObject");
+    const later = resource({
+      group: "docs.example.com",
+      kind: "Memo",
+      version: "v1",
+      spec: z.object({ tags: z.array(z.string()) }),
+    });
+    const counting = controller(later, {
+      compose: ({ spec }) => ({ children: {}, status: { count: spec.tags.length } as never }),
+    });
+    const served = { ...counting, kind: { ...later, crd: () => Memo.crd() } };
+    await using c = await cluster({ controllers: [served], log });
+    await c.client.kind(Memo).create({ metadata: memo, spec: {} });
+    await c.until(() => logged() !== undefined);
+    return logged();
+  },
+  WebhookTimeout: () => asked(() => new Promise(() => {}), "WebhookTimeout"),
+  BadAnswer: () => asked((config) => void Object.assign(config, { data: new Map() }), "BadAnswer"),
   StepTooLarge: () => inside((ctx) => ctx.step("report", async () => "x".repeat(1_000_000))),
   Unreachable: async () => {
     await using c = await cluster();

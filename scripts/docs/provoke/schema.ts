@@ -1,6 +1,6 @@
 /** Provokes every error of @keelson/schema. */
 import { systemRandom } from "@keelson/core";
-import { answerConversionReview, resource, type SchemaErrorCode } from "@keelson/schema";
+import { answerConversionReview, cel, resource, type SchemaErrorCode } from "@keelson/schema";
 import { sampleObject } from "@keelson/schema/internal";
 import { z } from "zod";
 import type { Provocations } from "../provoked.ts";
@@ -31,6 +31,7 @@ export const schema: Provocations<SchemaErrorCode> = {
   BadNames: () => resource({ group: "cache", kind: "Memcached", version: "v1", spec: z.object({}) }),
   BadPath: () =>
     resource({ ...names, version: "v1", spec: z.object({ size: z.int() }), columns: { Size: ".spec.sise" } }),
+  BadRule: () => define(z.object({ size: z.int().check(cel("self >", "too small")) })),
   BadVersions: () => resource({ ...names, storage: "v2" as "v1", versions: { v1: { spec: z.object({}) } } }),
   UnknownVersion: () => sized.at("v2" as "v1"),
   BadConversion: () =>

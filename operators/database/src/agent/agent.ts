@@ -2,8 +2,8 @@
 
 import { formatLsn, parseLsn } from "../ha/lsn.ts";
 import type { Identity } from "../ha/observation.ts";
-import { compareData, elect, type Quorum, type Vote } from "../ha/quorum.ts";
-import type { LeaseRecord, Published } from "../ha/state.ts";
+import { compareData, elect, type Quorum, type Vote, votesNeeded } from "../ha/quorum.ts";
+import { type LeaseRecord, type Published, pendingUpgrade } from "../ha/state.ts";
 import { type Local, nextStep, type Step } from "../ha/step.ts";
 import { nextSync, standbyNames, targetQuorum } from "../ha/sync.ts";
 import { Keeper, type KeeperOptions } from "./keeper.ts";
@@ -12,6 +12,7 @@ import {
   Gone,
   type PeerStatus,
   type Pods,
+  type Poolers,
   type Replication,
   type Upstream,
   type VoteAnswer,
@@ -22,10 +23,16 @@ import { Switchover } from "./switchover.ts";
 export interface AgentOptions extends KeeperOptions {
   readonly engine: Engine;
   readonly pods: Pods;
+  readonly poolers?: Poolers;
 }
 
 /** How long those are waited for whose answer is not needed: one of them may have more. */
 const patienceMs = 250;
+/** How long a switchover waits for a standby that is fit. */
+const wishMs = 30_000;
+const pointEveryMs = 3_000;
+/** After so many starts in a row that failed, a primary leaves it to others. */
+const startAttempts = 4;
 
 export class Agent {
   readonly me: Identity;
@@ -35,7 +42,7 @@ export class Agent {
   #local: Local;
   #vote: Vote | undefined;
   #reason = "it starts";
-  /** Something long is done with the data: whoever asks gets an answer without waiting for it. */
+  /** Something long is done with the data: a request is answered without waiting for it. */
   #isBusy = false;
   #isDraining = false;
   #engineTurn: Promise<unknown> = Promise.resolve();
@@ -45,9 +52,16 @@ export class Agent {
   #replication: Replication | undefined;
   #isLabelled = false;
   #parameters = "";
+  #floors: Readonly<{ [name: string]: string }> = {};
   /** Where we stand while we campaign: two candidates that ask each other must not wait for each other. */
   #candidacy: Promise<Vote | undefined> | undefined;
   #lonelySinceMs: number | undefined;
+  #failedStarts = 0;
+  #pointed: { readonly epoch: number; readonly atMs: number } | undefined;
+  #wish: { readonly id: string; readonly sinceMs: number } | undefined;
+  #lostSinceMs: number | undefined;
+  /** What our pod says; unknown until we have said something. */
+  #complaint: string | undefined = "unknown";
   #abstainUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: AgentOptions) {
@@ -72,6 +86,7 @@ export class Agent {
       serving: running && (inRecovery === true || this.keeper.isHolding) && !this.#isDraining,
       receiving,
       draining: this.#isDraining,
+      ...(running && !inRecovery && this.#replication && { limits: this.#replication.limits }),
       ...(this.#vote && !this.#isBusy && { vote: this.#vote }),
       reason: this.#reason,
     };
@@ -136,17 +151,29 @@ export class Agent {
       const { engine, log } = this.#options;
       this.#local = await engine.inspect();
       const isPrimary = this.#local.server === "running" && this.#local.inRecovery === false;
-      if (isPrimary && this.keeper.isHolding) {
+      const isUpgrading = this.record !== undefined && pendingUpgrade(this.record) !== undefined;
+      if (isPrimary && this.keeper.isHolding && !isUpgrading) {
         const standbys = await engine.replication().catch(() => undefined);
         const given = await this.#switchover
           .run(undefined, standbys?.standbys ?? [])
-          .catch((error: unknown) => String(error));
+          .catch((error: unknown) => ({ refused: String(error) }));
         if (given === true) return;
-        log.info("nobody can take over", { reason: given });
+        log.info("nobody can take over", { reason: given.refused });
       }
       await engine.stop("fast");
-      if (isPrimary) await this.keeper.handOver(undefined, (published) => published).catch(() => undefined);
+      const upgrade = this.record && pendingUpgrade(this.record);
+      const own = upgrade?.instance === this.me.name ? upgrade.id : undefined;
+      if (isPrimary) {
+        await this.keeper
+          .handOver(undefined, (published) => stopped(published, this.record, own))
+          .catch(() => undefined);
+      }
     });
+  }
+
+  /** Stops PostgreSQL; the next round starts it again, as what it is. */
+  async restart(): Promise<void> {
+    await this.#withEngine(async () => await this.#options.engine.stop("fast"));
   }
 
   // ---------------------------------------------------------------------------------------- what it does by itself
@@ -171,6 +198,7 @@ export class Agent {
       });
       this.#reason = step.step === "wait" ? step.reason : step.step;
       await this.#configure();
+      await this.#complain().catch(() => undefined);
       if (step.step !== "serve" && step.step !== "wait") {
         this.#options.log.info(step.step, { ...step, epoch: this.record?.epoch, lease: this.keeper.lease });
       }
@@ -185,12 +213,17 @@ export class Agent {
     });
   }
 
-  /** Every instance has the settings of the spec, whoever is primary. */
+  /** Every instance has the settings of the spec, whichever is primary. */
   async #configure(): Promise<void> {
-    const parameters = this.record?.policy.parameters;
-    const text = JSON.stringify(parameters);
-    if (!parameters || !this.#local.data || text === this.#parameters) return;
-    await this.#options.engine.configure(parameters);
+    const { parameters, closed = false } = this.record?.policy ?? {};
+    if (!parameters || !this.#local.data) return;
+    // While no primary is seen, a standby keeps what it has.
+    const isPrimary = this.#local.inRecovery === false;
+    if (!isPrimary) this.#floors = this.#primary?.limits ?? this.#floors;
+    const configuration = { parameters, closed, floors: isPrimary ? {} : this.#floors };
+    const text = JSON.stringify(configuration);
+    if (text === this.#parameters) return;
+    await this.#options.engine.configure(configuration);
     this.#parameters = text;
   }
 
@@ -203,14 +236,14 @@ export class Agent {
       case "stop":
         return await engine.stop(step.how);
       case "giveUp":
-        await this.keeper.handOver(undefined, (published) => published);
+        await this.keeper.handOver(undefined, (published) => stopped(published, record, step.upgrade));
         return;
       case "claim":
         return await this.#claim();
       case "initialise":
         return await this.#long(() => engine.initialise());
       case "startPrimary":
-        if (record) await engine.startPrimary(this.#primaryship(record));
+        if (record) await this.#startPrimary(record);
         return;
       case "startStandby":
         return await engine.startStandby(
@@ -227,16 +260,79 @@ export class Agent {
         return;
       case "campaign":
         return await this.#campaign();
+      case "upgrade":
+        if (record) await this.#upgrade(record);
+        return;
       case "serve":
         return await this.#serve();
     }
   }
 
-  /** The first holder of a new database. */
+  /** The first holder of a new database, or the last one before an upgrade. */
   async #claim(): Promise<void> {
     const stored = this.keeper.stored;
     if (!stored) return;
-    await this.keeper.take({ ...stored.record.published, quorums: [] }, stored.version);
+    const { published, epoch } = stored.record;
+    const { stoppedFor } = published;
+    const next = stoppedFor
+      ? { ...published, stoppedFor: { ...stoppedFor, epoch: epoch + 1 } }
+      : { ...published, quorums: [] };
+    await this.keeper.take(next, stored.version);
+  }
+
+  /** A server that does not start, as on a full disk, is no reason for nobody to serve: others may have all it has. */
+  async #startPrimary(record: LeaseRecord): Promise<void> {
+    const { engine } = this.#options;
+    const began = engine.startPrimary(this.#primaryship(record));
+    const problem = await began.then(
+      () => undefined,
+      (error: unknown) => error,
+    );
+    this.#local = await engine.inspect();
+    this.#failedStarts =
+      problem === undefined && this.#local.server !== "stopped" ? 0 : this.#failedStarts + 1;
+    const hasOthers = record.published.quorums.every(({ acks }) => acks > 1);
+    if (this.#failedStarts >= startAttempts && hasOthers && !record.policy.paused) {
+      this.#failedStarts = 0;
+      return await this.#giveUp("its PostgreSQL does not start");
+    }
+    if (problem !== undefined) throw problem;
+  }
+
+  /** Nobody knows of the new data until it is whole; until then all others still have what was before. */
+  async #upgrade(record: LeaseRecord): Promise<void> {
+    const { engine, clock, log } = this.#options;
+    const upgrade = pendingUpgrade(record);
+    if (!upgrade) return;
+    const { id } = upgrade;
+    const began = clock.monotonic();
+    // Where commits were on others too, they are the way back, and the files need not be copied.
+    const link = record.published.quorums.every(({ acks }) => acks > 1);
+    try {
+      const { epoch } = record;
+      const { restore } = upgrade;
+      const message = await this.#long(() =>
+        restore ? engine.restoreInPlace({ ...restore, epoch }) : engine.upgrade({ epoch, link }),
+      );
+      this.#local = await engine.inspect();
+      const { data } = this.#local;
+      if (!data) throw new Error("there is no data after the upgrade");
+      await this.keeper.update(({ switchover, lastFailover }) => ({
+        ...(switchover && { switchover }),
+        ...(lastFailover && { lastFailover }),
+        systemId: data.systemId,
+        timeline: data.timeline,
+        timelineEpoch: data.timelineEpoch,
+        checkpointed: false,
+        quorums: [{ members: [this.me.name], acks: 1 }],
+        upgrade: { id, outcome: "Done", message, durationMs: Math.round(clock.monotonic() - began) },
+      }));
+    } catch (error) {
+      const { message } = error as Error;
+      log.warn("the data could not be replaced, and is as before", { error: message });
+      await this.keeper.update((now) => ({ ...now, upgrade: { id, outcome: "Failed", message } }));
+      await this.keeper.handOver(undefined, (published) => published);
+    }
   }
 
   #primaryship({ epoch, published }: LeaseRecord): { epoch: number; synchronousNames: string } {
@@ -285,26 +381,41 @@ export class Agent {
       for (const name of this.#others(record)) void this.#options.peers.nudge(name).catch(() => undefined);
       return await this.#serve();
     }
+    this.#pointPoolers(record);
     const replication = await engine.replication();
     this.#replication = replication;
     this.keeper.lsn = formatLsn(replication.lsn);
     await this.#keepPromises(replication, record);
-    if (await this.#isCutOff(replication)) return await this.#giveUp();
+    if (await this.#isCutOff(replication))
+      return await this.#giveUp("no standby reaches this primary, though they are well");
     if (!published.checkpointed) {
       await engine.checkpoint();
       await this.keeper.update((now) => ({ ...now, checkpointed: true }));
     }
     const wish = policy.switchover;
-    if (wish && wish.id !== published.switchover?.id && !policy.paused) {
-      const outcome = await this.#switchover.run(wish.to, replication.standbys, wish.id);
-      if (outcome !== true) {
-        log.warn("the switchover is refused", { reason: outcome });
-        await this.keeper.update((now) => ({
-          ...now,
-          switchover: { id: wish.id, outcome: "Refused", message: outcome },
-        }));
-      }
-    }
+    if (!wish || wish.id === published.switchover?.id || policy.paused) return;
+    if (this.#wish?.id !== wish.id) this.#wish = { id: wish.id, sinceMs: this.#options.clock.monotonic() };
+    const outcome = await this.#switchover.run(wish.to, replication.standbys, wish.id);
+    if (outcome === true) return;
+    // Standbys come back by themselves: nobody should have to ask twice because one was just starting.
+    const isEarly = this.#options.clock.monotonic() - this.#wish.sinceMs < wishMs;
+    if (outcome.isPassing && isEarly) return;
+    log.warn("the switchover is refused", { reason: outcome.refused });
+    await this.keeper.update((now) => ({
+      ...now,
+      switchover: { id: wish.id, outcome: "Refused", message: outcome.refused },
+    }));
+  }
+
+  /** At once when we become primary, and now and then for those that were started since. */
+  #pointPoolers({ policy, epoch }: LeaseRecord): void {
+    const { poolers, clock } = this.#options;
+    if (!policy.pooler || !poolers) return;
+    const now = clock.monotonic();
+    const isNew = this.#pointed?.epoch !== epoch;
+    if (!isNew && now - (this.#pointed?.atMs ?? 0) < pointEveryMs) return;
+    this.#pointed = { epoch, atMs: now };
+    void poolers.point().catch(() => undefined);
   }
 
   /** Keeps what is published and what PostgreSQL follows in step with who streams. */
@@ -353,7 +464,7 @@ export class Agent {
    * reaches the API server and renews its lease, but nobody reaches it.
    */
   async #isCutOff({ standbys }: Replication): Promise<boolean> {
-    const { clock, timings, peers } = this.#options;
+    const { clock, timings, pods } = this.#options;
     const record = this.record;
     const newest = record?.published.quorums.at(-1);
     if (!record || !newest || newest.acks < 2) return false;
@@ -366,20 +477,18 @@ export class Agent {
     }
     this.#lonelySinceMs ??= clock.monotonic();
     if (clock.monotonic() - this.#lonelySinceMs < timings.lonelyMs) return false;
-    const statuses = await Promise.all(
-      this.#others(record).map((name) => peers.status(name).catch(() => undefined)),
+    // They say so themselves, through the API server: this instance may not reach them either.
+    const about = complaintAbout(record);
+    const complaining: readonly string[] = await pods.complaints(this.#others(record), about).catch(() => []);
+    return record.published.quorums.every(
+      (quorum) => quorum.members.filter((name) => complaining.includes(name)).length >= votesNeeded(quorum),
     );
-    const { quorums, systemId = "" } = record.published;
-    const votes = statuses.flatMap((status) =>
-      status?.role === "standby" && !status.receiving ? (status.vote ?? []) : [],
-    );
-    return "winner" in elect({ quorums, systemId, votes });
   }
 
   /** Leaves primaryship to those who can reach each other. They elect as always, so nothing is lost. */
-  async #giveUp(): Promise<void> {
+  async #giveUp(reason: string): Promise<void> {
     const { engine, clock, timings, log } = this.#options;
-    log.warn("no standby reaches this primary, though they are well: it gives up");
+    log.warn("it gives up", { reason });
     this.#lonelySinceMs = undefined;
     this.#abstainUntilMs = clock.monotonic() + timings.abstainMs;
     await engine.stop("kill");
@@ -423,6 +532,28 @@ export class Agent {
       const gone = error instanceof Gone || (await pods.isGone(holder, holderUid).catch(() => false));
       this.keeper.holderGone(gone);
     }
+  }
+
+  /** Tells the primary that we are well and do not reach it, when that is so for a while; takes it back when it is not. */
+  async #complain(): Promise<void> {
+    const { clock, timings, pods } = this.#options;
+    const record = this.record;
+    const isLost =
+      record !== undefined &&
+      this.keeper.lease === "fresh" &&
+      this.#vote !== undefined &&
+      this.#local.upstream === record.holder &&
+      !this.#local.receiving &&
+      this.#primary === undefined;
+    if (!isLost) this.#lostSinceMs = undefined;
+    else this.#lostSinceMs ??= clock.monotonic();
+    const isLong =
+      this.#lostSinceMs !== undefined && clock.monotonic() - this.#lostSinceMs >= timings.lonelyMs / 2;
+    const about = record && isLong ? complaintAbout(record) : undefined;
+    // Without the API server there is nobody to tell, and other work to do.
+    if (about === this.#complaint || this.keeper.lease === "unknown") return;
+    await pods.complain(about);
+    this.#complaint = about;
   }
 
   /** Tries to become primary: everybody freezes, and the best of enough of them takes the lease. */
@@ -573,11 +704,11 @@ export class Agent {
     return undefined;
   }
 
-  async #long(work: () => Promise<void>): Promise<void> {
+  async #long<T>(work: () => Promise<T>): Promise<T> {
     this.#isBusy = true;
     this.#vote = undefined;
     try {
-      await work();
+      return await work();
     } finally {
       this.#isBusy = false;
     }
@@ -589,6 +720,22 @@ export class Agent {
     this.#engineTurn = turn.catch(() => undefined);
     return await turn;
   }
+}
+
+/** A complaint is about one holder in one epoch: the next one is not to blame. */
+function complaintAbout({ holder, holderUid, epoch }: LeaseRecord): string {
+  return `${holder}_${holderUid}@${epoch}`;
+}
+
+/** What is published when the primary has stopped for an upgrade, or for no particular reason. */
+function stopped(
+  published: Published,
+  record: LeaseRecord | undefined,
+  upgrade: string | undefined,
+): Published {
+  return upgrade === undefined || !record
+    ? published
+    : { ...published, stoppedFor: { upgrade, epoch: record.epoch } };
 }
 
 function isApproved({ policy, epoch }: LeaseRecord, name: string): boolean {

@@ -1,4 +1,4 @@
-/** Keeps the log for restores: PostgreSQL calls `archive.ts push DIR KEEP %p %f` for each segment, and `fetch DIR %f %p`. */
+/** Keeps the log for restores: PostgreSQL calls `archive.ts push DIR KEEP %p %f` for each segment, and `fetch DIR SYSTEM %f %p`. */
 import { hash } from "node:crypto";
 import {
   copyFileSync,
@@ -14,11 +14,22 @@ import {
 import { basename, dirname, join } from "node:path";
 
 /**
- * Segments lie in a folder for the epoch of the primary that archived them. Two primaries may give the same name to
- * different log; the later one was elected with everything that was acknowledged, so its files win.
+ * Segments lie in a folder for the system, which a major upgrade changes, and in that for the epoch of the primary that
+ * archived them. Two primaries may give the same name to different log; the later one was elected with everything that
+ * was acknowledged, so its files win.
  */
-export function push(store: string, epoch: number, source: string, name: string): void {
-  const target = join(store, "wal", String(epoch).padStart(8, "0"), name);
+export function archiveFolder(systemId: string, epoch: number): string {
+  return join(systemId, String(epoch).padStart(8, "0"));
+}
+
+export interface Segment {
+  readonly folder: string;
+  readonly source: string;
+  readonly name: string;
+}
+
+export function push(store: string, { folder, source, name }: Segment): void {
+  const target = join(store, "wal", folder, name);
   mkdirSync(dirname(target), { recursive: true });
   if (existsSync(target)) {
     // An answer that was lost makes PostgreSQL ask twice; anything else must not be overwritten.
@@ -32,11 +43,18 @@ export function push(store: string, epoch: number, source: string, name: string)
   sync(dirname(target));
 }
 
-export function fetch(store: string, name: string, target: string): boolean {
-  const folders = readdirSync(join(store, "wal")).sort().reverse();
-  const folder = folders.find((each) => existsSync(join(store, "wal", each, name)));
+export interface Wish {
+  readonly systemId: string;
+  readonly name: string;
+  readonly target: string;
+}
+
+export function fetch(store: string, { systemId, name, target }: Wish): boolean {
+  const place = join(store, "wal", systemId);
+  const folders = existsSync(place) ? readdirSync(place).sort().reverse() : [];
+  const folder = folders.find((each) => existsSync(join(place, each, name)));
   if (folder === undefined) return false;
-  copyFileSync(join(store, "wal", folder, name), target);
+  copyFileSync(join(place, folder, name), target);
   return true;
 }
 
@@ -59,17 +77,17 @@ export function archiveCommands(options: {
   const base = [options.node, module] as const;
   return {
     push: `${quoted(...base, "push", options.store, options.keep)} '%p' '%f'`,
-    fetch: `${quoted(...base, "fetch", options.store)} '%f' '%p'`,
+    fetch: (systemId: string) => `${quoted(...base, "fetch", options.store, systemId)} '%f' '%p'`,
   };
 }
 
 const [command, ...args] = process.argv[1] === import.meta.filename ? process.argv.slice(2) : [];
 if (command === "push") {
   const [store = "", keep = "", source = "", name = ""] = args;
-  push(store, Number(readFileSync(join(keep, "epoch"), "utf8")), source, name);
-  // When the newest segment was stored, for whoever asks how much a disaster would cost.
+  push(store, { folder: readFileSync(join(keep, "archive-folder"), "utf8"), source, name });
+  // When the newest segment was stored, to tell how much a disaster would cost.
   writeFileSync(join(keep, "archived"), `${name} ${new Date().toISOString()}\n`);
 } else if (command === "fetch") {
-  const [store = "", name = "", target = ""] = args;
-  process.exitCode = fetch(store, name, target) ? 0 : 1;
+  const [store = "", systemId = "", name = "", target = ""] = args;
+  process.exitCode = fetch(store, { systemId, name, target }) ? 0 : 1;
 }

@@ -77,10 +77,27 @@ export class Backups {
     return text === undefined ? undefined : (parseKnownJson(text) as BackupManifest);
   }
 
-  /** The manifest goes first: what is left in between is no backup. */
+  /** The manifest goes first: what is left in between is no backup. The log that only it needed goes too. */
   async remove(name: string): Promise<void> {
     await rm(this.#path(`${name}.json`), { force: true });
     await rm(this.#path(name), { recursive: true, force: true });
+    await this.#prune();
+  }
+
+  /** Log from before the oldest backup of its system is of no use to anybody. Without a backup, all of it is kept. */
+  async #prune(): Promise<void> {
+    const base = join(this.#options.store, "base");
+    const names = (await readdir(base)).filter((file) => file.endsWith(".json"));
+    const needed = new Map<string, string[]>();
+    for (const file of names) {
+      const manifest = parseKnownJson(await readFile(join(base, file), "utf8")) as BackupManifest;
+      const label = await readFile(join(base, manifest.name, "backup_label"), "utf8");
+      needed.set(manifest.systemId, [...(needed.get(manifest.systemId) ?? []), firstPosition(label)]);
+    }
+    for (const [systemId, positions] of needed) {
+      const [oldest = ""] = positions.sort();
+      await pruneArchive(join(this.#options.store, "wal", systemId), oldest);
+    }
   }
 
   #path(file: string): string {
@@ -170,6 +187,23 @@ export class Backups {
       child.kill("SIGKILL");
       await rm(copy, { recursive: true, force: true });
     }
+  }
+}
+
+/** Where the log of a backup begins, as in the names of segments after their timeline. */
+function firstPosition(label: string): string {
+  const segment = /START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/.exec(label)?.[1];
+  if (segment === undefined) throw new Error("a backup does not say where its log begins");
+  return segment.slice(8);
+}
+
+/** Histories of timelines stay: they are small, and every later restore asks for them. */
+export async function pruneArchive(directory: string, oldest: string): Promise<void> {
+  const files = await readdir(directory, { withFileTypes: true, recursive: true }).catch(() => []);
+  for (const file of files) {
+    const isSegment = /^[0-9A-F]{24}/.test(file.name);
+    if (file.isFile() && isSegment && file.name.slice(8, 24) < oldest)
+      await rm(join(file.parentPath, file.name));
   }
 }
 

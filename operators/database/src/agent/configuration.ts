@@ -5,7 +5,7 @@ export interface ConfigurationOptions {
   readonly name: string;
   readonly socketDirectory: string;
   readonly parameters: Readonly<{ [name: string]: string }>;
-  /** Directory with server.crt and server.key. */
+  /** Directory with tls.crt and tls.key. */
   readonly tls?: string;
   /** Archives a segment; without it nothing is archived. */
   readonly archiveCommand?: string;
@@ -42,6 +42,35 @@ export const reserved: readonly string[] = [
   ],
   ...["recovery_target_timeline", "wal_sender_timeout", "include", "include_dir", "include_if_exists"],
 ];
+
+/** A standby must allow at least as much of these as its primary does, or it stops replaying. */
+export const limits: readonly string[] = [
+  "max_connections",
+  "max_worker_processes",
+  "max_wal_senders",
+  "max_prepared_transactions",
+  "max_locks_per_transaction",
+];
+
+/** PostgreSQL's own values for those that we do not set. */
+const builtIn: Readonly<{ [name: string]: string }> = {
+  max_worker_processes: "8",
+  max_prepared_transactions: "0",
+  max_locks_per_transaction: "64",
+};
+
+/** What is asked for, but of the limits at least what the primary has: they are lowered there first. */
+export function withFloors(
+  parameters: Readonly<{ [name: string]: string }>,
+  floors: Readonly<{ [name: string]: string }>,
+): Readonly<{ [name: string]: string }> {
+  const raised = limits.filter((name) => Number(floors[name] ?? 0) > Number(wantedLimit(name, parameters)));
+  return { ...parameters, ...Object.fromEntries(raised.map((name) => [name, floors[name] ?? ""])) };
+}
+
+export function wantedLimit(name: string, parameters: Readonly<{ [name: string]: string }>): string {
+  return parameters[name] ?? defaults[name] ?? builtIn[name] ?? "0";
+}
 
 /** What holds when the user says nothing. */
 const defaults: Readonly<{ [name: string]: string }> = {
@@ -114,14 +143,24 @@ export function keelsonConf(options: {
 
 export const replicationUser = "keelson_replication";
 
+export interface HbaOptions {
+  /** There are certificates: instances use TLS among themselves. */
+  readonly tls: boolean;
+  /** Clients must use it too. */
+  readonly require: boolean;
+  /** Nobody comes in but the instances themselves. */
+  readonly closed: boolean;
+}
+
 /** Inside the pod nobody is asked; everybody else proves who they are. */
-export function hbaConf({ tls }: { readonly tls: boolean }): string {
-  const host = tls ? "hostssl" : "host";
+export function hbaConf({ tls, require, closed }: HbaOptions): string {
   return [
     "local all all trust",
     "local replication all trust",
-    `${host} replication ${replicationUser} all scram-sha-256`,
-    `${host} all all all scram-sha-256`,
+    `${tls ? "hostssl" : "host"} replication ${replicationUser} all scram-sha-256`,
+    `${tls ? "hostssl" : "host"} all ${replicationUser} all scram-sha-256`,
+    `host all ${replicationUser} all reject`,
+    `${require ? "hostssl" : "host"} all all all ${closed ? "reject" : "scram-sha-256"}`,
     "",
   ].join("\n");
 }

@@ -1,8 +1,9 @@
 /** What an agent can be asked over the network. */
-import { readFile } from "node:fs/promises";
+import { readFile, statfs } from "node:fs/promises";
 import { standbyNames } from "../ha/sync.ts";
 import type { Agent } from "./agent.ts";
 import type { BackupJob, Backups } from "./backups.ts";
+import { limits, wantedLimit } from "./configuration.ts";
 import type { FailsafeRequest, PeerStatus, VoteRequest } from "./ports.ts";
 import type { Postgres } from "./postgres.ts";
 import { reconcileObjects, type SqlObjects } from "./sql-objects.ts";
@@ -12,6 +13,10 @@ export interface HandlerOptions {
   readonly agent: Agent;
   readonly engine: Postgres;
   readonly backups: Backups | undefined;
+  /** Digest of whom its PostgreSQL trusts. */
+  readonly trust: () => string | undefined;
+  /** The volume. */
+  readonly directory: string;
   /** Names the newest segment that was archived, and when. */
   readonly archivedPath: string;
   readonly vote: (request: VoteRequest) => Promise<unknown>;
@@ -26,6 +31,10 @@ export interface InstanceReport extends PeerStatus {
   readonly timeline: number | undefined;
   readonly lastWords: string;
   readonly pendingRestart: readonly string[];
+  /** What waits is lower than before: the primary restarts where it is, because its standbys still allow more. */
+  readonly isLowering: boolean;
+  /** Why the settings of the spec are not taken. */
+  readonly settingsProblem?: string;
   readonly version: string;
   readonly sizeBytes: number;
   readonly standbys: readonly {
@@ -36,6 +45,12 @@ export interface InstanceReport extends PeerStatus {
   readonly synchronousNames: string;
   /** When the newest segment of the log reached the archive. */
   readonly archivedAt?: string;
+  readonly trust?: string;
+  /** Clients are kept out. */
+  readonly closed?: boolean;
+  readonly connections?: number;
+  readonly maxConnections?: number;
+  readonly volume?: { readonly sizeBytes: number; readonly freeBytes: number };
 }
 
 export function handlersFor(options: HandlerOptions): ReadonlyMap<string, Handler> {
@@ -61,7 +76,7 @@ export function handlersFor(options: HandlerOptions): ReadonlyMap<string, Handle
       "POST /backup/remove",
       async (body) => await required(options.backups).remove((body as { name: string }).name),
     ],
-    ["POST /reload", async (body) => await engine.configure(body as { [name: string]: string })],
+    ["POST /restart", async () => await agent.restart()],
     [
       "GET /names",
       async () =>
@@ -83,7 +98,8 @@ async function look(backups: Backups, name: string): Promise<BackupJob | null> {
   return manifest?.proof ? { name, phase: "Done", message: "it is in the store", manifest } : null;
 }
 
-async function report({ agent, engine, archivedPath }: HandlerOptions): Promise<InstanceReport> {
+async function report(options: HandlerOptions): Promise<InstanceReport> {
+  const { agent, engine, archivedPath, trust } = options;
   const status = agent.status();
   const { data } = agent.local;
   const running = status.role !== "none";
@@ -91,19 +107,27 @@ async function report({ agent, engine, archivedPath }: HandlerOptions): Promise<
     ? await engine
         .queryAside(
           "SELECT current_setting('server_version') AS version, (SELECT sum(pg_database_size(oid)) FROM pg_database) AS size," +
-            " (SELECT string_agg(name, ',') FROM pg_settings WHERE pending_restart) AS pending",
+            " (SELECT string_agg(name, ',') FROM pg_settings WHERE pending_restart) AS pending," +
+            " (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend') AS connections," +
+            " current_setting('max_connections') AS most",
         )
         .catch(() => [])
     : [];
+  const volume = await statfs(options.directory).catch(() => undefined);
   const [, archivedAt] = (await readFile(archivedPath, "utf8").catch(() => "")).trim().split(" ");
   const replication = status.role === "primary" ? agent.replication : undefined;
+  const pending = row?.["pending"]?.split(",") ?? [];
   return {
     ...status,
     epoch: agent.record?.epoch,
     systemId: data?.systemId,
     timeline: data?.timeline,
     lastWords: engine.lastWords,
-    pendingRestart: row?.["pending"]?.split(",") ?? [],
+    pendingRestart: pending,
+    isLowering:
+      pending.length > 0 &&
+      pending.every((name) => isLowered(name, engine.wanted, replication?.limits ?? {})),
+    ...(engine.settingsProblem !== undefined && { settingsProblem: engine.settingsProblem }),
     version: row?.["version"]?.split(" ")[0] ?? "",
     sizeBytes: Number(row?.["size"] ?? 0),
     standbys: (replication?.standbys ?? []).map(({ name, flushed, counted, streaming }) => ({
@@ -113,5 +137,17 @@ async function report({ agent, engine, archivedPath }: HandlerOptions): Promise<
     })),
     synchronousNames: replication?.synchronousNames ?? "",
     ...(archivedAt !== undefined && { archivedAt }),
+    ...(trust() !== undefined && { trust: trust() ?? "" }),
+    ...(engine.isClosed && { closed: true }),
+    ...(row && { connections: Number(row["connections"]), maxConnections: Number(row["most"]) }),
+    ...(volume && {
+      volume: { sizeBytes: volume.bsize * volume.blocks, freeBytes: volume.bsize * volume.bavail },
+    }),
   };
+}
+
+type Values = Readonly<{ [name: string]: string }>;
+
+function isLowered(name: string, wanted: Values, present: Values): boolean {
+  return limits.includes(name) && Number(wantedLimit(name, wanted)) < Number(present[name] ?? 0);
 }

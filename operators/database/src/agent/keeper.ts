@@ -241,7 +241,7 @@ export class Keeper {
     }
   }
 
-  /** Counted from when the renewal was sent: whoever sees it, sees it later, and waits longer. */
+  /** Counted from when the renewal was sent: others see it later, and wait longer. */
   #extend(epoch: number, sentAtMs: number): void {
     const deadlineMs = sentAtMs + this.#options.timings.fenceMs;
     this.#hold = { epoch, deadlineMs };

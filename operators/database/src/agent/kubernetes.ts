@@ -12,7 +12,11 @@ export interface KubernetesOptions {
   readonly namespace: string;
   /** Name of the Lease. */
   readonly lease: string;
+  /** The pod of this agent. */
+  readonly instance: string;
   readonly roleLabel: string;
+  /** On pods: whom their instance cannot reach. */
+  readonly complaintAnnotation: string;
   readonly timeoutMs: number;
   /** Where the service account's token and authority are mounted. */
   readonly credentials?: string;
@@ -72,6 +76,23 @@ export class Kubernetes implements LeaseStore, Pods {
       if (error instanceof StatusError && error.code === 404) return true;
       throw error;
     }
+  }
+
+  async complain(about: string | undefined): Promise<void> {
+    const { instance, complaintAnnotation } = this.#options;
+    const annotations = { [complaintAnnotation]: about ?? null };
+    await this.#call("PATCH", this.#podPath(instance), { metadata: { annotations } });
+  }
+
+  async complaints(names: readonly string[], about: string): Promise<string[]> {
+    const found = await Promise.all(
+      names.map(async (name) => {
+        const pod = await this.#call("GET", this.#podPath(name)).catch(() => undefined);
+        const { metadata } = (pod ?? {}) as { metadata?: { annotations?: { [name: string]: string } } };
+        return metadata?.annotations?.[this.#options.complaintAnnotation] === about ? [name] : [];
+      }),
+    );
+    return found.flat();
   }
 
   get #leasePath(): string {

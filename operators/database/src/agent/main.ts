@@ -9,9 +9,11 @@ import { parseKnownJson } from "../ha/json.ts";
 import { Agent } from "./agent.ts";
 import { archiveCommands } from "./archive.ts";
 import { Backups } from "./backups.ts";
+import { Certificates } from "./certificates.ts";
 import { handlersFor } from "./handlers.ts";
 import { Kubernetes } from "./kubernetes.ts";
 import { NetworkPeers } from "./peers.ts";
+import { NetworkPoolers } from "./poolers.ts";
 import type { Clock, FailsafeRequest, Log, Remembered, VoteRequest } from "./ports.ts";
 import { Postgres } from "./postgres.ts";
 import { readSecret, readSettings, timingsOf } from "./settings.ts";
@@ -40,25 +42,46 @@ const watchdog = new Watchdog(log);
 const kubernetes = new Kubernetes({
   namespace,
   lease: settings.database,
+  instance,
   roleLabel: settings.roleLabel,
+  /** On pods: the primary that this instance cannot reach, and its epoch. */
+  complaintAnnotation: "database.keelson.dev/cannot-reach",
   timeoutMs: timings.requestTimeoutMs,
 });
 const peers = new NetworkPeers({ hostOf, key, timeoutMs: timings.requestTimeoutMs });
+const poolers = new NetworkPoolers({
+  host: `${settings.database}-poolers.${namespace}.svc`,
+  address: process.env["POD_IP"] ?? hostOf(instance),
+  key,
+  log,
+});
 const keep = join(settings.directory, "keelson");
 const commandsFor = (store: string) => archiveCommands({ node: process.execPath, store, keep });
 const { store, restore } = settings;
+const certificates = settings.tls && new Certificates(settings.tls);
+await certificates?.refresh();
 const engine = new Postgres({
   name: instance,
   directory: settings.directory,
   programs: settings.programs,
+  major: settings.major,
+  ...(settings.oldPrograms !== undefined && { oldPrograms: settings.oldPrograms }),
   socketDirectory: settings.socketDirectory,
   hostOf,
   password: async () => await readSecret(settings, "replication"),
   watchdog,
   log,
-  ...(settings.tls !== undefined && { tls: settings.tls }),
+  ...(certificates && {
+    tls: { directory: certificates.directory, require: settings.tls?.require ?? false },
+  }),
   ...(settings.initdb && { initdbOptions: settings.initdb }),
   ...(store !== undefined && settings.archive && { archiveCommand: commandsFor(store).push }),
+  ...(store !== undefined && {
+    ownBackup: (name: string) => ({
+      from: join(store, "base", name),
+      restoreCommand: commandsFor(store).fetch,
+    }),
+  }),
   ...(restore && {
     restore: {
       from: join(restore.store, "base", restore.backup),
@@ -97,6 +120,7 @@ const agent = new Agent({
   me,
   lease: kubernetes,
   pods: kubernetes,
+  poolers,
   peers,
   engine,
   guard: watchdog,
@@ -133,15 +157,22 @@ async function rounds(name: "lease" | "work", run: () => Promise<unknown>): Prom
   }
 }
 
+/** A renewed certificate is presented from the next connection on. */
+async function keepCertificates(): Promise<void> {
+  if (await certificates?.refresh()) await engine.reload();
+}
+
 const server = serve(
   handlersFor({
     agent,
     engine,
+    trust: () => certificates?.trust,
     backups,
+    directory: settings.directory,
     archivedPath: join(keep, "archived"),
     vote: async (request: VoteRequest) => await agent.answerVote(request),
     failsafe: (request: FailsafeRequest) => agent.keeper.failsafe(request),
-    // Answered at once: whoever nudges must not wait for what comes of it.
+    // Answered at once: the sender must not wait for what comes of it.
     nudge: () =>
       void agent.nudge().catch((error: unknown) => log.warn("nudge failed", { error: String(error) })),
   }),
@@ -177,6 +208,12 @@ await agent.keeper.recall();
 server.listen(agentPort);
 probes.listen(probePort);
 log.info("the agent runs", { instance, uid, timings });
+setInterval(() => {
+  keepCertificates().catch((error: unknown) => log.warn("certificates", { error: String(error) }));
+}, 5_000);
+setInterval(() => {
+  engine.tidy(Date.now()).catch((error: unknown) => log.warn("tidy", { error: String(error) }));
+}, 3_600_000);
 await Promise.all([rounds("lease", keepLease), rounds("work", () => agent.work())]);
 
 function say(level: string, message: string, fields: Readonly<{ [name: string]: unknown }> = {}): void {

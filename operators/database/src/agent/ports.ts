@@ -1,7 +1,7 @@
 /** What an agent needs of the world. The real ones are beside this file; simulations bring their own. */
 import type { Lsn } from "../ha/lsn.ts";
 import type { Vote } from "../ha/quorum.ts";
-import type { Published, StoredRecord } from "../ha/state.ts";
+import type { Published, StoredRecord, Upgrade } from "../ha/state.ts";
 import type { Local } from "../ha/step.ts";
 import type { Standby } from "../ha/sync.ts";
 
@@ -42,6 +42,8 @@ export interface PeerStatus {
   readonly serving: boolean;
   readonly receiving: boolean;
   readonly draining: boolean;
+  /** Of a primary: what standbys must allow at least. */
+  readonly limits?: Readonly<{ [name: string]: string }>;
   readonly vote?: Vote;
   readonly reason: string;
 }
@@ -100,6 +102,16 @@ export interface Replication {
   readonly synchronousNames: string;
   /** Every sender has taken the value up. */
   readonly effective: boolean;
+  /** What it allows; see `limits`. */
+  readonly limits: Readonly<{ [name: string]: string }>;
+}
+
+export interface Configuration {
+  readonly parameters: Readonly<{ [name: string]: string }>;
+  /** What the primary allows at present; see `limits`. */
+  readonly floors: Readonly<{ [name: string]: string }>;
+  /** Keeps all clients out. */
+  readonly closed: boolean;
 }
 
 /** One PostgreSQL server with its data. */
@@ -120,11 +132,14 @@ export interface Engine {
   demote(): Promise<void>;
   rewind(from: Upstream): Promise<void>;
   clone(from: Upstream, reason: string): Promise<void>;
+  /** Replaces the data by that of a backup, or by what was there before; keeps what is there now. */
+  restoreInPlace(options: NonNullable<Upgrade["restore"]> & { readonly epoch: number }): Promise<string>;
+  /** Takes the data to the major version of the programs. Whatever fails, the data of before is there again. */
+  upgrade(options: { readonly epoch: number; readonly link: boolean }): Promise<string>;
   checkpoint(): Promise<void>;
   replication(): Promise<Replication>;
   setSynchronousNames(value: string): Promise<void>;
-  /** Brings settings in line; says whether one waits for a restart. */
-  configure(parameters: Readonly<{ [name: string]: string }>): Promise<void>;
+  configure(configuration: Configuration): Promise<void>;
 }
 
 /** A primary, and the timeline that following it leads to. */
@@ -140,6 +155,18 @@ export interface Pods {
   label(primary: string, others: readonly string[]): Promise<void>;
   /** True when the pod with this UID does not exist any more. */
   isGone(name: string, uid: string): Promise<boolean>;
+  /** Tells everybody, by way of the API server, whom this instance cannot reach; undefined takes it back. */
+  complain(about: string | undefined): Promise<void>;
+  /** Which of these instances complain about exactly this. */
+  complaints(names: readonly string[], about: string): Promise<string[]>;
+}
+
+/** The poolers that clients come through. Whatever they answer, nobody waits for them for long. */
+export interface Poolers {
+  /** Resolves when no transaction is open, or those that are had their time. */
+  pause(): Promise<void>;
+  /** Clients come to this instance from now on. */
+  point(): Promise<void>;
 }
 
 export interface Log {

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,37 +10,54 @@ import { PgClient, type PgRow, quoteLiteral, scramVerifier } from "../engine/pg-
 import { parseKnownJson } from "../ha/json.ts";
 import { type Lsn, maxLsn, parseLsn } from "../ha/lsn.ts";
 import type { Vote } from "../ha/quorum.ts";
+import type { Upgrade } from "../ha/state.ts";
 import type { Local } from "../ha/step.ts";
-import { hbaConf, keelsonConf, postgresqlConf, replicationUser } from "./configuration.ts";
-import type { Engine, Log, Replication, Upstream } from "./ports.ts";
+import { archiveFolder } from "./archive.ts";
+import {
+  hbaConf,
+  keelsonConf,
+  limits,
+  postgresqlConf,
+  replicationUser,
+  withFloors,
+} from "./configuration.ts";
+import { MajorUpgrade, majorOf } from "./major-upgrade.ts";
+import type { Configuration, Engine, Log, Replication, Upstream } from "./ports.ts";
+import { PrivateServer } from "./private-server.ts";
 import { isAlive, killTree } from "./process-tree.ts";
-import { serverEnvironment, Tools, writeDurably } from "./tools.ts";
+import { Replacement } from "./replacement.ts";
+import { serverEnvironment, Tools, writeChanged, writeDurably } from "./tools.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 export interface PostgresOptions {
   readonly name: string;
   /** The volume: the data directory lies in it, beside what the agent keeps. */
   readonly directory: string;
-  /** Where PostgreSQL's programs are. */
+  /** Where PostgreSQL's programs are, and their major version. */
   readonly programs: string;
+  readonly major: string;
+  /** Where those of the version before are, when the data is to be taken from it to this one. */
+  readonly oldPrograms?: string;
   readonly socketDirectory: string;
   /** The name that an instance has in the network. */
   readonly hostOf: (name: string) => string;
   readonly password: () => Promise<string>;
   readonly watchdog: Watchdog;
   readonly log: Log;
-  readonly tls?: string;
+  readonly tls?: { readonly directory: string; readonly require: boolean };
   readonly archiveCommand?: string;
   /** In place of an empty database: the data of a backup, and the log up to a moment. */
   readonly restore?: Restore;
+  /** A backup of its own, with the way to the log after it. */
+  readonly ownBackup?: (name: string) => Pick<Restore, "from" | "restoreCommand">;
   readonly initdbOptions?: readonly string[];
 }
 
 export interface Restore {
   /** The directory of the backup. */
   readonly from: string;
-  /** Brings a segment of the log. */
-  readonly restoreCommand: string;
+  /** Brings a segment of a system's log. */
+  readonly restoreCommand: (systemId: string) => string;
   /** Default: as far as the log goes. */
   readonly targetTime?: string;
 }
@@ -60,6 +77,10 @@ interface Control {
   readonly checkpoint: Lsn;
 }
 
+/** How long a restore may take to replay the log. */
+const restoreMs = 24 * 3_600_000;
+/** How long data that was replaced is kept. */
+const keepAsideMs = 24 * 3_600_000;
 /** How long a start is waited for before the round goes on without it. */
 const startMs = 5_000;
 
@@ -70,10 +91,17 @@ export class Postgres implements Engine {
   #client: PgClient | undefined;
   #upstream: Upstream | undefined;
   #synchronousNames = "";
+  #closed = false;
+  /** Clients are kept out, and the last one is gone. */
+  isClosed = false;
   #complaint: Local["complaint"];
   #failedRewinds = 0;
   #systemId: string | undefined;
-  #parameters: Readonly<{ [name: string]: string }> = {};
+  #parameters: Readonly<{ [name: string]: string }> | undefined;
+  /** What the spec asks for. */
+  wanted: Readonly<{ [name: string]: string }> = {};
+  /** Why it does not get it. */
+  settingsProblem: string | undefined;
   #reload = { atMs: 0, replies: new Map<string, string>() };
   readonly tools: Tools;
   #serverWords = "";
@@ -83,7 +111,7 @@ export class Postgres implements Engine {
     this.tools = new Tools(options.programs);
   }
 
-  /** What the server or a tool said last, for whoever asks why something failed. */
+  /** What the server or a tool said last, to explain why something failed. */
   get lastWords(): string {
     return this.#serverWords || this.tools.lastWords;
   }
@@ -100,10 +128,11 @@ export class Postgres implements Engine {
   // ---------------------------------------------------------------------------------------- looking
 
   async inspect(): Promise<Local> {
-    const { name } = this.#options;
+    const { name, major } = this.#options;
     const data = await this.#data();
     const common = {
       name,
+      major,
       ...(data && { data }),
       complaint: this.#complaint,
       failedRewinds: this.#failedRewinds,
@@ -149,7 +178,8 @@ export class Postgres implements Engine {
       "SELECT application_name AS name, state, flush_lsn AS flushed, sync_state AS sync, reply_time AS reply FROM pg_stat_replication",
     );
     const [own] = await this.query(
-      "SELECT pg_current_wal_flush_lsn() AS lsn, current_setting('synchronous_standby_names') AS names",
+      "SELECT pg_current_wal_flush_lsn() AS lsn, current_setting('synchronous_standby_names') AS names, " +
+        limits.map((name) => `current_setting('${name}') AS ${name}`).join(", "),
     );
     const names = own?.["names"] ?? "";
     const standbys = rows.map((row) => ({
@@ -163,6 +193,7 @@ export class Postgres implements Engine {
       standbys,
       synchronousNames: names,
       effective: this.#isEffective(rows, names),
+      limits: Object.fromEntries(limits.map((name) => [name, own?.[name] ?? "0"])),
     };
   }
 
@@ -208,11 +239,19 @@ export class Postgres implements Engine {
 
   async #data(): Promise<Local["data"]> {
     if (!existsSync(join(this.dataDirectory, "global", "pg_control"))) return undefined;
+    const major = await majorOf(this.dataDirectory);
+    if (major !== undefined && major !== this.#options.major) return await this.#foreignData(major);
     const control = this.#systemId === undefined || !this.isRunning ? await this.#control() : undefined;
     this.#systemId = control?.systemId ?? this.#systemId;
     const timeline = Math.max(control?.timeline ?? 0, await this.#newestTimeline());
     const kind = existsSync(join(this.dataDirectory, "standby.signal")) ? "standby" : "primary";
     return { systemId: this.#systemId ?? "", timeline, timelineEpoch: await this.#epochOf(timeline), kind };
+  }
+
+  /** Of data that another major version wrote only the identifier can be read, which is the first field in all of them. */
+  async #foreignData(major: string): Promise<Local["data"]> {
+    const kind = existsSync(join(this.dataDirectory, "standby.signal")) ? "standby" : "primary";
+    return { systemId: await systemOf(this.dataDirectory), timeline: 0, timelineEpoch: -1, kind, major };
   }
 
   async #control(): Promise<Control> {
@@ -305,7 +344,7 @@ export class Postgres implements Engine {
     readonly epoch: number;
     readonly synchronousNames: string;
   }): Promise<void> {
-    await writeDurably(this.#keep("epoch"), String(epoch));
+    await this.#archiveAs(epoch);
     this.#synchronousNames = synchronousNames;
     this.#upstream = undefined;
     await rm(join(this.dataDirectory, "standby.signal"), { force: true });
@@ -315,48 +354,75 @@ export class Postgres implements Engine {
   }
 
   /** Replays the log onto the backup beside the place of the data, and moves it there when it is complete. */
-  async #restore({ from, restoreCommand, targetTime }: Restore, fresh: string): Promise<void> {
-    const { programs, socketDirectory, log } = this.#options;
+  async #restore(restore: Restore, fresh: string): Promise<void> {
+    await rm(this.#keep("lineage.json"), { force: true });
+    await this.#replay(restore, fresh);
+    await rename(fresh, this.dataDirectory);
+    await this.#begin(1);
+  }
+
+  /** The timeline that the data is on now is one of this epoch. */
+  async #begin(epoch: number): Promise<void> {
+    const { timeline } = await this.#control();
+    const newest = Math.max(timeline, await this.#newestTimeline());
+    await this.#write("lineage.json", { timeline: newest, epoch });
+  }
+
+  /** Before the first segment of a primary's time is archived, where it goes. */
+  async #archiveAs(epoch: number): Promise<void> {
+    const folder = archiveFolder((await this.#data())?.systemId ?? "", epoch);
+    const known = await readFile(this.#keep("archive-folder"), "utf8").catch(() => "");
+    if (known !== folder) await writeDurably(this.#keep("archive-folder"), folder);
+  }
+
+  async #replay({ from, restoreCommand, targetTime }: Restore, fresh: string): Promise<void> {
+    const { programs, directory, log } = this.#options;
     log.info("restore", { from, targetTime });
+    await rm(fresh, { recursive: true, force: true });
     await cp(from, fresh, { recursive: true });
-    await this.#configureDirectory(fresh, restoreCommand);
+    await this.#configureDirectory(fresh, { restoreCommand: restoreCommand(await systemOf(fresh)) });
     await rm(join(fresh, "standby.signal"), { force: true });
     await writeFile(join(fresh, "recovery.signal"), "");
-    await rm(this.#keep("lineage.json"), { force: true });
-    await mkdir(socketDirectory, { recursive: true, mode: 0o700 });
-    const settings = [
-      ...[
-        "listen_addresses=",
-        "archive_mode=off",
-        "synchronous_standby_names=",
-        "recovery_target_action=promote",
-      ],
-      ...(targetTime === undefined ? [] : [`recovery_target_time=${numericZone(targetTime)}`]),
-    ];
-    const args = ["-D", fresh, ...settings.flatMap((setting) => ["-c", setting])];
-    const child = spawn(join(programs, "postgres"), args, {
-      stdio: ["ignore", "ignore", "pipe"],
-      env: serverEnvironment(),
+    const socketDirectory = join(directory, "restore");
+    const moment = targetTime === undefined ? [] : [`recovery_target_time=${numericZone(targetTime)}`];
+    const settings = ["recovery_target_action=promote", ...moment];
+    const server = await PrivateServer.start({
+      programs,
+      directory: fresh,
+      socketDirectory,
+      settings,
+      timeoutMs: restoreMs,
     });
-    createInterface({ input: child.stderr }).on("line", (line) => this.#heard(line));
-    for (;;) {
-      if (child.exitCode !== null) throw new Error(`the backup cannot be restored: ${this.#serverWords}`);
-      const rows = await this.queryAside("SELECT pg_is_in_recovery() AS recovery").catch(() => []);
-      if (rows[0]?.["recovery"] === "f") break;
-      await sleep(200);
-    }
-    await this.queryAside("CHECKPOINT", { timeoutMs: 600_000 });
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    child.kill("SIGINT");
-    await ended;
+    await server.query("CHECKPOINT", { timeoutMs: 600_000 });
+    await server.stop();
+    await rm(socketDirectory, { recursive: true, force: true });
     await this.#configureDirectory(fresh);
     await this.#tool("initdb", ["-D", fresh, "--sync-only"]);
-    await rename(fresh, this.dataDirectory);
-    const { timeline } = await this.#control();
-    await this.#write("lineage.json", {
-      timeline: Math.max(timeline, await this.#newestTimeline()),
-      epoch: 1,
-    });
+  }
+
+  async restoreInPlace(
+    options: NonNullable<Upgrade["restore"]> & { readonly epoch: number },
+  ): Promise<string> {
+    const { directory, ownBackup } = this.#options;
+    const { backup, targetTime, undo = false, epoch } = options;
+    await this.stop("fast");
+    const work = new Replacement(directory);
+    if (undo) await work.undo();
+    else {
+      if (!ownBackup || backup === undefined) throw new Error("this instance has no store for backups");
+      const fresh = join(directory, "pgdata.new");
+      // One that is complete already was made by an attempt that was stopped while it was put in place.
+      const isReady = existsSync(join(directory, "restored"));
+      if (!isReady) {
+        await this.#replay({ ...ownBackup(backup), ...(targetTime !== undefined && { targetTime }) }, fresh);
+        await rename(fresh, join(directory, "restored"));
+      }
+      await work.replace("restored");
+    }
+    this.#systemId = undefined;
+    this.#upstream = undefined;
+    await this.#begin(epoch);
+    return undo ? "what was there before is back" : `restored from ${backup}`;
   }
 
   async startStandby(upstream: Upstream | undefined): Promise<void> {
@@ -478,7 +544,7 @@ export class Postgres implements Engine {
     const pid = this.#process?.pid;
     if (pid === undefined) throw new Error("PostgreSQL does not run");
     await this.#expect({ epoch });
-    await writeDurably(this.#keep("epoch"), String(epoch));
+    await this.#archiveAs(epoch);
     // Commits wait for whom they must wait from the first one on.
     this.#synchronousNames = synchronousNames;
     this.#upstream = undefined;
@@ -496,6 +562,31 @@ export class Postgres implements Engine {
     await this.#write("lineage.json", { timeline, epoch: await this.#epochOf(timeline) });
     this.#reload = { atMs: performance.now(), replies: new Map() };
     await this.#ensureReplicationRole();
+  }
+
+  async upgrade({ epoch, link }: { readonly epoch: number; readonly link: boolean }): Promise<string> {
+    const { directory, programs, oldPrograms, major, initdbOptions = [], log } = this.#options;
+    if (oldPrograms === undefined) throw new Error("the programs of the version before are not here");
+    await this.stop("fast");
+    const work = new MajorUpgrade({
+      directory,
+      programs,
+      oldPrograms,
+      scratch: join(directory, "upgrade"),
+      initdbOptions,
+      configure: async (place) => await this.#configureDirectory(place, { isUpgrade: true }),
+      log,
+    });
+    this.#systemId = undefined;
+    this.#upstream = undefined;
+    try {
+      const message = await work.run({ link, to: major });
+      await this.#write("lineage.json", { timeline: 1, epoch });
+      return message;
+    } catch (error) {
+      if (work.isSpoiled) await this.#setAside("its files were shared with an upgrade that failed");
+      throw error;
+    }
   }
 
   async setSynchronousNames(value: string): Promise<void> {
@@ -518,14 +609,55 @@ export class Postgres implements Engine {
     }
   }
 
+  /** Makes PostgreSQL read its files again. */
+  async reload(): Promise<void> {
+    if (this.isRunning) await this.queryAside("SELECT pg_reload_conf()");
+  }
+
   async checkpoint(): Promise<void> {
     await this.queryAside("CHECKPOINT", { timeoutMs: 120_000 });
   }
 
-  async configure(parameters: Readonly<{ [name: string]: string }>): Promise<void> {
-    this.#parameters = parameters;
-    await this.#configureDirectory(this.dataDirectory);
-    if (this.isRunning) await this.query("SELECT pg_reload_conf()");
+  /** Settings that PostgreSQL would not start with are refused, and those of before stay. */
+  async configure({ parameters, floors, closed }: Configuration): Promise<void> {
+    const before = this.#parameters ?? (await this.#goodParameters());
+    this.#closed = closed;
+    this.isClosed = false;
+    this.wanted = parameters;
+    this.#parameters = withFloors(parameters, floors);
+    try {
+      await this.#configureDirectory(this.dataDirectory);
+      await this.#tool("postgres", ["-C", "max_connections", "-D", this.dataDirectory]);
+      this.settingsProblem = undefined;
+      await writeChanged(this.#keep("parameters.json"), JSON.stringify(parameters));
+    } catch (error) {
+      this.settingsProblem = (error as Error).message;
+      this.#parameters = withFloors(before, floors);
+      await this.#configureDirectory(this.dataDirectory);
+    }
+    if (!this.isRunning) return;
+    await this.query("SELECT pg_reload_conf()");
+    if (!closed) return;
+    await this.#endClients();
+    this.isClosed = true;
+  }
+
+  async #goodParameters(): Promise<Readonly<{ [name: string]: string }>> {
+    const text = await readFile(this.#keep("parameters.json"), "utf8").catch(() => "{}");
+    return parseKnownJson(text) as { [name: string]: string };
+  }
+
+  /** What clients have begun and not committed is lost to them, as with every restart. */
+  async #endClients(): Promise<void> {
+    const clients =
+      "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' AND client_addr IS NOT NULL";
+    // The server takes a moment to close its door: the last look comes after one that saw nobody.
+    for (let [tries, quiet] = [0, 0]; quiet < 3; tries++) {
+      if (tries > 100) throw new Error("clients do not leave");
+      quiet = (await this.query(clients)).length === 0 ? quiet + 1 : 0;
+      await this.query(`SELECT pg_terminate_backend(pid) FROM (${clients}) AS those`);
+      await sleep(100);
+    }
   }
 
   // ---------------------------------------------------------------------------------------- replacing data
@@ -569,7 +701,7 @@ export class Postgres implements Engine {
     await this.#tool("initdb", ["-D", this.dataDirectory, "--sync-only"]);
   }
 
-  /** What is about to be undone, for whoever wants to know what it was. */
+  /** What is about to be undone, to show later what it was. */
   async #saveEvidence(from: Upstream): Promise<void> {
     const control = await this.#control();
     await this.#write("rewound.json", {
@@ -618,6 +750,18 @@ export class Postgres implements Engine {
     log.info("cloned", { from: from.name, reason });
   }
 
+  /** Removes what was set aside, and the data of before an upgrade, when it is a day old. */
+  async tidy(nowMs: number): Promise<void> {
+    const { directory, log } = this.#options;
+    for (const name of await readdir(directory)) {
+      if (!/^(aside-|before-upgrade$)/.test(name)) continue;
+      const { ctimeMs } = await stat(join(directory, name));
+      if (nowMs - ctimeMs < keepAsideMs) continue;
+      log.info("removes what was kept", { name });
+      await rm(join(directory, name), { recursive: true, force: true });
+    }
+  }
+
   async #setAside(reason: string): Promise<void> {
     const { directory } = this.#options;
     const older = (await readdir(directory)).filter((name) => name.startsWith("aside-"));
@@ -643,7 +787,7 @@ export class Postgres implements Engine {
       keepalives_count: "3",
       tcp_user_timeout: "10000",
       sslmode: tls === undefined ? "prefer" : "verify-ca",
-      ...(tls !== undefined && { sslrootcert: `${tls}/ca.crt` }),
+      ...(tls !== undefined && { sslrootcert: `${tls.directory}/ca.crt` }),
       passfile: this.#keep("pgpass"),
     };
     return Object.entries(fields)
@@ -676,18 +820,29 @@ export class Postgres implements Engine {
 
   // ---------------------------------------------------------------------------------------- files and tools
 
-  async #configureDirectory(directory: string, restoreCommand?: string): Promise<void> {
+  async #configureDirectory(
+    directory: string,
+    {
+      restoreCommand,
+      isUpgrade = false,
+    }: { readonly restoreCommand?: string; readonly isUpgrade?: boolean } = {},
+  ): Promise<void> {
     const { name, socketDirectory, tls, archiveCommand } = this.#options;
+    const parameters = this.#parameters ?? (await this.#goodParameters());
     const options = {
       name,
       socketDirectory,
-      parameters: this.#parameters,
-      ...(tls !== undefined && { tls }),
+      // PostgreSQL 17 takes no other value while it is upgraded to.
+      parameters: isUpgrade ? { ...parameters, max_slot_wal_keep_size: "-1" } : parameters,
+      ...(tls !== undefined && { tls: tls.directory }),
       ...(archiveCommand !== undefined && { archiveCommand }),
       ...(restoreCommand !== undefined && { restoreCommand }),
     };
-    await writeFile(join(directory, "postgresql.conf"), postgresqlConf(options));
-    await writeFile(join(directory, "pg_hba.conf"), hbaConf({ tls: tls !== undefined }));
+    await writeChanged(join(directory, "postgresql.conf"), postgresqlConf(options));
+    await writeChanged(
+      join(directory, "pg_hba.conf"),
+      hbaConf({ tls: tls !== undefined, require: tls?.require ?? false, closed: this.#closed }),
+    );
     await this.#writeKeelsonConf(directory);
   }
 
@@ -696,10 +851,10 @@ export class Postgres implements Engine {
     if (upstream) {
       const password = (await this.#options.password()).replace(/[\\:]/g, "\\$&");
       await mkdir(join(this.#options.directory, "keelson"), { recursive: true });
-      await writeFile(this.#keep("pgpass"), `*:*:*:${replicationUser}:${password}\n`, { mode: 0o600 });
+      await writeChanged(this.#keep("pgpass"), `*:*:*:${replicationUser}:${password}\n`);
     }
     const primaryConninfo = upstream ? await this.#conninfo(upstream.name, "replication") : "";
-    await writeFile(
+    await writeChanged(
       join(directory, "keelson.conf"),
       keelsonConf({ primaryConninfo, synchronousNames: this.#synchronousNames }),
     );
@@ -707,6 +862,12 @@ export class Postgres implements Engine {
   async #tool(program: string, args: readonly string[], env: Readonly<{ [name: string]: string }> = {}) {
     return await this.tools.run(program, args, env);
   }
+}
+
+/** The identifier of a data directory: the first field of its control file, in every version. */
+async function systemOf(directory: string): Promise<string> {
+  const control = await readFile(join(directory, "global", "pg_control"));
+  return String(control.readBigUInt64LE(0));
 }
 
 /** PostgreSQL reads this setting before it knows the names of time zones. */

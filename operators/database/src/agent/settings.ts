@@ -18,12 +18,16 @@ export interface AgentSettings {
   readonly roleLabel: string;
   /** The volume. */
   readonly directory: string;
-  /** Where PostgreSQL's programs are. */
+  /** Where PostgreSQL's programs are, and their major version. */
   readonly programs: string;
+  readonly major: string;
+  /** Where the programs of the version before are, while the data is taken from it to this one. */
+  readonly oldPrograms?: string;
   readonly socketDirectory: string;
   /** Where the Secrets are mounted: `key` for agents, `replication` for standbys. */
   readonly secrets: string;
-  readonly tls?: string;
+  /** Where certificates are mounted, where PostgreSQL reads them, and whether clients must use TLS. */
+  readonly tls?: { readonly source: string; readonly directory: string; readonly require: boolean };
   readonly timings?: Partial<Timings>;
   readonly initdb?: readonly string[];
   /** The directory of this database's backups and archive. */

@@ -4,7 +4,7 @@ import type { Identity } from "../ha/observation.ts";
 import type { Published, Timings } from "../ha/state.ts";
 import { type Standby, targetQuorum } from "../ha/sync.ts";
 import type { Keeper } from "./keeper.ts";
-import type { Clock, Engine, Log, PeerStatus, Peers } from "./ports.ts";
+import type { Clock, Engine, Log, PeerStatus, Peers, Poolers } from "./ports.ts";
 
 export interface SwitchoverOptions {
   readonly me: Identity;
@@ -13,11 +13,18 @@ export interface SwitchoverOptions {
   readonly keeper: Keeper;
   readonly clock: Clock;
   readonly timings: Timings;
+  readonly poolers?: Poolers;
   readonly log: Log;
 }
 
 /** How far behind a successor may be when the primary stops, in bytes of log. */
 const mostLag = 16n << 20n;
+
+export interface Refusal {
+  readonly refused: string;
+  /** Nothing was touched, and it may be different in a moment. */
+  readonly isPassing?: boolean;
+}
 
 export class Switchover {
   readonly #options: SwitchoverOptions;
@@ -27,28 +34,31 @@ export class Switchover {
   }
 
   /** True when the lease was given to a standby; otherwise why not, and PostgreSQL is as it was or stopped. */
-  async run(to: string | undefined, standbys: readonly Standby[], id?: string): Promise<true | string> {
-    const { engine, peers, keeper, log } = this.#options;
+  async run(to: string | undefined, standbys: readonly Standby[], id?: string): Promise<true | Refusal> {
+    const { engine, peers, keeper, log, me } = this.#options;
+    if (to === me.name) return { refused: `${to} is the primary` };
     const target = await this.#choose(to, standbys);
-    if (typeof target === "string") return target;
+    if (typeof target === "string") return { refused: target, isPassing: true };
     log.info("switchover", { to: target.name });
     // The less there is to write when PostgreSQL stops and starts, the shorter nobody serves.
     await Promise.all([engine.checkpoint(), peers.checkpoint(target.name).catch(() => undefined)]);
+    // Clients wait from here on, and are let go by whoever is primary next: if that is we, in the next round.
+    const hasPoolers = keeper.stored?.record.policy.pooler === true;
+    if (hasPoolers) await this.#options.poolers?.pause();
     await engine.stop("fast");
     const end = await engine.endOfLog();
     if (!(await this.#hasAll(target.name, end))) {
-      return `${target.name} did not receive the end of the log`;
+      return { refused: `${target.name} did not receive the end of the log` };
     }
     const given = await keeper.handOver(target, (published) => this.#next(published, target, standbys, id));
-    if (!given) return "the lease is in other hands";
+    if (!given) return { refused: "the lease is in other hands" };
     await engine.demote();
     await peers.nudge(target.name).catch(() => undefined);
     return true;
   }
 
   async #choose(to: string | undefined, standbys: readonly Standby[]): Promise<PeerStatus | string> {
-    const { peers, keeper, me } = this.#options;
-    if (to === me.name) return `${to} is the primary`;
+    const { peers, keeper } = this.#options;
     const members = keeper.stored?.record.published.quorums.at(-1)?.members ?? [];
     const newest = standbys.reduce((most, { flushed }) => maxLsn(flushed, most), 0n);
     const fit = standbys

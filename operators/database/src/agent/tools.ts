@@ -1,6 +1,6 @@
 /** PostgreSQL's programs as child processes, and files that are written whole or not at all. */
 import { spawn } from "node:child_process";
-import { mkdir, open, rename } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 export class Tools {
@@ -16,10 +16,16 @@ export class Tools {
     program: string,
     args: readonly string[],
     env: Readonly<{ [name: string]: string }> = {},
+    options: {
+      readonly cwd?: string;
+      /** Where it says what is wrong. Default: stderr. */
+      readonly words?: "stdout" | "stderr";
+    } = {},
   ): Promise<{ stdout: string }> {
     const child = spawn(join(this.#programs, program), [...args], {
       stdio: ["ignore", "pipe", "pipe"],
       env: { ...serverEnvironment(), LC_ALL: "C", ...env },
+      ...(options.cwd !== undefined && { cwd: options.cwd }),
     });
     let [stdout, stderr] = ["", ""];
     child.stdout.on("data", (chunk: Buffer) => {
@@ -33,8 +39,10 @@ export class Tools {
       child.once("close", resolve);
     });
     if (code === 0) return { stdout };
-    this.lastWords = stderr.trim().split("\n").at(-1) ?? "";
-    throw new Error(`${program} ended with ${code}: ${stderr.trim().split("\n").slice(-3).join("; ")}`);
+    const words = (options.words === "stdout" ? stdout : stderr).trim().split("\n");
+    this.lastWords = words.at(-1) ?? "";
+    const last = words.map((line) => line.trim()).filter((line) => line !== "");
+    throw new Error(`${program} ended with ${code}: ${last.slice(options.words ? -6 : -3).join("; ")}`);
   }
 }
 
@@ -42,6 +50,19 @@ export class Tools {
 export function serverEnvironment(): { [name: string]: string } {
   const { PATH = "", LANG = "C.UTF-8", HOME = "/tmp", TZ } = process.env;
   return { PATH, LANG, HOME, ...(TZ !== undefined && { TZ }) };
+}
+
+/** Leaves a file alone that says the same: on a full disk nothing can be written, and nothing must be cut off. */
+export async function writeChanged(path: string, text: string): Promise<void> {
+  if ((await readFile(path, "utf8").catch(() => undefined)) === text) return;
+  const draft = `${path}.${process.pid}.tmp`;
+  try {
+    await writeFile(draft, text, { mode: 0o600 });
+    await rename(draft, path);
+  } catch (error) {
+    await rm(draft, { force: true });
+    throw error;
+  }
 }
 
 /** The whole file or none of it, and on disk when this resolves. */

@@ -95,7 +95,7 @@ export function guard(input: NodeJS.ReadableStream): void {
     order = parseKnownJson(line) as Order;
     look();
   });
-  // Whoever gave orders is gone: nobody will extend them any more, and nobody needs them.
+  // The agent is gone: its orders will not be extended, and are not needed any more.
   input.on("end", () => {
     if (order.pid > 0) killTree(order.pid);
     process.exit(0);

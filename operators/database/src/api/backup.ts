@@ -11,6 +11,10 @@ export const DatabaseBackup = resource({
       .string()
       .check(immutable("a backup is of one database"))
       .describe("A Database in this namespace, with spec.backup."),
+    source: z
+      .enum(["any", "primary"])
+      .default("any")
+      .describe("Which instance is copied: one that spares the primary the work, or the primary itself."),
   }),
   status: z.object({
     phase: z.enum(["Pending", "Running", "Verifying", "Done", "Failed"]).optional(),

@@ -4,6 +4,10 @@ export const conditions = {
   available: "Available",
   /** Enough standbys stream for a failover that loses nothing. */
   protected: "Protected",
+  /** Every volume has room. */
+  storageHealthy: "StorageHealthy",
+  /** The data is of the major version that the spec asks for. */
+  upToDate: "UpToDate",
 } as const;
 
 export const reasons = {
@@ -27,8 +31,17 @@ export const reasons = {
   dataExists: "DataExists",
   backupPending: "BackupPending",
   finalBackupFailed: "FinalBackupFailed",
+  settingsRefused: "SettingsRefused",
+  volumeNotGrown: "VolumeNotGrown",
+  diskFull: "DiskFull",
+  volumesKept: "VolumesKept",
   rollingOut: "RollingOut",
   scalingDown: "ScalingDown",
+  upgrading: "Upgrading",
+  restoring: "Restoring",
+  restoreFailed: "RestoreFailed",
+  upgradeFailed: "UpgradeFailed",
+  downgradeRefused: "DowngradeRefused",
 } as const;
 
 export type Reason = (typeof reasons)[keyof typeof reasons];

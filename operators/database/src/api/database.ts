@@ -1,23 +1,31 @@
 /** Database: what a user asks for and what the operator reports. */
+import { podOptionsSchema } from "@keelson/kit";
 import { cel, immutable, listMap, type ObjectOf, preserveUnknown, quantity, resource, z } from "keelson";
 
 const identifier = z.string().min(1).max(63);
 
-const role = z.object({
-  name: identifier,
-  login: z.boolean().default(true),
-  superuser: z.boolean().default(false),
-  createdb: z.boolean().default(false),
-  createrole: z.boolean().default(false),
-  replication: z.boolean().default(false),
-  connectionLimit: z.int().min(-1).default(-1),
-  memberOf: z.array(identifier).max(32).default([]),
-  passwordSecret: z
-    .string()
-    .max(253)
-    .optional()
-    .describe("A Secret of yours with the key password. Default: the operator makes one, NAME-ROLE."),
-});
+const role = z
+  .object({
+    name: identifier,
+    login: z.boolean().default(true),
+    superuser: z.boolean().default(false),
+    createdb: z.boolean().default(false),
+    createrole: z.boolean().default(false),
+    replication: z.boolean().default(false),
+    connectionLimit: z.int().min(-1).default(-1),
+    memberOf: z.array(identifier).max(32).default([]),
+    passwordSecret: z
+      .string()
+      .max(253)
+      .optional()
+      .describe("A Secret of yours with the key password. Default: the operator makes one, NAME-ROLE."),
+  })
+  .check(
+    cel(
+      "!(self.name in ['agent', 'ca', 'tls', 'pooler']) || has(self.passwordSecret)",
+      "the Secret NAME-ROLE would be one of the operator's own: give passwordSecret",
+    ),
+  );
 
 const database = z.object({
   name: identifier,
@@ -84,18 +92,43 @@ export const Database = resource({
           .describe("How long a primary that is silent stays primary."),
       })
       .default({ maximumLag: "16Mi", leaseSeconds: 8 }),
-    resources: preserveUnknown().optional().describe("Requests and limits of the container."),
-    pod: z
+    tls: z
       .object({
-        labels: z.record(z.string(), z.string()).optional(),
-        annotations: z.record(z.string(), z.string()).optional(),
-        nodeSelector: z.record(z.string(), z.string()).optional(),
-        affinity: preserveUnknown().optional(),
-        tolerations: z.array(preserveUnknown()).optional(),
-        topologySpreadConstraints: z.array(preserveUnknown()).optional(),
-        priorityClassName: z.string().optional(),
+        require: z.boolean().default(false).describe("Refuses clients that do not use TLS."),
+        secret: z
+          .string()
+          .max(253)
+          .optional()
+          .describe(
+            "A Secret of yours with ca.crt, tls.crt and tls.key. Default: the operator makes and renews certificates.",
+          ),
       })
-      .optional(),
+      .default({ require: false })
+      .describe("Servers offer TLS, and instances use it among themselves."),
+    pooler: z
+      .object({
+        instances: z.int().min(1).max(20).default(2),
+        mode: z
+          .enum(["session", "transaction"])
+          .default("transaction")
+          .describe(
+            "When a connection to the server is given back: at the end of a transaction, or of the client's session.",
+          ),
+        poolSize: z
+          .int()
+          .min(1)
+          .default(20)
+          .describe("Connections to the server for each role and database."),
+        maxClients: z.int().min(1).default(1000),
+        image: z.string().default("ghcr.io/cloudnative-pg/pgbouncer:1.24.1"),
+        resources: preserveUnknown().optional(),
+      })
+      .optional()
+      .describe(
+        "PgBouncer behind the Service NAME-pooler. It holds clients back while primaryship is handed over, so that no transaction fails.",
+      ),
+    resources: preserveUnknown().optional().describe("Requests and limits of the container."),
+    pod: podOptionsSchema.optional(),
     backup: z
       .object({
         store: z.object({
@@ -109,6 +142,13 @@ export const Database = resource({
           .boolean()
           .default(true)
           .describe("Keeps the log as well: a restore can go to any moment, and loses at most a minute."),
+        finalDeadlineSeconds: z
+          .int()
+          .min(10)
+          .default(600)
+          .describe(
+            "How long the last backup of onDelete: Snapshot may take; after that the volumes are kept instead.",
+          ),
       })
       .optional(),
     restoreFrom: z
@@ -127,6 +167,24 @@ export const Database = resource({
       .check(cel("has(self.backup) != has(self.location)", "give exactly one of backup and location"))
       .optional()
       .check(immutable("a database is restored once, when it is created")),
+    restoreInPlace: z
+      .object({
+        id: z.string().min(1).max(63).describe("Another value asks again."),
+        backup: z
+          .string()
+          .optional()
+          .describe(
+            "A DatabaseBackup of this Database. Default: the newest of the schedule from before targetTime.",
+          ),
+        targetTime: z
+          .string()
+          .regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z|[+-][0-9:]+)$/)
+          .optional()
+          .describe("A moment with its time zone. Default: as far as the archive goes."),
+        undo: z.boolean().default(false).describe("Puts back what was there before the last restore."),
+      })
+      .optional()
+      .describe("Brings the data back to a moment, where it is. What was there is kept for undo."),
     onDelete: z
       .enum(["Snapshot", "Retain", "Delete"])
       .default("Retain")
@@ -162,9 +220,28 @@ export const Database = resource({
       })
       .optional(),
     switchover: z.object({ request: z.string(), outcome: z.string(), message: z.string() }).optional(),
+    upgrade: z
+      .object({
+        from: z.string(),
+        to: z.string(),
+        phase: z.enum(["Waiting", "Rehearsing", "BackingUp", "Upgrading", "Cloning", "Done", "Failed"]),
+        message: z.string(),
+        startedAt: z.string().optional().describe("When the primary was asked to stop."),
+      })
+      .optional()
+      .describe("The newest major upgrade."),
+    restore: z
+      .object({
+        id: z.string(),
+        phase: z.enum(["Waiting", "Restoring", "Cloning", "Done", "Failed"]),
+        message: z.string(),
+      })
+      .optional()
+      .describe("The newest restore in place."),
     binding: z.object({ name: z.string() }).optional().describe("The Secret by which applications connect."),
     passwordsRotated: z.string().optional(),
     sqlHash: z.string().optional().describe("Digest of the roles and databases that were applied."),
+    volumes: z.array(z.string()).optional().describe("Where the data is."),
     archivedAt: z.string().optional().describe("When the newest part of the log reached the archive."),
     lastScheduled: z.string().optional(),
   }),

@@ -3,6 +3,7 @@ import { conditions, type Reason, reasons } from "../api/conditions.ts";
 import type { Status } from "../api/database.ts";
 import { votesNeeded } from "../ha/quorum.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
+import { majorPart, type UpgradePlan } from "./upgrade.ts";
 
 export interface Verdict {
   readonly ready: boolean;
@@ -39,6 +40,13 @@ export function judge(observed: Observed): Verdict {
         };
   }
   const primary = primaryOf(observed);
+  const full = instances.filter((each) => isFull(each) && !isReady(each)).map(({ name }) => name);
+  if (full.length > 0)
+    return verdict(
+      reasons.diskFull,
+      `the volume of ${full.join(", ")} is full; raise spec.storage.size`,
+      "Degraded",
+    );
   if (!primary) return withoutPrimary(observed, obstacle);
   const ready = instances.filter(isReady).length;
   if (ready < spec.instances) {
@@ -98,6 +106,33 @@ export function isReady({ pod, report }: InstanceView): boolean {
   );
 }
 
+/** Less than this part of a volume left is as good as nothing. */
+const scarce = 0.05;
+
+export function isFull({ report }: InstanceView): boolean {
+  const { sizeBytes = 1, freeBytes = 1 } = report?.volume ?? {};
+  return freeBytes / sizeBytes < scarce;
+}
+
+/** The claim has grown, and the file system in the pod has not: it does when the volume is mounted again. */
+export function mustRemount(instance: InstanceView): boolean {
+  const { claim, report } = instance;
+  return isFull(instance) && (report?.volume?.sizeBytes ?? 0) < 0.8 * (claim?.bytes ?? 0);
+}
+
+function storageCondition({ instances }: Observed) {
+  const full = instances.filter(isFull).map(({ name }) => name);
+  return {
+    type: conditions.storageHealthy,
+    status: full.length === 0 ? ("True" as const) : ("False" as const),
+    reason: full.length === 0 ? reasons.running : reasons.diskFull,
+    message:
+      full.length === 0
+        ? "every volume has room"
+        : `the volume of ${full.join(", ")} is full; raise spec.storage.size`,
+  };
+}
+
 export function conditionsOf(observed: Observed) {
   const { object, record } = observed;
   const primary = primaryOf(observed);
@@ -130,7 +165,29 @@ export function conditionsOf(observed: Observed) {
           ? "durability is async: a failover may lose the newest commits"
           : "the loss of the primary now would need it back: too few replicas stream",
     },
+    storageCondition(observed),
   ];
+}
+
+/** Commits are as safe as the spec asks for. */
+export function isWhole(
+  { spec }: Observed["object"],
+  reports: readonly { readonly type: string; readonly status: string }[],
+): boolean {
+  const isAlone = spec.instances === 1 || spec.durability === "async";
+  return isAlone || reports.some(({ type, status }) => type === conditions.protected && status === "True");
+}
+
+export function upToDate({ version, report, refused }: UpgradePlan, wanted: string) {
+  const isSo = majorPart(version) === majorPart(wanted);
+  const failed = refused === undefined ? reasons.upgradeFailed : reasons.downgradeRefused;
+  const isOver = refused !== undefined || report?.phase === "Failed";
+  return {
+    type: conditions.upToDate,
+    status: isSo ? ("True" as const) : ("False" as const),
+    reason: isSo ? reasons.running : isOver ? failed : reasons.upgrading,
+    message: isSo ? `PostgreSQL ${version}` : (refused ?? report?.message ?? `it goes to ${wanted}`),
+  };
 }
 
 export function statusOf(observed: Observed, verdict: Verdict, before: Status | undefined): Partial<Status> {
@@ -179,10 +236,12 @@ export function statusOf(observed: Observed, verdict: Verdict, before: Status | 
     ...((primary?.report?.version ?? before?.version)
       ? { version: primary?.report?.version ?? before?.version }
       : {}),
+    volumes: instances.flatMap(({ claim }) => claim?.volume ?? []),
     binding: { name: `${object.metadata.name}-app` },
     ...(primary?.report?.archivedAt !== undefined && { archivedAt: primary.report.archivedAt }),
     ...(before?.lastScheduled !== undefined && { lastScheduled: before.lastScheduled }),
     ...(before?.passwordsRotated !== undefined && { passwordsRotated: before.passwordsRotated }),
     ...(before?.sqlHash !== undefined && { sqlHash: before.sqlHash }),
+    ...(before?.upgrade !== undefined && { upgrade: before.upgrade }),
   };
 }

@@ -274,7 +274,7 @@ class Scram {
   }
 }
 
-/** What `pg_authid` keeps of a password: whoever reads it cannot log in with it. */
+/** What `pg_authid` keeps of a password: reading it is not enough to log in. */
 export function scramVerifier(password: string, salt: Buffer = randomBytes(16), iterations = 4_096): string {
   const salted = pbkdf2Sync(password, salt, iterations, 32, "sha256");
   const stored = createHash("sha256").update(hmac(salted, "Client Key")).digest("base64");

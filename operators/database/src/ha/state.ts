@@ -21,6 +21,25 @@ export interface Policy {
   readonly hibernate?: boolean;
   /** Nobody fails over and nobody is restarted. */
   readonly paused?: boolean;
+  /** Clients are kept out: the Database is being deleted, and nothing must come after its last backup. */
+  readonly closed?: boolean;
+  /** There are poolers, which clients come through. */
+  readonly pooler?: boolean;
+  /** What instances run, while the spec may ask for another one. */
+  readonly version?: string;
+  /** One instance replaces its data by that of another major version or another time; nobody else is primary meanwhile. */
+  readonly upgrade?: Upgrade;
+  /** The upgrade that was called off, because its instance did not come back. */
+  readonly abortedUpgrade?: string;
+}
+
+export interface Upgrade {
+  readonly id: string;
+  /** The major version. */
+  readonly to: string;
+  readonly instance: string;
+  /** Not by an upgrade, but from a backup in the Database's own store, or by what was there before the last one. */
+  readonly restore?: { readonly backup?: string; readonly targetTime?: string; readonly undo?: boolean };
 }
 
 /** What primaries publish. */
@@ -52,6 +71,16 @@ export interface Published {
     readonly outcome: "Done" | "Refused";
     readonly message: string;
   };
+  /** The primary of this epoch has stopped cleanly, for this upgrade: nobody has more than it. */
+  readonly stoppedFor?: { readonly upgrade: string; readonly epoch: number };
+  /** The last upgrade of the data, and why everything is as before if it failed. */
+  readonly upgrade?: {
+    readonly id: string;
+    readonly outcome: "Done" | "Failed";
+    readonly message: string;
+    /** How long it took, without the time in which the pod was replaced. */
+    readonly durationMs?: number;
+  };
 }
 
 /** What the Lease holds, as read at one moment. */
@@ -60,7 +89,7 @@ export interface LeaseRecord {
   readonly holder: string;
   /** The holder's pod: another pod of that name is another holder. */
   readonly holderUid: string;
-  /** Counts holders: whoever acts for an older epoch is refused. */
+  /** Counts holders: an older epoch is refused. */
   readonly epoch: number;
   /** Changes with every write of the holder. Compared, never interpreted. */
   readonly renewTime: string;
@@ -101,6 +130,14 @@ export const defaultTimings: Timings = {
   abstainMs: 30_000,
   deathMs: 1_500,
 };
+
+/** The upgrade that is under way: nothing is known of its end yet. */
+export function pendingUpgrade({
+  policy,
+  published,
+}: Pick<LeaseRecord, "policy" | "published">): Upgrade | undefined {
+  return policy.upgrade?.id === published.upgrade?.id ? undefined : policy.upgrade;
+}
 
 /** How many instances must have a commit before it is acknowledged, the primary included. */
 export function acksFor({ durability, instances }: Pick<Policy, "durability" | "instances">): number {

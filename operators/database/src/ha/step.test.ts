@@ -164,3 +164,60 @@ test.each<[string, Partial<StepView>, object]>([
 ])("%s", (_, change, expected) => {
   expect(nextStep(view(change))).toMatchObject(expected);
 });
+
+const upgrade = { id: "1-2", to: "2", instance: "b" };
+const asked = { ...record, holder: "b", holderUid: "b1", policy: { ...policy, upgrade } };
+const primary: Local = { ...standby, major: "1", inRecovery: false, data: { ...data, kind: "primary" } };
+const stopped: Local = { ...primary, server: "stopped" };
+const returned: Local = { ...stopped, major: "2", data: { ...data, kind: "primary", major: "1" } };
+const free = {
+  ...asked,
+  holder: "",
+  holderUid: "",
+  published: { ...record.published, stoppedFor: { upgrade: "1-2", epoch: 2 } },
+};
+
+test.each<[string, Partial<StepView>, object]>([
+  [
+    "the primary stops cleanly",
+    { local: primary, record: asked, holding: true },
+    { step: "stop", how: "fast" },
+  ],
+  [
+    "and says that nobody has more",
+    { local: stopped, record: asked, holding: true },
+    { step: "giveUp", upgrade: "1-2" },
+  ],
+  ["it waits for its new programs", { local: stopped, record: free, lease: "free" }, { step: "wait" }],
+  ["with them it is primary again", { local: returned, record: free, lease: "free" }, { step: "claim" }],
+  ["and works on its data", { local: returned, record: asked, holding: true }, { step: "upgrade" }],
+  [
+    "not when somebody was primary after it",
+    { local: returned, record: { ...free, epoch: 3 }, lease: "free" },
+    { step: "wait" },
+  ],
+  [
+    "the others elect nobody",
+    { local: { ...standby, name: "c" }, record: free, lease: "free" },
+    { step: "wait", reason: expect.stringContaining("b takes the data") },
+  ],
+  [
+    "until it has failed",
+    {
+      local: { ...standby, name: "c" },
+      record: {
+        ...free,
+        published: { ...free.published, upgrade: { id: "1-2", outcome: "Failed", message: "no" } },
+      },
+      lease: "free",
+    },
+    { step: "campaign" },
+  ],
+  [
+    "data of another version is not started",
+    { local: returned, record: { ...record, holder: "" }, lease: "free" },
+    { step: "wait", reason: expect.stringContaining("PostgreSQL 1") },
+  ],
+])("in an upgrade: %s", (_, change, expected) => {
+  expect(nextStep(view(change))).toMatchObject(expected);
+});

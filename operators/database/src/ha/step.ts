@@ -1,6 +1,6 @@
 /** What an instance does next with its own PostgreSQL, from what it knows. Pure: agents run it, simulations too. */
 import type { Lsn } from "./lsn.ts";
-import type { LeaseRecord } from "./state.ts";
+import { type LeaseRecord, pendingUpgrade, type Upgrade } from "./state.ts";
 
 /** The instance's data and server. */
 export interface Local {
@@ -11,7 +11,11 @@ export interface Local {
     readonly timelineEpoch: number;
     /** It was left as a primary's: nothing says yet that it follows somebody. */
     readonly kind: "primary" | "standby";
+    /** The major version that wrote it. Absent: that of the programs. */
+    readonly major?: string;
   };
+  /** The major version of the programs that are here. */
+  readonly major?: string;
   /** `starting`: the process is there and does not answer yet. */
   readonly server: "stopped" | "starting" | "running";
   /** Of a server that runs or starts. */
@@ -53,7 +57,7 @@ export interface StepView {
 export type Step =
   | { readonly step: "wait"; readonly reason: string }
   | { readonly step: "claim" }
-  | { readonly step: "giveUp"; readonly reason: string }
+  | { readonly step: "giveUp"; readonly reason: string; readonly upgrade?: string }
   | { readonly step: "initialise" }
   | { readonly step: "startPrimary" }
   | { readonly step: "serve" }
@@ -63,6 +67,7 @@ export type Step =
   | { readonly step: "rewind"; readonly from: string }
   | { readonly step: "clone"; readonly from: string; readonly reason: string }
   | { readonly step: "campaign" }
+  | { readonly step: "upgrade" }
   | { readonly step: "stop"; readonly how: "fast" | "kill"; readonly reason: string };
 
 const wait = (reason: string): Step => ({ step: "wait", reason });
@@ -77,6 +82,8 @@ export function nextStep(view: StepView): Step {
   if (local.server === "starting") return wait("PostgreSQL starts");
   if (!record) return wait("the lease was not read yet");
   if (record.policy.hibernate) return hibernate(view, record);
+  const upgrade = pendingUpgrade(record);
+  if (upgrade?.instance === local.name) return upgrading(view, upgrade, record);
   if (holding) return asHolder(view, record);
   if (view.lease === "unknown") return wait("the API server does not answer");
   if (view.lease === "fresh") return asStandby(view, record);
@@ -89,6 +96,32 @@ function hibernate({ local, holding }: StepView, { policy }: LeaseRecord): Step 
   return wait(policy.hibernate ? "the database hibernates" : "");
 }
 
+/** Stops with the old programs, comes back with the new ones, and is primary while it works on its data. */
+function upgrading(view: StepView, { id, to }: Upgrade, record: LeaseRecord): Step {
+  const { local, lease, holding } = view;
+  const reason = `its data is taken to ${to}`;
+  if (local.major !== to) {
+    if (holding && local.server === "running") return { step: "stop", how: "fast", reason };
+    if (holding) return { step: "giveUp", reason, upgrade: id };
+    return wait(`it waits for the programs of ${to}`);
+  }
+  if (holding && local.server === "running")
+    return { step: "stop", how: "fast", reason: "its data is replaced" };
+  if (holding) return { step: "upgrade" };
+  const { stoppedFor } = record.published;
+  // Whoever was primary after us may have acknowledged commits that our data lacks.
+  const isLast = stoppedFor?.upgrade === id && stoppedFor.epoch === record.epoch;
+  return isLast && (lease === "free" || lease === "expired")
+    ? { step: "claim" }
+    : wait("somebody else was primary after it stopped, or is still");
+}
+
+/** Why programs and data do not go together; undefined when they do. */
+function mismatch({ data, major }: Local): string | undefined {
+  if (data?.major === undefined || data.major === major) return undefined;
+  return `its data is of PostgreSQL ${data.major}, and its programs are of ${major}`;
+}
+
 function asHolder({ local }: StepView, { published, policy }: LeaseRecord): Step {
   if (!local.data) {
     if (published.systemId === undefined && policy.initialInstance === local.name)
@@ -98,6 +131,8 @@ function asHolder({ local }: StepView, { published, policy }: LeaseRecord): Step
   if (published.systemId !== undefined && published.systemId !== local.data.systemId) {
     return { step: "giveUp", reason: "its data belongs to another database" };
   }
+  const odd = mismatch(local);
+  if (odd !== undefined) return { step: "giveUp", reason: odd };
   if (local.server === "stopped") {
     return local.data.kind === "primary"
       ? { step: "startPrimary" }
@@ -130,6 +165,8 @@ function asStandby(view: StepView, { holder, holderUid, published, epoch }: Leas
     if (!known) return wait(`${holder} does not serve yet`);
     return { step: "clone", from: holder, reason: "its data belongs to another database" };
   }
+  const odd = mismatch(local);
+  if (odd !== undefined) return wait(odd);
   const { timeline = 0, timelineEpoch = 0 } = published;
   const isStranger =
     data.timeline > timeline || (data.timeline === timeline && data.timelineEpoch !== timelineEpoch);
@@ -156,9 +193,12 @@ function asStandby(view: StepView, { holder, holderUid, published, epoch }: Leas
 }
 
 /** Nobody acts as primary, or soon nobody will. */
-function withoutPrimary(view: StepView, { published, policy }: LeaseRecord): Step {
+function withoutPrimary(view: StepView, record: LeaseRecord): Step {
   const { local, lease } = view;
+  const { published, policy } = record;
   if (policy.paused) return wait("the database is paused");
+  const upgrade = pendingUpgrade(record);
+  if (upgrade) return wait(`${upgrade.instance} takes the data to ${upgrade.to}`);
   if (published.systemId === undefined) {
     return policy.initialInstance === local.name
       ? { step: "claim" }
@@ -166,6 +206,8 @@ function withoutPrimary(view: StepView, { published, policy }: LeaseRecord): Ste
   }
   if (!local.data) return wait("it has no data, and there is no primary to clone");
   if (local.data.systemId !== published.systemId) return wait("its data belongs to another database");
+  const odd = mismatch(local);
+  if (odd !== undefined) return wait(odd);
   if (local.server === "stopped") {
     // A crashed primary finds the end of its log by recovering, and votes with it.
     return { step: "startStandby", upstream: undefined };

@@ -1,5 +1,5 @@
 /** Reads the world into one plain object: the Lease, the pods, the claims, and what every agent says. */
-import type { Connection } from "keelson";
+import { type Connection, Quantity } from "keelson";
 import { Lease } from "keelson/kinds";
 import type { InstanceReport } from "../agent/handlers.ts";
 import { agentPort, call } from "../agent/wire.ts";
@@ -71,7 +71,14 @@ export async function observe(
         name,
         ...(view && { pod: view }),
         ...(claim && {
-          claim: { uid: claim.metadata.uid, deleting: claim.metadata.deletionTimestamp !== undefined },
+          claim: {
+            uid: claim.metadata.uid,
+            deleting: claim.metadata.deletionTimestamp !== undefined,
+            ...(claim.spec?.volumeName && { volume: claim.spec.volumeName }),
+            ...(claim.status?.capacity?.["storage"] !== undefined && {
+              bytes: Quantity.from(claim.status.capacity["storage"]).toNumber(),
+            }),
+          },
         }),
         ...(report && { report }),
       };

@@ -10,12 +10,19 @@ export interface InstanceView {
     readonly ready: boolean;
     readonly deleting: boolean;
     readonly template: string;
+    /** What its PostgreSQL is started from. */
+    readonly image: string;
     readonly labels: Readonly<{ [name: string]: string }>;
     /** What keeps it from starting, in words. */
     readonly obstacle?: string;
     readonly nodeName?: string;
   };
-  readonly claim?: { readonly uid: string; readonly deleting: boolean };
+  readonly claim?: {
+    readonly uid: string;
+    readonly deleting: boolean;
+    readonly volume?: string;
+    readonly bytes?: number;
+  };
   /** What its agent says; undefined when it does not answer. */
   readonly report?: InstanceReport;
 }

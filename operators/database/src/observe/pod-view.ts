@@ -24,6 +24,7 @@ export function podView({ metadata, status, spec }: ObjectOf<typeof Pod>): NonNu
     ready: ready?.status === "True",
     deleting: metadata.deletionTimestamp !== undefined,
     template: metadata.annotations?.[annotations.template] ?? "",
+    image: spec?.containers.find(({ name }) => name === "postgres")?.image ?? "",
     labels: metadata.labels ?? {},
     ...(obstacle !== undefined && { obstacle }),
     ...(spec?.nodeName !== undefined && { nodeName: spec.nodeName }),

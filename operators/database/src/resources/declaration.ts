@@ -1,7 +1,11 @@
 /** What the operator touches: its children, the Lease of the instances, and nothing else. */
 import { allow, type Context, many, own, ref } from "keelson";
 import {
+  Deployment,
+  Event,
   Lease,
+  Namespace,
+  PersistentVolume,
   PersistentVolumeClaim,
   Pod,
   PodDisruptionBudget,
@@ -17,6 +21,7 @@ import type { Database, DatabaseObject } from "../api/database.ts";
 export const owns = {
   services: many(Service),
   budget: PodDisruptionBudget,
+  pooler: Deployment,
   account: own(ServiceAccount, { outlives: true }),
   role: own(Role, { outlives: true }),
   binding: own(RoleBinding, { outlives: true }),
@@ -28,6 +33,11 @@ export const owns = {
 };
 
 export const reads = {
+  inPlaceBackup: ref(DatabaseBackup, ({ spec, metadata }: DatabaseObject) =>
+    spec.restoreInPlace?.backup === undefined
+      ? undefined
+      : { name: spec.restoreInPlace.backup, namespace: metadata.namespace ?? "default" },
+  ),
   restoreFrom: ref(DatabaseBackup, ({ spec, metadata }: DatabaseObject) =>
     spec.restoreFrom?.backup === undefined
       ? undefined
@@ -39,6 +49,11 @@ export const reads = {
  * The Lease is no child: it changes every second, and each change would call the reconcile. It is read once in a pass;
  * what matters of it also changes the pods' labels, which are watched.
  */
-export const writes = [allow(Lease, ["get", "create", "patch", "delete"])] as const;
+export const writes = [
+  allow(Lease, ["get", "create", "patch", "delete"]),
+  allow(PersistentVolume, ["get", "patch"]),
+  allow(Event, ["create"]),
+  allow(Namespace, ["get"]),
+] as const;
 
 export type DatabaseContext = Context<typeof Database, typeof owns, typeof reads, typeof writes>;

@@ -12,6 +12,7 @@ export function policyFor(
   object: DatabaseObject,
   instances: readonly string[],
   record: LeaseRecord | undefined,
+  versions: Pick<Policy, "version" | "upgrade" | "abortedUpgrade" | "closed"> = {},
 ): Policy {
   const { spec, metadata } = object;
   const notes = metadata.annotations ?? {};
@@ -30,6 +31,8 @@ export function policyFor(
     ...(approval && { approval }),
     ...(spec.hibernate && { hibernate: true }),
     ...(spec.paused && { paused: true }),
+    ...(spec.pooler && { pooler: true }),
+    ...versions,
   };
 }
 

@@ -38,6 +38,25 @@ export function agentSecret({ name }: DatabaseName): string {
   return `${name}-agent`;
 }
 
+/** The authority that signs the servers' certificates, with its key: nobody mounts it. */
+export function authoritySecret({ name }: DatabaseName): string {
+  return `${name}-ca`;
+}
+
+/** What servers present, and whom they trust. */
+export function tlsSecret({ name }: DatabaseName): string {
+  return `${name}-tls`;
+}
+
+export function poolerName({ name }: DatabaseName): string {
+  return `${name}-pooler`;
+}
+
+/** The headless Service that names every pooler. */
+export function poolersService({ name }: Pick<DatabaseName, "name">): string {
+  return `${name}-poolers`;
+}
+
 export function agentAccount({ name }: DatabaseName): string {
   return `${name}-agent`;
 }

@@ -1,4 +1,5 @@
 /** The pod of one instance: the agent is its first process, and PostgreSQL the agent's child. */
+import { podPlacement, restrictedContainer, restrictedPod } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { AgentSettings } from "../agent/settings.ts";
@@ -12,6 +13,7 @@ import {
   instancesService,
   postgresPort,
   selectorLabels,
+  tlsSecret,
 } from "./names.ts";
 import { digestOf, type Recipe } from "./recipe.ts";
 import type { RestoreSource } from "./store.ts";
@@ -22,17 +24,15 @@ type Container = PodSpec["containers"][number];
 /** The user `postgres` of the image. PostgreSQL's tools want an entry in the image's own list of users. */
 const postgresUser = 999;
 
-const containerSecurity: Container["securityContext"] = {
-  allowPrivilegeEscalation: false,
-  capabilities: { drop: ["ALL"] },
-  readOnlyRootFilesystem: true,
-  runAsNonRoot: true,
-};
+/** What the pod mounts belongs to PostgreSQL. */
+export const podSecurity = restrictedPod(postgresUser);
 
 const dataPath = "/var/lib/postgresql/data";
-const secretsPath = "/var/run/keelson/secrets";
+export const secretsPath = "/var/run/keelson/secrets";
+const tlsPath = "/var/run/keelson/tls";
 const backupsPath = "/var/run/keelson/backups";
 const restorePath = "/var/run/keelson/restore";
+export const oldPath = "/var/run/keelson/old";
 
 export interface PodOptions {
   readonly database: DatabaseName;
@@ -42,13 +42,15 @@ export interface PodOptions {
   /** The operator's own image, which carries the agent. */
   readonly agentImage: string;
   readonly installCommand: readonly string[];
+  /** What its data is from, while it is taken from there to this version. */
+  readonly upgradeFrom?: { readonly image: string; readonly major: string };
   readonly archive: boolean;
   /** Of the first instance, while there is no data. */
   readonly restore?: RestoreSource;
 }
 
 export function podFor(options: PodOptions): Desired<typeof Pod> {
-  const { database, instance, recipe, agentImage } = options;
+  const { database, instance, recipe } = options;
   const pod = recipe.pod ?? {};
   return {
     metadata: {
@@ -64,24 +66,11 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
       restartPolicy: "Always",
       // Long enough to hand over and stop cleanly.
       terminationGracePeriodSeconds: 60,
-      securityContext: {
-        runAsNonRoot: true,
-        runAsUser: postgresUser,
-        runAsGroup: postgresUser,
-        fsGroup: postgresUser,
-        fsGroupChangePolicy: "OnRootMismatch",
-        seccompProfile: { type: "RuntimeDefault" },
-      },
-      ...scheduling(database, recipe),
+      securityContext: podSecurity,
+      ...podPlacement(recipe.pod, selectorLabels(database)),
       initContainers: [
-        {
-          name: "agent",
-          image: agentImage,
-          command: [...options.installCommand, "/keelson"],
-          securityContext: containerSecurity,
-          terminationMessagePolicy: "FallbackToLogsOnError",
-          volumeMounts: [{ name: "agent", mountPath: "/keelson" }],
-        },
+        installContainer(options),
+        ...(options.upgradeFrom ? [oldProgramsContainer(options.upgradeFrom)] : []),
       ],
       containers: [postgresContainer(options)],
       volumes: [
@@ -89,7 +78,9 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
         { name: "agent", emptyDir: {} },
         { name: "run", emptyDir: {} },
         { name: "tmp", emptyDir: {} },
+        ...(options.upgradeFrom ? [{ name: "old", emptyDir: {} }] : []),
         { name: "secrets", secret: { secretName: agentSecret(database), defaultMode: 0o440 } },
+        { name: "tls", secret: { secretName: recipe.tls.secret ?? tlsSecret(database), defaultMode: 0o440 } },
         ...(recipe.store
           ? [{ name: "backups", persistentVolumeClaim: { claimName: recipe.store.claim } }]
           : []),
@@ -99,6 +90,44 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
       ],
     },
   };
+}
+
+/** Brings the agent and a Node to run it. */
+export function installContainer(options: Pick<PodOptions, "agentImage" | "installCommand">): Container {
+  return {
+    name: "agent",
+    image: options.agentImage,
+    command: [...options.installCommand, "/keelson"],
+    securityContext: restrictedContainer,
+    terminationMessagePolicy: "FallbackToLogsOnError",
+    volumeMounts: [{ name: "agent", mountPath: "/keelson" }],
+  };
+}
+
+/** Brings the programs of the version before: pg_upgrade needs those of both. */
+export function oldProgramsContainer({
+  image,
+  major,
+}: {
+  readonly image: string;
+  readonly major: string;
+}): Container {
+  return {
+    name: "old-programs",
+    image,
+    command: ["/keelson/node", "/keelson/agent/take-programs.ts", major, oldPath],
+    env: [{ name: "NODE_NO_WARNINGS", value: "1" }],
+    securityContext: restrictedContainer,
+    terminationMessagePolicy: "FallbackToLogsOnError",
+    volumeMounts: [
+      { name: "agent", mountPath: "/keelson", readOnly: true },
+      { name: "old", mountPath: oldPath },
+    ],
+  };
+}
+
+export function programsOf(major: string, root = ""): string {
+  return `${root}/usr/lib/postgresql/${major}/bin`;
 }
 
 function postgresContainer(options: PodOptions): Container {
@@ -111,6 +140,7 @@ function postgresContainer(options: PodOptions): Container {
     env: [
       { name: settingsVariable, value: JSON.stringify(settingsFor(options)) },
       { name: "POD_UID", valueFrom: { fieldRef: { fieldPath: "metadata.uid" } } },
+      { name: "POD_IP", valueFrom: { fieldRef: { fieldPath: "status.podIP" } } },
       { name: "NODE_NO_WARNINGS", value: "1" },
     ],
     ports: [
@@ -124,20 +154,23 @@ function postgresContainer(options: PodOptions): Container {
     livenessProbe: { ...probe("/livez"), periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 },
     readinessProbe: { ...probe("/readyz"), periodSeconds: 1, timeoutSeconds: 3, failureThreshold: 2 },
     terminationMessagePolicy: "FallbackToLogsOnError",
-    securityContext: containerSecurity,
+    securityContext: restrictedContainer,
     volumeMounts: [
       { name: "data", mountPath: dataPath },
       { name: "agent", mountPath: "/keelson", readOnly: true },
       { name: "run", mountPath: "/run/keelson" },
       { name: "tmp", mountPath: "/tmp" },
+      ...(options.upgradeFrom ? [{ name: "old", mountPath: oldPath, readOnly: true }] : []),
       { name: "secrets", mountPath: secretsPath, readOnly: true },
+      { name: "tls", mountPath: tlsPath, readOnly: true },
       ...(recipe.store ? [{ name: "backups", mountPath: backupsPath }] : []),
       ...(options.restore ? [{ name: "restore", mountPath: restorePath, readOnly: true }] : []),
     ],
   };
 }
 
-function settingsFor({ database, instance, recipe, major, archive, restore }: PodOptions): AgentSettings {
+function settingsFor(options: PodOptions): AgentSettings {
+  const { database, instance, recipe, major, archive, restore, upgradeFrom } = options;
   const leaseMs = recipe.leaseSeconds * 1_000;
   return {
     namespace: database.namespace,
@@ -146,9 +179,12 @@ function settingsFor({ database, instance, recipe, major, archive, restore }: Po
     subdomain: instancesService(database),
     roleLabel: labels.role,
     directory: dataPath,
-    programs: `/usr/lib/postgresql/${major}/bin`,
+    programs: programsOf(major),
+    major,
+    ...(upgradeFrom && { oldPrograms: programsOf(upgradeFrom.major, oldPath) }),
     socketDirectory: "/run/keelson/postgresql",
     secrets: secretsPath,
+    tls: { source: tlsPath, directory: "/run/keelson/certificates", require: recipe.tls.require },
     timings: { leaseMs, fenceMs: leaseMs * 0.75 },
     ...(recipe.store && { store: `${backupsPath}/${recipe.store.directory}`, archive }),
     ...(restore && {
@@ -158,31 +194,5 @@ function settingsFor({ database, instance, recipe, major, archive, restore }: Po
         ...(restore.targetTime !== undefined && { targetTime: restore.targetTime }),
       },
     }),
-  };
-}
-
-/** Instances keep away from each other unless the spec says where they go. */
-function scheduling(database: DatabaseName, recipe: Recipe): Partial<PodSpec> {
-  const pod = (recipe.pod ?? {}) as Partial<PodSpec>;
-  const { nodeSelector, tolerations, topologySpreadConstraints, priorityClassName } = pod;
-  const affinity = pod.affinity ?? {
-    podAntiAffinity: {
-      preferredDuringSchedulingIgnoredDuringExecution: [
-        {
-          weight: 100,
-          podAffinityTerm: {
-            topologyKey: "kubernetes.io/hostname",
-            labelSelector: { matchLabels: selectorLabels(database) },
-          },
-        },
-      ],
-    },
-  };
-  return {
-    affinity,
-    ...(nodeSelector === undefined ? {} : { nodeSelector }),
-    ...(tolerations === undefined ? {} : { tolerations }),
-    ...(topologySpreadConstraints === undefined ? {} : { topologySpreadConstraints }),
-    ...(priorityClassName === undefined ? {} : { priorityClassName }),
   };
 }

@@ -8,16 +8,19 @@ export interface Recipe {
   readonly resources?: unknown;
   readonly pod?: Spec["pod"];
   readonly leaseSeconds: number;
+  readonly tls: Spec["tls"];
   /** Where backups go: the claim is mounted. */
   readonly store?: StorePlace;
 }
 
-export function recipeOf(object: DatabaseObject): Recipe {
-  const { image, version, resources, pod, failover } = object.spec;
+/** `version` is what instances run, which is not what the spec says while a major upgrade is under way or has failed. */
+export function recipeOf(object: DatabaseObject, version = object.spec.version): Recipe {
+  const { image, resources, pod, failover, tls } = object.spec;
   const store = storeOf(object);
   return {
     image: `${image}:${version}`,
     leaseSeconds: failover.leaseSeconds,
+    tls,
     ...(resources === undefined ? {} : { resources }),
     ...(pod === undefined ? {} : { pod }),
     ...(store && { store }),

@@ -1,65 +1,142 @@
-/** The end of a Database: its instances stop cleanly, then its volumes go or stay as the spec says. */
-import { done, fail, type Outcome, waiting } from "keelson";
-import { Lease } from "keelson/kinds";
+/** The end of a Database: a last backup that is proven, then the instances, and their volumes as the spec says. */
+import { done, type Outcome, waiting } from "keelson";
+import { Lease, Namespace, Service } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
 import type { DatabaseObject } from "../api/database.ts";
+import { statusOf } from "../decide/report.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName } from "../resources/names.ts";
+import { runInstances } from "./run.ts";
+import { releaseVolume, tellKept } from "./volumes.ts";
 
-export async function finalize(object: DatabaseObject, ctx: DatabaseContext): Promise<Outcome> {
-  const pending = await lastBackup(object, ctx);
-  if (pending) return pending;
+export async function finalize(
+  object: DatabaseObject,
+  ctx: DatabaseContext,
+  agentImage: string | undefined,
+): Promise<Outcome> {
+  if (await isOrphaned(object, ctx)) {
+    ctx.event("Normal", "Orphaned", "everything is left as it is; a Database of the same name takes it over");
+    return done();
+  }
+  const { onDelete } = object.spec;
+  let keep = onDelete === "Retain" ? "spec.onDelete is Retain" : undefined;
+  if (onDelete === "Snapshot") {
+    const last = await lastBackup(object, ctx, agentImage);
+    if (last !== "taken" && !("impossible" in last)) return last;
+    if (last !== "taken") keep = `no backup could be taken: ${last.impossible}`;
+  }
+  // Told before anything stops: in a namespace that goes, the claims go with the pods.
+  if (keep !== undefined) await tellVolumes(object, ctx, keep);
+  return await removeAll(object, ctx, keep === undefined);
+}
+
+async function removeAll(object: DatabaseObject, ctx: DatabaseContext, withData: boolean): Promise<Outcome> {
+  await ctx.own.pooler.delete();
   for (const [key, pod] of ctx.own.pods.entries()) {
     if (pod.metadata.deletionTimestamp === undefined) await ctx.own.pods.delete(key);
   }
   const left = ctx.own.pods.list().map(({ metadata }) => metadata.name);
   if (left.length > 0) return waiting(reasons.deleting, `${left.join(", ")} stop`, { recheckMs: 1_000 });
-  const removes = object.spec.onDelete !== "Retain";
-  if (removes) {
-    for (const key of ctx.own.claims.entries().keys()) await ctx.own.claims.delete(key);
+  if (withData) {
+    for (const [key, claim] of ctx.own.claims.entries()) {
+      if (claim.spec?.volumeName) await releaseVolume(ctx, claim.spec.volumeName);
+      await ctx.own.claims.delete(key);
+    }
+    if (ctx.own.claims.list().length > 0)
+      return waiting(reasons.deleting, "the volumes are being deleted", { recheckMs: 1_000 });
     for (const key of ctx.own.secrets.entries().keys()) await ctx.own.secrets.delete(key);
   }
   await ctx.own.binding.delete();
   await ctx.own.role.delete();
   await ctx.own.account.delete();
   // Without its data the record means nothing; with it, it says who holds all commits.
-  if (removes) await ctx.client.kind(Lease).delete(databaseName(object)).catch(ignoreAbsent);
+  if (withData) await ctx.client.kind(Lease).delete(databaseName(object)).catch(ignoreAbsent);
   return done();
 }
 
-/** Nothing is removed before a backup of everything is done and proven. */
-async function lastBackup(object: DatabaseObject, ctx: DatabaseContext): Promise<Outcome | undefined> {
+async function tellVolumes(object: DatabaseObject, ctx: DatabaseContext, why: string): Promise<void> {
+  const claimed = ctx.own.claims.list().flatMap(({ spec }) => spec?.volumeName ?? []);
+  // In a namespace that goes, the claims may be gone already.
+  const volumes = [...new Set([...(object.status?.volumes ?? []), ...claimed])];
+  await tellKept(object, ctx, { volumes, why });
+  const type = object.spec.onDelete === "Retain" ? "Normal" : "Warning";
+  if (volumes.length > 0)
+    ctx.event(type, reasons.volumesKept, `the volumes ${volumes.join(", ")} are kept: ${why}`);
+}
+
+/**
+ * Deleted with its dependents to be left alone (`--cascade=orphan`): the garbage collector has taken our references off
+ * them, or is about to.
+ */
+async function isOrphaned(object: DatabaseObject, ctx: DatabaseContext): Promise<boolean> {
+  const { metadata } = object;
+  if (metadata.finalizers?.includes("orphan")) return true;
+  const { name, namespace, uid } = databaseName(object);
+  const found = await Promise.all(
+    [name, `${name}-ro`, `${name}-r`].map(
+      async (each) => await ctx.client.kind(Service).find({ namespace, name: each }),
+    ),
+  );
+  return found.some(
+    (child) =>
+      child !== undefined &&
+      child.metadata.deletionTimestamp === undefined &&
+      !child.metadata.ownerReferences?.some((reference) => reference.uid === uid),
+  );
+}
+
+type Last = "taken" | { readonly impossible: string } | Outcome;
+
+/**
+ * Nothing is removed before a backup of everything is done and proven. Whoever deletes in the foreground has taken the
+ * pods away by now: they come back without a reference to the Database, so that nobody takes them away again.
+ */
+async function lastBackup(
+  object: DatabaseObject,
+  ctx: DatabaseContext,
+  agentImage: string | undefined,
+): Promise<Last> {
   const { spec, metadata, status } = object;
-  if (spec.onDelete !== "Snapshot" || status?.systemId === undefined) return undefined;
+  if (status?.systemId === undefined) return "taken";
   const key = `final-${metadata.uid.slice(0, 8)}`;
   const backup = ctx.own.backups.get(key);
-  if (!backup) {
-    if (!spec.backup) {
-      return fail(
-        reasons.finalBackupFailed,
-        "onDelete is Snapshot, but there is no spec.backup; add one, or set onDelete to Retain or Delete",
-      );
+  if (backup?.status?.phase === "Done") return "taken";
+  if (!spec.backup) return { impossible: "there is no spec.backup" };
+  if (agentImage === undefined) return { impossible: "the operator does not know its own image" };
+  if (await isNamespaceGoing(object, ctx)) return { impossible: "the namespace is being deleted" };
+  if (backup?.status?.phase === "Failed") return { impossible: backup.status.message ?? "it failed" };
+  const sinceMs = ctx.clock.now() - Date.parse(metadata.deletionTimestamp ?? "");
+  if (sinceMs > spec.backup.finalDeadlineSeconds * 1_000) {
+    const why = backup?.status?.message ?? "no primary serves";
+    return { impossible: `${why}, and ${spec.backup.finalDeadlineSeconds} seconds are over` };
+  }
+  try {
+    const pass = await runInstances({ ...object, spec: { ...spec, hibernate: false } }, ctx, {
+      agentImage,
+      closing: true,
+    });
+    if ("obstacle" in pass) return pass.obstacle;
+    ctx.setStatus({ ...statusOf(pass.observed, pass.verdict, status), phase: "Deleting" });
+    const isClosed = pass.primary?.report?.closed === true;
+    if (!backup && isClosed) {
+      await ctx.own.backups.apply(key, {
+        metadata: { name: `${metadata.name}-${key}` },
+        spec: { database: metadata.name, source: "primary" },
+      });
     }
-    await ctx.own.backups.apply(key, {
-      metadata: { name: `${metadata.name}-${key}` },
-      spec: { database: metadata.name },
-    });
-    return waiting(reasons.deleting, "a last backup is taken before anything is removed", {
-      recheckMs: 2_000,
-    });
+  } catch (error) {
+    const { code, message } = error as { code?: unknown; message: string };
+    if (code === 403 && message.includes("being terminated"))
+      return { impossible: "the namespace is being deleted" };
+    throw error;
   }
-  const { name } = backup.metadata;
-  switch (backup.status?.phase) {
-    case "Done":
-      return undefined;
-    case "Failed":
-      return fail(
-        reasons.finalBackupFailed,
-        `nothing is removed, because ${name} failed: ${backup.status.message}; delete it to try again, or set onDelete to Retain or Delete`,
-      );
-    default:
-      return waiting(reasons.deleting, `nothing is removed before ${name} is done`, { recheckMs: 2_000 });
-  }
+  return waiting(reasons.deleting, "a last backup is taken before anything is removed", { recheckMs: 1_000 });
+}
+
+async function isNamespaceGoing(object: DatabaseObject, ctx: DatabaseContext): Promise<boolean> {
+  const { namespace } = databaseName(object);
+  const found = await ctx.client.kind(Namespace).find({ name: namespace });
+  return found?.metadata.deletionTimestamp !== undefined;
 }
 
 function ignoreAbsent(error: unknown): void {

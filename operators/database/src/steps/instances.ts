@@ -1,8 +1,10 @@
 /** Claims and pods of the instances. */
-import { isApiError, type ObjectMeta } from "keelson";
+import { isApiError, type ObjectMeta, Quantity } from "keelson";
 import { Pod } from "keelson/kinds";
+import { reasons } from "../api/conditions.ts";
 import { Database, type DatabaseObject } from "../api/database.ts";
 import type { Members } from "../decide/members.ts";
+import { majorPart, type UpgradePlan } from "../decide/upgrade.ts";
 import type { LeaseRecord } from "../ha/state.ts";
 import { installCommand } from "../resources/agent-image.ts";
 import { claimFor } from "../resources/claim.ts";
@@ -11,12 +13,16 @@ import { databaseName, instanceKey, selectorLabels } from "../resources/names.ts
 import { podFor } from "../resources/pod.ts";
 import { recipeOf } from "../resources/recipe.ts";
 import type { RestoreSource } from "../resources/store.ts";
+import { versionFor } from "./upgrade.ts";
 
 export interface InstancesOptions {
   readonly members: Members;
   readonly record: LeaseRecord | undefined;
   readonly agentImage: string;
   readonly restore: RestoreSource | undefined;
+  readonly plan: UpgradePlan;
+  /** Pods that are made now must outlive the Database: whoever deletes in the foreground would take them away. */
+  readonly closing: boolean;
 }
 
 /** The first instance makes the database; the others are made when there is something to clone. */
@@ -25,13 +31,14 @@ export async function keepInstances(
   ctx: DatabaseContext,
   options: InstancesOptions,
 ): Promise<void> {
-  const { members, record } = options;
+  const { members, record, closing } = options;
   const initialised = record?.published.systemId !== undefined;
   const [first] = members.keep;
   for (const name of members.keep) {
     if (!initialised && name !== first) continue;
     await keepInstance(object, ctx, name, options);
   }
+  if (closing) return;
   const database = databaseName(object);
   for (const name of members.remove) {
     const slot = instanceKey(database, name);
@@ -44,24 +51,26 @@ async function keepInstance(
   object: DatabaseObject,
   ctx: DatabaseContext,
   name: string,
-  { agentImage, restore, record }: InstancesOptions,
+  { agentImage, restore, record, plan, closing }: InstancesOptions,
 ): Promise<void> {
   const { spec } = object;
   const database = databaseName(object);
   const slot = instanceKey(database, name);
-  if (ctx.own.claims.get(slot)?.metadata.deletionTimestamp === undefined) {
-    await ctx.own.claims.apply(slot, claimFor(database, name, spec.storage));
-  }
+  await keepClaim(object, ctx, { name, slot });
   const pod = ctx.own.pods.get(slot);
-  if (pod) return await repairLabels(object, ctx, pod.metadata);
-  const [major = ""] = spec.version.split(".");
-  const recipe = recipeOf(object);
+  if (pod) return closing ? undefined : await repairLabels(object, ctx, pod.metadata);
+  const version = versionFor(name, plan, spec.version);
+  const recipe = recipeOf(object, version);
+  const isAhead = majorPart(version) !== majorPart(plan.version);
   const isFirst = record?.published.systemId === undefined && name === `${database.name}-0`;
   const desired = podFor({
     database,
     instance: name,
     recipe,
-    major,
+    major: majorPart(version),
+    ...(isAhead && {
+      upgradeFrom: { image: `${spec.image}:${plan.version}`, major: majorPart(plan.version) },
+    }),
     agentImage,
     installCommand,
     archive: spec.backup?.archive ?? false,
@@ -70,13 +79,37 @@ async function keepInstance(
   try {
     await ctx.own.pods.apply(slot, {
       ...desired,
-      metadata: { ...desired.metadata, ownerReferences: ownersOf(object) },
+      metadata: { ...desired.metadata, ...(!closing && { ownerReferences: ownersOf(object) }) },
     });
     ctx.event("Normal", "InstanceStarted", `${name} starts with ${recipe.image}`);
   } catch (error) {
     // Its predecessor is still on its way out.
     if (!(isApiError(error) && error.code === 409)) throw error;
     ctx.recheck(1_000);
+  }
+}
+
+/** Claims grow and never shrink. One that its class does not let grow stays as it is, and the instance runs on. */
+async function keepClaim(
+  object: DatabaseObject,
+  ctx: DatabaseContext,
+  { name, slot }: { readonly name: string; readonly slot: string },
+): Promise<void> {
+  const { storage } = object.spec;
+  const existing = ctx.own.claims.get(slot);
+  if (existing?.metadata.deletionTimestamp !== undefined) return;
+  const asked = existing?.spec?.resources?.requests?.["storage"];
+  const isSmaller = asked !== undefined && Quantity.from(storage.size).compare(Quantity.from(asked)) < 0;
+  const size = isSmaller ? asked : storage.size;
+  try {
+    await ctx.own.claims.apply(slot, claimFor(databaseName(object), name, { ...storage, size }));
+  } catch (error) {
+    if (!existing || !isApiError(error) || (error.code !== 403 && error.code !== 422)) throw error;
+    ctx.event("Warning", reasons.volumeNotGrown, `${name}: ${error.message}`);
+    await ctx.own.claims.apply(
+      slot,
+      claimFor(databaseName(object), name, { ...storage, size: asked ?? storage.size }),
+    );
   }
 }
 

@@ -1,16 +1,20 @@
 /** Brings pods in line with the spec, one at a time: replicas first, the primary last, which hands over before it goes. */
 
-import { conditions } from "../api/conditions.ts";
-import { conditionsOf, primaryOf } from "../decide/report.ts";
+import { conditionsOf, isWhole, primaryOf } from "../decide/report.ts";
+import { askAgent } from "../observe/observe.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName, instanceKey } from "../resources/names.ts";
 import { digestOf, recipeOf } from "../resources/recipe.ts";
 
 /** What is being done, in words; undefined when every instance is as it should be. Called when all are ready. */
-export async function rollOut(observed: Observed, ctx: DatabaseContext): Promise<string | undefined> {
+export async function rollOut(
+  observed: Observed,
+  ctx: DatabaseContext,
+  { version, key }: { readonly version: string; readonly key: Buffer | undefined },
+): Promise<string | undefined> {
   const { object, instances } = observed;
-  const wanted = digestOf(recipeOf(object));
+  const wanted = digestOf(recipeOf(object, version));
   const reasonFor = ({ pod, report }: InstanceView): string | undefined => {
     if (pod?.template !== wanted) return "its pod is made from an older spec";
     const waiting = report?.pendingRestart ?? [];
@@ -20,13 +24,15 @@ export async function rollOut(observed: Observed, ctx: DatabaseContext): Promise
   const outdated = instances.filter((each) => reasonFor(each) !== undefined);
   const next = outdated.find(({ name }) => name !== primary?.name) ?? outdated[0];
   if (!next) return undefined;
-  // Never while a commit relies on everybody who is left.
-  const isProtected = conditionsOf(observed).some(
-    ({ type, status }) => type === conditions.protected && status === "True",
-  );
-  const isAlone = object.spec.instances === 1 || object.spec.durability === "async";
   const sentence = `${next.name}: ${reasonFor(next)}`;
-  if (!isProtected && !isAlone) return `${sentence}; it waits for replication to be whole`;
+  // Never while a commit relies on everybody who is left.
+  if (!isWhole(object, conditionsOf(observed))) return `${sentence}; it waits for replication to be whole`;
+  if (next === primary && next.pod?.template === wanted && next.report?.isLowering && key) {
+    ctx.event("Normal", "InstanceRestarted", sentence);
+    const instance = { namespace: databaseName(object).namespace, name: next.name };
+    await askAgent(ctx, instance, { path: "/restart", body: {}, key, timeoutMs: 30_000 });
+    return sentence;
+  }
   ctx.event("Normal", "InstanceReplaced", sentence);
   await ctx.own.pods.delete(instanceKey(databaseName(object), next.name));
   return sentence;

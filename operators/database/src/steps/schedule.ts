@@ -1,12 +1,15 @@
 /** Base backups when the schedule says so, and no more of them than should stay. */
 import { backupStamp, decideSchedule, expiredBackups } from "@keelson/kit";
 import type { DatabaseObject } from "../api/database.ts";
+import { askAgent } from "../observe/observe.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
+import { databaseName } from "../resources/names.ts";
 
 /** Returns the newest due time that is dealt with. */
 export async function keepSchedule(
   object: DatabaseObject,
   ctx: DatabaseContext,
+  agent: { readonly instance: string | undefined; readonly key: Buffer | undefined },
 ): Promise<string | undefined> {
   const { metadata, spec, status } = object;
   const { backup } = spec;
@@ -21,7 +24,12 @@ export async function keepSchedule(
     { count: backup.keep },
     ctx.clock.now(),
   );
-  for (const key of expired) await ctx.own.backups.delete(key);
+  for (const key of expired) {
+    const { name } = ctx.own.backups.get(key)?.metadata ?? {};
+    // What cannot be removed from the store now is tried again: its object stays as long.
+    if (name !== undefined && (await isRemoved(object, ctx, { ...agent, name })))
+      await ctx.own.backups.delete(key);
+  }
   if (backup.schedule === undefined) return status?.lastScheduled;
   const running = own.some(([, { status: is }]) => is?.phase !== "Done" && is?.phase !== "Failed");
   const decision = decideSchedule(
@@ -48,4 +56,25 @@ export async function keepSchedule(
     });
   }
   return decision.lastScheduled ?? status?.lastScheduled;
+}
+
+async function isRemoved(
+  object: DatabaseObject,
+  ctx: DatabaseContext,
+  {
+    instance,
+    key,
+    name,
+  }: { readonly instance: string | undefined; readonly key: Buffer | undefined; readonly name: string },
+): Promise<boolean> {
+  if (instance === undefined || key === undefined) return false;
+  const { namespace } = databaseName(object);
+  try {
+    const question = { path: "/backup/remove", body: { name }, key, timeoutMs: 60_000 };
+    await askAgent(ctx, { namespace, name: instance }, question);
+    return true;
+  } catch (error) {
+    ctx.event("Warning", "BackupNotRemoved", `${name}: ${(error as Error).message}`);
+    return false;
+  }
 }

@@ -40,7 +40,7 @@ export interface RolePassword {
 export async function keepRoleSecret(
   object: DatabaseObject,
   ctx: DatabaseContext,
-  wanted: { readonly role: string; readonly database: string },
+  wanted: { readonly role: string; readonly database: string; readonly authority: string },
 ): Promise<RolePassword> {
   const database = databaseName(object);
   const { role } = wanted;
@@ -62,6 +62,7 @@ export async function keepRoleSecret(
     database: wanted.database,
     username: role,
     password: secret,
+    "ca.crt": wanted.authority,
     uri: `postgresql://${encodeURIComponent(role)}:${secret}@${host}:${postgresPort}/${encodeURIComponent(wanted.database)}`,
   };
   await ctx.own.secrets.apply(slot, {

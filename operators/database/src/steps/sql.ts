@@ -12,7 +12,12 @@ import { keepRoleSecret } from "./secrets.ts";
 
 const firstRole = "app";
 
-export type SqlOutcome = { readonly hash: string } | { readonly reason: string; readonly message: string };
+export type SqlOutcome =
+  | {
+      readonly hash: string /** Of the roles that can log in. */;
+      readonly passwords: ReadonlyMap<string, string>;
+    }
+  | { readonly reason: string; readonly message: string };
 
 export async function applySql(
   object: DatabaseObject,
@@ -22,6 +27,8 @@ export async function applySql(
     readonly key: Buffer;
     readonly done: string | undefined;
     readonly epoch: number;
+    /** Whom clients trust. */
+    readonly authority: string;
   },
 ): Promise<SqlOutcome> {
   const { spec } = object;
@@ -37,7 +44,10 @@ export async function applySql(
     if (!login) continue;
     if (passwordSecret === undefined) {
       const database = databases.find(({ owner }) => owner === name)?.name ?? firstRole;
-      passwords.set(name, (await keepRoleSecret(object, ctx, { role: name, database })).password);
+      passwords.set(
+        name,
+        (await keepRoleSecret(object, ctx, { role: name, database, authority: options.authority })).password,
+      );
       continue;
     }
     const secret = await ctx.client.kind(Secret).find({ namespace, name: passwordSecret });
@@ -57,7 +67,7 @@ export async function applySql(
     passwords: [...passwords].map(([name, value]) => [name, digestOf(value)]),
     epoch: options.epoch,
   });
-  if (hash === options.done) return { hash };
+  if (hash === options.done) return { hash, passwords };
   const roles: SqlRole[] = named.map(({ passwordSecret: _, ...role }) => {
     const password = passwords.get(role.name);
     return { ...role, ...(password !== undefined && { verifier: scramVerifier(password) }) };
@@ -72,7 +82,7 @@ export async function applySql(
       timeoutMs: 30_000,
     });
     for (const sentence of done) ctx.event("Normal", "SqlApplied", sentence);
-    return { hash };
+    return { hash, passwords };
   } catch (error) {
     return { reason: reasons.sqlFailed, message: `roles and databases: ${(error as Error).message}` };
   }

@@ -75,6 +75,7 @@ const kinds = [
   "cutPair",
   "api",
   "crash",
+  "island",
   "deaf",
   "refuse",
   "volume",
@@ -127,6 +128,12 @@ function inflict(world: World, pod: Pod, kind: Exclude<(typeof kinds)[number], "
       };
     case "deaf":
       world.deaf.add(pod.name);
+      return () => world.mend();
+    case "island":
+      for (const name of everybody.filter((each) => each !== "api")) {
+        world.cut(pod.name, name);
+        world.cut(name, pod.name);
+      }
       return () => world.mend();
     case "crash":
       pod.server.die();

@@ -269,6 +269,14 @@ export class SimulatedServer implements Engine {
       : undefined;
   }
 
+  async restoreInPlace(): Promise<string> {
+    throw new Error("stories have no backups");
+  }
+
+  async upgrade(): Promise<string> {
+    throw new Error("stories have one version");
+  }
+
   async checkpoint(): Promise<void> {
     await this.#take(30);
   }
@@ -289,6 +297,7 @@ export class SimulatedServer implements Engine {
         })),
       synchronousNames: this.synchronousNames,
       effective: this.#world.nowMs >= this.#effectiveAtMs,
+      limits: {},
     };
   }
 

@@ -46,6 +46,7 @@ export class World {
   readonly #durability: Policy["durability"];
   /** `from>to` that do not arrive. */
   readonly #cuts = new Set<string>();
+  readonly #complaints = new Map<string, string | undefined>();
   /** Instances that nobody reaches, though they reach everybody. */
   readonly deaf = new Set<string>();
   #record: LeaseRecord;
@@ -53,6 +54,8 @@ export class World {
   #isApiUp = true;
   #commits = 0;
   #newestEpoch = 0;
+  /** What the newest primary began with. */
+  #inherited = new Set<Entry>();
   promotions = 0;
 
   constructor({ seed, instances, durability, timings }: WorldOptions) {
@@ -136,7 +139,8 @@ export class World {
   // ------------------------------------------------------------------------------- the oracle
 
   acknowledged(entry: Entry, by: string, epoch: number): void {
-    if (epoch < this.#newestEpoch) {
+    // What the newer primary has inherited may be acknowledged late: a sender that was frozen reads what it was told before.
+    if (epoch < this.#newestEpoch && !this.#inherited.has(entry)) {
       this.violations.push(
         `${by} acknowledged ${entry.id} in epoch ${epoch} after epoch ${this.#newestEpoch} had begun to`,
       );
@@ -147,6 +151,7 @@ export class World {
 
   promoted(name: string, epoch: number, log: readonly Entry[]): void {
     this.promotions++;
+    if (epoch === this.#record.epoch) this.#inherited = new Set(log);
     this.log(name, "promoted", { epoch, length: log.length });
     // One that was frozen in the middle may end a promotion that came to nothing: what it acknowledges is looked at.
     if (this.#durability !== "async" && epoch === this.#record.epoch) this.#expectAll(name, log);
@@ -203,6 +208,9 @@ export class World {
   podsFor(pod: Pod): Pods {
     return {
       label: async () => await this.#ask(pod, api, () => undefined),
+      complain: async (about) => await this.#ask(pod, api, () => void this.#complaints.set(pod.name, about)),
+      complaints: async (names, about) =>
+        await this.#ask(pod, api, () => names.filter((name) => this.#complaints.get(name) === about)),
       isGone: async (name, uid) => await this.#ask(pod, api, () => this.pod(name).uid !== uid),
     };
   }

@@ -1,5 +1,5 @@
 /** EtcdCluster: what a user asks for and what the operator reports. */
-import { backupStoreSchema } from "@keelson/kit";
+import { backupStoreSchema, podOptionsSchema } from "@keelson/kit";
 import { cel, immutable, type ObjectOf, preserveUnknown, quantity, resource, z } from "keelson";
 
 /** One member as the operator knows it. It is stored before anything is done to the member: intent first. */
@@ -105,18 +105,7 @@ export const EtcdCluster = resource({
         })
         .default({ size: "1Gi" }),
       resources: preserveUnknown().optional().describe("Requests and limits of the etcd container."),
-      pod: z
-        .object({
-          labels: z.record(z.string(), z.string()).optional(),
-          annotations: z.record(z.string(), z.string()).optional(),
-          nodeSelector: z.record(z.string(), z.string()).optional(),
-          affinity: preserveUnknown().optional(),
-          tolerations: z.array(preserveUnknown()).optional(),
-          topologySpreadConstraints: z.array(preserveUnknown()).optional(),
-          priorityClassName: z.string().optional(),
-        })
-        .optional()
-        .describe("More fields of the members' pods."),
+      pod: podOptionsSchema.optional().describe("More fields of the members' pods."),
       settings: z
         .object({
           heartbeatIntervalMs: z.int().min(1).optional(),

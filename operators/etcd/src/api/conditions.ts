@@ -39,6 +39,8 @@ export const reasons = {
   unhealthy: "MembersUnhealthy",
   noSpace: "NoSpace",
   corrupt: "Corrupt",
+  /** etcd has members that this operator did not add. */
+  unknownMembers: "UnknownMembers",
   defragmenting: "Defragmenting",
   resizing: "Resizing",
   hibernating: "Hibernating",

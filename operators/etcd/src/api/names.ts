@@ -15,6 +15,8 @@ export const annotations = {
   clusterId: "etcd.keelson.dev/cluster-id",
   /** On a claim: etcd's own ID of the member whose data it holds. */
   memberId: "etcd.keelson.dev/member-id",
+  /** On a claim: the version of etcd that last ran on its data. */
+  etcdVersion: "etcd.keelson.dev/etcd-version",
   /** On a claim: the storage class that the spec asked for when it was made; empty for the default class. */
   storageClass: "etcd.keelson.dev/storage-class",
   /** On a claim: a recovery left its member behind; kept for inspection, never used again. */

@@ -1,9 +1,10 @@
 /** What comes next for a backup: pure, from what its pods report. */
 
-import { isTerminalBackupCode, ownStatus } from "@keelson/kit";
+import { afterFailedAttempt, type BackupRecord, failedBackup, hasBackupEnded, ownStatus } from "@keelson/kit";
 import type { StatusOf } from "keelson";
 import type { EtcdBackup, EtcdBackupObject } from "../api/backup.ts";
 import type { EtcdClusterObject } from "../api/cluster.ts";
+import { conditions } from "../api/conditions.ts";
 import type { Manifest } from "../engine/snapshot-archive.ts";
 import type { WorkerView } from "../observe/backup-pod-view.ts";
 import { nameInStore } from "../resources/backup-pod.ts";
@@ -17,6 +18,8 @@ export interface ObservedBackup {
   readonly worker: WorkerView | undefined;
   /** Pods of earlier attempts that are still there. */
   readonly leftovers: number;
+  /** Backups of the same cluster that are taken now, or come first. */
+  readonly ahead: readonly string[];
   readonly agentImage: string | undefined;
   readonly nowMs: number;
 }
@@ -37,39 +40,52 @@ export type BackupDecision =
       readonly status: BackupStatus;
       readonly recheckMs?: number;
     }
-  | {
-      readonly do: "record";
-      readonly status: BackupStatus;
-      readonly event: {
-        readonly type: "Normal" | "Warning";
-        readonly reason: string;
-        readonly message: string;
-      };
-    }
+  | BackupRecord<BackupStatus>
   | { readonly do: "refuse"; readonly reason: string; readonly message: string };
 
-const attempts = 3;
-const backoffMs = 10_000;
+/** Backups of one cluster that are taken at once: each reads the whole database from a member that also serves clients. */
+const mostAtOnce = 2;
 
-export function hasEnded(phase: string | undefined): boolean {
-  return phase === "Done" || phase === "Failed" || phase === "Removed";
+/**
+ * The backups that have a place before this one: those that are being taken, and those that wait and are older. Every
+ * backup judges by the same order, so no two of them take the same place.
+ */
+export function aheadOf(
+  backup: EtcdBackupObject,
+  all: readonly EtcdBackupObject[],
+  nowMs: number,
+): readonly string[] {
+  const isTaken = ({ status }: EtcdBackupObject) =>
+    status?.phase === "Copying" || status?.phase === "Verifying";
+  const rests = ({ status }: EtcdBackupObject) => Date.parse(status?.retryAfter ?? "") > nowMs;
+  const order = ({ metadata }: EtcdBackupObject) => `${metadata.creationTimestamp}/${metadata.name}`;
+  return all
+    .filter(
+      (other) =>
+        other.metadata.uid !== backup.metadata.uid &&
+        other.metadata.namespace === backup.metadata.namespace &&
+        other.spec.cluster === backup.spec.cluster &&
+        other.metadata.deletionTimestamp === undefined &&
+        !hasBackupEnded(other.status?.phase) &&
+        (isTaken(other) || (!rests(other) && order(other) < order(backup))),
+    )
+    .map(({ metadata }) => metadata.name);
 }
 
 export function decideBackup(o: ObservedBackup): BackupDecision {
   const { backup, worker, nowMs } = o;
-  if (hasEnded(backup.status?.phase)) return { do: "rest" };
+  if (hasBackupEnded(backup.status?.phase)) return { do: "rest" };
   const attempt = backup.status?.attempt ?? 1;
   const status = { ...ownStatus(backup), attempt, name: nameInStore(backup) };
   if (worker?.state === "done") return finished(backup, status, worker.manifest);
   const endMs = Date.parse(backup.metadata.creationTimestamp) + backup.spec.timeoutSeconds * 1_000;
   if (nowMs >= endMs) {
-    return failed(
-      status,
-      "TimedOut",
-      `it was not done within ${backup.spec.timeoutSeconds} s: ${lastMessage(status, worker)}`,
-    );
+    return failedBackup(status, {
+      reason: "TimedOut",
+      message: `it was not done within ${backup.spec.timeoutSeconds} s: ${lastMessage(status, worker)}`,
+    });
   }
-  if (worker?.state === "failed") return afterFailure(status, attempt, worker, nowMs);
+  if (worker?.state === "failed") return afterFailedAttempt(status, attempt, worker, { nowMs });
   if (worker) {
     const phase = worker.copied ? "Verifying" : "Copying";
     return {
@@ -109,14 +125,25 @@ function beforeStart(
   if (!cluster) return wait("ClusterMissing", `there is no EtcdCluster ${name} in this namespace`);
   const voters = (cluster.status?.members ?? []).filter(({ phase }) => phase === "Voter");
   if (voters.length === 0) return wait("ClusterNotReady", `EtcdCluster ${name} has no voting member yet`);
+  if (isUnavailable(cluster))
+    return wait("ClusterNotReady", `EtcdCluster ${name} has no quorum; its conditions say why`, 5_000);
   const waitMs = Date.parse(status.retryAfter ?? "") - nowMs;
   if (waitMs > 0) return wait("Retrying", `attempt ${attempt} follows: ${status.failure?.message}`, waitMs);
+  if (o.ahead.length >= mostAtOnce)
+    return wait("Queued", `${o.ahead.slice(0, 3).join(", ")} come first: ${mostAtOnce} at a time`, 5_000);
   if (o.leftovers > 0) return wait("Retrying", "the last attempt's pod is stopping");
   return {
     do: "start",
     attempt,
     status: { ...status, phase: "Copying", attempt, name: nameInStore(backup) },
   };
+}
+
+function isUnavailable({ status }: EtcdClusterObject): boolean {
+  return (
+    status?.conditions?.some(({ type, status: is }) => type === conditions.available && is === "False") ??
+    false
+  );
 }
 
 function finished(
@@ -126,7 +153,7 @@ function finished(
 ): BackupDecision {
   const problem = manifestProblem(backup, manifest);
   if (!manifest || problem !== undefined)
-    return failed(status, "NoReport", problem ?? "the report has no manifest");
+    return failedBackup(status, { reason: "NoReport", message: problem ?? "the report has no manifest" });
   const { verified } = manifest;
   const { clusterId, etcdVersion, sha256, sizeBytes, takenAt } = manifest;
   return {
@@ -159,34 +186,6 @@ function manifestProblem(backup: EtcdBackupObject, manifest: Manifest | undefine
   return backup.spec.verify && !manifest.verified
     ? "the report does not say that it was verified"
     : undefined;
-}
-
-function afterFailure(
-  status: BackupStatus,
-  attempt: number,
-  { reason, message }: { readonly reason: string; readonly message: string },
-  nowMs: number,
-): BackupDecision {
-  if (isTerminalBackupCode(reason) || attempt >= attempts) return failed(status, reason, message);
-  const retryAfter = new Date(nowMs + backoffMs * 2 ** (attempt - 1)).toISOString();
-  return {
-    do: "record",
-    status: { ...status, phase: "Pending", attempt: attempt + 1, retryAfter, failure: { reason, message } },
-    event: {
-      type: "Warning",
-      reason: "AttemptFailed",
-      message: `attempt ${attempt} of ${attempts}: ${message}`,
-    },
-  };
-}
-
-function failed(status: BackupStatus, reason: string, message: string): BackupDecision {
-  const { retryAfter: _, ...rest } = status;
-  return {
-    do: "record",
-    status: { ...rest, phase: "Failed", failure: { reason, message } },
-    event: { type: "Warning", reason: "BackupFailed", message },
-  };
 }
 
 function lastMessage(status: BackupStatus, worker: WorkerView | undefined): string {

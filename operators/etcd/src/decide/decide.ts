@@ -1,4 +1,5 @@
 /** What to do next: the decision of the first policy that applies. Policies are ordered by importance. */
+import { compareVersions } from "@keelson/kit";
 import { reasons } from "../api/conditions.ts";
 import { hex } from "../engine/etcd.ts";
 import type { Observed } from "../observe/observed.ts";
@@ -6,6 +7,7 @@ import { recipeOf, templateOf } from "../resources/recipe.ts";
 import { authentication, lockedOut, secretMissing } from "./access.ts";
 import { bootstrap, specProblem } from "./bootstrap.ts";
 import type { Decision, Policy } from "./decision.ts";
+import { changedClaim, changedPod } from "./drift.ts";
 import { namesOf } from "./facts.ts";
 import { lostMember, unhealthyVoters } from "./heal.ts";
 import { joining } from "./join.ts";
@@ -19,17 +21,21 @@ import {
   unsignedClaim,
 } from "./pods.ts";
 import { quorumLoss, recovering } from "./quorum-loss.ts";
-import { rollback } from "./rollback.ts";
+import { rollback, rollbackWithoutQuorum } from "./rollback.ts";
 import { desiredTemplate, finishedTrials, rollout } from "./rollout.ts";
 import { scale } from "./scale.ts";
+import { growth, stuckMembers, stuckPods, stuckVolume } from "./stuck.ts";
+import { unknownVoters } from "./unknown.ts";
 import { corruption, defragmentation, noSpace, volumes } from "./upkeep.ts";
 
+/** The lane of everything that disturbs a member or the membership: one decision in each pass. */
 const policies: readonly Policy[] = [
   // Do not touch anything.
   paused,
   secretMissing,
   lockedOut,
   foreignCluster,
+  twoOrigins,
   // Bootstrap, and the worst case.
   bootstrap,
   untemplated,
@@ -39,6 +45,10 @@ const policies: readonly Policy[] = [
   unsignedClaim,
   unmarkedVoter,
   endedPods,
+  rollbackWithoutQuorum,
+  stuckMembers,
+  stuckPods,
+  stuckVolume,
   missingPods,
   quorumLoss,
   misinformedLearner,
@@ -48,16 +58,25 @@ const policies: readonly Policy[] = [
   rollback,
   outdatedPod,
   corruption,
-  unhealthyVoters,
   noSpace,
+  unhealthyVoters,
   authentication,
   joining,
-  finishedTrials,
+  unknownVoters,
   rollout,
   scale,
   defragmentation,
   volumes,
 ];
+
+/** The lane of what disturbs nobody: it goes on beside every wait, one decision of each policy in each pass. */
+const harmless: readonly Policy[] = [changedPod, changedClaim, growth, finishedTrials];
+
+/** What can be done beside any decision. Nothing where nothing may be touched. */
+export function decideBeside(observed: Observed): readonly Decision[] {
+  if (paused(observed) ?? foreignCluster(observed) ?? twoOrigins(observed)) return [];
+  return harmless.flatMap((policy) => policy(observed) ?? []);
+}
 
 export function decide(observed: Observed): Decision {
   for (const policy of policies) {
@@ -72,7 +91,7 @@ function paused(o: Observed): Decision | undefined {
   return {
     do: "wait",
     reason: reasons.paused,
-    message: "paused: the operator reports and does nothing",
+    message: "the operator reports and does nothing until spec.paused is false",
     recheckMs: 10_000,
   };
 }
@@ -88,12 +107,20 @@ function foreignCluster(o: Observed): Decision | undefined {
   return { do: "wait", reason: reasons.clusterIdMismatch, message, recheckMs: 10_000 };
 }
 
+/** A backup to restore, and volumes to continue from: only a person knows which of the two counts. */
+function twoOrigins(o: Observed): Decision | undefined {
+  if (o.earlierVolumes.length === 0) return undefined;
+  const claims = o.earlierVolumes.join(", ");
+  const message = `spec.restoreFrom names a backup, and the claims ${claims} hold the data of an earlier cluster; delete these claims to restore the backup, or make the cluster again without spec.restoreFrom to continue from them`;
+  return { do: "refuse", reason: reasons.specRefused, message };
+}
+
 /** Members that were rediscovered by their volumes need a template. */
 function untemplated(o: Observed): Decision | undefined {
   if (o.status.template) return undefined;
   const problem = specProblem(o);
   if (problem !== undefined) return { do: "refuse", reason: reasons.specRefused, message: problem };
-  const template = templateOf(recipeOf(o, o.spec.version));
+  const template = templateOf(recipeOf(o, versionOf(o)));
   return {
     do: "record",
     status: { template, members: o.members.map(({ record }) => ({ ...record, template: template.hash })) },
@@ -101,6 +128,12 @@ function untemplated(o: Observed): Decision | undefined {
     reason: reasons.healing,
     message: "the cluster continues from the volumes that were kept",
   };
+}
+
+/** The lowest version that runs or has run on the volumes: from there the way to the spec is a rollout, one minor at a time. */
+function versionOf(o: Observed): string {
+  const known = o.members.flatMap(({ status, claim }) => status?.version ?? claim?.etcdVersion ?? []);
+  return known.sort(compareVersions)[0] ?? o.spec.version;
 }
 
 function hibernation(o: Observed): Decision | undefined {

@@ -22,6 +22,9 @@ export type Action =
     }
   /** Sets how a running pod's container starts next time, and that its member votes. */
   | { readonly do: "markVoter"; readonly member: string }
+  /** Puts back labels and owners that someone changed. */
+  | { readonly do: "repairPod"; readonly member: string }
+  | { readonly do: "repairClaim"; readonly member: string }
   | { readonly do: "deleteClaim"; readonly member: string }
   | { readonly do: "fenceClaim"; readonly member: string }
   | { readonly do: "growClaim"; readonly member: string }

@@ -23,7 +23,9 @@ export function isHealthy({ pod, status }: ObservedMember): boolean {
 
 /** Healthy for long enough that its peers count on it. */
 export function isSettled(o: Observed, member: ObservedMember): boolean {
-  return isHealthy(member) && o.nowMs - (member.pod?.readyChangedMs ?? o.nowMs) >= settleMs;
+  const ageMs = o.nowMs - (member.pod?.readyChangedMs ?? o.nowMs);
+  // A time far ahead means that the clock was set back: nobody would wait an hour for that.
+  return isHealthy(member) && (ageMs >= settleMs || ageMs < -settleMs);
 }
 
 export function leaderOf(o: Observed): ObservedMember | undefined {
@@ -45,11 +47,24 @@ export function othersHealthy(o: Observed, member: ObservedMember): number {
   return voters(o).filter((other) => other !== member && isHealthy(other)).length;
 }
 
-/** Whether the rest keeps its majority when this voter is removed from the cluster. */
+/** Whether a voter can be removed now: the present voters can commit the removal, and the rest has a majority after it. */
 export function canRemove(o: Observed, member: ObservedMember): boolean {
   if (member.entry?.learner) return true;
-  const left = voterCount(o) - 1;
-  return left >= 1 && othersHealthy(o, member) >= majority(left);
+  const count = voterCount(o);
+  const others = othersHealthy(o, member);
+  const present = others + (isHealthy(member) ? 1 : 0);
+  return count > 1 && present >= majority(count) && others >= majority(count - 1);
+}
+
+/**
+ * Whether a member needs a pod: those that stay, and one that leaves for as long as its vote may be needed. Without a
+ * quorum nobody knows whether etcd still counts it.
+ */
+export function needsPod(o: Observed, member: ObservedMember): boolean {
+  const { phase, id } = member.record;
+  if (phase === "Voter" || phase === "Learner") return true;
+  if (phase !== "Leaving" || id === undefined) return false;
+  return o.list === undefined || (member.entry?.learner === false && !canRemove(o, member));
 }
 
 /**
@@ -111,7 +126,7 @@ export function obstacleOf({ pod, claim }: ObservedMember): string | undefined {
 
 /** It has run as a member at least once: etcd learns the name at the first start. */
 export function startedBefore({ record, entry }: ObservedMember): boolean {
-  return record.phase === "Voter" || (entry !== undefined && entry.name !== "");
+  return record.phase === "Voter" || record.phase === "Leaving" || (entry !== undefined && entry.name !== "");
 }
 
 export function withMember(o: Observed, name: string, change: Partial<Member>): Member[] {

@@ -2,7 +2,7 @@
 import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { canRemove, dataLoss } from "./facts.ts";
+import { canRemove, dataLoss, voterCount } from "./facts.ts";
 import { leave } from "./leaving.ts";
 
 const reason = reasons.healing;
@@ -37,6 +37,13 @@ function nodeLoss(o: Observed, member: ObservedMember): string | undefined {
     : undefined;
 }
 
+/** A restart takes seconds: a voter that merely restarts is not the one to remove. */
+const restartMs = 60_000;
+
+function isGoneForLong(o: Observed, { pod }: ObservedMember): boolean {
+  return pod !== undefined && !pod.deleting && o.nowMs - pod.readyChangedMs >= restartMs;
+}
+
 /** Voters that should serve and do not: nothing else is started until they do. */
 export function unhealthyVoters(o: Observed): Decision | undefined {
   const unhealthy = o.members.filter(
@@ -44,8 +51,11 @@ export function unhealthyVoters(o: Observed): Decision | undefined {
       record.phase === "Voter" && !(pod?.ready && !pod.deleting && status?.leader !== undefined),
   );
   if (unhealthy.length === 0) return undefined;
-  const spare = o.members.length > o.spec.size ? unhealthy.find((member) => canRemove(o, member)) : undefined;
-  if (spare && o.list) return leave(o, spare, `the cluster shrinks to ${o.spec.size}`, reasons.shrinking);
+  const spare =
+    o.list && voterCount(o) > o.spec.size
+      ? unhealthy.find((member) => isGoneForLong(o, member) && canRemove(o, member))
+      : undefined;
+  if (spare) return leave(o, spare, `the cluster shrinks to ${o.spec.size}`, reasons.shrinking);
   const states = unhealthy.map(({ record, pod, status }) => {
     const state = !pod
       ? "has no pod"

@@ -16,6 +16,8 @@ export function joining(o: Observed): Decision | undefined {
   if (!o.list) return undefined;
   const member = o.members.find(({ record }) => record.phase === "Joining" || record.phase === "Learner");
   if (!member) return undefined;
+  if (o.members.length > o.spec.size)
+    return leave(o, member, `the cluster shrinks to ${o.spec.size}`, reasons.shrinking);
   return member.record.phase === "Joining" ? beforeEtcd(o, member) : asLearner(o, member);
 }
 

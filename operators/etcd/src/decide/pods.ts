@@ -13,6 +13,7 @@ import {
   lagOf,
   leaderOf,
   namesOf,
+  needsPod,
   startedBefore,
   templateFor,
   voterCount,
@@ -25,7 +26,7 @@ const reason = reasons.healing;
 export function missingPods(o: Observed): Decision | undefined {
   const waiting = o.members.filter(
     (member) =>
-      isKept(member) && !member.pod && member.claim !== undefined && dataLoss(o, member) === undefined,
+      needsPod(o, member) && !member.pod && member.claim !== undefined && dataLoss(o, member) === undefined,
   );
   const plans = waiting.flatMap((member) => planFor(o, member) ?? []);
   if (plans.length === 0) return undefined;
@@ -39,7 +40,9 @@ export function missingPods(o: Observed): Decision | undefined {
 
 /** A pod that has ended does not start again: it is replaced. */
 export function endedPods(o: Observed): Decision | undefined {
-  const ended = o.members.filter((member) => isKept(member) && member.pod?.ended && !member.pod.deleting);
+  const ended = o.members.filter(
+    (member) => needsPod(o, member) && member.pod?.ended && !member.pod.deleting,
+  );
   if (ended.length === 0) return undefined;
   const members = ended.map(({ record }) => record.name);
   return {
@@ -88,7 +91,7 @@ export function unmarkedVoter(o: Observed): Decision | undefined {
 /** A claim carries the identity of its data, so that the data is known even when the status is gone. */
 export function unsignedClaim(o: Observed): Decision | undefined {
   const unsigned = o.members.find(
-    ({ record, claim }) =>
+    ({ record, claim, status }) =>
       record.phase !== "Seed" &&
       record.phase !== "Leaving" &&
       record.id !== undefined &&
@@ -97,7 +100,8 @@ export function unsignedClaim(o: Observed): Decision | undefined {
       claim.uid === record.claimUid &&
       (claim.memberId !== record.id ||
         claim.clusterId !== o.status.clusterId ||
-        claim.clusterUid !== o.cluster.uid),
+        claim.clusterUid !== o.cluster.uid ||
+        (status !== undefined && claim.etcdVersion !== status.version)),
   );
   if (!unsigned) return undefined;
   const { name } = unsigned.record;
@@ -169,7 +173,8 @@ function planFor(o: Observed, member: ObservedMember): PodPlan | undefined {
   const template = templateFor(o, record);
   if (!template) return undefined;
   const { hash, recipe } = template;
-  const role = record.phase === "Voter" ? "voter" : "learner";
+  const isVoter = record.phase === "Voter" || (record.phase === "Leaving" && entry?.learner !== true);
+  const role = isVoter ? "voter" : "learner";
   const start: StartMode | undefined = startedBefore(member) ? { mode: "again" } : joinMode(o, member);
   // A learner's first start needs etcd's list; without one it waits.
   if (!start || (record.phase === "Learner" && !entry)) return undefined;

@@ -1,5 +1,6 @@
 /** No quorum: waiting while a majority has its data, otherwise a recovery that the user approves. */
 import { reasons } from "../api/conditions.ts";
+import { hex } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
@@ -15,8 +16,12 @@ export function quorumLoss(o: Observed): Decision | undefined {
   const counted = o.members.filter(({ record }) => record.phase === "Voter" || record.phase === "Leaving");
   const lost = counted.filter((member) => dataLoss(o, member) !== undefined);
   const survivors = counted.filter((member) => !lost.includes(member));
-  if (survivors.length >= majority(counted.length)) return transient(survivors);
-  const losses = lost.map((member) => `${member.record.name}: ${dataLoss(o, member)}`).join("; ");
+  const strangers = o.unknownMembers.filter(({ learner }) => !learner);
+  if (survivors.length >= majority(counted.length + strangers.length)) return transient(survivors);
+  const losses = [
+    ...lost.map((member) => `${member.record.name}: ${dataLoss(o, member)}`),
+    ...strangers.map(({ id, peerUrls }) => `${hex(id)}: nobody knows the member at ${peerUrls.join(", ")}`),
+  ].join("; ");
   if (survivors.length === 0) {
     const message = `no data is left (${losses}); make a new cluster with spec.restoreFrom`;
     return { do: "refuse", reason: reasons.allDataLost, message };
@@ -31,12 +36,12 @@ function transient(survivors: readonly ObservedMember[]): Decision {
     return {
       do: "wait",
       reason: reasons.unreachable,
-      message: "Kubernetes reports the members ready, but none answers the operator",
+      message: `Kubernetes reports ${namesOf(ready)} ready, but no member answers the operator; check what is between the operator and port 2379 of these pods`,
       recheckMs: 1_000,
     };
   }
   const silent = survivors.filter(({ status }) => status === undefined);
-  const who = silent.length > 0 ? `${namesOf(silent)} to answer` : "the members to elect a leader";
+  const who = silent.length > 0 ? `${namesOf(silent)} to answer` : `${namesOf(survivors)} to elect a leader`;
   return { do: "wait", reason: reasons.noQuorum, message: `waiting for ${who}`, recheckMs: 500 };
 }
 
@@ -48,16 +53,17 @@ function permanent(o: Observed, survivors: readonly ObservedMember[], losses: st
     return {
       do: "wait",
       reason,
-      message: `a majority has lost its data (${losses}); the survivors are asked`,
+      message: `a majority is lost (${losses}); ${namesOf(survivors)} is asked`,
       recheckMs: 1_000,
     };
   }
-  const best = bestOf(survivors);
+  // One that does not answer is no worse than none to compare it with: etcd 3.4 answers nobody without a leader.
+  const best = bestOf(survivors) ?? (survivors.length === 1 ? survivors[0] : undefined);
   if (!best)
     return {
       do: "wait",
       reason,
-      message: `a majority has lost its data (${losses}) and no survivor answers`,
+      message: `a majority is lost (${losses}), and ${namesOf(survivors)} does not answer`,
     };
   const proposal = proposalFor(o, best, losses);
   const { recovery } = o.status;
@@ -71,7 +77,9 @@ function permanent(o: Observed, survivors: readonly ObservedMember[], losses: st
       message: `${proposal.survivor} is the best survivor`,
     };
   }
-  if (o.spec.recovery.quorumLoss === "Automatic" || o.approved === recovery.survivor) {
+  // Members that nobody knows are known from one member's word alone: then a person decides.
+  const isAutomatic = o.spec.recovery.quorumLoss === "Automatic" && o.unknownMembers.length === 0;
+  if (isAutomatic || o.approved === recovery.survivor) {
     return {
       do: "record",
       status: { recovery: { ...recovery, phase: "Stopping" } },
@@ -99,7 +107,12 @@ function bestOf(survivors: readonly ObservedMember[]): ObservedMember | undefine
 }
 
 function proposalFor(o: Observed, { record, status }: ObservedMember, losses: string) {
-  const revision = status?.revision ?? 0n;
+  const others = `what was acknowledged since by ${losses.replaceAll(/: [^;]*/g, "")}`;
+  if (!status) {
+    const lost = `it does not answer, so nobody knows what it has; lost would be what it lacks, and ${others}`;
+    return { survivor: record.name, revision: "unknown", lost };
+  }
+  const { revision } = status;
   const last = BigInt(o.status.lastKnownRevision ?? 0);
   const behind =
     last > revision
@@ -109,7 +122,7 @@ function proposalFor(o: Observed, { record, status }: ObservedMember, losses: st
   return {
     survivor: record.name,
     revision: revision.toString(),
-    lost: `it has revision ${revision}: ${behind}${at} would be lost, and what was acknowledged since by ${losses.replaceAll(/: [^;]*/g, "")}`,
+    lost: `it has revision ${revision}: ${behind}${at} would be lost, and ${others}`,
   };
 }
 

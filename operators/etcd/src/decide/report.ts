@@ -7,6 +7,7 @@ import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { selectorLabels } from "../resources/names.ts";
 import type { Decision } from "./decision.ts";
 import { isHealthy, lagOf, leaderOf, voters } from "./facts.ts";
+import { describeUnknown } from "./unknown.ts";
 
 /** How often the newest revision is stored while it changes. */
 const storeEveryMs = 60_000;
@@ -138,12 +139,19 @@ const degrading: ReadonlySet<Reason> = new Set([
   reasons.healing,
   reasons.noSpace,
   reasons.corrupt,
+  reasons.unknownMembers,
 ]);
+
+/** Members that nobody knows are mentioned whatever else is wrong: they are often its cause. */
+function withUnknown(o: Observed, message: string): string {
+  const unknown = describeUnknown(o);
+  return unknown === undefined || message === unknown ? message : `${message}; ${unknown}`;
+}
 
 function degraded(o: Observed, decision: Decision): ConditionReport {
   const type = conditions.degraded;
   const { reason, message } = decision;
-  if (degrading.has(reason)) return { type, status: "True", reason, message };
+  if (degrading.has(reason)) return { type, status: "True", reason, message: withUnknown(o, message) };
   const isStopped =
     reason === reasons.hibernated || reason === reasons.hibernating || reason === reasons.bootstrapping;
   const unhealthy = isStopped
@@ -151,8 +159,12 @@ function degraded(o: Observed, decision: Decision): ConditionReport {
     : o.members.filter((member) => member.record.phase === "Voter" && !isHealthy(member));
   if (unhealthy.length > 0) {
     const names = unhealthy.map(({ record }) => record.name).join(", ");
-    return { type, status: "True", reason: reasons.unhealthy, message: `${names} does not serve` };
+    const message = withUnknown(o, `${names} does not serve`);
+    return { type, status: "True", reason: reasons.unhealthy, message };
   }
+  const unknown = describeUnknown(o);
+  if (unknown !== undefined)
+    return { type, status: "True", reason: reasons.unknownMembers, message: unknown };
   return { type, status: "False", reason: reasons.healthy, message: "" };
 }
 
@@ -174,6 +186,7 @@ const phases: Partial<Record<Reason, string>> = {
   [reasons.paused]: "Paused",
   [reasons.clusterIdMismatch]: "Mismatch",
   [reasons.corrupt]: "Corrupt",
+  [reasons.unknownMembers]: "Running",
   [reasons.noSpace]: "NoSpace",
   [reasons.defragmenting]: "Running",
   [reasons.resizing]: "Running",

@@ -32,6 +32,21 @@ export function rollback(o: Observed): Decision | undefined {
   };
 }
 
+/** A rollout that costs the quorum does not wait for it. */
+export function rollbackWithoutQuorum(o: Observed): Decision | undefined {
+  const { rollout, template } = o.status;
+  if (o.list || !rollout || !template || !isReversible(o, rollout, template)) return undefined;
+  return rollback(o);
+}
+
+/** Without a quorum nobody says whether the members have agreed on a new minor; they have not before all of them run it. */
+function isReversible(o: Observed, rollout: Rollout, template: Template): boolean {
+  return (
+    minorOf(rollout.recipe.version) === minorOf(template.recipe.version) ||
+    o.members.some(({ record }) => record.phase === "Voter" && record.template !== rollout.hash)
+  );
+}
+
 /** The spec asks for what was there before. */
 function withdrawn(o: Observed): string | undefined {
   const next = desiredTemplate(o);

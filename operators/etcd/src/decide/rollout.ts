@@ -8,7 +8,7 @@ import { nextVersion } from "../engine/version.ts";
 import type { Observed, ObservedMember, TrialView } from "../observe/observed.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import type { Decision } from "./decision.ts";
-import { isSettled, isStable, leaderOf, withMember } from "./facts.ts";
+import { isSettled, isStable, leaderOf, namesOf, withMember } from "./facts.ts";
 
 const reason = reasons.rolling;
 
@@ -42,8 +42,10 @@ export function rollout(o: Observed): Decision | undefined {
 function begin(o: Observed): Decision | undefined {
   const template = pending(o);
   if (!template) return undefined;
-  if (!isStable(o) || !o.members.every((member) => isSettled(o, member))) {
-    const message = "a rollout waits until every member has served for a while";
+  const unsettled = o.members.filter((member) => !isSettled(o, member));
+  if (!isStable(o) || unsettled.length > 0) {
+    const who = unsettled.length > 0 ? namesOf(unsettled) : "every member";
+    const message = `a rollout waits until ${who} has served for a while`;
     return { do: "wait", reason, message, recheckMs: 1_000 };
   }
   const entriesLeft = oldLogEntries(o, template);
@@ -150,8 +152,9 @@ function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]
       recheckMs: 1_000,
     };
   }
-  const cordoned = o.members.find((member) => member.nodeCordoned && member !== outdated[0]);
-  if (cordoned && outdated.length > 0) {
+  const next = nextOf(o, outdated);
+  const cordoned = o.members.find((member) => member.nodeCordoned && member !== next);
+  if (cordoned && next) {
     return {
       do: "wait",
       reason,
@@ -173,7 +176,6 @@ function proceed(o: Observed, rolling: NonNullable<Observed["status"]["rollout"]
   }
   const before = minorOf(o.status.template?.recipe.version ?? recipe.version);
   const raised = minorOf(recipe.version) !== before;
-  const next = nextOf(o, outdated);
   if (!next) {
     return {
       do: "record",

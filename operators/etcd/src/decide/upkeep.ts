@@ -57,15 +57,20 @@ export function noSpace(o: Observed): Decision | undefined {
   const raised = o.alarms.filter(({ type }) => type === "NOSPACE");
   if (raised.length === 0 || !o.list) return undefined;
   const reason = reasons.noSpace;
-  const quota = BigInt(o.status.template?.recipe.quotaBytes ?? defaultQuota);
+  // Zero is etcd's own word for its default.
+  const quota = BigInt(o.status.template?.recipe.quotaBytes || defaultQuota);
   // How much of the used space is data is known only after a compaction at this very revision.
   const newest = newestRevision(o);
   const full = o.members.some(({ status }) => status && fillsQuota(status.dbSizeInUseBytes, quota));
   if (full && o.status.space?.revision === newest.toString()) {
+    // The larger quota that the advice asks for is rolled out first.
+    if (BigInt(o.spec.storage.quotaBytes || defaultQuota) > quota) return undefined;
     const message = `the data itself fills the quota of ${quota} bytes; raise spec.storage.quotaBytes or delete keys`;
     return { do: "wait", reason, message, recheckMs: 10_000 };
   }
-  const members = followersFirst(o).map(({ record }) => record.name);
+  const members = followersFirst(o)
+    .filter(({ status }) => status !== undefined)
+    .map(({ record }) => record.name);
   return {
     do: "makeSpace",
     members,
@@ -85,7 +90,7 @@ function newestRevision(o: Observed): bigint {
   return o.members.reduce((max, { status }) => (status && status.revision > max ? status.revision : max), 0n);
 }
 
-/** Volumes grow where they are; they never shrink. */
+/** A volume that has grown is used after a restart. */
 export function volumes(o: Observed): Decision | undefined {
   const reason = reasons.resizing;
   const pending = o.members.find(({ claim }) => claim?.needsRestart);
@@ -97,22 +102,17 @@ export function volumes(o: Observed): Decision | undefined {
     return { do: "wait", reason, message, recheckMs: 1_000 };
   }
   const size = Quantity.from(o.spec.storage.size);
-  const small = o.members.find(
+  const isSmall = o.members.some(
     ({ claim }) => claim && !claim.deleting && Quantity.from(claim.requested).compare(size) < 0,
   );
-  if (!small) return undefined;
-  const { name } = small.record;
   const { refusedGrowth } = o.status;
+  if (!isSmall) return undefined;
   if (refusedGrowth?.size === String(o.spec.storage.size)) {
     const message = `${refusedGrowth.message}; take spec.storage.size back to what it was`;
     return { do: "refuse", reason, message };
   }
-  return {
-    do: "growClaim",
-    member: name,
-    reason,
-    message: `the volume of ${name} grows to ${o.spec.storage.size}`,
-  };
+  const message = `the volumes grow to spec.storage.size, ${o.spec.storage.size}`;
+  return { do: "wait", reason, message, recheckMs: 200 };
 }
 
 /** One member at a time, and only when everyone serves: a member does not answer while it is defragmented. */

@@ -71,6 +71,8 @@ export interface Etcd {
   versions(options?: CallOptions): Promise<Versions>;
   /** Linearizable: answered only with a quorum, and never older than any change that was answered. */
   members(options?: CallOptions): Promise<MemberList>;
+  /** The list as this member has it, without a quorum: it may be old. */
+  localMembers(options?: CallOptions): Promise<MemberList>;
   /** Adds a learner that has not started yet. Not idempotent: look for the peer URL first after a lost answer. */
   addLearner(
     peerUrls: readonly string[],

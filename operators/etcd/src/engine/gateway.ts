@@ -71,6 +71,10 @@ export class EtcdGateway implements Etcd {
     return memberList(await this.#call("/v3/cluster/member/list", { linearizable: true }, options));
   }
 
+  async localMembers(options?: CallOptions): Promise<MemberList> {
+    return memberList(await this.#call("/v3/cluster/member/list", { linearizable: false }, options));
+  }
+
   async addLearner(
     peerUrls: readonly string[],
     options?: CallOptions,
@@ -205,10 +209,29 @@ export class EtcdGateway implements Etcd {
 
   /** POST with a body, GET without. */
   async #call(path: string, body: Json | undefined, options: CallOptions = {}): Promise<Json> {
-    const response = await this.#send(path, body, { timeoutMs: 5_000, ...options });
-    let received = "";
-    for await (const chunk of response.setEncoding("utf8")) received += chunk;
+    const response = await this.#send(path, body, withDeadline({ timeoutMs: 5_000, ...options }));
+    const received = await this.#text(response, path);
     return received === "" ? {} : (parseJson(received) as Json);
+  }
+
+  /** The deadline also ends an answer that stops half way. */
+  async #text(response: IncomingMessage, path: string): Promise<string> {
+    let received = "";
+    try {
+      for await (const chunk of response.setEncoding("utf8")) received += chunk;
+    } catch (cause) {
+      throw this.#unreachable(path, cause as Error);
+    }
+    return received;
+  }
+
+  #unreachable(path: string, cause: Error): EtcdError {
+    const { host, port } = this.#address;
+    return new EtcdError(
+      "Unreachable",
+      `no answer from etcd at ${host}:${port} to ${path}: ${cause.message}`,
+      { cause },
+    );
   }
 
   async #send(path: string, body: Json | undefined, options: CallOptions): Promise<IncomingMessage> {
@@ -238,7 +261,7 @@ export class EtcdGateway implements Etcd {
     const path = "/v3/auth/authenticate";
     delete this.#session.token;
     const body = { name: credentials?.user ?? "root", password: credentials?.password ?? "-" };
-    const response = await this.#exchange(path, body, { timeoutMs: 5_000, ...options });
+    const response = await this.#exchange(path, body, withDeadline({ timeoutMs: 5_000, ...options }));
     if (response.statusCode !== 200) throw refusal(path, await reason(response));
     const token = await reason(response, (parsed) => text(parsed["token"]));
     this.#session.token = token;
@@ -266,24 +289,21 @@ export class EtcdGateway implements Etcd {
       const request = tls
         ? secureRequest({ ...common, ca: tls.ca, cert: tls.cert, key: tls.key, servername: tls.serverName })
         : plainRequest(common);
-      if (options.timeoutMs) {
-        request.setTimeout(options.timeoutMs, () =>
-          request.destroy(new Error(`no answer in ${options.timeoutMs} ms`)),
-        );
-      }
       request.once("response", resolve);
-      request.once("error", (cause) => {
-        reject(
-          new EtcdError(
-            "Unreachable",
-            `no answer from etcd at ${host}:${port} to ${path}: ${cause.message}`,
-            { cause },
-          ),
-        );
-      });
+      request.once("error", (cause) => reject(this.#unreachable(path, cause)));
       request.end(payload);
     });
   }
+}
+
+/**
+ * One deadline for connecting, the answer and its body. The timeout of a request in Node is armed only when its socket is
+ * connected: a pod whose packets are dropped would hold a call for two minutes.
+ */
+function withDeadline({ timeoutMs, signal }: CallOptions): CallOptions {
+  if (timeoutMs === undefined) return signal ? { signal } : {};
+  const deadline = AbortSignal.timeout(timeoutMs);
+  return { signal: signal ? AbortSignal.any([signal, deadline]) : deadline };
 }
 
 async function reason(response: IncomingMessage, pick?: (parsed: Json) => string): Promise<string> {

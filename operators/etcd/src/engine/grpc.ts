@@ -13,6 +13,9 @@ export interface GrpcCall {
   readonly token?: string | undefined;
 }
 
+/** Packets that are dropped would hold a call for as long as the kernel tries. */
+const connectTimeoutMs = 5_000;
+
 /** The messages of the answer, one by one, as they arrive; what is not read is not sent. */
 export async function* callGrpc(
   address: EtcdAddress,
@@ -29,9 +32,15 @@ export async function* callGrpc(
       ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
     }),
   });
+  const late = setTimeout(
+    () => session.destroy(new Error(`no connection within ${connectTimeoutMs / 1_000} s`)),
+    connectTimeoutMs,
+  );
+  session.once("connect", () => clearTimeout(late));
   try {
     yield* answers(session, address, call, options);
   } finally {
+    clearTimeout(late);
     session.destroy();
   }
 }

@@ -33,7 +33,7 @@ export function nextVersion(from: string, target: string): Hop {
   if (!current || !wanted || current.minor === wanted.minor) return { to: target };
   if (wanted.minor < current.minor) {
     return {
-      refused: `etcd cannot go back from ${from} to ${target}: members refuse the data of a newer minor; restore a backup into a new cluster instead`,
+      refused: `etcd cannot go back from ${from} to ${target}: members refuse the data of a newer minor; set spec.version back, or restore a backup into a new cluster`,
     };
   }
   if (current.patch < (FLOORS[current.minor] ?? 0)) return { to: STOPS[current.minor] as string };

@@ -34,6 +34,8 @@ export interface Answers extends AsyncDisposable {
   /** Whether a linearizable read went through, by member; only those that were asked. */
   readonly reads: ReadonlyMap<string, boolean>;
   readonly list: MemberList | undefined;
+  /** Without a quorum: the list of the member that is furthest along. It may be old. */
+  readonly localList: MemberList | undefined;
   readonly alarms: readonly Alarm[];
   readonly clusterVersion: string | undefined;
   /** How etcd takes our password: it asks for none, accepts this one, accepts the previous one, or neither. */
@@ -132,6 +134,7 @@ async function answersOf(
       throw error;
     }
   });
+  const localList = list ? undefined : await localListOf(clients, statuses, options.signal, call);
   const alarms = list && (await first(responders, options.signal, async (etcd) => await etcd.alarms(call)));
   const versions =
     list && (await first(responders, options.signal, async (etcd) => await etcd.versions(call)));
@@ -139,6 +142,7 @@ async function answersOf(
     statuses,
     reads,
     list,
+    localList,
     alarms: alarms ?? [],
     clusterVersion: versions?.cluster,
     authentication,
@@ -151,6 +155,19 @@ function respondersIn(statuses: ReadonlyMap<string, MemberStatus>): string[] {
   const voters = [...statuses].filter(([, { learner, leader }]) => !learner && leader !== undefined);
   const isLeader = ([, { leader, memberId }]: (typeof voters)[number]) => (leader === memberId ? 0 : 1);
   return voters.sort((a, b) => isLeader(a) - isLeader(b)).map(([name]) => name);
+}
+
+async function localListOf(
+  clients: ReadonlyMap<string, Etcd>,
+  statuses: ReadonlyMap<string, MemberStatus>,
+  signal: AbortSignal,
+  call: CallOptions,
+): Promise<MemberList | undefined> {
+  const furthest = [...statuses].sort(
+    ([, a], [, b]) => Number(b.raftTerm - a.raftTerm) || Number(b.raftIndex - a.raftIndex),
+  );
+  const ordered = furthest.flatMap(([name]) => clients.get(name) ?? []);
+  return await first(ordered, signal, async (etcd) => await etcd.localMembers(call));
 }
 
 async function first<T>(

@@ -4,7 +4,10 @@ import type { PersistentVolumeClaim } from "keelson/kinds";
 import { annotations } from "../api/names.ts";
 import type { ClaimView } from "./observed.ts";
 
-export function claimView(claim: ObjectOf<typeof PersistentVolumeClaim>): ClaimView {
+export function claimView(
+  claim: ObjectOf<typeof PersistentVolumeClaim>,
+  labels: Readonly<Record<string, string>>,
+): ClaimView {
   const { metadata, spec, status } = claim;
   const found = metadata.annotations ?? {};
   return {
@@ -17,7 +20,9 @@ export function claimView(claim: ObjectOf<typeof PersistentVolumeClaim>): ClaimV
     clusterUid: found[annotations.clusterUid],
     clusterId: found[annotations.clusterId],
     memberId: found[annotations.memberId],
+    etcdVersion: found[annotations.etcdVersion],
     fenced: found[annotations.fenced] !== undefined,
+    drifted: Object.entries(labels).some(([label, value]) => metadata.labels?.[label] !== value),
     needsRestart: status?.conditions?.some(({ type }) => type === "FileSystemResizePending") ?? false,
   };
 }

@@ -1,12 +1,21 @@
 /** Gathers objects from the cache and answers from the members, and updates the records from both. */
 import { ownStatus } from "@keelson/kit";
+import { PersistentVolumeClaim } from "keelson/kinds";
 import type { EtcdClusterObject, Member, Status } from "../api/cluster.ts";
 import { conditions } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
-import { hex } from "../engine/etcd.ts";
+import { type EtcdMember, hex } from "../engine/etcd.ts";
 import { operatorImage } from "../resources/agent-image.ts";
 import type { EtcdContext } from "../resources/declaration.ts";
-import { clientPort, clusterName, memberHost, memberName } from "../resources/names.ts";
+import {
+  type ClusterName,
+  clientPort,
+  clusterName,
+  memberHost,
+  memberName,
+  selectorLabels,
+} from "../resources/names.ts";
+import { ownersOf } from "../resources/owners.ts";
 import { type Answers, ask, type Dial, type Passwords } from "./ask.ts";
 import { claimView } from "./claim-view.ts";
 import { largestNode, type NodeView, nodeViews } from "./nodes.ts";
@@ -39,11 +48,16 @@ export async function observe(
   const cluster = clusterName(object);
   const { passwords, problem } = await readPasswords(object, ctx, sessions);
   const nameOf = (key: string) => memberName(cluster, Number(key));
-  const pods = new Map([...ctx.own.pods.entries()].map(([key, pod]) => [nameOf(key), podView(pod)]));
-  const claims = new Map(
-    [...ctx.own.claims.entries()].map(([key, claim]) => [nameOf(key), claimView(claim)]),
-  );
   const before: Status = object.status ?? {};
+  const labels = selectorLabels(cluster);
+  const owners = ownersOf(object, ctx).map(({ uid }) => uid);
+  const pods = new Map(
+    [...ctx.own.pods.entries()].map(([key, pod]) => [nameOf(key), podView(pod, { labels, owners })]),
+  );
+  const claims = new Map(
+    [...ctx.own.claims.entries()].map(([key, claim]) => [nameOf(key), claimView(claim, labels)]),
+  );
+  for (const record of before.members ?? []) await confirmClaim(record, { cluster, ctx, claims });
   const answers = await ask(
     [...pods]
       .filter(([, pod]) => !pod.ended)
@@ -56,7 +70,9 @@ export async function observe(
       })),
     { dial, signal: ctx.signal, readThrough: before.rollout !== undefined, passwords },
   );
-  const clusterId = before.clusterId ?? rememberedClusterId(claims);
+  const earlierVolumes = earlierVolumesOf(object, claims);
+  const clusterId =
+    before.clusterId ?? (earlierVolumes.length === 0 ? rememberedClusterId(claims) : undefined);
   // The list of another cluster says nothing about this one.
   const list =
     answers.list && (clusterId === undefined || hex(answers.list.clusterId) === clusterId)
@@ -65,7 +81,7 @@ export async function observe(
   const records = refreshRecords({
     cluster,
     records: before.members ?? [],
-    claims,
+    claims: earlierVolumes.length === 0 ? claims : new Map(),
     list: clusterId === undefined ? undefined : list,
     templates: [before.template, before.rollout].flatMap((each) => (each ? [each.hash] : [])),
   });
@@ -83,7 +99,7 @@ export async function observe(
     spec: object.spec,
     status,
     members: records.map((record) => memberOf(record, { pods, claims, nodes, answers, list, cluster })),
-    unknownMembers: (list?.members ?? []).filter(
+    unknownMembers: (list ?? localListOf(answers, clusterId)).members.filter(
       ({ id }) => !records.some((record) => record.id === hex(id)),
     ),
     list,
@@ -92,6 +108,7 @@ export async function observe(
     unavailableSinceMs: unavailableSince(object),
     restore:
       clusterId === undefined ? restorePlan(object.spec, ctx.read.restoreFrom, operatorImage()) : undefined,
+    earlierVolumes,
     trials: ctx.own.trials.list().map(trialView),
     largestNode: largestNode(ctx.read.nodes),
     certificates,
@@ -106,6 +123,48 @@ export async function observe(
     passwords,
     [Symbol.asyncDispose]: async () => await answers[Symbol.asyncDispose](),
   };
+}
+
+/** What single members say, while no quorum says more. */
+function localListOf(
+  { localList }: Answers,
+  clusterId: string | undefined,
+): { readonly members: readonly EtcdMember[] } {
+  return localList && hex(localList.clusterId) === clusterId ? localList : { members: [] };
+}
+
+/** A claim that looks gone may only lack its labels: what follows from its absence is decided by the server's word. */
+async function confirmClaim(
+  record: Member,
+  {
+    cluster,
+    ctx,
+    claims,
+  }: {
+    readonly cluster: ClusterName;
+    readonly ctx: EtcdContext;
+    readonly claims: Map<string, ClaimView>;
+  },
+): Promise<void> {
+  if (record.id === undefined || claims.has(record.name)) return;
+  const ref = { namespace: cluster.namespace, name: record.name };
+  const live = await ctx.client.kind(PersistentVolumeClaim).find(ref);
+  if (!live) return;
+  const view = claimView(live, selectorLabels(cluster));
+  if (view.uid === record.claimUid || view.memberId === record.id) claims.set(record.name, view);
+}
+
+/** Volumes of an earlier cluster of this name, where the spec asks for a backup instead. */
+function earlierVolumesOf(
+  { spec, status, metadata }: EtcdClusterObject,
+  claims: ReadonlyMap<string, ClaimView>,
+): readonly string[] {
+  if (!spec.restoreFrom || status?.clusterId !== undefined) return [];
+  const earlier = [...claims].filter(
+    ([, claim]) =>
+      claim.clusterId !== undefined && claim.clusterUid !== metadata.uid && !claim.fenced && !claim.deleting,
+  );
+  return earlier.map(([name]) => name);
 }
 
 function memberOf(

@@ -24,6 +24,8 @@ export interface PodView {
   readonly node: string | undefined;
   /** Why it cannot run, when Kubernetes says so: `ImagePullBackOff: …`, `Unschedulable: …`. */
   readonly obstacle: string | undefined;
+  /** Someone changed its labels or owners. */
+  readonly drifted: boolean;
   /** The container's termination message; empty when it was killed for memory. */
   readonly terminationMessage: string;
   readonly restarts: number;
@@ -40,7 +42,11 @@ export interface ClaimView {
   readonly clusterUid: string | undefined;
   readonly clusterId: string | undefined;
   readonly memberId: string | undefined;
+  /** The version of etcd that last ran on it. */
+  readonly etcdVersion: string | undefined;
   readonly fenced: boolean;
+  /** Someone removed the labels by which it is found. */
+  readonly drifted: boolean;
   /** The volume has grown, and its file system waits for a restart of the pod. */
   readonly needsRestart: boolean;
 }
@@ -76,7 +82,7 @@ export interface Observed {
   readonly status: Status;
   /** In the order of their records. */
   readonly members: readonly ObservedMember[];
-  /** Members of etcd that have no record and that this operator cannot have added. */
+  /** Members of etcd that have no record and that this operator cannot have added; without a quorum, as single members say. */
   readonly unknownMembers: readonly EtcdMember[];
   /** etcd's own list, answered by a quorum; undefined without one. */
   readonly list: MemberList | undefined;
@@ -87,6 +93,8 @@ export interface Observed {
   readonly unavailableSinceMs: number | undefined;
   /** What the cluster is restored from, before it has formed; undefined when it starts empty. */
   readonly restore: RestorePlan | undefined;
+  /** Claims of an earlier cluster of this name, while `restoreFrom` asks for a backup. */
+  readonly earlierVolumes: readonly string[];
   /** The survivor that the user has approved to recover from. */
   readonly approved: string | undefined;
   readonly trials: readonly TrialView[];

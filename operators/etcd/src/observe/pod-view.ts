@@ -18,7 +18,13 @@ const obstacles = new Set([
   "CrashLoopBackOff",
 ]);
 
-export function podView(pod: ObjectOf<typeof Pod>): PodView {
+/** What a pod must carry: labels by which Services and the budget find it, and the UIDs of its owners. */
+export interface PodMarks {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly owners: readonly string[];
+}
+
+export function podView(pod: ObjectOf<typeof Pod>, marks: PodMarks): PodView {
   const { metadata, spec, status } = pod;
   const found = metadata.annotations ?? {};
   const container = status?.containerStatuses?.find(({ name }) => name === "etcd");
@@ -41,7 +47,18 @@ export function podView(pod: ObjectOf<typeof Pod>): PodView {
     obstacle: obstacleOf(pod),
     terminationMessage: ended?.reason === "OOMKilled" ? "" : (ended?.message ?? ""),
     restarts: container?.restartCount ?? 0,
+    drifted: isDrifted(pod, marks),
   };
+}
+
+function isDrifted({ metadata }: ObjectOf<typeof Pod>, { labels: wanted, owners }: PodMarks): boolean {
+  const found = metadata.labels ?? {};
+  const uids = (metadata.ownerReferences ?? []).map(({ uid }) => uid);
+  return (
+    Object.entries(wanted).some(([label, value]) => found[label] !== value) ||
+    uids.length !== owners.length ||
+    owners.some((uid) => !uids.includes(uid))
+  );
 }
 
 export function trialView(pod: ObjectOf<typeof Pod>): TrialView {

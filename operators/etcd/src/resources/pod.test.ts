@@ -30,8 +30,8 @@ test.each(["3.4.29", "3.5.11", "3.6.16", "3.7.3"])(
   },
 );
 
-test("before etcd has health endpoints, liveness asks for what needs no data either", () => {
-  expect(probesOf("3.4.23").liveness.httpGet).toEqual({ path: "/version", port: 2379 });
+test("before etcd has health endpoints, liveness asks for what needs neither data nor a leader", () => {
+  expect(probesOf("3.4.23").liveness.httpGet).toEqual({ path: "/metrics", port: 2381 });
   expect(probesOf("3.4.23", true).liveness.httpGet).toEqual({ path: "/metrics", port: 2381 });
 });
 

@@ -1,5 +1,5 @@
 /** The pod of one member. */
-import { restrictedContainer, restrictedPod, restrictedPodWithoutVolumes } from "@keelson/kit";
+import { podPlacement, restrictedContainer, restrictedPod, restrictedPodWithoutVolumes } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { Pod } from "keelson/kinds";
 import type { Recipe, Spec, Template } from "../api/cluster.ts";
@@ -57,7 +57,7 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
       restartPolicy: "Always",
       terminationGracePeriodSeconds: 30,
       securityContext: restrictedPod(nonRoot),
-      ...scheduling(cluster, recipe),
+      ...podPlacement(pod, selectorLabels(cluster)),
       ...(restoring && { initContainers: restoring.initContainers }),
       containers: [container(cluster, member, recipe)],
       volumes: [
@@ -81,7 +81,7 @@ export function trialFor(cluster: ClusterName, template: Template): Desired<type
       annotations: { [annotations.template]: template.hash },
     },
     spec: {
-      ...scheduling(cluster, recipe),
+      ...podPlacement(podPart(recipe), selectorLabels(cluster)),
       automountServiceAccountToken: false,
       enableServiceLinks: false,
       restartPolicy: "Never",
@@ -128,7 +128,7 @@ function container(cluster: ClusterName, member: string, recipe: Recipe): Contai
       { name: "metrics", containerPort: metricsPort },
     ],
     ...(resources === undefined ? {} : { resources: resources as Container["resources"] }),
-    ...probes(recipe.version, cluster.secure?.client === true),
+    ...probes(recipe.version),
     // The pod's status shows why etcd exited: healing reads it there and needs no permission for logs.
     terminationMessagePolicy: "FallbackToLogsOnError",
     securityContext: restrictedContainer,
@@ -163,26 +163,23 @@ function fromAnnotation(name: string, annotation: string) {
  * why the read that `/livez` comes with is left out. What needs neither disk nor peers may be asked often: after nine to
  * eleven seconds without an answer, long after the others have elected another leader, a hung process is ended.
  */
-function probes(
-  version: string,
-  secure: boolean,
-): Pick<Container, "startupProbe" | "livenessProbe" | "readinessProbe"> {
+function probes(version: string): Pick<Container, "startupProbe" | "livenessProbe" | "readinessProbe"> {
   const on = (path: string) => ({ httpGet: { path, port: metricsPort } });
   const own = hasHealthEndpoints(version);
   const started = own ? on("/livez") : { tcpSocket: { port: metricsPort } };
-  // The kubelet has no certificate to show on the client port.
-  const elsewhere = secure ? on("/metrics") : { httpGet: { path: "/version", port: clientPort } };
   return {
     startupProbe: { ...started, periodSeconds: 1, timeoutSeconds: 2, failureThreshold: 1_800 },
     livenessProbe: {
-      ...(own ? on("/livez?exclude=serializable_read") : elsewhere),
+      // Old versions open the client port only when there is a leader; a member must not be killed for want of one.
+      ...on(own ? "/livez?exclude=serializable_read" : "/metrics"),
       periodSeconds: 2,
       timeoutSeconds: 3,
       failureThreshold: 3,
       terminationGracePeriodSeconds: 2,
     },
     readinessProbe: {
-      ...on(own ? "/readyz" : "/health"),
+      // Out of space, a member still serves reads, and is needed to make space.
+      ...on(own ? "/readyz" : "/health?exclude=NOSPACE"),
       periodSeconds: 1,
       timeoutSeconds: 3,
       failureThreshold: 3,
@@ -192,30 +189,4 @@ function probes(
 
 function podPart(recipe: Recipe): NonNullable<Spec["pod"]> {
   return (recipe.pod ?? {}) as NonNullable<Spec["pod"]>;
-}
-
-/** Default: members prefer different nodes. */
-function scheduling(cluster: ClusterName, recipe: Recipe): Partial<PodSpec> {
-  const pod = podPart(recipe) as Partial<PodSpec>;
-  const { nodeSelector, tolerations, topologySpreadConstraints, priorityClassName } = pod;
-  const affinity = pod.affinity ?? {
-    podAntiAffinity: {
-      preferredDuringSchedulingIgnoredDuringExecution: [
-        {
-          weight: 100,
-          podAffinityTerm: {
-            topologyKey: "kubernetes.io/hostname",
-            labelSelector: { matchLabels: selectorLabels(cluster) },
-          },
-        },
-      ],
-    },
-  };
-  return {
-    affinity,
-    ...(nodeSelector === undefined ? {} : { nodeSelector }),
-    ...(tolerations === undefined ? {} : { tolerations }),
-    ...(topologySpreadConstraints === undefined ? {} : { topologySpreadConstraints }),
-    ...(priorityClassName === undefined ? {} : { priorityClassName }),
-  };
 }

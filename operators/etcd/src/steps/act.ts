@@ -2,10 +2,10 @@
 import { done, fail, type Outcome, waiting } from "keelson";
 import type { Decision } from "../decide/decision.ts";
 import { changePassword, enableAuthentication } from "./authentication.ts";
-import { createClaim, deleteClaim, fenceClaim, growClaim, signClaim } from "./claims.ts";
+import { createClaim, deleteClaim, fenceClaim, growClaim, repairClaim, signClaim } from "./claims.ts";
 import { compareHashes, defragment, disarm, makeSpace } from "./maintenance.ts";
 import { addLearner, moveLeader, promote, removeMember } from "./membership.ts";
-import { createPods, deletePods, markVoter } from "./pods.ts";
+import { createPods, deletePods, markVoter, repairPod } from "./pods.ts";
 import { endTrials, tryTemplate } from "./rollout.ts";
 import type { Pass, StepContext, StepResult } from "./step.ts";
 
@@ -33,11 +33,23 @@ export async function act(pass: Pass, decision: Decision): Promise<Outcome> {
         reported = true;
         pass.ctx.event(...event);
       };
-      const refused = (await perform({ ...pass, event }, decision)) === "refused";
-      if (!refused) pass.onAction(decision.do);
-      if (!refused && !reported) event("Normal", reason, message);
-      return waiting(reason, message, { recheckMs: refused ? refusedMs : actedMs });
+      const result = await perform({ ...pass, event }, decision);
+      if (result !== "done")
+        return waiting(reason, `${message}; refused for now: ${result.refused}`, { recheckMs: refusedMs });
+      pass.onAction(decision.do);
+      if (!reported) event("Normal", reason, message);
+      return waiting(reason, message, { recheckMs: actedMs });
     }
+  }
+}
+
+/** Does what disturbs nobody, beside the decision of a pass. */
+export async function actBeside(pass: Pass, decisions: readonly Decision[]): Promise<void> {
+  for (const decision of decisions) {
+    const result = await perform({ ...pass, event: (...event) => pass.ctx.event(...event) }, decision);
+    if (result !== "done") continue;
+    pass.onAction(decision.do);
+    pass.ctx.recheck(actedMs);
   }
 }
 
@@ -65,6 +77,12 @@ async function perform(step: StepContext, decision: Decision): Promise<StepResul
       break;
     case "markVoter":
       await markVoter(step, decision);
+      break;
+    case "repairPod":
+      await repairPod(step, decision);
+      break;
+    case "repairClaim":
+      await repairClaim(step, decision);
       break;
     case "addLearner":
       return await addLearner(step, decision);

@@ -17,7 +17,7 @@ export async function changePassword(
   { via, message }: DecisionTo<"changePassword">,
 ): Promise<StepResult> {
   const { password } = step.gathered.passwords?.current ?? {};
-  if (password === undefined) return "refused";
+  if (password === undefined) return { refused: "the Secret has no password" };
   return await attempt(step, async (signal) => {
     await etcdOf(step, via).changePassword(password, { signal });
     step.event("Normal", "PasswordChanged", message);

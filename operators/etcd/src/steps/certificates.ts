@@ -65,7 +65,7 @@ export async function maintainCertificates(
     out[use] = result.facts;
     if (result.material) out.material = result.material;
   }
-  await dropLeftovers(scope);
+  if (!object.spec.paused) await dropLeftovers(scope);
   return out;
 }
 
@@ -105,21 +105,26 @@ async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Mainta
   if (issuer && "problem" in issuer) return issuer;
   const before = secrets.readAuthority(ctx.own.secrets.get(key)) ?? lost(scope, use, issuer?.pair);
   const rotation = object.metadata.annotations?.[annotations.rotateAuthorities];
+  const { paused } = object.spec;
+  if (paused && !before) return { problem: `${name} is made when spec.paused is false again` };
   const authority = before
-    ? advanceAuthority(name, before, {
-        nowMs,
-        trusted: isTrusted(object, use, before),
-        served: await isPresented(scope, use, before, spec),
-        overlapMs: use === "client" ? spec.overlapHours * hourMs : 0,
-        rotation,
-        given: issuer?.pair,
-      })
+    ? paused
+      ? before
+      : advanceAuthority(name, before, {
+          nowMs,
+          trusted: isTrusted(object, use, before),
+          served: await isPresented(scope, use, before, spec),
+          overlapMs: use === "client" ? spec.overlapHours * hourMs : 0,
+          rotation,
+          given: issuer?.pair,
+        })
     : {
         current: newAuthority(name, { nowMs, given: issuer?.pair }),
         sinceMs: nowMs,
         ...(rotation === undefined ? {} : { rotation }),
       };
-  await ctx.own.secrets.apply(key, secrets.authority({ name, labels: selectorLabels(cluster) }, authority));
+  if (!paused)
+    await ctx.own.secrets.apply(key, secrets.authority({ name, labels: selectorLabels(cluster) }, authority));
   reportChange(ctx, use, before, authority);
   const bundle = trustBundle(authority);
   const leaves = await maintainLeaves(scope, use, spec, authority);
@@ -148,6 +153,7 @@ async function maintainLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authorit
     // No server trusts the issuer that replaces a lost one yet: the current certificate stays in use.
     const leaf =
       isKeyLost && isCompleteLeaf(before) ? before : leafFor(issuer, wanted, before, ctx.clock.now());
+    if (object.spec.paused) return isCompleteLeaf(before) ? before : leaf;
     await ctx.own.secrets.apply(key, secrets.leaf({ name, labels: selectorLabels(cluster) }, leaf, bundle));
     if (leaf !== before) ctx.event("Normal", "CertificateIssued", `${name} holds a new certificate`);
     return leaf;

@@ -4,7 +4,7 @@ import { PersistentVolumeClaim } from "keelson/kinds";
 import { annotations } from "../api/names.ts";
 import { statusOf } from "../decide/report.ts";
 import { claimFor } from "../resources/claim.ts";
-import { clusterName, memberKey } from "../resources/names.ts";
+import { clusterName, memberKey, selectorLabels } from "../resources/names.ts";
 import type { DecisionTo, StepContext, StepResult } from "./step.ts";
 
 export async function createClaim(
@@ -29,6 +29,18 @@ export async function fenceClaim(
   step.event("Warning", "VolumeFenced", message);
 }
 
+export async function repairClaim(
+  { ctx, cluster, event }: StepContext,
+  { member, message }: DecisionTo<"repairClaim">,
+): Promise<void> {
+  const name = clusterName(cluster);
+  const body = { metadata: { labels: selectorLabels(name) } };
+  await ctx.client
+    .kind(PersistentVolumeClaim)
+    .patch({ namespace: name.namespace, name: member }, { type: "merge", body });
+  event("Warning", "VolumeRepaired", message);
+}
+
 /** The storage class may not allow it: that is recorded, and the members stay as they are. */
 export async function growClaim(step: StepContext, decision: DecisionTo<"growClaim">): Promise<StepResult> {
   const { ctx, gathered, event } = step;
@@ -41,7 +53,7 @@ export async function growClaim(step: StepContext, decision: DecisionTo<"growCla
     const refusedGrowth = { size: String(size), message };
     ctx.setStatus({ ...statusOf(gathered.observed, decision), refusedGrowth });
     event("Warning", "VolumeCannotGrow", message);
-    return "refused";
+    return { refused: message };
   }
   event("Normal", "VolumeGrows", decision.message);
   return "done";
@@ -63,10 +75,12 @@ export async function deleteClaim(
 function identityOf({ gathered, cluster }: StepContext, member: string): Record<string, string> {
   const { status } = gathered.observed;
   const id = status.members?.find(({ name }) => name === member)?.id;
+  const version = gathered.answers.statuses.get(member)?.version;
   return {
     [annotations.clusterUid]: cluster.metadata.uid,
     ...(status.clusterId === undefined ? {} : { [annotations.clusterId]: status.clusterId }),
     ...(id === undefined ? {} : { [annotations.memberId]: id }),
+    ...(version === undefined ? {} : { [annotations.etcdVersion]: version }),
   };
 }
 

@@ -2,24 +2,55 @@
 import { hash } from "node:crypto";
 import { done, fail, type ObjectMeta, type Outcome, waiting } from "keelson";
 import type { EtcdClusterObject } from "../api/cluster.ts";
-import { reasons } from "../api/conditions.ts";
+import { conditions, reasons } from "../api/conditions.ts";
 import type { EtcdContext } from "../resources/declaration.ts";
 
 const reason = reasons.deleting;
 
-export async function finalize(cluster: EtcdClusterObject, ctx: EtcdContext): Promise<Outcome> {
+/** One reconcile of a cluster as long as it lives. */
+export type ReconcilePass = (cluster: EtcdClusterObject, ctx: EtcdContext) => Promise<Outcome>;
+
+export async function finalize(
+  cluster: EtcdClusterObject,
+  ctx: EtcdContext,
+  pass: ReconcilePass,
+): Promise<Outcome> {
   const { own } = ctx;
+  // Deleted with --cascade=orphan: everything stays, and a cluster of the same name adopts it.
+  if (ctx.orphaned) return done();
   const unfinished = await finalBackup(cluster, ctx);
-  if (unfinished) return unfinished;
+  if (unfinished) {
+    // A backup needs a cluster that serves, whatever state it was deleted in.
+    const { spec } = cluster;
+    const kept = {
+      ...spec,
+      paused: false,
+      hibernate: false,
+      size: cluster.status?.members?.length || spec.size,
+    };
+    const outcome = await pass({ ...cluster, spec: kept }, ctx);
+    if (outcome.outcome !== "failed" && outcome.recheckMs !== undefined) ctx.recheck(outcome.recheckMs);
+    return unfinished;
+  }
+  const message = "the members are stopped: the cluster is deleted";
+  ctx.setCondition({ type: conditions.available, status: "False", reason, message });
   if (own.pods.list().some(isActive)) ctx.event("Normal", reason, "the members are stopped");
   for (const slot of [own.trials, own.pods] as const) {
     for (const key of slot.entries().keys()) await slot.delete(key);
   }
-  if (own.pods.list().length > 0) return waiting(reason, "the members are stopping");
+  const left = own.pods.list().map(({ metadata }) => metadata.name);
+  if (left.length > 0) return waiting(reason, `${left.join(", ")}: the members are stopping`);
   if (cluster.spec.deletion.volumes === "Remove") {
     if (own.claims.list().some(isActive)) ctx.event("Normal", "VolumeDeleted", "the volumes are deleted");
     for (const key of own.claims.entries().keys()) await own.claims.delete(key);
-    if (own.claims.list().length > 0) return waiting(reason, "the volumes are being deleted");
+    if (own.claims.list().length > 0)
+      return waiting(
+        reason,
+        `${own.claims
+          .list()
+          .map(({ metadata }) => metadata.name)
+          .join(", ")}: the volumes are being deleted`,
+      );
   }
   for (const key of own.secrets.entries().keys()) await own.secrets.delete(key);
   await own.budget.delete();

@@ -46,12 +46,16 @@ export async function makeSpace(step: StepContext, decision: DecisionTo<"makeSpa
   const [first = ""] = members;
   const call = { signal: ctx.signal, timeoutMs: longMs };
   const newest = gathered.answers.statuses.get(first)?.revision ?? 0n;
+  ctx.assertLeading();
   try {
     await etcdOf(step, first).compact(newest, call);
   } catch (error) {
     if (!(error instanceof Error && "code" in error && error.code === "Compacted")) throw error;
   }
-  for (const name of members) await etcdOf(step, name).defragment(call);
+  for (const name of members) {
+    ctx.assertLeading();
+    await etcdOf(step, name).defragment(call);
+  }
   const { dbSizeInUseBytes, revision } = await etcdOf(step, first).status(call);
   const space = { revision: revision.toString() };
   ctx.setStatus({ ...statusOf(gathered.observed, decision), space });
@@ -59,6 +63,7 @@ export async function makeSpace(step: StepContext, decision: DecisionTo<"makeSpa
     event("Warning", "NoSpace", `history before revision ${newest} was dropped, and there is still no room`);
     return;
   }
+  ctx.assertLeading();
   for (const alarm of alarms) await etcdOf(step, first).disarm(alarm, call);
   event("Normal", "SpaceMade", `history before revision ${newest} was dropped and the alarm lifted`);
 }
@@ -67,6 +72,7 @@ export async function disarm(
   step: StepContext,
   { alarms, via, message }: DecisionTo<"disarm">,
 ): Promise<void> {
+  step.ctx.assertLeading();
   for (const alarm of alarms) await etcdOf(step, via).disarm(alarm, { signal: step.ctx.signal });
   step.event("Normal", "AlarmLifted", message);
 }
@@ -74,6 +80,7 @@ export async function disarm(
 export async function defragment(step: StepContext, decision: DecisionTo<"defragment">): Promise<void> {
   const { ctx, gathered, event } = step;
   const { member, due } = decision;
+  ctx.assertLeading();
   await etcdOf(step, member).defragment({ signal: ctx.signal, timeoutMs: longMs });
   const before = gathered.observed.status.defragmentation?.members ?? [];
   const status = statusOf(gathered.observed, decision);

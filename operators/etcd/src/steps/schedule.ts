@@ -2,6 +2,7 @@
 import {
   backupStamp,
   expiredBackups,
+  hasBackupEnded,
   type RetainedBackup,
   type ScheduleDecision,
   scheduleHealth,
@@ -9,7 +10,6 @@ import {
 import { done, type Outcome } from "keelson";
 import type { EtcdBackupObject, EtcdBackupScheduleObject } from "../api/backup.ts";
 import { annotations, labels } from "../api/names.ts";
-import { hasEnded } from "../decide/backup.ts";
 import type { ScheduleContext } from "../resources/schedule-declaration.ts";
 
 /** Its name follows from the due time, so that creating it twice makes one backup. */
@@ -95,7 +95,7 @@ export function reportSchedule(
 }
 
 function retained(key: string, { status, metadata }: EtcdBackupObject): RetainedBackup {
-  const state = !hasEnded(status?.phase) ? "running" : status?.phase === "Done" ? "good" : "failed";
+  const state = !hasBackupEnded(status?.phase) ? "running" : status?.phase === "Done" ? "good" : "failed";
   return { key, state, takenMs: Date.parse(status?.takenAt ?? metadata.creationTimestamp) };
 }
 

@@ -9,6 +9,9 @@ import { clientService, peerService } from "../resources/services.ts";
 
 export async function applyServices(cluster: EtcdClusterObject, ctx: EtcdContext): Promise<void> {
   const name = clusterName(cluster);
+  // A cluster that is deleted in the foreground loses the service of its clients at once; its members still meet.
+  if (cluster.metadata.deletionTimestamp !== undefined)
+    return void (await ctx.own.peers.apply(peerService(name)));
   if (!ctx.own.peers.get() || !ctx.own.clients.get())
     ctx.event("Normal", "ServicesMade", `members are found by ${name.name}, clients by ${name.name}-client`);
   await ctx.own.peers.apply(peerService(name));

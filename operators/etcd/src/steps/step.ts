@@ -21,8 +21,8 @@ export interface StepContext extends Pass {
   readonly event: EtcdContext["event"];
 }
 
-/** A step that was refused for now is decided again by the next pass. */
-export type StepResult = "done" | "refused";
+/** A step that was refused for now, with the reason as a sentence, is decided again by the next pass. */
+export type StepResult = "done" | { readonly refused: string };
 
 /** The decision to do one particular thing. */
 export type DecisionTo<D extends Decision["do"]> = Extract<Decision, { do: D }>;
@@ -50,11 +50,12 @@ export async function attempt(
   work: (signal: AbortSignal) => Promise<void>,
 ): Promise<StepResult> {
   try {
+    step.ctx.assertLeading();
     await work(step.ctx.signal);
     return "done";
   } catch (error) {
     if (!isEtcdError(error, ...transient)) throw error;
-    step.ctx.log.debug("etcd refused the change for now", { code: error.code, message: error.message });
-    return "refused";
+    step.ctx.log.info("etcd refused the change for now", { code: error.code, message: error.message });
+    return { refused: error.message };
   }
 }

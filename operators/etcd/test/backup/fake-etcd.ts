@@ -48,6 +48,10 @@ export class FakeEtcd implements Etcd {
     return new FakeEtcd(data, { id: "99", leader: "99" });
   }
 
+  async localMembers() {
+    return await this.members();
+  }
+
   async status(): Promise<MemberStatus> {
     this.#answer();
     const {

@@ -33,6 +33,7 @@ function observed(change: Partial<ObservedBackup> = {}): ObservedBackup {
     backup: backup(),
     cluster: cluster("Voter"),
     worker: undefined,
+    ahead: [],
     leftovers: 0,
     agentImage: "op:1",
     nowMs: createdMs + 1_000,

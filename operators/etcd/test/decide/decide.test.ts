@@ -1,6 +1,7 @@
 /** The order of the policies: what matters more is decided first. */
-import { decide } from "../../src/decide/decide.ts";
-import type { ObservedMember } from "../../src/observe/observed.ts";
+import { describe, expect, it } from "vitest";
+import { decide, decideBeside } from "../../src/decide/decide.ts";
+import type { Observed, ObservedMember } from "../../src/observe/observed.ts";
 import {
   alarm,
   but,
@@ -13,6 +14,7 @@ import {
   leaving,
   madeFrom,
   noPod,
+  obstacle,
   pod,
   type Special,
   says,
@@ -28,6 +30,7 @@ import {
 } from "./observed.ts";
 import { decisions } from "./table.ts";
 
+const unschedulable = (member: ObservedMember) => obstacle("Unschedulable: no node fits")(down(member));
 const auth = { rootSecret: "root" };
 const next = templateFor({ settings: { snapshotCount: 5 } });
 const change: Special = { spec: { settings: { snapshotCount: 5 } } };
@@ -41,7 +44,7 @@ decisions("nothing is touched", decide, [
   [
     "the cluster is paused, whatever else is wrong",
     cluster([voter(0, volumeGone)], { spec: { paused: true }, secretProblem: "x" }),
-    "wait Paused: paused: the operator reports and does nothing",
+    "wait Paused: the operator reports and does nothing until spec.paused is false",
   ],
   [
     "a Secret is missing, though the cluster has not formed",
@@ -101,7 +104,7 @@ decisions("a cluster at rest", decide, [
   [
     "the spec asks for an older minor",
     three({ spec: { version: "3.5.35" } }),
-    "refuse VersionRefused: etcd cannot go back from 3.6.16 to 3.5.35: members refuse the data of a newer minor; restore a backup into a new cluster instead",
+    "refuse VersionRefused: etcd cannot go back from 3.6.16 to 3.5.35: members refuse the data of a newer minor; set spec.version back, or restore a backup into a new cluster",
   ],
   [
     "what the spec asks for has failed before",
@@ -154,7 +157,7 @@ decisions("the order of policies", decide, [
   [
     "the loss of quorum before everything that needs it",
     cluster([voter(0, silent), leaving(1, silent)], { quorum: false, unavailableSinceMs: secondsAgo(5) }),
-    "wait MembersUnreachable: Kubernetes reports the members ready, but none answers the operator",
+    "wait MembersUnreachable: Kubernetes reports example-0, example-1 ready, but no member answers the operator; check what is between the operator and port 2379 of these pods",
   ],
   [
     "a misinformed learner before a member that leaves",
@@ -163,7 +166,7 @@ decisions("the order of policies", decide, [
   ],
   [
     "a member that leaves before one that is lost",
-    cluster([voter(0), voter(1), voter(2, volumeGone), leaving(3, down)]),
+    cluster([voter(0), voter(1), voter(2, volumeGone), leaving(3)]),
     "removeMember Shrinking: example-3 leaves etcd: it is lost",
   ],
   [
@@ -190,9 +193,9 @@ decisions("the order of policies", decide, [
     "compareHashes Corrupt: etcd reports corrupt data; hashes are compared",
   ],
   [
-    "voters that do not serve before missing space",
+    "missing space before voters that do not serve: without space no voter may be ready",
     cluster([voter(0), voter(1), voter(2, down)], { alarms: [alarm("NOSPACE", 0)] }),
-    "wait Healing: example-2 does not answer",
+    "makeSpace NoSpace: etcd is out of space; old revisions are dropped",
   ],
   [
     "missing space before authentication",
@@ -208,11 +211,6 @@ decisions("the order of policies", decide, [
     "a member that joins before a trial that is over",
     cluster([voter(0), joining(1)], { trials: [trial(next)] }),
     "addLearner Growing: example-1 joins as a learner",
-  ],
-  [
-    "a trial that is over before a rollout",
-    three({ ...change, trials: [trial(templateFor({ version: "3.7.3" }))] }),
-    "endTrials RollingOut: a trial is over",
   ],
   [
     "a rollout before a change of size",
@@ -241,6 +239,50 @@ decisions("the order of policies", decide, [
   [
     "larger volumes last",
     three({ spec: { storage: { size: "2Gi" } } }),
-    "growClaim Resizing: the volume of example-0 grows to 2Gi",
+    "wait Resizing: the volumes grow to spec.storage.size, 2Gi",
+  ],
+  [
+    "a backup to restore and volumes of an earlier cluster: only a person knows which counts",
+    three({ earlierVolumes: ["example-0"] }),
+    "refuse SpecRefused: spec.restoreFrom names a backup, and the claims example-0 hold the data of an earlier cluster; delete these claims to restore the backup, or make the cluster again without spec.restoreFrom to continue from them",
+  ],
+  [
+    "a voter that nobody knows before a rollout",
+    three({
+      ...change,
+      unknownMembers: [
+        { id: "255", name: "", peerUrls: ["http://10.9.9.9:2380"], clientUrls: [], learner: false },
+      ],
+    }),
+    "wait UnknownMembers: etcd has members that this operator did not add: ff (http://10.9.9.9:2380); remove them with etcdctl member remove ff",
+  ],
+  [
+    "a member that does not run follows the spec, with or without a quorum",
+    cluster([voter(0, unschedulable), voter(1, unschedulable), voter(2)], { ...change, quorum: false }),
+    "record RollingOut: example-0, example-1 cannot run and follows the spec",
   ],
 ]);
+
+describe("beside every decision", () => {
+  const besides = (observed: Observed) => decideBeside(observed).map((each) => each.do);
+
+  it("ends trials, grows volumes and repairs what was changed by hand", () => {
+    const observed = cluster(
+      [voter(0, pod({ drifted: true })), voter(1, claim({ drifted: true })), voter(2, down)],
+      {
+        spec: { storage: { size: "2Gi" } },
+        trials: [trial(templateFor({ version: "3.7.3" }))],
+        quorum: false,
+      },
+    );
+    expect(besides(observed)).toEqual(["repairPod", "repairClaim", "growClaim", "endTrials"]);
+  });
+
+  it("touches nothing while the cluster is paused", () => {
+    expect(besides(three({ spec: { paused: true, storage: { size: "2Gi" } } }))).toEqual([]);
+  });
+
+  it("has nothing to do at rest", () => {
+    expect(besides(three())).toEqual([]);
+  });
+});

@@ -67,6 +67,7 @@ function base(ordinal: number, phase: Member["phase"]): ObservedMember {
       obstacle: undefined,
       terminationMessage: "",
       restarts: 0,
+      drifted: false,
     },
     claim: {
       uid: `claim-${ordinal}`,
@@ -78,8 +79,10 @@ function base(ordinal: number, phase: Member["phase"]): ObservedMember {
       clusterUid: name.uid,
       clusterId,
       memberId: id,
+      etcdVersion: "3.6.16",
       fenced: false,
       needsRestart: false,
+      drifted: false,
     },
     entry: {
       id: decimal(id),
@@ -208,6 +211,7 @@ export function cluster(members: readonly ObservedMember[], special: Special = {
     },
     members,
     unknownMembers: [],
+    earlierVolumes: [],
     list: quorum ? { clusterId: decimal(clusterId), members: entries } : undefined,
     alarms: [],
     clusterVersion: "3.6.0",

@@ -73,7 +73,17 @@ decisions("members without a pod", missingPods, [
   ],
   ["its volume is gone", third(volumeGone), undefined],
   ["its volume is lost", third(noPod, claim({ lost: true })), undefined],
-  ["it leaves", cluster([voter(0), leaving(1, noPod)]), undefined],
+  [
+    "it leaves, and its vote is needed for that",
+    cluster([voter(0), leaving(1, noPod)]),
+    "createPods Healing: example-1: its pod starts",
+  ],
+  ["it leaves, and the others can remove it", cluster([voter(0), voter(1), leaving(2, noPod)]), undefined],
+  [
+    "it leaves, and without a quorum nobody knows whether etcd still counts it",
+    cluster([voter(0), voter(1), leaving(2, noPod)], { quorum: false }),
+    "createPods Healing: example-2: its pod starts",
+  ],
   ["it has not been added yet", cluster([voter(0), joining(1)]), undefined],
   [
     "a learner starts for the first time",
@@ -108,7 +118,7 @@ decisions("pods that have ended", endedPods, [
     { members: ["example-2"] },
   ],
   ["one has ended and is being deleted", third(ended, stopping), undefined],
-  ["one has ended and its member leaves", cluster([voter(0), leaving(1, ended)]), undefined],
+  ["one has ended and its member leaves", cluster([voter(0), voter(1), leaving(2, ended)]), undefined],
 ]);
 
 const outdatedList = crashed("member count is unequal");

@@ -41,12 +41,12 @@ decisions("a cluster without quorum", quorumLoss, [
   [
     "all pods are ready, and none answers the operator",
     without([voter(0, silent), voter(1, silent), voter(2, silent)]),
-    "wait MembersUnreachable: Kubernetes reports the members ready, but none answers the operator",
+    "wait MembersUnreachable: Kubernetes reports example-0, example-1, example-2 ready, but no member answers the operator; check what is between the operator and port 2379 of these pods",
   ],
   [
     "a majority of the pods is ready, and none answers the operator",
     without([voter(0, silent), voter(1, silent), voter(2, down)]),
-    "wait MembersUnreachable: Kubernetes reports the members ready, but none answers the operator",
+    "wait MembersUnreachable: Kubernetes reports example-0, example-1 ready, but no member answers the operator; check what is between the operator and port 2379 of these pods",
   ],
   [
     "some do not answer",
@@ -56,7 +56,7 @@ decisions("a cluster without quorum", quorumLoss, [
   [
     "all answer, and none leads",
     without([voter(0, leaderless), voter(1, leaderless), voter(2, leaderless)]),
-    "wait NoQuorum: waiting for the members to elect a leader",
+    "wait NoQuorum: waiting for example-0, example-1, example-2 to elect a leader",
   ],
   [
     "a minority has lost its data",
@@ -76,26 +76,47 @@ decisions("a cluster without quorum", quorumLoss, [
   [
     "a majority has lost its data a moment ago",
     survivor({ unavailableSinceMs: secondsAgo(29) }),
-    `wait QuorumLost: a majority has lost its data (${losses}); the survivors are asked`,
+    `wait QuorumLost: a majority is lost (${losses}); example-0 is asked`,
   ],
   [
     "the status does not say since when",
     survivor({ unavailableSinceMs: undefined }),
-    `wait QuorumLost: a majority has lost its data (${losses}); the survivors are asked`,
+    `wait QuorumLost: a majority is lost (${losses}); example-0 is asked`,
   ],
   [
     "a survivor has not answered yet",
     without([voter(0, down), voter(1, volumeGone), voter(2, volumeGone)], {
       unavailableSinceMs: secondsAgo(119),
     }),
-    `wait QuorumLost: a majority has lost its data (${losses}); the survivors are asked`,
+    `wait QuorumLost: a majority is lost (${losses}); example-0 is asked`,
   ],
   [
-    "no survivor answers",
+    "the only survivor does not answer, as etcd 3.4 without a leader",
     without([voter(0, down), voter(1, volumeGone), voter(2, volumeGone)], {
       unavailableSinceMs: secondsAgo(120),
     }),
-    `wait QuorumLost: a majority has lost its data (${losses}) and no survivor answers`,
+    "record QuorumLost: example-0 is the best survivor",
+    { status: { recovery: { survivor: "example-0", revision: "unknown" } } },
+  ],
+  [
+    "of several survivors none answers: nobody can say which has more",
+    without(
+      [voter(0, down), voter(1, down), voter(2, volumeGone), voter(3, volumeGone), voter(4, volumeGone)],
+      {
+        unavailableSinceMs: secondsAgo(120),
+      },
+    ),
+    "wait QuorumLost: a majority is lost (example-2: its volume is gone; example-3: its volume is gone; example-4: its volume is gone), and example-0, example-1 does not answer",
+  ],
+  [
+    "a voter that nobody knows costs the quorum: a person may continue without it",
+    without([voter(0)], {
+      unavailableSinceMs: secondsAgo(60),
+      unknownMembers: [
+        { id: "255", name: "", peerUrls: ["http://10.9.9.9:2380"], clientUrls: [], learner: false },
+      ],
+    }),
+    "record QuorumLost: example-0 is the best survivor",
   ],
   [
     "a survivor answers",

@@ -48,17 +48,17 @@ decisions("the start of a rollout", rollout, [
   [
     "a member does not serve",
     cluster([voter(0), voter(1), voter(2, down)], change),
-    "wait RollingOut: a rollout waits until every member has served for a while",
+    "wait RollingOut: a rollout waits until example-2 has served for a while",
   ],
   [
     "a member has just become ready",
     cluster([voter(0), voter(1), voter(2, readyFor(4))], change),
-    "wait RollingOut: a rollout waits until every member has served for a while",
+    "wait RollingOut: a rollout waits until example-2 has served for a while",
   ],
   [
     "a voter is unknown to the operator",
     three({ ...change, unknownMembers: [{ ...entry, learner: false }] }),
-    "wait RollingOut: a rollout waits until every member has served for a while",
+    "wait RollingOut: a rollout waits until example-2 has served for a while",
   ],
   [
     "a learner is unknown to the operator",

@@ -62,7 +62,8 @@ decisions("an alarm about corrupt data", corruption, [
 ]);
 
 const quota = { status: { template: templateFor({ storage: { size: "1Gi", quotaBytes: 1_000_000 } }) } };
-const full: Special = { alarms: [alarm("NOSPACE", 0)], ...quota };
+const small = { storage: { size: "1Gi", quotaBytes: 1_000_000 } };
+const full: Special = { alarms: [alarm("NOSPACE", 0)], spec: small, ...quota };
 const compactedAt = (revision: string) => ({ ...full, status: { ...quota.status, space: { revision } } });
 const makeSpace = "makeSpace NoSpace: etcd is out of space; old revisions are dropped";
 
@@ -80,6 +81,11 @@ decisions("an alarm about space", noSpace, [
     "history was dropped at this revision, and the data fills the quota",
     three(compactedAt("100")),
     "wait NoSpace: the data itself fills the quota of 1000000 bytes; raise spec.storage.quotaBytes or delete keys",
+  ],
+  [
+    "the data fills the quota, and the spec asks for a larger one: that is rolled out first",
+    three({ ...compactedAt("100"), spec: { storage: { size: "1Gi", quotaBytes: 8_000_000 } } }),
+    undefined,
   ],
   [
     "history was dropped at this revision, and there is space",
@@ -107,8 +113,7 @@ decisions("volumes", volumes, [
   [
     "they are smaller than the spec",
     cluster([voter(0, big), voter(1), voter(2)], larger),
-    "growClaim Resizing: the volume of example-1 grows to 2Gi",
-    { member: "example-1" },
+    "wait Resizing: the volumes grow to spec.storage.size, 2Gi",
   ],
   ["a small one is being deleted", cluster([voter(0, claim({ deleting: true }))], larger), undefined],
   [
@@ -122,7 +127,7 @@ decisions("volumes", volumes, [
   [
     "the storage class refused another size",
     three({ ...larger, status: { refusedGrowth: { size: "9Gi", message: "too large" } } }),
-    "growClaim Resizing: the volume of example-0 grows to 2Gi",
+    "wait Resizing: the volumes grow to spec.storage.size, 2Gi",
   ],
   [
     "a volume has grown and waits for a restart",

@@ -1,6 +1,6 @@
 /** The operator's calls to simulated members: over the simulated network, answered as etcd would. */
 import { hash } from "node:crypto";
-import { LineBroken, operatorName } from "@keelson/testing";
+import { LineBroken, operatorName, type Simulation } from "@keelson/testing";
 import { EtcdError } from "../../src/engine/errors.ts";
 import type {
   Alarm,
@@ -23,11 +23,13 @@ import { isTrusted } from "./trust.ts";
 export class SimClient implements Etcd {
   readonly #world: SimEtcd;
   readonly #address: EtcdAddress;
+  readonly #caller: ReturnType<Simulation["caller"]>;
 
-  /** The address names a pod. Whoever runs there when a call arrives answers it. */
-  constructor(world: SimEtcd, address: EtcdAddress) {
-    this.#world = world;
+  /** The address names a pod. The process that runs there when a call arrives answers it. */
+  constructor(simulation: Simulation<SimEtcd>, address: EtcdAddress) {
+    this.#world = simulation.application;
     this.#address = address;
+    this.#caller = simulation.caller(address.host);
   }
 
   /** As a handshake would end. */
@@ -94,6 +96,13 @@ export class SimClient implements Etcd {
 
   async members(options?: CallOptions): Promise<MemberList> {
     return await this.#call("members", false, options, (process) => this.#list(this.#voter(process)));
+  }
+
+  async localMembers(options?: CallOptions): Promise<MemberList> {
+    return await this.#call("localMembers", false, options, ({ data: { group, index } }) => ({
+      clusterId: group.clusterId,
+      members: [...group.members(index).values()].map(entry),
+    }));
   }
 
   async addLearner(
@@ -249,31 +258,22 @@ export class SimClient implements Etcd {
     { signal, timeoutMs = 5_000 }: CallOptions = {},
     work: (process: SimProcess) => T,
   ): Promise<T> {
-    const world = this.#world;
-    const { clock, network } = world.parts;
-    const { host } = this.#address;
-    clock.touch();
+    const { to, life } = this.#caller;
+    const line = { from: operatorName, to, life, method, write, timeoutMs, ...(signal && { signal }) };
     try {
-      const line = { from: operatorName, to: host, timeoutMs, ...(signal && { signal }) };
-      return await network.call(line, async () => await this.#answer(method, write, work));
+      return await this.#world.parts.network.call(line, async () => await this.#answer(method, write, work));
     } catch (error) {
       if (error instanceof LineBroken) refuse("Unreachable", error.message);
       throw error;
-    } finally {
-      clock.touch();
     }
   }
 
   /** What happens at the other end. */
   async #answer<T>(method: string, write: boolean, work: (process: SimProcess) => T): Promise<T> {
-    const world = this.#world;
-    const { host } = this.#address;
-    const process = [...world.processes].find(({ name }) => name === host);
-    if (!process) throw new LineBroken("ECONNREFUSED", `nothing listens at ${host}`);
+    const { to } = this.#caller;
+    const process = [...this.#world.processes].find(({ name }) => name === to);
+    if (!process) throw new LineBroken("ECONNREFUSED", `nothing listens at ${to}`);
     if (process.frozen) return await this.#silence();
-    const fate = world.intercept({ member: host, method, write });
-    if (fate === "refuse") refuse("Unreachable", `no answer from ${host}`);
-    if (fate === "die-before") return await dead(world);
     this.#handshake(process);
     const { password } = process.data.group;
     const open = method === "status" || method === "versions" || method === "authentication";
@@ -281,22 +281,15 @@ export class SimClient implements Etcd {
       refuse("Unauthenticated", "user name is empty");
     process.data.group.tick();
     const result = work(process);
-    if (write) world.stir();
-    if (fate === "die-after") return await dead(world);
-    if (fate === "lose-answer") refuse("Unreachable", `the answer of ${host} was lost`);
+    if (write) this.#world.stir();
     return result;
   }
 
   /** A process that hangs takes the connection and says nothing. */
   async #silence(): Promise<never> {
     await new Promise<void>((resolve) => this.#world.parts.clock.timer(5_000, resolve));
-    throw new LineBroken("ETIMEDOUT", `no answer from ${this.#address.host}`);
+    throw new LineBroken("ETIMEDOUT", `no answer from ${this.#caller.to}`);
   }
-}
-
-async function dead(world: SimEtcd): Promise<never> {
-  world.onDeath();
-  return await new Promise<never>(() => {});
 }
 
 function commit(group: Group, proposal: Parameters<Group["propose"]>[0]): void {

@@ -32,9 +32,6 @@ export interface StartRequest {
   readonly quotaBytes: number;
 }
 
-/** What an interceptor may do to a call before it takes effect. */
-export type Fate = "proceed" | "lose-answer" | "refuse" | "die-before" | "die-after";
-
 /** Time acts on groups for this long after the last thing that happened to one. */
 const restlessMs = 5_000;
 const tickMs = 500;
@@ -47,9 +44,6 @@ export class SimEtcd implements Application, GroupWorld {
   readonly parts: ApplicationParts;
   /** Versions whose members do not come up, though the program itself runs. */
   readonly brokenVersions = new Set<string>();
-  intercept: (call: { readonly member: string; readonly method: string; readonly write: boolean }) => Fate =
-    () => "proceed";
-  onDeath: () => void = () => {};
   #draws = 0;
   #restlessUntil = 0;
   #ticking = false;

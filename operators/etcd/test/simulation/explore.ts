@@ -16,7 +16,7 @@ export interface Explored {
 }
 
 export interface ExploreOptions extends WorldOptions {
-  /** At most so many crashes, spread evenly over the scenario; all of them unless told. */
+  /** At most so many crashes, spread evenly over the scenario. Default: all of them. */
   readonly atMost?: number;
 }
 

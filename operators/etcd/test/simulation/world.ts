@@ -58,9 +58,9 @@ export class World implements AsyncDisposable {
       application: (parts) => new SimEtcd(parts),
       controllers: (world) => [
         etcdCluster({
-          dial: (address) => new SimClient(world().application, address),
+          dial: (address) => new SimClient(world(), address),
           inspect: async ({ host, port }) => {
-            const process = world().kubelet.process(host) as SimProcess | undefined;
+            const process = world().kubelet.process(world().caller(host).to) as SimProcess | undefined;
             const files = process?.request.tls[port === peerPort ? "peer" : "client"];
             return files && new X509Certificate(files.leaf());
           },
@@ -88,11 +88,9 @@ export class World implements AsyncDisposable {
   }
 
   #watch(): void {
-    const { etcd } = this;
-    etcd.onDeath = () => this.cluster.crash();
-    etcd.intercept = ({ member, method, write }) => {
+    this.simulation.network.intercept = ({ to, method, write }) => {
       if (!write) return "proceed";
-      this.calls.push(`${method} via ${member}`);
+      this.calls.push(`${method} via ${to}`);
       const dying = this.#dying;
       return dying?.index === this.calls.length ? `die-${dying.when}` : "proceed";
     };

@@ -6,6 +6,7 @@ import { copy, fetchDump, rehearse, remove, verify } from "./backup.ts";
 import { connectAll } from "./connect.ts";
 import { type Initialization, initializationHash } from "./initialization.ts";
 import { applyInitialization, migrate } from "./initialize.ts";
+import { keepLedger } from "./ledger.ts";
 import { restore } from "./restore.ts";
 import type { AgentTask } from "./task.ts";
 
@@ -31,6 +32,8 @@ export async function runTask(task: AgentTask): Promise<object> {
       return await fetchDump(task);
     case "rehearse":
       return await rehearse(task);
+    case "ledger":
+      return await keepLedger();
     case "migrate": {
       await using servers = await connectAll(task.access);
       return { ran: await migrate(await servers.primary(), task.migrations) };

@@ -9,6 +9,14 @@ export const taskVariable = "SAMPLEDB_TASK";
 export const hostsVariable = "SAMPLEDB_HOSTS";
 export const portVariable = "SAMPLEDB_PORT";
 
+/** What the client of a drill takes from the binding Secret. */
+export const bindingVariables = {
+  host: "SAMPLEDB_BINDING_HOST",
+  port: "SAMPLEDB_BINDING_PORT",
+  password: "SAMPLEDB_BINDING_PASSWORD",
+  authority: "SAMPLEDB_BINDING_CA",
+} as const;
+
 /** How the agent reaches Redis. Passwords are files that the kubelet mounts. */
 export interface RedisAccess {
   /** Default: what the variables say. */
@@ -76,6 +84,8 @@ export type AgentTask =
       readonly keys: number;
       readonly migrations: readonly Migration[];
     }
+  /** Writes and reads for as long as it runs, see `keepLedger`. */
+  | { readonly do: "ledger" }
   /** Runs the migrations on the primary. */
   | { readonly do: "migrate"; readonly access: RedisAccess; readonly migrations: readonly Migration[] };
 

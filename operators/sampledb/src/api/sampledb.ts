@@ -1,6 +1,6 @@
 /** SampleDB: what a user asks for and what the operator reports. */
 
-import { backupStoreSchema } from "@keelson/kit";
+import { backupStoreSchema, podOptionsSchema } from "@keelson/kit";
 import { cel, listMap, type ObjectOf, preserveUnknown, quantity, resource, z } from "keelson";
 
 const user = z.object({
@@ -145,18 +145,7 @@ export const SampleDB = resource({
         .optional()
         .describe("Clients and replicas speak TLS only."),
       resources: preserveUnknown().optional().describe("Requests and limits of the Redis container."),
-      pod: z
-        .object({
-          labels: z.record(z.string(), z.string()).optional(),
-          annotations: z.record(z.string(), z.string()).optional(),
-          nodeSelector: z.record(z.string(), z.string()).optional(),
-          affinity: preserveUnknown().optional(),
-          tolerations: z.array(preserveUnknown()).optional(),
-          topologySpreadConstraints: z.array(preserveUnknown()).optional(),
-          priorityClassName: z.string().optional(),
-        })
-        .default({})
-        .describe("What the pods carry beside Redis."),
+      pod: podOptionsSchema.default({}).describe("What the pods carry beside Redis."),
       backup: z
         .object({
           schedule: z.string().max(128).optional().describe("A cron expression. Default: no schedule."),
@@ -179,7 +168,6 @@ export const SampleDB = resource({
         ),
       paused: z.boolean().default(false).describe("The operator watches and reports, and does nothing."),
     })
-    .check(cel("has(self.tls) == has(oldSelf.tls)", "TLS is chosen when a database is created"))
     .check(
       cel(
         "self.users.all(u, u.name != 'default' && !u.name.startsWith('keelson-'))",

@@ -1,5 +1,11 @@
 /** What comes next for a backup: pure, from what its pod says. */
-import { type BackupStore, isTerminalBackupCode } from "@keelson/kit";
+import {
+  afterFailedAttempt,
+  type BackupRecord,
+  type BackupStore,
+  failedBackup,
+  hasBackupEnded,
+} from "@keelson/kit";
 import type { StatusOf } from "keelson";
 import type { SampleDBBackup, SampleDBBackupObject } from "../api/backup.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
@@ -38,26 +44,13 @@ export type BackupDecision =
       readonly status: BackupStatus;
       readonly recheckMs: number;
     }
-  | {
-      readonly do: "record";
-      readonly status: BackupStatus;
-      readonly event: {
-        readonly type: "Normal" | "Warning";
-        readonly reason: string;
-        readonly message: string;
-      };
-    };
+  | BackupRecord<BackupStatus>;
 
-const attempts = 3;
 const backoffMs = 5_000;
-
-export function hasEnded(phase: string | undefined): boolean {
-  return phase === "Done" || phase === "Failed" || phase === "Removed";
-}
 
 export function decideBackup(o: ObservedBackup): BackupDecision {
   const { backup, worker, nowMs } = o;
-  if (hasEnded(backup.status?.phase)) return { do: "rest" };
+  if (hasBackupEnded(backup.status?.phase)) return { do: "rest" };
   const attempt = backup.status?.attempt ?? 1;
   const status: BackupStatus = {
     ...ownStatus(backup),
@@ -70,9 +63,12 @@ export function decideBackup(o: ObservedBackup): BackupDecision {
   if (nowMs >= endMs) {
     const last =
       worker?.state === "working" ? worker.message : (status.failure?.message ?? "no attempt could begin");
-    return failed(status, "TimedOut", `it was not done within ${backup.spec.timeoutSeconds} s: ${last}`);
+    return failedBackup(status, {
+      reason: "TimedOut",
+      message: `it was not done within ${backup.spec.timeoutSeconds} s: ${last}`,
+    });
   }
-  if (worker?.state === "failed") return afterFailure(status, attempt, worker, nowMs);
+  if (worker?.state === "failed") return afterFailedAttempt(status, attempt, worker, { nowMs, backoffMs });
   const wait = (
     phase: "Pending" | "Copying",
     reason: string,
@@ -110,9 +106,15 @@ function finished(
   { manifest }: Extract<WorkerView, { state: "done" }>,
 ): BackupDecision {
   if (!manifest?.verified)
-    return failed(status, "NoReport", "the report does not say that the backup was verified");
+    return failedBackup(status, {
+      reason: "NoReport",
+      message: "the report does not say that the backup was verified",
+    });
   if (manifest.backupUid !== backup.metadata.uid)
-    return failed(status, "NoReport", `the report speaks of backup ${manifest.backupUid}`);
+    return failedBackup(status, {
+      reason: "NoReport",
+      message: `the report speaks of backup ${manifest.backupUid}`,
+    });
   const { verified, sha256, sizeBytes, takenAt, redisVersion, rdbVersion, replicationId, offset } = manifest;
   return {
     do: "record",
@@ -136,34 +138,6 @@ function finished(
       reason: "BackupDone",
       message: `${verified.keys} keys, restored into a scratch server and compared`,
     },
-  };
-}
-
-function afterFailure(
-  status: BackupStatus,
-  attempt: number,
-  { reason, message }: { readonly reason: string; readonly message: string },
-  nowMs: number,
-): BackupDecision {
-  if (isTerminalBackupCode(reason) || attempt >= attempts) return failed(status, reason, message);
-  const retryAfter = new Date(nowMs + backoffMs * 2 ** (attempt - 1)).toISOString();
-  return {
-    do: "record",
-    status: { ...status, phase: "Pending", attempt: attempt + 1, retryAfter, failure: { reason, message } },
-    event: {
-      type: "Warning",
-      reason: "AttemptFailed",
-      message: `attempt ${attempt} of ${attempts}: ${message}`,
-    },
-  };
-}
-
-function failed(status: BackupStatus, reason: string, message: string): BackupDecision {
-  const { retryAfter: _, ...rest } = status;
-  return {
-    do: "record",
-    status: { ...rest, phase: "Failed", failure: { reason, message } },
-    event: { type: "Warning", reason: "BackupFailed", message },
   };
 }
 

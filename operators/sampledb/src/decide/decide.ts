@@ -4,6 +4,7 @@ import type { Observed } from "../observe/observed.ts";
 import { initialize } from "./initialize.ts";
 import { leadership } from "./leadership.ts";
 import type { Plan } from "./plan.ts";
+import { repair } from "./repair.ts";
 import { restore } from "./restore.ts";
 import { rollout } from "./rollout.ts";
 import { leftovers } from "./scale.ts";
@@ -12,6 +13,7 @@ import { upgrade } from "./upgrade.ts";
 /** In the order in which they act, and in which the first verdict is the one that is reported. */
 const lanes: readonly ((o: Observed) => Plan)[] = [
   leadership,
+  repair,
   restore,
   upgrade,
   refusal,

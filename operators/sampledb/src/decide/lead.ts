@@ -108,8 +108,12 @@ function guard(o: Observed, { server, facts }: Primary): { recorded: number; act
     return seen !== undefined && seen.lagSeconds < o.spec.durability.maxLagSeconds;
   });
   const wanted = Math.min(o.spec.durability.acknowledgements, close.length);
-  // An upgrade has ended writes here by a guard that nothing satisfies.
-  if (o.status.upgrade?.held === server.name || facts.guard >= closedGuard) return { recorded, actions: [] };
+  // An upgrade or a handover has ended writes here by a guard that nothing satisfies.
+  const closes = o.status.upgrade !== undefined || o.status.handover !== undefined;
+  if (o.status.upgrade?.held === server.name || (facts.guard >= closedGuard && closes))
+    return { recorded, actions: [] };
+  // It was given up, or nobody is there any more who would go on with it.
+  if (facts.guard >= closedGuard) return { recorded: 0, actions: [{ do: "resume", server: server.name }] };
   if (wanted < recorded) return { recorded: wanted, actions: [] };
   if (facts.guard === wanted) return { recorded: wanted, actions: [] };
   return { recorded, actions: [{ do: "setGuard", server: server.name, guard: wanted }] };
@@ -135,27 +139,35 @@ function handOver(
   if (handover?.to !== to || handover.from !== primary.server.name) {
     return { actions: [], status: { handover: { from: primary.server.name, to, why } }, verdict };
   }
-  const actions: Action[] = [{ do: "handOver", from: primary.server.name, to }];
+  const target = serverNamed(o, to);
+  const runId = (target && factsOf(target)?.runId) ?? "";
+  const actions: Action[] = [{ do: "handOver", from: primary.server.name, to, runId }];
   return { actions, status: {}, verdict: { ...verdict, recheckMs: 20 } };
 }
 
 /** Why the primary should be another one, and which. */
 function wishToHandOver(o: Observed, primary: Primary): { why: string; to: string | undefined } | undefined {
   const { server } = primary;
+  // An upgrade that changes the primary decides alone who it is.
+  const phase = o.status.upgrade?.phase;
+  if (phase === "Switching" || phase === "Verifying" || phase === "GoingBack") return undefined;
   const asked = o.handOverTo;
   if (asked !== undefined && asked !== server.name) {
     const target = serverNamed(o, asked);
     if (target && isFit(o, target, primary)) return { why: "a person asked for it", to: asked };
   }
-  const why = reasonToLeave(o, server);
+  const why = reasonToLeave(o, primary);
   if (why === undefined) return undefined;
   const rolling = rolloutWish(o) !== undefined;
   const fit = o.servers.filter(
     (other) =>
-      isFit(o, other, primary) && !other.nodeCordoned && (!rolling || other.pod?.template === o.setTemplate),
+      isFit(o, other, primary) &&
+      !other.nodeCordoned &&
+      !factsOf(other)?.persistenceFailed &&
+      (!rolling || other.pod?.template === o.setTemplate),
   );
-  // Nobody is better off: a drain of every node, or no replica at all.
-  if (fit.length === 0 && o.spec.replicas === 0) return undefined;
+  // Nobody is better off: a drain of every node, no replica at all, or none that could write to its volume.
+  if (fit.length === 0 && (o.spec.replicas === 0 || primary.facts.persistenceFailed)) return undefined;
   const byOffset = [...fit].sort((a, b) => {
     const [left, right] = [offsetOf(a, primary), offsetOf(b, primary)];
     return left === right ? a.ordinal - b.ordinal : left > right ? -1 : 1;
@@ -163,8 +175,10 @@ function wishToHandOver(o: Observed, primary: Primary): { why: string; to: strin
   return { why, to: byOffset[0]?.name };
 }
 
-function reasonToLeave(o: Observed, server: Server): string | undefined {
+function reasonToLeave(o: Observed, { server, facts }: Primary): string | undefined {
+  if (facts.persistenceFailed) return `${server.name} cannot write to its volume`;
   if (server.ordinal >= wantedServers(o)) return `${server.name} is one server too many`;
+  if (server.pod?.deleting && o.spec.replicas > 0) return `the pod of ${server.name} is being deleted`;
   if (server.nodeCordoned && o.spec.replicas > 0) return `the node of ${server.name} is being drained`;
   return rolloutWish(o);
 }
@@ -215,6 +229,11 @@ function marks(o: Observed, primary: Primary): Action[] {
 
 function verdictOf(o: Observed, primary: Primary, handing: Verdict | undefined): { verdict?: Verdict } {
   if (handing) return { verdict: handing };
+  const full = o.servers.filter((server) => factsOf(server)?.persistenceFailed);
+  if (full.length > 0) {
+    const names = full.map(({ name }) => name).join(", ");
+    return { verdict: waitingFor(reasons.diskFull, `cannot write to the volume: ${names}`) };
+  }
   const behind = o.servers.filter(
     (server) => server !== primary.server && server.ordinal < wantedServers(o) && !isInSync(server, primary),
   );

@@ -334,7 +334,73 @@ describe("a primary that leads", () => {
     const plan = leadership(drained);
     expect(plan.status?.handover).toMatchObject({ from: "db-0", to: "db-1" });
     const next = leadership({ ...drained, status: { ...drained.status, handover: plan.status?.handover } });
-    expect(next.actions).toContainEqual({ do: "handOver", from: "db-0", to: "db-1" });
+    expect(next.actions).toContainEqual({
+      do: "handOver",
+      from: "db-0",
+      to: "db-1",
+      runId: factsFixture(1).runId,
+    });
+  });
+
+  test("hands over when its pod is deleted, as long as a replica stays", () => {
+    const whole = observedFixture();
+    const deleting = (...ordinals: number[]) => ({
+      ...whole,
+      servers: whole.servers.map((server) => ({
+        ...server,
+        pod: server.pod && { ...server.pod, deleting: ordinals.includes(server.ordinal) },
+      })),
+    });
+    expect(leadership(deleting(0)).status?.handover).toMatchObject({ from: "db-0", to: "db-1" });
+    expect(leadership(deleting(0, 1)).status?.handover).toMatchObject({ from: "db-0", to: "db-2" });
+    expect(leadership(deleting(0, 1, 2)).status?.handover).toBeUndefined();
+  });
+
+  test("hands over when its volume is full, to one that can write to its own", () => {
+    const whole = observedFixture();
+    const full = (...ordinals: number[]) => ({
+      ...whole,
+      servers: whole.servers.map((server) => {
+        const facts = server.answer?.state === "facts" ? server.answer.facts : undefined;
+        const persistenceFailed = ordinals.includes(server.ordinal);
+        return facts
+          ? { ...server, answer: { state: "facts" as const, facts: { ...facts, persistenceFailed } } }
+          : server;
+      }),
+    });
+    expect(leadership(full(0)).status?.handover).toMatchObject({ from: "db-0", to: "db-1" });
+    expect(leadership(full(0, 1)).status?.handover).toMatchObject({ to: "db-2" });
+    const everywhere = leadership(full(0, 1, 2));
+    expect(everywhere.status?.handover).toBeUndefined();
+    expect(everywhere.verdict).toMatchObject({ reason: "DiskFull" });
+  });
+
+  test("that was closed for a handover is opened again when that was given up", () => {
+    const closed = factsFixture(0, { role: "primary", guard: 99, upstream: undefined });
+    const o = observedFixture({ replicas: 1, servers: [{ answer: { state: "facts", facts: closed } }] });
+    expect(leadership(o).actions).toContainEqual({ do: "resume", server: "db-0" });
+    const under = { ...o, status: { ...o.status, handover: { from: "db-0", to: "db-1", why: "" } } };
+    const kinds = leadership(under).actions?.map((action) => action.do);
+    expect(kinds).not.toContain("resume");
+  });
+
+  test("that has handed over and does not know it is not followed any more", () => {
+    const old = factsFixture(0, { role: "primary", guard: 99, upstream: undefined });
+    const next = factsFixture(1, {
+      role: "primary",
+      replicationId: "c".repeat(40),
+      secondReplicationId: "a".repeat(40),
+      upstream: undefined,
+    });
+    const plan = leadership(
+      observedFixture({
+        replicas: 1,
+        servers: [{ answer: { state: "facts", facts: old } }, { answer: { state: "facts", facts: next } }],
+        status: { handover: { from: "db-0", to: "db-1", why: "" } },
+      }),
+    );
+    expect(plan.actions ?? []).toEqual([]);
+    expect(plan.status).toMatchObject({ primary: "db-1", leadership: { followers: ["db-0"] } });
   });
 
   test("that handed over is followed by the one it handed over to", () => {

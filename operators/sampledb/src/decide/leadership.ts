@@ -20,11 +20,12 @@ export function leadership(o: Observed): Plan {
   if (switched) return switched;
   if (o.status.promotion) return pendingPromotion(o, o.status.promotion);
   if (!o.status.leadership) return firstChoice(o);
+  // Before anything else: a primary that has handed over may not know it yet.
+  const handed = adoptedHandover(o);
+  if (handed) return handed;
   const primary = healthyPrimary(o);
   if (primary) return lead(o, primary);
-  return (
-    adoptedHandover(o) ?? lost(o, o.status.primary, o.status.leadership.podUid, o.status.leadership.runId)
-  );
+  return lost(o, o.status.primary, o.status.leadership.podUid, o.status.leadership.runId);
 }
 
 /** The choice is recorded: now it is made, or another one is chosen when the process has gone. */
@@ -83,7 +84,7 @@ function adoptedHandover(o: Observed): Plan | undefined {
         claimUid: server.claim.uid,
         replicationId: facts.replicationId,
         guard: 0,
-        // It follows by itself from the moment of the handover.
+        // It was told to follow at the moment of the handover.
         followers: [handover.from],
       },
       handover: undefined,

@@ -17,7 +17,8 @@ export type Action =
     }
   /** Takes servers away from their primary, so that their offsets do not change any more. */
   | { readonly do: "detach"; readonly servers: readonly string[] }
-  | { readonly do: "handOver"; readonly from: string; readonly to: string }
+  /** Has the replica receive every write and lead, if it still is that process; then the primary follows it. */
+  | { readonly do: "handOver"; readonly from: string; readonly to: string; readonly runId: string }
   | { readonly do: "setGuard"; readonly server: string; readonly guard: number }
   | {
       readonly do: "label";

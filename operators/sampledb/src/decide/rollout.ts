@@ -19,8 +19,14 @@ export function rollout(o: Observed): Plan {
   // In between, an upgrade keeps the old primary to go back to, and decides itself.
   const phase = o.status.upgrade?.phase;
   if (phase === "Switching" || phase === "Verifying" || phase === "GoingBack") return {};
+  if (o.trial) {
+    const reason = o.trial.state === "failed" ? reasons.rolloutFailed : reasons.rollingOut;
+    return { verdict: waitingFor(reason, o.trial.message) };
+  }
   const outdated = o.servers.filter((server) => isOutdated(o, server));
   if (outdated.length === 0) return {};
+  const apart = outdated.filter(({ pod }) => pod?.tls !== (o.spec.tls !== undefined));
+  if (apart.length > 0) return replaceAll(apart);
   const primary = healthyPrimary(o);
   // What serves nobody is replaced at once: a corrected spec must reach pods that cannot start.
   const stuck = outdated.find(
@@ -36,7 +42,8 @@ export function rollout(o: Observed): Plan {
         server !== primary.server &&
         server !== next &&
         server.ordinal < wantedServers(o) &&
-        !isInSync(server, primary),
+        // One that is about to stop still follows.
+        (server.pod?.deleting || !isInSync(server, primary)),
     );
     if (waiting.length > 0) {
       const names = waiting.map(({ name }) => name).join(", ");
@@ -65,6 +72,17 @@ function isUpgrading({ status }: Observed): boolean {
 
 export function isOutdated(o: Observed, { pod }: Server): boolean {
   return pod !== undefined && !pod.deleting && o.setTemplate !== undefined && pod.template !== o.setTemplate;
+}
+
+/** Servers with TLS and servers without cannot talk to each other: all change at once, and clients with them. */
+function replaceAll(servers: readonly Server[]): Plan {
+  const why = "servers with TLS and without cannot talk to each other";
+  return {
+    actions: servers.flatMap(({ name, pod }) =>
+      pod ? [{ do: "deletePod", server: name, uid: pod.uid, why } as const] : [],
+    ),
+    verdict: waitingFor(reasons.rollingOut, `all servers are replaced at once: ${why}`, 200),
+  };
 }
 
 function replace(server: Server, why: string): Plan {

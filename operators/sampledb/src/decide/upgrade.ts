@@ -93,6 +93,7 @@ function replicas(o: Observed, under: Under): Plan {
   const stuck = o.servers.find(({ pod }) => pod?.obstacle !== undefined && pod.template === o.setTemplate);
   if (stuck && isOverdue(o, under))
     return goBack(o, under, `${stuck.name} does not start: ${stuck.pod?.obstacle}`);
+  if (o.trial?.state === "failed" && isOverdue(o, under)) return goBack(o, under, o.trial.message);
   if (!primary || o.setTemplate !== o.wantedTemplate) return { verdict };
   // A failover chose a server of the new version: the switch has happened.
   if (runs(primary.server, under.to)) return phase(o, under, "Verifying", "a failover chose the new version");
@@ -181,6 +182,7 @@ function switchingAlone(o: Observed, under: Under): Plan {
   const primary = healthyPrimary(o);
   const verdict = waitingFor(reasons.upgrading, "no writes: the server starts with the new version", 100);
   if (primary && runs(primary.server, under.to)) return phase(o, under, "Verifying", "the new version leads");
+  if (o.trial?.state === "failed" && isOverdue(o, under)) return goBack(o, under, o.trial.message);
   if (o.setTemplate !== o.wantedTemplate) return { verdict };
   if (server && isOutdated(o, server) && primary) {
     if (primary.facts.guard < closedGuard)

@@ -27,8 +27,6 @@ export interface Redis extends AsyncDisposable {
   lead(): Promise<void>;
   /** Makes it a replica of that server, or of nobody. */
   follow(upstream: { readonly host: string; readonly port: number }): Promise<void>;
-  /** Asks a primary to hand over without losing a write; resolves when it has begun. */
-  handOver(to: { readonly host: string; readonly port: number }, timeoutMs: number): Promise<void>;
   settings(names: readonly string[]): Promise<ReadonlyMap<string, string>>;
   set(settings: ReadonlyMap<string, string>): Promise<void>;
   /** The users as lines of an ACL file. */
@@ -73,13 +71,6 @@ export class RedisServer implements Redis {
 
   async follow({ host, port }: { readonly host: string; readonly port: number }): Promise<void> {
     await this.call(["REPLICAOF", host, port]);
-  }
-
-  async handOver(
-    { host, port }: { readonly host: string; readonly port: number },
-    timeoutMs: number,
-  ): Promise<void> {
-    await this.call(["FAILOVER", "TO", host, port, "TIMEOUT", timeoutMs]);
   }
 
   async settings(names: readonly string[]): Promise<ReadonlyMap<string, string>> {

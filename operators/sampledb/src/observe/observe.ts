@@ -31,12 +31,13 @@ export interface ObserveOptions {
   readonly access: Access;
   readonly trust: TlsTrust | undefined;
   readonly memory: DatabaseMemory;
+  readonly trial: Observed["trial"];
 }
 
 export async function observe(
   db: SampleDBObject,
   ctx: SampleDBContext,
-  { dial, access, trust, memory }: ObserveOptions,
+  { dial, access, trust, memory, trial }: ObserveOptions,
 ): Promise<Gathered> {
   const database = databaseName(db);
   const { spec, metadata } = db;
@@ -51,7 +52,7 @@ export async function observe(
       const name = serverName(database, ordinal);
       const connect = async () =>
         await ctx.connect({ pod: { namespace: database.namespace, name } }, redisPort);
-      return [{ name, connect, ...(trust && { tls: trust }) }];
+      return [{ name, connect, ...(trust && pod.tls && { tls: trust }) }];
     }),
     {
       dial,
@@ -100,10 +101,11 @@ export async function observe(
     setReplicas: set?.spec?.replicas,
     setTemplate: set?.spec?.template?.metadata?.annotations?.[annotations.template],
     wantedTemplate: templateHash(spec, version),
+    trial,
     jobs: [...ctx.own.jobs.entries()].map(([key, job]) => jobView(key, job)),
     initHash: initializationHash(content),
     schemaVersion: newestMigration(content),
-    specProblem: specProblem(db, status, access),
+    specProblem: specProblem(db, status, { access, trust }),
     departures: memory.departures(
       status.leadership?.followers ?? [],
       new Map(servers.map(({ name, pod }) => [name, pod?.ip])),
@@ -189,10 +191,19 @@ export function ownStatus({ status = {} }: SampleDBObject): Status {
 }
 
 /** What the spec asks for and cannot be had. Everything else of it is followed. */
-function specProblem({ spec }: SampleDBObject, status: Status, access: Access): Observed["specProblem"] {
+function specProblem(
+  { spec }: SampleDBObject,
+  status: Status,
+  { access, trust }: { readonly access: Access; readonly trust: TlsTrust | undefined },
+): Observed["specProblem"] {
   const setting = settingsProblem(spec);
   if (setting !== undefined) return { reason: reasons.settingRefused, message: setting };
   if (access.problem !== undefined) return { reason: reasons.secretInvalid, message: access.problem };
+  if (spec.tls && !trust)
+    return {
+      reason: reasons.secretInvalid,
+      message: `the Secret ${spec.tls.secretName} lacks tls.crt, tls.key or ca.crt`,
+    };
   const version =
     supportProblem(spec.version) ?? (status.imageVersion && changeProblem(status.imageVersion, spec.version));
   if (version) return { reason: reasons.versionRefused, message: version };

@@ -17,6 +17,8 @@ export interface PodView {
   readonly createdMs: number;
   readonly ready: boolean;
   readonly deleting: boolean;
+  /** It speaks TLS only. */
+  readonly tls: boolean;
   /** Its process is not running, as the kubelet says. */
   readonly stopped: boolean;
   /** It has ended and will not start again. */
@@ -89,6 +91,8 @@ export interface Observed {
   readonly setTemplate: string | undefined;
   /** Digest of what the spec asks for at the version that servers are to run. */
   readonly wantedTemplate: string;
+  /** The wanted template is tried on a pod of its own; servers keep theirs meanwhile. */
+  readonly trial: { readonly state: "running" | "failed"; readonly message: string } | undefined;
   readonly jobs: readonly JobView[];
   readonly initHash: string;
   /** The newest migration that the initial configuration holds. */

@@ -21,6 +21,7 @@ export function podView(pod: ObjectOf<typeof Pod>, database: DatabaseName): PodV
     createdMs: Date.parse(metadata.creationTimestamp),
     ready: status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false,
     deleting: metadata.deletionTimestamp !== undefined,
+    tls: speaksTls(pod),
     stopped: container !== undefined && container.state?.running === undefined,
     ended: status?.phase === "Failed" || status?.phase === "Succeeded",
     template: metadata.annotations?.[annotations.template] ?? "",
@@ -29,6 +30,11 @@ export function podView(pod: ObjectOf<typeof Pod>, database: DatabaseName): PodV
     mislabelled: Object.entries(selectorLabels(database)).some(([key, value]) => worn[key] !== value),
     obstacle: obstacleOf(pod),
   };
+}
+
+/** As it was made, whatever the spec says by now. */
+export function speaksTls({ spec }: ObjectOf<typeof Pod>): boolean {
+  return spec?.volumes?.some(({ name }) => name === "tls") ?? false;
 }
 
 function obstacleOf({ status }: ObjectOf<typeof Pod>): string | undefined {

@@ -35,6 +35,8 @@ const module = relative(
   join(import.meta.dirname, "../agent", `main${extname(import.meta.filename)}`),
 );
 
+export const agentCommand: string[] = ["node", module];
+
 /** Where the servers are: a pod takes it from the ConfigMap of the database. */
 export function connectionEnv(database: DatabaseName): NonNullable<Container["env"]> {
   const from = (key: string) => ({ configMapKeyRef: { name: objectNames(database).config, key } });
@@ -59,7 +61,7 @@ export function agentContainer(
   return {
     name,
     image,
-    command: ["node", module],
+    command: agentCommand,
     env: [{ name: taskVariable, value: JSON.stringify(task) }, ...(options.env ?? [])],
     terminationMessagePolicy: "FallbackToLogsOnError",
     securityContext: containerSecurity,

@@ -91,7 +91,11 @@ export function backupPod(options: BackupPodOptions): Desired<typeof Pod> {
     command,
     terminationMessagePolicy: "FallbackToLogsOnError",
     securityContext: containerSecurity,
-    volumeMounts: [workMount, ...(name === "stage" ? dataMount : [])].map(({ mount }) => mount),
+    volumeMounts: [
+      ...[workMount, ...(name === "stage" ? dataMount : [])].map(({ mount }) => mount),
+      // The dump is read where it lies. Credentials of another store are not for these.
+      ...(store.claim ? volumes.map(({ mount }) => ({ ...mount, readOnly: true })) : []),
+    ],
     ...more,
   });
   const beside = { restartPolicy: "Always" as const };
@@ -108,7 +112,7 @@ export function backupPod(options: BackupPodOptions): Desired<typeof Pod> {
           ),
         ]),
     agentContainer("copy", image, copy, { mounted: all, env }),
-    redis("check", ["sh", "-c", `redis-check-rdb ${dumpFile} > ${checkFile} 2>&1 || true`]),
+    // It loads while the dump is checked.
     redis(
       "scratch",
       [
@@ -123,6 +127,7 @@ export function backupPod(options: BackupPodOptions): Desired<typeof Pod> {
       ],
       beside,
     ),
+    redis("check", ["sh", "-c", `redis-check-rdb ${dumpFile} > ${checkFile} 2>&1 || true`]),
   ];
   const verify: AgentTask = { do: "verify", ...place, access: scratch, checkFile };
   const mountsOfVerify = [...volumes, workMount];

@@ -19,6 +19,8 @@ export interface ConfigOptions {
   readonly spec: Spec;
   /** What servers do with their volumes at their next start, by server. */
   readonly plans: ReadonlyMap<string, VolumePlan>;
+  /** The file that servers start with, as long as that of the spec was not tried. */
+  readonly kept?: string | undefined;
   /** How many servers there are. */
   readonly servers: number;
   /** What the Job of the initial configuration applies. */
@@ -31,12 +33,13 @@ export function configMap({
   plans,
   servers,
   initialize,
+  kept,
 }: ConfigOptions): Desired<typeof ConfigMap> {
   const { config, writes, reads } = objectNames(database);
   return {
     metadata: { name: config, labels: selectorLabels(database) },
     data: {
-      "redis.conf": redisConf(spec),
+      "redis.conf": kept ?? redisConf(spec),
       "start.sh": startScript,
       "initialize.json": initialize,
       host: serviceHost(database, writes),

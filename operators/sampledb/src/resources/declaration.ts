@@ -38,6 +38,8 @@ export const owns = {
   binding: Secret,
   claims: many(PersistentVolumeClaim, { outlives: true, absent: "keep" }),
   backupsClaim: own(PersistentVolumeClaim, { outlives: true, absent: "keep" }),
+  trials: many(Pod, { absent: "keep" }),
+  trialConfig: own(ConfigMap, { absent: "keep" }),
   jobs: many(Job, { absent: "keep" }),
   backups: many(SampleDBBackup, { outlives: true, absent: "keep" }),
 };
@@ -64,7 +66,7 @@ export const reads = {
 
 export const writes = [
   allow(Pod, ["get", "patch", "delete"]),
-  allow(PersistentVolume, ["get", "patch"]),
+  allow(PersistentVolume, ["get", "list", "patch"]),
   allow(Event, ["create"]),
   allow(Namespace, ["get"]),
 ] as const;

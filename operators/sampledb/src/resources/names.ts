@@ -33,6 +33,7 @@ export function objectNames({ name }: Pick<DatabaseName, "name">) {
     authority: `${name}-ca`,
     certificate: `${name}-tls`,
     backups: `${name}-backups`,
+    trial: `${name}-trial`,
   } as const;
 }
 

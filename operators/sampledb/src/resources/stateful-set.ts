@@ -1,5 +1,6 @@
 /** The StatefulSet of the servers. The operator decides when a pod is replaced: OnDelete. */
 import { hash } from "node:crypto";
+import { podPlacement } from "@keelson/kit";
 import type { Desired } from "keelson";
 import type { StatefulSet } from "keelson/kinds";
 import { annotations } from "../api/names.ts";
@@ -7,7 +8,7 @@ import type { Spec } from "../api/sampledb.ts";
 import { redisPort } from "../engine/redis.ts";
 import { type DatabaseName, objectNames, selectorLabels } from "./names.ts";
 import { paths, restartSettings } from "./settings.ts";
-import { livenessScript, readinessScript } from "./start-script.ts";
+import { farewellScript, livenessScript, readinessScript } from "./start-script.ts";
 
 type Set = Desired<typeof StatefulSet>;
 type PodSpec = NonNullable<NonNullable<NonNullable<Set["spec"]>["template"]>["spec"]>;
@@ -45,6 +46,8 @@ export interface SetOptions {
   readonly servers: number;
   /** Of the claims that the StatefulSet would make; it never changes after its creation. */
   readonly templateSize: string;
+  /** The template that stays, as long as the wanted one was not tried. */
+  readonly kept?: NonNullable<Set["spec"]>["template"] | undefined;
   /** The annotation that lets the operator take over a claim that the StatefulSet made. */
   readonly adopt: string;
 }
@@ -57,7 +60,8 @@ export function templateHash(spec: Spec, version: string): string {
   ).slice(0, 12);
 }
 
-export function statefulSet({ database, spec, version, servers, templateSize, adopt }: SetOptions): Set {
+export function statefulSet(options: SetOptions): Set {
+  const { database, spec, version, servers, templateSize, adopt, kept } = options;
   const template = podTemplate(database, spec, version);
   return {
     metadata: { name: objectNames(database).statefulSet, labels: selectorLabels(database) },
@@ -68,7 +72,7 @@ export function statefulSet({ database, spec, version, servers, templateSize, ad
       updateStrategy: { type: "OnDelete" },
       revisionHistoryLimit: 2,
       selector: { matchLabels: selectorLabels(database) },
-      template: {
+      template: kept ?? {
         ...template,
         metadata: {
           ...template.metadata,
@@ -96,7 +100,7 @@ export function statefulSet({ database, spec, version, servers, templateSize, ad
   };
 }
 
-function podTemplate(database: DatabaseName, spec: Spec, version: string) {
+export function podTemplate(database: DatabaseName, spec: Spec, version: string) {
   const { pod } = spec;
   return {
     metadata: {
@@ -110,9 +114,11 @@ function podTemplate(database: DatabaseName, spec: Spec, version: string) {
     spec: {
       automountServiceAccountToken: false,
       enableServiceLinks: false,
+      // Redis is not the first process then, so that a drill's signals reach it.
+      shareProcessNamespace: true,
       terminationGracePeriodSeconds: 30,
       securityContext: podSecurity,
-      ...scheduling(database, spec),
+      ...podPlacement(spec.pod, selectorLabels(database)),
       containers: [container(spec, version)],
       volumes: [
         { name: "config", configMap: { name: objectNames(database).config, defaultMode: 0o444 } },
@@ -165,6 +171,7 @@ function container(spec: Spec, version: string): Container {
       timeoutSeconds: 10,
       failureThreshold: 3,
     },
+    lifecycle: { preStop: probe(farewellScript(tls)) },
     terminationMessagePolicy: "FallbackToLogsOnError",
     securityContext: containerSecurity,
     volumeMounts: [
@@ -175,30 +182,5 @@ function container(spec: Spec, version: string): Container {
       ...(spec.tls ? [{ name: "tls", mountPath: paths.tls, readOnly: true }] : []),
       { name: "run", mountPath: paths.run },
     ],
-  };
-}
-
-/** Servers keep away from each other unless the spec says where they go. */
-function scheduling(database: DatabaseName, { pod }: Spec): Partial<PodSpec> {
-  const { nodeSelector, tolerations, topologySpreadConstraints, priorityClassName } = pod as Partial<PodSpec>;
-  const affinity = (pod.affinity as PodSpec["affinity"]) ?? {
-    podAntiAffinity: {
-      preferredDuringSchedulingIgnoredDuringExecution: [
-        {
-          weight: 100,
-          podAffinityTerm: {
-            topologyKey: "kubernetes.io/hostname",
-            labelSelector: { matchLabels: selectorLabels(database) },
-          },
-        },
-      ],
-    },
-  };
-  return {
-    affinity,
-    ...(nodeSelector === undefined ? {} : { nodeSelector }),
-    ...(tolerations === undefined ? {} : { tolerations }),
-    ...(topologySpreadConstraints === undefined ? {} : { topologySpreadConstraints }),
-    ...(priorityClassName === undefined ? {} : { priorityClassName }),
   };
 }

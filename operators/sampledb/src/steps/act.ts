@@ -7,6 +7,7 @@ import type { SampleDBObject } from "../api/sampledb.ts";
 import type { Action } from "../decide/plan.ts";
 import { closedGuard } from "../decide/upgrade.ts";
 import { RedisError } from "../engine/errors.ts";
+import type { ServerFacts } from "../engine/info.ts";
 import { guardSetting, nowhere, type Redis, redisPort } from "../engine/redis.ts";
 import { minorOf } from "../engine/version.ts";
 import type { Gathered } from "../observe/observe.ts";
@@ -109,7 +110,7 @@ async function follow(scene: Scene, { servers, ip, drop }: Doing<"follow">): Pro
 }
 
 /** How long writes may be held while the replica catches up. */
-const handoverMs = 2_000;
+const catchUpMs = 2_000;
 
 /** How long Services get to follow before the servers change places. */
 const settleMs = 250;
@@ -117,28 +118,57 @@ const settleMs = 250;
 /**
  * Services follow first, so that a client that is sent away finds the new primary at once. Then the primary holds writes
  * until the replica has every one of them, they change places, and clients of the old one are sent to look again.
+ *
+ * FAILOVER of Redis does the same, but it waits for an acknowledgement that replicas send once a second; their own
+ * offsets tell it at once.
  */
-async function handOver(scene: Scene, { from, to }: Doing<"handOver">): Promise<void> {
-  const { gathered, ctx } = scene;
-  const target = gathered.observed.servers.find(({ name }) => name === to)?.pod?.ip;
+async function handOver(scene: Scene, { from, to, runId }: Doing<"handOver">): Promise<void> {
+  const target = scene.gathered.observed.servers.find(({ name }) => name === to)?.pod?.ip;
   const [old, next] = [redisOf(scene, from), redisOf(scene, to)];
   if (target === undefined) throw new RedisError("Unreachable", `${to} has no address`);
   await next.set(new Map([[guardSetting, "0"]]));
   await label(scene, { do: "label", server: to, role: "primary", read: false });
   await label(scene, { do: "label", server: from, role: "replica", read: true });
-  await pause(ctx, settleMs);
-  try {
-    await old.handOver({ host: target, port: redisPort }, handoverMs);
-  } catch (error) {
-    if (!(error instanceof RedisError) || !error.message.includes("already in progress")) throw error;
-  }
-  const untilMs = ctx.clock.now() + handoverMs + 1_000;
-  while ((await next.facts()).role !== "primary") {
-    if (ctx.clock.now() > untilMs)
-      throw new RedisError("Answered", `${from} did not hand over to ${to} in time`);
-    await pause(ctx, 5);
-  }
+  await pause(scene.ctx, settleMs);
+  await moveWrites(scene, { from, to, runId });
+  await next.lead();
+  await old.follow({ host: target, port: redisPort });
   await old.dropClients();
+  // A replica that is paused does not apply what its primary sends.
+  await old.resume();
+  await old.set(new Map([[guardSetting, "0"]]));
+}
+
+/** Ends writes on the old primary and returns what it was then, when the next one has every one of them. */
+async function moveWrites(
+  scene: Scene,
+  { from, to, runId }: { readonly from: string; readonly to: string; readonly runId: string },
+): Promise<ServerFacts> {
+  const { ctx } = scene;
+  const [old, next] = [redisOf(scene, from), redisOf(scene, to)];
+  const untilMs = ctx.clock.now() + catchUpMs;
+  const caughtUp = async (): Promise<ServerFacts> => {
+    const last = await old.facts();
+    for (;;) {
+      const facts = await next.facts();
+      if (facts.runId !== runId) throw new RedisError("Answered", `${to} was restarted since it was chosen`);
+      if (facts.offset >= last.offset) return last;
+      if (ctx.clock.now() > untilMs) throw new RedisError("Answered", `${to} does not catch up with ${from}`);
+      await pause(ctx, 5);
+    }
+  };
+  await old.pauseWrites(closeMs);
+  try {
+    // Clients wait meanwhile; a guard would turn them away.
+    await caughtUp();
+    // The pause ends by itself, and what was moved must not be written to again. It may have ended already.
+    await old.set(new Map([[guardSetting, String(closedGuard)]]));
+    return await caughtUp();
+  } catch (error) {
+    await old.set(new Map([[guardSetting, "0"]]));
+    await old.resume();
+    throw error;
+  }
 }
 
 async function pause(ctx: SampleDBContext, ms: number): Promise<void> {
@@ -231,21 +261,7 @@ async function switchOver(scene: Scene, action: Doing<"switchOver">): Promise<vo
   await label(scene, { do: "label", server: to, role: "primary", read: true });
   await label(scene, { do: "label", server: from, role: "replica", read: false });
   await pause(ctx, settleMs);
-  await old.pauseWrites(closeMs);
-  await old.set(new Map([[guardSetting, String(closedGuard)]]));
-  const last = await old.facts();
-  const untilMs = ctx.clock.now() + 2_000;
-  let facts = await next.facts();
-  while (facts.offset < last.offset) {
-    if (ctx.clock.now() > untilMs) {
-      await old.set(new Map([[guardSetting, "0"]]));
-      await old.resume();
-      throw new RedisError("Answered", `${to} does not catch up with ${from}`);
-    }
-    await pause(ctx, 5);
-    facts = await next.facts();
-  }
-  if (facts.runId !== runId) throw new RedisError("Answered", `${to} was restarted since it was chosen`);
+  const last = await moveWrites(scene, { from, to, runId });
   await next.lead();
   const led = await next.facts();
   const isSame = led.keys <= last.keys && (last.keys === 0 || led.keys > 0);

@@ -4,13 +4,13 @@ import {
   backupStamp,
   decideSchedule,
   expiredBackups,
+  hasBackupEnded,
   type RetainedBackup,
   scheduleHealth,
 } from "@keelson/kit";
 import type { SampleDBBackupObject } from "../api/backup.ts";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject, Status } from "../api/sampledb.ts";
-import { hasEnded } from "../backup/decide-backup.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, selectorLabels } from "../resources/names.ts";
 
@@ -127,7 +127,7 @@ async function prune(
 }
 
 function retained(key: string, { status, metadata }: SampleDBBackupObject): RetainedBackup {
-  const state = !hasEnded(status?.phase) ? "running" : status?.phase === "Done" ? "good" : "failed";
+  const state = !hasBackupEnded(status?.phase) ? "running" : status?.phase === "Done" ? "good" : "failed";
   return { key, state, takenMs: Date.parse(status?.takenAt ?? metadata.creationTimestamp) };
 }
 

@@ -6,14 +6,14 @@ import type { SampleDBObject } from "../api/sampledb.ts";
 import type { TlsTrust } from "../engine/connection.ts";
 import { type Dial, redisPort } from "../engine/redis.ts";
 import { type Answers, ask } from "../observe/ask.ts";
-import { claimView } from "../observe/views.ts";
+import { claimView, speaksTls } from "../observe/views.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { claimName, databaseName, objectNames } from "../resources/names.ts";
 import { decoded } from "../resources/secrets.ts";
 import { writesService } from "../resources/services.ts";
 import { systemUsers } from "../resources/settings.ts";
 import { backupFor } from "./backups.ts";
-import { releaseVolume, tellKept } from "./volumes.ts";
+import { releaseVolume, tellKept, volumesOf } from "./volumes.ts";
 
 export interface FinalizeOptions {
   readonly dial: Dial;
@@ -70,10 +70,7 @@ export async function finalize(
 }
 
 async function tellVolumes(db: SampleDBObject, ctx: SampleDBContext, why: string): Promise<void> {
-  // In a namespace that goes, the claims may be gone already.
-  const known = (db.status?.servers ?? []).flatMap(({ volume }) => volume ?? []);
-  const claimed = ctx.own.claims.list().flatMap(({ spec }) => spec?.volumeName ?? []);
-  const volumes = [...new Set([...known, ...claimed])];
+  const volumes = await volumesOf(db, ctx);
   await tellKept(db, ctx, volumes, why);
   const type = db.spec.onDelete === "Retain" ? "Normal" : "Warning";
   if (volumes.length > 0)
@@ -233,10 +230,10 @@ async function askAll(
   const password = decoded(ctx.own.internal.get())[systemUsers.operator] ?? "";
   const reachable = ctx.read.pods
     .filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.podIP)
-    .map(({ metadata: { name } }) => ({
-      name,
-      connect: async () => await ctx.connect({ pod: { namespace, name } }, redisPort),
-      ...(trust && { tls: trust }),
+    .map((pod) => ({
+      name: pod.metadata.name,
+      connect: async () => await ctx.connect({ pod: { namespace, name: pod.metadata.name } }, redisPort),
+      ...(trust && speaksTls(pod) && { tls: trust }),
     }));
   return await ask(reachable, {
     dial,

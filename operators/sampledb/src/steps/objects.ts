@@ -16,7 +16,11 @@ import type { VolumePlan } from "../resources/start-script.ts";
 import { statefulSet } from "../resources/stateful-set.ts";
 
 /** What comes before the servers can be asked. */
-export async function applyObjects(db: SampleDBObject, ctx: SampleDBContext, access: Access): Promise<void> {
+export async function applyObjects(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  { access, tried }: { readonly access: Access; readonly tried: boolean },
+): Promise<void> {
   const database = databaseName(db);
   const { own } = ctx;
   const status = ownStatus(db);
@@ -34,6 +38,7 @@ export async function applyObjects(db: SampleDBObject, ctx: SampleDBContext, acc
       database,
       spec: db.spec,
       plans: volumePlans(db),
+      kept: tried ? undefined : own.config.get()?.data?.["redis.conf"],
       servers: serversToRun({ spec: db.spec, status, database }) || 1 + db.spec.replicas,
       initialize: JSON.stringify(content),
     }),
@@ -58,7 +63,11 @@ export function volumePlans(db: SampleDBObject): ReadonlyMap<string, VolumePlan>
 }
 
 /** Volumes before pods: a StatefulSet would make them too, but not of the size that is wanted by then. */
-export async function applyServers(db: SampleDBObject, ctx: SampleDBContext): Promise<void> {
+export async function applyServers(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  { tried }: { readonly tried: boolean },
+): Promise<void> {
   const database = databaseName(db);
   const status = ownStatus(db);
   const servers = serversToRun({ spec: db.spec, status, database });
@@ -71,7 +80,15 @@ export async function applyServers(db: SampleDBObject, ctx: SampleDBContext): Pr
   const version = status.imageVersion ?? db.spec.version;
   if (settingsProblem(db.spec) !== undefined && !set) return;
   await ctx.own.set.apply(
-    statefulSet({ database, spec: db.spec, version, servers, templateSize, adopt: adoptAnnotation }),
+    statefulSet({
+      database,
+      spec: db.spec,
+      version,
+      servers,
+      templateSize,
+      adopt: adoptAnnotation,
+      kept: tried ? undefined : (set?.spec?.template as never),
+    }),
   );
 }
 

@@ -1,6 +1,6 @@
 /** Runs a scenario once for every write to the API server and every call that changes a Redis, with a manager that dies. */
 import { PersistentVolume } from "@keelson/core/kinds";
-import { type Cluster, cluster } from "@keelson/testing";
+import { type Cluster, cluster, SeededRandom } from "@keelson/testing";
 import { sampleDB } from "../../src/reconcile.ts";
 import { SimulatedRedis } from "./redis.ts";
 
@@ -17,7 +17,11 @@ type Death =
 
 export async function everyCrash(
   scenario: Scenario,
-  options: { readonly atMost?: number } = {},
+  options: {
+    /** So many of them, the same for the same seed. Default: all. */
+    readonly sample?: { readonly count: number; readonly seed: number };
+    readonly onRun?: (done: number, of: number) => void;
+  } = {},
 ): Promise<{ writes: number; calls: number; runs: number }> {
   const { writes, calls } = await play(scenario);
   const deaths: Death[] = [];
@@ -25,9 +29,9 @@ export async function everyCrash(
     for (let index = 1; index <= writes; index++) deaths.push({ at: "write", index, when });
     for (let index = 1; index <= calls; index++) deaths.push({ at: "call", index, when });
   }
-  const step = Math.max(1, Math.floor(deaths.length / (options.atMost ?? deaths.length)));
-  const chosen = deaths.filter((_, index) => index % step === 0);
-  for (const death of chosen) {
+  const chosen = options.sample ? sampled(deaths, options.sample) : deaths;
+  for (const [done, death] of chosen.entries()) {
+    options.onRun?.(done, chosen.length);
     try {
       await play(scenario, death);
     } catch (cause) {
@@ -37,6 +41,16 @@ export async function everyCrash(
     }
   }
   return { writes, calls, runs: 1 + chosen.length };
+}
+
+function sampled<T>(all: readonly T[], { count, seed }: { count: number; seed: number }): T[] {
+  const random = new SeededRandom(seed);
+  const left = [...all];
+  const number = () => Buffer.from(random.bytes(4)).readUInt32BE();
+  return Array.from(
+    { length: Math.min(count, left.length) },
+    () => left.splice(number() % left.length, 1)[0] as T,
+  );
 }
 
 async function play(scenario: Scenario, death?: Death): Promise<{ writes: number; calls: number }> {

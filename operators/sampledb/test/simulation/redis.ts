@@ -166,19 +166,6 @@ export class SimulatedRedis {
           const primary = (await this.#living()).find(({ ip }) => ip === upstream.host);
           if (primary?.role === "primary") this.#copy(primary, process);
         }),
-      handOver: async ({ host }) =>
-        await change("handOver", async () => {
-          const next = (await this.#living()).find(({ ip }) => ip === host);
-          if (!next) throw new RedisError("Answered", "ERR FAILOVER target HOST and PORT is not a replica.");
-          next.role = "primary";
-          next.upstream = undefined;
-          next.secondReplicationId = next.replicationId;
-          next.secondOffset = next.offset + 1n;
-          next.replicationId = this.#newId();
-          process.role = "replica";
-          process.upstream = { host, port: redisPort };
-          this.#copy(next, process);
-        }),
       settings: async (names) => new Map(names.map((name) => [name, process.settings.get(name) ?? ""])),
       set: async (settings) =>
         await change("set", () => {

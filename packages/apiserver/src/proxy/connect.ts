@@ -57,7 +57,7 @@ export function connectHandler(parts: ConnectParts): SubresourceHandler {
   };
 }
 
-/** WebSockets open with GET, and whoever may only read must not run anything. */
+/** WebSockets open with GET, and a user who may only read must not run anything. */
 async function authorizeCreate({ info, user }: Exchange, authorizer: Authorizer): Promise<void> {
   if (info.verb === "create") return;
   const { decision, reason } = await authorizer.authorize({

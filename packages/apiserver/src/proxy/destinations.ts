@@ -90,7 +90,7 @@ function firstPort(pod: ApiObject): number {
 
 export interface EndpointChoice {
   /**
-   * Only pods of the service's namespace count where any user may ask: whoever may write endpoints may not have the
+   * Only pods of the service's namespace count where any user may ask: a user who may write endpoints may not have the
    * server send requests elsewhere.
    */
   readonly podsOnly: boolean;

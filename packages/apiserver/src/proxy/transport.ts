@@ -8,7 +8,7 @@ import type { ClusterDialer } from "../contracts/dialer.ts";
 import { request as plainRequest } from "../messages/node-http.ts";
 
 export interface Destination {
-  /** Kubelets are shown the server's certificate; pods, whoever made them, are shown nothing. */
+  /** Kubelets are shown the server's certificate; pods are shown nothing. */
   readonly of: "kubelet" | "pod";
   readonly scheme: "http" | "https";
   readonly host: string;

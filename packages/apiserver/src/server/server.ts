@@ -1,5 +1,6 @@
 /** The API server: store, registry, plug-ins, verbs and dispatcher, put together. */
-import { type Clock, type HttpPort, parseDuration, type Random } from "@keelson/core";
+import { type Clock, type HttpPort, parseDuration, type Random, systemRandom } from "@keelson/core";
+import { backgroundClock } from "@keelson/core/internal";
 import { socketWebhooks } from "../admission/webhooks/call.ts";
 import { bootstrapObjects } from "../bootstrap/objects.ts";
 import type { Authenticator, UserInfo } from "../contracts/authentication.ts";
@@ -25,7 +26,6 @@ import type { World } from "../rest/exchange.ts";
 import { ObjectStore } from "../rest/object-store.ts";
 import type { ResourceApi } from "../rest/resource-api.ts";
 import { type Snapshot, Store } from "../storage/store.ts";
-import { realClock, realRandom } from "../storage/world.ts";
 import { defaultServiceRange, firstServiceAddress } from "../validation/core/service-addresses.ts";
 import { administrator, adminToken, allowAll, masters, unionAuthorizer } from "./authorizers.ts";
 import { builtinResources } from "./builtin-resources.ts";
@@ -45,7 +45,7 @@ export interface ApiServerOptions {
   /** Bearer token of a member of system:masters. In process no token is needed. */
   readonly token?: string;
   /**
-   * Command line flags as kube-apiserver names them, without dashes, for plug-ins. Unless given, the ServiceAccount
+   * Command line flags as kube-apiserver names them, without dashes, for plug-ins. By default the ServiceAccount
    * plug-in is off: a server alone has no controller that makes accounts, and every pod would wait for one.
    */
   readonly flags?: Readonly<Record<string, string>>;
@@ -92,8 +92,8 @@ export interface ApiServer extends AsyncDisposable {
 
 /** Starts an API server in this process, without sockets: `server.http` is the port of a client. */
 export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServer> {
-  const clock = options.clock ?? realClock;
-  const random = (options.random ?? realRandom).fork("apiserver");
+  const clock = options.clock ?? backgroundClock;
+  const random = (options.random ?? systemRandom).fork("apiserver");
   const flags = flagsOf(options);
   const dialer = options.dialer ?? socketDialer;
   const store = await openStore(options, clock);

@@ -11,11 +11,11 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { backgroundClock } from "@keelson/core/internal";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ApiObject } from "../contracts/object.ts";
 import { openFileJournal } from "./file-journal.ts";
 import { Store } from "./store.ts";
-import { realClock } from "./world.ts";
 
 let directory: string;
 beforeEach(() => {
@@ -25,7 +25,7 @@ afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 async function open(maxLogBytes?: number): Promise<Store> {
   const journal = await openFileJournal({ directory, ...(maxLogBytes && { maxLogBytes }) });
-  return new Store({ clock: realClock, journal });
+  return new Store({ clock: backgroundClock, journal });
 }
 
 const object = (name: string, value: string): ApiObject => ({ metadata: { name }, value });

@@ -1,14 +1,14 @@
+import { backgroundClock } from "@keelson/core/internal";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ApiObject } from "../contracts/object.ts";
 import { RevisionConflict, Store } from "./store.ts";
-import { realClock } from "./world.ts";
 
 const object = (name: string, value = 0): ApiObject => ({ metadata: { name }, value });
 
 describe("the store", () => {
   it("refuses a commit on another state than it was based on", () => {
-    const store = new Store({ clock: realClock });
+    const store = new Store({ clock: backgroundClock });
     const table = store.table("t");
     const first = store.create(table, "a", object("a", 1));
     const second = store.update(table, "a", object("a", 2), first);
@@ -19,7 +19,7 @@ describe("the store", () => {
   });
 
   it("freezes what it stores", () => {
-    const store = new Store({ clock: realClock });
+    const store = new Store({ clock: backgroundClock });
     const stored = store.create(store.table("t"), "a", object("a"));
     expect(() => {
       (stored.metadata as { name: string }).name = "b";
@@ -27,7 +27,7 @@ describe("the store", () => {
   });
 
   it("shows a deleted object as it last was, under the revision of its deletion", () => {
-    const store = new Store({ clock: realClock });
+    const store = new Store({ clock: backgroundClock });
     const table = store.table("t");
     const events: unknown[] = [];
     table.subscribe(({ type, object: { metadata } }) => events.push([type, metadata.resourceVersion]));
@@ -40,14 +40,14 @@ describe("the store", () => {
   });
 
   it("lists one namespace without its neighbours", () => {
-    const store = new Store({ clock: realClock });
+    const store = new Store({ clock: backgroundClock });
     const table = store.table("t");
     for (const key of ["a-b/x", "a/x", "a/y", "aa/x", "b/x"]) store.create(table, key, object(key));
     expect(table.rangeEntries("a/").map(([key]) => key)).toEqual(["a/x", "a/y"]);
   });
 
   it("forgets history in order: what is compacted is reported, what is not is complete", () => {
-    const store = new Store({ clock: realClock });
+    const store = new Store({ clock: backgroundClock });
     const table = store.table("t");
     for (let i = 0; i < 5; i++) store.create(table, `k${i}`, object(`k${i}`));
     store.compact(4);
@@ -58,7 +58,7 @@ describe("the store", () => {
   });
 
   it("bounds history by what its objects weigh, and keeps the last event whatever it weighs", () => {
-    const store = new Store({ clock: realClock, maxEventSize: 10_000 });
+    const store = new Store({ clock: backgroundClock, maxEventSize: 10_000 });
     const table = store.table("t");
     const heavy = (name: string, length: number): ApiObject => ({
       metadata: { name },
@@ -80,7 +80,7 @@ describe("the store", () => {
     const key = fc.constantFrom("a/1", "a/2", "b/1", "c/1");
     fc.assert(
       fc.property(fc.array(fc.tuple(key, fc.boolean()), { maxLength: 40 }), (steps) => {
-        const store = new Store({ clock: realClock });
+        const store = new Store({ clock: backgroundClock });
         const table = store.table("t");
         const past: [number, string][] = [];
         const snapshot = () => JSON.stringify(table.rangeEntries(""));

@@ -17,12 +17,12 @@ export const build = buildCommand<BuildFlags>({
   parameters: {
     flags: {
       directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
-      image: { kind: "parsed", parse: String, brief: "Its name; name:version unless given", optional: true },
+      image: { kind: "parsed", parse: String, brief: "Its name. Default: name:version", optional: true },
       base: { kind: "parsed", parse: String, brief: "An image with Node in it", default: ownNode },
       output: {
         kind: "parsed",
         parse: String,
-        brief: "The archive; NAME.oci.tar unless given",
+        brief: "The archive. Default: NAME.oci.tar",
         optional: true,
       },
     },

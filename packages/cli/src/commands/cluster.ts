@@ -34,13 +34,13 @@ const up = buildCommand<UpFlags>({
       nodes: {
         kind: "parsed",
         parse: wholeNumber({ min: 0, max: 100 }),
-        brief: "Nodes that run pods, 0 for none; 1 unless given",
+        brief: "Nodes that run pods, 0 for none. Default: 1",
         optional: true,
       },
       port: {
         kind: "parsed",
         parse: wholeNumber(PORT),
-        brief: "Port on loopback; a free one unless given",
+        brief: "Port on loopback. Default: a free one",
         optional: true,
       },
       tokenFile: {

@@ -47,7 +47,7 @@ function podOf(text: string): PodRef {
 }
 
 const kill = fault<{ container?: string; signal?: NodeJS.Signals }>(
-  "Signal a pod's containers: SIGKILL unless told",
+  "Signal a pod's containers. Default: SIGKILL",
   pod,
   { ...container, signal: optional("Such as SIGTERM", (text) => text as NodeJS.Signals) },
   (what, { container, signal }) => ({
@@ -86,7 +86,7 @@ const delay = fault<{ ms: number; port?: number }>(
   pod,
   {
     ms: { kind: "parsed", parse: wholeNumber(ANY), brief: "Milliseconds, each way" },
-    port: optional("Only this port; the declared ones unless told", wholeNumber(PORT)),
+    port: optional("Only this port. Default: the declared ones", wholeNumber(PORT)),
   },
   (what, { ms, port }) => ({
     kind: "delay",
@@ -159,7 +159,7 @@ export const faults = buildRouteMap({
     nodeUp: onNode("A node that was down starts again", "nodeUp"),
     nodeCut: onNode("A node loses the API server; its pods run on", "nodeCut"),
     nodeMend: onNode("A node that was cut off reaches the API server again", "nodeMend"),
-    apiDown: api("The API server and the controllers stand still", true),
+    apiDown: api("The API server and the controllers freeze", true),
     apiUp: api("The API server and the controllers go on", false),
   },
   docs: { brief: "Make something go wrong, and undo it" },

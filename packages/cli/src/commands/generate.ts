@@ -19,10 +19,10 @@ export const generate = buildCommand<GenerateFlags>({
       namespace: {
         kind: "parsed",
         parse: String,
-        brief: "Where it will run; its name unless given",
+        brief: "Where it will run. Default: its name",
         optional: true,
       },
-      image: { kind: "parsed", parse: String, brief: "Its image; name:version unless given", optional: true },
+      image: { kind: "parsed", parse: String, brief: "Its image. Default: name:version", optional: true },
       replicas: {
         kind: "parsed",
         parse: wholeNumber({ min: 0, max: 100 }),
@@ -37,7 +37,7 @@ export const generate = buildCommand<GenerateFlags>({
       output: {
         kind: "parsed",
         parse: String,
-        brief: "A file; standard output unless given",
+        brief: "A file. Default: standard output",
         optional: true,
       },
     },

@@ -2,7 +2,8 @@
 import { buildCommand } from "@stricli/core";
 
 interface NodeFlags {
-  readonly kubeconfig: string;
+  readonly kubeconfig?: string;
+  readonly bootstrapKubeconfig?: string;
   readonly name: string;
   readonly dataDir?: string;
 }
@@ -16,7 +17,18 @@ export const node = buildCommand<NodeFlags>({
   docs: { brief: "Run a node that joins an embedded or a real control plane" },
   parameters: {
     flags: {
-      kubeconfig: { kind: "parsed", parse: String, brief: "Kubeconfig of the control plane" },
+      kubeconfig: {
+        kind: "parsed",
+        parse: String,
+        brief: "Kubeconfig whose user the node is",
+        optional: true,
+      },
+      bootstrapKubeconfig: {
+        kind: "parsed",
+        parse: String,
+        brief: "Instead: kubeconfig with a bootstrap token, to ask for a certificate of the node's own",
+        optional: true,
+      },
       name: { kind: "parsed", parse: nodeName, brief: "Name of the node" },
       dataDir: { kind: "parsed", parse: String, brief: "Keep logs and volumes here", optional: true },
     },

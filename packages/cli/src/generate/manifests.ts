@@ -8,9 +8,13 @@ import {
   Namespace,
   Role,
   RoleBinding,
+  Secret,
+  Service,
   ServiceAccount,
 } from "@keelson/core/kinds";
-import { roleFor } from "@keelson/runtime";
+import { roleFor, webhookConfigurations, webhookServiceName } from "@keelson/runtime";
+import { convertedAmong, convertedCrd, webhookRole } from "@keelson/runtime/internal";
+import type { Resource } from "@keelson/schema";
 import type { OperatorParts, Project } from "../project.ts";
 
 /** What an operator’s manifests are made for: its image, namespace and name. */
@@ -29,9 +33,14 @@ export function manifestsFor(project: Project, parts: OperatorParts, options: Ma
   const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/version": project.version };
   const own = { name, namespace, labels };
   const subjects = [{ kind: "ServiceAccount" as const, name, namespace }];
-  const lease = roleFor([], { lease: name, events: false });
-  const rules = roleFor(parts.controllers);
-  const crds: InputOf<typeof CustomResourceDefinition>[] = parts.resources.map((resource) => resource.crd());
+  const { controllers, webhooks } = parts;
+  const served = webhookParts(project, parts, options);
+  const shared = webhookRole(controllers, { name, webhooks, part: "namespace" });
+  const lease = [...roleFor([], { lease: name, events: false }), ...shared];
+  const rules = roleFor(controllers, { webhooks: { name, webhooks, part: "cluster" } });
+  const crds: InputOf<typeof CustomResourceDefinition>[] = parts.resources.map((resource) =>
+    isConverted(resource) ? convertedCrd(resource, served.place) : resource.crd(),
+  );
   return [
     ...crds,
     { apiVersion: "v1", kind: Namespace.kind, metadata: { name: namespace, labels: restricted } },
@@ -59,10 +68,39 @@ export function manifestsFor(project: Project, parts: OperatorParts, options: Ma
       spec: {
         replicas,
         selector: { matchLabels: { "app.kubernetes.io/name": name } },
-        template: { metadata: { labels }, spec: podSpec(name, image) },
+        template: { metadata: { labels }, spec: podSpec(name, image, served.objects.length > 0) },
       },
     },
+    ...served.objects,
+    ...parts.policies.flatMap((policy) => policy.objects()),
   ] as Manifest[];
+}
+
+/** What webhooks need: a Service, a Secret that the operator fills, and their registration. */
+function webhookParts(project: Project, parts: OperatorParts, { namespace }: ManifestOptions) {
+  const { name } = project;
+  const labels = { "app.kubernetes.io/name": name, "app.kubernetes.io/version": project.version };
+  const service = webhookServiceName(name);
+  const place = { name, labels, place: { service: { namespace, name: service } } };
+  const isAsked = parts.webhooks.length > 0 || parts.resources.some(isConverted);
+  const objects = [
+    { apiVersion: "v1", kind: Secret.kind, metadata: { name: service, namespace, labels } },
+    {
+      apiVersion: "v1",
+      kind: Service.kind,
+      metadata: { name: service, namespace, labels },
+      spec: {
+        selector: { "app.kubernetes.io/name": name },
+        ports: [{ name: "webhook", port: 443, targetPort: "webhook" }],
+      },
+    },
+    ...webhookConfigurations(parts.webhooks, place),
+  ];
+  return { place, objects: isAsked ? objects : [] };
+}
+
+function isConverted(resource: Resource): boolean {
+  return convertedAmong([resource]).length > 0;
 }
 
 const rbac = "rbac.authorization.k8s.io/v1";
@@ -71,6 +109,7 @@ const restricted = { "pod-security.kubernetes.io/enforce": "restricted" };
 function podSpec(
   name: string,
   image: string,
+  servesWebhooks: boolean,
 ): NonNullable<InputOf<typeof Deployment>["spec"]>["template"]["spec"] {
   return {
     serviceAccountName: name,
@@ -82,7 +121,10 @@ function podSpec(
         image,
         // For operators that run pods of their own from the image they are in.
         env: [{ name: "OPERATOR_IMAGE", value: image }],
-        ports: [{ name: "http", containerPort: 8080 }],
+        ports: [
+          { name: "http", containerPort: 8080 },
+          ...(servesWebhooks ? [{ name: "webhook", containerPort: 9443 }] : []),
+        ],
         // An operator that starts while the API server is away waits for it: killing it would only add a backoff.
         startupProbe: {
           httpGet: { path: "/healthz", port: "http" },

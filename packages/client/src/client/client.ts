@@ -33,7 +33,7 @@ export interface WriteOptions extends RequestOptions {
 
 /** How a server-side apply is sent. */
 export interface ApplyOptions extends WriteOptions {
-  /** Takes fields over from other managers. Off unless told: a conflict is an error that names them. */
+  /** Takes fields over from other managers. Default: false; a conflict is an error that names them. */
   readonly force?: boolean;
 }
 
@@ -113,7 +113,7 @@ export interface ReflectOptions extends SelectOptions {
   readonly initial?: "auto" | "stream" | "list";
   /** Objects per page when listing. Default: 500. Smaller pages suit large objects. */
   readonly pageSize?: number;
-  /** Keeps `metadata.managedFields`, which are dropped unless told: they are up to half of an object. */
+  /** Keeps `metadata.managedFields`, up to half of an object. Default: false. */
   readonly keepManagedFields?: boolean;
 }
 
@@ -164,7 +164,7 @@ export interface Reflection<T> extends AsyncIterable<ReflectEvent<T>> {
  * - `start`: the first read.
  * - `expired`: the server's history no longer reaches back to our version (410).
  * - `rewound`: the server's versions went back, as after a restore of its storage.
- * - `failed`: the read of the whole state broke off and begins anew.
+ * - `failed`: the read of the whole state broke off and begins again.
  */
 export type RestartReason = "start" | "expired" | "rewound" | "failed";
 
@@ -201,7 +201,7 @@ export interface KindClient<K extends AnyKind> {
   /**
    * Follows the kind for ever: see `ReflectEvent`. Nothing is read ahead of the consumer beyond what is in
    * flight, so a slow consumer slows the server down and costs no memory. It ends only when the consumer
-   * stops or `signal` aborts, and throws only for what no retry can mend in the request itself.
+   * stops or `signal` aborts, and throws only for errors of the request that no retry can fix.
    */
   reflect(options: ReflectOptions & { readonly metadataOnly: true }): Reflection<MetadataOnly>;
   reflect(options?: ReflectOptions): Reflection<ObjectOf<K>>;

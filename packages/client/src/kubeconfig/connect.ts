@@ -3,6 +3,7 @@ import { isatty } from "node:tty";
 import type { World } from "@keelson/core";
 import type { Client } from "../client/client.ts";
 import { systemWorld } from "../system.ts";
+import type { Credentials } from "../transport/transport.ts";
 import { type ClientConfig, createClient } from "../verbs/create-client.ts";
 import type { Connection, ConnectionOptions } from "./connection.ts";
 import type { Kubeconfig, KubeconfigDocument } from "./kubeconfig.ts";
@@ -17,6 +18,8 @@ export interface ConnectOptions extends Omit<ClientConfig, "http" | "host" | "cl
   readonly connections?: number;
   /** Uses HTTP/2 for requests where the server offers it. */
   readonly http2?: boolean;
+  /** Who we are, in place of the kubeconfig's user. */
+  readonly credentials?: Credentials;
   readonly world?: World;
 }
 
@@ -36,9 +39,10 @@ export async function connect(options: ConnectOptions = {}): Promise<Client> {
     kubeconfig: _kubeconfig,
     context: _context,
     world: _world,
+    credentials = connection.transport.credentials,
     ...config
   } = options;
-  const transport = createTransport({ ...connection.transport, connections, http2 });
+  const transport = createTransport({ ...connection.transport, credentials, connections, http2 });
   return createClient({
     impersonate: connection.impersonate,
     ...config,

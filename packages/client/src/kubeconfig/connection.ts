@@ -118,7 +118,7 @@ async function authorityOf(cluster: ClusterEntry, name: string): Promise<string 
   }
 }
 
-/** A file is read anew as it rotates; what a kubeconfig itself holds is what it is. */
+/** A file is read again as it rotates; what a kubeconfig itself holds is what it is. */
 function rotating(path: string | undefined, content: string | undefined, clock: Clock) {
   return path === undefined || content === undefined
     ? content
@@ -137,7 +137,7 @@ export async function isInCluster(process: ProcessPort, folder = serviceAccountF
   );
 }
 
-/** The connection of a pod to its own cluster, by its service account. Token and authority are read anew as they rotate. */
+/** The connection of a pod to its own cluster, by its service account. Token and authority are read again as they rotate. */
 export async function inClusterConnection(
   options: Pick<ConnectionOptions, "process" | "clock">,
   folder = serviceAccountFolder,

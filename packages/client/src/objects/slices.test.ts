@@ -17,7 +17,7 @@ describe("slices", () => {
     expect(slices.due(20_000)).toBe(true);
   });
 
-  it("begin anew when the work waited while the loop turned", async () => {
+  it("begin again when the work waited while the loop turned", async () => {
     const clock = new FakeClock();
     const slices = new Slices(clock);
     for (let i = 0; i < 100; i++) {
@@ -42,7 +42,7 @@ describe("slices", () => {
     expect(slices.due(20_000)).toBe(true);
   });
 
-  it("end after half a megabyte under a clock that stands still", async () => {
+  it("end after half a megabyte under a frozen clock", async () => {
     const slices = new Slices(new FakeClock());
     let taken = 0;
     while (!slices.due(64 << 10)) taken++;

@@ -19,7 +19,7 @@ export interface ForwardOptions {
   readonly port: number;
   /** The port here. Default: the kernel chooses one. */
   readonly localPort?: number;
-  /** 127.0.0.1 unless told. */
+  /** Default: 127.0.0.1. */
   readonly localAddress?: string;
   /** Told of connections that could not be made or that broke. */
   readonly onError?: (error: Error) => void;

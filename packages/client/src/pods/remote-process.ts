@@ -47,7 +47,7 @@ export interface TerminalSize {
 
 /**
  * A process in a container. `stdout` and `stderr` share one connection: whoever reads only one of them must
- * `resume()` the other or leave it out, or both stand still after a megabyte.
+ * `resume()` the other or leave it out, or both block after a megabyte.
  */
 export interface RemoteProcess {
   /** Ending it closes the process's standard input, on servers since 1.30. Undefined unless asked for. */

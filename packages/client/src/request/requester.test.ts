@@ -415,7 +415,7 @@ describe("discovery", () => {
     versions: [{ version: "v1", resources: [{ resource, responseKind: { kind }, scope: "Namespaced" }] }],
   });
 
-  it("reads the aggregated form once, and anew for a kind it does not know yet", async () => {
+  it("reads the aggregated form once, and again for a kind it does not know yet", async () => {
     const { http, client } = start(
       aggregated([group("", "Pod", "pods")]),
       aggregated([]),

@@ -38,7 +38,7 @@ export interface RequesterSettings {
   readonly random: Random;
   readonly headers?: HttpHeaders;
   readonly timeoutMs?: number;
-  /** How often one request is sent again at most; 5 unless told, 0 for never. */
+  /** How often one request is sent again at most; 0 for never. Default: 5. */
   readonly retries?: number;
   readonly onWarning?: (warning: ServerWarning) => void;
 }

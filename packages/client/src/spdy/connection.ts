@@ -233,7 +233,7 @@ export class SpdyStream extends Duplex {
     this.id = id;
     this.headers = headers;
     this.#output = output;
-    // A reset reaches whoever reads or writes; nobody doing so is no reason to end the process.
+    // A reset reaches pending reads and writes; without any it must not end the process.
     this.on("error", () => {});
   }
 

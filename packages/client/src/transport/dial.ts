@@ -67,7 +67,7 @@ export async function dial(target: DialTarget): Promise<Socket> {
   }
 }
 
-/** The end of one stage is an error of the next, and whoever waited for that one has been told already. */
+/** The end of one stage is an error of the next, and the caller that waited for that one has its error already. */
 function giveUp(socket: Socket, error?: Error): void {
   socket.on("error", () => {});
   socket.destroy(error);

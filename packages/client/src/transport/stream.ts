@@ -17,7 +17,7 @@ const nextBuffer = 256 << 10;
 const leastRoom = 17 << 10;
 
 /**
- * A read of so much, or one that follows another so soon, is one of several in a row, and whoever waits is woken once for
+ * A read of so much, or one that follows another so soon, is one of several in a row, and the reader is woken once for
  * all, up to this much. An API server that sends a whole state flushes each object of it: thousands of small reads.
  */
 const largeRead = 8 << 10;

@@ -52,7 +52,7 @@ export interface TransportSettings {
   readonly insecure?: boolean;
   readonly credentials?: Credentials;
   readonly proxy?: string;
-  /** Requests under way at the same time, streams apart; more wait their turn. 32 unless told. */
+  /** Requests under way at the same time, streams apart; more wait their turn. Default: 32. */
   readonly connections?: number;
   /** Uses HTTP/2 for requests where the server offers it; HTTP/1.1 costs less unless there are very many. */
   readonly http2?: boolean;

@@ -4,6 +4,7 @@ import { systemClock, systemRandom } from "@keelson/core";
 import type { Client, Impersonation, KindClient, RawRequest } from "../client/client.ts";
 import { Requester, type ServerWarning } from "../request/requester.ts";
 import { Discovery } from "./discovery.ts";
+import { encode } from "./encode.ts";
 import { kindClient } from "./kind-client.ts";
 
 /** How a client reaches its server. */
@@ -61,11 +62,12 @@ export function createClient(config: ClientConfig): Client {
 
 async function raw(requester: Requester, request: RawRequest): Promise<JsonValue> {
   const method = request.method ?? "GET";
+  const doing = `${method} ${request.path}`;
   return await requester.text({
-    doing: `${method} ${request.path}`,
+    doing,
     method,
     path: request.path,
-    body: request.body === undefined ? undefined : JSON.stringify(request.body),
+    body: request.body === undefined ? undefined : encode(request.body, doing),
     contentType: request.contentType,
     accept: "application/json, */*",
     signal: request.signal,

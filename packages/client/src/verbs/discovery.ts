@@ -22,7 +22,7 @@ interface ResourceList {
 }
 
 /**
- * Remembers what was found. A kind that is not remembered is asked for anew, so that a CRD installed a moment
+ * Remembers what was found. A kind that is not remembered is asked for again, so that a CRD installed a moment
  * ago is found; what was found once is trusted, because a kind's resource and scope cannot change.
  */
 export class Discovery {

@@ -44,6 +44,7 @@ import { Slices } from "../objects/slices.ts";
 import type { Requester } from "../request/requester.ts";
 import { reflect } from "../watch/reflect.ts";
 import { watch } from "../watch/watch.ts";
+import { encode } from "./encode.ts";
 
 const defaultPageSize = 500;
 
@@ -253,7 +254,7 @@ class Verbs<K extends AnyKind> implements KindClient<K> {
       doing,
       method,
       path,
-      body: JSON.stringify(body),
+      body: encode(body, doing),
       contentType,
       signal: options.signal,
       timeoutMs: options.timeoutMs,

@@ -337,7 +337,7 @@ describe("reflect", () => {
     await run.stop();
   });
 
-  it("opens a watch that never had a bookmark anew after the same time, from where it stands and without a word", async () => {
+  it("opens a watch that never had a bookmark again after the same time, at its last resource version and without an error", async () => {
     const [first, second] = [new LiveBody(), new LiveBody()];
     const run = follow([list("5", []), first.answer, second.answer, broken(new Error("no route"))], {
       initial: "list",

@@ -22,7 +22,7 @@ const pageTimeoutMs = 60_000;
 const shortestWatchS = 300;
 /**
  * A server that sends bookmarks does so every minute; two and a half of them missing is a dead connection. One that
- * has never sent any may have nothing to say: its watch is opened anew from where it stands, and nobody is troubled.
+ * has never sent any may have nothing to say: its watch is opened again at its last resource version, without an error.
  */
 const bookmarkSilenceMs = 150_000;
 /** A server that streams the initial state never rests this long before its end mark. */
@@ -420,7 +420,7 @@ class Reflector {
   }
 }
 
-/** Renamed and not made anew: this is done for every object of a state. */
+/** Renamed and not made again: this is done for every object of a state. */
 function asItem(event: ObjectEvent): ObjectEvent {
   event.type = "item";
   return event;

@@ -1,7 +1,7 @@
 /**
  * WebSocket framing (RFC 6455) over any duplex stream, from either end, without extensions.
  *
- * The handshake belongs to whoever owns the HTTP side: our transport, or the embedded API server.
+ * The handshake belongs to the owner of the HTTP side: our transport, or the embedded API server.
  */
 import type { Duplex } from "node:stream";
 import type { Random } from "@keelson/core";

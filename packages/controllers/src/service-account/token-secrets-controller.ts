@@ -13,7 +13,7 @@ export interface TokenSecretsOptions {
   /** The authority (PEM) that the secrets tell their readers to trust. */
   readonly certificate?: string;
   /**
-   * Signs a token that is good while the secret exists. Unless given, the API server is asked for one that is bound to
+   * Signs a token that is good while the secret exists. By default the API server is asked for one that is bound to
    * the secret and lasts for ten years.
    */
   readonly issue?: (account: AccountObject, secret: SecretObject) => Promise<string> | string;

@@ -117,6 +117,18 @@ export class BackupArchive<M extends Manifest> {
     return checkedContent(this.#store.get(key), manifest, key);
   }
 
+  /** The content as a file that may be read in place, where the store is a directory; nobody has compared it yet. */
+  file(name: string): string | undefined {
+    return this.#store.file?.(this.contentKey(name));
+  }
+
+  /** Reads all of the content. Rejects with `StoredDamaged` when it is not what the manifest says. */
+  async check(name: string): Promise<M> {
+    const manifest = await this.read(name);
+    for await (const _ of this.content(name, manifest));
+    return manifest;
+  }
+
   /**
    * Writes the content to a local file and syncs it. Every byte has been compared with the manifest when this resolves;
    * when it rejects, the file is not to be used. `check` may refuse the backup by throwing, before anything is fetched.

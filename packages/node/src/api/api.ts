@@ -6,6 +6,8 @@ import type {
   CoreEvent,
   EndpointSlice,
   Lease,
+  Namespace,
+  NetworkPolicy,
   Node,
   PersistentVolume,
   PersistentVolumeClaim,
@@ -51,6 +53,8 @@ export interface NodeApi {
   ): AsyncIterable<ReflectEvent<Stored<Secret>>>;
   followServices(signal: AbortSignal): AsyncIterable<ReflectEvent<Stored<Service>>>;
   followEndpointSlices(signal: AbortSignal): AsyncIterable<ReflectEvent<Stored<EndpointSlice>>>;
+  followNetworkPolicies(signal: AbortSignal): AsyncIterable<ReflectEvent<Stored<NetworkPolicy>>>;
+  followNamespaces(signal: AbortSignal): AsyncIterable<ReflectEvent<Stored<Namespace>>>;
   claim(namespace: string, name: string): Promise<Stored<PersistentVolumeClaim> | undefined>;
   volume(name: string): Promise<Stored<PersistentVolume> | undefined>;
   createToken(request: TokenRequest): Promise<IssuedToken>;

@@ -4,6 +4,8 @@ export {
   EndpointSlice,
   Event as CoreEvent,
   Lease,
+  Namespace,
+  NetworkPolicy,
   Node,
   PersistentVolume,
   PersistentVolumeClaim,

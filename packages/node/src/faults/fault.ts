@@ -38,8 +38,11 @@ export type Fault =
   /** Fills a volume whose space is capped, but for `leaveBytes`. Default: 0. */
   | { readonly kind: "fillDisk"; readonly pod: PodRef; readonly volume: string; readonly leaveBytes?: number }
   | { readonly kind: "freeDisk"; readonly pod: PodRef; readonly volume: string }
-  /** Everything in a persistent volume is gone, as with its disk. */
-  | { readonly kind: "loseVolume"; readonly volume: string }
+  /**
+   * Everything in a persistent volume is gone, as with its disk. `path` is its directory on this machine. Default: what
+   * the node may know of the volume.
+   */
+  | { readonly kind: "loseVolume"; readonly volume: string; readonly path?: string }
   /** A node loses power: no process of its pods survives, and nobody is told. */
   | { readonly kind: "nodeDown"; readonly node: string }
   | { readonly kind: "nodeUp"; readonly node: string }

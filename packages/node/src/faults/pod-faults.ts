@@ -49,7 +49,7 @@ export class PodFaults {
       case "freeDisk":
         return await rm(join(this.#volume(fault.pod, fault.volume), ballast), { force: true });
       case "loseVolume":
-        return await this.#lose(fault.volume);
+        return await this.#lose(fault);
     }
   }
 
@@ -82,9 +82,9 @@ export class PodFaults {
     await this.#network().setDelays([...this.#options.delays.ports()]);
   }
 
-  async #lose(name: string): Promise<void> {
-    const volume = await this.#options.api.volume(name);
-    const path = volume?.spec?.hostPath?.path ?? volume?.spec?.local?.path;
+  async #lose({ volume: name, path: told }: Extract<Fault, { kind: "loseVolume" }>): Promise<void> {
+    const spec = told === undefined ? (await this.#options.api.volume(name))?.spec : undefined;
+    const path = told ?? spec?.hostPath?.path ?? spec?.local?.path;
     if (path === undefined) throw new NodeError("NotFound", `there is no local persistent volume ${name}`);
     for (const entry of await readdir(path)) await rm(join(path, entry), { recursive: true, force: true });
   }

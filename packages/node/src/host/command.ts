@@ -3,7 +3,9 @@ import { startNodes } from "./node-host.ts";
 
 /** Flags of `keelson node`. */
 export interface NodeFlags {
-  readonly kubeconfig: string;
+  readonly kubeconfig?: string;
+  /** In place of `kubeconfig`: only for asking for certificates of the nodes' own. */
+  readonly bootstrapKubeconfig?: string;
   /** Several names make several nodes with one network. */
   readonly name: string | readonly string[];
   /** Keeps logs, volumes and records of pods; gone with the node when not given. */
@@ -24,7 +26,8 @@ export async function runNode(flags: NodeFlags): Promise<number> {
     for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => resolve(undefined));
   });
   await using host = await startNodes({
-    kubeconfig: flags.kubeconfig,
+    ...(flags.kubeconfig !== undefined && { kubeconfig: flags.kubeconfig }),
+    ...(flags.bootstrapKubeconfig !== undefined && { bootstrapKubeconfig: flags.bootstrapKubeconfig }),
     names,
     dataDirectory: flags.dataDir,
     podCidr: flags.podCidr,

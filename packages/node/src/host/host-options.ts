@@ -7,8 +7,16 @@ export type KubeconfigSource = string | Readonly<Record<string, unknown>>;
 
 /** What nodes are started with. */
 export interface NodeHostOptions {
-  /** A function is asked once the namespace is made, so that a control plane can start while the node does. */
-  readonly kubeconfig: KubeconfigSource | (() => Promise<KubeconfigSource>);
+  /**
+   * Who all the nodes are. A function is asked once the namespace is made, so that a control plane can start while the
+   * node does.
+   */
+  readonly kubeconfig?: KubeconfigSource | (() => Promise<KubeconfigSource>);
+  /**
+   * In place of `kubeconfig`: with this user, by a bootstrap token for example, each node asks for a certificate of its
+   * own. It is `system:node:NAME` with it from then on, and renews it. Certificates are kept in the data directory.
+   */
+  readonly bootstrapKubeconfig?: KubeconfigSource | (() => Promise<KubeconfigSource>);
   /** One or more; they share one network. */
   readonly names: readonly string[];
   /** Logs, volumes and records of pods; gone with the nodes when not given. */
@@ -22,6 +30,10 @@ export interface NodeHostOptions {
   readonly maxPods?: number;
   /** Most processes and threads of a pod. Default: 4096. */
   readonly podPidsLimit?: number;
+  /** Kernel settings that pods may ask for beyond the safe ones, by name or with a star at the end. */
+  readonly allowedUnsafeSysctls?: readonly string[];
+  /** Where seccomp profiles of type Localhost are. Default: `seccomp` in the data directory. */
+  readonly seccompDirectory?: string;
   readonly labels?: Readonly<Record<string, string>>;
   /**
    * `auto` simulates pods only where this machine cannot run them, and says why; `always` and `never` decide.

@@ -10,6 +10,8 @@ export interface InsideNode {
   /** The Unix socket that the node serves its API on. */
   readonly kubeletSocket: string;
   readonly dataDirectory: string;
+  /** Holds the node's certificate and key. */
+  readonly identityDirectory: string;
 }
 
 /** What sandboxes are made with: known before there is an API server to join. */
@@ -27,6 +29,8 @@ export interface InsideConfig extends InsideSandboxes {
   readonly nodes: readonly InsideNode[];
   /** In its own notation; its server is a relay inside the namespace. */
   readonly kubeconfig: Readonly<Record<string, unknown>>;
+  /** Whether that is only for asking for certificates. */
+  readonly bootstrap: boolean;
   /** The Unix socket of the relay to the API server. */
   readonly apiSocket: string;
   /** Connections from the machine into the cluster's network come in here. */
@@ -37,6 +41,8 @@ export interface InsideConfig extends InsideSandboxes {
   readonly clusterDomain: string;
   readonly maxPods?: number;
   readonly podPidsLimit?: number;
+  readonly allowedUnsafeSysctls?: readonly string[];
+  readonly seccompDirectory: string;
   readonly labels?: Readonly<Record<string, string>>;
   /** PEM of the authority that signs the API server's own client certificate. */
   readonly clientCa?: string;

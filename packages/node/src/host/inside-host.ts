@@ -1,12 +1,12 @@
 /** The inside of the namespace: its nodes, their shared network, and what can be done to them. */
 import { BlockList, isIP } from "node:net";
-import { type Client, connect as connectApi } from "@keelson/client";
 import { systemClock, systemRandom } from "@keelson/core";
 import type { NodeApi } from "../api/api.ts";
 import { NodeError } from "../errors.ts";
 import { type CuttableApi, cuttable } from "../faults/cuttable-api.ts";
 import type { Fault } from "../faults/fault.ts";
 import { PodFaults } from "../faults/pod-faults.ts";
+import { connectNodes, type NodeClients } from "../identity/node-clients.ts";
 import { firstAddress } from "../kubelet/address-pool.ts";
 import { clientApi } from "../kubelet/client-api.ts";
 import { Kubelet } from "../kubelet/kubelet.ts";
@@ -15,6 +15,8 @@ import { Delays } from "../network/delays.ts";
 import { startDialServer } from "../network/dial-server.ts";
 import { DnsServer } from "../network/dns-server.ts";
 import { type ExposedPort, type Exposure, Exposures } from "../network/exposures.ts";
+import { PolicyRegistry } from "../network/policy-registry.ts";
+import { type PolicyPod, type PolicyRules, policyRules } from "../network/policy-rules.ts";
 import { startRelay } from "../network/relay.ts";
 import { ServiceNetwork } from "../network/service-network.ts";
 import { ServiceRegistry } from "../network/service-registry.ts";
@@ -47,21 +49,35 @@ export class InsideHost {
   readonly #config: InsideConfig;
   readonly #outside: Outside;
   readonly #runtime: SandboxRuntime;
-  readonly #client: Client;
+  readonly #clients: NodeClients;
+  /** The first node's, for what the nodes share: their network. */
   readonly #api: NodeApi;
   readonly #registry = new ServiceRegistry();
   readonly #nodes = new Map<string, RunningNode>();
   readonly #abort = new AbortController();
   readonly #exposures: Exposures;
+  readonly #policies: PolicyRegistry;
+  /** Absent where the machine has no packet filter. */
+  #network: ServiceNetwork | undefined;
+  #hasNetwork = false;
+  #told = "";
   #addresses: ClusterAddresses = { api: "", dns: "", serviceCidr: "" };
   #faults: PodFaults | undefined;
+  /** The network. */
+  #started: Promise<unknown> = Promise.resolve();
 
-  private constructor(config: InsideConfig, outside: Outside, runtime: SandboxRuntime, client: Client) {
+  private constructor(config: InsideConfig, outside: Outside, runtime: SandboxRuntime, clients: NodeClients) {
     this.#config = config;
     this.#outside = outside;
     this.#runtime = runtime;
-    this.#client = client;
-    this.#api = clientApi(client);
+    this.#clients = clients;
+    this.#api = clientApi(clients.of(config.nodes[0]?.name ?? ""));
+    this.#policies = new PolicyRegistry({
+      api: this.#api,
+      clock: systemClock,
+      log: outside.log,
+      onChange: () => this.#policiesChanged(),
+    });
     this.#exposures = new Exposures({
       registry: this.#registry,
       pods: () => this.#workers(),
@@ -73,13 +89,20 @@ export class InsideHost {
   }
 
   static async start(config: InsideConfig, outside: Outside, runtime: SandboxRuntime): Promise<InsideHost> {
-    const client = await connectApi({
-      kubeconfig: config.kubeconfig,
-      userAgent: "kubelet/v1.36.4 keelson",
+    // The API server as nodes see it: without it none of them has an identity.
+    const relay = await startRelay({
+      listen: { host: "127.0.0.1", port: insideApiPort },
+      target: () => ({ path: config.apiSocket }),
     });
-    const host = new InsideHost(config, outside, runtime, client);
-    await host.#start();
-    return host;
+    try {
+      const clients = await connectNodes({ ...config, log: outside.log });
+      const host = new InsideHost(config, outside, runtime, clients);
+      await host.#start();
+      return host;
+    } catch (error) {
+      await relay.close();
+      throw error;
+    }
   }
 
   async inject(fault: Fault): Promise<void> {
@@ -101,32 +124,36 @@ export class InsideHost {
   async stop(graceMs: number): Promise<void> {
     this.#abort.abort();
     await Promise.all([...this.#nodes.values()].map(({ kubelet }) => kubelet.powerOff(graceMs)));
-    await this.#client.close();
+    await this.#clients[Symbol.asyncDispose]();
   }
 
   async #start(): Promise<void> {
-    const { apiSocket, dialSocket, nodes } = this.#config;
-    const toApi = () => ({ path: apiSocket });
-    await Promise.all([
-      startRelay({ listen: { host: "127.0.0.1", port: insideApiPort }, target: toApi }),
-      startDialServer(dialSocket, (address) => this.#isInCluster(address)),
-    ]);
+    const { dialSocket, nodes } = this.#config;
+    await startDialServer(dialSocket, (address) => this.#isInCluster(address));
     this.#registry
       .run(this.#api, this.#abort.signal)
       .catch((error: unknown) => this.#outside.log(`the services cannot be followed: ${String(error)}`));
+    void this.#policies.run(this.#abort.signal);
     await Promise.race([
-      this.#registry.synced(),
+      Promise.all([this.#registry.synced(), this.#policies.settled()]),
       new Promise((resolve) => setTimeout(resolve, servicePatienceMs)),
     ]);
     this.#addresses = clusterAddresses(this.#registry, this.#config);
-    const [network] = await Promise.all([this.#startNetwork(), ...nodes.map((node) => this.#up(node))]);
+    const network = this.#startNetwork().then((started) => {
+      this.#network = started;
+      this.#hasNetwork = true;
+    });
+    // A pod waits for the rules, and a node for nothing.
+    this.#started = network;
+    await Promise.all([network, ...nodes.map((node) => this.#up(node))]);
+    this.#policiesChanged();
     this.#faults = new PodFaults({
       api: this.#api,
       find: (pod) =>
         this.#workers().find(
           ({ pod: { metadata } }) => metadata.namespace === pod.namespace && metadata.name === pod.name,
         ),
-      network,
+      network: this.#network,
       delays: new Delays(systemClock, this.#nodeAddresses()[0] ?? ""),
     });
     this.#exposures.update();
@@ -160,6 +187,7 @@ export class InsideHost {
         ...{ registry: this.#registry, serviceCidr, nodeAddresses, nft: tools.nft },
         clock: systemClock,
         localAddresses: [api, dns],
+        policies: () => this.#policyRules(),
         log: this.#outside.log,
       });
       await network.apply();
@@ -182,9 +210,10 @@ export class InsideHost {
 
   async #up(node: InsideNode): Promise<void> {
     if (this.#nodes.has(node.name)) return;
-    const { ids, clusterDomain, maxPods, podPidsLimit, labels, clientCa } = this.#config;
+    const { ids, clusterDomain, labels, clientCa } = this.#config;
+    const { maxPods, podPidsLimit, allowedUnsafeSysctls, seccompDirectory } = this.#config;
     const { log } = this.#outside;
-    const line = cuttable(this.#api);
+    const line = cuttable(clientApi(this.#clients.of(node.name)));
     const kubelet = new Kubelet({
       ...{
         api: line.api,
@@ -194,6 +223,8 @@ export class InsideHost {
         ids,
         maxPods,
         podPidsLimit,
+        allowedUnsafeSysctls,
+        seccompDirectory,
         labels,
         log,
       },
@@ -206,15 +237,77 @@ export class InsideHost {
       dns: { address: this.#addresses.dns, domain: clusterDomain },
       dataDirectory: node.dataDirectory,
       services: () => this.#registry.services(),
+      filterTraffic: () => this.#filterTraffic(),
+      networkLacks: () => this.#networkLacks(),
     });
     const server = new KubeletServer({
       ...{ api: line.api, nodeName: node.name, pods: kubelet.pods, clientCa, log },
       clock: systemClock,
     });
     this.#nodes.set(node.name, { line, kubelet, server });
-    kubelet.pods.onChange(() => this.#exposures.update());
+    kubelet.pods.onChange(() => {
+      this.#exposures.update();
+      if (this.#policies.policies().length > 0) this.#network?.changed();
+    });
     await server.listen({ path: node.kubeletSocket });
     await kubelet.start();
+  }
+
+  /** Pods of this network, which all nodes here share, and the name server, which is a pod elsewhere. */
+  #policyRules(): PolicyRules {
+    const pods = this.#workers().flatMap((worker): PolicyPod[] => {
+      const { pod, address, sandbox } = worker;
+      if (sandbox === undefined || address === undefined || pod.spec.hostNetwork) return [];
+      const ports = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].flatMap((container) =>
+        (container.ports ?? []).map(({ name, containerPort, protocol = "TCP" }) => ({
+          ...{ name, port: containerPort, protocol },
+        })),
+      );
+      return [{ namespace: pod.metadata.namespace ?? "", labels: pod.metadata.labels ?? {}, address, ports }];
+    });
+    const names: PolicyPod = {
+      namespace: "kube-system",
+      labels: { "k8s-app": "kube-dns" },
+      address: this.#addresses.dns,
+      ports: (["UDP", "TCP"] as const).map((protocol) => ({
+        ...{ name: protocol === "UDP" ? "dns" : "dns-tcp", port: 53, protocol },
+      })),
+      isNodes: true,
+    };
+    return policyRules({
+      policies: this.#policies.policies(),
+      namespaces: this.#policies.namespaces(),
+      pods: [...pods, names],
+    });
+  }
+
+  /** Before a pod's first container runs, what concerns it is in force. */
+  async #filterTraffic(): Promise<void> {
+    if (this.#policies.policies().length === 0) return;
+    await this.#started;
+    await this.#network?.apply();
+  }
+
+  #networkLacks(): string[] {
+    const { problem } = this.#policies;
+    if (problem !== undefined) {
+      return [
+        `network policies are not enforced: ${problem}; bind a role that may list and watch networkpolicies and namespaces to system:nodes`,
+      ];
+    }
+    if (this.#network !== undefined || !this.#hasNetwork) return [];
+    return ["network policies are not enforced: this machine has no packet filter for us; nftables is one"];
+  }
+
+  /** Policies that nothing enforces are worth an event; without any, the node's condition is enough. */
+  #policiesChanged(): void {
+    this.#network?.changed();
+    const isWorthIt = this.#policies.problem !== undefined || this.#policies.policies().length > 0;
+    const lacks = this.#networkLacks();
+    const said = lacks.join();
+    if (said === this.#told) return;
+    if (isWorthIt || said === "") this.#told = said;
+    for (const { kubelet } of this.#nodes.values()) kubelet.networkChanged(isWorthIt ? lacks : []);
   }
 
   async #down(name: string): Promise<void> {

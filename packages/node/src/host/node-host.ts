@@ -26,6 +26,7 @@ import { removeCgroups } from "../runtime/cgroups.ts";
 import { Channel } from "./channel.ts";
 import { startDatagramRelay } from "./datagram-relay.ts";
 import type { KubeconfigSource, NodeHost, NodeHostOptions } from "./host-options.ts";
+import { identityDirectory } from "./identity-directory.ts";
 import { type InsideConfig, type InsideNode, type InsideSandboxes, insideApiPort } from "./inside-config.ts";
 import { insideKubeconfig } from "./inside-kubeconfig.ts";
 import { nodeRange } from "./node-range.ts";
@@ -45,7 +46,7 @@ export async function startNodes(options: NodeHostOptions): Promise<NodeHost> {
     const { startSimulatedNodes } = await import("./simulated-host.ts");
     return await startSimulatedNodes({
       ...options,
-      kubeconfig: await asked(options.kubeconfig),
+      ...(await joining(options)),
       dataDirectory: data,
       reason,
     });
@@ -160,8 +161,20 @@ async function sweepCgroups(): Promise<void> {
   });
 }
 
-async function asked(source: NodeHostOptions["kubeconfig"]): Promise<KubeconfigSource> {
-  return typeof source === "function" ? await source() : source;
+/** What the nodes join with. */
+async function joining(options: NodeHostOptions): Promise<{
+  readonly kubeconfig: KubeconfigSource;
+  readonly bootstrap: boolean;
+}> {
+  const { kubeconfig, bootstrapKubeconfig } = options;
+  const source = bootstrapKubeconfig ?? kubeconfig;
+  if (source === undefined || (kubeconfig !== undefined && bootstrapKubeconfig !== undefined)) {
+    throw new NodeError("BadConfiguration", "pass either a kubeconfig or a bootstrap kubeconfig");
+  }
+  return {
+    kubeconfig: typeof source === "function" ? await source() : source,
+    bootstrap: bootstrapKubeconfig !== undefined,
+  };
 }
 
 async function insideConfig(
@@ -171,8 +184,9 @@ async function insideConfig(
   sockets: string,
   closing: (() => Promise<unknown>)[],
 ): Promise<InsideConfig> {
+  const { kubeconfig, bootstrap } = await joining(options);
   const { server, document, authority } = insideKubeconfig(
-    await loadKubeconfig({ kubeconfig: await asked(options.kubeconfig) }),
+    await loadKubeconfig({ kubeconfig }),
     insideApiPort,
   );
   const apiSocket = join(sockets, "api");
@@ -192,12 +206,14 @@ async function insideConfig(
       kubeletPort: relay.port,
       kubeletSocket,
       dataDirectory: join(data, "nodes", name),
+      identityDirectory: identityDirectory(data, name),
     });
   }
   return {
     ...sandboxes,
     nodes,
     kubeconfig: document,
+    bootstrap,
     apiSocket,
     dialSocket: join(sockets, "dial"),
     dnsAddress: options.dnsAddress,
@@ -205,6 +221,8 @@ async function insideConfig(
     clusterDomain: options.clusterDomain ?? "cluster.local",
     maxPods: options.maxPods,
     podPidsLimit: options.podPidsLimit,
+    allowedUnsafeSysctls: options.allowedUnsafeSysctls,
+    seccompDirectory: resolve(options.seccompDirectory ?? join(data, "seccomp")),
     labels: options.labels,
     ...(authority === undefined ? {} : { clientCa: authority }),
   };

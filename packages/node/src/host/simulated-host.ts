@@ -1,13 +1,13 @@
 /** Nodes without sandboxes: their pods are Ready and nothing runs. For machines that cannot run pods, and for tests with many nodes. */
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { connect } from "@keelson/client";
 import { systemClock, systemRandom } from "@keelson/core";
 import type { ResolvedImage } from "@keelson/images";
 import { formatImageReference, parseImageReference } from "@keelson/images";
 import { emptyConfig } from "@keelson/images/internal";
 import { NodeError } from "../errors.ts";
 import type { Fault } from "../faults/fault.ts";
+import { connectNodes } from "../identity/node-clients.ts";
 import { firstAddress } from "../kubelet/address-pool.ts";
 import { clientApi } from "../kubelet/client-api.ts";
 import { Kubelet } from "../kubelet/kubelet.ts";
@@ -15,10 +15,13 @@ import { ServiceRegistry } from "../network/service-registry.ts";
 import { SimulatedRuntime } from "../runtime/simulated-runtime.ts";
 import { KubeletServer } from "../server/kubelet-server.ts";
 import type { KubeconfigSource, NodeHost, NodeHostOptions } from "./host-options.ts";
+import { identityDirectory } from "./identity-directory.ts";
 import { nodeRange } from "./node-range.ts";
 
 export interface SimulatedHostOptions extends NodeHostOptions {
   readonly kubeconfig: KubeconfigSource;
+  /** Whether the kubeconfig is only for asking for certificates. */
+  readonly bootstrap: boolean;
   readonly dataDirectory: string;
   /** Why pods are simulated: a sentence for the node's condition, its annotation and the log. */
   readonly reason: string;
@@ -27,11 +30,14 @@ export interface SimulatedHostOptions extends NodeHostOptions {
 export async function startSimulatedNodes(options: SimulatedHostOptions): Promise<NodeHost> {
   const log = options.log ?? (() => undefined);
   log(`pods are simulated: ${options.reason}`);
-  const client = await connect({ kubeconfig: options.kubeconfig, userAgent: "kubelet/v1.36.4 keelson" });
-  const api = clientApi(client);
+  const nodes = options.names.map((name) => ({
+    name,
+    identityDirectory: identityDirectory(options.dataDirectory, name),
+  }));
+  const clients = await connectNodes({ ...options, nodes, log });
   const abort = new AbortController();
   const registry = new ServiceRegistry();
-  registry.run(api, abort.signal).catch((error: unknown) => {
+  registry.run(clientApi(clients.of(options.names[0] ?? "")), abort.signal).catch((error: unknown) => {
     if (!abort.signal.aborted) log(`the services cannot be followed: ${String(error)}`);
   });
   const runtime = new SimulatedRuntime();
@@ -41,6 +47,7 @@ export async function startSimulatedNodes(options: SimulatedHostOptions): Promis
       const podCidr = nodeRange(options.podCidr, index);
       const dataDirectory = join(options.dataDirectory, "nodes", name);
       await mkdir(dataDirectory, { recursive: true });
+      const api = clientApi(clients.of(name));
       let kubelet: Kubelet | undefined;
       const server = new KubeletServer({
         ...{ api, clock: systemClock, nodeName: name, log },
@@ -66,6 +73,8 @@ export async function startSimulatedNodes(options: SimulatedHostOptions): Promis
         },
         maxPods: options.maxPods,
         podPidsLimit: options.podPidsLimit,
+        allowedUnsafeSysctls: options.allowedUnsafeSysctls,
+        seccompDirectory: options.seccompDirectory ?? join(options.dataDirectory, "seccomp"),
         labels: options.labels,
         simulated: options.reason,
         services: () => registry.services(),
@@ -80,7 +89,7 @@ export async function startSimulatedNodes(options: SimulatedHostOptions): Promis
       abort.abort();
       await Promise.all(kubelets.map((kubelet) => kubelet.powerOff(0)));
       await Promise.all(servers.map((server) => server.close()));
-      await client.close();
+      await clients[Symbol.asyncDispose]();
     })();
     return stopping;
   };

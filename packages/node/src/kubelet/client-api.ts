@@ -7,6 +7,8 @@ import {
   CoreEvent,
   EndpointSlice,
   Lease,
+  Namespace,
+  NetworkPolicy,
   Node,
   PersistentVolume,
   PersistentVolumeClaim,
@@ -33,6 +35,8 @@ export function clientApi(client: Client): NodeApi {
       client.kind(Secret).reflect({ namespace, fields: named(name), signal }),
     followServices: (signal) => client.kind(Service).reflect({ signal }),
     followEndpointSlices: (signal) => client.kind(EndpointSlice).reflect({ signal }),
+    followNetworkPolicies: (signal) => client.kind(NetworkPolicy).reflect({ signal }),
+    followNamespaces: (signal) => client.kind(Namespace).reflect({ signal }),
     claim: (namespace, name) => client.kind(PersistentVolumeClaim).find({ namespace, name }),
     volume: (name) => client.kind(PersistentVolume).find({ name }),
     async createToken({ namespace, serviceAccount, audience, expirationSeconds, pod }) {

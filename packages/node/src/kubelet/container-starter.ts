@@ -8,7 +8,6 @@ import type { StoredPod } from "../api/api.ts";
 import { containerEnvironment } from "../environment/environment.ts";
 import { expand } from "../environment/expansion.ts";
 import { NodeError } from "../errors.ts";
-import { effectiveCapabilities } from "../runtime/capabilities.ts";
 import type {
   ContainerHandle,
   ContainerLimits,
@@ -18,6 +17,7 @@ import type {
 } from "../runtime/container-runtime.ts";
 import type { PodVolumes } from "../volumes/pod-volumes.ts";
 import { ContainerLog } from "./container-log.ts";
+import { containerSecurity } from "./container-security.ts";
 import { containerUser, readAccounts } from "./container-user.ts";
 import { executableProblem } from "./executable.ts";
 import { podHostname } from "./pod-files.ts";
@@ -73,6 +73,7 @@ export async function startPodContainer(input: StartInput): Promise<StartedConta
     ...Object.fromEntries(config.env.map(splitVariable)),
     ...declared,
   };
+  const security = await containerSecurity(pod, container, services.seccompDirectory);
   const command = commandOf(container, image, declared);
   if (command.length === 0) {
     throw new NodeError(
@@ -92,24 +93,19 @@ export async function startPodContainer(input: StartInput): Promise<StartedConta
   // Only the attempt before this one can still be asked for.
   await rm(logPath(services, pod, container.name, input.attempt - 2), { force: true });
   const log = new ContainerLog(logPath(services, pod, container.name, input.attempt), services.clock);
-  const security = container.securityContext ?? {};
   try {
     const handle = await sandbox.startContainer({
       id: input.id,
       rootfs: image.rootfs,
-      readOnlyRoot: security.readOnlyRootFilesystem ?? false,
       command,
       env,
       cwd,
       user: account,
       mounts,
-      capabilities: effectiveCapabilities(security.capabilities ?? {}, security.privileged ?? false),
-      unmasked: security.privileged === true || security.procMount === "Unmasked",
+      ...security,
       tty: container.tty,
       stdin: container.stdin,
-      ...(container.resources?.limits || container.resources?.requests
-        ? { limits: limitsOf(container) }
-        : {}),
+      limits: limitsOf(container),
       oneShot: input.oneShot,
       ...(input.joins === undefined ? {} : { joins: input.joins }),
       onOutput: (stream, chunk) => {

@@ -1,9 +1,11 @@
 /** Which user and groups a container runs as: its security context, else the image's user, else root. */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
 import type { Container, Pod } from "@keelson/core/kinds";
+import { locate } from "@keelson/images/internal";
 import { NodeError } from "../errors.ts";
 import type { ContainerUser } from "../runtime/container-runtime.ts";
+import { readBounded } from "./bounded-file.ts";
+
+const largestAccountFile = 1024 * 1024;
 
 export interface Accounts {
   readonly users: readonly {
@@ -29,11 +31,14 @@ export interface UserInput {
 
 /** The account files of an image; absent files mean that it has none. */
 export async function readAccounts(rootfs: string): Promise<Accounts> {
-  const lines = async (path: string) =>
-    (await readFile(join(rootfs, path), "utf8").catch(() => ""))
+  const lines = async (path: string) => {
+    const place = await locate({ rootfs, mounts: [] }, path);
+    const bytes = place === undefined ? undefined : await readBounded(place, largestAccountFile);
+    return (bytes?.toString("utf8") ?? "")
       .split("\n")
       .filter(Boolean)
       .map((line) => line.split(":"));
+  };
   const [users, groups] = await Promise.all([lines("etc/passwd"), lines("etc/group")]);
   return {
     users: users.map(([name = "", , uid, gid, , home = "/"]) => ({

@@ -35,9 +35,17 @@ export interface KubeletOptions {
   readonly maxPods?: number;
   /** Most processes and threads of a pod. Default: 4096. */
   readonly podPidsLimit?: number;
+  /** Kernel settings that pods may ask for beyond the safe ones. */
+  readonly allowedUnsafeSysctls?: readonly string[];
+  /** Where seccomp profiles of one's own are. */
+  readonly seccompDirectory: string;
   readonly labels?: Readonly<Record<string, string>>;
   /** Why pods are simulated, when they are. */
   readonly simulated?: string;
+  /** Resolves when what is sent to and from a new pod is filtered as policies say. */
+  readonly filterTraffic?: () => Promise<void>;
+  /** Sentences: which policies of the network are not enforced, and why. */
+  readonly networkLacks?: () => readonly string[];
   /** The services that exist, for the variables of containers. */
   readonly services: () => readonly Stored<Service>[];
   readonly log: (message: string) => void;
@@ -68,6 +76,7 @@ export class Kubelet {
       podCidr: options.podCidr,
       runtime: options.runtime.kind,
       simulated: options.simulated,
+      lacks: () => [...options.runtime.lacks, ...(options.networkLacks?.() ?? [])],
       labels: options.labels,
       images: () => options.images.list(),
     });
@@ -88,6 +97,9 @@ export class Kubelet {
       serviceEnvironment: (namespace, links) => visibleServices(options.services(), namespace, links),
       dataDirectory: options.dataDirectory,
       podPidsLimit: options.podPidsLimit ?? 4096,
+      seccompDirectory: options.seccompDirectory,
+      filterTraffic: options.filterTraffic ?? (() => Promise.resolve()),
+      admission: { allowedUnsafeSysctls: options.allowedUnsafeSysctls ?? [] },
     };
     this.pods = new PodManager(services);
   }
@@ -106,6 +118,16 @@ export class Kubelet {
       "Starting",
       "Starting kubelet.",
     );
+  }
+
+  /** The network enforces more or less than before. */
+  networkChanged(problems: readonly string[]): void {
+    const { name, log } = this.#options;
+    for (const message of problems) {
+      const node = { apiVersion: "v1", kind: "Node", name, uid: name };
+      this.recorder.event(node, "Warning", "NetworkPolicyNotEnforced", message);
+    }
+    this.registration.changed().catch((error: unknown) => log(String(error)));
   }
 
   /** Ends everything within `graceMs`; the API is not told. */

@@ -26,6 +26,8 @@ export interface RegistrationOptions {
   readonly runtime: "sandbox" | "simulated";
   /** Why pods are simulated, when they are. */
   readonly simulated?: string;
+  /** What is not enforced on pods, now. */
+  readonly lacks: () => readonly string[];
   readonly labels?: Readonly<Record<string, string>>;
   readonly taints?: readonly { readonly key: string; readonly value?: string; readonly effect: string }[];
   readonly images: () => Promise<
@@ -115,10 +117,10 @@ export class NodeRegistration {
   }
 
   async #status(): Promise<NodeStatus> {
-    const { clock, name, addresses, kubeletPort, maxPods, simulated } = this.#options;
+    const { clock, name, addresses, kubeletPort, maxPods, simulated, lacks } = this.#options;
     const images = (await this.#options.images()).slice(0, 50);
     return nodeStatus({
-      ...{ machine: this.#machine, name, addresses, kubeletPort, maxPods, simulated, images },
+      ...{ machine: this.#machine, name, addresses, kubeletPort, maxPods, simulated, lacks: lacks(), images },
       ready: this.#ready,
       before: this.#reported,
       now: formatTime(clock.now()),

@@ -62,6 +62,8 @@ export interface StatusInput {
   readonly kubeletPort: number;
   readonly maxPods: number;
   readonly simulated: string | undefined;
+  /** What is not enforced on pods. */
+  readonly lacks: readonly string[];
   readonly ready: boolean;
   readonly images: readonly { readonly names: readonly string[]; readonly sizeBytes: number }[];
   readonly before: NodeStatus | undefined;
@@ -82,12 +84,7 @@ export function resourcesOf(machine: Machine, maxPods: number, reserve = 0): Rec
 
 export function nodeStatus(input: StatusInput): NodeStatus {
   const { machine, now } = input;
-  const condition = (
-    type: string,
-    status: "True" | "False",
-    reason: string,
-    message: string,
-  ): NodeCondition => {
+  const condition: ConditionMaker = (type, status, reason, message) => {
     const old = input.before?.conditions?.find((one) => one.type === type);
     const lastTransitionTime = old?.status === status ? (old.lastTransitionTime ?? now) : now;
     return { type, status, reason, message, lastHeartbeatTime: now, lastTransitionTime };
@@ -108,9 +105,9 @@ export function nodeStatus(input: StatusInput): NodeStatus {
       ),
       condition("DiskPressure", "False", "KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
       condition("PIDPressure", "False", "KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-      ...(input.simulated === undefined
-        ? []
-        : [condition("Simulated", "True", "NoSandboxes", input.simulated)]),
+      input.simulated === undefined
+        ? confinement(input.lacks, condition)
+        : condition("Simulated", "True", "NoSandboxes", input.simulated),
       input.ready
         ? condition("Ready", "True", "KubeletReady", "kubelet is posting ready status")
         : condition("Ready", "False", "KubeletNotReady", "the node is starting or stopping"),
@@ -119,6 +116,20 @@ export function nodeStatus(input: StatusInput): NodeStatus {
     images: input.images.map(({ names, sizeBytes }) => ({ names: [...names], sizeBytes })),
     nodeInfo: machine.info,
   };
+}
+
+type ConditionMaker = (
+  type: string,
+  status: "True" | "False",
+  reason: string,
+  message: string,
+) => NodeCondition;
+
+/** As with the pressures above it, "False" is good news. */
+function confinement(lacks: readonly string[], condition: ConditionMaker): NodeCondition {
+  const type = "ConfinementIncomplete";
+  if (lacks.length === 0) return condition(type, "False", "PodsAreConfined", "what pods ask for is enforced");
+  return condition(type, "True", "MachineLacksSupport", lacks.join("; "));
 }
 
 /** On a Node: `true` where no process runs in its pods. */

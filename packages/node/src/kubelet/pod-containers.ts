@@ -1,5 +1,4 @@
 /** The containers of one pod: their attempts, probes and ends. What to do next is decided by the pod's worker. */
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { formatDuration } from "@keelson/core";
@@ -9,6 +8,7 @@ import type { StoredPod } from "../api/api.ts";
 import { NodeError } from "../errors.ts";
 import type { PodSandbox } from "../runtime/container-runtime.ts";
 import type { PodVolumes } from "../volumes/pod-volumes.ts";
+import { readBounded } from "./bounded-file.ts";
 import { type ContainerRecord, recordsFor, shouldRestart } from "./container-record.ts";
 import { limitsOf, type StartedContainer, startPodContainer } from "./container-starter.ts";
 import { stopContainer } from "./container-stopper.ts";
@@ -361,8 +361,8 @@ export class PodContainers {
 
   async #terminationMessage(running: RunningContainer, code: number): Promise<string> {
     if (this.#context.services.runtime.kind === "simulated") return "";
-    const text = await readFile(running.terminationMessage, "utf8").catch(() => "");
-    if (text !== "") return text.slice(0, maxMessageBytes);
+    const text = (await readBounded(running.terminationMessage, maxMessageBytes))?.toString("utf8") ?? "";
+    if (text !== "") return text;
     if (running.record.spec.terminationMessagePolicy !== "FallbackToLogsOnError" || code === 0) return "";
     const chunks: Buffer[] = [];
     for await (const chunk of readLog({ path: running.log.path }, { tailLines: 80 })) chunks.push(chunk);

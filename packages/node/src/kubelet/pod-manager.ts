@@ -3,6 +3,7 @@ import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { PodSpec } from "@keelson/core/kinds";
 import type { StoredPod } from "../api/api.ts";
+import { rejectionOf } from "./pod-admission.ts";
 import { PodWorker } from "./pod-worker.ts";
 import { shortageOf } from "./resize.ts";
 import type { KubeletServices } from "./services.ts";
@@ -82,8 +83,8 @@ export class PodManager {
   /** Ends every process, by force after `graceMs`; the API is told nothing. */
   async powerOff(graceMs: number): Promise<void> {
     const all = [...this.workers(), ...this.#leaving.keys()];
+    for (const { pod } of all) this.#writer.forget(pod.metadata.uid);
     await Promise.all([...all.map((worker) => worker.powerOff(graceMs)), this.#tidied]);
-    await Promise.all(this.#leaving.values());
   }
 
   #see(pod: StoredPod): void {
@@ -98,7 +99,9 @@ export class PodManager {
       shortageOf: (spec) => shortageOf(spec, this.#grantedBeside(worker), this.#services.node.allocatable),
     });
     this.#workers.set(uid, worker);
-    worker.wake();
+    const rejection = worker.state === "living" ? rejectionOf(pod.spec, this.#services.admission) : undefined;
+    if (rejection === undefined) worker.wake();
+    else void worker.reject(rejection);
   }
 
   /** What the others have that are not over. */
@@ -116,10 +119,7 @@ export class PodManager {
     const leaving = worker
       .remove()
       .catch((error: unknown) => this.#services.log(`cannot remove pod ${uid}: ${String(error)}`))
-      .finally(() => {
-        this.#writer.forget(uid);
-        this.#leaving.delete(worker);
-      });
+      .finally(() => this.#leaving.delete(worker));
     this.#leaving.set(worker, leaving);
   }
 

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { PodBench } from "../../test/pod-bench.ts";
@@ -108,6 +108,49 @@ describe("a pod's life", () => {
     await bench.powerCycle();
     expect(bench.status.phase).toBe("Failed");
     expect(bench.starts("app")).toBe(1);
+  });
+});
+
+describe("a pod that ends while its sandbox is being made", () => {
+  const never = new Promise<void>(() => undefined);
+
+  test.each([
+    ["is deleted", (bench: PodBench) => bench.markDeleted(1)],
+    ["is removed", (bench: PodBench) => bench.worker.remove()],
+    ["loses its node", (bench: PodBench) => bench.worker.powerOff(0)],
+  ])("leaves none when it %s", async (_, end) => {
+    using bench = new PodBench({ containers: [app] });
+    const { promise, resolve } = Promise.withResolvers<void>();
+    bench.sandboxGate = promise;
+    await bench.begin();
+    const ended = end(bench);
+    await bench.clock.settle();
+    resolve();
+    await ended;
+    await bench.clock.settle();
+    expect(bench.sandboxes).toBe(0);
+    expect(bench.containers).toEqual([]);
+  });
+
+  test("leaves none when its files cannot be written, and is tried again", async () => {
+    using bench = new PodBench({ containers: [app] });
+    const file = `${bench.home}/sandboxes/u1/hosts`;
+    mkdirSync(file, { recursive: true });
+    await bench.begin();
+    expect(bench.events.join()).toContain("FailedCreatePodSandBox");
+    expect(bench.sandboxes).toBe(0);
+    await bench.clock.advance(11_000);
+    expect(bench.sandboxes).toBe(1);
+  });
+
+  test("does not hold up its node while the API does not answer", async () => {
+    using bench = new PodBench({ restartPolicy: "Never", containers: [app] });
+    await bench.begin();
+    bench.statusGate = never;
+    bench.container("app").end(0);
+    await bench.clock.settle();
+    await bench.worker.remove();
+    expect(bench.sandboxes).toBe(0);
   });
 });
 

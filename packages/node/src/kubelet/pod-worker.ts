@@ -18,6 +18,7 @@ import { logDirectory, logPath } from "./container-starter.ts";
 import { Deadline } from "./deadline.ts";
 import type { LogSource } from "./log-reader.ts";
 import { nextActions } from "./next-actions.ts";
+import type { Rejection } from "./pod-admission.ts";
 import { PodContainers, type RunningContainer } from "./pod-containers.ts";
 import { hostsFile, podHostname, resolvFile } from "./pod-files.ts";
 import { podLimits } from "./pod-limits.ts";
@@ -25,6 +26,7 @@ import { makePodStatus } from "./pod-status.ts";
 import { asksForOthers, type PendingResize, resizeMessage, withResourcesOf } from "./resize.ts";
 import { downwardContext, type KubeletServices } from "./services.ts";
 import type { StatusWriter } from "./status-writer.ts";
+import { sysctlPath } from "./sysctls.ts";
 
 const sandboxRetryMs = 10_000;
 const mountRetryMs = 2_000;
@@ -52,6 +54,14 @@ export class PodWorker {
   readonly #timers = new Map<string, Cancel>();
   readonly #startedAt: number;
   #pod: StoredPod;
+  /** A sandbox that is being made, or unmade because the pod has ended meanwhile. */
+  #making: Promise<void> | undefined;
+  /** Whether volumes hold what could only be known once there was a sandbox. */
+  #isRefreshed = false;
+  /** The end of a pod that has stopped, as far as the API is concerned. */
+  #concluding: Promise<void> | undefined;
+  /** The object does not exist any more: nobody would read its status. */
+  #isGone = false;
   /** The last change of limits. */
   #limiting: Promise<unknown> = Promise.resolve();
   /** As the pod's, but with the resources that the node has granted. */
@@ -143,7 +153,10 @@ export class PodWorker {
     const remarked = marks(this.#pod) !== marks(pod);
     this.#pod = pod;
     this.#grant();
-    if (remarked) void this.refreshVolumes();
+    if (remarked) {
+      void this.refreshVolumes();
+      this.#neighbours.onChange();
+    }
     this.wake();
   }
 
@@ -189,7 +202,10 @@ export class PodWorker {
 
   /** The object is gone from the API: stop as politely as it was told, and forget. */
   async remove(): Promise<void> {
+    this.#isGone = true;
+    this.#writer.forget(this.#pod.metadata.uid);
     await this.#stop();
+    await this.#making;
     await this.#syncing;
     this.#forget();
     this.#services.references.release(this.#pod.metadata.uid);
@@ -206,7 +222,14 @@ export class PodWorker {
     this.#forget();
     await this.containers.close();
     if (graceMs > 0) await this.containers.ask(graceMs);
+    await this.#making;
     await this.#sandbox?.remove();
+  }
+
+  /** The node does not take the pod: nothing of it is started. */
+  async reject({ reason, message }: Rejection): Promise<void> {
+    this.#event("Warning", reason, message);
+    await this.fail(reason, `Pod was rejected: ${message}`);
   }
 
   /** Ends the pod for good, whatever its policy. */
@@ -273,7 +296,7 @@ export class PodWorker {
       this.#restored = true;
       await this.containers.restore(this.#pod.status);
     }
-    if (this.#state === "stopped") return await this.#finish();
+    if (this.#state === "stopped") return this.#conclude();
     if (this.#state === "living") {
       if (this.#pod.metadata.deletionTimestamp !== undefined) void this.#stop();
       else await this.#live();
@@ -308,37 +331,58 @@ export class PodWorker {
     else this.#after("deadline", left, () => void this.fail("DeadlineExceeded", message));
   }
 
+  /** The sandbox with volumes that are up to date; undefined when that has to wait. */
   async #ensureSandbox(): Promise<PodSandbox | undefined> {
-    if (this.#sandbox !== undefined) return this.#sandbox;
+    if (this.#sandbox !== undefined && this.#isRefreshed) return this.#sandbox;
     if (this.#timers.has("retry")) return undefined;
     const real = this.#services.runtime.kind === "sandbox";
     try {
-      if (real) await this.#volumes.prepare(this.#pod);
+      if (real && this.#sandbox === undefined) await this.#volumes.prepare(this.#pod);
+      // Meanwhile the pod may have been told to stop.
+      if (this.#state !== "living") return undefined;
+      if (this.#sandbox === undefined) {
+        this.#making = this.#newSandbox();
+        await this.#making;
+      }
+      // Fields of the pod's own status (its address) are known only now.
+      if (real && this.#sandbox !== undefined) await this.#volumes.refresh(this.#pod);
     } catch (error) {
       this.#event("Warning", "FailedMount", messageOf(error));
       this.#after("retry", mountRetryMs, () => this.wake());
       return undefined;
     }
+    if (this.#sandbox === undefined) return undefined;
+    this.#isRefreshed = true;
+    this.#keepFresh();
+    this.#neighbours.onChange();
+    return this.#sandbox;
+  }
+
+  /** Leaves nothing when it cannot be made now, or is not wanted any more once it is made. */
+  async #newSandbox(): Promise<void> {
     const { addresses, node } = this.#services;
-    const address = this.#pod.spec.hostNetwork
-      ? node.hostAddress
-      : addresses.allocate(this.#pod.status?.podIP);
+    const { hostNetwork } = this.#pod.spec;
+    const address = hostNetwork ? node.hostAddress : addresses.allocate(this.#pod.status?.podIP);
+    const release = () => {
+      if (!hostNetwork) addresses.release(address);
+    };
     try {
       const sandbox = await this.#makeSandbox(address);
-      this.#sandbox = sandbox;
-      this.#address = address;
-      // Fields of the pod's own status (its address) are known only now.
-      if (real) await this.#volumes.refresh(this.#pod);
-      this.#keepFresh();
-      this.#neighbours.onChange();
-      return sandbox;
+      if (this.#state === "living") {
+        this.#address = address;
+        this.#sandbox = sandbox;
+        return await this.#services.filterTraffic();
+      }
+      await sandbox.remove();
+      release();
     } catch (error) {
-      if (!this.#pod.spec.hostNetwork) addresses.release(address);
+      await this.#sandbox?.remove();
+      this.#sandbox = undefined;
+      release();
       const message = `Failed to create pod sandbox: ${messageOf(error)}`;
       this.#event("Warning", "FailedCreatePodSandBox", message);
       this.#services.log(`pod ${this.#name()}: ${message}`);
       this.#after("retry", sandboxRetryMs, () => this.wake());
-      return undefined;
     }
   }
 
@@ -346,20 +390,33 @@ export class PodWorker {
     const { runtime, node } = this.#services;
     const pod = this.#pod;
     const { hostname } = podHostname(pod, node.dns.domain);
+    const { sysctls = [] } = pod.spec.securityContext ?? {};
+    if (pod.spec.hostUsers === false && this.#services.ids === "all" && runtime.kind === "sandbox") {
+      throw new NodeError(
+        "Unsupported",
+        "can't set `spec.hostUsers: false`, runtime does not support user namespaces when root has started it; start it as an ordinary user",
+      );
+    }
     const sandbox = await runtime.createPodSandbox({
       id: `${pod.metadata.uid}${this.#sandboxes++ === 0 ? "" : `-${this.#sandboxes}`}`,
       hostname,
       address,
       hostNetwork: pod.spec.hostNetwork,
       limits: this.#limits(),
+      sysctls: sysctls.map(({ name, value }) => ({ path: sysctlPath(name), value })),
       processes: pod.spec.hostPID ? "node" : pod.spec.shareProcessNamespace ? "pod" : "container",
     });
     if (runtime.kind === "simulated") return sandbox;
-    await Promise.all([
-      writeFile(join(sandbox.directory, "hosts"), hostsFile(pod, address, node.dns.domain)),
-      writeFile(join(sandbox.directory, "resolv.conf"), resolvFile(pod, node.dns)),
-      writeFile(join(sandbox.directory, "hostname"), `${hostname}\n`),
-    ]);
+    try {
+      await Promise.all([
+        writeFile(join(sandbox.directory, "hosts"), hostsFile(pod, address, node.dns.domain)),
+        writeFile(join(sandbox.directory, "resolv.conf"), resolvFile(pod, node.dns)),
+        writeFile(join(sandbox.directory, "hostname"), `${hostname}\n`),
+      ]);
+    } catch (error) {
+      await sandbox.remove();
+      throw error;
+    }
     return sandbox;
   }
 
@@ -422,15 +479,30 @@ export class PodWorker {
     this.#neighbours.onChange();
   }
 
+  /** Outside of the loop: it waits for the API, and removing the pod or powering the node off must not. */
+  #conclude(): void {
+    const pod = this.#pod;
+    this.#concluding ??= this.#finish()
+      .catch((error: unknown) => {
+        this.#services.log(`pod ${this.#name()}: ${messageOf(error)}`);
+        this.#after("retry", sandboxRetryMs, () => this.wake());
+      })
+      .finally(() => {
+        this.#concluding = undefined;
+        if (pod !== this.#pod) this.wake();
+      });
+  }
+
   /** No process is left: the last status first, then, if the pod is being deleted, the object. */
   async #finish(): Promise<void> {
     this.#publish();
     await this.#writer.flush(this.#pod.metadata.uid);
-    if (this.#pod.metadata.deletionTimestamp === undefined) return;
+    if (this.#pod.metadata.deletionTimestamp === undefined || this.#state === "forgotten") return;
     await this.#services.api.deletePod(this.#pod);
   }
 
   #publish(): void {
+    if (this.#isGone) return;
     // A pod that ended in an earlier life of the node keeps the status it had.
     if (this.#state === "stopped" && this.#stopping === undefined) return;
     const status = makePodStatus({

@@ -6,6 +6,7 @@ import type { NodeApi, StoredPod } from "../api/api.ts";
 import type { DownwardContext } from "../environment/downward.ts";
 import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import type { EventRecorder } from "./event-recorder.ts";
+import type { AdmissionPolicy } from "./pod-admission.ts";
 import type { ClusterDns } from "./pod-files.ts";
 import type { ReferenceCache } from "./references.ts";
 
@@ -51,6 +52,11 @@ export interface KubeletServices {
   readonly node: NodeFacts;
   /** Variables for the services that pods of a namespace can see. */
   readonly serviceEnvironment: (namespace: string, links: boolean) => Readonly<Record<string, string>>;
+  /** Resolves when what is sent to and from a new pod is filtered as policies say. */
+  readonly filterTraffic: () => Promise<void>;
+  /** Where seccomp profiles of one's own are. */
+  readonly seccompDirectory: string;
+  readonly admission: AdmissionPolicy;
   /** Most processes and threads of a pod. */
   readonly podPidsLimit: number;
   /** Survives the node: logs, volumes and records of pods. */

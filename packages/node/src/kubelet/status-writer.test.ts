@@ -81,4 +81,16 @@ describe("a status writer", () => {
   test("is silent when the server only writes it down in another way", async () => {
     expect(await written(pod("6", "True"))).toEqual([]);
   });
+
+  test("gives up at once what it was trying to send when its pod is forgotten", async () => {
+    const api = { patchPodStatus: () => Promise.reject(new Error("away")) } as unknown as NodeApi;
+    const clock = new VirtualClock();
+    const writer = new StatusWriter({ api, clock, log: () => {} });
+    writer.write(pod("4"), ready);
+    await clock.settle();
+    const flushed = writer.flush("1");
+    writer.forget("1");
+    await flushed;
+    expect(writer.last("1")).toBeUndefined();
+  });
 });

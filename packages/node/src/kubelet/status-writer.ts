@@ -1,5 +1,5 @@
 /** Sends pod statuses: per pod one request at a time, always the newest, nothing when nothing changed. */
-import { type Clock, deepEqual, type JsonObject, type JsonValue } from "@keelson/core";
+import { type Cancel, type Clock, deepEqual, type JsonObject, type JsonValue } from "@keelson/core";
 import type { PodStatus } from "@keelson/core/kinds";
 import type { NodeApi, StoredPod } from "../api/api.ts";
 import { kubeletConditions } from "./pod-conditions.ts";
@@ -16,6 +16,8 @@ interface Entry {
   /** Of the last round of sending. */
   done: Promise<void>;
   failures: number;
+  /** Settles when nobody wants to know any more. */
+  readonly forgotten: PromiseWithResolvers<void>;
 }
 
 const retryMs = 1_000;
@@ -42,6 +44,7 @@ export class StatusWriter {
     const entry: Entry = this.#entries.get(uid) ?? {
       ...{ wanted: status, pod, sent: undefined, sentVersion: 0n, sending: false, failures: 0 },
       done: Promise.resolve(),
+      forgotten: Promise.withResolvers<void>(),
     };
     entry.wanted = status;
     entry.pod = pod;
@@ -51,12 +54,15 @@ export class StatusWriter {
     entry.done = this.#send(uid, entry);
   }
 
-  /** Resolves when the newest status has been sent or its pod is gone. */
+  /** Resolves when the newest status has been sent, or its pod is gone or forgotten. */
   async flush(uid: string): Promise<void> {
-    await this.#entries.get(uid)?.done;
+    const entry = this.#entries.get(uid);
+    if (entry !== undefined) await Promise.race([entry.done, entry.forgotten.promise]);
   }
 
+  /** Gives up what is still to be sent, at once. */
   forget(uid: string): void {
+    this.#entries.get(uid)?.forgotten.resolve();
     this.#entries.delete(uid);
   }
 
@@ -76,11 +82,20 @@ export class StatusWriter {
         this.#log(`cannot write the status of pod ${namespace}/${name}: ${String(error)}`);
         entry.failures++;
         const delay = Math.min(retryMs * 2 ** (entry.failures - 1), 30_000);
-        await new Promise<void>((resolve) => this.#clock.timer(delay, resolve));
+        await this.#pause(delay, entry);
       }
     }
     // In the same breath as the look above: a status written in between would be lost.
     entry.sending = false;
+  }
+
+  async #pause(delayMs: number, { forgotten }: Entry): Promise<void> {
+    let cancel: Cancel = () => undefined;
+    const passed = new Promise<void>((resolve) => {
+      cancel = this.#clock.timer(delayMs, resolve);
+    });
+    await Promise.race([passed, forgotten.promise]);
+    cancel();
   }
 }
 

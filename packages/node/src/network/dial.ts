@@ -29,7 +29,7 @@ export async function dialThrough(
   }
 }
 
-/** What follows the line stays in the socket, which is left neither flowing nor paused, for whoever reads it next. */
+/** What follows the line stays in the socket, which is left neither flowing nor paused, for the next reader. */
 function firstLine(socket: Socket): Promise<string> {
   return new Promise((resolve, reject) => {
     let head = Buffer.alloc(0);

@@ -3,6 +3,7 @@ import type { Clock } from "@keelson/core";
 import { runCommand } from "@keelson/machine";
 import { NodeError } from "../errors.ts";
 import type { DelayedPort } from "./delays.ts";
+import type { PolicyRules } from "./policy-rules.ts";
 import type { ServiceRegistry } from "./service-registry.ts";
 import { type Cut, type RulesInput, serviceRules } from "./service-rules.ts";
 
@@ -13,6 +14,7 @@ export interface ServiceNetworkOptions {
   readonly nodeAddresses: readonly string[];
   readonly serviceCidr: string;
   readonly localAddresses: readonly string[];
+  readonly policies: () => PolicyRules;
   readonly log: (message: string) => void;
 }
 
@@ -24,6 +26,7 @@ export class ServiceNetwork {
   #cuts: readonly Cut[] = [];
   #delays: readonly DelayedPort[] = [];
   #applied = "";
+  #turn: Promise<void> = Promise.resolve();
   #pending: Promise<void> | undefined;
   #again = false;
 
@@ -34,6 +37,13 @@ export class ServiceNetwork {
 
   /** Applies everything now; throws when the machine refuses. */
   async apply(): Promise<void> {
+    // One after the other, each with what is true when its turn comes: an older text must not win.
+    const turn = this.#turn.catch(() => undefined).then(() => this.#apply());
+    this.#turn = turn;
+    await turn;
+  }
+
+  async #apply(): Promise<void> {
     const { registry, nodeAddresses, serviceCidr, localAddresses, nft } = this.#options;
     const input: RulesInput = {
       registry,
@@ -42,6 +52,7 @@ export class ServiceNetwork {
       localAddresses,
       cuts: this.#cuts,
       delays: this.#delays,
+      policies: this.#options.policies(),
     };
     const rules = serviceRules(input);
     if (rules === this.#applied) return;
@@ -59,6 +70,11 @@ export class ServiceNetwork {
   async setDelays(delays: readonly DelayedPort[]): Promise<void> {
     this.#delays = delays;
     await this.apply();
+  }
+
+  /** Something changed that rules are made of. */
+  changed(): void {
+    this.#soon();
   }
 
   #soon(): void {

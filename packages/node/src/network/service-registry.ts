@@ -1,8 +1,8 @@
 /** The services and endpoints of the cluster, as DNS, the service addresses and containers' variables need them. */
-import type { ReflectEvent } from "@keelson/client";
 import type { Stored } from "@keelson/core";
 import type { EndpointSlice, Service } from "@keelson/core/kinds";
 import type { NodeApi } from "../api/api.ts";
+import { follow } from "./follow.ts";
 
 export type StoredService = Stored<Service>;
 export type StoredSlice = Stored<EndpointSlice>;
@@ -114,35 +114,5 @@ export class ServiceRegistry {
 
   #changed(): void {
     for (const listener of this.#listeners) listener();
-  }
-}
-
-async function follow<T extends Stored>(
-  events: AsyncIterable<ReflectEvent<T>>,
-  state: Map<string, T>,
-  onChange: () => void,
-  onSynced: () => void,
-): Promise<void> {
-  let next: Map<string, T> | undefined;
-  const keyOf = ({ metadata }: T) => `${metadata.namespace}/${metadata.name}`;
-  for await (const event of events) {
-    if (event.type === "restart") next = new Map();
-    else if (event.type === "item") next?.set(keyOf(event.object), event.object);
-    else if (event.type === "synced") {
-      state.clear();
-      for (const [key, object] of next ?? []) state.set(key, object);
-      next = undefined;
-      onChange();
-      onSynced();
-    } else if (event.type === "added" || event.type === "modified") {
-      state.set(keyOf(event.object), event.object);
-      onChange();
-    } else if (event.type === "deleted") {
-      if (next !== undefined) next.delete(keyOf(event.object));
-      else {
-        state.delete(keyOf(event.object));
-        onChange();
-      }
-    }
   }
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { noPolicies } from "./policy-rules.ts";
 import type { StoredService } from "./service-registry.ts";
 import { type RulesInput, serviceRules } from "./service-rules.ts";
 
@@ -32,6 +33,7 @@ function rules(
     localAddresses: ["10.96.0.1"],
     cuts: [],
     delays: [],
+    policies: noPolicies,
     ...over,
   });
 }

@@ -1,5 +1,6 @@
 /** The packet filter's rules for service addresses, node ports and cuts: pure text for nft. */
 import type { DelayedPort } from "./delays.ts";
+import type { PolicyRules } from "./policy-rules.ts";
 import type { Backend, ServiceRegistry, StoredService } from "./service-registry.ts";
 
 export interface RulesInput {
@@ -11,6 +12,7 @@ export interface RulesInput {
   readonly localAddresses: readonly string[];
   readonly cuts: readonly Cut[];
   readonly delays: readonly DelayedPort[];
+  readonly policies: PolicyRules;
 }
 
 /** Traffic that is dropped: everything from an address, to it, or between two. */
@@ -96,6 +98,7 @@ export function serviceRules(input: RulesInput): string {
     "    type nat hook postrouting priority 100;",
     "    ct status dnat ip saddr . ip daddr @hairpins masquerade",
     "  }",
+    ...input.policies.chains,
     "  chain cuts {",
     ...input.cuts.map(({ from, to }) => {
       const match = [
@@ -110,10 +113,10 @@ export function serviceRules(input: RulesInput): string {
       `    type filter hook ${hook} priority 0;`,
       // What the node itself began (probes, port-forward) stays: a cut is between pods, and to the API.
       ...(hook === "forward"
-        ? ["    jump cuts"]
+        ? ["    jump cuts", ...input.policies.original, ...input.policies.reply]
         : hook === "input"
-          ? ["    ct direction original jump cuts"]
-          : []),
+          ? ["    ct direction original jump cuts", ...input.policies.original]
+          : input.policies.reply),
       "    meta l4proto tcp ip daddr . meta l4proto . th dport @refused reject with tcp reset",
       "    ip daddr . meta l4proto . th dport @refused reject with icmp port-unreachable",
       ...(hook === "forward"

@@ -63,7 +63,7 @@ function guards({ maskedFiles, maskedDirectories, readOnly }: KernelPaths): stri
 
 const groupsPlace = "/sys/fs/cgroup";
 
-/** A container's own control groups where it would see the machine's, to read: whoever asks for its limits finds them. */
+/** A container's own control groups where it would see the machine's, to read: a process that reads its limits finds them. */
 function ownGroups(groups: readonly GroupMount[]): string[] {
   const [first] = groups;
   if (first?.target === "") return ["--ro-bind", first.source, groupsPlace];

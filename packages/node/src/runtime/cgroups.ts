@@ -67,7 +67,9 @@ async function createPod(tree: GroupTree, name: string, limits: PodLimits): Prom
   await tree.limit(pod, limits);
   return {
     limit: (changed) => tree.limit(pod, changed),
-    remove: () => removeGroups(pod),
+    remove: async () => {
+      for (const path of pod) await removeBelow(path);
+    },
     create: async (container, own) => {
       const directories = below(join(name, container));
       await make(directories);

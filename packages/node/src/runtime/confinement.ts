@@ -15,7 +15,7 @@ export interface Confinement {
   /** A seccomp program in the kernel's form. */
   readonly filter: Buffer;
   readonly ids: IdMode;
-  /** Leaves the session, and with it the terminal, of whoever started the node. */
+  /** Leaves the session, and with it the terminal, of the process that started the node. */
   readonly newSession: boolean;
   /** Most processes of its user, where no control group counts those of its pod. */
   readonly processes?: number;
@@ -25,6 +25,7 @@ export interface Confinement {
 
 const prctl = { dropFromBounding: 24, noNewPrivileges: 38, ambient: 47, clearAll: 4 };
 const seccomp = { setFilter: 1, allowSpeculation: 4 };
+const signals = { childEnded: 17, ignore: 1, maskBytes: 8 };
 const capabilityVersion = 0x2008_0522;
 const defaultMask = 0o022;
 const processLimit = 6;
@@ -32,8 +33,36 @@ const standardError = 2;
 
 /** The executable that does it. Runs with the container's root in place, and reads nothing of it before the command. */
 export function confinementProgram(confinement: Confinement, processor: Processor): Buffer {
+  return program(confinementCalls(confinement), processor);
+}
+
+/** One that gives everything up, waits for ever, and leaves no orphan unburied. */
+export function pauseProgram(
+  { filter, ids, lastCapability }: Pick<Confinement, "filter" | "ids" | "lastCapability">,
+  processor: Processor,
+): Buffer {
+  const user = { uid: 0, gid: 0, groups: [] };
+  const { childEnded, ignore, maskBytes } = signals;
+  const action = longs([ignore, 0, 0, 0]);
+  return program(
+    [
+      { name: "close_range", args: [0, 0xffff_ffff, 0], failure: "cannot close files" },
+      ...identity({ user, capabilities: [], ids, lastCapability }),
+      ...restriction(filter),
+      {
+        name: "rt_sigaction",
+        args: [childEnded, { bytes: action }, 0, maskBytes],
+        failure: "cannot ignore a signal",
+      },
+      { name: "ppoll", args: [0, 0, 0, 0, maskBytes], again: true },
+    ],
+    processor,
+  );
+}
+
+function program(named: readonly NamedCall[], processor: Processor): Buffer {
   const numbers = syscallNumbers(processor);
-  const calls = confinementCalls(confinement).map(({ name, ...call }): SystemCall => {
+  const calls = named.map(({ name, ...call }): SystemCall => {
     const number = numbers.get(name);
     if (number === undefined) throw new Error(`${processor} has no system call ${name}`);
     return { ...call, number };
@@ -62,6 +91,16 @@ export function confinementCalls(confinement: Confinement): NamedCall[] {
             failure: "cannot limit the number of processes",
           },
         ]),
+    ...restriction(filter),
+    ...execution(confinement),
+    failureMessage(`exec: ${JSON.stringify(program)}: not found or not executable\n`),
+    { name: "exit_group", args: [0], takesStatus: true },
+  ];
+}
+
+/** From here on nothing can be gained by running a program, and calls are filtered. */
+function restriction(filter: Buffer): NamedCall[] {
+  return [
     {
       name: "prctl",
       args: [prctl.noNewPrivileges, 1, 0, 0, 0],
@@ -72,14 +111,16 @@ export function confinementCalls(confinement: Confinement): NamedCall[] {
       args: [seccomp.setFilter, seccomp.allowSpeculation, filterPointer(filter)],
       failure: "cannot filter system calls",
     },
-    ...execution(confinement),
-    failureMessage(`exec: ${JSON.stringify(program)}: not found or not executable\n`),
-    { name: "exit_group", args: [0], takesStatus: true },
   ];
 }
 
 /** Capabilities, groups and user. Only root has capabilities, and only within the bounding set can it ever have any. */
-function identity({ user, capabilities, ids, lastCapability }: Confinement): NamedCall[] {
+function identity({
+  user,
+  capabilities,
+  ids,
+  lastCapability,
+}: Pick<Confinement, "user" | "capabilities" | "ids" | "lastCapability">): NamedCall[] {
   const kept = new Set(capabilityNumbers(capabilities));
   const dropped = Array.from({ length: lastCapability + 1 }, (_, number) => number).filter(
     (number) => !kept.has(number),

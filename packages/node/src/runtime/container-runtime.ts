@@ -17,6 +17,14 @@ export interface PodSandboxSpec {
   readonly processes?: "container" | "pod" | "node";
   /** Of all its containers together. */
   readonly limits?: PodLimits;
+  readonly sysctls?: readonly KernelSetting[];
+}
+
+/** One of the pod's own namespaces. */
+export interface KernelSetting {
+  /** Below /proc/sys. */
+  readonly path: string;
+  readonly value: string;
 }
 
 export interface PodSandbox {
@@ -150,6 +158,8 @@ export interface ExecSession {
 export interface ContainerRuntime {
   /** `sandbox` runs processes; `simulated` only pretends to. */
   readonly kind: "sandbox" | "simulated";
+  /** Sentences: what this machine does not let us enforce on pods, and what would help. */
+  readonly lacks: readonly string[];
   /** A directory in memory, for files that must not outlive the node; empty where nothing is written. */
   readonly memory: string;
   createPodSandbox(spec: PodSandboxSpec): Promise<PodSandbox>;

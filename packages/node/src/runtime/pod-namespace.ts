@@ -5,6 +5,7 @@
  * stack, where service addresses are translated and connections can be cut.
  */
 import { join } from "node:path";
+import type { KernelSetting } from "./container-runtime.ts";
 import { quote, runScript } from "./shell.ts";
 
 export interface NamespaceTools {
@@ -22,6 +23,7 @@ export interface PodNamespaceSpec {
   /** At most 15 characters, unique on the node. */
   readonly link: string;
   readonly hostNetwork: boolean;
+  readonly sysctls?: readonly KernelSetting[];
 }
 
 export const namespaceKinds = ["net", "uts", "ipc"] as const;
@@ -55,6 +57,9 @@ export async function createPodNamespace(
     // The file belongs to the machine's root, no matter who we are in here; the system call asks differently.
     `{ echo ${quote(spec.hostname)} > /proc/sys/kernel/hostname; } 2>/dev/null || hostname ${quote(spec.hostname)}`,
     ...(spec.hostNetwork ? [] : ["echo 0 > /proc/sys/net/ipv4/ip_unprivileged_port_start"]),
+    ...(spec.sysctls ?? []).map(
+      ({ path, value }) => `printf '%s' ${quote(value)} > ${quote(`/proc/sys/${path}`)}`,
+    ),
     // Where the kernel refuses one of its own, the pod sees the node's.
     `mount -t sysfs -o ro,nosuid,nodev,noexec sysfs ${sys} 2>/dev/null || mount --rbind /sys ${sys}`,
   ].join("; ");

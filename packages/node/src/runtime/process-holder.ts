@@ -1,8 +1,13 @@
 /** The first process of a pod whose containers see each other's processes: it waits, and buries orphans. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { closeSync } from "node:fs";
+import type { Readable } from "node:stream";
+import type { IdMode } from "@keelson/machine";
 import { NodeError } from "../errors.ts";
-import { childrenOf } from "./terminal.ts";
+import { pauseProgram } from "./confinement.ts";
+import type { ProgramFiles } from "./program-files.ts";
+import type { Processor } from "./syscalls.ts";
 
 export interface ProcessHolder {
   /** As the node sees it; number 1 in the pod. */
@@ -11,17 +16,36 @@ export interface ProcessHolder {
   end(): Promise<void>;
 }
 
-const script = "trap '' TERM INT HUP; echo held; while :; do sleep 1000000 & wait; done";
+export interface HolderSetting {
+  readonly tools: { readonly bwrap: string; readonly nsenter: string };
+  /** nsenter's options for the pod's namespaces. */
+  readonly enter: readonly string[];
+  /** Puts a process into the pod's control group. */
+  readonly group: readonly string[];
+  readonly programs: ProgramFiles;
+  readonly processor: Processor;
+  readonly filter: Buffer;
+  readonly ids: IdMode;
+  readonly lastCapability: number;
+}
 
-export async function holdProcesses(unshare: string): Promise<ProcessHolder> {
-  const child = spawn(unshare, ["--pid", "--fork", "--kill-child", "sh", "-c", script, "pause"], {
-    stdio: ["ignore", "pipe", "ignore"],
-    env: { PATH: process.env.PATH },
-  });
+const infoFd = 3;
+const programFd = 4;
+
+/** Containers can look into it as into each other: it has an empty root, no privileges and nothing to tell. */
+export async function holdProcesses(setting: HolderSetting): Promise<ProcessHolder> {
+  const { tools, enter, group, programs, processor, ...confinement } = setting;
+  const program = programs.add(pauseProgram(confinement, processor));
+  const [command = "", ...args] = [
+    ...[...group, tools.nsenter, ...enter, "--", tools.bwrap, "--unshare-pid", "--as-pid-1"],
+    ...["--die-with-parent", "--new-session", "--unshare-cgroup-try", "--info-fd", String(infoFd)],
+    ...["--proc", "/proc", "--remount-ro", "/", "--clearenv", "--", `/proc/self/fd/${programFd}`],
+  ];
+  const child = spawn(command, args, { stdio: ["ignore", "ignore", "ignore", "pipe", program], env: {} });
+  closeSync(program);
   const exited = once(child, "exit");
-  const held = await Promise.race([once(child.stdout, "data").then(() => true), exited.then(() => false)]);
-  const [pid] = held ? await childrenOf(child.pid ?? 0) : [];
-  if (pid === undefined) {
+  const pid = Number(/"child-pid": (\d+)/.exec(await readInfo(child.stdio[infoFd] as Readable))?.[1]);
+  if (!Number.isInteger(pid)) {
     child.kill("SIGKILL");
     throw new NodeError("SandboxFailed", "the pod's view of processes could not be made");
   }
@@ -32,4 +56,18 @@ export async function holdProcesses(unshare: string): Promise<ProcessHolder> {
       await exited;
     },
   };
+}
+
+/** One object of bubblewrap's. The process that started the sandbox may hold the other end open for as long as it lives. */
+export async function readInfo(stream: Readable): Promise<string> {
+  let text = "";
+  try {
+    for await (const chunk of stream) {
+      text += String(chunk);
+      if (text.includes("}")) break;
+    }
+  } catch {
+    // The sandbox died; the caller sees that nothing was said.
+  }
+  return text;
 }

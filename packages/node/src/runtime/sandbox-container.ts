@@ -21,6 +21,7 @@ import type {
   TerminalSize,
 } from "./container-runtime.ts";
 import type { FifoPool, OutputPipe } from "./fifo-pool.ts";
+import { readInfo } from "./process-holder.ts";
 import { namespaceOf, processesIn, usageOf } from "./process-tree.ts";
 import type { ProgramFiles } from "./program-files.ts";
 import type { Processor } from "./syscalls.ts";
@@ -373,18 +374,4 @@ async function closeWhenIdle({ readable }: OutputPipe, through: PassThrough): Pr
     await nextTurn();
     await nextTurn();
   }
-}
-
-/** One object. The process that started the sandbox may hold the other end open for as long as it lives. */
-async function readInfo(stream: Readable): Promise<string> {
-  let text = "";
-  try {
-    for await (const chunk of stream) {
-      text += String(chunk);
-      if (text.includes("}")) break;
-    }
-  } catch {
-    // The sandbox died; the caller sees that nothing was said.
-  }
-  return text;
 }

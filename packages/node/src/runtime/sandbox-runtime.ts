@@ -79,16 +79,31 @@ export class SandboxRuntime implements ContainerRuntime {
       prepareNodeNetwork(tools, options.gateway),
     ]);
     const cgroups = options.ids === "all" ? await openCgroups(options.group) : undefined;
-    if (cgroups === undefined) {
-      options.log?.(
-        "memory and CPU limits are not enforced: control groups cannot be made here; root usually can",
-      );
-    }
+    for (const sentence of lacksOf(options.ids, cgroups)) options.log?.(sentence);
     return new SandboxRuntime(options, {
       ...{ processor, programs, lastCapability, cgroups },
       kernelPaths: kernelPaths(),
       filter: rememberedFilters(processor),
     });
+  }
+
+  async #holder(
+    directory: string,
+    hostNetwork: boolean,
+    group: PodGroup | undefined,
+  ): Promise<ProcessHolder> {
+    const { processor, programs, lastCapability } = this.#machine;
+    const { tools, ids } = this.#options;
+    return await holdProcesses({
+      ...{ tools, ids, processor, programs, lastCapability },
+      enter: enterOptions(directory, hostNetwork),
+      group: (await group?.create("pause", {}))?.enter ?? [],
+      filter: this.#machine.filter({ profile: { kind: "default" }, capabilities: [], pretendIds: false }),
+    });
+  }
+
+  get lacks(): readonly string[] {
+    return lacksOf(this.#options.ids, this.#machine.cgroups);
   }
 
   get memory(): string {
@@ -103,14 +118,17 @@ export class SandboxRuntime implements ContainerRuntime {
     for (const name of ["shm", "sys"]) await mkdir(join(directory, name));
     const { address } = spec;
     const { tools, gateway } = this.#options;
+    let group: PodGroup | undefined;
+    let holder: ProcessHolder | undefined;
     try {
       await createPodNamespace(tools, { ...spec, address, gateway, link, hostNetwork }, directory);
+      group = await this.#machine.cgroups?.createPod(spec.id, spec.limits ?? {});
+      if (spec.processes === "pod") holder = await this.#holder(directory, hostNetwork, group);
     } catch (error) {
+      await group?.remove();
       await removePodNamespace(tools, directory, hostNetwork ? undefined : link);
       throw error;
     }
-    const holder = spec.processes === "pod" ? await holdProcesses(tools.unshare) : undefined;
-    const group = await this.#machine.cgroups?.createPod(spec.id, spec.limits ?? {});
     return new RealPodSandbox({
       ...{ id: spec.id, address, directory, tools, hostNetwork, holder, group },
       processes: spec.limits?.processes,
@@ -131,6 +149,21 @@ async function mountMemory(directory: string): Promise<void> {
     code: "SandboxUnsupported",
     doing: "mount a place in memory",
   });
+}
+
+function lacksOf(ids: IdMode, cgroups: Cgroups | undefined): string[] {
+  return [
+    ...(cgroups === undefined
+      ? [
+          "memory and CPU limits are not enforced, and all pods share one limit on processes: control groups cannot be made here; root usually can",
+        ]
+      : []),
+    ...(ids === "single"
+      ? [
+          "all containers run as one user of this machine, so fsGroup has no effect and runAsUser is only what they see: there are no subordinate ids; newuidmap and a line in /etc/subuid and /etc/subgid give them",
+        ]
+      : []),
+  ];
 }
 
 /** What all containers of the node are made with. */

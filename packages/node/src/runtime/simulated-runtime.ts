@@ -12,13 +12,14 @@ import type {
 } from "./container-runtime.ts";
 
 export interface SimulationOptions {
-  /** Decides how a container behaves. Unless told, one-shots end well at once and others run until stopped. */
+  /** Decides how a container behaves. By default one-shots end well at once and others run until stopped. */
   readonly behave?: (spec: ContainerSpec) => "run" | { readonly exitCode: number };
 }
 
 export class SimulatedRuntime implements ContainerRuntime {
   readonly kind = "simulated";
   readonly memory = "";
+  readonly lacks: readonly string[] = [];
   readonly #behave: NonNullable<SimulationOptions["behave"]>;
 
   constructor(options: SimulationOptions = {}) {

@@ -22,6 +22,8 @@ export interface CommandStreams {
   readonly closed: Promise<unknown>;
   /** Tells the client how it ended, after everything written has been sent, and closes. */
   finish(outcome: CommandOutcome): Promise<void>;
+  /** Breaks off: the client is not worth waiting for. */
+  destroy(): void;
 }
 
 export type CommandOutcome = { readonly exitCode: number } | { readonly error: string };
@@ -38,6 +40,8 @@ export const commandProtocols = {
 };
 
 const streamTimeoutMs = 30_000;
+/** Many sizes at once are read; a text without an end is not. */
+const longestSizes = 64 * 1024;
 
 export async function openCommandStreams(upgrade: Upgrade, request: StreamRequest): Promise<CommandStreams> {
   return upgrade.kind === "spdy" ? await overSpdy(upgrade, request) : overWebSocket(upgrade, request);
@@ -81,6 +85,7 @@ async function overSpdy(upgrade: Upgrade, request: StreamRequest): Promise<Comma
       await ended(error);
       await connection.close();
     },
+    destroy: () => void upgrade.stream.destroy(),
   };
 }
 
@@ -104,7 +109,7 @@ function overWebSocket(upgrade: Upgrade, request: StreamRequest): CommandStreams
   const receive = async () => {
     for await (const { data } of socket) {
       const payload = data.subarray(1);
-      if (data[0] === channel.stdin && payload.length > 0) stdin?.write(payload);
+      if (data[0] === channel.stdin && payload.length > 0) await written(stdin, payload, upgrade.stream);
       else if (data[0] === channel.close && payload[0] === channel.stdin) stdin?.end();
       else if (data[0] === channel.resize) parseSize(payload.toString("utf8"), (given) => onResize(given));
     }
@@ -112,10 +117,12 @@ function overWebSocket(upgrade: Upgrade, request: StreamRequest): CommandStreams
   const closed = receive()
     .catch(() => undefined)
     .finally(() => stdin?.end());
+  const stdout = request.stdout ? writer(channel.stdout) : undefined;
+  const stderr = request.stderr && !request.tty ? writer(channel.stderr) : undefined;
   return {
     stdin,
-    stdout: request.stdout ? writer(channel.stdout) : undefined,
-    stderr: request.stderr && !request.tty ? writer(channel.stderr) : undefined,
+    stdout,
+    stderr,
     closed,
     onResize: (listener) => {
       onResize = listener;
@@ -123,12 +130,29 @@ function overWebSocket(upgrade: Upgrade, request: StreamRequest): CommandStreams
     },
     async finish(outcome) {
       const text = describe(outcome, /^v[45]/.test(upgrade.protocol));
+      // What is still on its way comes before the end: clients hang up when they hear of that.
+      await Promise.all([stdout, stderr].map(ended));
       await socket
         .send(Buffer.concat([Buffer.from([channel.error]), Buffer.from(text)]))
         .catch(() => undefined);
       await socket.close().catch(() => undefined);
     },
+    destroy: () => socket.destroy(),
   };
+}
+
+/** Resolves when there is room for more: a command that does not read holds its client up, and not the node's memory. */
+async function written(to: Writable | undefined, chunk: Buffer, client: Duplex): Promise<void> {
+  if (to === undefined || to.destroyed || to.write(chunk)) return;
+  await new Promise<void>((resolve) => {
+    const go = () => {
+      to.off("drain", go).off("close", go);
+      client.off("close", go);
+      resolve();
+    };
+    to.once("drain", go).once("close", go);
+    client.once("close", go);
+  });
 }
 
 /** From version 4 on a Status object, before that the bare message. */
@@ -159,6 +183,7 @@ function readSizes(stream: Readable | undefined, listener: (size: TerminalSize) 
   let text = "";
   stream?.on("data", (chunk: Buffer) => {
     text += chunk.toString("utf8");
+    if (text.length > longestSizes) return void stream.destroy();
     for (let end = text.indexOf("}"); end >= 0; end = text.indexOf("}")) {
       parseSize(text.slice(0, end + 1), listener);
       text = text.slice(end + 1);

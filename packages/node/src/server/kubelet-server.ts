@@ -1,6 +1,7 @@
 /** The node's own API, as a kubelet serves it: logs, exec, attach, port-forward, pods and figures. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
+import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type Clock, parseTime } from "@keelson/core";
 import { createAuthority, createLeaf } from "@keelson/pki";
@@ -12,7 +13,7 @@ import type { PodWorker } from "../kubelet/pod-worker.ts";
 import { type Endpoint, listen } from "../network/relay.ts";
 import { Authentication } from "./authentication.ts";
 import { commandProtocols, openCommandStreams } from "./command-streams.ts";
-import { portForwardProtocols, runPortForward } from "./port-forward.ts";
+import { forwardedPorts, portForwardProtocols, runPortForward } from "./port-forward.ts";
 import { requireRunning, runAttach, runExec } from "./remote-command.ts";
 import { resourceMetrics, statsSummary } from "./stats.ts";
 import { acceptUpgrade, refuse } from "./upgrade.ts";
@@ -28,6 +29,10 @@ export interface KubeletServerOptions {
 }
 
 const dayMs = 86_400_000;
+/** As a kubelet: streams on which nothing moves for so long are closed. */
+const idleMs = 4 * 3_600_000;
+/** Of a command whose output is collected. */
+const mostOutput = 16 * 1024 * 1024;
 const isTrue = (value: string | null) => value === "1" || value === "true";
 
 export class KubeletServer {
@@ -182,8 +187,12 @@ export class KubeletServer {
     const session = await running.handle.exec({ command: (params.get("cmd") ?? "").split(" ") });
     let output = "";
     const read = async (stream: AsyncIterable<unknown> | undefined) => {
-      for await (const chunk of stream ?? []) output += String(chunk);
+      for await (const chunk of stream ?? []) {
+        output += String(chunk);
+        if (output.length > mostOutput) session.kill();
+      }
     };
+    response.once("close", () => session.kill());
     await Promise.all([read(session.stdout), read(session.stderr)]);
     const code = await session.exited;
     plain(
@@ -195,6 +204,7 @@ export class KubeletServer {
 
   async #upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     socket.on("error", () => undefined);
+    (socket as Socket).setTimeout?.(idleMs, () => socket.destroy());
     const target = targetOf(request);
     if (target === undefined) return refuse(socket, 400, "malformed request target");
     const [route = "", namespace = "", name = "", ...rest] = target.segments;
@@ -206,11 +216,8 @@ export class KubeletServer {
       if (route === "portForward") {
         const { sandbox } = this.#pod(namespace, name);
         if (sandbox === undefined) throw new NodeError("NotFound", `pod ${name} is not running`);
+        const ports = forwardedPorts(params.getAll("port"));
         const upgrade = acceptUpgrade(request, socket, head, portForwardProtocols);
-        const ports = params
-          .getAll("port")
-          .flatMap((list) => list.split(","))
-          .map(Number);
         if (upgrade !== undefined) await runPortForward(upgrade, sandbox, ports);
         return;
       }

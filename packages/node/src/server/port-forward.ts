@@ -1,14 +1,30 @@
 /** Port-forward: pairs of streams, one for data and one for complaints, joined to ports of a pod. */
-import type { Duplex } from "node:stream";
+import type { Duplex, Writable } from "node:stream";
 import { SpdyConnection, type SpdyStream } from "@keelson/client/internal/spdy";
 import { tunnel, WebSocketConnection } from "@keelson/client/internal/websocket";
-import type { PodSandbox } from "../runtime/container-runtime.ts";
+import type { DuplexPipe, PodSandbox } from "../runtime/container-runtime.ts";
 import type { Upgrade } from "./upgrade.ts";
 
 export const portForwardProtocols = {
   spdy: ["portforward.k8s.io"],
   websocket: ["SPDY/3.1+portforward.k8s.io", "v4.channel.k8s.io"],
 };
+
+/** Streams whose other half has not come. */
+const mostHalves = 100;
+/** Each has two channels, and a channel's number is one byte. */
+const mostPorts = 128;
+
+/** Throws a RangeError for what are no ports. */
+export function forwardedPorts(lists: readonly string[]): number[] {
+  const texts = lists.flatMap((list) => list.split(","));
+  if (texts.length > mostPorts) throw new RangeError(`at most ${mostPorts} ports can be forwarded at once`);
+  return texts.map((text) => {
+    const port = Number(text);
+    if (/^\d{1,5}$/.test(text) && port >= 1 && port <= 65_535) return port;
+    throw new RangeError(`invalid port ${JSON.stringify(text)}`);
+  });
+}
 
 export async function runPortForward(
   upgrade: Upgrade,
@@ -29,6 +45,7 @@ async function overSpdy(transport: Duplex, sandbox: PodSandbox): Promise<void> {
       const id = stream.headers.requestid ?? `${stream.headers.port}`;
       const pair = pairs.get(id) ?? {};
       pairs.set(id, pair);
+      if (pairs.size > mostHalves) return void transport.destroy();
       if (stream.headers.streamtype === "error") pair.error = stream;
       else pair.data = stream;
       if (pair.data === undefined || pair.error === undefined) return;
@@ -76,9 +93,7 @@ async function overChannels(
       await socket.send(Buffer.concat([Buffer.from([index * 2 + 1]), number]));
       try {
         const connection = await sandbox.connect(port);
-        connection.readable.on("data", (chunk: Buffer) => {
-          socket.send(Buffer.concat([Buffer.from([index * 2]), chunk])).catch(() => connection.close());
-        });
+        void answer(connection, socket, index * 2);
         return connection;
       } catch (error) {
         await socket.send(Buffer.concat([Buffer.from([index * 2 + 1]), Buffer.from(String(error))]));
@@ -87,8 +102,27 @@ async function overChannels(
     }),
   );
   try {
-    for await (const { data } of socket) connections[(data[0] ?? 0) / 2]?.writable.write(data.subarray(1));
+    for await (const { data } of socket) {
+      const writable = connections[(data[0] ?? 0) / 2]?.writable;
+      if (writable?.writable && !writable.write(data.subarray(1))) await room(writable);
+    }
   } finally {
     for (const connection of connections) connection?.close();
   }
+}
+
+/** Piece by piece: no more is read from the pod than the client takes. */
+async function answer(connection: DuplexPipe, socket: WebSocketConnection, channel: number): Promise<void> {
+  try {
+    for await (const chunk of connection.readable)
+      await socket.send(Buffer.concat([Buffer.from([channel]), chunk as Buffer]));
+  } catch {
+    connection.close();
+  }
+}
+
+function room(writable: Writable): Promise<void> {
+  return new Promise((resolve) => {
+    writable.once("drain", resolve).once("close", resolve);
+  });
 }

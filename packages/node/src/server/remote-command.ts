@@ -4,6 +4,8 @@ import { NodeError } from "../errors.ts";
 import type { RunningContainer } from "../kubelet/pod-containers.ts";
 import type { CommandStreams, StreamRequest } from "./command-streams.ts";
 
+const mostUnreadBytes = 4 * 1024 * 1024;
+
 export async function runExec(
   running: RunningContainer,
   command: readonly string[],
@@ -31,7 +33,10 @@ export async function runAttach(
   const { handle, record } = running;
   const listener = (stream: "stdout" | "stderr", chunk: Buffer) => {
     const target = stream === "stdout" || request.tty ? streams.stdout : streams.stderr;
-    if (target?.writable) target.write(chunk);
+    if (!target?.writable) return;
+    // The container must not wait for a client, and the node must not hold for it what it does not read.
+    if (target.writableLength > mostUnreadBytes) streams.destroy();
+    else target.write(chunk);
   };
   running.listeners.add(listener);
   streams.onResize((size) => void handle.resize(size));

@@ -177,7 +177,7 @@ export class PodVolumes {
     return path;
   }
 
-  /** A layer without anything to write to above the image: not even one who may mount it anew can change the image. */
+  /** A layer without anything to write to above the image: not even one who may mount it again can change the image. */
   async #image(volume: Volume): Promise<string> {
     const root = await this.#options.imageRoot(volume.image?.reference ?? "");
     const [path, empty] = ["image", "image-empty"].map((kind) =>
@@ -271,7 +271,9 @@ async function mountCapped(path: string, capacity: string | number): Promise<voi
   const bytes = Quantity.from(capacity).value();
   await runScript(
     [
-      `mountpoint -q ${quote(path)} || mount -t tmpfs -o mode=777,nosuid,nodev,size=${bytes} capped ${quote(path)}`,
+      // A volume that has grown since is as large as it should be from the next pod on.
+      `if mountpoint -q ${quote(path)}; then mount -o remount,size=${bytes} ${quote(path)};` +
+        ` else mount -t tmpfs -o mode=777,nosuid,nodev,size=${bytes} capped ${quote(path)}; fi`,
     ],
     mounting,
   );

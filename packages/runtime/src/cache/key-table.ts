@@ -101,7 +101,7 @@ export class KeyTable<V extends Keyed> implements Iterable<V> {
   }
 }
 
-/** Another in each process: whoever may name objects must not be able to choose names that all meet in one place. */
+/** Another in each process: a user who names objects must not be able to choose names that all meet in one place. */
 const seed = randomBytes(4).readInt32LE();
 
 /** FNV-1a: one multiplication per character, which is all that short keys can bear. */

@@ -110,7 +110,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
 
   // ------------------------------------------------------------------------------------- the watch
 
-  /** The whole state is being read anew. */
+  /** The whole state is being read again. */
   begin(rewound: boolean): void {
     this.#epoch++;
     this.#objects.filling = true;

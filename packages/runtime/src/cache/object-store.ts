@@ -80,7 +80,7 @@ export class ObjectStore<T extends Stored> {
     return bytes && uidIn(bytes);
   }
 
-  /** Keeps what was parsed already: it will be read by whoever the event concerns. Not so a large state that is new. */
+  /** Keeps what was parsed already: the controllers that the event concerns will read it. Not so a large state that is new. */
   adopt(entry: Entry<T>, object: T): void {
     if (this.filling && this.#bytes.size >= smallBytes) return;
     entry.object = object;
@@ -106,7 +106,7 @@ export class ObjectStore<T extends Stored> {
     this.#period++;
   }
 
-  /** The object that an event brought into its entry, for whoever asks, however late. */
+  /** The object that an event brought into its entry, however late it is asked for. */
   readonly #open = ({ entry, slab, start, length }: Taken<T>): T => {
     const current = entry.slab === slab && entry.start === start;
     if (current && entry.object) return deepFreeze(entry.object);

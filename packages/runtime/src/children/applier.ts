@@ -1,7 +1,7 @@
 /** Brings a child to its desired state with as few requests as that takes, and never touches what is not ours. */
 
 import { hash } from "node:crypto";
-import { type ApiError, isAlreadyExists, isConflict, isInvalid } from "@keelson/client";
+import { isAlreadyExists, isConflict, isInvalid, isRefused } from "@keelson/client";
 import {
   type AnyKind,
   groupKind,
@@ -24,6 +24,7 @@ import {
   adoptAnnotation,
   controllerLabel,
   fieldManagerOf,
+  keyLabel,
   ownerLabel,
   slotLabel,
 } from "../controller/labels.ts";
@@ -103,7 +104,7 @@ export class Applier {
     const live = await this.#find(slot, body);
     if (!live) {
       await this.#checkVanished(id, body);
-      return await this.#send(slot, body, false);
+      return await this.#create(slot, body);
     }
     this.#claim(slot, id, live);
     return await this.#update(slot, body, live, options);
@@ -158,7 +159,6 @@ export class Applier {
     try {
       return await this.#send(slot, bound, options.force ?? true);
     } catch (error) {
-      if (!isInvalid(error)) throw error;
       if (isReplaced(error)) {
         // Looked up, so that the cache knows as well when this comes again.
         await this.#find(slot, body);
@@ -169,7 +169,7 @@ export class Applier {
           { cause: error },
         );
       }
-      if (!slot.options.recreate) throw invalidChild(error, slot, "");
+      if (!isInvalid(error) || !slot.options.recreate) throw refusedChild(error, slot, "");
       return await this.#recreate(slot, body, seen, error);
     }
   }
@@ -180,16 +180,23 @@ export class Applier {
     try {
       await client.kind(slot.kind).create(body, { dryRun: true, signal, fieldManager: this.#manager });
     } catch (error) {
-      if (isInvalid(error)) throw invalidChild(error, slot, "; the child that runs was left as it is");
       // The name is taken by the child itself: the server checks it last, so the new one is valid.
-      if (!isAlreadyExists(error)) throw error;
+      if (!isAlreadyExists(error)) throw refusedChild(error, slot, "; the child that runs was left as it is");
     }
     await this.delete(slot, seen);
     const left = children.at(slotOf(body), objectKey(body));
     if (left) return left;
     const live = await this.#find(slot, body);
     if (live) throw new RuntimeError("NotOurs", `${refusal.message}; and another took its place meanwhile`);
-    return await this.#send(slot, body, false);
+    return await this.#create(slot, body);
+  }
+
+  async #create(slot: Owned, body: ChildBody): Promise<Stored> {
+    try {
+      return await this.#send(slot, body, false);
+    } catch (error) {
+      throw refusedChild(error, slot, "");
+    }
   }
 
   async #send(slot: Owned, body: ChildBody, force: boolean): Promise<Stored> {
@@ -280,6 +287,15 @@ export class Applier {
     ) {
       return "ours";
     }
+    // Orphaned: the same controller made it, under the name that it has for this owner.
+    if (
+      labels[controllerLabel] === controller.name &&
+      labels[slotLabel] === id.slot &&
+      (labels[keyLabel] ?? "") === id.key &&
+      (labels[ownerLabel] ?? ownerLabelValue(owner.metadata.name)) === ownerLabelValue(owner.metadata.name)
+    ) {
+      return "ours";
+    }
     if (object.metadata.annotations?.[adoptAnnotation] === owner.metadata.name) return "ours";
     // Someone took the owner reference away: the inventory still knows the child.
     return inventoryOf(owner).some((entry) => entry.uid === object.metadata.uid) ? "ours" : "foreign";
@@ -287,7 +303,8 @@ export class Applier {
 }
 
 /** The server's way of saying that an object is not the one that the UID names. */
-function isReplaced(error: ApiError): boolean {
+function isReplaced(error: unknown): boolean {
+  if (!isInvalid(error)) return false;
   return error.status.details?.causes?.some(({ field }) => field === "metadata.uid") ?? false;
 }
 
@@ -303,9 +320,12 @@ function slotOf(body: ChildBody): string {
   return (body.metadata.labels as Record<string, string>)[slotLabel] as string;
 }
 
-function invalidChild(refusal: Error, slot: Owned, rest: string): RuntimeError {
-  const advice = slot.options.recreate
-    ? ""
-    : "; where a field is immutable, delete the object or declare the slot with recreate: true";
-  return new RuntimeError("InvalidChild", `${refusal.message}${advice}${rest}`, { cause: refusal });
+/** `InvalidChild` for what the server will never take; any other error as it is. */
+function refusedChild(error: unknown, slot: Owned, rest: string): unknown {
+  if (!isRefused(error)) return error;
+  const immutable = isInvalid(error) && /immutable|forbidden/i.test(error.message) && !slot.options.recreate;
+  const advice = immutable
+    ? "; where a field is immutable, delete the object or declare the slot with recreate: true"
+    : "";
+  return new RuntimeError("InvalidChild", `${error.message}${advice}${rest}`, { cause: error });
 }

@@ -12,6 +12,7 @@ import {
   type Stored,
   validateLabelValue,
 } from "@keelson/core";
+import { jsonProblem } from "@keelson/core/internal";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
 import { controllerLabel, keyLabel, ownerLabel, slotLabel } from "../controller/labels.ts";
@@ -80,6 +81,8 @@ export function childBody(
       );
     }
   }
+  const problem = jsonProblem(desired, "");
+  if (problem !== undefined) throw new RuntimeError("InvalidChild", `${label} cannot be sent: ${problem}`);
   const namespace = namespaceOf(kind, owner, desired, label);
   const { metadata = {}, ...rest } = desired as { metadata?: ObjectMeta } & JsonObject;
   const labels: Record<string, string> = {

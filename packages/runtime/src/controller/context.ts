@@ -8,7 +8,18 @@ import type {
 } from "@keelson/client";
 import type { AnyKind, Clock, InputOf, JsonValue, ObjectOf, ObjectRef, Random } from "@keelson/core";
 import type { Logger } from "../log/logger.ts";
-import type { AllRead, Grant, Owned, Owns, Reads, RefRead, SelectRead, Verb, Writes } from "./declaration.ts";
+import type {
+  AllRead,
+  Grant,
+  Owned,
+  Owns,
+  PollRead,
+  Reads,
+  RefRead,
+  SelectRead,
+  Verb,
+  Writes,
+} from "./declaration.ts";
 
 /** The kind in a slot, whether written bare or wrapped. */
 export type SlotKind<O> = O extends Owned<infer K, boolean> ? K : O extends AnyKind ? O : never;
@@ -66,7 +77,9 @@ export type ObservedReads<R> = {
       ? readonly ObjectOf<K>[]
       : R[S] extends AllRead<infer K>
         ? readonly ObjectOf<K>[]
-        : never;
+        : R[S] extends PollRead<infer _P, infer T>
+          ? T | undefined
+          : never;
 };
 
 /** A permission as a type: group, kind, subresource and verb, all literal. */
@@ -91,7 +104,7 @@ type ReadVerbs = "get" | "list" | "watch";
 export type Permissions<P extends AnyKind, O extends Owns, R extends Reads<never>, W extends Writes> =
   | PermissionOn<P, undefined, ReadVerbs>
   | { [S in keyof O]: PermissionOn<SlotKind<O[S]>, undefined, OwnedVerbs> }[keyof O]
-  | { [S in keyof R]: PermissionOn<R[S]["kind"], undefined, ReadVerbs> }[keyof R]
+  | { [S in keyof R]: PermissionOn<NonNullable<R[S]["kind"]>, undefined, ReadVerbs> }[keyof R]
   | GrantedBy<W[number]>;
 
 /** Distributes over the grants, each with verbs of its own. */
@@ -144,6 +157,8 @@ export interface Cause {
     | "deleted"
     | "child"
     | "read"
+    | "poll"
+    | "wake"
     | "timer"
     | "retry"
     | "resync"
@@ -185,6 +200,13 @@ export type StatusOf<P extends AnyKind> =
     ? Partial<Omit<NonNullable<S>, "conditions" | "observedGeneration" | "inventory" | "steps">>
     : never;
 
+/** Labels and annotations that a controller puts on an object of another's. */
+export interface Decoration {
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+/** What a reconcile is handed. */
 export interface Context<
   P extends AnyKind = AnyKind,
   O extends Owns = Owns,
@@ -208,6 +230,11 @@ export interface Context<
     reason: string;
     message: string;
   }): void;
+  /**
+   * Puts labels and annotations on the object itself, for a controller with `decorates: true` on a kind that another
+   * owns. What no call of this reconcile names is taken away again; what others put there stays.
+   */
+  decorate(decoration: Decoration): void;
   /** Records a Kubernetes event on the object; equal ones are aggregated. */
   event(type: "Normal" | "Warning", reason: string, message: string): void;
   /**
@@ -222,7 +249,15 @@ export interface Context<
   cron(expression: string, options: { since: Date; timeZone?: string }): CronResult;
   /** Looks again after this long, though nothing changed. The shortest wish of a reconcile wins. */
   recheck(afterMs: number): void;
+  /** Opens a way to a pod or Service; fails after ten seconds without an answer. */
   connect(target: ConnectTarget, port: number): Promise<Connection>;
+  /**
+   * Throws when another process may lead by now. Call it right before each call that changes an application; writes to the
+   * API server are checked by themselves.
+   */
+  assertLeading(): void;
+  /** In `finalize`: the object was deleted with `--cascade=orphan`, so its children are to stay. */
+  readonly orphaned: boolean;
   readonly causes: readonly Cause[];
   readonly log: Logger;
   readonly clock: Clock;

@@ -1,8 +1,9 @@
 /** A controller as a value: a primary kind, what it touches, and a function. */
-import { type AnyKind, groupKind, type ObjectOf, validateLabelValue } from "@keelson/core";
+import { type AnyKind, groupKind, type ObjectOf, type ObjectRef, validateLabelValue } from "@keelson/core";
 import { RuntimeError } from "../errors.ts";
 import type { Context, Desired, ObservedOwned, ObservedReads, SlotKind, StatusOf } from "./context.ts";
 import { type Owned, type Owns, own, type Reads, type Writes } from "./declaration.ts";
+import type { Mistake } from "./mistake.ts";
 import type { Failed, Outcome, Waiting } from "./outcome.ts";
 
 /** Leaves a child as it is: neither applied nor pruned. */
@@ -29,17 +30,25 @@ export interface Composition<P extends AnyKind, O extends Owns> {
 }
 
 /** A pure function from an object and its observed children to what should be there. */
-export type Compose<P extends AnyKind, O extends Owns, R extends Reads<never>> = (
+export type Compose<P extends AnyKind, O extends Owns, R extends Reads<never>, C = Composed<P, O>> = (
   object: ObjectOf<P>,
   observed: ObservedOwned<O> & ObservedReads<R>,
   world: { readonly now: Date },
-) => Composition<P, O> | Waiting | Failed;
+) => C;
 
 /** A function that brings the world closer to the object, and says how it ended. */
 export type Reconcile<P extends AnyKind, O extends Owns, R extends Reads<never>, W extends Writes> = (
   object: ObjectOf<P>,
   ctx: Context<P, O, R, W>,
 ) => Promise<Outcome>;
+
+/** Waiting times between the tries of an object that fails. Each is twice the one before, and a little random. */
+export interface Backoff {
+  /** Default: 5 ms. Raise it where a try costs something elsewhere. */
+  readonly firstMs?: number;
+  /** Default: 1000 s. */
+  readonly longestMs?: number;
+}
 
 /** How a controller works: its concurrency, its resync, its deadlines. */
 export interface ControllerOptions {
@@ -49,6 +58,10 @@ export interface ControllerOptions {
   readonly concurrency?: number;
   /** A reconcile that takes longer is aborted and counts as an error. Default: 5 minutes. */
   readonly timeoutMs?: number;
+  /** How long a reconcile that threw waits before it is tried again. */
+  readonly backoff?: Backoff;
+  /** Allows `ctx.decorate`, and asks for the permission to patch the objects. Default: false. */
+  readonly decorates?: boolean;
   /** Only objects with these labels. */
   readonly labels?: string;
   /** Reconciles everything this often, though nothing changed. Default: 10 hours. */
@@ -56,7 +69,7 @@ export interface ControllerOptions {
   /**
    * Who writes the status. `auto`: the runtime, all of it. `conditions`: the runtime, without inventory and steps,
    * for resources whose schema has no place for them. `manual`: nobody but the reconcile itself.
-   * `auto` for a `resource()`, `manual` for any other kind, unless told.
+   * Default: `auto` for a `resource()`, `manual` for any other kind.
    */
   readonly status?: "auto" | "conditions" | "manual";
 }
@@ -67,17 +80,38 @@ interface DefinitionBase<P extends AnyKind, O extends Owns, R extends Reads<Obje
   readonly reads?: R;
   readonly writes?: W;
   /**
+   * Events from outside, by name: each is served as `POST /wake/<controller>/<name>` beside the operator's health. The
+   * function says which objects to look at; an event is a hint, and what is true is read in the reconcile.
+   */
+  readonly wakes?: Wakes;
+  /**
    * Runs when the object is deleted, before it is gone. The finalizer is set before anything else is written
    * and leaves only after `done()`: waiting, failing and throwing all keep it.
    */
   readonly finalize?: Reconcile<P, O, R, W>;
 }
 
+/** What a composition may return. */
+type Composed<P extends AnyKind, O extends Owns> = Composition<P, O> | Waiting | Failed;
+
+/** What is wrong with what `compose` returns, as a sentence that names the field. */
+type ComposeMistake<P extends AnyKind, O extends Owns, C> = C extends Waiting | Failed
+  ? never
+  : C extends { readonly outcome: infer Given extends Outcome }
+    ? Mistake<Omit<C, "outcome"> & { readonly outcome?: Given }, ComposedAs<P, O, Given>>
+    : Mistake<C, Composition<P, O>>;
+
+/** The composition with exactly the outcome that was given: which of the outcomes it is, is no mistake. */
+type ComposedAs<P extends AnyKind, O extends Owns, Given> = Omit<Composition<P, O>, "outcome"> & {
+  readonly outcome?: Given;
+};
+
 /**
- * The function itself. The detour over a condition makes the compiler fill in `O` before it looks at what the function
- * returns, so that `restartPolicy: "Never"` in a child stays a word and does not become any string.
+ * The function itself, or the sentence that says what is wrong with it. The detour over a condition also makes the
+ * compiler fill in `O` before it looks at what the function returns, so that `restartPolicy: "Never"` in a child stays
+ * a word and does not become any string.
  */
-type Resolved<F, O> = [O] extends [never] ? never : F;
+type Checked<F, M> = [M] extends [never] ? F : `${M & string}`;
 
 /** A controller: what it owns, reads and writes, and how it reconciles. */
 export type ControllerDefinition<
@@ -85,11 +119,30 @@ export type ControllerDefinition<
   O extends Owns,
   R extends Reads<ObjectOf<P>>,
   W extends Writes,
+  C = Composed<P, O>,
 > = DefinitionBase<P, O, R, W> &
   (
-    | { readonly compose: Resolved<Compose<P, O, R>, O>; readonly reconcile?: never }
+    | {
+        readonly compose: Checked<Compose<P, O, R, C | Composed<P, O>>, ComposeMistake<P, O, C>>;
+        readonly reconcile?: never;
+      }
     | { readonly reconcile: Reconcile<P, O, R, W>; readonly compose?: never }
   );
+
+/** A request from outside that may concern objects. Check who sent it: nobody else does. */
+export interface WakeRequest {
+  readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
+  /** As it was sent. At most 1 MiB. */
+  readonly body: string;
+}
+
+/** Which objects an event from outside concerns; undefined refuses it. */
+export type Wake = (
+  request: WakeRequest,
+) => readonly ObjectRef[] | undefined | Promise<readonly ObjectRef[] | undefined>;
+
+/** Events from outside, by name. */
+export type Wakes = Readonly<Record<string, Wake>>;
 
 /** A controller, ready to be given to an operator or a test. */
 export interface Controller {
@@ -98,6 +151,7 @@ export interface Controller {
   readonly owns: Readonly<Record<string, Owned>>;
   readonly reads: Reads<never>;
   readonly writes: Writes;
+  readonly wakes: Wakes;
   readonly options: Required<Omit<ControllerOptions, "labels" | "name">> & { readonly labels?: string };
   readonly compose?: Compose<AnyKind, Owns, Reads<never>>;
   readonly reconcile?: Reconcile<AnyKind, Owns, Reads<never>, Writes>;
@@ -112,7 +166,8 @@ export function controller<
   // biome-ignore lint/complexity/noBannedTypes: an empty declaration has no reads at all.
   R extends Reads<ObjectOf<P>> = {},
   const W extends Writes = [],
->(kind: P, definition: ControllerDefinition<P, O, R, W>): Controller {
+  const C = never,
+>(kind: P, definition: ControllerDefinition<P, O, R, W, C>): Controller {
   const owns: Record<string, Owned> = {};
   for (const [slot, declared] of Object.entries(definition.owns ?? {})) {
     const owned = isOwned(declared) ? declared : own(declared);
@@ -140,6 +195,8 @@ export function controller<
     timeoutMs: definition.timeoutMs ?? 300_000,
     resyncMs: definition.resyncMs ?? 36_000_000,
     status: definition.status ?? ("crd" in kind ? "auto" : "manual"),
+    backoff: definition.backoff ?? {},
+    decorates: definition.decorates ?? false,
     ...(definition.labels === undefined ? {} : { labels: definition.labels }),
   };
   return Object.freeze({
@@ -148,6 +205,7 @@ export function controller<
     owns,
     reads: (definition.reads ?? {}) as Reads<never>,
     writes: definition.writes ?? [],
+    wakes: definition.wakes ?? {},
     options,
     ...(definition.compose
       ? { compose: definition.compose as unknown as Compose<AnyKind, Owns, Reads<never>> }

@@ -2,7 +2,7 @@
  * What a controller touches, declared once: watches, cache scope, permissions and the type of its
  * context all follow from `owns`, `reads` and `writes`.
  */
-import type { AnyKind, ObjectOf, ObjectRef } from "@keelson/core";
+import type { AnyKind, Clock, JsonValue, ObjectOf, ObjectRef } from "@keelson/core";
 
 /** The verbs of Kubernetes authorization. */
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
@@ -11,7 +11,7 @@ export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "d
 export interface OwnOptions<K extends AnyKind> {
   /**
    * What a slot that a composition leaves out means. `delete` prunes the child; `keep` leaves it.
-   * `delete` unless told, but `keep` for PersistentVolumeClaim: data is never deleted by omission.
+   * Default: `delete`, but `keep` for PersistentVolumeClaim: data is never deleted by omission.
    */
   readonly absent?: "delete" | "keep";
   /**
@@ -20,7 +20,7 @@ export interface OwnOptions<K extends AnyKind> {
    */
   readonly outlives?: boolean;
   /**
-   * Deletes the child and makes it anew when the server refuses a change because the field is immutable (most of a
+   * Deletes the child and makes it again when the server refuses a change because the field is immutable (most of a
    * Pod, a Job's template). The new child is first validated by dry run: a child that runs is never given up for one
    * that cannot. Without it such a change is a condition that says so.
    */
@@ -60,7 +60,11 @@ export function retired<K extends AnyKind>(kind: K): Owned<K, true> {
 export type Owns = Readonly<Record<string, AnyKind | Owned>>;
 
 /** What a controller reads beside its own children; `P` is the primary object. */
-export type Read<P = never, K extends AnyKind = AnyKind> = RefRead<P, K> | SelectRead<P, K> | AllRead<K>;
+export type Read<P = never, K extends AnyKind = AnyKind> =
+  | RefRead<P, K>
+  | SelectRead<P, K>
+  | AllRead<K>
+  | PollRead<P>;
 
 /** One object that the primary names. */
 export interface RefRead<P, K extends AnyKind = AnyKind> {
@@ -111,6 +115,34 @@ export function select<P, K extends AnyKind>(
 /** Reads all objects of a kind, or those that carry the labels. */
 export function all<K extends AnyKind>(kind: K, options: { readonly labels?: string } = {}): AllRead<K> {
   return { role: "all", kind, ...options };
+}
+
+/** Something outside the cluster, looked at for each object by itself. */
+export interface PollRead<P, T extends JsonValue = JsonValue> {
+  readonly role: "poll";
+  readonly everyMs: number;
+  readonly look: (primary: P, world: PollWorld) => Promise<T>;
+  /** It has none: nothing of the cluster is read. */
+  readonly kind?: never;
+}
+
+/** What a look outside is handed. */
+export interface PollWorld {
+  /** Aborted when the lease is lost or the operator stops. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/**
+ * Looks outside for each object, every `everyMs` and when its generation changes, and reconciles when what it sees has
+ * changed: `reads: { quota: poll((bucket, { signal }) => quotaOf(bucket, signal), { everyMs: 60_000 }) }`. The value is
+ * undefined before the first look; a look that throws leaves it as it was. Only the process that leads looks.
+ */
+export function poll<P, T extends JsonValue>(
+  look: (primary: P, world: PollWorld) => Promise<T>,
+  options: { readonly everyMs: number },
+): PollRead<P, T> {
+  return { role: "poll", look, everyMs: options.everyMs };
 }
 
 export type Reads<P> = Readonly<Record<string, Read<P>>>;

@@ -15,7 +15,7 @@ export interface Waiting {
   readonly recheckMs?: number;
 }
 
-/** Waiting cannot mend this: a person must change something. Ready=False, Stalled=True, no retry until a change. */
+/** Waiting cannot fix this: a person must change something. Ready=False, Stalled=True, no retry until a change. */
 export interface Failed {
   readonly outcome: "failed";
   readonly reason: string;
@@ -41,7 +41,7 @@ export function waiting(reason: string, message: string, options: OutcomeOptions
   return { outcome: "waiting", reason, message, ...options };
 }
 
-/** A terminal failure. For what a retry may mend, throw instead: it is retried with backoff. */
+/** A terminal failure. For what a retry may fix, throw instead: it is retried with backoff. */
 export function fail(reason: string, message: string): Failed {
   return { outcome: "failed", reason, message };
 }

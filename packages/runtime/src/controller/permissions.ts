@@ -46,7 +46,10 @@ export function permissionsOf(controller: AnyController): Permission[] {
     for (const slot of owned) {
       out.push({ kind: slot.kind, verbs: slot.retired ? [...reading, "delete"] : owning });
     }
-    for (const read of Object.values(controller.reads)) out.push({ kind: read.kind, verbs: reading });
+    if (controller.options.decorates) out.push({ kind, verbs: ["patch"], internal: true });
+    for (const read of Object.values(controller.reads)) {
+      if (read.role !== "poll") out.push({ kind: read.kind, verbs: reading });
+    }
   }
   for (const { kind, verbs, subresource, names } of controller.writes) {
     out.push({

@@ -4,7 +4,7 @@ import type { World } from "@keelson/core";
 import type { RuntimeError } from "../errors.ts";
 import type { Logger } from "../log/logger.ts";
 import { type Fence, SharedFence } from "./fence.ts";
-import { LeaseElector, type LeaseTimings, leaseTimings } from "./lease.ts";
+import { LeaseElector, type LeaseProblem, type LeaseTimings, leaseTimings } from "./lease.ts";
 import { LeaseThread } from "./lease-thread.ts";
 
 /** The lease for which managers compete, and its timings. */
@@ -27,6 +27,8 @@ export interface Election {
   readonly fence: Fence;
   readonly timings: LeaseTimings;
   readonly leading: boolean;
+  /** Why this process could not lead if nobody did. */
+  readonly problem: LeaseProblem | undefined;
   readonly acquired: Promise<void>;
   readonly lost: Promise<RuntimeError>;
   run(): void;

@@ -11,7 +11,7 @@ export interface Fence {
 
 /** Where leader election says how long writing is allowed. */
 export interface FenceCell {
-  /** Both clocks must agree: the monotonic one may stand still while a machine sleeps, the wall clock may go back. */
+  /** Both clocks must agree: the monotonic one may stop while a machine sleeps, the wall clock may go back. */
   allowUntil(monotonicMs: number, wallMs: number): void;
   close(): void;
 }

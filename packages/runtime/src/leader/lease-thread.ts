@@ -6,7 +6,7 @@ import type { Clock } from "@keelson/core";
 import { RuntimeError } from "../errors.ts";
 import type { Logger } from "../log/logger.ts";
 import { SharedFence } from "./fence.ts";
-import type { LeaseTimings } from "./lease.ts";
+import type { LeaseProblem, LeaseTimings } from "./lease.ts";
 
 /** What the thread is started with. All of it can be copied to another thread. */
 export interface LeaseThreadData {
@@ -24,6 +24,7 @@ export interface LeaseThreadData {
 export type LeaseThreadMessage =
   | { readonly type: "acquired" }
   | { readonly type: "holder"; readonly holder: string | undefined }
+  | { readonly type: "problem"; readonly problem: LeaseProblem | undefined }
   | { readonly type: "lost"; readonly message: string }
   | {
       readonly type: "log";
@@ -41,6 +42,9 @@ export const threadClock: Pick<Clock, "now" | "monotonic"> = {
 
 const beatEveryMs = 1_000;
 
+/** It holds one object and sends a request every few seconds: the usual young generation would be most of its memory. */
+const resourceLimits = { maxYoungGenerationSizeMb: 2, maxOldGenerationSizeMb: 64 };
+
 export class LeaseThread {
   readonly fence: SharedFence;
   readonly #worker: Worker;
@@ -50,6 +54,7 @@ export class LeaseThread {
   readonly #beat: NodeJS.Timeout;
   #leading = false;
   #holder: string | undefined;
+  #problem: LeaseProblem | undefined;
 
   constructor(data: Omit<LeaseThreadData, "fence" | "heartbeat">, log: Logger) {
     this.fence = new SharedFence(threadClock);
@@ -65,7 +70,7 @@ export class LeaseThread {
       fence: this.fence.buffer,
       heartbeat: heartbeat.buffer as SharedArrayBuffer,
     };
-    this.#worker = new Worker(new URL(file, import.meta.url), { workerData });
+    this.#worker = new Worker(new URL(file, import.meta.url), { workerData, resourceLimits });
     this.#worker.on("message", (message: LeaseThreadMessage) => this.#hear(message, log));
     this.#worker.on("error", (error) => this.#lose(`its thread failed: ${error.message}`));
     this.#worker.on("exit", () => {
@@ -91,6 +96,10 @@ export class LeaseThread {
     return this.#holder;
   }
 
+  get problem(): LeaseProblem | undefined {
+    return this.#problem;
+  }
+
   run(): void {}
 
   async stop(options: { readonly keep?: boolean } = {}): Promise<void> {
@@ -110,6 +119,9 @@ export class LeaseThread {
         return;
       case "holder":
         this.#holder = message.holder;
+        return;
+      case "problem":
+        this.#problem = message.problem;
         return;
       case "lost":
         this.#lose(message.message);

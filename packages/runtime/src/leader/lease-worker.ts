@@ -55,11 +55,15 @@ void elector.lost.then((error) => tell({ type: "lost", message: error.message })
 
 const heartbeat = new Float64Array(data.heartbeat);
 let holder: string | undefined;
+let troubled = false;
 const watchdog = setInterval(() => {
   if (elector.holder !== holder) {
     holder = elector.holder;
     tell({ type: "holder", holder });
   }
+  const { problem } = elector;
+  if (problem || troubled) tell({ type: "problem", problem });
+  troubled = problem !== undefined;
   const silentMs = threadClock.monotonic() - (heartbeat[0] ?? 0);
   if (elector.leading && silentMs > data.hangMs) {
     log.error(`the working thread has not moved for ${Math.round(silentMs / 1000)} s: giving the lease away`);

@@ -2,14 +2,21 @@
  * Leader election by a Lease: of many processes one leads, and each knows how long it may believe so.
  *
  * States: following (someone else holds the lease, or nobody does yet) → leading → over (lost or released).
- * Followers watch the lease and do not poll it. Whoever leads renews, and may write only until `renewDeadlineMs`
+ * Followers watch the lease and do not poll it. The leader renews, and may write only until `renewDeadlineMs`
  * after it sent the last renewal that was granted. A write is given up after `writeTimeoutMs`; both together are
  * shorter than the lease, so that no write of an old leader is under way when a new one can begin.
  *
  * As with every lease this rests on clocks that run at about the same rate, and on a server that does not carry out
  * a request long after its sender gave up.
  */
-import { type Client, isAlreadyExists, isConflict, isNotFound } from "@keelson/client";
+import {
+  type Client,
+  isAlreadyExists,
+  isConflict,
+  isForbidden,
+  isNotFound,
+  isTransient,
+} from "@keelson/client";
 import {
   type Cancel,
   type Clock,
@@ -20,6 +27,7 @@ import {
   type Random,
   type Stored,
 } from "@keelson/core";
+import { errorText } from "@keelson/core/internal";
 import { RuntimeError } from "../errors.ts";
 import type { Logger } from "../log/logger.ts";
 import type { FenceCell } from "./fence.ts";
@@ -67,6 +75,15 @@ export function leaseTimings(wanted: Partial<LeaseTimings> = {}): LeaseTimings {
   return timings;
 }
 
+/** Why this process could not lead if nobody did. */
+export interface LeaseProblem {
+  readonly message: string;
+  /** How long it has lasted. */
+  readonly forMs: number;
+  /** It may pass by itself: a server that does not answer. */
+  readonly transient: boolean;
+}
+
 export interface LeaseElectorOptions {
   /** Not fenced: it is what the fence stands on. */
   readonly client: Client;
@@ -104,6 +121,7 @@ export class LeaseElector {
   /** When leadership ends unless renewed. */
   #deadline: Cancel | undefined;
   #busy = false;
+  #problem: (Omit<LeaseProblem, "forMs"> & { readonly sinceMs: number }) | undefined;
   #watching: Promise<void> | undefined;
 
   constructor(options: LeaseElectorOptions) {
@@ -127,6 +145,13 @@ export class LeaseElector {
   /** Who holds the lease as far as we know. */
   get holder(): string | undefined {
     return (this.leading ? this.#options.identity : this.#observed?.lease?.spec?.holderIdentity) || undefined;
+  }
+
+  /** Undefined when all is well, for all we know. */
+  get problem(): LeaseProblem | undefined {
+    if (!this.#problem) return undefined;
+    const { message, transient, sinceMs } = this.#problem;
+    return { message, transient, forMs: this.#options.clock.monotonic() - sinceMs };
   }
 
   run(): void {
@@ -179,12 +204,14 @@ export class LeaseElector {
     try {
       for await (const event of events) {
         if (event.type === "restart") seen = false;
+        else if (event.type === "resumed") this.#problem = undefined;
         else if (event.type === "item" || event.type === "added" || event.type === "modified") {
           seen = true;
           this.#observe(event.object as LeaseObject);
         } else if (event.type === "deleted" || (event.type === "synced" && !seen)) this.#observe(undefined);
         else if (event.type === "interrupted") {
           log.warn("cannot watch the lease", { lease: name, error: event.error });
+          this.#meet(event.error);
         }
       }
     } catch (error) {
@@ -192,6 +219,17 @@ export class LeaseElector {
       log.error("the lease cannot be watched any more", { error });
       this.#lose(`the Lease cannot be watched: ${(error as Error).message}`);
     }
+  }
+
+  /** The first of several in a row counts. */
+  #meet(error: unknown): void {
+    const { clock, name, namespace } = this.#options;
+    const { sinceMs } = this.#problem ?? { sinceMs: clock.monotonic() };
+    const advice = isForbidden(error)
+      ? "; the role must name the Lease that operator({ name }) or leaderElection: { name } names"
+      : "";
+    const message = `cannot hold the Lease ${keyOf({ namespace, name })}: ${errorText(error)}${advice}`;
+    this.#problem = { message, sinceMs, transient: isTransient(error) };
   }
 
   #observe(lease: LeaseObject | undefined): void {
@@ -242,6 +280,7 @@ export class LeaseElector {
       const live = (await this.#verbs().find(this.#ref(), { timeoutMs: timings.renewDeadlineMs })) as
         | LeaseObject
         | undefined;
+      this.#problem = undefined;
       // The answer may be older than what the watch told meanwhile, or newer: either way the holder's time counts
       // from when we first saw its last renewal, and has to be over.
       if (this.#leftMs(live) > 0) {
@@ -255,7 +294,10 @@ export class LeaseElector {
       this.#lead(held, startedAt, wallStartedAt);
     } catch (error) {
       if (this.#state !== "following") return;
-      if (!isConflict(error) && !isAlreadyExists(error)) log.warn("cannot acquire the lease", { error });
+      if (!isConflict(error) && !isAlreadyExists(error)) {
+        log.warn("cannot acquire the lease", { error });
+        this.#meet(error);
+      }
       this.#try(timings.renewEveryMs);
     } finally {
       this.#busy = false;
@@ -293,6 +335,7 @@ export class LeaseElector {
   #extend(held: LeaseObject, startedAtMs: number, wallStartedAtMs: number): void {
     const { fence, timings, clock } = this.#options;
     this.#held = held;
+    this.#problem = undefined;
     fence.allowUntil(startedAtMs + timings.renewDeadlineMs, wallStartedAtMs + timings.renewDeadlineMs);
     this.#deadline?.();
     this.#deadline = clock.timer(startedAtMs + timings.renewDeadlineMs - clock.monotonic(), () =>

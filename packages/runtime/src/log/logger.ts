@@ -1,5 +1,21 @@
 /** Structured logs: what a logger is, and one that is silent. */
 
+/** How much is logged: this and what is more serious. */
+export type LogLevel = "debug" | "info" | "warn" | "error";
+
+const levels: readonly LogLevel[] = ["debug", "info", "warn", "error"];
+
+/** Whether a log at this level tells what is logged at the other. */
+export function tells(level: LogLevel, of: LogLevel): boolean {
+  return levels.indexOf(of) >= levels.indexOf(level);
+}
+
+/** The level that `LOG_LEVEL` names; undefined when it names none. */
+export function levelOf(text: string | undefined): LogLevel | undefined {
+  return levels.find((level) => level === text?.trim().toLowerCase());
+}
+
+/** Where an operator tells what it does: a sentence and fields. */
 export interface Logger {
   debug(message: string, fields?: Readonly<Record<string, unknown>>): void;
   info(message: string, fields?: Readonly<Record<string, unknown>>): void;

@@ -1,8 +1,5 @@
 /** Structured logs for machines: one JSON object per line. */
-import { type Logger, readable } from "./logger.ts";
-
-/** How much is logged. */
-export type LogLevel = "debug" | "info" | "warn" | "error";
+import { type Logger, type LogLevel, readable } from "./logger.ts";
 
 interface Pino {
   debug(fields: object, message: string): void;

@@ -1,10 +1,11 @@
 /** Logs for a person at a terminal: one line each, the sentence first. */
-import type { Logger } from "./logger.ts";
-import { readable } from "./logger.ts";
+import { type Logger, type LogLevel, readable, tells } from "./logger.ts";
 
 export interface TerminalLogOptions {
   readonly write: (line: string) => void;
   readonly now: () => number;
+  /** Default: `info`. */
+  readonly level?: LogLevel;
 }
 
 /** `11:04:12 error  the operator could not start: no route to host  code=Unreachable` */
@@ -12,7 +13,8 @@ export function terminalLogger(
   options: TerminalLogOptions,
   bound: Readonly<Record<string, unknown>> = {},
 ): Logger {
-  const at = (level: string) => (message: string, fields?: Readonly<Record<string, unknown>>) => {
+  const at = (level: LogLevel) => (message: string, fields?: Readonly<Record<string, unknown>>) => {
+    if (!tells(options.level ?? "info", level)) return;
     const { error, stack, ...rest } = { ...bound, ...readable(fields) } as Record<string, unknown>;
     const time = new Date(options.now()).toISOString().slice(11, 19);
     const sentence = error === undefined ? message : `${message}: ${String(error)}`;
@@ -21,8 +23,7 @@ export function terminalLogger(
     options.write(`${time} ${level.padEnd(5)}  ${sentence}${others.join("")}${trace}\n`);
   };
   return {
-    // As with the logger for machines, nobody asked for these.
-    debug: () => {},
+    debug: at("debug"),
     info: at("info"),
     warn: at("warn"),
     error: at("error"),

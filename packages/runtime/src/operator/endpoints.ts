@@ -1,7 +1,10 @@
 /** The operator's own HTTP endpoints: is it alive, is it ready, what does it count. */
+import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { groupKind } from "@keelson/core";
 import type { InformerSet } from "../cache/informer-set.ts";
+import type { WakeRequest } from "../controller/controller.ts";
+import type { Election } from "../leader/election.ts";
 import type { MetricsText } from "./metrics.ts";
 
 /** Where health and metrics are served. */
@@ -19,16 +22,26 @@ export interface Endpoints extends AsyncDisposable {
 /** Undefined when all is well, otherwise a sentence. */
 export type Check = () => string | undefined;
 
+/** When caches count as good enough. */
+export interface CachesOptions {
+  readonly now: () => number;
+  /** None may be cut off from the server for longer. */
+  readonly staleMs: number;
+  /** Where caches are filled with what our own webhooks convert, nobody asks those before we are ready. */
+  readonly mayBeIncomplete: boolean;
+}
+
 /**
- * Ready when every cache is complete and none has been cut off from the server for longer than `staleMs`. A standby
- * is ready: it can take over.
+ * Ready when every cache is complete and none has been cut off from the server for too long. A standby is ready: it can
+ * take over.
  */
-export function cachesReady(informers: InformerSet, now: () => number, staleMs: number): Check {
+export function cachesReady(informers: InformerSet, options: CachesOptions): Check {
+  const { now, staleMs, mayBeIncomplete } = options;
   return () => {
     for (const informer of informers.all()) {
       const { synced, interruptedSinceMs } = informer.health;
       const kind = groupKind(informer.kind);
-      if (!synced) return `the cache of ${kind} is not complete yet`;
+      if (!synced && !mayBeIncomplete) return `the cache of ${kind} is not complete yet`;
       if (interruptedSinceMs !== undefined && now() - interruptedSinceMs > staleMs) {
         return `the cache of ${kind} has been cut off from the server for ${Math.round((now() - interruptedSinceMs) / 1000)} s`;
       }
@@ -37,10 +50,36 @@ export function cachesReady(informers: InformerSet, now: () => number, staleMs: 
   };
 }
 
-export async function serveEndpoints(
-  options: EndpointOptions,
-  sources: { readonly alive: Check; readonly ready: Check; readonly metrics: MetricsText | undefined },
-): Promise<Endpoints> {
+/**
+ * What can never lead is not ready, and says why: nobody would reconcile anything. A server that does not answer is
+ * given as long as the caches are.
+ */
+export function leaseReady({ problem }: Pick<Election, "problem">, staleMs: number): string | undefined {
+  return problem && (!problem.transient || problem.forMs > staleMs) ? problem.message : undefined;
+}
+
+export interface EndpointSources {
+  readonly alive: Check;
+  readonly ready: Check;
+  readonly metrics: MetricsText | undefined;
+  /** Answers `POST /wake/<controller>/<name>`. */
+  readonly wake: (path: string, request: WakeRequest) => Promise<{ status: number; body: string }>;
+}
+
+const wakeLimit = 1 << 20;
+
+async function bodyOf(request: IncomingMessage): Promise<string | undefined> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    // Read to its end all the same: who still sends does not hear an answer.
+    if (size <= wakeLimit) chunks.push(chunk);
+  }
+  return size <= wakeLimit ? Buffer.concat(chunks).toString() : undefined;
+}
+
+export async function serveEndpoints(options: EndpointOptions, sources: EndpointSources): Promise<Endpoints> {
   const { createServer } = await import("node:http");
   const server = createServer((request, response) => {
     const path = (request.url ?? "/").split("?")[0];
@@ -56,6 +95,17 @@ export async function serveEndpoints(
         ({ body, contentType }) => answer(200, body, contentType),
         (error: unknown) => answer(500, String(error)),
       );
+    } else if (request.method === "POST" && path?.startsWith("/wake/")) {
+      bodyOf(request)
+        .then((body) =>
+          body === undefined
+            ? { status: 413, body: `at most ${wakeLimit} bytes` }
+            : sources.wake(path, { headers: request.headers, body }),
+        )
+        .then(
+          ({ status, body }) => answer(status, body),
+          (error: unknown) => answer(500, String(error)),
+        );
     } else answer(404, "not found");
   });
   await new Promise<void>((resolve, reject) => {

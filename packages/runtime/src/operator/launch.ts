@@ -3,6 +3,7 @@ import { type Client, systemWorld } from "@keelson/client";
 import { groupKind, type World } from "@keelson/core";
 import { InformerSet } from "../cache/informer-set.ts";
 import { type AnyController, isRaw } from "../controller/permissions.ts";
+import { RuntimeError } from "../errors.ts";
 import { type ConnectSettings, type Election, elect } from "../leader/election.ts";
 import { fenced, openFence } from "../leader/fence.ts";
 import { defaultLogger } from "../log/default-logger.ts";
@@ -10,18 +11,22 @@ import type { Logger } from "../log/logger.ts";
 import { directConnector, forwardConnector } from "../reconcile/connector.ts";
 import { Stragglers } from "../reconcile/deadline.ts";
 import { EventRecorder } from "../reconcile/event-recorder.ts";
-import { Loop } from "../reconcile/loop.ts";
+import { Loop, type LoopObserver } from "../reconcile/loop.ts";
 import { RawRunner } from "../reconcile/raw-runner.ts";
 import { Reconciler } from "../reconcile/reconciler.ts";
 import type { Services } from "../reconcile/services.ts";
-import { cachesReady, type Endpoints, serveEndpoints } from "./endpoints.ts";
+import { convertedAmong } from "../webhook/configurations.ts";
+import type { RunningWebhooks } from "../webhook/webhooks.ts";
+import { cachesReady, type Endpoints, leaseReady, serveEndpoints } from "./endpoints.ts";
 import { Health } from "./health.ts";
 import { metricText } from "./metric-text.ts";
 import { type Metrics, type MetricsText, noMetrics } from "./metrics.ts";
+import { openers } from "./openers.ts";
 import type { OperatorOptions } from "./options.ts";
 import { prometheusMetrics } from "./prometheus.ts";
 import { reach } from "./reach.ts";
 import { Running } from "./running.ts";
+import { type WakeSources, wake } from "./wakes.ts";
 
 /** What the steps below share. */
 interface Setting {
@@ -32,6 +37,8 @@ interface Setting {
   readonly log: Logger;
   readonly metrics: Metrics;
   readonly health: Health;
+  /** Present once there are loops. */
+  readonly wakes: { current: WakeSources | undefined };
 }
 
 /** Everything is under way, and can be stopped, before the caches are complete: that may take for ever. */
@@ -41,15 +48,32 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   // Before anything is asked of the API server: that may take longer than a probe waits, and the process is alive.
   const endpoints = await openEndpoints(setting);
   const { client: plain, own, settings } = await openClient(setting, endpoints);
+  // Before any cache is filled: what is stored at another version is converted by these very webhooks.
+  const webhooks = await openWebhooks(setting, plain);
   const election = electionFor(setting, plain, own && !options.world ? settings : undefined);
   const services = servicesFor(setting, plain, election);
-  const loops = options.controllers.map((controller) => loopFor(controller, services, metrics));
+  const places = placesOf(options, services);
+  const loops = options.controllers.flatMap((controller) => {
+    const observer = metrics.observerFor(controller.name, concurrencyOf(controller));
+    return places.map((place) => loopFor(controller, place, observer));
+  });
   const { informers, events, clock, stragglers } = services;
   metrics.watch({ loops, informers, leading: () => election?.leading ?? true, name });
+  setting.wakes.current = {
+    controllers: options.controllers,
+    loops,
+    leading: () => election?.leading ?? true,
+  };
   for (const loop of loops) loop.listen();
   informers.start();
   election?.run();
-  health.follow(cachesReady(informers, () => world.clock.monotonic(), options.staleMs ?? 120_000));
+  const staleMs = options.staleMs ?? 120_000;
+  const caches = cachesReady(informers, {
+    now: () => world.clock.monotonic(),
+    staleMs,
+    mayBeIncomplete: webhooks?.converts ?? false,
+  });
+  health.follow(() => webhooks?.problem() ?? caches() ?? (election && leaseReady(election, staleMs)));
   const running = new Running({
     loops,
     informers,
@@ -60,6 +84,8 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
     endpoints,
     election,
     stragglers,
+    webhooks,
+    lingerMs: setting.inCluster ? 3_000 : 0,
     client: own ? plain : undefined,
     shutdownMs: options.shutdownMs ?? 20_000,
   });
@@ -76,10 +102,19 @@ async function settingOf(options: OperatorOptions): Promise<Setting> {
   const world = options.world ?? systemWorld;
   const inCluster = world.process.env.KUBERNETES_SERVICE_HOST !== undefined;
   const name = options.name ?? options.controllers[0]?.name ?? "operator";
-  const log = options.log ?? (await defaultLogger(name));
+  const log = options.log ?? (await defaultLogger(name, options.logLevel));
   const counts = options.metrics ?? (options.endpoints ?? inCluster) !== false;
   const metrics = counts ? await prometheusMetrics() : noMetrics;
-  return { options, world, inCluster, name, log, metrics, health: new Health() };
+  return {
+    options,
+    world,
+    inCluster,
+    name,
+    log,
+    metrics,
+    health: new Health(),
+    wakes: { current: undefined },
+  };
 }
 
 async function openEndpoints(setting: Setting): Promise<Endpoints | undefined> {
@@ -90,6 +125,7 @@ async function openEndpoints(setting: Setting): Promise<Endpoints | undefined> {
     alive: health.alive,
     ready: health.ready,
     metrics: withOwn(metrics, options.collect),
+    wake: (path, request) => wake(path, request, setting.wakes.current),
   });
   log.info("health, readiness and metrics are served", { port: endpoints.port });
   return endpoints;
@@ -120,6 +156,34 @@ async function openClient(
   }
 }
 
+/** Undefined when there are none, or nobody could ask them. */
+async function openWebhooks(setting: Setting, client: Client): Promise<RunningWebhooks | undefined> {
+  const { options, world, inCluster, name, log, metrics } = setting;
+  const { webhooks = [], webhookServer = {}, controllers } = options;
+  const converted = convertedAmong([
+    ...controllers.flatMap((each) => (isRaw(each) ? [] : [each.kind])),
+    ...webhooks.map(({ kind }) => kind),
+  ]);
+  if (webhooks.length === 0 && converted.length === 0) return undefined;
+  const opener = openers.get(options);
+  if (!inCluster && webhookServer.url === undefined && !opener) {
+    log.warn(
+      "webhooks are not served: outside a cluster webhookServer.url says where the API server finds them",
+    );
+    return undefined;
+  }
+  const parts = {
+    ...{ client, clock: world.clock, log, name, webhooks, converted, options: webhookServer },
+    observer: {
+      answered: (path: string, status: number, seconds: number) => metrics.webhook(path, status, seconds),
+    },
+  };
+  if (opener) return await opener(parts);
+  // With all that certificates need: most operators have no webhooks.
+  const { RunningWebhooks } = await import("../webhook/webhooks.ts");
+  return await RunningWebhooks.start(parts);
+}
+
 /** `connect` is given when another thread can make the same connection, to hold the lease there. */
 function electionFor(
   { options, world, inCluster, name, log }: Setting,
@@ -138,13 +202,15 @@ function servicesFor(
 ): Services {
   const { clock, random } = world;
   const host = plain.host ?? "";
+  const fence = election?.fence ?? openFence;
   const client = fenced(plain, {
-    fence: election?.fence ?? openFence,
+    fence,
     ...(election ? { writeTimeoutMs: election.timings.writeTimeoutMs } : {}),
     onRequest: (method, status) => metrics.request(host, method, status),
   });
   return {
     client,
+    mayWrite: () => fence.mayWrite(),
     informers: new InformerSet({ client, clock, log }),
     events: new EventRecorder({ client, clock, log, instance: world.process.hostname }),
     connect: options.connect ?? (inCluster ? directConnector(client) : forwardConnector(client)),
@@ -165,20 +231,41 @@ function wholeKindsOf(controllers: readonly AnyController[]): ReadonlySet<string
       (read) => read.role === "select" || (read.role === "all" && read.labels === undefined),
     );
     const primary = controller.options.labels === undefined ? [controller.kind] : [];
-    return [...primary, ...reads.map(({ kind }) => kind)];
+    return [...primary, ...reads.flatMap(({ kind }) => kind ?? [])];
   });
   return new Set(kinds.map(groupKind));
 }
 
-function loopFor(controller: AnyController, services: Services, metrics: Metrics): Loop {
-  const { clock, random, log } = services;
+function loopFor(controller: AnyController, services: Services, observer: LoopObserver): Loop {
+  const { clock, random, log, namespace } = services;
   const definition = isRaw(controller)
     ? new RawRunner(controller, services)
     : new Reconciler(controller, services);
+  const place = namespace === undefined ? controller.name : `${controller.name}/${namespace}`;
   return new Loop(definition, {
     clock,
-    random: random.fork(`queue/${controller.name}`),
+    random: random.fork(`queue/${place}`),
     log: log.child({ controller: controller.name }),
-    observer: metrics.observerFor(controller.name, definition.concurrency),
+    observer,
   });
+}
+
+function concurrencyOf({ options }: AnyController): number {
+  return options.concurrency;
+}
+
+/** Each namespace by itself, or all of them at once. */
+function placesOf(options: OperatorOptions, services: Services): Services[] {
+  const { namespace, namespaces, controllers } = options;
+  if (namespaces === undefined) return [services];
+  const global = controllers.find((each) => !isRaw(each) && each.kind.scope === "Cluster");
+  if (global || namespace !== undefined || namespaces.length === 0) {
+    throw new RuntimeError(
+      "InvalidDeclaration",
+      global
+        ? `controller "${global.name}" is for a kind without a namespace: it cannot be limited to ${namespaces.join(", ")}`
+        : "give namespace or namespaces, and at least one of them",
+    );
+  }
+  return [...new Set(namespaces)].map((each) => ({ ...services, namespace: each }));
 }

@@ -21,6 +21,8 @@ export interface Metrics extends MetricsText {
   observerFor(controller: string, concurrency: number): LoopObserver;
   /** Values that are read when someone asks for them. */
   watch(sources: MetricSources): void;
+  /** A webhook at this path answered with an HTTP status. */
+  webhook(path: string, status: number, seconds: number): void;
   /** `host` is the API server's, as in its address; status 0 when there was no answer. */
   request(host: string, method: string, status: number): void;
 }
@@ -30,5 +32,6 @@ export const noMetrics: Metrics = {
   observerFor: () => ({}),
   watch: () => {},
   request: () => {},
+  webhook: () => {},
   text: async () => ({ body: "", contentType: "text/plain" }),
 };

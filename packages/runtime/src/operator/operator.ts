@@ -1,8 +1,11 @@
 /** An operator: controllers, what they share, and their life from start to stop. */
 
-import type { AnyController } from "../controller/permissions.ts";
+import { groupKind } from "@keelson/core";
+import type { Controller } from "../controller/controller.ts";
+import { type AnyController, isRaw } from "../controller/permissions.ts";
 import { RuntimeError } from "../errors.ts";
 import { defaultLogger } from "../log/default-logger.ts";
+import type { Logger } from "../log/logger.ts";
 import { launch } from "./launch.ts";
 import type { OperatorOptions } from "./options.ts";
 import type { RunningOperator } from "./running.ts";
@@ -14,7 +17,8 @@ export interface Operator {
   start(): Promise<RunningOperator>;
   /**
    * Runs until a signal ends it or it cannot go on, stops within `shutdownMs`, and resolves with the exit code, which
-   * is also set on the process: 0 after a signal, 1 when it could not start, lost its lease or its caches.
+   * is also set on the process: 0 after a signal, 1 when it could not start, lost its lease or its caches. A process
+   * that is still there 2 s later, or 5 s after `shutdownMs` when stopping takes so long, is ended.
    */
   run(): Promise<number>;
 }
@@ -29,11 +33,36 @@ export function operator(options: OperatorOptions): Operator {
       `two controllers are named "${twice}"; names mark children and field managers, so give one another name`,
     );
   }
+  refuseTwoStatusWriters(options.controllers);
   return {
     controllers: options.controllers,
     start: async () => await start(options),
     run: async () => await run(options),
   };
+}
+
+/** A status has one writer: two would undo each other's conditions without end. */
+function refuseTwoStatusWriters(controllers: readonly AnyController[]): void {
+  const writers = controllers.filter(
+    (each): each is Controller => !isRaw(each) && each.options.status !== "manual",
+  );
+  for (const [index, one] of writers.entries()) {
+    const other = writers
+      .slice(index + 1)
+      .find((each) => groupKind(each.kind) === groupKind(one.kind) && mayMeet(one, each));
+    if (!other) continue;
+    throw new RuntimeError(
+      "InvalidDeclaration",
+      `controllers "${one.name}" and "${other.name}" would both write the status of ${groupKind(one.kind)}; give ` +
+        'one of them status: "manual", or each its own objects by labels',
+    );
+  }
+}
+
+/** Whether two controllers of one kind can have the same object. */
+function mayMeet(one: Controller, other: Controller): boolean {
+  const [labels, others] = [one.options.labels, other.options.labels];
+  return labels === undefined || others === undefined || labels === others;
 }
 
 async function start(options: OperatorOptions): Promise<RunningOperator> {
@@ -49,21 +78,23 @@ async function start(options: OperatorOptions): Promise<RunningOperator> {
 
 async function run(options: OperatorOptions): Promise<number> {
   const name = options.name ?? options.controllers[0]?.name ?? "operator";
-  const log = options.log ?? (await defaultLogger(name));
+  const log = options.log ?? (await defaultLogger(name, options.logLevel));
+  const deadlineMs = (options.shutdownMs ?? 20_000) + closingMs;
   const signalled = Promise.withResolvers<"signal">();
   let signals = 0;
+  let code = 0;
   const onSignal = (signal: NodeJS.Signals) => {
     signals++;
     // Asked twice, a person means now.
     if (signals > 1) process.exit(1);
     log.info("stopping", { signal });
+    endAfter(deadlineMs, () => code, log);
     signalled.resolve("signal");
   };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
   // Nothing else may be under way while we wait; the process lives on all the same.
   const alive = setInterval(() => {}, 2 ** 30);
-  let code = 0;
   try {
     const { running, synced } = await launch({ ...options, log });
     const broken = synced.then(
@@ -91,5 +122,21 @@ async function run(options: OperatorOptions): Promise<number> {
     process.off("SIGINT", onSignal);
   }
   process.exitCode = code;
+  endAfter(afterRunMs, () => code, log);
   return code;
+}
+
+/** What stopping takes beside the reconciles: the last events, the lease, the connections. */
+const closingMs = 5_000;
+/** For what an author does after `run()`. */
+const afterRunMs = 2_000;
+
+/** Something that is still open (a timer, a socket, a server of the author's) must not keep a stopped operator alive. */
+function endAfter(ms: number, code: () => number, log: Logger): void {
+  setTimeout(() => {
+    log.warn("something keeps the process alive after the operator has stopped: it is ended", {
+      open: [...new Set(process.getActiveResourcesInfo())],
+    });
+    process.exit(code());
+  }, ms).unref();
 }

@@ -11,13 +11,16 @@ const reconcileBuckets = [
 ];
 const queueBuckets = [1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 100, 1000];
 
+const webhookBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
 type Prometheus = typeof import("prom-client");
 
 /** Metrics by prom-client, in a registry of their own; loaded only when asked for. */
 export async function prometheusMetrics(): Promise<Metrics> {
   const prometheus = await import("prom-client");
   const registry = new prometheus.Registry();
-  prometheus.collectDefaultMetrics({ register: registry });
+  // The usual precision wakes the process a hundred times a second, which is most of what an idle operator costs.
+  prometheus.collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 1_000 });
   return new PrometheusMetrics(prometheus, registry);
 }
 
@@ -76,6 +79,8 @@ class PrometheusMetrics implements Metrics {
   readonly #reconciles: ReturnType<typeof reconcileMetrics>;
   readonly #queue: ReturnType<typeof queueMetrics>;
   readonly #requests: Counter;
+  readonly #webhooks: Counter;
+  readonly #webhookTime: Histogram;
   readonly #leader: Gauge;
   readonly #objects: Gauge;
   readonly #connected: Gauge;
@@ -88,6 +93,16 @@ class PrometheusMetrics implements Metrics {
     this.#queue = queueMetrics(make);
     const byRequest = ["code", "host", "method"];
     this.#requests = make.counter("rest_client_requests_total", "Requests to the API server.", byRequest);
+    this.#webhooks = make.counter("controller_runtime_webhook_requests_total", "Answers of webhooks.", [
+      "webhook",
+      "code",
+    ]);
+    this.#webhookTime = make.histogram(
+      "controller_runtime_webhook_latency_seconds",
+      "How long a webhook takes to answer.",
+      ["webhook"],
+      webhookBuckets,
+    );
     this.#leader = make.gauge("leader_election_master_status", "1 while this process leads.", ["name"]);
     this.#objects = make.gauge("keelson_cache_objects", "Objects in a cache.", ["kind"]);
     this.#connected = make.gauge("keelson_cache_connected", "1 while a cache follows the server.", ["kind"]);
@@ -121,6 +136,11 @@ class PrometheusMetrics implements Metrics {
     this.#requests.inc({ code: status === 0 ? "<error>" : String(status), host, method });
   }
 
+  webhook(path: string, status: number, seconds: number): void {
+    this.#webhooks.inc({ webhook: path, code: String(status) });
+    this.#webhookTime.observe({ webhook: path }, seconds);
+  }
+
   async text(): Promise<{ body: string; contentType: string }> {
     if (this.#sources) this.#collect(this.#sources);
     return { body: await this.#registry.metrics(), contentType: this.#registry.contentType };
@@ -147,11 +167,14 @@ class PrometheusMetrics implements Metrics {
   #collect({ loops, informers, leading, name }: MetricSources): void {
     const { depth, unfinished, longest } = this.#queue;
     this.#leader.set({ name }, leading() ? 1 : 0);
-    for (const { queue, name: controller } of loops) {
+    for (const [controller, those] of Map.groupBy(loops, (loop) => loop.name)) {
       const labels = { name: controller, controller };
-      const running = queue.unfinishedSeconds();
+      const running = those.flatMap(({ queue }) => queue.unfinishedSeconds());
       const sum = running.reduce((total, seconds) => total + seconds, 0);
-      depth.set(labels, queue.depth);
+      depth.set(
+        labels,
+        those.reduce((total, { queue }) => total + queue.depth, 0),
+      );
       unfinished.set(labels, sum);
       longest.set(labels, Math.max(0, ...running));
     }

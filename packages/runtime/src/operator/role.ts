@@ -1,9 +1,11 @@
 /** The exact permissions that controllers need, as RBAC rules. */
 import type { AnyKind } from "@keelson/core";
 import type { Verb } from "../controller/declaration.ts";
-import { type AnyController, type Permission, permissionsOf } from "../controller/permissions.ts";
+import { type AnyController, isRaw, type Permission, permissionsOf } from "../controller/permissions.ts";
 import { Lease } from "../leader/lease.ts";
 import { Event } from "../reconcile/event-recorder.ts";
+import { convertedAmong, webhookPermissions } from "../webhook/configurations.ts";
+import type { Webhook } from "../webhook/webhook.ts";
 
 /** One rule of a Role, as Kubernetes writes it. */
 export interface PolicyRule {
@@ -13,10 +15,20 @@ export interface PolicyRule {
   resourceNames?: string[];
 }
 
+/** What webhooks need permission for. */
+export interface WebhookRole {
+  readonly name: string;
+  readonly webhooks: readonly Webhook[];
+  /** `namespace`: the Secret alone. `cluster`: what has no namespace. Default: both. */
+  readonly part?: "namespace" | "cluster";
+}
+
 /** What a Role is generated for. */
 export interface RoleOptions {
   /** The operator's Lease, when it elects a leader. */
   readonly lease?: string;
+  /** Webhooks that the operator serves, and the name under which they are registered. */
+  readonly webhooks?: WebhookRole;
   /** Whether events are recorded. Default: true. */
   readonly events?: boolean;
 }
@@ -41,7 +53,23 @@ export function roleFor(controllers: readonly AnyController[], options: RoleOpti
     permissions.push({ kind: Lease, verbs: ["create"] });
     permissions.push({ kind: Lease, verbs: ["get", "list", "watch", "update"], names: [options.lease] });
   }
+  if (options.webhooks) permissions.push(...ofWebhooks(controllers, options.webhooks));
   return merged(permissions);
+}
+
+/** What the webhooks of an operator need, and nothing else. */
+export function webhookRole(controllers: readonly AnyController[], role: WebhookRole): PolicyRule[] {
+  return merged(ofWebhooks(controllers, role));
+}
+
+function ofWebhooks(controllers: readonly AnyController[], role: WebhookRole): Permission[] {
+  const { name, webhooks, part } = role;
+  const converted = convertedAmong([
+    ...controllers.flatMap((each) => (isRaw(each) ? [] : [each.kind])),
+    ...webhooks.map(({ kind }) => kind),
+  ]);
+  const { cluster, namespaced } = webhookPermissions(name, webhooks, converted);
+  return part === "cluster" ? cluster : part === "namespace" ? namespaced : [...cluster, ...namespaced];
 }
 
 interface Grouped {

@@ -10,6 +10,7 @@ import type { Logger } from "../log/logger.ts";
 import type { Stragglers } from "../reconcile/deadline.ts";
 import type { EventRecorder } from "../reconcile/event-recorder.ts";
 import type { Loop } from "../reconcile/loop.ts";
+import type { RunningWebhooks } from "../webhook/webhooks.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { Health } from "./health.ts";
 
@@ -17,6 +18,8 @@ import type { Health } from "./health.ts";
 export interface RunningOperator extends AsyncDisposable {
   /** The port of the endpoints, when there are any. */
   readonly port: number | undefined;
+  /** The port of the webhooks, when there are any. */
+  readonly webhookPort: number | undefined;
   /** Whether this process leads; always true without leader election. */
   readonly leading: boolean;
   /** Resolves when this process leads; at once without leader election. */
@@ -54,6 +57,9 @@ export interface RunningParts extends OperatorInternals {
   readonly endpoints: Endpoints | undefined;
   readonly election: Election | undefined;
   readonly stragglers: Stragglers;
+  readonly webhooks: RunningWebhooks | undefined;
+  /** How long webhooks answer after the end has begun. */
+  readonly lingerMs: number;
   /** Closed at the end; absent when it is the caller's. */
   readonly client: Client | undefined;
   readonly shutdownMs: number;
@@ -93,6 +99,10 @@ export class Running implements RunningOperator, OperatorInternals {
     return this.#parts.endpoints?.port;
   }
 
+  get webhookPort(): number | undefined {
+    return this.#parts.webhooks?.port;
+  }
+
   get leading(): boolean {
     return this.#parts.election?.leading ?? true;
   }
@@ -127,7 +137,9 @@ export class Running implements RunningOperator, OperatorInternals {
 
   async #stop(): Promise<void> {
     const { clock, log, health, election, endpoints, stragglers, client, shutdownMs } = this.#parts;
+    const { webhooks, lingerMs } = this.#parts;
     health.stop();
+    const silent = webhooks?.stop(lingerMs);
     const cancel = clock.timer(shutdownMs, () => {
       log.warn("reconciles under way did not end in time and are aborted");
       for (const loop of this.loops) loop.abort();
@@ -138,6 +150,7 @@ export class Running implements RunningOperator, OperatorInternals {
     await atMost(clock, stragglers.ended(), stragglerWaitMs);
     await election?.stop({ keep: stragglers.size > 0 });
     await this.informers.stop();
+    await silent;
     await endpoints?.[Symbol.asyncDispose]();
     await client?.close();
   }

@@ -33,7 +33,7 @@ export interface EventRecorderOptions {
   readonly instance: string;
 }
 
-/** Told again within this time, an event counts up instead of being made anew. */
+/** Told again within this time, an event counts up instead of being made again. */
 const seriesMs = 10 * 60_000;
 /** A count is written at most this often. */
 const seriesUpdateMs = 60_000;

@@ -30,7 +30,7 @@ export interface Verdict {
   readonly failed?: { readonly error: unknown };
   /** There is no object of this key any more. */
   readonly gone?: boolean;
-  /** For metrics: `success` unless told; `terminal` is an error that is not tried again. */
+  /** For metrics: `terminal` is an error that is not tried again. */
   readonly result?: "success" | "terminal" | "requeue_after";
 }
 
@@ -38,10 +38,16 @@ export interface LoopDefinition {
   readonly name: string;
   readonly watches: readonly LoopWatch[];
   readonly concurrency: number;
+  /** Default: that of the queue. */
+  readonly backoff?: { readonly firstMs?: number; readonly longestMs?: number };
   /** Looks at everything this often; never when absent. */
   readonly resyncMs?: number;
   /** Slows a key down that comes again and again, as one does whose every run changes what it watches. */
   readonly calms?: boolean;
+  /** Begins to look at what is outside the cluster, and returns how to stop that. */
+  begin?(enqueue: (key: string, cause: Cause) => void): () => void;
+  /** Whether there is an object of this key. */
+  has?(key: string): boolean;
   /** Every key there is. */
   keys(): Iterable<string>;
   process(item: WorkItem<Cause>, signal: AbortSignal): Promise<Verdict>;
@@ -77,11 +83,14 @@ export class Loop {
   constructor(definition: LoopDefinition, services: LoopServices) {
     this.#definition = definition;
     this.#services = services;
+    const { firstMs, longestMs } = definition.backoff ?? {};
     this.queue = new WorkQueue<Cause>({
       clock: services.clock,
       random: services.random,
       identify: (cause) => `${cause.type}|${cause.kind ?? ""}|${cause.key ?? ""}`,
       ...(services.observer ? { observer: services.observer } : {}),
+      ...(firstMs === undefined ? {} : { firstRetryMs: firstMs }),
+      ...(longestMs === undefined ? {} : { longestRetryMs: longestMs }),
     });
   }
 
@@ -119,7 +128,20 @@ export class Loop {
     await Promise.all(this.#definition.watches.map(({ informer }) => informer.whenSynced()));
     if (this.#stop.signal.aborted) return;
     this.#armResync();
+    const end = this.#definition.begin?.((key, cause) => this.wake(key, cause));
+    if (end) this.#stop.signal.addEventListener("abort", end, { once: true });
+    if (end) this.#unsubscribe.push(end);
     this.#workers = Array.from({ length: this.#definition.concurrency }, () => this.#work());
+  }
+
+  /** Whether there is an object of this key. */
+  has(key: string): boolean {
+    return this.#definition.has?.(key) ?? false;
+  }
+
+  /** Looks at a key because of something outside the cluster. */
+  wake(key: string, cause: Cause): void {
+    this.queue.add(key, { cause });
   }
 
   /** Looks at everything again, behind what is live. */

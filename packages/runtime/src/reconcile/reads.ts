@@ -19,7 +19,7 @@ import type { Read, Selection } from "../controller/declaration.ts";
 import type { LoopWatch, Trigger } from "./loop.ts";
 import type { Services } from "./services.ts";
 
-type AnyRead = Read<Stored>;
+type AnyRead = Exclude<Read<Stored>, { role: "poll" }>;
 
 /**
  * Objects that a primary names are followed by their metadata, and only those that are named are read whole: a
@@ -119,8 +119,10 @@ export class ReadSet {
     }));
   }
 
+  /** What is read in the cluster; polls are looked at by themselves. */
   #entries(): [string, AnyRead][] {
-    return Object.entries(this.#controller.reads) as unknown as [string, AnyRead][];
+    const all = Object.entries(this.#controller.reads) as unknown as [string, Read<Stored>][];
+    return all.filter((entry): entry is [string, AnyRead] => entry[1].role !== "poll");
   }
 
   #index(slot: string): string {

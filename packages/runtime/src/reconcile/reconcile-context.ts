@@ -12,7 +12,15 @@ import {
 import type { Applier } from "../children/applier.ts";
 import { type ChildId, childKey } from "../children/child-body.ts";
 import type { OwnedChildren } from "../children/owned-children.ts";
-import type { Cause, Context, ManyHandle, OneHandle } from "../controller/context.ts";
+import type {
+  Cause,
+  Connection,
+  ConnectTarget,
+  Context,
+  Decoration,
+  ManyHandle,
+  OneHandle,
+} from "../controller/context.ts";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
 import { RuntimeError } from "../errors.ts";
@@ -21,6 +29,7 @@ import type { StatusDraft } from "../status/status-draft.ts";
 import { Steps } from "../status/steps.ts";
 import type { Connector } from "./connector.ts";
 import { evaluateCron } from "./cron.ts";
+import { withDeadline } from "./deadline.ts";
 import { type GrantedOptions, grantedKind, grantedSubresource } from "./granted-client.ts";
 
 export interface ReconcileContextOptions {
@@ -39,7 +48,10 @@ export interface ReconcileContextOptions {
   readonly signal: AbortSignal;
   readonly check: () => void;
   readonly connect: Connector;
+  readonly mayWrite: () => boolean;
+  readonly orphaned: boolean;
   readonly recheck: (afterMs: number) => void;
+  readonly decorations: Decoration[];
   readonly event: (type: "Normal" | "Warning", reason: string, message: string) => void;
 }
 
@@ -66,6 +78,16 @@ export function reconcileContext(options: ReconcileContextOptions): Context {
     },
     setStatus: (status) => ruled(draft, "setStatus").setAuthor((status ?? {}) as JsonObject),
     setCondition: (condition) => ruled(draft, "setCondition").setCondition(condition),
+    decorate: (decoration) => {
+      check();
+      if (!controller.options.decorates) {
+        throw new RuntimeError(
+          "NotDeclared",
+          `controller "${controller.name}" does not declare decorates: true, so it may not change its objects`,
+        );
+      }
+      options.decorations.push(decoration);
+    },
     event: (type, reason, message) => {
       check();
       options.event(type, reason, message);
@@ -84,8 +106,14 @@ export function reconcileContext(options: ReconcileContextOptions): Context {
     recheck,
     connect: async (target, port) => {
       check();
-      return await options.connect(target, port, { namespace: object.metadata.namespace, signal });
+      return await connectInTime(options, target, port);
     },
+    assertLeading: () => {
+      check();
+      if (options.mayWrite()) return;
+      throw new RuntimeError("LeaseLost", "nothing was sent to the application: this process does not lead");
+    },
+    orphaned: options.orphaned,
     causes: options.causes,
     log: options.log,
     clock,
@@ -93,6 +121,30 @@ export function reconcileContext(options: ReconcileContextOptions): Context {
     signal,
   };
   return context;
+}
+
+/** A pod that swallows packets, or a port-forward through a node that hangs, must not hold up a reconcile. */
+const connectTimeoutMs = 10_000;
+
+async function connectInTime(
+  { connect, clock, object, signal }: ReconcileContextOptions,
+  target: ConnectTarget,
+  port: number,
+): Promise<Connection> {
+  const { namespace } = object.metadata;
+  const [what, { name }] =
+    "pod" in target ? (["Pod", target.pod] as const) : (["Service", target.service] as const);
+  const expired = () =>
+    new RuntimeError(
+      "Unreachable",
+      `cannot connect to port ${port} of ${what} ${name}: no answer within ${connectTimeoutMs / 1_000} s`,
+    );
+  return await withDeadline({ clock, timeoutMs: connectTimeoutMs, signal, expired }, async (scope) => {
+    const connection = await connect(target, port, { namespace, signal: scope.signal });
+    // Nobody waits for it any more.
+    if (scope.aborted) await connection[Symbol.asyncDispose]();
+    return connection;
+  });
 }
 
 function handles(options: ReconcileContextOptions): Record<string, OneHandle<AnyKind> | ManyHandle<AnyKind>> {

@@ -2,15 +2,17 @@
 
 import { deepEqual, groupKind, keyOf, objectKey, parseKey, type Random, type Stored } from "@keelson/core";
 import { errorText } from "@keelson/core/internal";
-import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
+import type { InventoryEntry, Resource, RuntimeStatus } from "@keelson/schema";
 import { type Change, type Informer, settleAll } from "../cache/informer.ts";
 import { TrackedClient } from "../cache/tracked-client.ts";
 import { AppliedRecords, Applier } from "../children/applier.ts";
 import { isShortened, ownerLabelValue } from "../children/child-body.ts";
 import { composeAndRealise, inventoryOf, isOutcome, pruneRetired } from "../children/composition.ts";
+import { isOrphaned, restoreMarks } from "../children/marks.ts";
 import { OwnedChildren, ownerIndex, ownerIndexValues } from "../children/owned-children.ts";
-import type { Cause } from "../controller/context.ts";
-import type { Controller } from "../controller/controller.ts";
+import type { Cause, Decoration } from "../controller/context.ts";
+import type { Backoff, Controller } from "../controller/controller.ts";
+import type { PollRead } from "../controller/declaration.ts";
 import { controllerLabel, fieldManagerOf, ownerLabel } from "../controller/labels.ts";
 import type { Outcome } from "../controller/outcome.ts";
 import { PermissionCheck } from "../controller/permissions.ts";
@@ -20,8 +22,10 @@ import type { Logger } from "../log/logger.ts";
 import type { WorkItem } from "../queue/work-queue.ts";
 import { isPassing, outcomeOfError, StatusDraft, StatusMemory } from "../status/status-draft.ts";
 import { withDeadline } from "./deadline.ts";
+import { decorate } from "./decorate.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizer.ts";
 import type { LoopDefinition, LoopWatch, Trigger, Verdict } from "./loop.ts";
+import { Pollers } from "./pollers.ts";
 import { ReadSet } from "./reads.ts";
 import { reconcileContext } from "./reconcile-context.ts";
 import type { Services } from "./services.ts";
@@ -49,6 +53,10 @@ interface RunTools {
   readonly signal: AbortSignal;
   /** Throws once the reconcile is over. */
   readonly check: () => void;
+  /** It was deleted with `--cascade=orphan`. */
+  readonly orphaned: boolean;
+  /** What the reconcile puts on the object itself. */
+  readonly decorations: Decoration[];
 }
 
 export class Reconciler implements LoopDefinition {
@@ -58,6 +66,7 @@ export class Reconciler implements LoopDefinition {
   readonly #primary: Informer;
   readonly #owned = new Map<string, Informer>();
   readonly #reads: ReadSet;
+  readonly #pollers: Pollers | undefined;
   readonly #client: TrackedClient;
   readonly #permissions: PermissionCheck;
   readonly #fieldManager: string;
@@ -65,6 +74,9 @@ export class Reconciler implements LoopDefinition {
   readonly #memory = new StatusMemory();
   readonly #log: Logger;
   readonly #random: Random;
+  /** UIDs of objects that were deleted with `--cascade=orphan`. */
+  readonly #orphaning = new Set<string>();
+  readonly #decorated = new Map<string, string>();
   /** Children of unknown slots that were spoken of already. */
   readonly #reported = new Set<string>();
 
@@ -88,6 +100,17 @@ export class Reconciler implements LoopDefinition {
       this.#owned.set(slot, informer);
     }
     this.#reads = new ReadSet(controller, this.#primary, services, this.#client);
+    const polls = Object.entries(controller.reads).filter(([, { role }]) => role === "poll");
+    this.#pollers =
+      polls.length === 0
+        ? undefined
+        : new Pollers({
+            primary: this.#primary,
+            polls: new Map(polls as unknown as [string, PollRead<Stored>][]),
+            clock: services.clock,
+            random: this.#random.fork("polls"),
+            log: this.#log,
+          });
   }
 
   get name(): string {
@@ -96,6 +119,10 @@ export class Reconciler implements LoopDefinition {
 
   get concurrency(): number {
     return this.#controller.options.concurrency;
+  }
+
+  get backoff(): Backoff {
+    return this.#controller.options.backoff;
   }
 
   get resyncMs(): number {
@@ -112,6 +139,14 @@ export class Reconciler implements LoopDefinition {
       ...children,
       ...this.#reads.watches(),
     ];
+  }
+
+  begin(enqueue: (key: string, cause: Cause) => void): () => void {
+    return this.#pollers?.start(enqueue) ?? (() => {});
+  }
+
+  has(key: string): boolean {
+    return this.#primary.cache.uidOf(key) !== undefined;
   }
 
   keys(): Iterable<string> {
@@ -166,10 +201,11 @@ export class Reconciler implements LoopDefinition {
       if (!failed && outcome.recheckMs !== undefined) rechecks.push(outcome.recheckMs);
       const recheck = rechecks.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...rechecks)) };
       return failed ? { result: "terminal", ...recheck } : recheck;
-    } catch (error) {
-      if (stop.aborted) throw error;
+    } catch (met) {
+      if (stop.aborted) throw met;
       // Its deletion is on its way to us, or has arrived: that brings it back.
-      if (error instanceof RuntimeError && error.code === "OwnerGone") return {};
+      if (met instanceof RuntimeError && met.code === "OwnerGone") return {};
+      const error = this.#explained(found, met);
       await this.#fail(found, draft ?? this.#draft(found), error, item, stop);
       return { failed: { error } };
     }
@@ -181,6 +217,16 @@ export class Reconciler implements LoopDefinition {
       if (signal.aborted) throw ended(signal.reason);
     };
     const children = new OwnedChildren(this.#controller, this.#owned, object);
+    const orphaned = deleted && this.#isOrphaned(object);
+    if (!orphaned)
+      await restoreMarks({
+        controller: this.#controller,
+        owner: object,
+        children,
+        client: this.#client,
+        fieldManager: this.#fieldManager,
+        signal,
+      });
     const applier = new Applier({
       controller: this.#controller,
       owner: object,
@@ -193,13 +239,19 @@ export class Reconciler implements LoopDefinition {
       check,
     });
     const reads = this.#reads.of(object, () => this.#primary.cache.get(objectKey(object)) ?? object);
-    const tools = { children, applier, reads, signal, check };
+    this.#addPolls(reads, object);
+    const decorations: Decoration[] = [];
+    const tools = { children, applier, reads, signal, check, orphaned, decorations };
     const outcome =
       this.#controller.compose && !deleted
         ? await this.#compose(this.#controller.compose, run, tools)
         : await this.#call(run, tools);
     check();
     if (!deleted) await pruneRetired(this.#controller, children, applier);
+    if (this.#controller.options.decorates && !deleted) {
+      const memory = this.#decorated;
+      await decorate(object, decorations, { ...this.#finalizerOptions(signal), memory });
+    }
     draft?.setInventory(this.#inventory(object, children));
     if (outcome.outcome === "done") draft?.forgetSteps();
     return outcome;
@@ -215,6 +267,7 @@ export class Reconciler implements LoopDefinition {
         const now = new Date(this.#services.clock.now());
         const result = compose(object as never, observed as never, { now });
         if (!result || typeof result !== "object") throw this.#nothing("compose", result);
+        if (!isOutcome(result) && !result.children) throw this.#childless(result);
         return result;
       },
       (status) => draft?.setAuthor(status as never),
@@ -223,7 +276,7 @@ export class Reconciler implements LoopDefinition {
 
   /** Calls `reconcile`, or `finalize` for an object that is being deleted. */
   async #call({ object, item, deleted, draft, rechecks }: Run, tools: RunTools): Promise<Outcome> {
-    const { clock, connect } = this.#services;
+    const { clock, connect, mayWrite } = this.#services;
     const { check, signal } = tools;
     const context = reconcileContext({
       ...tools,
@@ -242,13 +295,27 @@ export class Reconciler implements LoopDefinition {
       random: this.#random,
       log: this.#log.child({ key: item.key }),
       connect,
+      mayWrite,
       recheck: (afterMs) => rechecks.push(afterMs),
+      decorations: tools.decorations,
       event: (type, reason, message) => this.#event(object, type, reason, message),
     });
     const work = deleted ? this.#controller.finalize : this.#controller.reconcile;
     const outcome = (await work?.(object as never, context as never)) as Outcome;
     if (!outcome || !isOutcome(outcome)) throw this.#nothing(deleted ? "finalize" : "reconcile", outcome);
     return outcome;
+  }
+
+  #isOrphaned(object: Stored): boolean {
+    return this.#orphaning.has(object.metadata.uid) || isOrphaned(this.#controller, object, this.#owned);
+  }
+
+  #addPolls(reads: object, object: Stored): void {
+    for (const [slot, { role }] of Object.entries(this.#controller.reads)) {
+      if (role !== "poll") continue;
+      const value = this.#pollers?.value(slot, objectKey(object));
+      Object.defineProperty(reads, slot, { enumerable: true, value });
+    }
   }
 
   #observed(children: OwnedChildren): Record<string, unknown> {
@@ -278,13 +345,11 @@ export class Reconciler implements LoopDefinition {
   #reportLeft(object: Stored, { slot, kind, name, uid }: InventoryEntry): void {
     if (this.#reported.has(uid)) return;
     this.#reported.add(uid);
-    this.#event(
-      object,
-      "Warning",
-      "LeftBehind",
+    const message =
       `${kind} ${name} was made by a release that had the slot "${slot}"; declare ${slot}: retired(${kind}) to have ` +
-        "it deleted, or delete it yourself",
-    );
+      "it deleted, or delete it yourself";
+    this.#log.warn(message, { key: objectKey(object) });
+    this.#event(object, "Warning", "LeftBehind", message);
   }
 
   // ------------------------------------------------------------------------------------ its status
@@ -355,7 +420,12 @@ export class Reconciler implements LoopDefinition {
   // ------------------------------------------------------------------------------------ its triggers
 
   *#self(change: Change): Iterable<Trigger> {
+    if (change.type === "deleted" && this.#decorated.size > 0)
+      this.#decorated.delete(change.object.metadata.uid);
     if (this.#reads.keeps && change.previous) this.#reads.released(change.previous);
+    const { uid, deletionTimestamp, finalizers } = change.object.metadata;
+    if (change.type === "deleted") this.#orphaning.delete(uid);
+    else if (deletionTimestamp !== undefined && finalizers?.includes("orphan")) this.#orphaning.add(uid);
     const previous = change.type === "modified" ? change.previous : undefined;
     const patient = previous !== undefined && onlyStatusDiffers(previous, change.object);
     yield { key: change.key, cause: causeOf(this.#controller.kind, change, true), patient };
@@ -367,7 +437,7 @@ export class Reconciler implements LoopDefinition {
     const keys = new Set<string>();
     for (const child of [change.object, change.previous]) {
       if (!child) continue;
-      // By name and not by UID: an owner that was made anew waits for the children of the earlier one to go.
+      // By name and not by UID: an owner that was made again waits for the children of the earlier one to go.
       const owner = child.metadata.ownerReferences?.find(({ controller }) => controller);
       if (owner?.kind === this.#controller.kind.kind) keys.add(this.#keyBeside(child, owner.name));
       const label = child.metadata.labels?.[ownerLabel];
@@ -417,6 +487,31 @@ export class Reconciler implements LoopDefinition {
       `the reconcile of ${groupKind(this.#controller.kind)} ${key} did not end within ${timeoutMs / 1000} s; pass ` +
         "ctx.signal to what it waits for, or return waiting() and let a watch or recheckMs bring it back",
     );
+  }
+
+  #childless(value: object): RuntimeError {
+    return new RuntimeError(
+      "NoOutcome",
+      `compose of controller "${this.name}" returned ${JSON.stringify(value)}, which has no children; return ` +
+        "{ children: { … } } with all that should be, or waiting() or fail()",
+    );
+  }
+
+  /** A field that objects of an earlier release lack shows as a TypeError: say which field it is. */
+  #explained(object: Stored, error: unknown): unknown {
+    const { kind } = this.#controller;
+    if (!(error instanceof TypeError) || !("parse" in kind)) return error;
+    try {
+      (kind as Pick<Resource, "parse">).parse(object);
+      return error;
+    } catch (misfit) {
+      return new RuntimeError(
+        "InvalidObject",
+        `the stored object does not fit its schema: ${errorText(misfit)}; give a new field a default, or make it ` +
+          `optional (the reconcile met: ${error.message})`,
+        { cause: error },
+      );
+    }
   }
 
   #nothing(what: string, value: unknown): RuntimeError {

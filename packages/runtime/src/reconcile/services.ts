@@ -10,6 +10,8 @@ import type { EventRecorder } from "./event-recorder.ts";
 export interface Services {
   /** Refuses writes once the lease is lost. */
   readonly client: Client;
+  /** False once another process may lead: for what does not pass the client, calls to applications. */
+  readonly mayWrite: () => boolean;
   readonly informers: InformerSet;
   readonly events: EventRecorder;
   readonly connect: Connector;

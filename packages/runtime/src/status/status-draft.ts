@@ -1,6 +1,6 @@
 /** The status that follows from how a reconcile ended: conditions, observedGeneration, and the author's own part. */
 
-import { isApiError, isConflict, isInvalid, isTransient } from "@keelson/client";
+import { type ApiError, isApiError, isConflict, isInvalid, isRefused, isTransient } from "@keelson/client";
 import {
   type AnyKind,
   apiVersionOf,
@@ -15,12 +15,12 @@ import {
   type Stored,
   type Time,
 } from "@keelson/core";
-import { errorText } from "@keelson/core/internal";
+import { errorText, jsonProblem } from "@keelson/core/internal";
 import type { InventoryEntry, RuntimeStatus, StepRecord } from "@keelson/schema";
 import { appliedBy } from "../cache/managed-fields.ts";
 import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Outcome } from "../controller/outcome.ts";
-import { RuntimeError } from "../errors.ts";
+import { RuntimeError, type RuntimeErrorCode } from "../errors.ts";
 
 /** A condition without its times. */
 export interface ConditionState {
@@ -56,12 +56,20 @@ export function conditionsOf(outcome: Outcome): ConditionState[] {
   }
 }
 
-/** What an error says of the object, and whether waiting can mend it. */
+/** What only a change of the object, of the code or of the cluster by a person resolves. */
+const stalling: ReadonlySet<RuntimeErrorCode> = new Set([
+  "InvalidChild",
+  "InvalidStatus",
+  "InvalidObject",
+  "NotOurs",
+  "NotDeclared",
+]);
+
+/** What an error says of the object, and whether waiting can resolve it. */
 export function outcomeOfError(error: unknown): Outcome {
   const message = errorText(error);
   if (error instanceof RuntimeError) {
-    const stalled = error.code === "InvalidChild" || error.code === "NotOurs" || error.code === "NotDeclared";
-    return { outcome: stalled ? "failed" : "waiting", reason: error.code, message };
+    return { outcome: stalling.has(error.code) ? "failed" : "waiting", reason: error.code, message };
   }
   if (isInvalid(error)) return { outcome: "failed", reason: "Invalid", message };
   if (isApiError(error)) return { outcome: "waiting", reason: error.reason || "ReconcileError", message };
@@ -123,6 +131,8 @@ export class StatusDraft {
 
   /** Said in several parts, the parts add up: a later one must not silently take away what an earlier one said. */
   setAuthor(status: JsonObject): void {
+    const problem = jsonProblem(status, "status");
+    if (problem !== undefined) throw new RuntimeError("InvalidStatus", problem);
     this.#author = { ...this.#author, ...deepCopy(status) };
   }
 
@@ -169,9 +179,9 @@ export class StatusDraft {
     const { memory } = this.#options;
     const object = this.#options.current() ?? this.#object;
     if (object.metadata.uid !== this.#object.metadata.uid) return false;
-    const status = await this.#body(object, outcome, options.signal);
-    const last = memory.get(object);
     const there = statusOf(object) as JsonObject;
+    const status = withoutEmptied(await this.#body(object, outcome, options.signal), there);
+    const last = memory.get(object);
     const same = last ? deepEqual(last, status) && covers(there, status) : deepEqual(there, status);
     if (same) {
       memory.set(object, status);
@@ -205,12 +215,22 @@ export class StatusDraft {
           .apply(body as never, { force: true, fieldManager, ...signal });
         return true;
       } catch (error) {
+        if (isRefused(error)) throw this.#refused(error);
         if (!isConflict(error) || options.exclusive || attempt === attempts) throw error;
         const live = (await client.kind(kind).find({ namespace, name }, signal)) as Stored | undefined;
         if (live?.metadata.uid !== uid) return false;
         resourceVersion = live.metadata.resourceVersion;
       }
     }
+  }
+
+  /** What the author said is given up, so that a condition can be written that tells of it. */
+  #refused(error: ApiError): RuntimeError {
+    this.#author = undefined;
+    this.#conditions.clear();
+    return new RuntimeError("InvalidStatus", `the server refuses the status: ${error.message}`, {
+      cause: error,
+    });
   }
 
   async #body(object: Stored, outcome: Outcome | undefined, signal?: AbortSignal): Promise<JsonObject> {
@@ -325,4 +345,22 @@ function covers(there: JsonValue | undefined, wanted: JsonValue, path = ""): boo
   if (typeof wanted !== "object" || wanted === null || Array.isArray(wanted)) return deepEqual(there, wanted);
   if (typeof there !== "object" || there === null || Array.isArray(there)) return false;
   return Object.entries(wanted).every(([key, value]) => covers(there[key], value, `${path}/${key}`));
+}
+
+/**
+ * Without maps that have entries at the server and none any more. Server-side apply makes `null` of such a map when its
+ * entries are taken away, and then refuses it as invalid. Left out, it goes with its entries.
+ */
+function withoutEmptied(status: JsonObject, there: JsonObject): JsonObject {
+  const kept = Object.entries(status).flatMap(([key, value]): [string, JsonValue][] => {
+    const before = there[key];
+    if (!isMap(value) || !isMap(before)) return [[key, value]];
+    const next = withoutEmptied(value, before);
+    return Object.keys(next).length === 0 && Object.keys(before).length > 0 ? [] : [[key, next]];
+  });
+  return Object.fromEntries(kept);
+}
+
+function isMap(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

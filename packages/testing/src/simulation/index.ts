@@ -1,7 +1,16 @@
 /** Simulated nodes, volumes, network and applications, in virtual time. */
 
 export type { SimulatedKubelet } from "./kubelet.ts";
-export { clientName, type Impairing, type Impairment, LineBroken, Network, operatorName } from "./network.ts";
+export {
+  type ApplicationCall,
+  type CallFate,
+  clientName,
+  type Impairing,
+  type Impairment,
+  LineBroken,
+  Network,
+  operatorName,
+} from "./network.ts";
 export type { SimulatedNode, SimulatedNodes } from "./nodes.ts";
 export type { ContainerRun, PodRun } from "./pod-run.ts";
 export type {

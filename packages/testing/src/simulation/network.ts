@@ -1,5 +1,7 @@
 /** Who reaches whom, and how: every call to an application and every line between its parts passes here. */
-import type { Clock } from "@keelson/core";
+import type { ProcessLife } from "../process-life.ts";
+import type { VirtualClock } from "../virtual-clock.ts";
+import { never } from "../watch-stream.ts";
 
 /**
  * What is wrong with a line:
@@ -31,9 +33,32 @@ export interface Impairing {
   readonly ms?: number;
 }
 
+/** A call to an application's own API, as faults see it. */
+export interface ApplicationCall {
+  readonly from: string;
+  readonly to: string;
+  /** What is asked for: `addMember`. */
+  readonly method: string;
+  /** It changes something. */
+  readonly write: boolean;
+}
+
+/**
+ * What becomes of a call to an application's API:
+ *
+ * - `refuse`: it is answered with an error and does nothing.
+ * - `lose-answer`: it takes effect, and the connection breaks before the answer.
+ * - `die-before`, `die-after`: the caller is killed before or after it takes effect.
+ */
+export type CallFate = "proceed" | "refuse" | "lose-answer" | "die-before" | "die-after";
+
 export interface CallSettings {
   readonly from: string;
   readonly to: string;
+  readonly method?: string;
+  readonly write?: boolean;
+  /** The process that calls. */
+  readonly life?: ProcessLife | undefined;
   readonly signal?: AbortSignal;
   /** The caller gives up after this long. */
   readonly timeoutMs?: number;
@@ -51,12 +76,16 @@ export class LineBroken extends Error {
 
 /** The network between the operator and simulated applications: connections can be refused, dropped, slowed and cut. */
 export class Network {
-  readonly #clock: Clock;
+  readonly #clock: VirtualClock;
   readonly #impaired = new Set<Impairing>();
+  /** Decides what becomes of each call to an application's API. */
+  intercept: (call: ApplicationCall) => CallFate = () => "proceed";
+  /** A caller dies in the middle of a call. */
+  onDeath: (life: ProcessLife | undefined) => void = () => {};
   /** Told of every change. */
   onChange: () => void = () => {};
 
-  constructor(clock: Clock) {
+  constructor(clock: VirtualClock) {
     this.#clock = clock;
   }
 
@@ -88,6 +117,39 @@ export class Network {
 
   /** Carries a call. `work` is what happens at the other end; what it throws is an answer like any other. */
   async call<T>(settings: CallSettings, work: () => T | Promise<T>): Promise<T> {
+    const { life } = settings;
+    this.#clock.touch();
+    await life?.running();
+    try {
+      const result = await this.#carry(settings, () => this.#answer(settings, work));
+      await life?.running();
+      return result;
+    } catch (error) {
+      await life?.running();
+      throw error;
+    } finally {
+      this.#clock.touch();
+    }
+  }
+
+  async #answer<T>(settings: CallSettings, work: () => T | Promise<T>): Promise<T> {
+    const { from, to, life, method = "", write = false } = settings;
+    const fate = this.intercept({ from, to, method, write });
+    if (fate === "refuse") throw new LineBroken("ECONNREFUSED", `${from} → ${to}: refused (injected)`);
+    if (fate === "die-before") return await this.#death(life);
+    const result = await work();
+    if (fate === "die-after") return await this.#death(life);
+    if (fate === "lose-answer")
+      throw new LineBroken("ECONNRESET", `${from} → ${to}: the answer was lost (injected)`);
+    return result;
+  }
+
+  async #death(life: ProcessLife | undefined): Promise<never> {
+    this.onDeath(life);
+    return await never();
+  }
+
+  async #carry<T>(settings: CallSettings, work: () => Promise<T>): Promise<T> {
     const { from, to } = settings;
     const line = this.between(from, to);
     const name = `${from} → ${to}`;

@@ -50,6 +50,8 @@ export interface SimulatedProcess {
   readonly ended: ContainerEnd | undefined;
   /** What its liveness probe would be told; true where there is none. */
   readonly live?: boolean;
+  /** SIGSTOP and SIGCONT: it hangs, and its connections with it. */
+  freeze?(frozen: boolean): void;
   /** SIGTERM, and the time to follow it. */
   stop(): void;
   /** SIGKILL. */

@@ -4,6 +4,7 @@ import type { Client } from "@keelson/client";
 import { labelSelectorFromLabels, matchesLabels } from "@keelson/core";
 import type { AnyController, Connector } from "@keelson/runtime";
 import { type Cluster, type ClusterOptions, type ClusterSnapshot, cluster } from "../cluster.ts";
+import type { ProcessLife } from "../process-life.ts";
 import type { VirtualClock } from "../virtual-clock.ts";
 import { SimulatedGarbageCollector } from "./garbage.ts";
 import { Later, type SimulationHost } from "./host.ts";
@@ -66,9 +67,11 @@ export interface Simulation<A extends Application = Application> extends AsyncDi
   readonly nodes: SimulatedNodes;
   readonly volumes: SimulatedVolumes;
   readonly kubelet: SimulatedKubelet;
+  /** Whom an address of `ctx.connect` leads to, and who has it: for calls over the network. */
+  caller(host: string): { readonly to: string; readonly life: ProcessLife | undefined };
   /** The pods that a Service leads to now. */
   endpoints(namespace: string, service: string): readonly PodObject[];
-  /** Everything as it is now. Managers are not part of it: whoever goes on from here begins with a new one. */
+  /** Everything as it is now. Managers are not part of it: a run that continues from here begins with a new one. */
   checkpoint(): Checkpoint;
 }
 
@@ -78,6 +81,7 @@ export async function simulation<A extends Application>(
 ): Promise<Simulation<A>> {
   const { from, seed, resources, restartMs, log } = options;
   let started: Simulated<A> | undefined;
+  const lives = new Map<string, ProcessLife>();
   const controllers = options.controllers(() => {
     if (!started) throw new Error("the simulation has not started yet");
     return started;
@@ -91,23 +95,28 @@ export async function simulation<A extends Application>(
     ...(from && { from: from.cluster }),
     managers: 0,
     leaderElection: options.leaderElection ?? (options.managers ?? 1) > 1,
-    connect,
+    connectFrom: (life) => connectorOf(lives, life),
   });
   const network = new Network(running.clock);
   const { clock, stored } = running;
-  started = new Simulated(running, network, options.application({ clock, network, stored }), options);
+  const application = options.application({ clock, network, stored });
+  started = new Simulated(running, network, application, options, lives);
   await started.start(from);
   for (let i = 0; i < (options.managers ?? 1); i++) running.startManager();
   await clock.settle();
   return started;
 }
 
-/** Addresses are the names of pods and services: whoever dials looks up what is there. */
-const connect: Connector = async (target, port) => ({
-  host: "pod" in target ? target.pod.name : target.service.name,
-  port,
-  [Symbol.asyncDispose]: async () => {},
-});
+/** Addresses are the names of pods and services, and the process that connects: see `Simulation.caller`. */
+function connectorOf(lives: Map<string, ProcessLife>, life: ProcessLife): Connector {
+  const id = String(lives.size + 1);
+  lives.set(id, life);
+  return async (target, port) => ({
+    host: `${"pod" in target ? target.pod.name : target.service.name}#${id}`,
+    port,
+    [Symbol.asyncDispose]: async () => {},
+  });
+}
 
 class Simulated<A extends Application> implements Simulation<A> {
   readonly cluster: Cluster;
@@ -117,11 +126,20 @@ class Simulated<A extends Application> implements Simulation<A> {
   readonly volumes: SimulatedVolumes;
   readonly kubelet: SimulatedKubelet;
   readonly #options: SimulationOptions<A>;
+  readonly #lives: ReadonlyMap<string, ProcessLife>;
   readonly #later: Later;
   readonly #garbage: SimulatedGarbageCollector;
   readonly #stops: (() => void)[] = [];
 
-  constructor(running: Cluster, network: Network, application: A, options: SimulationOptions<A>) {
+  constructor(
+    running: Cluster,
+    network: Network,
+    application: A,
+    options: SimulationOptions<A>,
+    lives: ReadonlyMap<string, ProcessLife>,
+  ) {
+    this.#lives = lives;
+    network.onDeath = (life) => running.crash(running.managers.find((manager) => manager.life === life));
     this.cluster = running;
     this.network = network;
     this.application = application;
@@ -158,6 +176,11 @@ class Simulated<A extends Application> implements Simulation<A> {
       this.kubelet.resume(from.kubelet);
     } else await this.nodes.start(this.#options.nodes ?? usualNodes);
     this.#stops.push(this.volumes.start(), this.kubelet.start(), this.#garbage.start());
+  }
+
+  caller(host: string): { readonly to: string; readonly life: ProcessLife | undefined } {
+    const [to = "", id = ""] = host.split("#");
+    return { to, life: this.#lives.get(id) };
   }
 
   endpoints(namespace: string, service: string): readonly PodObject[] {

@@ -109,6 +109,8 @@ export class SimulatedVolumes {
     const size = spec?.resources?.requests?.["storage"];
     const pending = status?.conditions?.some(({ type }) => type === "FileSystemResizePending");
     if (status?.capacity?.["storage"] === size || (pending && !started)) return;
+    const volume = this.all.get(claim.metadata.uid);
+    if (started && volume) volume.full = false;
     const condition = { type: "FileSystemResizePending", status: "True" };
     await this.#report(
       claim,

@@ -42,6 +42,10 @@ export class DirectoryStore implements Store {
     }
   }
 
+  file(key: string): string {
+    return this.#path(key);
+  }
+
   async head(key: string): Promise<StoredObject | undefined> {
     const found = await stat(this.#path(key)).catch((cause: unknown) => {
       if (isAbsent(cause)) return undefined;

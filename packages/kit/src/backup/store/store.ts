@@ -25,6 +25,8 @@ export interface Store {
   head(key: string): Promise<StoredObject | undefined>;
   /** Objects whose key begins with the prefix, in order of key. */
   list(prefix: string): AsyncIterable<StoredObject>;
+  /** Where the object lies as a file of this machine; absent in stores that have none. */
+  file?(key: string): string;
   /** Absent is success. Also removes what an unfinished `put` of this key has left. */
   delete(key: string): Promise<void>;
 }

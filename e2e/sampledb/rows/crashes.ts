@@ -1,0 +1,113 @@
+/** The operator dies in the middle of its work, at points spread over all that it changes. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Death, OperatorProcess } from "../../etcd/crashing.ts";
+import { operatorImages } from "../images.ts";
+import type { Bench, Run, Scenario } from "../scenario.ts";
+
+/** Work in the middle of which the operator is killed. Each leaves a database that the next can begin with. */
+interface Stage {
+  readonly what: string;
+  /** Resolves to what shows that the work is done, beside a database at rest. */
+  readonly begin: (bench: Bench, nth: number) => Promise<() => Promise<boolean>>;
+}
+
+const stages: readonly Stage[] = [
+  {
+    what: "fails over",
+    begin: async (bench) => {
+      const epoch = (await bench.world.get(bench.name)).status?.epoch ?? 0;
+      await bench.world.inject({ kind: "kill", pod: bench.ref(await bench.primary()) });
+      return async () => ((await bench.world.get(bench.name)).status?.epoch ?? 0) > epoch;
+    },
+  },
+  {
+    what: "hands over",
+    begin: async (bench) => {
+      const [primary, replica] = [await bench.primary(), await bench.replica()];
+      await bench.world.change(bench.name, {}, { "sampledb.keelson.dev/hand-over-to": replica });
+      return async () => (await bench.primary()) !== primary;
+    },
+  },
+  {
+    what: "rolls out a setting",
+    begin: async (bench, nth) => {
+      await bench.world.change(bench.name, { settings: { databases: String(17 + nth) } });
+      return async () => (await bench.world.outdated(bench.name)) === 0;
+    },
+  },
+  {
+    what: "grows and shrinks",
+    begin: async (bench, nth) => {
+      const replicas = nth % 2 === 0 ? 2 : 1;
+      await bench.world.change(bench.name, { replicas });
+      return async () => (await bench.world.get(bench.name)).status?.replicas === replicas;
+    },
+  },
+];
+
+/** How many changes each stage takes without a crash. */
+const usual = new Map<Stage, number>();
+let incumbent: OperatorProcess | undefined;
+
+async function start(bench: Bench): Promise<OperatorProcess> {
+  return await OperatorProcess.start(bench.world.kubeconfig, {
+    module: new URL("../crashing-operator.ts", import.meta.url),
+    env: { OPERATOR_IMAGE: operatorImages[0] },
+  });
+}
+
+async function settled(bench: Bench, stage: Stage, done: () => Promise<boolean>): Promise<void> {
+  await bench.time(
+    stage.what,
+    180_000,
+    async () => (await done()) && (await bench.world.isReady(bench.name)),
+  );
+}
+
+export const crashes: Scenario = {
+  id: "crashes",
+  fault:
+    "operator killed before and after changes to Kubernetes and Redis, while it fails over, hands over, rolls out, scales",
+  goal: "converges to the same end state at 20 points, no acknowledged write lost",
+  runs: 20,
+  prepare: async (bench) => {
+    await bench.world.operator.remove();
+    incumbent = await start(bench);
+    for (const [nth, stage] of stages.entries()) {
+      const before = incumbent.changes.length;
+      const done = await stage.begin(bench, 100 + nth + 1);
+      await settled(bench, stage, done);
+      usual.set(stage, incumbent.changes.length - before);
+    }
+  },
+  run: async (bench, nth): Promise<Run> => {
+    const stage = stages[nth % stages.length] as Stage;
+    const rounds = crashes.runs / stages.length;
+    const round = Math.floor(nth / stages.length) % rounds;
+    const changes = usual.get(stage) ?? 2;
+    const death: Death = {
+      change: 1 + Math.floor(((round + 0.5) * (changes - 1)) / rounds),
+      when: nth % 2 === round % 2 ? "before" : "after",
+    };
+    const victim = incumbent?.alive ? incumbent : await start(bench);
+    const since = bench.load.now;
+    await victim.sentence(death);
+    const done = await stage.begin(bench, Math.floor(nth / stages.length));
+    const missed: string[] = [];
+    await Promise.race([victim.ended, sleep(60_000)]);
+    if (victim.alive) {
+      missed.push(`the operator made no ${death.change} changes while it ${stage.what}`);
+      await victim.stop();
+    }
+    incumbent = await start(bench);
+    await settled(bench, stage, done);
+    const figures = { "settled, both lives together": bench.load.now - since };
+    await bench.load.steady(60_000);
+    return { figures, missed };
+  },
+  conclude: async (bench) => {
+    await incumbent?.stop();
+    incumbent = undefined;
+    await bench.world.operator.install(operatorImages[0]);
+  },
+};

@@ -1,0 +1,45 @@
+/** Puts other data in the place of an instance's, and keeps what was there, so that the way back is a rename. */
+import { existsSync } from "node:fs";
+import { rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+
+/** What was there before, in the volume. */
+const kept = "before-restore";
+
+/**
+ * Each step is a rename, and whoever is stopped in between goes on from where it was: `pgdata` to `swapped`, the other
+ * data to `pgdata`, `swapped` to `before-restore`.
+ */
+export class Replacement {
+  readonly #directory: string;
+
+  constructor(directory: string) {
+    this.#directory = directory;
+  }
+
+  #at(name: string): string {
+    return join(this.#directory, name);
+  }
+
+  /** Puts `source` in place. What was kept by an earlier one goes. */
+  async replace(source: string): Promise<void> {
+    if (existsSync(this.#at(source))) {
+      if (existsSync(this.#at("pgdata"))) {
+        await rm(this.#at("swapped"), { recursive: true, force: true });
+        await rename(this.#at("pgdata"), this.#at("swapped"));
+      }
+      await rename(this.#at(source), this.#at("pgdata"));
+    }
+    if (!existsSync(this.#at("swapped"))) return;
+    await rm(this.#at(kept), { recursive: true, force: true });
+    await rename(this.#at("swapped"), this.#at(kept));
+  }
+
+  /** Puts back what was there before, and keeps what is there now. */
+  async undo(): Promise<void> {
+    if (existsSync(this.#at(kept))) await rename(this.#at(kept), this.#at("undone"));
+    if (!existsSync(this.#at("undone")) && !existsSync(this.#at("swapped")))
+      throw new Error("nothing is kept from before a restore");
+    await this.replace("undone");
+  }
+}

@@ -1,0 +1,57 @@
+import { expect, test } from "vitest";
+import type { DatabaseBackupObject } from "../api/backup.ts";
+import type { LeaseRecord } from "../ha/state.ts";
+import { planRestore, type RestoreView } from "./restore-in-place.ts";
+
+const record = {
+  holder: "db-0",
+  epoch: 3,
+  published: { systemId: "s", quorums: [] },
+  policy: { instances: ["db-0"] },
+} as unknown as LeaseRecord;
+const backup = (name: string, finishedAt: string) =>
+  ({
+    metadata: { name },
+    status: { phase: "Done", finishedAt, location: { claim: "c", directory: "d", name } },
+  }) as unknown as DatabaseBackupObject;
+const backups = [backup("early", "2026-01-01T00:00:00Z"), backup("late", "2026-01-03T00:00:00Z")];
+const view = (change: Partial<RestoreView>): RestoreView => ({
+  wish: { id: "1", undo: false },
+  record,
+  whole: true,
+  primary: "db-0",
+  version: "15",
+  backups,
+  before: undefined,
+  ...change,
+});
+const ended = (outcome: "Done" | "Failed", id = "restore-1"): LeaseRecord => ({
+  ...record,
+  published: { ...record.published, upgrade: { id, outcome, message: "m" } },
+});
+
+test.each<[string, Partial<RestoreView>, object]>([
+  ["nothing is asked", { wish: undefined }, {}],
+  ["the newest backup is taken", {}, { upgrade: { instance: "db-0", restore: { backup: "late" } } }],
+  [
+    "or the newest from before the moment",
+    { wish: { id: "1", undo: false, targetTime: "2026-01-02T00:00:00Z" } },
+    { upgrade: { restore: { backup: "early", targetTime: "2026-01-02T00:00:00Z" } } },
+  ],
+  [
+    "without one nothing is touched",
+    { wish: { id: "1", undo: false, targetTime: "2025-01-02T00:00:00Z" } },
+    { report: { phase: "Waiting", message: expect.stringContaining("no proven backup") } },
+  ],
+  ["it waits for every instance", { whole: false }, { report: { phase: "Waiting" } }],
+  ["the replicas follow", { record: ended("Done"), whole: false }, { report: { phase: "Cloning" } }],
+  ["then it is done", { record: ended("Done") }, { report: { phase: "Done" } }],
+  ["what failed is not tried again", { record: ended("Failed") }, { report: { phase: "Failed" } }],
+  [
+    "another id asks again",
+    { wish: { id: "2", undo: true }, record: ended("Done") },
+    { upgrade: { restore: { undo: true } } },
+  ],
+])("%s", (_, change, expected) => {
+  expect(planRestore(view(change))).toMatchObject(expected);
+});

@@ -1,0 +1,74 @@
+/**
+ * Brings the data of a running Database back to a backup or a moment, and back again. Pure.
+ *
+ * Waiting: until every instance is ready and the backup is known. Restoring: the primary has stopped, and its data is
+ * replaced; what was there is kept beside it. Cloning: it serves, and the replicas follow it. Done. Failed: as before.
+ */
+import type { DatabaseBackupObject } from "../api/backup.ts";
+import type { Spec, Status } from "../api/database.ts";
+import { type LeaseRecord, pendingUpgrade, type Upgrade } from "../ha/state.ts";
+import { majorPart } from "./upgrade.ts";
+
+export interface RestoreView {
+  readonly wish: Spec["restoreInPlace"];
+  readonly record: LeaseRecord | undefined;
+  readonly whole: boolean;
+  readonly primary: string | undefined;
+  readonly version: string;
+  readonly backups: readonly DatabaseBackupObject[];
+  readonly before: Status["restore"];
+}
+
+export interface RestorePlan {
+  readonly upgrade?: Upgrade;
+  readonly report?: NonNullable<Status["restore"]>;
+}
+
+export function planRestore(view: RestoreView): RestorePlan {
+  const { wish, record, before, whole } = view;
+  if (!wish || !record) return before ? { report: before } : {};
+  const id = `restore-${wish.id}`;
+  const report = (phase: NonNullable<Status["restore"]>["phase"], message: string) => ({
+    id: wish.id,
+    phase,
+    message,
+  });
+  const outcome = record.published.upgrade;
+  if (outcome?.id === id) {
+    if (outcome.outcome === "Failed")
+      return { report: report("Failed", `${outcome.message}; everything is as before`) };
+    return { report: report(whole ? "Done" : "Cloning", outcome.message) };
+  }
+  // What was done before a later upgrade of the version is done all the same.
+  if (before?.id === wish.id && (before.phase === "Done" || before.phase === "Failed"))
+    return { report: before };
+  const pending = pendingUpgrade(record);
+  if (pending?.id === id) {
+    return {
+      upgrade: pending,
+      report: report("Restoring", `${pending.instance} replaces its data; nobody serves meanwhile`),
+    };
+  }
+  if (pending || !whole || view.primary === undefined)
+    return { report: report("Waiting", "it begins when every instance is ready") };
+  const target = targetOf(view);
+  if (typeof target === "string") return { report: report("Waiting", target) };
+  const upgrade = { id, to: majorPart(view.version), instance: view.primary, restore: target };
+  return { upgrade, report: report("Restoring", `${view.primary} stops, and replaces its data`) };
+}
+
+function targetOf({ wish, backups }: RestoreView): NonNullable<Upgrade["restore"]> | string {
+  if (!wish || wish.undo) return { undo: true };
+  const moment = wish.targetTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(wish.targetTime);
+  const done = backups
+    .filter(({ status }) => status?.phase === "Done" && Date.parse(status.finishedAt ?? "") <= moment)
+    .sort((a, b) => Date.parse(b.status?.finishedAt ?? "") - Date.parse(a.status?.finishedAt ?? ""));
+  const found =
+    wish.backup === undefined ? done[0] : backups.find(({ metadata }) => metadata.name === wish.backup);
+  if (found?.status?.phase !== "Done" || !found.status.location)
+    return wish.backup === undefined
+      ? "there is no proven backup from before that moment"
+      : `DatabaseBackup ${wish.backup} is not done`;
+  const { name } = found.status.location;
+  return { backup: name, ...(wish.targetTime !== undefined && { targetTime: wish.targetTime }) };
+}

@@ -1,0 +1,134 @@
+/**
+ * Which version instances run, and what comes next on the way to another major version. Pure.
+ *
+ * Waiting: until every instance is ready. Rehearsing: on a clone. BackingUp: into the store, if there is one. Upgrading:
+ * the primary is stopped and its data taken over. Cloning: it serves, and the replicas are cloned from it. Done. Failed:
+ * everything runs as before.
+ */
+import type { Status } from "../api/database.ts";
+import type { LeaseRecord, Upgrade } from "../ha/state.ts";
+import { pendingUpgrade } from "../ha/state.ts";
+
+export interface UpgradeView {
+  readonly wanted: string;
+  readonly record: LeaseRecord | undefined;
+  /** Another value tries again what has failed. */
+  readonly attempt: string;
+  /** Every instance is ready and commits are protected, as far as the spec asks for it. */
+  readonly whole: boolean;
+  readonly primary: string | undefined;
+  readonly rehearsal: "absent" | "running" | "succeeded" | { readonly failed: string };
+  readonly backup: "unwanted" | "absent" | "running" | "done" | { readonly failed: string };
+  readonly before: Status["upgrade"];
+  readonly nowMs: number;
+}
+
+export type UpgradeAction = "rehearse" | "backup" | "begin" | "abort";
+
+export interface UpgradePlan {
+  /** What instances run now; the one that is upgraded runs `upgrade.to`. */
+  readonly version: string;
+  readonly upgrade?: Upgrade;
+  readonly action?: UpgradeAction;
+  readonly report?: NonNullable<Status["upgrade"]>;
+  /** The spec asks for less than there is. */
+  readonly refused?: string;
+  readonly id?: string;
+}
+
+/** How long the upgraded instance may be away before the others go on without it. */
+const deadlineMs = 15 * 60_000;
+/** How long it may take to stop and to come back with the new programs. */
+const returnMs = 3 * 60_000;
+
+export const majorPart = (version: string): string => version.split(".")[0] ?? version;
+
+export function planUpgrade(view: UpgradeView): UpgradePlan {
+  const { wanted, record, before } = view;
+  const current = record?.policy.version ?? wanted;
+  const [from, to] = [majorPart(current), majorPart(wanted)];
+  if (from === to || !record || record.published.systemId === undefined) {
+    const isDone = before !== undefined && before.phase !== "Failed" && before.to === to;
+    return { version: wanted, ...(isDone && { report: settled(before, view) }) };
+  }
+  if (Number(to) < Number(from)) {
+    const advice = `set spec.version to ${from}, or restore a backup of ${to} into a new Database`;
+    return {
+      version: current,
+      refused: `the data is of PostgreSQL ${from} and cannot go back to ${to}; ${advice}`,
+    };
+  }
+  const id = [from, to, view.attempt].filter(Boolean).join("-");
+  const { upgrade: outcome } = record.published;
+  const report = (phase: NonNullable<Status["upgrade"]>["phase"], message: string) => ({
+    from,
+    to,
+    phase,
+    message,
+    ...(before?.startedAt !== undefined && record.policy.upgrade && { startedAt: before.startedAt }),
+  });
+  if (outcome?.id === id && outcome.outcome === "Done") {
+    return { version: wanted, report: report("Cloning", outcome.message), id };
+  }
+  const failed = (message: string): UpgradePlan => ({
+    version: current,
+    report: report("Failed", message),
+    id,
+  });
+  if (outcome?.id === id) return failed(`${outcome.message}; everything runs as before`);
+  if (record.policy.abortedUpgrade === id)
+    return failed("the instance did not come back; everything runs as before");
+  const pending = pendingUpgrade(record);
+  if (pending?.id === id) return { ...underWay(view, pending, report), version: current, id };
+  if (typeof view.rehearsal === "object")
+    return failed(`the rehearsal failed, nothing was touched: ${view.rehearsal.failed}`);
+  if (typeof view.backup === "object")
+    return failed(`the backup before it failed, nothing was touched: ${view.backup.failed}`);
+  const next = (action: UpgradeAction | undefined, ...said: Parameters<typeof report>): UpgradePlan => ({
+    version: current,
+    ...(action && { action }),
+    report: report(...said),
+    id,
+  });
+  if (view.rehearsal === "running")
+    return next(undefined, "Rehearsing", "the upgrade is rehearsed on a clone");
+  if (!view.whole || view.primary === undefined)
+    return next(undefined, "Waiting", "it begins when every instance is ready");
+  if (view.rehearsal === "absent")
+    return next("rehearse", "Rehearsing", "the upgrade is rehearsed on a clone");
+  if (view.backup === "absent") return next("backup", "BackingUp", "a backup is taken first");
+  if (view.backup === "running") return next(undefined, "BackingUp", "a backup is taken first");
+  const startedAt = new Date(view.nowMs).toISOString();
+  const begun = report("Upgrading", `${view.primary} stops, and takes its data to ${to}`);
+  return {
+    version: current,
+    action: "begin",
+    upgrade: { id, to, instance: view.primary },
+    report: { ...begun, startedAt },
+    id,
+  };
+}
+
+function underWay(
+  view: UpgradeView,
+  pending: Upgrade,
+  report: (phase: "Upgrading", message: string) => NonNullable<Status["upgrade"]>,
+): Omit<UpgradePlan, "version" | "id"> {
+  const { record, before, nowMs } = view;
+  const sinceMs = nowMs - (Date.parse(before?.startedAt ?? "") || nowMs);
+  const isBack = record?.holder === pending.instance || record?.published.stoppedFor?.upgrade === pending.id;
+  const isLost = sinceMs > deadlineMs || (!isBack && sinceMs > returnMs);
+  const said = report(
+    "Upgrading",
+    `${pending.instance} takes its data to ${pending.to}; nobody serves meanwhile`,
+  );
+  const startedAt = before?.startedAt ?? new Date(nowMs).toISOString();
+  return isLost ? { action: "abort", report: said } : { upgrade: pending, report: { ...said, startedAt } };
+}
+
+function settled(
+  before: NonNullable<Status["upgrade"]>,
+  { whole }: UpgradeView,
+): NonNullable<Status["upgrade"]> {
+  return before.phase === "Cloning" && whole ? { ...before, phase: "Done" } : before;
+}

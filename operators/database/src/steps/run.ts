@@ -1,0 +1,133 @@
+/** One look at everything, and what follows for the instances: who they are, what they run, what they are told. */
+import { fail, type Outcome, waiting } from "keelson";
+import { reasons } from "../api/conditions.ts";
+import type { DatabaseObject } from "../api/database.ts";
+import { planMembers } from "../decide/members.ts";
+import { conditionsOf, isWhole, judge, mustRemount, primaryOf, type Verdict } from "../decide/report.ts";
+import { planRestore, type RestorePlan } from "../decide/restore-in-place.ts";
+import type { UpgradePlan } from "../decide/upgrade.ts";
+import type { LeaseRecord } from "../ha/state.ts";
+import { observe, readRecord } from "../observe/observe.ts";
+import type { InstanceView, Observed } from "../observe/observed.ts";
+import type { DatabaseContext } from "../resources/declaration.ts";
+import { policyFor } from "../resources/lease.ts";
+import { databaseName, instanceKey, instanceName } from "../resources/names.ts";
+import { restoreSource } from "../resources/store.ts";
+import { keepCertificates } from "./certificates.ts";
+import { keepInstances } from "./instances.ts";
+import { applyObjects, applyPolicy } from "./objects.ts";
+import { keepAgentSecret } from "./secrets.ts";
+import { actOnUpgrade, replaceMajors, upgradePlan, versionsOf } from "./upgrade.ts";
+
+export interface Pass {
+  readonly observed: Observed;
+  readonly record: LeaseRecord | undefined;
+  readonly primary: InstanceView | undefined;
+  readonly key: Buffer | undefined;
+  readonly plan: UpgradePlan;
+  readonly restoring: RestorePlan;
+  readonly verdict: Verdict;
+  readonly reports: ReturnType<typeof conditionsOf>;
+  /** Whom clients trust. */
+  readonly authority: string;
+}
+
+export interface RunOptions {
+  readonly agentImage: string;
+  /** The Database is being deleted: clients are kept out, and nothing is begun. */
+  readonly closing?: boolean;
+}
+
+const patienceMs = 3_000;
+
+/** What stands in the way instead of the pass, when something does. */
+export async function runInstances(
+  object: DatabaseObject,
+  ctx: DatabaseContext,
+  { agentImage, closing = false }: RunOptions,
+): Promise<Pass | { readonly obstacle: Outcome }> {
+  const database = databaseName(object);
+  const record = await readRecord(object, ctx);
+  const isOld = record?.published.systemId !== undefined && record.policy.databaseUid !== database.uid;
+  if (object.spec.restoreFrom && isOld) {
+    const advice = "delete its claims and its Lease, or remove restoreFrom";
+    const message = `the volumes of an earlier Database of this name hold data, so nothing is restored; ${advice}`;
+    return { obstacle: fail(reasons.dataExists, message) };
+  }
+  const restore =
+    record?.published.systemId === undefined ? restoreSource(object, ctx.read.restoreFrom) : undefined;
+  if (typeof restore === "string") return { obstacle: waiting(reasons.backupPending, restore) };
+  const key = await keepAgentSecret(object, ctx);
+  const { existing, names } = namesOf(object, ctx, record);
+  const observed = await observe(object, ctx, { names, record, key });
+  const primary = primaryOf(observed);
+  const trust = await keepCertificates(object, ctx, observed);
+  if ("missing" in trust) {
+    return { obstacle: waiting(reasons.secretMissing, trust.missing, { recheckMs: patienceMs }) };
+  }
+  const members = planMembers({
+    database: database.name,
+    wanted: object.spec.instances,
+    counted: record?.policy.instances ?? [],
+    existing,
+    primary: record?.holder || undefined,
+    streaming: primary?.report?.standbys.map(({ name }) => name) ?? [],
+    promised: record?.published.quorums.flatMap(({ members: each }) => [...each]) ?? [],
+    initialised: record?.published.systemId !== undefined,
+  });
+  const verdict = judge(observed);
+  const reports = conditionsOf(observed);
+  const plan = upgradePlan(observed, ctx, {
+    whole: verdict.ready && isWhole(object, reports) && !closing,
+    primary: primary?.name,
+  });
+  const restoring = planRestore({
+    wish: closing ? undefined : object.spec.restoreInPlace,
+    record,
+    whole: verdict.ready && isWhole(object, reports) && plan.report?.phase !== "Upgrading",
+    primary: primary?.name,
+    version: plan.version,
+    backups: [...ctx.own.backups.list(), ...(ctx.read.inPlaceBackup ? [ctx.read.inPlaceBackup] : [])].filter(
+      ({ spec }) => spec.database === database.name,
+    ),
+    before: object.status?.restore,
+  });
+  const replacing = plan.upgrade ?? restoring.upgrade;
+  // After that the others begin again: commits wait for each of them when it streams.
+  const { upgrade: asked } = record?.policy ?? {};
+  const { upgrade: outcome } = record?.published ?? {};
+  const isFirstPass = asked !== undefined && asked.id === outcome?.id && outcome.outcome === "Done";
+  const count = isFirstPass && record?.holder ? [record.holder] : members.count;
+  const policy = policyFor(object, count, record, {
+    ...versionsOf(plan, record),
+    ...(replacing && { upgrade: replacing }),
+    ...(closing && { closed: true }),
+  });
+  await applyPolicy(object, ctx, policy, record?.policy);
+  if (!object.spec.paused || !record || closing) {
+    if (!closing) await applyObjects(object, ctx, [...new Set([...members.keep, ...names])]);
+    await keepInstances(object, ctx, { members, record, agentImage, restore, plan, closing });
+    if (!closing) await actOnUpgrade(observed, ctx, { plan, agentImage, primary: primary?.name });
+    if (record) await replaceMajors(observed, ctx, { plan, record });
+    for (const { name } of observed.instances.filter(mustRemount)) {
+      await ctx.own.pods.delete(instanceKey(database, name));
+      ctx.event("Normal", "InstanceReplaced", `${name}: its volume has grown and is mounted again`);
+    }
+  }
+  return { observed, record, primary, key, plan, restoring, verdict, reports, authority: trust.bundle };
+}
+
+function namesOf(
+  object: DatabaseObject,
+  ctx: DatabaseContext,
+  record: LeaseRecord | undefined,
+): { existing: string[]; names: string[] } {
+  const database = databaseName(object);
+  const existing = [...new Set([...ctx.own.claims.entries().keys(), ...ctx.own.pods.entries().keys()])]
+    .filter((slot) => /^[0-9]+$/.test(slot))
+    .map((slot) => instanceName(database, Number(slot)));
+  const names = [...new Set([...(record?.policy.instances ?? []), ...existing])].sort(
+    (a, b) => a.length - b.length || (a < b ? -1 : 1),
+  );
+  return { existing, names };
+}

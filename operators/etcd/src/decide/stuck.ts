@@ -1,0 +1,102 @@
+/** Members that do not run: what they need of the spec reaches them at once, with or without a quorum. */
+import { Quantity } from "keelson";
+import type { Template } from "../api/cluster.ts";
+import { reasons } from "../api/conditions.ts";
+import type { Observed, ObservedMember } from "../observe/observed.ts";
+import { recipeOf, templateOf } from "../resources/recipe.ts";
+import type { Decision } from "./decision.ts";
+import { namesOf, needsPod } from "./facts.ts";
+import { desiredTemplate } from "./rollout.ts";
+
+/**
+ * A member whose pod Kubernetes cannot run (no node fits, no image, no end of crashes) disturbs nobody when its pod is
+ * replaced. So a corrected spec is not tried first and waits for nobody; the members that run follow in a rollout.
+ */
+export function stuckMembers(o: Observed): Decision | undefined {
+  const target = templateNow(o);
+  const { template, rollout } = o.status;
+  // A rollout of what the spec asks for goes on, or is rolled back.
+  if (!target || !template || isWanted(o, rollout)) return undefined;
+  const stuck = o.members.filter(
+    (member) => needsPod(o, member) && isStuck(member, rollout) && member.record.template !== target.hash,
+  );
+  if (stuck.length === 0) return undefined;
+  const members = o.members.map((member) =>
+    stuck.includes(member) ? { ...member.record, template: target.hash } : member.record,
+  );
+  return {
+    do: "record",
+    status: { members, rollout: target.hash === template.hash ? undefined : target },
+    reason: reasons.rolling,
+    message: `${namesOf(stuck)} cannot run and follows the spec`,
+  };
+}
+
+/** A pod that cannot run and is not what its record asks for. */
+export function stuckPods(o: Observed): Decision | undefined {
+  const outdated = o.members.filter(
+    (member) =>
+      needsPod(o, member) &&
+      cannotRun(member) &&
+      member.record.template !== undefined &&
+      member.pod?.template !== member.record.template,
+  );
+  if (outdated.length === 0) return undefined;
+  const message = `${namesOf(outdated)}: its pod cannot run and is replaced`;
+  return {
+    do: "deletePods",
+    members: outdated.map(({ record }) => record.name),
+    reason: reasons.rolling,
+    message,
+  };
+}
+
+/** A member that does not run for want of space restarts with its larger volume. */
+export function stuckVolume(o: Observed): Decision | undefined {
+  const full = o.members.find(
+    (member) => needsPod(o, member) && member.claim?.needsRestart && cannotRun(member),
+  );
+  if (!full) return undefined;
+  const { name } = full.record;
+  const message = `${name} restarts to use its larger volume`;
+  return { do: "deletePods", members: [name], reason: reasons.resizing, message };
+}
+
+/** Volumes grow where they are, whatever the members do; they never shrink. */
+export function growth(o: Observed): Decision | undefined {
+  const size = Quantity.from(o.spec.storage.size);
+  const small = o.members.find(
+    ({ claim }) => claim && !claim.deleting && Quantity.from(claim.requested).compare(size) < 0,
+  );
+  if (!small || o.status.refusedGrowth?.size === String(o.spec.storage.size)) return undefined;
+  const { name } = small.record;
+  const message = `the volume of ${name} grows to ${o.spec.storage.size}`;
+  return { do: "growClaim", member: name, reason: reasons.resizing, message };
+}
+
+/** The spec at the version that runs: a version is changed by a rollout alone. */
+function templateNow(o: Observed): Template | undefined {
+  const version = o.status.template?.recipe.version;
+  if (version === undefined) return undefined;
+  const desired = desiredTemplate(o);
+  const target =
+    "template" in desired && desired.template.recipe.version === version
+      ? desired.template
+      : templateOf(recipeOf(o, version));
+  return target.hash === o.status.failedRollout?.hash ? undefined : target;
+}
+
+function isWanted(o: Observed, rollout: Template | undefined): boolean {
+  const desired = desiredTemplate(o);
+  return rollout !== undefined && "template" in desired && desired.template.hash === rollout.hash;
+}
+
+function isStuck(member: ObservedMember, rollout: Template | undefined): boolean {
+  return (
+    cannotRun(member) || (!member.pod && rollout !== undefined && member.record.template === rollout.hash)
+  );
+}
+
+function cannotRun({ pod, status }: ObservedMember): boolean {
+  return pod?.obstacle !== undefined && !pod.deleting && !pod.ready && status === undefined;
+}

@@ -1,0 +1,396 @@
+/** Combinations of faults that once led to an outage without end, or to a condition that was untrue. */
+import { PersistentVolumeClaim, Pod, Service } from "keelson/kinds";
+import { describe, expect, test, vi } from "vitest";
+import { EtcdBackup } from "../src/api/backup.ts";
+import { EtcdCluster } from "../src/api/cluster.ts";
+import { scenario } from "./explore/scenario.ts";
+import { type EtcdWorld, ref } from "./explore/subject.ts";
+
+const { namespace } = ref;
+const named = (name: string) => ({ namespace, name });
+const three = "three members";
+
+const spec = (change: object) => async (world: EtcdWorld) => {
+  await world.client.kind(EtcdCluster).patch(ref, { type: "merge", body: { spec: change } as never });
+};
+const size = (count: number) => spec({ size: count });
+const killPod = (name: string) => async (world: EtcdWorld) => {
+  if (world.stored.get("pods", name, namespace)) await world.client.kind(Pod).delete(named(name));
+};
+const label = (name: string, key: string, value: string | null) => async (world: EtcdWorld) => {
+  const body = { metadata: { labels: { [key]: value } } } as never;
+  await world.client.kind(Pod).patch(named(name), { type: "merge", body });
+};
+const claimLabel = (name: string, key: string, value: string | null) => async (world: EtcdWorld) => {
+  const body = { metadata: { labels: { [key]: value } } } as never;
+  await world.client.kind(PersistentVolumeClaim).patch(named(name), { type: "merge", body });
+};
+const remove = (propagation: "Background" | "Foreground" | "Orphan") => async (world: EtcdWorld) => {
+  world.notes.set("deleted", true);
+  await world.client.kind(EtcdCluster).delete(ref, { propagation });
+};
+const create =
+  (change: object = {}) =>
+  async (world: EtcdWorld) => {
+    await world.client
+      .kind(EtcdCluster)
+      .create({ metadata: ref, spec: { size: 3, version: "3.6.16", ...change } as never });
+  };
+const each =
+  (happen: (name: string) => (world: EtcdWorld) => Promise<void>) =>
+  async (world: EtcdWorld): Promise<void> => {
+    for (const { metadata } of world.pods) await happen(metadata.name)(world);
+  };
+const volumes = (full: boolean) => (world: EtcdWorld) => {
+  for (const { metadata } of world.pods) {
+    const volume = world.simulation.volumes.of(namespace, metadata.name);
+    if (volume) volume.full = full;
+    if (full) world.simulation.kubelet.crash(metadata.name);
+  }
+};
+const backup = (name: string) => async (world: EtcdWorld) => {
+  await world.client.kind(EtcdBackup).create({
+    metadata: named(name),
+    spec: { cluster: ref.name, store: { claim: { name: "vault" } } },
+  } as never);
+};
+const condition =
+  (check: (world: EtcdWorld) => void) =>
+  async (world: EtcdWorld): Promise<void> =>
+    check(world);
+const useUpQuota = ({ application }: EtcdWorld) => {
+  application.group.history = 1_000_000;
+};
+const finalBackup = spec({ deletion: { finalBackup: { claim: { name: "vault" } } } });
+const healed = { convergeMs: 120_000 };
+const timeout = 60_000;
+
+describe("deletion", { timeout }, () => {
+  test("with --cascade=orphan leaves the members running, and the next cluster adopts everything", async () => {
+    const uids = new Set<string | undefined>();
+    const note = (world: EtcdWorld) => {
+      for (const { metadata } of world.pods) uids.add(metadata.uid);
+    };
+    await scenario(
+      three,
+      [
+        [0, note],
+        [0, remove("Orphan")],
+        [5_000, create()],
+        [30_000, note],
+      ],
+      healed,
+    );
+    expect(uids.size).toBe(3);
+  });
+
+  test("in the foreground keeps the members for the final backup, though their Service was replaced before", async () => {
+    await scenario(
+      three,
+      [
+        [0, async (world) => void (await world.client.kind(Service).delete(named("example")))],
+        [10_000, finalBackup],
+        [10_000, remove("Foreground")],
+      ],
+      healed,
+    );
+  });
+
+  test("of a hibernated cluster starts its members for the final backup", async () => {
+    await scenario(three, [
+      [0, spec({ hibernate: true })],
+      [20_000, finalBackup],
+      [21_000, remove("Background")],
+    ]);
+  });
+
+  test("and another cluster of the same name with restoreFrom: nothing is ignored, a person decides", async () => {
+    vi.stubEnv("OPERATOR_IMAGE", "operator");
+    let isRefused = false;
+    await scenario(three, [
+      [0, backup("before")],
+      [20_000, remove("Background")],
+      [40_000, create({ restoreFrom: { backup: "before" } })],
+      [
+        60_000,
+        condition((world) => {
+          const ready = world.condition("Ready");
+          expect(ready).toMatchObject({ status: "False", reason: "SpecRefused" });
+          expect(ready?.message).toMatch(/delete these claims to restore the backup/);
+          isRefused = true;
+        }),
+      ],
+      [
+        61_000,
+        async (world) => {
+          world.notes.set("mayHaveLost", true);
+          for (const name of ["example-0", "example-1", "example-2"])
+            await world.client.kind(PersistentVolumeClaim).delete(named(name));
+        },
+      ],
+    ]);
+    expect(isRefused).toBe(true);
+  });
+});
+
+describe("changes of size", { timeout }, () => {
+  test("3, 1, 5, 3, 2, 5 while pods are deleted end in a cluster that serves", async () => {
+    await scenario(three, [
+      [0, size(1)],
+      [2_000, killPod("example-1")],
+      [5_000, size(5)],
+      [9_000, killPod("example-0")],
+      [15_000, size(3)],
+      [17_000, each(killPod)],
+      [20_000, size(2)],
+      [26_000, killPod("example-2")],
+      [30_000, size(5)],
+    ]);
+  });
+
+  test("from 2 to 1: the pod of the member that leaves is deleted while its vote is needed", async () => {
+    await scenario(
+      "two members",
+      [
+        [0, size(1)],
+        [200, killPod("example-1")],
+        [300, killPod("example-0")],
+      ],
+      healed,
+    );
+  });
+
+  test("taken back while the new member cannot be scheduled: it does not wait for a member that nobody wants", async () => {
+    const cordon = (cordoned: boolean) => async (world: EtcdWorld) => {
+      for (const node of world.simulation.nodes.all.keys())
+        await world.simulation.nodes.cordon(node, cordoned);
+    };
+    const played = await scenario(
+      three,
+      [
+        [0, cordon(true)],
+        [1_000, size(5)],
+        [30_000, size(3)],
+      ],
+      healed,
+    );
+    expect(played.convergedMs).toBeLessThan(30_000);
+  });
+});
+
+describe("changes by hand", { timeout }, () => {
+  test.each(["app.kubernetes.io/instance", "app.kubernetes.io/name", "etcd.keelson.dev/role"])(
+    "the label %s of a pod, and of all pods, is put back",
+    async (key) => {
+      await scenario(
+        three,
+        [
+          [0, label("example-1", key, "other")],
+          [20_000, each((name) => label(name, key, null))],
+        ],
+        healed,
+      );
+    },
+  );
+
+  test.each(["keelson.dev/owner", "keelson.dev/controller", "keelson.dev/slot", "keelson.dev/key"])(
+    "the label %s of a claim: its member is not removed",
+    async (key) => {
+      await scenario(three, [[0, claimLabel("example-1", key, null)]], healed);
+    },
+  );
+
+  test("the owner's label of all claims, and all pods are gone: nobody says that the data is lost", async () => {
+    await scenario(
+      three,
+      [
+        [0, each((name) => claimLabel(name, "keelson.dev/owner", null))],
+        [100, each(killPod)],
+      ],
+      healed,
+    );
+  });
+
+  test("a voter that someone added with etcdctl is reported, with what removes it", async () => {
+    let id = "";
+    await scenario(
+      three,
+      [
+        [
+          0,
+          (world) => {
+            const { application } = world;
+            id = application.drawId();
+            application.group.propose({
+              type: "add",
+              member: { id, peerUrl: "http://10.9.9.9:2380", learner: false },
+            });
+            application.stir();
+          },
+        ],
+        [
+          20_000,
+          condition((world) => {
+            const hex = BigInt(id).toString(16);
+            expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "UnknownMembers" });
+            expect(world.condition("Degraded")?.message).toContain(`etcdctl member remove ${hex}`);
+          }),
+        ],
+        [
+          40_000,
+          ({ application }) => {
+            application.group.propose({ type: "remove", id });
+            application.stir();
+          },
+        ],
+      ],
+      healed,
+    );
+  });
+
+  test("while the cluster is paused nothing is put back, afterwards everything", async () => {
+    await scenario(
+      three,
+      [
+        [0, spec({ paused: true })],
+        [1_000, async (world) => void (await world.client.kind(Service).delete(named("example-client")))],
+        [
+          30_000,
+          async (world) => {
+            expect(await world.client.kind(Service).find(named("example-client"))).toBeUndefined();
+            await spec({ paused: false })(world);
+          },
+        ],
+      ],
+      healed,
+    );
+  });
+});
+
+describe("without a quorum", { timeout }, () => {
+  test("one pod swallows packets, one is deleted, one is killed", async () => {
+    let end = () => {};
+    const played = await scenario(
+      three,
+      [
+        [
+          0,
+          ({ simulation: { network } }) => {
+            const ends = [
+              network.impair({ to: "example-0", how: "dropped" }),
+              network.impair({ from: "example-0", how: "dropped" }),
+            ];
+            end = () => {
+              for (const each of ends) each();
+            };
+          },
+        ],
+        [5_000, killPod("example-1")],
+        [5_000, ({ simulation }) => simulation.kubelet.crash("example-2")],
+        [90_000, () => end()],
+      ],
+      healed,
+    );
+    // The two that are well serve again, whatever the third does.
+    expect(played.longestOutageMs).toBeLessThan(60_000);
+  });
+
+  test("the node pool is relabelled, the pods are gone, and the spec is corrected", async () => {
+    await scenario(
+      "three members on a node pool",
+      [
+        [
+          0,
+          async (world) => {
+            for (const node of world.simulation.nodes.all.keys())
+              await world.simulation.nodes.relabel(node, { pool: "new" });
+          },
+        ],
+        [1_000, each(killPod)],
+        [60_000, spec({ pod: { nodeSelector: { pool: "new" } } })],
+      ],
+      healed,
+    );
+  });
+
+  test("all volumes are full, and storage.size is raised", async () => {
+    await scenario(
+      "three members on volumes that grow",
+      [
+        [0, volumes(true)],
+        [60_000, spec({ storage: { size: "3Gi" } })],
+      ],
+      healed,
+    );
+  });
+
+  test("a rollout that breaks the only member is rolled back when the spec is", async () => {
+    await scenario("one member", [
+      [0, ({ application }) => void application.brokenVersions.add("3.6.17")],
+      [0, spec({ version: "3.6.17" })],
+      [60_000, spec({ version: "3.6.16" })],
+    ]);
+  });
+});
+
+describe("the loss of data", { timeout }, () => {
+  const wipe = (world: EtcdWorld) => {
+    for (const { metadata } of world.pods) {
+      delete world.simulation.volumes.of(namespace, metadata.name)?.data;
+      world.simulation.kubelet.crash(metadata.name);
+    }
+  };
+
+  test("of all volumes is said, and stays said until a person makes a new cluster", async () => {
+    const lost = condition((world) => {
+      expect(world.condition("Ready")).toMatchObject({ status: "False", reason: "AllDataLost" });
+      expect(world.condition("Degraded")).toMatchObject({ status: "True", reason: "AllDataLost" });
+      expect(world.condition("Available")).toMatchObject({ status: "False" });
+      world.notes.set("mayHaveLost", true);
+    });
+    await scenario(three, [
+      [0, wipe],
+      [90_000, lost],
+      [150_000, lost],
+    ]);
+  });
+});
+
+describe("space", { timeout }, () => {
+  test("the quota is used up by history: it is dropped, and the alarm is lifted", async () => {
+    await scenario("three members with a small quota", [[0, useUpQuota]], healed);
+  });
+
+  test("a quota is raised while there is no space", async () => {
+    await scenario(
+      "three members with a small quota",
+      [
+        [0, useUpQuota],
+        [500, spec({ storage: { quotaBytes: 8_000_000 } })],
+      ],
+      healed,
+    );
+  });
+});
+
+describe("backups", { timeout }, () => {
+  test("20 at once are taken a few at a time, and all of them are done", async () => {
+    let most = 0;
+    await scenario(three, [
+      [
+        0,
+        async (world) => {
+          for (let i = 0; i < 20; i++) await backup(`manual-${i}`)(world);
+        },
+      ],
+      [
+        100_000,
+        ({ application }) => {
+          most = application.tasks.mostAtOnce;
+        },
+      ],
+    ]);
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThanOrEqual(2);
+  });
+});

@@ -1,0 +1,80 @@
+/** Faults that only etcd has. */
+import { atFraction, type Disturbance, randomFraction } from "@keelson/testing";
+import type { SimEtcd } from "../simulation/etcd.ts";
+
+type Fault = Disturbance<SimEtcd>;
+
+/** Someone with etcdctl adds a voter that never starts. */
+const voterAdded: Fault = {
+  name: "etcd: a voter is added by hand",
+  weight: 0.5,
+  lastsMs: 180_000,
+  begin: (world) => {
+    const { application } = world;
+    if (application.groups.size === 0) return;
+    const { group } = application;
+    const id = application.drawId();
+    const added = group.propose({
+      type: "add",
+      member: { id, peerUrl: "http://10.9.9.9:2380", learner: false },
+    });
+    if (!added) return;
+    application.stir();
+    return () => {
+      group.propose({ type: "remove", id });
+      application.stir();
+    };
+  },
+};
+
+const memberRemoved: Fault = {
+  name: "etcd: a member is removed by hand",
+  weight: 0.5,
+  choose: (random) => ({ which: randomFraction(random) }),
+  begin: (world, { which }) => {
+    const { application } = world;
+    if (application.groups.size === 0) return;
+    const { group } = application;
+    const victim = atFraction([...group.voters()], which);
+    if (!victim || group.voters().length < 3) return;
+    world.note(`it is ${victim.name}`);
+    group.propose({ type: "remove", id: victim.id });
+    application.stir();
+  },
+};
+
+const leaderMoved: Fault = {
+  name: "etcd: the leader changes",
+  choose: (random) => ({ which: randomFraction(random) }),
+  begin: (world, { which }) => {
+    const { application } = world;
+    if (application.groups.size === 0) return;
+    const target = atFraction([...application.group.voters()], which);
+    if (target) application.group.transfer(target.id);
+    application.stir();
+  },
+};
+
+/** History fills the quota, where there is one. */
+const noSpace: Fault = {
+  name: "etcd: out of space",
+  begin: (world) => {
+    const { application } = world;
+    if (application.groups.size === 0) return;
+    const quota = Math.max(...[...application.processes].map(({ request }) => request.quotaBytes));
+    if (quota > 0) application.group.history = quota;
+  },
+};
+
+const storeDown: Fault = {
+  name: "backup: the store does not answer",
+  lastsMs: 180_000,
+  begin: (world) => {
+    world.application.tasks.storeDown = true;
+    return () => {
+      world.application.tasks.storeDown = false;
+    };
+  },
+};
+
+export const faults: readonly Fault[] = [voterAdded, memberRemoved, leaderMoved, noSpace, storeDown];

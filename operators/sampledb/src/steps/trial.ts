@@ -1,0 +1,35 @@
+/** A change of the pod template is tried on a pod of its own first: a mistake in it costs no server. */
+import { annotations } from "../api/names.ts";
+import type { SampleDBObject } from "../api/sampledb.ts";
+import { ownStatus } from "../observe/observe.ts";
+import type { Observed } from "../observe/observed.ts";
+import { podView } from "../observe/views.ts";
+import type { SampleDBContext } from "../resources/declaration.ts";
+import { databaseName } from "../resources/names.ts";
+import { settingsProblem } from "../resources/settings.ts";
+import { templateHash } from "../resources/stateful-set.ts";
+import { trialConfig, trialPod } from "../resources/trial.ts";
+
+/** Undefined when servers may be made as the spec says. */
+export async function keepTrial(db: SampleDBObject, ctx: SampleDBContext): Promise<Observed["trial"]> {
+  const { spec } = db;
+  const database = databaseName(db);
+  const version = ownStatus(db).imageVersion ?? spec.version;
+  const wanted = templateHash(spec, version);
+  const current = ctx.own.set.get()?.spec?.template?.metadata?.annotations?.[annotations.template];
+  const needed = current !== undefined && current !== wanted && settingsProblem(spec) === undefined;
+  for (const key of ctx.own.trials.entries().keys())
+    if (!needed || key !== wanted) await ctx.own.trials.delete(key);
+  if (!needed) {
+    if (ctx.own.trialConfig.get()) await ctx.own.trialConfig.delete();
+    return undefined;
+  }
+  await ctx.own.trialConfig.apply(trialConfig(database, spec));
+  const pod = ctx.own.trials.get(wanted);
+  await ctx.own.trials.apply(wanted, trialPod(database, spec, version));
+  const view = pod && podView(pod, database);
+  if (view?.ready) return undefined;
+  if (view?.obstacle !== undefined)
+    return { state: "failed", message: `a pod as the spec says does not start: ${view.obstacle}` };
+  return { state: "running", message: "a pod as the spec says is tried before any server is changed" };
+}

@@ -1,0 +1,309 @@
+/** Redis without processes: servers start from volumes, follow each other over the simulated network, and end. */
+import type {
+  Application,
+  ApplicationParts,
+  ContainerEnd,
+  ContainerStart,
+  SimulatedProcess,
+  SimulatedVolume,
+} from "@keelson/testing";
+import { nowhere, redisPort } from "../../src/engine/redis.ts";
+
+/** What lies on a server's volume. */
+interface Files {
+  readonly keys: Map<string, string>;
+}
+
+interface Upstream {
+  readonly host: string;
+  readonly port: number;
+}
+
+interface SavedServer {
+  readonly podUid: string;
+  readonly runId: string;
+  readonly state: Pick<
+    SimServer,
+    | "role"
+    | "upstream"
+    | "replicationId"
+    | "secondReplicationId"
+    | "secondOffset"
+    | "offset"
+    | "settings"
+    | "users"
+  >;
+}
+
+interface Saved {
+  readonly ids: number;
+  readonly servers: readonly SavedServer[];
+}
+
+/** A replica gives its link up after this long without a word. */
+const linkMs = 30_000;
+const pingMs = 1_000;
+
+/** Servers, and the tasks of the operator's agent, which all succeed. */
+export class SimRedis implements Application {
+  readonly servers = new Set<SimServer>();
+  readonly violations: string[] = [];
+  readonly parts: ApplicationParts;
+  /** Settings that no server starts with, as `name value`. */
+  readonly badSettings = new Set<string>();
+  readonly #saved = new Map<string, SavedServer>();
+  #ids = 0;
+
+  constructor(parts: ApplicationParts) {
+    this.parts = parts;
+    const ping = () => {
+      this.settle();
+      parts.clock.timer(pingMs, ping);
+    };
+    parts.clock.timer(pingMs, ping);
+  }
+
+  now(): number {
+    return this.parts.clock.monotonic();
+  }
+
+  newId(): string {
+    return String(++this.#ids).padStart(40, "a");
+  }
+
+  start(start: ContainerStart): SimulatedProcess | ContainerEnd {
+    if (start.container.name !== "redis") return { exitCode: 0, message: JSON.stringify({ ok: true }) };
+    const conf = start.files("config")["redis.conf"] ?? "";
+    const bad = [...this.badSettings].find((line) => conf.includes(line));
+    if (bad !== undefined)
+      return { exitCode: 1, message: `Bad directive or wrong number of arguments: ${bad}` };
+    const volume = start.volume("data") ?? {};
+    if (volume.corrupt) return { exitCode: 1, message: "Bad file format reading the append only file" };
+    const server = new SimServer(this, start, volume, this.newId());
+    this.servers.add(server);
+    return server;
+  }
+
+  save(): Saved {
+    return { ids: this.#ids, servers: [...this.servers].map((server) => server.saved()) };
+  }
+
+  restore(state: unknown, volumes: ReadonlyMap<string, SimulatedVolume>): void {
+    const { ids, servers } = state as Saved;
+    this.#ids = ids;
+    for (const server of servers) this.#saved.set(server.podUid, server);
+    for (const volume of volumes.values()) {
+      const files = volume.data as Files | undefined;
+      if (files) volume.data = { keys: new Map(files.keys) };
+    }
+  }
+
+  resume(podUid: string, start: ContainerStart): SimulatedProcess | undefined {
+    const saved = this.#saved.get(podUid);
+    if (!saved) return undefined;
+    const server = new SimServer(this, start, start.volume("data") ?? {}, saved.runId);
+    Object.assign(server, { ...saved.state, settings: new Map(saved.state.settings) });
+    this.servers.add(server);
+    return server;
+  }
+
+  server(name: string): SimServer | undefined {
+    return [...this.servers].find((each) => each.name === name);
+  }
+
+  at(address: string | undefined): SimServer | undefined {
+    return [...this.servers].find((each) => each.address === address);
+  }
+
+  /** Links that can be made are made, and whoever is linked has all that its primary has. */
+  settle(): void {
+    for (const server of this.servers) server.settle();
+  }
+
+  /** A client's write: how many replicas have it, or undefined when it is refused. */
+  write(primary: SimServer, key: string, value: string): number | undefined {
+    this.settle();
+    const followers = [...this.servers].filter((each) => each.isLinkedTo(primary));
+    if (primary.role !== "primary" || primary.isPaused || primary.volume.full) return undefined;
+    if (primary.closeReplicas < primary.guard) return undefined;
+    for (const each of [primary, ...followers]) {
+      each.files.keys.set(key, value);
+      each.offset += 1n;
+    }
+    return followers.length;
+  }
+}
+
+export class SimServer implements SimulatedProcess {
+  readonly name: string;
+  readonly address: string;
+  readonly runId: string;
+  readonly volume: SimulatedVolume;
+  readonly version: string;
+  /** Whether it is a server of the database: a trial has no volume. */
+  readonly files: Files;
+  readonly #world: SimRedis;
+  readonly #start: ContainerStart;
+  ended: ContainerEnd | undefined;
+  frozen = false;
+  role: "primary" | "replica" = "replica";
+  upstream: Upstream | undefined;
+  replicationId: string;
+  secondReplicationId = "0".repeat(40);
+  secondOffset = -1n;
+  offset = 0n;
+  settings = new Map<string, string>();
+  users: string[] = [];
+  pausedUntilMs = 0;
+  /** When its primary was last heard. */
+  heardMs: number | undefined;
+  #linkedTo: SimServer | undefined;
+  /** When each replica was last heard, by its run id. */
+  readonly #heard = new Map<string, { readonly server: SimServer; atMs: number }>();
+
+  constructor(world: SimRedis, start: ContainerStart, volume: SimulatedVolume, runId: string) {
+    this.#world = world;
+    this.#start = start;
+    this.volume = volume;
+    this.runId = runId;
+    this.name = start.pod.metadata.name;
+    this.address = start.address;
+    this.version = `${/:([0-9.]+)$/.exec(start.container.image ?? "")?.[1] ?? "7.0"}.1`;
+    const found = volume.data as Files | undefined;
+    const port = found ? nowhere.portWithData : nowhere.portWhenEmpty;
+    this.files = found ?? { keys: new Map() };
+    volume.data = this.files;
+    this.upstream = { host: nowhere.host, port };
+    this.replicationId = world.newId();
+  }
+
+  saved(): SavedServer {
+    const { role, upstream, replicationId, secondReplicationId, secondOffset, offset, settings, users } =
+      this;
+    return {
+      podUid: this.#start.pod.metadata.uid,
+      runId: this.runId,
+      state: { role, upstream, replicationId, secondReplicationId, secondOffset, offset, settings, users },
+    };
+  }
+
+  get nowMs(): number {
+    return this.#world.now();
+  }
+
+  get running(): boolean {
+    return this.ended === undefined && !this.frozen;
+  }
+
+  get ready(): boolean {
+    return this.running;
+  }
+
+  get live(): boolean {
+    return !this.frozen;
+  }
+
+  get guard(): number {
+    return Number(this.settings.get("min-replicas-to-write") ?? 0);
+  }
+
+  get isPaused(): boolean {
+    return this.#world.now() < this.pausedUntilMs;
+  }
+
+  /** Replicas that were heard within the lag that is allowed. */
+  get closeReplicas(): number {
+    const lagMs = Number(this.settings.get("min-replicas-max-lag") ?? 10) * 1_000;
+    return this.replicas.filter(({ atMs }) => this.#world.now() - atMs <= lagMs).length;
+  }
+
+  /** Those whose connection it has not seen break. */
+  get replicas(): readonly { readonly server: SimServer; readonly atMs: number }[] {
+    return [...this.#heard.values()].filter(({ server }) => server.#linkedTo === this);
+  }
+
+  isLinkedTo(primary: SimServer): boolean {
+    return this.running && this.#linkedTo === primary && this.#hears(primary);
+  }
+
+  get linkUp(): boolean {
+    return this.#linkedTo !== undefined;
+  }
+
+  #hears(other: SimServer): boolean {
+    return other.running && this.#world.parts.network.connected(this.name, other.name);
+  }
+
+  settle(): void {
+    if (!this.running || this.role !== "replica") return;
+    const nowMs = this.#world.now();
+    const primary = this.#linkedTo;
+    if (primary) {
+      const heard = this.#hears(primary) && primary.role === "primary";
+      if (heard) this.#hear(primary, nowMs);
+      // A process that ended closes its connections; a silent one is given up later.
+      const broken = primary.ended !== undefined || primary.role !== "primary";
+      if (broken || nowMs - (this.heardMs ?? 0) > linkMs) this.#linkedTo = undefined;
+      return;
+    }
+    const found = this.upstream?.port === redisPort ? this.#world.at(this.upstream.host) : undefined;
+    if (found?.role !== "primary" || found === this || !this.#hears(found)) return;
+    // A replica that is paused does not apply what it is sent.
+    if (this.isPaused) return;
+    this.#copy(found);
+    this.#linkedTo = found;
+    this.#hear(found, nowMs);
+  }
+
+  #hear(primary: SimServer, atMs: number): void {
+    this.heardMs = atMs;
+    primary.#heard.set(this.runId, { server: this, atMs });
+  }
+
+  #copy(primary: SimServer): void {
+    this.files.keys.clear();
+    for (const [key, value] of primary.files.keys) this.files.keys.set(key, value);
+    this.replicationId = primary.replicationId;
+    this.secondReplicationId = primary.secondReplicationId;
+    this.secondOffset = primary.secondOffset;
+    this.offset = primary.offset;
+  }
+
+  lead(): void {
+    if (this.role === "primary") return;
+    this.role = "primary";
+    this.upstream = undefined;
+    this.#linkedTo = undefined;
+    this.secondReplicationId = this.replicationId;
+    this.secondOffset = this.offset + 1n;
+    this.replicationId = this.#world.newId();
+  }
+
+  follow(upstream: Upstream): void {
+    this.role = "replica";
+    this.upstream = upstream;
+    this.#linkedTo = undefined;
+    this.settle();
+  }
+
+  freeze(frozen: boolean): void {
+    this.frozen = frozen;
+    this.#start.changed();
+  }
+
+  stop(): void {
+    this.#end({ exitCode: 0, message: "" });
+  }
+
+  kill(): void {
+    this.#end({ exitCode: 137, message: "" });
+  }
+
+  #end(end: ContainerEnd): void {
+    if (this.ended) return;
+    this.ended = end;
+    this.#world.servers.delete(this);
+    this.#world.settle();
+    this.#start.changed();
+  }
+}

@@ -1,0 +1,115 @@
+/** StatefulSets and Jobs of a simulation: pods are made again when they are gone, and Jobs end with theirs. */
+import type { PodObject, World } from "@keelson/testing";
+import type { ObjectOf } from "keelson";
+import { Job, Pod, type StatefulSet } from "keelson/kinds";
+import type { SimRedis } from "./application.ts";
+
+type SetObject = ObjectOf<typeof StatefulSet>;
+type JobObject = ObjectOf<typeof Job>;
+
+const delayMs = 100;
+/** By which the explorer finds the pods of an operator. */
+const found = { "keelson.dev/controller": "sampledb" };
+
+/** Works for as long as the world is played. */
+export function startWorkloads(world: World<SimRedis>): void {
+  let waiting = false;
+  const soon = () => {
+    if (waiting) return;
+    waiting = true;
+    world.clock.timer(delayMs, () => {
+      waiting = false;
+      void look(world).catch((error: unknown) => {
+        world.note(`workloads: ${(error as Error).message}`);
+        soon();
+      });
+    });
+  };
+  for (const resource of ["apps/statefulsets", "batch/jobs", "pods"]) world.stored.subscribe(resource, soon);
+  soon();
+}
+
+async function look(world: World<SimRedis>): Promise<void> {
+  const { namespace } = world.subject.ref;
+  const pods = world.stored.list("pods", namespace) as unknown as PodObject[];
+  for (const set of world.stored.list("apps/statefulsets", namespace) as unknown as SetObject[])
+    await lookAtSet(world, set, pods);
+  for (const job of world.stored.list("batch/jobs", namespace) as unknown as JobObject[])
+    await lookAtJob(world, job, pods);
+}
+
+async function lookAtSet(world: World<SimRedis>, set: SetObject, pods: readonly PodObject[]): Promise<void> {
+  const { name, namespace = "", uid, deletionTimestamp } = set.metadata;
+  if (deletionTimestamp !== undefined) return;
+  const wanted = set.spec?.replicas ?? 1;
+  for (let ordinal = 0; ordinal < wanted; ordinal++) {
+    const pod = `${name}-${ordinal}`;
+    if (pods.some(({ metadata }) => metadata.name === pod)) continue;
+    const { metadata, spec } = set.spec?.template ?? {};
+    const data = { name: "data", persistentVolumeClaim: { claimName: `data-${pod}` } };
+    await tolerant(
+      world.client.kind(Pod).create({
+        metadata: {
+          name: pod,
+          namespace,
+          labels: { ...metadata?.labels, ...found },
+          annotations: { ...metadata?.annotations },
+          ownerReferences: [{ apiVersion: "apps/v1", kind: "StatefulSet", name, uid, controller: true }],
+        },
+        spec: { ...spec, hostname: pod, volumes: [...(spec?.volumes ?? []), data] } as never,
+      }),
+    );
+  }
+  for (const { metadata } of pods) {
+    const ordinal = Number(/^(.*)-(\d+)$/.exec(metadata.name)?.[2] ?? -1);
+    const isOurs = metadata.ownerReferences?.some((owner) => owner.uid === uid);
+    if (isOurs && ordinal >= wanted && metadata.deletionTimestamp === undefined)
+      await tolerant(world.client.kind(Pod).delete({ namespace, name: metadata.name }));
+  }
+}
+
+async function lookAtJob(world: World<SimRedis>, job: JobObject, pods: readonly PodObject[]): Promise<void> {
+  const { name, namespace = "", uid, deletionTimestamp } = job.metadata;
+  const over = job.status?.conditions?.some(({ type }) => type === "Complete" || type === "Failed");
+  if (deletionTimestamp !== undefined || over) return;
+  const own = pods.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
+  if (own.some(({ status }) => status?.phase === "Succeeded")) {
+    const at = new Date(world.clock.now()).toISOString().replace(/\.\d{3}Z$/, "Z");
+    const conditions = ["SuccessCriteriaMet", "Complete"].map((type) => ({
+      type,
+      status: "True",
+      lastTransitionTime: at,
+    }));
+    const status = { conditions, succeeded: 1, startTime: at, completionTime: at };
+    await tolerant(
+      world.client
+        .kind(Job)
+        .subresource("status")
+        .patch({ namespace, name }, { type: "merge", body: { status } as never }),
+    );
+    return;
+  }
+  if (own.some(({ status }) => status?.phase !== "Failed")) return;
+  const { spec, metadata } = job.spec?.template ?? {};
+  await tolerant(
+    world.client.kind(Pod).create({
+      metadata: {
+        name: `${name}-${own.length}`,
+        namespace,
+        labels: { ...metadata?.labels },
+        ownerReferences: [{ apiVersion: "batch/v1", kind: "Job", name, uid, controller: true }],
+      },
+      spec: spec as never,
+    }),
+  );
+}
+
+/** Someone else was faster, or the object is gone. */
+async function tolerant(work: Promise<unknown>): Promise<void> {
+  try {
+    await work;
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    if (code !== 409 && code !== 404) throw error;
+  }
+}

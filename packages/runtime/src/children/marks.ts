@@ -1,0 +1,91 @@
+/** Labels and owners by which children are found: what someone removed is put back before anything is decided. */
+
+import { type JsonObject, type OwnerReference, objectKey, type Stored } from "@keelson/core";
+import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
+import type { Informer } from "../cache/informer.ts";
+import type { TrackedClient } from "../cache/tracked-client.ts";
+import type { Controller } from "../controller/controller.ts";
+import type { Owned } from "../controller/declaration.ts";
+import { controllerLabel, keyLabel, ownerLabel, slotLabel } from "../controller/labels.ts";
+import { ownerLabelValue, ownerReference } from "./child-body.ts";
+import type { OwnedChildren } from "./owned-children.ts";
+
+export interface MarksOptions {
+  readonly controller: Controller;
+  readonly owner: Stored;
+  readonly children: OwnedChildren;
+  readonly client: TrackedClient;
+  readonly fieldManager: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Caches of children are scoped by labels, so a child without them looks as if it were gone. What the inventory names and
+ * the cache does not show is looked up at the server; if it is still the same object, its marks are put back.
+ */
+export async function restoreMarks(options: MarksOptions): Promise<void> {
+  const { controller, owner, children } = options;
+  for (const entry of inventoryOf(owner)) {
+    const slot = controller.owns[entry.slot];
+    if (!slot) continue;
+    const known = children.get({ slot: entry.slot, key: entry.key ?? "" });
+    if (known?.metadata.uid !== entry.uid) await restore(options, slot, entry);
+  }
+}
+
+async function restore(options: MarksOptions, slot: Owned, entry: InventoryEntry): Promise<void> {
+  const { controller, owner, client, fieldManager, signal } = options;
+  const namespace = slot.kind.scope === "Cluster" ? undefined : owner.metadata.namespace;
+  if (slot.kind.scope === "Namespaced" && namespace === undefined) return;
+  const ref = { namespace, name: entry.name };
+  const live = (await client.kind(slot.kind).find(ref, { signal })) as Stored | undefined;
+  if (live?.metadata.uid !== entry.uid) return;
+  const references = live.metadata.ownerReferences ?? [];
+  if (references.some(({ controller: isController, uid }) => isController && uid !== owner.metadata.uid))
+    return;
+  const labels = {
+    [controllerLabel]: controller.name,
+    [slotLabel]: entry.slot,
+    ...(entry.key === undefined ? {} : { [keyLabel]: entry.key }),
+    ...(slot.options.outlives ? { [ownerLabel]: ownerLabelValue(owner.metadata.name) } : {}),
+  };
+  const isOwned = slot.options.outlives || references.some(({ uid }) => uid === owner.metadata.uid);
+  const isMarked = Object.entries(labels).every(([label, value]) => live.metadata.labels?.[label] === value);
+  if (isOwned && isMarked) return;
+  const metadata = {
+    uid: entry.uid,
+    labels,
+    ...(isOwned ? {} : { ownerReferences: [ownerReference(controller.kind, owner), ...references] }),
+  };
+  const patch = { type: "merge" as const, body: { metadata } as unknown as JsonObject };
+  await client.kind(slot.kind).patch(ref, patch as never, { fieldManager, signal });
+}
+
+/**
+ * Whether the owner was deleted with `--cascade=orphan`. The garbage collector may have done its work before we look: then
+ * children that were bound by an owner reference are still there, and none of them has one.
+ */
+export function isOrphaned(
+  controller: Controller,
+  owner: Stored,
+  informers: ReadonlyMap<string, Informer>,
+): boolean {
+  if (owner.metadata.finalizers?.includes("orphan")) return true;
+  const bound = inventoryOf(owner).flatMap((entry) => {
+    const slot = controller.owns[entry.slot];
+    if (!slot || slot.options.outlives) return [];
+    const namespace = slot.kind.scope === "Cluster" ? undefined : owner.metadata.namespace;
+    const key = objectKey({ metadata: { namespace, name: entry.name } } as Stored);
+    const found = informers.get(entry.slot)?.cache.get(key);
+    return found?.metadata.uid === entry.uid ? [found] : [];
+  });
+  return bound.length > 0 && bound.every(({ metadata }) => !hasController(metadata.ownerReferences));
+}
+
+function hasController(references: readonly OwnerReference[] | undefined): boolean {
+  return references?.some(({ controller }) => controller) ?? false;
+}
+
+function inventoryOf(owner: Stored): readonly InventoryEntry[] {
+  return (owner as { status?: RuntimeStatus }).status?.inventory ?? [];
+}

@@ -1,0 +1,135 @@
+/** What people do to children behind an operator's back, and what an operator may do while it does not lead. */
+import { ConfigMap, Pod } from "@keelson/core/kinds";
+import { controller, done, many, waiting } from "@keelson/runtime";
+import { resource } from "@keelson/schema";
+import { describe, expect, test } from "vitest";
+import { z } from "zod";
+import { type Cluster, cluster } from "./cluster.ts";
+
+const Box = resource({
+  group: "example.com",
+  kind: "Box",
+  version: "v1",
+  spec: z.object({ labels: z.record(z.string(), z.string()).default({}) }),
+  status: z.object({
+    seen: z.array(z.string()).optional(),
+    copy: z.object({ labels: z.record(z.string(), z.string()) }).optional(),
+  }),
+});
+
+const ref = { namespace: "default", name: "box" };
+/** What was done outside of Kubernetes, and by whom. */
+const calls: string[] = [];
+let between: () => Promise<void> = async () => {};
+
+/** Its parts are made once and never applied again, as pods of a database are. */
+const boxes = controller(Box, {
+  owns: { parts: many(ConfigMap, { outlives: true }), front: ConfigMap, pods: many(Pod) },
+  async reconcile(box, ctx) {
+    await ctx.own.front.apply({ metadata: { name: `${box.metadata.name}-front` }, data: { a: "b" } });
+    const parts = ctx.own.parts.entries();
+    ctx.setStatus({ seen: [...parts.keys()], copy: { labels: box.spec.labels } });
+    if (parts.size === 0 && !box.status?.seen) {
+      await ctx.own.parts.apply("0", { data: { precious: "yes" } });
+      return waiting("Making", "the part is made", { recheckMs: 100 });
+    }
+    await between();
+    ctx.assertLeading();
+    calls.push("changed");
+    return done({ recheckMs: 10_000 });
+  },
+  async finalize(_box, ctx) {
+    if (ctx.orphaned) return done();
+    for (const key of ctx.own.parts.entries().keys()) await ctx.own.parts.delete(key);
+    return done();
+  },
+});
+
+async function box(options: object = {}): Promise<Cluster> {
+  const c = await cluster({ controllers: [boxes], ...options });
+  await c.client.kind(Box).create({ metadata: ref, spec: { labels: { a: "b" } } });
+  await c.advance(5_000);
+  return c;
+}
+
+const part = { namespace: "default", name: "box-0" };
+const seen = async (c: Cluster) => (await c.client.kind(Box).get(ref)).status?.seen;
+
+describe("children that someone changed", () => {
+  test.each(["keelson.dev/controller", "keelson.dev/slot", "keelson.dev/key", "keelson.dev/owner"])(
+    "a child that lost its label %s is found, and gets it back",
+    async (label) => {
+      await using c = await box();
+      const before = await c.client.kind(ConfigMap).get(part);
+      const body = { metadata: { labels: { [label]: null } } } as never;
+      await c.client.kind(ConfigMap).patch(part, { type: "merge", body });
+      await c.advance(30_000);
+      expect(await seen(c)).toEqual(["0"]);
+      const after = await c.client.kind(ConfigMap).get(part);
+      expect(after.metadata.uid).toBe(before.metadata.uid);
+      expect(after.metadata.labels).toEqual(before.metadata.labels);
+    },
+  );
+
+  test("a child that lost its owner gets it back", async () => {
+    await using c = await box();
+    const front = { namespace: "default", name: "box-front" };
+    const before = await c.client.kind(ConfigMap).get(front);
+    const body = { metadata: { ownerReferences: null } } as never;
+    await c.client.kind(ConfigMap).patch(front, { type: "merge", body });
+    await c.advance(30_000);
+    const after = await c.client.kind(ConfigMap).get(front);
+    expect(after.metadata.ownerReferences).toEqual(before.metadata.ownerReferences);
+  });
+
+  test("children of an owner that was deleted with --cascade=orphan stay, and are adopted again", async () => {
+    await using c = await box({ workloads: true });
+    const before = await c.client.kind(ConfigMap).get({ namespace: "default", name: "box-front" });
+    await c.client.kind(Box).delete(ref, { propagation: "Orphan" });
+    await c.until(async () => (await c.client.kind(Box).find(ref)) === undefined);
+    expect(await c.client.kind(ConfigMap).find(part)).toBeDefined();
+    await c.client.kind(Box).create({ metadata: ref, spec: {} });
+    await c.advance(10_000);
+    const made = await c.client.kind(Box).get(ref);
+    const after = await c.client.kind(ConfigMap).get({ namespace: "default", name: "box-front" });
+    expect(made.status?.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True");
+    expect(after.metadata.uid).toBe(before.metadata.uid);
+    expect(after.metadata.ownerReferences?.[0]?.uid).toBe(made.metadata.uid);
+    expect(made.status?.seen).toEqual(["0"]);
+  });
+});
+
+describe("the status", () => {
+  test("may have a map that becomes empty", async () => {
+    await using c = await box();
+    expect((await c.client.kind(Box).get(ref)).status?.copy).toEqual({ labels: { a: "b" } });
+    await c.client.kind(Box).patch(ref, { type: "merge", body: { spec: { labels: { a: null } } } as never });
+    await c.advance(30_000);
+    const { status } = await c.client.kind(Box).get(ref);
+    expect(status?.copy?.labels ?? {}).toEqual({});
+    expect(status?.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True");
+  });
+});
+
+describe("calls to an application", () => {
+  test("a process that was stopped until its lease was lost sends nothing when it goes on", async () => {
+    await using c = await box({ managers: 2 });
+    const leader = c.managers.find(({ running }) => running?.leading);
+    let stopped: PromiseWithResolvers<void> | undefined;
+    between = async () => {
+      if (stopped || leader?.paused) return;
+      stopped = Promise.withResolvers<void>();
+      leader?.pause();
+      await stopped.promise;
+    };
+    calls.length = 0;
+    await c.client.kind(Box).patch(ref, { type: "merge", body: { spec: { labels: { x: "y" } } } });
+    await c.advance(60_000);
+    between = async () => {};
+    calls.length = 0;
+    leader?.resume();
+    stopped?.resolve();
+    await c.settle();
+    expect(calls).toEqual([]);
+  });
+});

@@ -1,0 +1,60 @@
+/** `npm run explore -- --operator etcd --runs N --seed S`: plays scenarios with compound faults, and reports. */
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { explore, formatReport, type Subject } from "@keelson/testing";
+import { root } from "./run.ts";
+
+const { values } = parseArgs({
+  options: {
+    operator: { type: "string", default: "etcd" },
+    /** Scenarios to play. Default: 100, or until `--cpu-minutes` are used up. */
+    runs: { type: "string" },
+    /** Processor time to use. */
+    "cpu-minutes": { type: "string" },
+    /** The seed of the first scenario. `--runs 1` plays a seed again. */
+    seed: { type: "string", default: "1" },
+    /** Failures after which it ends. */
+    failures: { type: "string", default: "1" },
+    /** Most steps of a scenario. */
+    steps: { type: "string" },
+    /** Prints a failing scenario as it was generated. */
+    "no-shrink": { type: "boolean", default: false },
+  },
+});
+
+interface Options {
+  readonly runs?: number;
+  readonly cpuMs?: number;
+  readonly seed: number;
+  readonly failures: number;
+}
+
+/** An operator brings a subject for the explorer, or plays stories of its own. */
+const module = (await import(join(root, "operators", values.operator, "test/explore/index.ts"))) as
+  | { readonly subject: Subject }
+  | { readonly play: (options: Options) => Promise<boolean> };
+const cpuMinutes = values["cpu-minutes"];
+const runs = values.runs ?? (cpuMinutes === undefined ? "100" : undefined);
+const amount = {
+  ...(runs === undefined ? {} : { runs: Number(runs) }),
+  ...(cpuMinutes === undefined ? {} : { cpuMs: Number(cpuMinutes) * 60_000 }),
+  seed: Number(values.seed),
+  failures: Number(values.failures),
+};
+if ("play" in module) process.exit((await module.play(amount)) ? 0 : 1);
+const { subject } = module;
+let toldMs = 0;
+const report = await explore(subject, {
+  ...amount,
+  ...(values.steps === undefined ? {} : { mostSteps: Number(values.steps) }),
+  shrinks: !values["no-shrink"],
+  onRun: (_played, so) => {
+    if (so.cpuMs - toldMs < 30_000) return;
+    toldMs = so.cpuMs;
+    console.error(
+      `${so.runs} runs, ${(so.cpuMs / 1_000).toFixed(0)} s of processor time, ${so.failures.length} failures`,
+    );
+  },
+});
+console.log(formatReport(`${subject.name} from seed ${values.seed}`, report));
+process.exitCode = report.failures.length === 0 ? 0 : 1;
