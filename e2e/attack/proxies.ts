@@ -92,7 +92,7 @@ export const proxyAttacks: readonly Attack<ApiTarget>[] = [
       async (target, port) => {
         await pod(target, `lure-${index}`, address);
         await target
-          .ask(`${core}/pods/lure-${index}:${port}/proxy/`, { withinMs: 40_000 })
+          .ask(`${core}/pods/lure-${index}:${port}/proxy/`, { withinMs: 5_000 })
           .catch(() => undefined);
       },
     ),
@@ -101,7 +101,7 @@ export const proxyAttacks: readonly Attack<ApiTarget>[] = [
       `proxies to a service whose endpoint is ${address}`,
       async (target, port) => {
         await service(target, address, port);
-        await target.ask(`${core}/services/lure:p/proxy/`, { withinMs: 40_000 }).catch(() => undefined);
+        await target.ask(`${core}/services/lure:p/proxy/`, { withinMs: 5_000 }).catch(() => undefined);
       },
     ),
   ]),
@@ -142,7 +142,7 @@ export const proxyAttacks: readonly Attack<ApiTarget>[] = [
       const { status, body } = await target.ask(path, {
         method: "POST",
         body: { apiVersion: "authentication.k8s.io/v1", kind: "SelfSubjectReview" },
-        withinMs: 40_000,
+        withinMs: 5_000,
       });
       const groups: string[] = body?.status?.userInfo?.groups ?? [];
       return status === 201 && groups.includes("system:masters") ? "is an administrator" : undefined;
