@@ -1,5 +1,5 @@
 /** The poolers in front of a database, as its primary speaks to them. */
-import { resolve4 } from "node:dns/promises";
+import { lookup } from "node:dns/promises";
 import type { Log, Poolers } from "./ports.ts";
 import { call } from "./wire.ts";
 
@@ -41,7 +41,9 @@ export class NetworkPoolers implements Poolers {
   /** A pooler that does not answer keeps nobody from anything. */
   async #tell(path: string, body: unknown, timeoutMs: number): Promise<void> {
     const { host, key, log } = this.#options;
-    const addresses = await resolve4(host).catch(() => []);
+    // Not a query of our own: only the system knows the cluster's search domains.
+    const found = await lookup(host, { all: true, family: 4 }).catch(() => []);
+    const addresses = found.map(({ address }) => address);
     await Promise.all(
       addresses.map(async (address) => {
         try {
