@@ -34,9 +34,12 @@ describe("a command that was not understood ends with 2 and a sentence", () => {
     ["frobnicate", /No command registered for `frobnicate`; see keelson --help/],
     ["cluster upp", /did you mean `up`\?$/m],
     ["cluster up --nmae x", /did you mean --name\?/],
-    ["cluster up --nodes -1", /"-1" will not do for nodes: it must be a whole number from 0 to 100/],
-    ["cluster up --port 99999", /"99999" will not do for port/],
-    ["cluster fault delay web --ms soon", /"soon" will not do for ms: it must be a whole number from 0 on/],
+    ["cluster up --nodes -1", /"-1" is an invalid value for nodes: it must be a whole number from 0 to 100/],
+    ["cluster up --port 99999", /"99999" is an invalid value for port/],
+    [
+      "cluster fault delay web --ms soon",
+      /"soon" is an invalid value for ms: it must be a whole number from 0 on/,
+    ],
     ["image load", /Expected argument for path/],
   ])("%s", async (line, sentence) => {
     const [output, code] = await keelson(...line.split(" "));

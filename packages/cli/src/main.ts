@@ -53,7 +53,7 @@ export const application = buildApplication(root, {
 
 function refusalOf({ externalFlagNameOrPlaceholder: where, input, exception }: ArgumentParseError): string {
   const why = errorText(exception);
-  return `"${input}" will not do for ${where}: ${why}`;
+  return `"${input}" is an invalid value for ${where}: ${why}`;
 }
 
 /** Errors of ours are sentences for people; anything else is a fault of the program and shows where it happened. */

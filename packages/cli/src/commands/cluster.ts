@@ -59,7 +59,7 @@ const up = buildCommand<UpFlags>({
       },
       simulate: {
         kind: "boolean",
-        brief: "Pods are Ready by word only: no process runs in them",
+        brief: "Pods are simulated: Ready without a process",
         default: false,
       },
     },
