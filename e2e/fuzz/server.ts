@@ -106,7 +106,12 @@ export class Sender implements Disposable {
         socketPath: this.#socketPath,
         method,
         path,
-        headers: { authorization: `Bearer ${token}`, ...headers },
+        headers: {
+          authorization: `Bearer ${token}`,
+          // Node announces no body for DELETE: the server would take its bytes for the next request.
+          ...(body === undefined ? {} : { "content-length": String(Buffer.byteLength(body)) }),
+          ...headers,
+        },
       });
       const limit = setTimeout(() => outgoing.destroy(new Error("no answer within a minute")), answerMs);
       outgoing.on("response", (response) => {
