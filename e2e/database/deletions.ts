@@ -166,6 +166,12 @@ async function restored(world: World, name: string, ledger: Ledger): Promise<voi
     onDelete: "Delete",
   });
   await world.whenReady(again, 120_000);
+  // The node learns of a new Service a moment later than the operator.
+  await eventually(
+    "the restored Database answers",
+    30_000,
+    async () => (await world.sql(again, "SELECT 1")).length === 1,
+  );
   const [row] = await world.sql(again, "SELECT count(*) AS items FROM items");
   const missing = ledger.missingFrom(
     await world.sql(again, "SELECT writer, seq FROM ledger", { timeoutMs: 30_000 }),
