@@ -47,7 +47,7 @@ export async function writeReport(scenarios: readonly Scenario[]): Promise<void>
       return [
         `## ${name.split(".")[0]} control plane`,
         "",
-        `Measured on ${results.machine}.`,
+        `Measured on ${results.machine}. A row marked † holds runs of earlier code; the recorded runs name their commits.`,
         "",
         table(scenarios, results),
         "",
@@ -100,7 +100,7 @@ function line({ fault, goal }: Scenario, runs: readonly Run[]): string[] {
   const held = runs.filter(({ missed }) => missed.length === 0).length;
   const load = `${Math.min(...runs.map((run) => run.load))} to ${Math.max(...runs.map((run) => run.load))}`;
   return [
-    fault,
+    runs.every(({ commit }) => commit !== undefined) ? fault : `${fault} †`,
     goal,
     spread(runs.map(({ gapMs }) => gapMs)),
     spread(runs.map(({ healMs }) => healMs)),

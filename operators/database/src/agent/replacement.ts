@@ -7,7 +7,7 @@ import { join } from "node:path";
 const kept = "before-restore";
 
 /**
- * Each step is a rename, and whoever is stopped in between goes on from where it was: `pgdata` to `swapped`, the other
+ * Each step is a rename, and an agent that is stopped in between goes on from where it was: `pgdata` to `swapped`, the other
  * data to `pgdata`, `swapped` to `before-restore`.
  */
 export class Replacement {

@@ -42,7 +42,7 @@ export class Switchover {
     log.info("switchover", { to: target.name });
     // The less there is to write when PostgreSQL stops and starts, the shorter nobody serves.
     await Promise.all([engine.checkpoint(), peers.checkpoint(target.name).catch(() => undefined)]);
-    // Clients wait from here on, and are let go by whoever is primary next: if that is we, in the next round.
+    // Clients wait from here on, and the next primary lets them go: if it is this instance, in the next round.
     const hasPoolers = keeper.stored?.record.policy.pooler === true;
     if (hasPoolers) await this.#options.poolers?.pause();
     await engine.stop("fast");
