@@ -7,7 +7,7 @@ import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import { RangePool } from "./address-pool.ts";
 import { ApiEventRecorder } from "./event-recorder.ts";
 import { NodeRegistration } from "./node-registration.ts";
-import { resourcesOf } from "./node-status.ts";
+import { allocatableOf } from "./node-status.ts";
 import type { ClusterDns } from "./pod-files.ts";
 import { PodManager } from "./pod-manager.ts";
 import { makePrivate } from "./private-data.ts";
@@ -27,8 +27,8 @@ export interface KubeletOptions {
   };
   readonly podCidr: string;
   readonly hostAddress: string;
-  /** Where the API server reaches this node; the first of its addresses. */
-  readonly reachableAddress: string;
+  /** A name by which the API server reaches this node's kubelet, which its address need not be known to. */
+  readonly reachableAs: string;
   readonly kubeletPort: number;
   readonly dns: ClusterDns;
   readonly dataDirectory: string;
@@ -70,7 +70,8 @@ export class Kubelet {
     this.registration = new NodeRegistration({
       ...{ api, clock, name, log, maxPods },
       dataDirectory: options.dataDirectory,
-      addresses: [...new Set([options.reachableAddress, options.hostAddress])],
+      address: options.hostAddress,
+      reachableAs: options.reachableAs,
       kubeletPort: options.kubeletPort,
       podCidr: options.podCidr,
       runtime: options.runtime.kind,
@@ -90,7 +91,7 @@ export class Kubelet {
       node: {
         name,
         hostAddress: options.hostAddress,
-        allocatable: resourcesOf(this.registration.machine, maxPods),
+        allocatable: allocatableOf(this.registration.machine, maxPods),
         dns: options.dns,
       },
       serviceEnvironment: (namespace, links) => visibleServices(options.services(), namespace, links),
