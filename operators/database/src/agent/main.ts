@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseKnownJson } from "../ha/json.ts";
 import { Agent } from "./agent.ts";
+import { apiServer } from "./api-server.ts";
 import { archiveCommands } from "./archive.ts";
 import { Backups } from "./backups.ts";
 import { Certificates } from "./certificates.ts";
@@ -44,9 +45,7 @@ const kubernetes = new Kubernetes({
   lease: settings.database,
   instance,
   roleLabel: settings.roleLabel,
-  /** On pods: the primary that this instance cannot reach, and its epoch. */
-  complaintAnnotation: "database.keelson.dev/cannot-reach",
-  timeoutMs: timings.requestTimeoutMs,
+  send: apiServer({ timeoutMs: timings.requestTimeoutMs }),
 });
 const peers = new NetworkPeers({ hostOf, key, timeoutMs: timings.requestTimeoutMs });
 const poolers = new NetworkPoolers({

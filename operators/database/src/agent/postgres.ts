@@ -81,6 +81,8 @@ interface Control {
 const restoreMs = 24 * 3_600_000;
 /** How long data that was replaced is kept. */
 const keepAsideMs = 24 * 3_600_000;
+/** After so many attempts in a row the control file counts as unreadable. */
+const readAttempts = 4;
 /** How long a start is waited for before the round goes on without it. */
 const startMs = 5_000;
 
@@ -96,6 +98,9 @@ export class Postgres implements Engine {
   isClosed = false;
   #complaint: Local["complaint"];
   #failedRewinds = 0;
+  #failedReads = 0;
+  /** Its last process could not write. */
+  #isFull = false;
   #systemId: string | undefined;
   #parameters: Readonly<{ [name: string]: string }> | undefined;
   /** What the spec asks for. */
@@ -136,6 +141,7 @@ export class Postgres implements Engine {
       ...(data && { data }),
       complaint: this.#complaint,
       failedRewinds: this.#failedRewinds,
+      isFull: this.#isFull,
     };
     if (!this.isRunning) return { ...common, server: "stopped" };
     const inRecovery = this.#startedAs === "standby";
@@ -241,7 +247,10 @@ export class Postgres implements Engine {
     if (!existsSync(join(this.dataDirectory, "global", "pg_control"))) return undefined;
     const major = await majorOf(this.dataDirectory);
     if (major !== undefined && major !== this.#options.major) return await this.#foreignData(major);
-    const control = this.#systemId === undefined || !this.isRunning ? await this.#control() : undefined;
+    const isKnown = this.#systemId !== undefined && this.isRunning;
+    const control = isKnown ? undefined : await this.#readControl();
+    // Data that its own tools cannot read belongs to nobody.
+    if (control === "unreadable") return { systemId: "", timeline: 0, timelineEpoch: -1, kind: "standby" };
     this.#systemId = control?.systemId ?? this.#systemId;
     const timeline = Math.max(control?.timeline ?? 0, await this.#newestTimeline());
     const kind = existsSync(join(this.dataDirectory, "standby.signal")) ? "standby" : "primary";
@@ -252,6 +261,18 @@ export class Postgres implements Engine {
   async #foreignData(major: string): Promise<Local["data"]> {
     const kind = existsSync(join(this.dataDirectory, "standby.signal")) ? "standby" : "primary";
     return { systemId: await systemOf(this.dataDirectory), timeline: 0, timelineEpoch: -1, kind, major };
+  }
+
+  /** One failure may have another cause than the file. */
+  async #readControl(): Promise<Control | "unreadable"> {
+    try {
+      const control = await this.#control();
+      this.#failedReads = 0;
+      return control;
+    } catch (error) {
+      if (++this.#failedReads < readAttempts) throw error;
+      return "unreadable";
+    }
   }
 
   async #control(): Promise<Control> {
@@ -445,6 +466,7 @@ export class Postgres implements Engine {
     // The process of before is gone: its lock means nothing, even if something else has its number by now.
     await rm(join(this.dataDirectory, "postmaster.pid"), { force: true });
     this.#client = undefined;
+    this.#isFull = false;
     this.#startedAs = as;
     const child = spawn(join(programs, "postgres"), ["-D", this.dataDirectory], {
       stdio: ["ignore", "ignore", "pipe"],
@@ -470,6 +492,7 @@ export class Postgres implements Engine {
   #heard(line: string): void {
     process.stdout.write(`${line}\n`);
     if (/\b(FATAL|PANIC|ERROR):/.test(line)) this.#serverWords = line;
+    if (line.includes("No space left on device")) this.#isFull = true;
     if (/requested WAL segment \S+ has already been removed/.test(line)) this.#complaint = "walGone";
     if (/requested starting point .* is ahead of the WAL flush position/.test(line))
       this.#complaint ??= "diverged";

@@ -2,7 +2,7 @@
 import { isApiError, type ObjectMeta, Quantity } from "keelson";
 import { Pod } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
-import { Database, type DatabaseObject } from "../api/database.ts";
+import type { DatabaseObject } from "../api/database.ts";
 import type { Members } from "../decide/members.ts";
 import { majorPart, type UpgradePlan } from "../decide/upgrade.ts";
 import type { LeaseRecord } from "../ha/state.ts";
@@ -10,6 +10,7 @@ import { installCommand } from "../resources/agent-image.ts";
 import { claimFor } from "../resources/claim.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName, instanceKey, selectorLabels } from "../resources/names.ts";
+import { ownersOf } from "../resources/owners.ts";
 import { podFor } from "../resources/pod.ts";
 import { recipeOf } from "../resources/recipe.ts";
 import type { RestoreSource } from "../resources/store.ts";
@@ -21,7 +22,7 @@ export interface InstancesOptions {
   readonly agentImage: string;
   readonly restore: RestoreSource | undefined;
   readonly plan: UpgradePlan;
-  /** Pods that are made now must outlive the Database: whoever deletes in the foreground would take them away. */
+  /** The Database is being deleted. */
   readonly closing: boolean;
 }
 
@@ -79,7 +80,7 @@ async function keepInstance(
   try {
     await ctx.own.pods.apply(slot, {
       ...desired,
-      metadata: { ...desired.metadata, ...(!closing && { ownerReferences: ownersOf(object) }) },
+      metadata: { ...desired.metadata, ownerReferences: ownersOf(object, ctx) },
     });
     ctx.event("Normal", "InstanceStarted", `${name} starts with ${recipe.image}`);
   } catch (error) {
@@ -121,24 +122,12 @@ async function repairLabels(
 ): Promise<void> {
   const wanted = selectorLabels(databaseName(object));
   const wrong = Object.entries(wanted).filter(([key, value]) => metadata.labels?.[key] !== value);
-  const [owner] = ownersOf(object);
-  const owned = metadata.ownerReferences?.some(({ uid }) => uid === owner?.uid);
+  const owners = ownersOf(object, ctx);
+  const has = metadata.ownerReferences ?? [];
+  const owned =
+    has.length === owners.length && owners.every(({ uid }) => has.some((each) => each.uid === uid));
   if (wrong.length === 0 && owned) return;
   const { name = "", namespace = "default", uid } = metadata;
-  await ctx.client.kind(Pod).patch(
-    { name, namespace },
-    {
-      type: "merge",
-      body: {
-        metadata: { uid, labels: wanted, ...(!owned && { ownerReferences: ownersOf(object) }) },
-      } as never,
-    },
-  );
-}
-
-/** Whoever drains a node looks for the one in charge of a pod. */
-function ownersOf({ metadata }: DatabaseObject): NonNullable<ObjectMeta["ownerReferences"]> {
-  const { name, uid } = metadata;
-  const apiVersion = `${Database.group}/${Database.version}`;
-  return [{ apiVersion, kind: Database.kind, name, uid, controller: true, blockOwnerDeletion: true }];
+  const body = { metadata: { uid, labels: wanted, ...(!owned && { ownerReferences: owners }) } };
+  await ctx.client.kind(Pod).patch({ name, namespace }, { type: "merge", body: body as never });
 }
