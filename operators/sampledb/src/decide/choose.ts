@@ -2,6 +2,7 @@
 import { reasons } from "../api/conditions.ts";
 import type { Leadership } from "../api/sampledb.ts";
 import type { ServerFacts } from "../engine/info.ts";
+import { minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { isEmpty, serverNamed } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
@@ -126,9 +127,15 @@ function candidates(o: Observed): Candidate[] {
   return o.servers.flatMap((server) => {
     const facts = factsOf(server);
     const { pod, claim } = server;
-    const able = facts && pod && claim && !pod.deleting && !claim.deleting && !facts.syncing;
+    const able =
+      facts && pod && claim && !pod.deleting && !claim.deleting && !facts.syncing && !isAbandoned(o, facts);
     return able ? [{ ...server, pod, claim, facts }] : [];
   });
+}
+
+/** It runs the version that an upgrade goes back from: what it would take in is given up with it. */
+function isAbandoned({ status: { upgrade } }: Observed, { version }: ServerFacts): boolean {
+  return upgrade?.phase === "GoingBack" && minorOf(version) === upgrade.to;
 }
 
 /** Its history is that of the primary, so that offsets can be compared. A process that restarted has another id. */

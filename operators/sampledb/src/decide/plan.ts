@@ -45,8 +45,8 @@ export type Action =
   | { readonly do: "startBackup"; readonly key: string; readonly name: string }
   /** Loads the backup in the version to come, and rehearses the migrations on it. */
   | { readonly do: "startRehearsal"; readonly id: string; readonly backup: string; readonly version: string }
-  /** Runs the migrations of the version to come on the primary. */
-  | { readonly do: "startMigrations"; readonly id: string }
+  /** Runs the migrations of the version to come on this server. */
+  | { readonly do: "startMigrations"; readonly id: string; readonly server: string }
   /** Ends writes on a primary, until `resume`. */
   | { readonly do: "quiesce"; readonly server: string }
   /** Ends writes on a primary, has the replica receive all of them and lead, verifies it, and opens it. */

@@ -97,8 +97,12 @@ function replicas(o: Observed, under: Under): Plan {
     return goBack(o, under, `${stuck.name} does not start: ${stuck.pod?.obstacle}`);
   if (o.trial?.state === "failed" && isOverdue(o, under)) return goBack(o, under, o.trial.message);
   if (!primary || o.setTemplate !== o.wantedTemplate) return { verdict };
-  // A failover chose a server of the new version: the switch has happened.
-  if (runs(primary.server, under.to)) return phase(o, under, "Verifying", "a failover chose the new version");
+  // A failover chose a server of the new version, and clients have written to it: nothing leads back from here.
+  if (runs(primary.server, under.to)) {
+    const message = `a failover chose ${primary.server.name}, which runs Redis ${under.to}`;
+    const events = [{ type: "Normal", reason: "PointOfNoReturn", message } as const];
+    return { ...phase(o, under, "Finishing", message, {}, { pointOfNoReturn: true }), events };
+  }
   const ready = o.servers.filter((server) => server !== primary.server && server.ordinal < wantedServers(o));
   const done = ready.every(
     (server) => !isOutdated(o, server) && runs(server, under.to) && isInSync(server, primary),
@@ -237,7 +241,7 @@ function verifying(o: Observed, under: Under): Plan {
       };
     if (!job)
       return {
-        actions: [{ do: "startMigrations", id: under.id }],
+        actions: [{ do: "startMigrations", id: under.id, server: primary.server.name }],
         verdict: { ...verdict, recheckMs: 1_000 },
       };
     if (job.state === "failed") return goBack(o, under, `a migration failed: ${job.message}`);
@@ -325,9 +329,17 @@ function goingBack(o: Observed, under: Under): Plan {
 }
 
 function goBack(o: Observed, under: Under, message: string): Plan {
+  // Before the switch the old primary leads still; a server without replicas has a copy to go back to.
+  const held = under.held ?? (o.spec.replicas > 0 ? o.status.primary : undefined);
   return {
     status: {
-      upgrade: { ...under, phase: "GoingBack", since: at(o), message },
+      upgrade: {
+        ...under,
+        phase: "GoingBack",
+        since: at(o),
+        message,
+        ...(held === undefined ? {} : { held }),
+      },
       imageVersion: under.from,
       promotion: undefined,
     },

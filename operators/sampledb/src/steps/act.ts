@@ -280,8 +280,8 @@ async function startRehearsal(
   await ctx.own.jobs.apply(`rehearse-${id}`, rehearsalJob({ db, id, from, version, image: ownImage() }));
 }
 
-async function startMigrations({ db, ctx }: Scene, { id }: Doing<"startMigrations">): Promise<void> {
-  await ctx.own.jobs.apply(`migrate-${id}`, migrationJob({ db, id, image: ownImage() }));
+async function startMigrations({ db, ctx }: Scene, { id, server }: Doing<"startMigrations">): Promise<void> {
+  await ctx.own.jobs.apply(`migrate-${id}`, migrationJob({ db, id, server, image: ownImage() }));
 }
 
 function ownImage(): string {
