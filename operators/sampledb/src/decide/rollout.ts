@@ -1,6 +1,7 @@
 /** Pods that are not as the spec says are replaced: replicas first, one at a time, then the primary by a handover. Pure. */
 import { reasons } from "../api/conditions.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { tlsSecretName } from "../resources/names.ts";
 import { healthyPrimary, isInSync, wantedServers } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 
@@ -25,7 +26,7 @@ export function rollout(o: Observed): Plan {
   }
   const outdated = o.servers.filter((server) => isOutdated(o, server));
   if (outdated.length === 0) return {};
-  const apart = outdated.filter(({ pod }) => pod?.tls !== (o.spec.tls !== undefined));
+  const apart = outdated.filter(({ pod }) => pod?.tls !== tlsSecretName(o.database, o.spec));
   if (apart.length > 0) return replaceAll(apart);
   const primary = healthyPrimary(o);
   // What serves nobody is replaced at once: a corrected spec must reach pods that cannot start.
@@ -74,9 +75,9 @@ export function isOutdated(o: Observed, { pod }: Server): boolean {
   return pod !== undefined && !pod.deleting && o.setTemplate !== undefined && pod.template !== o.setTemplate;
 }
 
-/** Servers with TLS and servers without cannot talk to each other: all change at once, and clients with them. */
+/** Servers with and without TLS, or of two authorities, do not talk to each other: all change at once, with their clients. */
 function replaceAll(servers: readonly Server[]): Plan {
-  const why = "servers with TLS and without cannot talk to each other";
+  const why = "servers with another certificate, or with none, cannot talk to each other";
   return {
     actions: servers.flatMap(({ name, pod }) =>
       pod ? [{ do: "deletePod", server: name, uid: pod.uid, why } as const] : [],

@@ -7,15 +7,15 @@ import { initialization, initializationHash, newestMigration } from "../agent/in
 import { reasons } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject, Status } from "../api/sampledb.ts";
-import type { TlsTrust } from "../engine/connection.ts";
 import { type Dial, redisPort } from "../engine/redis.ts";
 import { changeProblem, compareVersions, supportProblem } from "../engine/version.ts";
 import type { Access } from "../resources/access.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
-import { databaseName, ordinalOf, serverName } from "../resources/names.ts";
+import { databaseName, ordinalOf, serverName, tlsSecretName } from "../resources/names.ts";
 import { settingsProblem, systemUsers } from "../resources/settings.ts";
 import { templateHash } from "../resources/stateful-set.ts";
 import { type Answers, ask } from "./ask.ts";
+import { type Certificates, trustOf } from "./certificates.ts";
 import type { DatabaseMemory } from "./memory.ts";
 import { factsOf, type Observed, type Server } from "./observed.ts";
 import { serversToRun } from "./servers-to-run.ts";
@@ -29,7 +29,7 @@ export interface Gathered extends AsyncDisposable {
 export interface ObserveOptions {
   readonly dial: Dial;
   readonly access: Access;
-  readonly trust: TlsTrust | undefined;
+  readonly certificates: Certificates;
   readonly memory: DatabaseMemory;
   readonly trial: Observed["trial"];
 }
@@ -37,7 +37,7 @@ export interface ObserveOptions {
 export async function observe(
   db: SampleDBObject,
   ctx: SampleDBContext,
-  { dial, access, trust, memory, trial }: ObserveOptions,
+  { dial, access, certificates, memory, trial }: ObserveOptions,
 ): Promise<Gathered> {
   const database = databaseName(db);
   const { spec, metadata } = db;
@@ -52,7 +52,8 @@ export async function observe(
       const name = serverName(database, ordinal);
       const connect = async () =>
         await ctx.connect({ pod: { namespace: database.namespace, name } }, redisPort);
-      return [{ name, connect, ...(trust && pod.tls && { tls: trust }) }];
+      const tls = trustOf(certificates, pod.tls);
+      return [{ name, connect, ...(tls && { tls }) }];
     }),
     {
       dial,
@@ -105,7 +106,7 @@ export async function observe(
     jobs: [...ctx.own.jobs.entries()].map(([key, job]) => jobView(key, job)),
     initHash: initializationHash(content),
     schemaVersion: newestMigration(content),
-    specProblem: specProblem(db, status, { access, trust }),
+    specProblem: specProblem(db, status, { access, certificates }),
     departures: memory.departures(
       status.leadership?.followers ?? [],
       new Map(servers.map(({ name, pod }) => [name, pod?.ip])),
@@ -198,17 +199,19 @@ export function ownStatus({ status = {} }: SampleDBObject): Status {
 
 /** What the spec asks for and cannot be had. Everything else of it is followed. */
 function specProblem(
-  { spec }: SampleDBObject,
+  db: SampleDBObject,
   status: Status,
-  { access, trust }: { readonly access: Access; readonly trust: TlsTrust | undefined },
+  { access, certificates }: { readonly access: Access; readonly certificates: Certificates },
 ): Observed["specProblem"] {
+  const { spec } = db;
   const setting = settingsProblem(spec);
   if (setting !== undefined) return { reason: reasons.settingRefused, message: setting };
   if (access.problem !== undefined) return { reason: reasons.secretInvalid, message: access.problem };
-  if (spec.tls && !trust)
+  const secret = tlsSecretName(databaseName(db), spec);
+  if (secret !== undefined && certificates.get(secret)?.fingerprint === undefined)
     return {
       reason: reasons.secretInvalid,
-      message: `the Secret ${spec.tls.secretName} lacks tls.crt, tls.key or ca.crt`,
+      message: `the Secret ${secret} lacks a valid tls.crt, tls.key or ca.crt`,
     };
   const version =
     supportProblem(spec.version) ?? (status.imageVersion && changeProblem(status.imageVersion, spec.version));
