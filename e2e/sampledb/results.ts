@@ -66,10 +66,8 @@ function text(scenarios: readonly Scenario[], all: readonly Results[]): string {
         : "The real kube-apiserver, controller manager and scheduler, with our nodes joined to them";
     const [least = 0, greatest = 0] = results.busy ?? [];
     const busy = `a machine with ${results.machine}, shared with other work: load average ${least.toFixed(0)} to ${greatest.toFixed(0)}`;
-    const commits = new Set(
-      Object.values(results.rows).flatMap(({ runs }) => runs.flatMap((run) => run.commit ?? [])),
-    );
-    const which = `Runs of the commits ${[...commits].sort().join(", ")}; a row marked † is of an earlier code.`;
+    const which =
+      "Each row names the commits that its runs are of, or † where they are older than that was recorded.";
     return `## ${where}\n\nOn ${busy}. ${which}\n\n${markdown(scenarios, results)}`;
   });
   return `# SampleDB: what was measured\n\n${how}\n\n${tables.join("\n\n")}\n`;
@@ -82,8 +80,8 @@ export function markdown(scenarios: readonly Scenario[], { rows }: Results): str
     return row ? [line(scenario, row)] : [];
   });
   return [
-    "| what happens | goal | measured: median (least to greatest) | clients | runs that held |",
-    "| --- | --- | --- | --- | --- |",
+    "| what happens | goal | measured: median (least to greatest) | clients | runs that held | commit |",
+    "| --- | --- | --- | --- | --- | --- |",
     ...lines,
   ].join("\n");
 }
@@ -108,8 +106,8 @@ function line({ fault, goal }: Scenario, row: RowResult): string {
   const held = runs.filter(({ missed }) => missed.length === 0).length;
   const verdict =
     shortcomings(row).length === 0 ? `${held} of ${runs.length}` : `**${held} of ${runs.length}**`;
-  const mark = runs.some((run) => run.commit === undefined) ? " †" : "";
-  return `| ${fault}${mark} | ${goal} | ${spreads.join("<br>")} | ${clients} | ${verdict} |`;
+  const commits = [...new Set(runs.map(({ commit }) => commit ?? "†"))].join(" ");
+  return `| ${fault} | ${goal} | ${spreads.join("<br>")} | ${clients} | ${verdict} | ${commits} |`;
 }
 
 function seconds(ms: number): string {
