@@ -3,13 +3,13 @@ import { execFileSync } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ControlPlaneName } from "../operator/control-plane.ts";
-import { load, type Verdict } from "./load.ts";
+import { type LoadReport, load } from "./load.ts";
 import type { Run, Scenario } from "./scenario.ts";
 
 export interface RowResult {
   /** Each with the commit that it ran; a plus sign stands for changes that were not committed. */
   readonly runs: readonly (Run & { readonly at: string; readonly commit?: string })[];
-  readonly loads: readonly Verdict[];
+  readonly loads: readonly LoadReport[];
 }
 
 export interface Results {
@@ -98,16 +98,15 @@ function line({ fault, goal }: Scenario, row: RowResult): string {
       ? `${name} ${seconds(median)}`
       : `${name} ${seconds(median)} (${seconds(least)} to ${seconds(greatest)})`;
   });
-  const sum = (of: (load: Verdict) => number) => loads.reduce((total, each) => total + of(each), 0);
+  const sum = (of: (load: LoadReport) => number) => loads.reduce((total, each) => total + of(each), 0);
   const clients =
     loads.length === 0
       ? ""
       : `${sum(({ acknowledged }) => acknowledged)} acknowledged; lost: ${sum(({ lostByWait }) => lostByWait.length)} by WAIT, ${sum(({ lostPlain }) => lostPlain)} plain`;
   const held = runs.filter(({ missed }) => missed.length === 0).length;
-  const verdict =
-    shortcomings(row).length === 0 ? `${held} of ${runs.length}` : `**${held} of ${runs.length}**`;
+  const kept = shortcomings(row).length === 0 ? `${held} of ${runs.length}` : `**${held} of ${runs.length}**`;
   const commits = [...new Set(runs.map(({ commit }) => commit ?? "†"))].join(" ");
-  return `| ${fault} | ${goal} | ${spreads.join("<br>")} | ${clients} | ${verdict} | ${commits} |`;
+  return `| ${fault} | ${goal} | ${spreads.join("<br>")} | ${clients} | ${kept} | ${commits} |`;
 }
 
 function seconds(ms: number): string {

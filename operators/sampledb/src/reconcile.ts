@@ -79,12 +79,12 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
         );
       }
       if (
-        !plan.verdict &&
+        !plan.notReady &&
         !(await canLogIn(db, ctx, { dial, access, memory, certificates, trial, observed }))
       )
         return waiting(reasons.initializing, "the application cannot log in yet", { recheckMs: 500 });
       if (access.endsInMs !== undefined) ctx.recheck(access.endsInMs);
-      if (told.problem !== undefined && !plan.verdict) return fail(reasons.settingRefused, told.problem);
+      if (told.problem !== undefined && !plan.notReady) return fail(reasons.settingRefused, told.problem);
       return outcomeOf(plan, problems);
     },
 
@@ -131,9 +131,9 @@ function withVersion({ spec }: SampleDBObject, status: ReturnType<typeof statusO
   return { ...status, imageVersion: status.imageVersion ?? spec.version };
 }
 
-function outcomeOf({ verdict }: Plan, problems: readonly string[]): Outcome {
-  if (!verdict) return done({ recheckMs: restMs });
-  const { state, reason, message, recheckMs } = verdict;
+function outcomeOf({ notReady }: Plan, problems: readonly string[]): Outcome {
+  if (!notReady) return done({ recheckMs: restMs });
+  const { state, reason, message, recheckMs } = notReady;
   if (state === "failed") return fail(reason, message);
   const words = problems.length > 0 ? `${message} (${problems.join("; ")})` : message;
   return waiting(reason, words, {

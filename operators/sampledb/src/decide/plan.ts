@@ -69,7 +69,8 @@ export type Action =
     }
   | { readonly do: "deleteClaim"; readonly server: string; readonly uid: string; readonly why: string };
 
-export interface Verdict {
+/** Why the database is not ready, and whether that ends by itself. */
+export interface NotReady {
   readonly state: "waiting" | "failed";
   readonly reason: Reason;
   readonly message: string;
@@ -90,9 +91,9 @@ export interface Plan {
   readonly actions?: readonly Action[];
   readonly status?: Partial<Status>;
   readonly events?: readonly Told[];
-  readonly verdict?: Verdict;
+  readonly notReady?: NotReady;
 }
 
-export function waitingFor(reason: Reason, message: string, recheckMs = 1_000): Verdict {
+export function waitingFor(reason: Reason, message: string, recheckMs = 1_000): NotReady {
   return { state: "waiting", reason, message, recheckMs };
 }

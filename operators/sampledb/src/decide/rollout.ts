@@ -22,7 +22,7 @@ export function rollout(o: Observed): Plan {
   if (phase === "Switching" || phase === "Verifying" || phase === "GoingBack") return {};
   if (o.trial) {
     const reason = o.trial.state === "failed" ? reasons.rolloutFailed : reasons.rollingOut;
-    return { verdict: waitingFor(reason, o.trial.message) };
+    return { notReady: waitingFor(reason, o.trial.message) };
   }
   const outdated = o.servers.filter((server) => isOutdated(o, server));
   if (outdated.length === 0) return {};
@@ -49,7 +49,7 @@ export function rollout(o: Observed): Plan {
     if (waiting.length > 0) {
       const names = waiting.map(({ name }) => name).join(", ");
       return {
-        verdict: waitingFor(reasons.rollingOut, `${next.name} is replaced when ${names} is in sync`, 500),
+        notReady: waitingFor(reasons.rollingOut, `${next.name} is replaced when ${names} is in sync`, 500),
       };
     }
     return replace(next, "its pod is outdated");
@@ -58,7 +58,7 @@ export function rollout(o: Observed): Plan {
   if (o.spec.replicas === 0)
     return replace(primary.server, "its pod is outdated, and there is no replica to hand over to");
   return {
-    verdict: waitingFor(
+    notReady: waitingFor(
       reasons.rollingOut,
       `${primary.server.name} is replaced when it has handed over`,
       200,
@@ -82,13 +82,13 @@ function replaceAll(servers: readonly Server[]): Plan {
     actions: servers.flatMap(({ name, pod }) =>
       pod ? [{ do: "deletePod", server: name, uid: pod.uid, why } as const] : [],
     ),
-    verdict: waitingFor(reasons.rollingOut, `all servers are replaced at once: ${why}`, 200),
+    notReady: waitingFor(reasons.rollingOut, `all servers are replaced at once: ${why}`, 200),
   };
 }
 
 function replace(server: Server, why: string): Plan {
   return {
     actions: [{ do: "deletePod", server: server.name, uid: server.pod?.uid ?? "", why }],
-    verdict: waitingFor(reasons.rollingOut, `${server.name} is replaced: ${why}`, 200),
+    notReady: waitingFor(reasons.rollingOut, `${server.name} is replaced: ${why}`, 200),
   };
 }

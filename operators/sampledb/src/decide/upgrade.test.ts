@@ -38,7 +38,9 @@ test("a version that was refused is not tried", () => {
 
 test("an upgrade that failed is not tried again until the spec changes", () => {
   const status = { failedUpgrade: { to: "8.0", generation: 1, message: "no" } };
-  expect(upgrade(observedFixture({ replicas: 1, spec, status })).verdict?.reason).toBe(reasons.upgradeFailed);
+  expect(upgrade(observedFixture({ replicas: 1, spec, status })).notReady?.reason).toBe(
+    reasons.upgradeFailed,
+  );
   const changed = observedFixture({ replicas: 1, spec, status, observed: { generation: 2 } });
   expect(upgrade(changed).status?.upgrade?.phase).toBe("BackingUp");
 });
@@ -166,7 +168,7 @@ describe("going back", () => {
     const o = observedFixture({ replicas: 1, spec, servers: [podless, modern(1)], status });
     const plan = leadership(o);
     expect(plan.status?.promotion).toBeUndefined();
-    expect(plan.verdict?.message).toContain("db-0");
+    expect(plan.notReady?.message).toContain("db-0");
   });
 });
 

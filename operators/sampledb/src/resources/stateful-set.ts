@@ -8,7 +8,7 @@ import type { Spec } from "../api/sampledb.ts";
 import { redisPort } from "../engine/redis.ts";
 import { type DatabaseName, objectNames, selectorLabels, tlsSecretName } from "./names.ts";
 import { paths, restartSettings } from "./settings.ts";
-import { farewellScript, livenessScript, readinessScript } from "./start-script.ts";
+import { livenessScript, preStopScript, readinessScript } from "./start-script.ts";
 
 type Set = Desired<typeof StatefulSet>;
 type PodSpec = NonNullable<NonNullable<NonNullable<Set["spec"]>["template"]>["spec"]>;
@@ -162,7 +162,7 @@ function container(spec: Spec, version: string): Container {
       timeoutSeconds: 10,
       failureThreshold: 3,
     },
-    lifecycle: { preStop: probe(farewellScript(tls)) },
+    lifecycle: { preStop: probe(preStopScript(tls)) },
     terminationMessagePolicy: "FallbackToLogsOnError",
     securityContext: containerSecurity,
     volumeMounts: [

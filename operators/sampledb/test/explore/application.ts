@@ -130,7 +130,7 @@ export class SimRedis implements Application {
     return [...this.servers].find((each) => each.address === address);
   }
 
-  /** Links that can be made are made, and whoever is linked has all that its primary has. */
+  /** Links that can be made are made, and a server that is linked has all that its primary has. */
   settle(): void {
     for (const server of this.servers) server.settle();
   }
