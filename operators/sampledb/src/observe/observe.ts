@@ -1,8 +1,8 @@
 /** Gathers: objects from the cache, answers from the servers, and what this process remembers. */
 
 import { hash } from "node:crypto";
-import { isNotFound } from "keelson";
-import { Pod } from "keelson/kinds";
+import { isNotFound, type ObjectOf } from "keelson";
+import { type Job, Pod } from "keelson/kinds";
 import { initialization, initializationHash, newestMigration } from "../agent/initialization.ts";
 import { reasons } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
@@ -17,9 +17,10 @@ import { templateHash } from "../resources/stateful-set.ts";
 import { type Answers, ask } from "./ask.ts";
 import { type Certificates, trustOf } from "./certificates.ts";
 import type { DatabaseMemory } from "./memory.ts";
-import { factsOf, type Observed, type Server } from "./observed.ts";
+import { factsOf, type JobView, type Observed, type Server } from "./observed.ts";
 import { serversToRun } from "./servers-to-run.ts";
 import { claimView, jobView, nodeView, podView } from "./views.ts";
+import { workerView } from "./worker-view.ts";
 
 export interface Gathered extends AsyncDisposable {
   readonly observed: Observed;
@@ -103,7 +104,9 @@ export async function observe(
     setTemplate: set?.spec?.template?.metadata?.annotations?.[annotations.template],
     wantedTemplate: templateHash(spec, version),
     trial,
-    jobs: [...ctx.own.jobs.entries()].map(([key, job]) => jobView(key, job)),
+    jobs: await Promise.all(
+      [...ctx.own.jobs.entries()].map(async ([key, job]) => await explained(ctx, memory, key, job)),
+    ),
     initHash: initializationHash(content),
     schemaVersion: newestMigration(content),
     specProblem: specProblem(db, status, { access, certificates }),
@@ -152,6 +155,30 @@ async function findPods(db: SampleDBObject, ctx: SampleDBContext, status: Status
     }
   }
   return found;
+}
+
+/** A Job says only that it failed; the last of its pods says why. It is asked once. */
+async function explained(
+  ctx: SampleDBContext,
+  memory: DatabaseMemory,
+  key: string,
+  job: ObjectOf<typeof Job>,
+): Promise<JobView> {
+  const view = jobView(key, job);
+  const { uid, name, namespace = "default" } = job.metadata;
+  if (view.state !== "failed") return view;
+  const known = memory.failures.get(uid);
+  if (known !== undefined) return { ...view, message: known };
+  const { items } = await ctx.client
+    .kind(Pod)
+    .list({ namespace, labels: `batch.kubernetes.io/job-name=${name}` });
+  const said = [...items]
+    .sort((a, b) => Date.parse(a.metadata.creationTimestamp) - Date.parse(b.metadata.creationTimestamp))
+    .map(workerView)
+    .findLast(({ state }) => state === "failed");
+  const message = said?.state === "failed" ? said.message : view.message;
+  memory.failures.set(uid, message);
+  return { ...view, message };
 }
 
 /** How many migrations only the newer version runs. While an upgrade is under way, servers are made with it already. */

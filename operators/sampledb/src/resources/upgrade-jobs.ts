@@ -110,7 +110,8 @@ export function migrationJob(options: {
       annotations: adoptable(database),
     },
     spec: {
-      backoffLimit: 1,
+      // Nobody writes meanwhile, and the way back is short.
+      backoffLimit: 0,
       activeDeadlineSeconds: 3_600,
       template: jobPod(
         database,
