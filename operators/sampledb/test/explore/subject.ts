@@ -27,6 +27,7 @@ export const subject: Subject<SimRedis> = {
       durability: { acknowledgements: 2, maxLagSeconds: 10 },
     }),
     "no replicas": begin({ replicas: 0 }),
+    "a replica, with TLS": begin({ replicas: 1, tls: {} }),
   },
   edits: [
     edit("edit: replicas", (random) => ({ replicas: pick([0, 1, 1, 2, 3], random) })),
@@ -59,6 +60,10 @@ export const subject: Subject<SimRedis> = {
         return () => change(world, { paused: false });
       },
     },
+    edit("edit: TLS is switched on or off", (random) => ({ tls: pick([{}, {}, null], random) })),
+    annotation("edit: another authority is asked for", "sampledb.keelson.dev/rotate-authorities", (random) =>
+      String(random.next()).slice(2, 8),
+    ),
     annotation("edit: a handover is asked for", "sampledb.keelson.dev/hand-over-to", (random) =>
       pick(["db-0", "db-1", "db-2"], random),
     ),
