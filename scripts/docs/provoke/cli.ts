@@ -2,13 +2,19 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type CliErrorCode, loadOperator, readProject } from "@keelson/cli";
+import { connect } from "@keelson/client";
+import { cluster } from "@keelson/testing";
 import { appFiles } from "../../../packages/cli/src/build/app-files.ts";
 import { checkKubeconfig } from "../../../packages/cli/src/kubeconfig/file.ts";
+import { runToItsEnd } from "../../../packages/cli/src/run/operator-process.ts";
+import { checkAnswers, checkKinds, checkPermissions } from "../../../packages/cli/src/run/preflight.ts";
+import { chooseTarget } from "../../../packages/cli/src/run/target.ts";
 import { type InitOptions, init } from "../../../packages/cli/src/scaffold/init.ts";
 import { installPackages } from "../../../packages/cli/src/scaffold/install.ts";
 import { kindName } from "../../../packages/cli/src/scaffold/names.ts";
 import { fromFolder, fromRegistry } from "../../../packages/cli/src/scaffold/packages.ts";
 import { writeFiles } from "../../../packages/cli/src/scaffold/write-files.ts";
+import { root } from "../../run.ts";
 import { type Provocations, temporary } from "../provoked.ts";
 
 export const cli: Provocations<CliErrorCode> = {
@@ -35,8 +41,39 @@ export const cli: Provocations<CliErrorCode> = {
   NoPackages: async () => fromFolder(await folder({})),
   CannotWrite: async () => writeFiles(await folder({ src: "" }), [{ path: "src/index.ts", content: "" }]),
   InstallFailed: async () => await installPackages(await folder({ "package.json": "{ oh" })),
+  NoContext: async () => chooseTarget({ kubeconfig: await kubeconfig("https://203.0.113.7:6443") }),
+  NoCluster: async () => await checkAnswers(await nowhere(), target),
+  CrdMissing: async () => {
+    const { resources } = await loadOperator(readProject(memcached));
+    await using c = await cluster({});
+    return await checkKinds(c.client, { ...noParts, resources }, target);
+  },
+  NotPermitted: async () => {
+    const { controllers } = await loadOperator(readProject(memcached));
+    const refusing = { kind: () => ({ create: async () => ({ status: { allowed: false } }) }) };
+    return await checkPermissions(refusing as never, { ...noParts, controllers }, target);
+  },
+  OperatorEnded: async () => {
+    const ends = { "package.json": manifest({}), "src/main.ts": "process.exitCode = 3;" };
+    return await runToItsEnd(readProject(await folder(ends)), "op", {});
+  },
   BadKubeconfig: async () => checkKubeconfig(join(await folder({ config: "- a" }), "config")),
 };
+
+const memcached = join(root, "operators/memcached");
+const noParts = { name: "op", resources: [], controllers: [], webhooks: [], policies: [] };
+const target = { context: "keelson", server: "https://127.0.0.1:1", env: {} };
+
+/** Nothing listens on the first port. */
+async function nowhere() {
+  return await connect({ kubeconfig: await kubeconfig(target.server) });
+}
+
+async function kubeconfig(server: string): Promise<string> {
+  const entry = { clusters: [{ name: "c", cluster: { server } }], users: [] };
+  const config = { ...entry, contexts: [{ name: "c", context: { cluster: "c" } }], "current-context": "c" };
+  return join(await folder({ config: JSON.stringify(config) }), "config");
+}
 
 function projectIn(directory: string): InitOptions {
   const packages = fromRegistry("0.1.0");
