@@ -19,6 +19,7 @@ import {
   install,
   type LeaderElectionOptions,
   type Logger,
+  type PolicyRule,
   roleFor,
   silentLogger,
   type Webhook,
@@ -49,6 +50,8 @@ export interface ClusterOptions {
   readonly seed?: number;
   /** Goes on from where another cluster was; its managers are not part of that. */
   readonly from?: ClusterSnapshot;
+  /** What the managers may do beside what their controllers declare: for controllers that are started while they run. */
+  readonly rules?: readonly PolicyRule[];
   /** Custom resources to install beside those that the controllers name. */
   readonly resources?: readonly { crd(): CustomResourceDefinitionObject }[];
   /**
@@ -158,7 +161,8 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   const log = options.log ?? silentLogger;
   const faults = new Faults();
   const webhooks = options.webhooks ?? [];
-  const role = new RoleGate(roleFor(controllers, { lease: "test", webhooks: { name: "test", webhooks } }));
+  const declared = roleFor(controllers, { lease: "test", webhooks: { name: "test", webhooks } });
+  const role = new RoleGate([...declared, ...(options.rules ?? [])]);
   const managers = new Managers({
     controllers,
     http: { request: async (request) => await server.http.request(request) },

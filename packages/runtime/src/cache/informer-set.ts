@@ -36,6 +36,13 @@ export class InformerSet {
     return informer;
   }
 
+  /** Stops those that are not among these. */
+  async keep(used: ReadonlySet<Informer>): Promise<void> {
+    const unused = [...this.#informers].filter(([, informer]) => !used.has(informer));
+    for (const [id] of unused) this.#informers.delete(id);
+    await Promise.all(unused.map(([, informer]) => informer.stop()));
+  }
+
   all(): readonly Informer[] {
     return [...this.#informers.values()];
   }

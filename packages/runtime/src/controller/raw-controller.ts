@@ -12,7 +12,7 @@ import type { IndexFunction } from "../cache/cache-indexes.ts";
 import type { CacheScope, Change } from "../cache/informer.ts";
 import type { CacheReader } from "../cache/object-cache.ts";
 import type { Logger } from "../log/logger.ts";
-import type { Cause } from "./context.ts";
+import type { Cause, RunningControllers, ServerFacts } from "./context.ts";
 import type { Writes } from "./declaration.ts";
 
 /** How a kind is watched, and which keys its events lead to. */
@@ -91,6 +91,9 @@ export interface RawContext<W extends RawWatches = RawWatches> {
   ): void;
   /** Looks at the key again after this long, though nothing changed. The shortest wish wins. */
   recheck(afterMs: number): void;
+  /** Controllers that this one starts and stops. The operator's role must hold what they need. */
+  readonly controllers: RunningControllers;
+  readonly server: ServerFacts;
   readonly causes: readonly Cause[];
   /** Failures in a row before this run. */
   readonly failures: number;

@@ -18,6 +18,7 @@ import { reportSynced } from "../reconcile/report.ts";
 import type { Services } from "../reconcile/services.ts";
 import { convertedAmong } from "../webhook/configurations.ts";
 import type { RunningWebhooks } from "../webhook/webhooks.ts";
+import { ControllerSet } from "./controller-set.ts";
 import { cachesReady, type Endpoints, leaseReady, serveEndpoints } from "./endpoints.ts";
 import { Health } from "./health.ts";
 import { metricText } from "./metric-text.ts";
@@ -52,16 +53,19 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   // Before any cache is filled: what is stored at another version is converted by these very webhooks.
   const webhooks = await openWebhooks(setting, plain);
   const election = electionFor(setting, plain, own && !options.world ? settings : undefined);
-  const services = servicesFor(setting, plain, election);
+  const set = new ControllerSet();
+  const services = servicesFor(setting, plain, election, set);
   const places = placesOf(options, services);
-  const loops = options.controllers.flatMap((controller) => {
+  const { informers, events, clock, stragglers } = services;
+  const loopsFor = (controller: AnyController) => {
     const observer = metrics.observerFor(controller.name, concurrencyOf(controller));
     return places.map((place) => loopFor(controller, place, observer));
-  });
-  const { informers, events, clock, stragglers } = services;
+  };
+  set.open({ client: services.client, informers, loopsFor }, options.controllers);
+  const { loops } = set;
   metrics.watch({ loops, informers, leading: () => election?.leading ?? true, name });
   setting.wakes.current = {
-    controllers: options.controllers,
+    controllers: set.controllers,
     loops,
     leading: () => election?.leading ?? true,
   };
@@ -77,6 +81,7 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   health.follow(() => webhooks?.problem() ?? caches() ?? (election && leaseReady(election, staleMs)));
   const running = new Running({
     loops,
+    controllers: set,
     informers,
     events,
     clock,
@@ -209,6 +214,7 @@ function servicesFor(
   { options, world, inCluster, log, metrics }: Setting,
   plain: Client,
   election: Election | undefined,
+  controllers: ControllerSet,
 ): Services {
   const { clock, random } = world;
   const host = plain.host ?? "";
@@ -227,6 +233,7 @@ function servicesFor(
     clock,
     random,
     log,
+    controllers,
     stragglers: new Stragglers(),
     wholeKinds: wholeKindsOf(options.controllers),
     ...(options.namespace === undefined ? {} : { namespace: options.namespace }),

@@ -17,6 +17,7 @@ import type { WorkItem } from "../queue/work-queue.ts";
 import { type Scope, withDeadline } from "./deadline.ts";
 import { grantedKind } from "./granted-client.ts";
 import type { LoopDefinition, LoopWatch, Trigger, Verdict } from "./loop.ts";
+import { serverFacts } from "./server-facts.ts";
 import type { Services } from "./services.ts";
 
 export class RawRunner implements LoopDefinition {
@@ -81,6 +82,13 @@ export class RawRunner implements LoopDefinition {
     }));
   }
 
+  release(): void {
+    for (const [name, { options }] of Object.entries(this.#controller.watches)) {
+      const { cache } = this.#informers.get(name) as Informer;
+      for (const index of Object.keys(options.indexes ?? {})) cache.removeIndex(this.#index(name, index));
+    }
+  }
+
   keys(): Iterable<string> {
     const first = this.#informers.values().next().value;
     return first ? [...first.cache.keys()] : [];
@@ -88,7 +96,7 @@ export class RawRunner implements LoopDefinition {
 
   async process(item: WorkItem<Cause>, stop: AbortSignal): Promise<Verdict> {
     await settleAll(this.#informers.values(), stop);
-    const { clock, log, events, stragglers } = this.#services;
+    const { clock, log, events, stragglers, controllers } = this.#services;
     const { options, fieldManager } = this.#controller;
     const wishes: number[] = [];
     await withDeadline(
@@ -107,6 +115,8 @@ export class RawRunner implements LoopDefinition {
           event: (regarding, type, reason, message) =>
             events.record(this.name, regarding, type, reason, message),
           recheck: (afterMs) => wishes.push(afterMs),
+          controllers: controllers.within({ signal: () => scope.signal, check: () => refuse(scope) }),
+          server: serverFacts(this.#services.client, () => scope.signal),
           clock,
           random: this.#random,
           log: () => log.child({ controller: this.name, key: item.key }),
@@ -151,6 +161,8 @@ class RunContext implements RawContext {
   readonly kind: RawContext["kind"];
   readonly event: RawContext["event"];
   readonly recheck: RawContext["recheck"];
+  readonly controllers: RawContext["controllers"];
+  readonly server: RawContext["server"];
   readonly causes: readonly Cause[];
   readonly failures: number;
   readonly clock: Clock;
@@ -164,6 +176,8 @@ class RunContext implements RawContext {
     this.kind = sources.kind;
     this.event = sources.event;
     this.recheck = sources.recheck;
+    this.controllers = sources.controllers;
+    this.server = sources.server;
     this.causes = item.causes;
     this.failures = item.failures;
     this.clock = sources.clock;
