@@ -16,6 +16,8 @@ export {
   cached,
   controllerOf,
   controllerUid,
+  type HostedControllers,
+  type RawApplyOptions,
   type RawContext,
   type RawDefinition,
   type RawWatch,

@@ -43,6 +43,10 @@ import { startWorkloads } from "./workloads.ts";
 /** What runs in the cluster of a test. */
 export interface ClusterOptions {
   readonly controllers?: readonly AnyController[];
+  /** Controllers that those run while they run: they are not started, but the role holds what they need too. */
+  readonly hosted?: readonly AnyController[];
+  /** Whether something outside is under way that virtual time must wait for: a call to a server of the test's own. */
+  readonly busy?: () => boolean;
   /** Virtual time is the only kind: it moves only when the test moves it. */
   readonly clock?: "virtual";
   /** Everything random follows from it. Default: 1. */
@@ -140,7 +144,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   const random = new SeededRandom(seed, from ? `${from.monotonicMs}` : "");
   const clock = new VirtualClock({
     // A request that waits for a webhook waits for a manager, and that one may wait for time to pass.
-    busy: () => admin.inFlight + managers.inFlight > calls.underWay,
+    busy: () => admin.inFlight + managers.inFlight > calls.underWay || (options.busy?.() ?? false),
     ...(from && { startMs: from.nowMs - from.monotonicMs, elapsedMs: from.monotonicMs }),
   });
   const calls = new WebhookCalls(() => managers.alive.map(({ webhooks }) => webhooks), clock);
@@ -158,7 +162,8 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   const log = options.log ?? silentLogger;
   const faults = new Faults();
   const webhooks = options.webhooks ?? [];
-  const role = new RoleGate(roleFor(controllers, { lease: "test", webhooks: { name: "test", webhooks } }));
+  const allowed = [...controllers, ...(options.hosted ?? [])];
+  const role = new RoleGate(roleFor(allowed, { lease: "test", webhooks: { name: "test", webhooks } }));
   const managers = new Managers({
     controllers,
     http: { request: async (request) => await server.http.request(request) },
@@ -348,7 +353,8 @@ async function installResources(
   controllers: readonly AnyController[],
 ): Promise<void> {
   const wanted = new Map<string, CustomResourceDefinitionObject>();
-  const kinds = controllers.flatMap((each) => permissionsOf(each).map(({ kind }) => kind));
+  const all = [...controllers, ...(options.hosted ?? [])];
+  const kinds = all.flatMap((each) => permissionsOf(each).map(({ kind }) => kind));
   const asked = (options.webhooks ?? []).map(({ kind }) => kind);
   for (const each of [...(options.resources ?? []), ...[...kinds, ...asked].filter(hasCrd)]) {
     const crd = each.crd();

@@ -108,6 +108,10 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     this.#indexes.add(name, of, () => this.#present());
   }
 
+  dropIndex(name: string): void {
+    this.#indexes.drop(name);
+  }
+
   // ------------------------------------------------------------------------------------- the watch
 
   /** The whole state is being read again. */

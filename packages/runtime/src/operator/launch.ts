@@ -19,6 +19,7 @@ import { convertedAmong } from "../webhook/configurations.ts";
 import type { RunningWebhooks } from "../webhook/webhooks.ts";
 import { cachesReady, type Endpoints, leaseReady, serveEndpoints } from "./endpoints.ts";
 import { Health } from "./health.ts";
+import { Host } from "./host.ts";
 import { metricText } from "./metric-text.ts";
 import { type Metrics, type MetricsText, noMetrics } from "./metrics.ts";
 import { openers } from "./openers.ts";
@@ -51,12 +52,13 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   // Before any cache is filled: what is stored at another version is converted by these very webhooks.
   const webhooks = await openWebhooks(setting, plain);
   const election = electionFor(setting, plain, own && !options.world ? settings : undefined);
-  const services = servicesFor(setting, plain, election);
+  const loops: Loop[] = [];
+  const services = servicesFor(setting, plain, election, loops);
   const places = placesOf(options, services);
-  const loops = options.controllers.flatMap((controller) => {
+  for (const controller of options.controllers) {
     const observer = metrics.observerFor(controller.name, concurrencyOf(controller));
-    return places.map((place) => loopFor(controller, place, observer));
-  });
+    loops.push(...places.map((place) => loopFor(controller, place, observer)));
+  }
   const { informers, events, clock, stragglers } = services;
   metrics.watch({ loops, informers, leading: () => election?.leading ?? true, name });
   setting.wakes.current = {
@@ -199,6 +201,7 @@ function servicesFor(
   { options, world, inCluster, log, metrics }: Setting,
   plain: Client,
   election: Election | undefined,
+  loops: Loop[],
 ): Services {
   const { clock, random } = world;
   const host = plain.host ?? "";
@@ -208,10 +211,20 @@ function servicesFor(
     ...(election ? { writeTimeoutMs: election.timings.writeTimeoutMs } : {}),
     onRequest: (method, status) => metrics.request(host, method, status),
   });
-  return {
+  const informers = new InformerSet({ client, clock, log });
+  const hosted = new Host({
+    loops,
+    informers,
+    loopFor: (controller, branch) => {
+      const observer = metrics.observerFor(controller.name, concurrencyOf(controller));
+      return loopFor(controller, { ...services, informers: branch }, observer);
+    },
+  });
+  const services: Services = {
     client,
     mayWrite: () => fence.mayWrite(),
-    informers: new InformerSet({ client, clock, log }),
+    informers,
+    hosted,
     events: new EventRecorder({ client, clock, log, instance: world.process.hostname }),
     connect: options.connect ?? (inCluster ? directConnector(client) : forwardConnector(client)),
     clock,
@@ -221,6 +234,7 @@ function servicesFor(
     wholeKinds: wholeKindsOf(options.controllers),
     ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
   };
+  return services;
 }
 
 /** Kinds that are cached without a selector, for whatever reason. */

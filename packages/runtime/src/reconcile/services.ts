@@ -2,6 +2,7 @@
 import type { Client } from "@keelson/client";
 import type { Clock, Random } from "@keelson/core";
 import type { InformerSet } from "../cache/informer-set.ts";
+import type { HostedControllers } from "../controller/raw-controller.ts";
 import type { Logger } from "../log/logger.ts";
 import type { Connector } from "./connector.ts";
 import type { Stragglers } from "./deadline.ts";
@@ -15,6 +16,8 @@ export interface Services {
   readonly informers: InformerSet;
   readonly events: EventRecorder;
   readonly connect: Connector;
+  /** Controllers that others run. */
+  readonly hosted: HostedControllers;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
