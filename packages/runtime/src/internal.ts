@@ -16,7 +16,6 @@ export {
   cached,
   controllerOf,
   controllerUid,
-  type HostedControllers,
   type RawApplyOptions,
   type RawContext,
   type RawDefinition,

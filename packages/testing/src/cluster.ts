@@ -19,6 +19,7 @@ import {
   install,
   type LeaderElectionOptions,
   type Logger,
+  type PolicyRule,
   roleFor,
   silentLogger,
   type Webhook,
@@ -43,8 +44,6 @@ import { startWorkloads } from "./workloads.ts";
 /** What runs in the cluster of a test. */
 export interface ClusterOptions {
   readonly controllers?: readonly AnyController[];
-  /** Controllers that those run while they run: they are not started, but the role holds what they need too. */
-  readonly hosted?: readonly AnyController[];
   /** Whether something outside is under way that virtual time must wait for: a call to a server of the test's own. */
   readonly busy?: () => boolean;
   /** Virtual time is the only kind: it moves only when the test moves it. */
@@ -53,6 +52,8 @@ export interface ClusterOptions {
   readonly seed?: number;
   /** Goes on from where another cluster was; its managers are not part of that. */
   readonly from?: ClusterSnapshot;
+  /** What the managers may do beside what their controllers declare: for controllers that are started while they run. */
+  readonly rules?: readonly PolicyRule[];
   /** Custom resources to install beside those that the controllers name. */
   readonly resources?: readonly { crd(): CustomResourceDefinitionObject }[];
   /**
@@ -162,8 +163,8 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   const log = options.log ?? silentLogger;
   const faults = new Faults();
   const webhooks = options.webhooks ?? [];
-  const allowed = [...controllers, ...(options.hosted ?? [])];
-  const role = new RoleGate(roleFor(allowed, { lease: "test", webhooks: { name: "test", webhooks } }));
+  const declared = roleFor(controllers, { lease: "test", webhooks: { name: "test", webhooks } });
+  const role = new RoleGate([...declared, ...(options.rules ?? [])]);
   const managers = new Managers({
     controllers,
     http: { request: async (request) => await server.http.request(request) },
@@ -353,8 +354,7 @@ async function installResources(
   controllers: readonly AnyController[],
 ): Promise<void> {
   const wanted = new Map<string, CustomResourceDefinitionObject>();
-  const all = [...controllers, ...(options.hosted ?? [])];
-  const kinds = all.flatMap((each) => permissionsOf(each).map(({ kind }) => kind));
+  const kinds = controllers.flatMap((each) => permissionsOf(each).map(({ kind }) => kind));
   const asked = (options.webhooks ?? []).map(({ kind }) => kind);
   for (const each of [...(options.resources ?? []), ...[...kinds, ...asked].filter(hasCrd)]) {
     const crd = each.crd();

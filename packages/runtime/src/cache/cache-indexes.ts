@@ -42,8 +42,7 @@ export class CacheIndexes<T> {
     for (const [key, object] of present()) this.#put(name, index, key, object);
   }
 
-  /** Takes an index away that nobody asks any more. */
-  drop(name: string): void {
+  remove(name: string): void {
     this.#indexes.delete(name);
   }
 

@@ -7,41 +7,10 @@ import { type CacheScope, Informer } from "./informer.ts";
 /** Informers shared by all controllers of an operator: one for each kind and scope. */
 export class InformerSet {
   readonly #options: { client: Client; clock: Clock; log?: Logger };
-  readonly #informers: Map<string, Informer>;
-  /** Who asked for each: one of these sets. */
-  readonly #holders: Map<string, Set<InformerSet>>;
+  readonly #informers = new Map<string, Informer>();
 
-  constructor(options: { client: Client; clock: Clock; log?: Logger }, shared?: InformerSet) {
+  constructor(options: { client: Client; clock: Clock; log?: Logger }) {
     this.#options = options;
-    this.#informers = shared ? shared.#informers : new Map();
-    this.#holders = shared ? shared.#holders : new Map();
-  }
-
-  /** Shares everything with this set. What is asked for through it is stopped with it, unless another asked too. */
-  branch(): InformerSet {
-    return new InformerSet(this.#options, this);
-  }
-
-  /** Stops what was asked for through this set alone. */
-  async release(): Promise<void> {
-    const unused: Informer[] = [];
-    for (const [id, holders] of this.#holders) {
-      if (!holders.delete(this) || holders.size > 0) continue;
-      this.#holders.delete(id);
-      unused.push(this.#informers.get(id) as Informer);
-      this.#informers.delete(id);
-    }
-    await Promise.all(unused.map((informer) => informer.stop()));
-  }
-
-  /** Forgets an informer that cannot follow its kind any more; the next who asks gets a new one. */
-  async discard(informer: Informer): Promise<void> {
-    for (const [id, each] of this.#informers) {
-      if (each !== informer) continue;
-      this.#informers.delete(id);
-      this.#holders.delete(id);
-    }
-    await informer.stop();
   }
 
   /** The informer for this part of the kind; made on the first call. */
@@ -56,8 +25,6 @@ export class InformerSet {
       fieldManager,
     ]);
     const existing = this.#informers.get(id);
-    const holders = this.#holders.get(id) ?? new Set<InformerSet>();
-    this.#holders.set(id, holders.add(this));
     if (existing) return existing as unknown as Informer<K>;
     const informer = new Informer({
       ...this.#options,
@@ -67,6 +34,19 @@ export class InformerSet {
     });
     this.#informers.set(id, informer as unknown as Informer);
     return informer;
+  }
+
+  /** Stops those that are not among these. */
+  async keep(used: ReadonlySet<Informer>): Promise<void> {
+    const unused = [...this.#informers].filter(([, informer]) => !used.has(informer));
+    for (const [id] of unused) this.#informers.delete(id);
+    await Promise.all(unused.map(([, informer]) => informer.stop()));
+  }
+
+  /** Forgets one that cannot follow its kind any more; the next who asks gets a new one. */
+  async discard(informer: Informer): Promise<void> {
+    for (const [id, each] of this.#informers) if (each === informer) this.#informers.delete(id);
+    await informer.stop();
   }
 
   all(): readonly Informer[] {

@@ -108,8 +108,8 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     this.#indexes.add(name, of, () => this.#present());
   }
 
-  dropIndex(name: string): void {
-    this.#indexes.drop(name);
+  removeIndex(name: string): void {
+    this.#indexes.remove(name);
   }
 
   // ------------------------------------------------------------------------------------- the watch

@@ -17,14 +17,14 @@ import type { Owned } from "../controller/declaration.ts";
 import {
   adoptAnnotation,
   controllerLabel,
-  fieldManagerOf,
   keyLabel,
   ownerLabel,
+  ownerNamespaceLabel,
   slotLabel,
 } from "../controller/labels.ts";
 import { RuntimeError } from "../errors.ts";
 import { AppliedObjects, type AppliedRecords } from "./applied-objects.ts";
-import { type ChildBody, type ChildId, childBody, ownerLabelValue } from "./child-body.ts";
+import { type ChildBody, type ChildId, childBody, ownerLabels } from "./child-body.ts";
 import type { OwnedChildren } from "./owned-children.ts";
 
 export interface ApplierOptions {
@@ -48,7 +48,7 @@ export class Applier {
 
   constructor(options: ApplierOptions) {
     this.#options = options;
-    this.#manager = fieldManagerOf(options.controller.name);
+    this.#manager = options.controller.options.fieldManager;
     const { client, records } = options;
     this.#applied = new AppliedObjects({ client, records, fieldManager: this.#manager });
   }
@@ -213,26 +213,28 @@ export class Applier {
       return sameKind && by.name === owner.metadata.name ? "earlier" : "foreign";
     }
     const labels = object.metadata.labels ?? {};
-    if (
-      slot.options.outlives &&
-      labels[controllerLabel] === controller.name &&
-      labels[slotLabel] === id.slot &&
-      labels[ownerLabel] === ownerLabelValue(owner.metadata.name)
-    ) {
-      return "ours";
-    }
-    // Orphaned: the same controller made it, under the name that it has for this owner.
-    if (
-      labels[controllerLabel] === controller.name &&
-      labels[slotLabel] === id.slot &&
-      (labels[keyLabel] ?? "") === id.key &&
-      (labels[ownerLabel] ?? ownerLabelValue(owner.metadata.name)) === ownerLabelValue(owner.metadata.name)
-    ) {
-      return "ours";
+    if (labels[controllerLabel] === controller.name && labels[slotLabel] === id.slot) {
+      const isNamed = this.#namesOwner(object);
+      if (slot.options.outlives && isNamed) return "ours";
+      // Orphaned: the same controller made it, under the name that it has for this owner.
+      if ((labels[keyLabel] ?? "") === id.key && isNamed !== false) return "ours";
     }
     if (object.metadata.annotations?.[adoptAnnotation] === owner.metadata.name) return "ours";
+    if (slot.options.adopts?.(object as never, owner)) return "ours";
     // Someone took the owner reference away: the inventory still knows the child.
     return inventoryOf(owner).some((entry) => entry.uid === object.metadata.uid) ? "ours" : "foreign";
+  }
+
+  /** Whether the labels name the owner; undefined when they name none. */
+  #namesOwner({ metadata }: Stored): boolean | undefined {
+    const labels = metadata.labels ?? {};
+    if (labels[ownerLabel] === undefined) return undefined;
+    const expected = ownerLabels(this.#options.owner, metadata.namespace);
+    const home = labels[ownerNamespaceLabel];
+    // Earlier releases did not write the namespace on children that have none themselves.
+    const isHome =
+      home === expected[ownerNamespaceLabel] || (home === undefined && metadata.namespace === undefined);
+    return isHome && labels[ownerLabel] === expected[ownerLabel];
   }
 }
 

@@ -21,8 +21,8 @@ import type { IndexFunction } from "../cache/cache-indexes.ts";
 import type { CacheScope, Change } from "../cache/informer.ts";
 import type { CacheReader } from "../cache/object-cache.ts";
 import type { Logger } from "../log/logger.ts";
-import type { Cause, Connection, ConnectTarget } from "./context.ts";
-import type { Backoff, Controller } from "./controller.ts";
+import type { Cause, Connection, ConnectTarget, RunningControllers, ServerFacts } from "./context.ts";
+import type { Backoff } from "./controller.ts";
 import type { Writes } from "./declaration.ts";
 
 /** How a kind is watched, and which keys its events lead to. */
@@ -90,22 +90,6 @@ export interface RawApplyOptions {
   readonly force?: boolean;
 }
 
-/**
- * Controllers that a controller runs while the operator runs, each group under an id. They share caches, metrics,
- * leader election and shutdown with the others. Their permissions are not part of the generated role: who installs what
- * they are made of installs the role for it.
- */
-export interface HostedControllers {
-  has(id: string): boolean;
-  /**
-   * Runs these under the id and stops those that ran under it before. Resolves when their caches are complete, and
-   * rejects when that became impossible; none of them runs then.
-   */
-  run(id: string, controllers: readonly (Controller | RawController)[]): Promise<void>;
-  /** Lets what is under way end, and stops the caches that nobody else uses. */
-  stop(id: string): Promise<void>;
-}
-
 /** What a raw controller is handed at each reconcile. */
 export interface RawContext<W extends RawWatches = RawWatches> {
   /** What is followed, with our own writes on top. Complete before the first run. */
@@ -128,12 +112,8 @@ export interface RawContext<W extends RawWatches = RawWatches> {
     kind: K,
     options?: RawWatchOptions<K>,
   ): Promise<CacheReader<ObjectOf<K>>>;
-  /** Finds a kind by what the server says: by its name (`Deployment`) or its plural resource name (`deployments`). */
-  discover(apiVersion: string, name: string): Promise<AnyKind>;
   /** Opens a way to a pod or Service. */
   connect(target: ConnectTarget, port: number): Promise<Connection>;
-  /** Controllers that this one runs. */
-  readonly hosted: HostedControllers;
   /** Records a Kubernetes event on an object; equal ones are aggregated. */
   event(
     regarding: {
@@ -147,6 +127,9 @@ export interface RawContext<W extends RawWatches = RawWatches> {
   ): void;
   /** Looks at the key again after this long, though nothing changed. The shortest wish wins. */
   recheck(afterMs: number): void;
+  /** Controllers that this one starts and stops. The operator's role must hold what they need. */
+  readonly controllers: RunningControllers;
+  readonly server: ServerFacts;
   readonly causes: readonly Cause[];
   /** Failures in a row before this run. */
   readonly failures: number;

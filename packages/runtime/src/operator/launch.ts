@@ -17,9 +17,9 @@ import { Reconciler } from "../reconcile/reconciler.ts";
 import type { Services } from "../reconcile/services.ts";
 import { convertedAmong } from "../webhook/configurations.ts";
 import type { RunningWebhooks } from "../webhook/webhooks.ts";
+import { ControllerSet } from "./controller-set.ts";
 import { cachesReady, type Endpoints, leaseReady, serveEndpoints } from "./endpoints.ts";
 import { Health } from "./health.ts";
-import { Host } from "./host.ts";
 import { metricText } from "./metric-text.ts";
 import { type Metrics, type MetricsText, noMetrics } from "./metrics.ts";
 import { openers } from "./openers.ts";
@@ -52,17 +52,19 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   // Before any cache is filled: what is stored at another version is converted by these very webhooks.
   const webhooks = await openWebhooks(setting, plain);
   const election = electionFor(setting, plain, own && !options.world ? settings : undefined);
-  const loops: Loop[] = [];
-  const services = servicesFor(setting, plain, election, loops);
+  const set = new ControllerSet();
+  const services = servicesFor(setting, plain, election, set);
   const places = placesOf(options, services);
-  for (const controller of options.controllers) {
-    const observer = metrics.observerFor(controller.name, concurrencyOf(controller));
-    loops.push(...places.map((place) => loopFor(controller, place, observer)));
-  }
   const { informers, events, clock, stragglers } = services;
+  const loopsFor = (controller: AnyController) => {
+    const observer = metrics.observerFor(controller.name, concurrencyOf(controller));
+    return places.map((place) => loopFor(controller, place, observer));
+  };
+  set.open({ client: services.client, informers, loopsFor }, options.controllers);
+  const { loops } = set;
   metrics.watch({ loops, informers, leading: () => election?.leading ?? true, name });
   setting.wakes.current = {
-    controllers: options.controllers,
+    controllers: set.controllers,
     loops,
     leading: () => election?.leading ?? true,
   };
@@ -78,6 +80,7 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   health.follow(() => webhooks?.problem() ?? caches() ?? (election && leaseReady(election, staleMs)));
   const running = new Running({
     loops,
+    controllers: set,
     informers,
     events,
     clock,
@@ -201,7 +204,7 @@ function servicesFor(
   { options, world, inCluster, log, metrics }: Setting,
   plain: Client,
   election: Election | undefined,
-  loops: Loop[],
+  controllers: ControllerSet,
 ): Services {
   const { clock, random } = world;
   const host = plain.host ?? "";
@@ -211,30 +214,20 @@ function servicesFor(
     ...(election ? { writeTimeoutMs: election.timings.writeTimeoutMs } : {}),
     onRequest: (method, status) => metrics.request(host, method, status),
   });
-  const informers = new InformerSet({ client, clock, log });
-  const hosted = new Host({
-    loops,
-    informers,
-    loopFor: (controller, branch) => {
-      const observer = metrics.observerFor(controller.name, concurrencyOf(controller));
-      return loopFor(controller, { ...services, informers: branch }, observer);
-    },
-  });
-  const services: Services = {
+  return {
     client,
     mayWrite: () => fence.mayWrite(),
-    informers,
-    hosted,
+    informers: new InformerSet({ client, clock, log }),
     events: new EventRecorder({ client, clock, log, instance: world.process.hostname }),
     connect: options.connect ?? (inCluster ? directConnector(client) : forwardConnector(client)),
     clock,
     random,
     log,
+    controllers,
     stragglers: new Stragglers(),
     wholeKinds: wholeKindsOf(options.controllers),
     ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
   };
-  return services;
 }
 
 /** Kinds that are cached without a selector, for whatever reason. */

@@ -48,8 +48,8 @@ export interface LoopDefinition {
   onWatch?(follow: (watch: LoopWatch) => void): void;
   /** Begins to look at what is outside the cluster, and returns how to stop that. */
   begin?(enqueue: (key: string, cause: Cause) => void): () => void;
-  /** It will not be asked anything any more. */
-  end?(): void;
+  /** Takes away what it added to caches that others share. Called when it has ended and others go on. */
+  release?(): void;
   /** Whether there is an object of this key. */
   has?(key: string): boolean;
   /** Every key there is. */
@@ -164,7 +164,11 @@ export class Loop {
     this.#resync?.();
     this.queue.close();
     await Promise.all(this.#workers);
-    this.#definition.end?.();
+  }
+
+  /** Leaves shared caches as if it had never been; after `drain`. */
+  release(): void {
+    this.#definition.release?.();
   }
 
   /** Aborts every run under way. */

@@ -31,6 +31,7 @@ import type { WorkItem } from "../queue/work-queue.ts";
 import { type Scope, withDeadline } from "./deadline.ts";
 import { grantedKind } from "./granted-client.ts";
 import type { LoopDefinition, LoopWatch, Trigger, Verdict } from "./loop.ts";
+import { serverFacts } from "./server-facts.ts";
 import type { Services } from "./services.ts";
 
 export class RawRunner implements LoopDefinition {
@@ -42,7 +43,8 @@ export class RawRunner implements LoopDefinition {
   readonly #permissions: PermissionCheck;
   readonly #applied: AppliedObjects;
   readonly #random: Random;
-  readonly #indexes = new Map<string, readonly string[]>();
+  /** Watches that reconciles asked for. */
+  readonly #followed: Record<string, RawWatch> = {};
   #follow: (watch: LoopWatch) => void = () => {};
 
   constructor(controller: RawController, services: Services) {
@@ -70,10 +72,6 @@ export class RawRunner implements LoopDefinition {
     for (const [index, of] of Object.entries(indexes ?? {})) {
       cache.addIndex(this.#index(name, index), (object) => of(deepFreeze(object) as never));
     }
-    this.#indexes.set(
-      name,
-      Object.keys(indexes ?? {}).map((index) => this.#index(name, index)),
-    );
     this.#informers.set(name, informer);
     this.#caches[name] = {
       get: (key: string) => cache.get(key),
@@ -107,7 +105,11 @@ export class RawRunner implements LoopDefinition {
   }
 
   get watches(): LoopWatch[] {
-    return Object.entries(this.#controller.watches).map(([name, declared]) => this.#watch(name, declared));
+    return Object.entries(this.#all).map(([name, declared]) => this.#watch(name, declared));
+  }
+
+  get #all(): Readonly<Record<string, RawWatch>> {
+    return { ...this.#controller.watches, ...this.#followed };
   }
 
   onWatch(follow: (watch: LoopWatch) => void): void {
@@ -121,10 +123,10 @@ export class RawRunner implements LoopDefinition {
     };
   }
 
-  /** The caches may live on for others. */
-  end(): void {
-    for (const [name, informer] of this.#informers) {
-      for (const index of this.#indexes.get(name) ?? []) informer.cache.dropIndex(index);
+  release(): void {
+    for (const [name, { options }] of Object.entries(this.#all)) {
+      const { cache } = this.#informers.get(name) as Informer;
+      for (const index of Object.keys(options.indexes ?? {})) cache.removeIndex(this.#index(name, index));
     }
   }
 
@@ -135,7 +137,7 @@ export class RawRunner implements LoopDefinition {
 
   async process(item: WorkItem<Cause>, stop: AbortSignal): Promise<Verdict> {
     await settleAll(this.#informers.values(), stop);
-    const { clock, log, events, stragglers } = this.#services;
+    const { clock, log, events, stragglers, controllers } = this.#services;
     const { options, fieldManager } = this.#controller;
     const wishes: number[] = [];
     await withDeadline(
@@ -154,17 +156,16 @@ export class RawRunner implements LoopDefinition {
           apply: (watch, body, request) => this.#apply(watch, body, request?.force ?? true, scope),
           wouldChange: (watch, body) => this.#wouldChange(watch, body, scope),
           follow: (name, kind, watching) => this.#followKind(name, kind, watching as never, scope) as never,
-          discover: (apiVersion, name) =>
-            this.#services.client.discover(apiVersion, name, { signal: scope.signal }),
           connect: (target, port) =>
             this.#services.connect(target, port, {
               namespace: parseKey(item.key).namespace,
               signal: scope.signal,
             }),
-          hosted: this.#services.hosted,
           event: (regarding, type, reason, message) =>
             events.record(this.name, regarding, type, reason, message),
           recheck: (afterMs) => wishes.push(afterMs),
+          controllers: controllers.within({ signal: () => scope.signal, check: () => refuse(scope) }),
+          server: serverFacts(this.#services.client, () => scope.signal),
           clock,
           random: this.#random,
           log: () => log.child({ controller: this.name, key: item.key }),
@@ -222,6 +223,7 @@ export class RawRunner implements LoopDefinition {
     }
     const declared: RawWatch = { role: "watch", kind, options };
     const informer = this.#add(name, declared);
+    this.#followed[name] = declared;
     this.#follow(this.#watch(name, declared));
     informer.start();
     try {
@@ -229,6 +231,7 @@ export class RawRunner implements LoopDefinition {
     } catch (error) {
       // Asked for again, it may be possible by then.
       this.#informers.delete(name);
+      delete this.#followed[name];
       delete this.#caches[name];
       await this.#services.informers.discard(informer);
       throw error;
@@ -274,11 +277,11 @@ class RunContext implements RawContext {
   readonly apply: RawContext["apply"];
   readonly wouldChange: RawContext["wouldChange"];
   readonly follow: RawContext["follow"];
-  readonly discover: RawContext["discover"];
   readonly connect: RawContext["connect"];
-  readonly hosted: RawContext["hosted"];
   readonly event: RawContext["event"];
   readonly recheck: RawContext["recheck"];
+  readonly controllers: RawContext["controllers"];
+  readonly server: RawContext["server"];
   readonly causes: readonly Cause[];
   readonly failures: number;
   readonly clock: Clock;
@@ -293,11 +296,11 @@ class RunContext implements RawContext {
     this.apply = sources.apply;
     this.wouldChange = sources.wouldChange;
     this.follow = sources.follow;
-    this.discover = sources.discover;
     this.connect = sources.connect;
-    this.hosted = sources.hosted;
     this.event = sources.event;
     this.recheck = sources.recheck;
+    this.controllers = sources.controllers;
+    this.server = sources.server;
     this.causes = item.causes;
     this.failures = item.failures;
     this.clock = sources.clock;

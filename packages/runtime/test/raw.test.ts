@@ -1,4 +1,4 @@
-/** Controllers that come and go while the operator runs, kinds that it learns of only then, and applies that send nothing. */
+/** Raw controllers: kinds that a reconcile learns of, and applies that send nothing. */
 import { ConfigMap, Pod, Secret } from "@keelson/core/kinds";
 import { allow } from "@keelson/runtime";
 import { rawController, watch } from "@keelson/runtime/internal";
@@ -7,54 +7,6 @@ import { expect, test } from "vitest";
 
 const here = (name: string) => ({ namespace: "default", name });
 
-/** Counts what it sees of Secrets. */
-function counter(name: string, seen: string[]) {
-  return rawController({
-    name,
-    watches: { secrets: watch(Secret, { indexes: { all: () => ["all"] } }) },
-    reconcile: async (key, ctx) => {
-      if (ctx.caches.secrets.byIndex("all", "all").length > 0) seen.push(`${name} ${key}`);
-    },
-  });
-}
-
-test("a controller runs others while a ConfigMap asks for them", async () => {
-  const seen: string[] = [];
-  const host = rawController({
-    name: "host",
-    watches: { maps: watch(ConfigMap) },
-    reconcile: async (key, ctx) => {
-      const name = ctx.caches.maps.get(key)?.data?.["controller"];
-      if (name === undefined) await ctx.hosted.stop(key);
-      else await ctx.hosted.run(key, [counter(name, seen)]);
-    },
-  });
-  await using c = await cluster({ controllers: [host], hosted: [counter("any", [])] });
-  await c.client.kind(Secret).create({ metadata: here("one") });
-  await c.advance(1_000);
-  expect(seen).toEqual([]);
-
-  await c.client.kind(ConfigMap).create({ metadata: here("a"), data: { controller: "first" } });
-  await c.until(() => seen.includes("first default/one"));
-  // The cache of Secrets is there already: the second controller must see what it holds all the same.
-  await c.client.kind(ConfigMap).create({ metadata: here("b"), data: { controller: "second" } });
-  await c.until(() => seen.includes("second default/one"));
-
-  // Another controller under the same id, with an index of the same name, takes the place of the first.
-  const patch = { type: "merge" as const, body: { data: { controller: "third" } } };
-  await c.client.kind(ConfigMap).patch(here("a"), patch);
-  await c.until(() => seen.includes("third default/one"));
-  await c.client.kind(ConfigMap).delete(here("a"));
-  await c.client.kind(ConfigMap).delete(here("b"));
-  await c.advance(1_000);
-  const before = seen.length;
-  await c.client.kind(Secret).create({ metadata: here("two") });
-  await c.advance(60_000);
-  expect(seen.length).toBe(before);
-  const kinds = c.managers[0]?.informers?.all().map(({ kind }) => kind.kind);
-  expect(kinds).toEqual(["ConfigMap"]);
-});
-
 test("a reconcile follows a kind that it learns of, and is called when that changes", async () => {
   const seen: string[] = [];
   const learning = rawController({
@@ -62,7 +14,7 @@ test("a reconcile follows a kind that it learns of, and is called when that chan
     watches: { maps: watch(ConfigMap) },
     writes: [allow(Secret, ["list", "watch"])],
     reconcile: async (key, ctx) => {
-      const kind = await ctx.discover("v1", "secrets");
+      const kind = await ctx.server.discover("v1", "secrets");
       const secrets = await ctx.follow("learned", kind, { keys: () => ["default/a"] });
       if (key === "default/a") seen.push(`${key} ${secrets.size}`);
     },
