@@ -1,22 +1,16 @@
 /** Brings a child to its desired state with as few requests as that takes, and never touches what is not ours. */
 
-import { hash } from "node:crypto";
 import { isAlreadyExists, isConflict, isInvalid, isRefused } from "@keelson/client";
 import {
-  type AnyKind,
   groupKind,
-  type JsonObject,
-  type JsonValue,
   type ObjectRef,
   type OwnerReference,
   objectKey,
   parseApiVersion,
-  parseJson,
   type Stored,
 } from "@keelson/core";
 import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
 import type { Informer } from "../cache/informer.ts";
-import { extract, intentOf } from "../cache/managed-fields.ts";
 import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
@@ -29,36 +23,9 @@ import {
   slotLabel,
 } from "../controller/labels.ts";
 import { RuntimeError } from "../errors.ts";
+import { AppliedObjects, type AppliedRecords } from "./applied-objects.ts";
 import { type ChildBody, type ChildId, childBody, ownerLabels } from "./child-body.ts";
 import type { OwnedChildren } from "./owned-children.ts";
-
-/** What the last apply of an object said and gave. */
-interface AppliedRecord {
-  readonly uid: string;
-  /** Digest of the body that was applied. */
-  readonly intent: string;
-  /** Digest of what the server made of it: the fields we own, with the server's own spelling of values. */
-  readonly result: string;
-  /** The version at which both were last compared. */
-  version: string;
-}
-
-/** Records of all children of one controller, kept from run to run. Losing them costs reads, never correctness. */
-export class AppliedRecords {
-  readonly #records = new Map<string, AppliedRecord>();
-
-  get(kind: AnyKind, key: string): AppliedRecord | undefined {
-    return this.#records.get(`${groupKind(kind)}|${key}`);
-  }
-
-  set(kind: AnyKind, key: string, record: AppliedRecord): void {
-    this.#records.set(`${groupKind(kind)}|${key}`, record);
-  }
-
-  delete(kind: AnyKind, key: string): void {
-    this.#records.delete(`${groupKind(kind)}|${key}`);
-  }
-}
 
 export interface ApplierOptions {
   readonly controller: Controller;
@@ -74,17 +41,16 @@ export interface ApplierOptions {
   readonly check: () => void;
 }
 
-function digest(text: string): string {
-  return hash("sha256", text, "base64");
-}
-
 export class Applier {
   readonly #options: ApplierOptions;
   readonly #manager: string;
+  readonly #applied: AppliedObjects;
 
   constructor(options: ApplierOptions) {
     this.#options = options;
     this.#manager = options.controller.options.fieldManager;
+    const { client, records } = options;
+    this.#applied = new AppliedObjects({ client, records, fieldManager: this.#manager });
   }
 
   /** The child after the apply, as the cache shows it. Sends nothing when the child is as desired already. */
@@ -98,7 +64,7 @@ export class Applier {
     if (seen) {
       // It is on its way out: no state can be applied to it. The next one is made when it has gone.
       if (seen.metadata.deletionTimestamp !== undefined) return seen;
-      if (this.#isApplied(slot, body, seen)) return seen;
+      if (this.#applied.has(this.#informer(body), body, seen)) return seen;
       return await this.#update(slot, body, seen, options);
     }
     const live = await this.#find(slot, body);
@@ -134,30 +100,10 @@ export class Applier {
     return object && this.#standing(slot, id, object) === "ours" ? object : undefined;
   }
 
-  /**
-   * Whether an apply of this body would change nothing. Either what we own of the object is the very body, or it
-   * is what the server made of the same body last time. Fields that others changed are no longer ours, so drift
-   * shows as a difference; fields that others added are not looked at.
-   */
-  #isApplied(slot: Owned, body: ChildBody, seen: Stored): boolean {
-    const { records } = this.#options;
-    const key = objectKey(seen);
-    const intent = digest(intentOf(body));
-    const record = records.get(slot.kind, key);
-    const known = record?.uid === seen.metadata.uid && record.intent === intent ? record : undefined;
-    const version = seen.metadata.resourceVersion;
-    if (known?.version === version) return true;
-    const result = this.#owned(body, seen);
-    if (result === undefined) return false;
-    if (result !== intent && known?.result !== result) return false;
-    records.set(slot.kind, key, { uid: seen.metadata.uid, intent, result, version });
-    return true;
-  }
-
   async #update(slot: Owned, body: ChildBody, seen: Stored, options: { force?: boolean }): Promise<Stored> {
     const bound = { ...body, metadata: { ...body.metadata, uid: seen.metadata.uid } };
     try {
-      return await this.#send(slot, bound, options.force ?? true);
+      return await this.#send(bound, options.force ?? true);
     } catch (error) {
       if (isReplaced(error)) {
         // Looked up, so that the cache knows as well when this comes again.
@@ -193,21 +139,14 @@ export class Applier {
 
   async #create(slot: Owned, body: ChildBody): Promise<Stored> {
     try {
-      return await this.#send(slot, body, false);
+      return await this.#send(body, false);
     } catch (error) {
       throw refusedChild(error, slot, "");
     }
   }
 
-  async #send(slot: Owned, body: ChildBody, force: boolean): Promise<Stored> {
-    const { client, records, signal } = this.#options;
-    const served = (await client
-      .kind(slot.kind)
-      .apply(body, { force, signal, fieldManager: this.#manager })) as Stored;
-    const { uid, resourceVersion: version } = served.metadata;
-    const result = this.#owned(body, served) ?? "";
-    records.set(slot.kind, objectKey(served), { uid, intent: digest(intentOf(body)), result, version });
-    return served;
+  async #send(body: ChildBody, force: boolean): Promise<Stored> {
+    return await this.#applied.send(this.#informer(body), body, { force, signal: this.#options.signal });
   }
 
   /** A child that was there and is not any more may have gone with its owner, of which our watch may not know yet. */
@@ -231,13 +170,8 @@ export class Applier {
     );
   }
 
-  /** Digest of what we own of an object, as the cache remembers it. */
-  #owned(body: ChildBody, object: Stored): string | undefined {
-    const informer = this.#options.informers.get(slotOf(body)) as Informer;
-    const fields = informer.cache.ownedFields(objectKey(object));
-    if (fields === undefined) return undefined;
-    const owned = extract(object as unknown as JsonValue, parseJson(fields) as JsonObject);
-    return digest(intentOf(owned as JsonObject));
+  #informer(body: ChildBody): Informer {
+    return this.#options.informers.get(slotOf(body)) as Informer;
   }
 
   async #find(slot: Owned, body: ChildBody): Promise<Stored | undefined> {
