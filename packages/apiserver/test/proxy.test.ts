@@ -254,8 +254,7 @@ describe("where requests are passed on to", () => {
 
   test("is read over a WebSocket where a log is asked for so", async () => {
     answer = answerOf(200, {}, "one\ntwo\n");
-    const { http } = server.api;
-    const { stream } = (await http.upgrade({
+    const upgraded = await server.api.http.upgrade?.({
       method: "GET",
       path: `${pods}/good/log`,
       headers: {
@@ -264,7 +263,8 @@ describe("where requests are passed on to", () => {
         "sec-websocket-key": "dGhlIHNhbXBsZSBub25jZQ==",
         "sec-websocket-protocol": "binary.k8s.io",
       },
-    })) as { stream: Duplex };
+    });
+    const stream = upgraded?.stream as Duplex;
     const socket = new WebSocketConnection(stream, {
       role: "client",
       random: { bytes: (n) => new Uint8Array(n) },
