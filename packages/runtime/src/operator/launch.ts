@@ -16,7 +16,7 @@ import { RawRunner } from "../reconcile/raw-runner.ts";
 import { Reconciler } from "../reconcile/reconciler.ts";
 import type { Services } from "../reconcile/services.ts";
 import { convertedAmong } from "../webhook/configurations.ts";
-import type { RunningWebhooks } from "../webhook/webhooks.ts";
+import type { RunningWebhooks, WebhookServerOptions } from "../webhook/webhooks.ts";
 import { cachesReady, type Endpoints, leaseReady, serveEndpoints } from "./endpoints.ts";
 import { Health } from "./health.ts";
 import { metricText } from "./metric-text.ts";
@@ -156,10 +156,20 @@ async function openClient(
   }
 }
 
+/** What an installation says of the certificate: one by the Operator Lifecycle Manager has it kept there. */
+function servedBy(env: Readonly<Record<string, string | undefined>>): WebhookServerOptions {
+  const { WEBHOOK_CERTIFICATES: kept, WEBHOOK_SECRET: secret } = env;
+  return {
+    ...(kept === "given" ? { certificates: kept } : {}),
+    ...(secret ? { secret } : {}),
+  };
+}
+
 /** Undefined when there are none, or nobody could ask them. */
 async function openWebhooks(setting: Setting, client: Client): Promise<RunningWebhooks | undefined> {
   const { options, world, inCluster, name, log, metrics } = setting;
-  const { webhooks = [], webhookServer = {}, controllers } = options;
+  const { webhooks = [], controllers } = options;
+  const webhookServer = { ...servedBy(world.process.env), ...options.webhookServer };
   const converted = convertedAmong([
     ...controllers.flatMap((each) => (isRaw(each) ? [] : [each.kind])),
     ...webhooks.map(({ kind }) => kind),
