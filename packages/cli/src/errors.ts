@@ -11,7 +11,16 @@ export type CliErrorCode =
   | "NoPackages"
   | "CannotWrite"
   | "InstallFailed"
-  | "BadKubeconfig";
+  | "BadKubeconfig"
+  | "BadValues"
+  | "BadBundle"
+  | "Stale"
+  | "NoRelease"
+  | "CannotApply"
+  | "NotReady"
+  | "NoContext"
+  | "NoRegistry"
+  | "NoImage";
 
 /** Why a command cannot do what it is asked, by code. Its message is for people. */
 export class CliError extends Error {

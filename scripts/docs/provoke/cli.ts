@@ -1,8 +1,19 @@
 /** Provokes every error of @keelson/cli. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { apiServer } from "@keelson/apiserver";
 import { type CliErrorCode, loadOperator, readProject } from "@keelson/cli";
+import { type Client, createClient } from "@keelson/client";
+import { ImageStore } from "@keelson/images";
 import { appFiles } from "../../../packages/cli/src/build/app-files.ts";
+import { storedDigest } from "../../../packages/cli/src/build/tag-image.ts";
+import { lastRelease } from "../../../packages/cli/src/check/release.ts";
+import { applyManifests, until } from "../../../packages/cli/src/deploy/apply.ts";
+import { checkRegistry } from "../../../packages/cli/src/deploy/deliver-image.ts";
+import { openTarget } from "../../../packages/cli/src/deploy/target.ts";
+import { capabilityOf } from "../../../packages/cli/src/generate/bundle.ts";
+import { refuseStale } from "../../../packages/cli/src/generate/generated-files.ts";
+import { valuesOver } from "../../../packages/cli/src/generate/values.ts";
 import { checkKubeconfig } from "../../../packages/cli/src/kubeconfig/file.ts";
 import { type InitOptions, init } from "../../../packages/cli/src/scaffold/init.ts";
 import { installPackages } from "../../../packages/cli/src/scaffold/install.ts";
@@ -36,7 +47,39 @@ export const cli: Provocations<CliErrorCode> = {
   CannotWrite: async () => writeFiles(await folder({ src: "" }), [{ path: "src/index.ts", content: "" }]),
   InstallFailed: async () => await installPackages(await folder({ "package.json": "{ oh" })),
   BadKubeconfig: async () => checkKubeconfig(join(await folder({ config: "- a" }), "config")),
+  BadValues: () => valuesOver({ replicas: "many" }),
+  BadBundle: async () => {
+    const bundle = { capabilities: "Perfect" };
+    return capabilityOf({
+      ...readProject(await folder({ "package.json": manifest({}) })),
+      about: { bundle },
+    });
+  },
+  Stale: async () => refuseStale("deploy", ["stale  deploy/install.yaml"]),
+  NoRelease: async () => lastRelease(await folder({}), "v9.9.9"),
+  CannotApply: async () => await withServer((client) => applyManifests(client, [unknownKind])),
+  NotReady: async () => await withServer((client) => until(client, 0, "the operator is not ready", never)),
+  NoContext: async () => {
+    const cluster = { server: "https://prod.example.com" };
+    const config = JSON.stringify({
+      clusters: [{ name: "prod", cluster }],
+      contexts: [{ name: "prod", context: { cluster: "prod" } }],
+      "current-context": "prod",
+    });
+    return await openTarget({ kubeconfig: join(await folder({ config }), "config") });
+  },
+  NoRegistry: () => checkRegistry("op:1"),
+  NoImage: async () =>
+    await storedDigest(new ImageStore({ env: { KEELSON_CACHE: await folder({}) } }), "op:1"),
 };
+
+const unknownKind = { apiVersion: "nowhere.example.com/v1", kind: "Unknown", metadata: { name: "x" } };
+const never = async () => false;
+
+async function withServer<T>(ask: (client: Client) => Promise<T>): Promise<T> {
+  await using server = await apiServer();
+  return await ask(createClient({ http: server.http }));
+}
 
 function projectIn(directory: string): InitOptions {
   const packages = fromRegistry("0.1.0");
