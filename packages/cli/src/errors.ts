@@ -16,7 +16,15 @@ export type CliErrorCode =
   | "NoCluster"
   | "CrdMissing"
   | "NotPermitted"
-  | "OperatorEnded";
+  | "OperatorEnded"
+  | "BadValues"
+  | "BadBundle"
+  | "Stale"
+  | "NoRelease"
+  | "CannotApply"
+  | "NotReady"
+  | "NoRegistry"
+  | "NoImage";
 
 /** Why a command cannot do what it is asked, by code. Its message is for people. */
 export class CliError extends Error {

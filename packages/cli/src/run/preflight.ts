@@ -3,8 +3,8 @@ import { type Client, ClientError } from "@keelson/client";
 import { SelfSubjectAccessReview } from "@keelson/core/kinds";
 import { type PolicyRule, roleFor } from "@keelson/runtime";
 import { CliError } from "../errors.ts";
+import type { Target } from "../kubeconfig/target.ts";
 import type { OperatorParts } from "../project.ts";
-import type { Target } from "./target.ts";
 
 /** A server that needs longer for its version is not well. */
 const ANSWER_WITHIN_MS = 5_000;
