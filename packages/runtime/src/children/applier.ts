@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import { isAlreadyExists, isConflict, isInvalid, isRefused } from "@keelson/client";
 import {
   type AnyKind,
+  deepCopy,
   groupKind,
   type JsonObject,
   type JsonValue,
@@ -14,6 +15,7 @@ import {
   parseJson,
   type Stored,
 } from "@keelson/core";
+import { isSameJson } from "@keelson/core/internal";
 import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
 import type { Informer } from "../cache/informer.ts";
 import { extract, intentOf } from "../cache/managed-fields.ts";
@@ -29,7 +31,7 @@ import {
   slotLabel,
 } from "../controller/labels.ts";
 import { RuntimeError } from "../errors.ts";
-import { type ChildBody, type ChildId, childBody, ownerLabelValue } from "./child-body.ts";
+import { type ChildBody, type ChildId, childBody, childKey, ownerLabelValue } from "./child-body.ts";
 import type { OwnedChildren } from "./owned-children.ts";
 
 /** What the last apply of an object said and gave. */
@@ -40,7 +42,25 @@ interface AppliedRecord {
   /** Digest of what the server made of it: the fields we own, with the server's own spelling of values. */
   readonly result: string;
   /** The version at which both were last compared. */
-  version: string;
+  readonly version: string;
+  /** Of what the body was made. */
+  readonly origin: Origin;
+}
+
+/** What a child's body is made of, beside what a controller always says: equal origins make equal bodies. */
+interface Origin {
+  readonly ownerUid: string;
+  readonly slot: string;
+  readonly key: string;
+  /** A copy, in which JSON finds nothing that it cannot carry. */
+  readonly desired: object;
+}
+
+/** A child that should be. */
+interface Wanted {
+  readonly slot: Owned;
+  readonly body: ChildBody;
+  readonly origin: Origin;
 }
 
 /** Records of all children of one controller, kept from run to run. Losing them costs reads, never correctness. */
@@ -93,21 +113,24 @@ export class Applier {
     check();
     this.#refuseIfGone(ownerNow());
     const slot = controller.owns[id.slot] as Owned;
+    const unchanged = this.#unchanged(slot, id, desired);
+    if (unchanged) return unchanged;
     const body = childBody(controller, owner, id, desired as never);
+    const wanted = { slot, body, origin: this.#originOf(id, desired) };
     const seen = children.at(id.slot, objectKey(body));
     if (seen) {
       // It is on its way out: no state can be applied to it. The next one is made when it has gone.
       if (seen.metadata.deletionTimestamp !== undefined) return seen;
-      if (this.#isApplied(slot, body, seen)) return seen;
-      return await this.#update(slot, body, seen, options);
+      if (this.#isApplied(wanted, seen)) return seen;
+      return await this.#update(wanted, seen, options);
     }
     const live = await this.#find(slot, body);
     if (!live) {
       await this.#checkVanished(id, body);
-      return await this.#create(slot, body);
+      return await this.#create(wanted);
     }
     this.#claim(slot, id, live);
-    return await this.#update(slot, body, live, options);
+    return await this.#update(wanted, live, options);
   }
 
   /** Deletes a child by UID; gone already, or replaced by another, is success. */
@@ -135,29 +158,50 @@ export class Applier {
   }
 
   /**
+   * The child, when neither it nor what is wanted of it has changed since the two were last compared. This is what most
+   * looks at an object come to, so nothing is made or written down for it.
+   */
+  #unchanged({ kind }: Owned, id: ChildId, desired: object): Stored | undefined {
+    const { owner, informers, records } = this.#options;
+    const key = childKey(kind, owner, id, desired);
+    const record = records.get(kind, key);
+    const { origin } = record ?? {};
+    if (!record || !origin || origin.slot !== id.slot || origin.key !== id.key) return undefined;
+    if (origin.ownerUid !== owner.metadata.uid) return undefined;
+    const seen = informers.get(id.slot)?.cache.get(key);
+    if (seen?.metadata.uid !== record.uid || seen.metadata.resourceVersion !== record.version)
+      return undefined;
+    return isSameJson(desired, origin.desired) ? seen : undefined;
+  }
+
+  #originOf({ slot, key }: ChildId, desired: object): Origin {
+    return { ownerUid: this.#options.owner.metadata.uid, slot, key, desired: deepCopy(desired) };
+  }
+
+  /**
    * Whether an apply of this body would change nothing. Either what we own of the object is the very body, or it
    * is what the server made of the same body last time. Fields that others changed are no longer ours, so drift
    * shows as a difference; fields that others added are not looked at.
    */
-  #isApplied(slot: Owned, body: ChildBody, seen: Stored): boolean {
+  #isApplied({ slot, body, origin }: Wanted, seen: Stored): boolean {
     const { records } = this.#options;
     const key = objectKey(seen);
     const intent = digest(intentOf(body));
     const record = records.get(slot.kind, key);
     const known = record?.uid === seen.metadata.uid && record.intent === intent ? record : undefined;
     const version = seen.metadata.resourceVersion;
-    if (known?.version === version) return true;
-    const result = this.#owned(body, seen);
+    const result = known?.version === version ? known.result : this.#owned(body, seen);
     if (result === undefined) return false;
     if (result !== intent && known?.result !== result) return false;
-    records.set(slot.kind, key, { uid: seen.metadata.uid, intent, result, version });
+    records.set(slot.kind, key, { uid: seen.metadata.uid, intent, result, version, origin });
     return true;
   }
 
-  async #update(slot: Owned, body: ChildBody, seen: Stored, options: { force?: boolean }): Promise<Stored> {
+  async #update(wanted: Wanted, seen: Stored, options: { force?: boolean }): Promise<Stored> {
+    const { slot, body } = wanted;
     const bound = { ...body, metadata: { ...body.metadata, uid: seen.metadata.uid } };
     try {
-      return await this.#send(slot, bound, options.force ?? true);
+      return await this.#send({ ...wanted, body: bound }, options.force ?? true);
     } catch (error) {
       if (isReplaced(error)) {
         // Looked up, so that the cache knows as well when this comes again.
@@ -170,12 +214,13 @@ export class Applier {
         );
       }
       if (!isInvalid(error) || !slot.options.recreate) throw refusedChild(error, slot, "");
-      return await this.#recreate(slot, body, seen, error);
+      return await this.#recreate(wanted, seen, error);
     }
   }
 
   /** A running child is given up only for one that the server would take. */
-  async #recreate(slot: Owned, body: ChildBody, seen: Stored, refusal: Error): Promise<Stored> {
+  async #recreate(wanted: Wanted, seen: Stored, refusal: Error): Promise<Stored> {
+    const { slot, body } = wanted;
     const { client, signal, children } = this.#options;
     try {
       await client.kind(slot.kind).create(body, { dryRun: true, signal, fieldManager: this.#manager });
@@ -188,25 +233,26 @@ export class Applier {
     if (left) return left;
     const live = await this.#find(slot, body);
     if (live) throw new RuntimeError("NotOurs", `${refusal.message}; and another took its place meanwhile`);
-    return await this.#create(slot, body);
+    return await this.#create(wanted);
   }
 
-  async #create(slot: Owned, body: ChildBody): Promise<Stored> {
+  async #create(wanted: Wanted): Promise<Stored> {
     try {
-      return await this.#send(slot, body, false);
+      return await this.#send(wanted, false);
     } catch (error) {
-      throw refusedChild(error, slot, "");
+      throw refusedChild(error, wanted.slot, "");
     }
   }
 
-  async #send(slot: Owned, body: ChildBody, force: boolean): Promise<Stored> {
+  async #send({ slot, body, origin }: Wanted, force: boolean): Promise<Stored> {
     const { client, records, signal } = this.#options;
     const served = (await client
       .kind(slot.kind)
       .apply(body, { force, signal, fieldManager: this.#manager })) as Stored;
     const { uid, resourceVersion: version } = served.metadata;
     const result = this.#owned(body, served) ?? "";
-    records.set(slot.kind, objectKey(served), { uid, intent: digest(intentOf(body)), result, version });
+    const intent = digest(intentOf(body));
+    records.set(slot.kind, objectKey(served), { uid, intent, result, version, origin });
     return served;
   }
 
