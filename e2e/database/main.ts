@@ -95,6 +95,7 @@ async function measure(scenario: Scenario): Promise<Run> {
   await world.operator.leads();
   if (scenario.spec) await world.create(name, scenario.spec);
   await world.whenReady(name, 240_000);
+  say(`${name} is ready`);
   await scenario.prepare?.({ world, name });
   const { status } = await world.get(name);
   const ledger = await world.ledger(name, scenario.through);

@@ -82,13 +82,18 @@ const settings: Scenario = {
       ["120", "6MB"],
     ] as const) {
       await world.change(name, { parameters: { max_connections: connections, work_mem: memory } });
-      await eventually(`max_connections is ${connections}`, 180_000, async () => {
-        const rows = await world.everywhere(
-          name,
-          "SELECT current_setting('max_connections') AS a, current_setting('work_mem') AS b",
-        );
-        return rows.length === 3 && rows.every((row) => row["a"] === connections && row["b"] === memory);
-      });
+      await eventually(
+        `max_connections is ${connections}`,
+        120_000,
+        async () => {
+          const rows = await world.everywhere(
+            name,
+            "SELECT current_setting('max_connections') AS a, current_setting('work_mem') AS b",
+          );
+          return rows.length === 3 && rows.every((row) => row["a"] === connections && row["b"] === memory);
+        },
+        async () => JSON.stringify((await world.get(name)).status),
+      );
     }
     return undefined;
   },

@@ -62,7 +62,7 @@ export function backupController({ call = callAgent }: Pick<DatabaseOptions, "ca
         return waiting("NoInstance", "no instance is ready to be copied", { recheckMs: 5_000 });
       }
       const attempts = status.attempts ?? 0;
-      const location = { claim: place.claim, directory: place.directory, name: metadata.name };
+      const location = { ...place, name: metadata.name };
       try {
         const { namespace } = databaseName(database);
         await using link = await ctx.connect({ pod: { namespace, name: source } }, agentPort);

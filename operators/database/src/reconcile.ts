@@ -113,7 +113,10 @@ async function outcomeOf(object: DatabaseObject, ctx: DatabaseContext, pass: Pas
   if (upgrade?.phase === "Failed") return waiting(reasons.upgradeFailed, upgrade.message, { recheckMs });
   if (upgrade && upgrade.phase !== "Done") return waiting(reasons.upgrading, upgrade.message, soon);
   const problem = observed.instances.find(({ report: said }) => said?.settingsProblem !== undefined);
-  if (problem) return waiting(reasons.settingsRefused, problem.report?.settingsProblem ?? "", { recheckMs });
+  if (problem) {
+    const message = `PostgreSQL refuses spec.parameters, and keeps those of before: ${problem.report?.settingsProblem}`;
+    return waiting(reasons.settingsRefused, message, { recheckMs });
+  }
   const rollout = object.spec.paused
     ? undefined
     : await rollOut(observed, ctx, { version: plan.version, access: pass.access });

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -49,13 +49,15 @@ export interface PostgresOptions {
   /** In place of an empty database: the data of a backup, and the log up to a moment. */
   readonly restore?: Restore;
   /** A backup of its own, with the way to the log after it. */
-  readonly ownBackup?: (name: string) => Pick<Restore, "from" | "restoreCommand">;
+  readonly ownBackup?: (name: string) => Pick<Restore, "backup" | "copy" | "restoreCommand">;
   readonly initdbOptions?: readonly string[];
 }
 
 export interface Restore {
-  /** The directory of the backup. */
-  readonly from: string;
+  /** What it is called. */
+  readonly backup: string;
+  /** Makes a data directory of it. */
+  readonly copy: (target: string) => Promise<void>;
   /** Brings a segment of a system's log. */
   readonly restoreCommand: (systemId: string) => string;
   /** Default: as far as the log goes. */
@@ -396,11 +398,11 @@ export class Postgres implements Engine {
     if (known !== folder) await writeDurably(this.#keep("archive-folder"), folder);
   }
 
-  async #replay({ from, restoreCommand, targetTime }: Restore, fresh: string): Promise<void> {
+  async #replay({ backup, copy, restoreCommand, targetTime }: Restore, fresh: string): Promise<void> {
     const { programs, directory, log } = this.#options;
-    log.info("restore", { from, targetTime });
+    log.info("restore", { backup, targetTime });
     await rm(fresh, { recursive: true, force: true });
-    await cp(from, fresh, { recursive: true });
+    await copy(fresh);
     await this.#configureDirectory(fresh, { restoreCommand: restoreCommand(await systemOf(fresh)) });
     await rm(join(fresh, "standby.signal"), { force: true });
     await writeFile(join(fresh, "recovery.signal"), "");

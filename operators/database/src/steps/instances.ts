@@ -1,18 +1,19 @@
 /** Claims and pods of the instances. */
-import { isApiError, type ObjectMeta, Quantity } from "keelson";
+import { isApiError, type ObjectMeta, type ObjectOf, Quantity } from "keelson";
 import { Pod } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
 import type { DatabaseObject } from "../api/database.ts";
 import type { Members } from "../decide/members.ts";
 import { majorPart, type UpgradePlan } from "../decide/upgrade.ts";
 import type { LeaseRecord } from "../ha/state.ts";
+import { podView } from "../observe/pod-view.ts";
 import { installCommand } from "../resources/agent-image.ts";
 import { claimFor } from "../resources/claim.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName, instanceKey, selectorLabels } from "../resources/names.ts";
 import { ownersOf } from "../resources/owners.ts";
 import { podFor } from "../resources/pod.ts";
-import { recipeOf } from "../resources/recipe.ts";
+import { digestOf, type Recipe, recipeOf } from "../resources/recipe.ts";
 import type { RestoreSource } from "../resources/store.ts";
 import { versionFor } from "./upgrade.ts";
 
@@ -59,9 +60,14 @@ async function keepInstance(
   const slot = instanceKey(database, name);
   await keepClaim(object, ctx, { name, slot });
   const pod = ctx.own.pods.get(slot);
-  if (pod) return closing ? undefined : await repairLabels(object, ctx, pod.metadata);
   const version = versionFor(name, plan, spec.version);
   const recipe = recipeOf(object, version);
+  if (pod && isStuck(pod, recipe)) {
+    await ctx.own.pods.delete(slot);
+    ctx.event("Normal", "InstanceReplaced", `${name}: it could not start as its older spec said`);
+    return;
+  }
+  if (pod) return closing ? undefined : await repairLabels(object, ctx, pod.metadata);
   const isAhead = majorPart(version) !== majorPart(plan.version);
   const isFirst = record?.published.systemId === undefined && name === `${database.name}-0`;
   const desired = podFor({
@@ -88,6 +94,12 @@ async function keepInstance(
     if (!(isApiError(error) && error.code === 409)) throw error;
     ctx.recheck(1_000);
   }
+}
+
+/** It does not start, and the spec has been corrected since: nobody waits until it is ready. */
+function isStuck(pod: ObjectOf<typeof Pod>, recipe: Recipe): boolean {
+  const { obstacle, template, deleting } = podView(pod);
+  return obstacle !== undefined && !deleting && template !== digestOf(recipe);
 }
 
 /** Claims grow and never shrink. One that its class does not let grow stays as it is, and the instance runs on. */

@@ -1,0 +1,2 @@
+/** What `npm run explore -- --operator database` plays. */
+export { subject } from "./subject.ts";
