@@ -4,6 +4,7 @@ import { SampleDB, type SampleDBObject } from "../../src/api/sampledb.ts";
 import { sampleDB } from "../../src/reconcile.ts";
 import { SimRedis, type SimServer } from "./application.ts";
 import { simulatedDial } from "./client.ts";
+import { giveCertificate, givenCertificateEdits, givenSecret } from "./given-certificate.ts";
 import { startWorkloads } from "./workloads.ts";
 
 export const ref = { namespace: "default", name: "db" };
@@ -28,6 +29,10 @@ export const subject: Subject<SimRedis> = {
     }),
     "no replicas": begin({ replicas: 0 }),
     "a replica, with TLS": begin({ replicas: 1, tls: {} }),
+    "a replica, with a given certificate": async (world) => {
+      await giveCertificate(world);
+      await begin({ replicas: 1, tls: { secretName: givenSecret } })(world);
+    },
   },
   edits: [
     edit("edit: replicas", (random) => ({ replicas: pick([0, 1, 1, 2, 3], random) })),
@@ -61,6 +66,7 @@ export const subject: Subject<SimRedis> = {
       },
     },
     edit("edit: TLS is switched on or off", (random) => ({ tls: pick([{}, {}, null], random) })),
+    ...givenCertificateEdits,
     annotation("edit: another authority is asked for", "sampledb.keelson.dev/rotate-authorities", (random) =>
       String(random.next()).slice(2, 8),
     ),
