@@ -16,7 +16,12 @@ export type CliErrorCode =
   | "NoCluster"
   | "CrdMissing"
   | "NotPermitted"
-  | "OperatorEnded";
+  | "OperatorEnded"
+  | "NoManifests"
+  | "UnknownKind"
+  | "CannotEdit"
+  | "NoScaffold"
+  | "UpgradeConflict";
 
 /** Why a command cannot do what it is asked, by code. Its message is for people. */
 export class CliError extends Error {

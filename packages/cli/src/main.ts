@@ -14,18 +14,20 @@ import { apiserver } from "./commands/apiserver.ts";
 import { build } from "./commands/build.ts";
 import { cluster } from "./commands/cluster.ts";
 import { create } from "./commands/create.ts";
+import { dev } from "./commands/dev.ts";
 import { generate } from "./commands/generate.ts";
 import { image } from "./commands/image.ts";
 import { init } from "./commands/init.ts";
 import { node } from "./commands/node.ts";
 import { run as runOperator } from "./commands/run.ts";
+import { upgrade } from "./commands/upgrade.ts";
 import { version } from "./version.ts";
 
 /** How a shell is told that a command was not understood. */
 const MISUSED = 2;
 
 const root = buildRouteMap({
-  routes: { init, create, run: runOperator, generate, build, cluster, apiserver, node, image },
+  routes: { init, create, dev, run: runOperator, upgrade, generate, build, cluster, apiserver, node, image },
   docs: {
     brief: "Kubernetes operators in TypeScript: write one, prove it, run it.",
   },
