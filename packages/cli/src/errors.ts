@@ -24,7 +24,12 @@ export type CliErrorCode =
   | "CannotApply"
   | "NotReady"
   | "NoRegistry"
-  | "NoImage";
+  | "NoImage"
+  | "NoManifests"
+  | "UnknownKind"
+  | "CannotEdit"
+  | "NoScaffold"
+  | "UpgradeConflict";
 
 /** Why a command cannot do what it is asked, by code. Its message is for people. */
 export class CliError extends Error {

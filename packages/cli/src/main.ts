@@ -18,11 +18,13 @@ import { cluster } from "./commands/cluster.ts";
 import { completion } from "./commands/completion.ts";
 import { create } from "./commands/create.ts";
 import { deploy, undeploy } from "./commands/deploy.ts";
+import { dev } from "./commands/dev.ts";
 import { generate } from "./commands/generate.ts";
 import { image } from "./commands/image.ts";
 import { init } from "./commands/init.ts";
 import { node } from "./commands/node.ts";
 import { run as runOperator } from "./commands/run.ts";
+import { upgrade } from "./commands/upgrade.ts";
 import { version } from "./version.ts";
 
 /** How a shell is told that a command was not understood. */
@@ -30,7 +32,7 @@ const MISUSED = 2;
 
 const root = buildRouteMap({
   routes: {
-    ...{ init, create, run: runOperator, generate, check, build, deploy, undeploy, image },
+    ...{ init, create, dev, run: runOperator, upgrade, generate, check, build, deploy, undeploy, image },
     ...{ cluster, apiserver, node, completion },
   },
   docs: {

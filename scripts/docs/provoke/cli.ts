@@ -1,5 +1,5 @@
 /** Provokes every error of @keelson/cli. */
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { apiServer } from "@keelson/apiserver";
 import { type CliErrorCode, loadOperator, readProject } from "@keelson/cli";
@@ -11,6 +11,7 @@ import { storedDigest } from "../../../packages/cli/src/build/tag-image.ts";
 import { lastRelease } from "../../../packages/cli/src/check/release.ts";
 import { applyManifests, until } from "../../../packages/cli/src/deploy/apply.ts";
 import { checkRegistry } from "../../../packages/cli/src/deploy/deliver-image.ts";
+import { checkManifests } from "../../../packages/cli/src/dev/apply.ts";
 import { capabilityOf } from "../../../packages/cli/src/generate/bundle.ts";
 import { refuseStale } from "../../../packages/cli/src/generate/generated-files.ts";
 import { valuesOver } from "../../../packages/cli/src/generate/values.ts";
@@ -18,11 +19,15 @@ import { checkKubeconfig } from "../../../packages/cli/src/kubeconfig/file.ts";
 import { chooseTarget } from "../../../packages/cli/src/kubeconfig/target.ts";
 import { runToItsEnd } from "../../../packages/cli/src/run/operator-process.ts";
 import { checkAnswers, checkKinds, checkPermissions } from "../../../packages/cli/src/run/preflight.ts";
+import { createVersion } from "../../../packages/cli/src/scaffold/create-version.ts";
+import { existingApi } from "../../../packages/cli/src/scaffold/existing-api.ts";
 import { type InitOptions, init } from "../../../packages/cli/src/scaffold/init.ts";
 import { installPackages } from "../../../packages/cli/src/scaffold/install.ts";
 import { kindName } from "../../../packages/cli/src/scaffold/names.ts";
 import { fromFolder, fromRegistry } from "../../../packages/cli/src/scaffold/packages.ts";
+import type { ScaffoldRecord } from "../../../packages/cli/src/scaffold/record.ts";
 import { writeFiles } from "../../../packages/cli/src/scaffold/write-files.ts";
+import { upgrade } from "../../../packages/cli/src/upgrade/upgrade.ts";
 import { root } from "../../run.ts";
 import { type Provocations, temporary } from "../provoked.ts";
 
@@ -66,6 +71,23 @@ export const cli: Provocations<CliErrorCode> = {
     const ends = { "package.json": manifest({}), "src/main.ts": "process.exitCode = 3;" };
     return await runToItsEnd(readProject(await folder(ends)), "op", {});
   },
+  NoManifests: () => checkManifests("/nowhere"),
+  UnknownKind: async () => existingApi(readProject(await scaffolded()), "Bucket"),
+  CannotEdit: async () => {
+    const project = await scaffolded();
+    await writeFile(join(project, "src/cache/api.ts"), "export const Cache = resource(mine);");
+    return createVersion(readProject(project), { kind: "Cache", version: "v2" });
+  },
+  NoScaffold: async () => upgrade(readProject(await folder({ "package.json": manifest({}) })), upgrading),
+  UpgradeConflict: async () => {
+    const project = await scaffolded();
+    const path = join(project, ".keelson/scaffold.json");
+    const record = JSON.parse(await readFile(path, "utf8")) as ScaffoldRecord;
+    const files = { ...record.files, "src/main.ts": "// older" };
+    await writeFile(path, JSON.stringify({ ...record, files }));
+    await writeFile(join(project, "src/main.ts"), "// mine");
+    return upgrade(readProject(project), upgrading);
+  },
   BadKubeconfig: async () => checkKubeconfig(join(await folder({ config: "- a" }), "config")),
   BadValues: () => valuesOver({ replicas: "many" }),
   BadBundle: async () => {
@@ -105,6 +127,14 @@ const never = async () => false;
 async function withServer<T>(ask: (client: Client) => Promise<T>): Promise<T> {
   await using server = await apiServer();
   return await ask(createClient({ http: server.http }));
+}
+
+const upgrading = { packages: fromRegistry("0.1.0"), version: "0.1.0", mark: false, dryRun: false };
+
+async function scaffolded(): Promise<string> {
+  const options = projectIn(await folder({}));
+  init(options);
+  return options.directory;
 }
 
 function projectIn(directory: string): InitOptions {
