@@ -12,3 +12,4 @@ export {
   repositoryName,
 } from "./reference.ts";
 export { type PullOptions, pullImage, type RegistryCredential } from "./registry.ts";
+export { type RegistryServer, type RegistryServerOptions, startRegistry } from "./registry-server.ts";
