@@ -66,6 +66,8 @@ export interface ApiServerPorts {
   readonly clock?: Clock;
   /** The way to pods. Default: the server's own network. */
   readonly dialer?: ClusterDialer;
+  /** Serves what nodes and pods use. Default: false. */
+  readonly resourceMetrics?: boolean;
 }
 
 /** Starts the server on loopback and on a Unix socket; nothing is reachable from other machines. */
