@@ -52,7 +52,7 @@ export async function buildPrograms({ checkout, say }: BuildOptions): Promise<Su
         const made = join(work, name);
         await go(
           [
-            ...(name === "e2e.test" ? ["test", "-c"] : ["build"]),
+            ...(name === "e2e.test" ? ["test", "-c", "-vet=off"] : ["build"]),
             ...["-trimpath", "-buildvcs=false", "-ldflags", linkerFlags(version), "-o", made],
             packages[name],
           ],
