@@ -19,7 +19,7 @@ const Wiki = dynamicKind({
   scope: "Namespaced",
 });
 
-const definition = (plans: JsonObject): KubeObject =>
+const definition = (plans: object): KubeObject =>
   ({
     apiVersion: "plans.keelson.dev/v1alpha1",
     kind: "PlanDefinition",
@@ -122,7 +122,7 @@ test("a definition makes its kind, runs its plans, and calls its hooks until the
 });
 
 test("a definition that cannot work is one sentence", async () => {
-  const refused = async (plans: JsonObject) =>
+  const refused = async (plans: object) =>
     await planControllers([definition(plans)], discovering).then(
       () => "accepted",
       (error: Error) => error.message,

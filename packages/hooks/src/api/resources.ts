@@ -100,6 +100,7 @@ export const CompositeController = withoutApproval(
           "Children are found by a label with the parent's UID, and the parent needs no spec.selector.",
         ),
     }),
+    status: z.object({}),
     columns: { Parent: ".spec.parentResource.resource" },
   }),
 );
@@ -133,6 +134,7 @@ export const DecoratorController = withoutApproval(
       endpointConfigs,
       resyncPeriodSeconds,
     }),
+    status: z.object({}),
   }),
 );
 

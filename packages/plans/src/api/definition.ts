@@ -33,6 +33,7 @@ export const PlanDefinition = resource({
     required: z.array(z.string()).optional().describe("Parameters without a default that must be given."),
     plans: z.record(z.string(), planSchema),
   }),
+  status: z.object({}),
   columns: { Kind: ".spec.resource.kind", Group: ".spec.resource.group" },
 });
 
