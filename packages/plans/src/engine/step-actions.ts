@@ -4,6 +4,7 @@ import {
   type AnyKind,
   type Condition,
   findCondition,
+  groupKind,
   type JsonObject,
   type JsonValue,
   parseDuration,
@@ -80,7 +81,10 @@ async function applyAll(objects: readonly JsonObject[], world: StepWorld): Promi
     const { ready, message } = readinessOf(kind, child);
     if (child.metadata.deletionTimestamp !== undefined)
       waits.push(`${kind.kind} ${child.metadata.name} is being deleted`);
-    else if (!ready) waits.push(`${kind.kind} ${child.metadata.name}: ${message}`);
+    // A claim may wait for its first pod, which comes in a later step.
+    else if (!ready && groupKind(kind) !== "PersistentVolumeClaim") {
+      waits.push(`${kind.kind} ${child.metadata.name}: ${message}`);
+    }
   }
   return waits.length === 0 ? { is: "done" } : { is: "waiting", message: waits.join("; ") };
 }
