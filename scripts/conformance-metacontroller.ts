@@ -31,6 +31,8 @@ const { values } = parseArgs({
     binary: { type: "string" },
     only: { type: "string" },
     seconds: { type: "string", default: "180" },
+    /** Examples at once. Those that share names must not be among them. */
+    parallel: { type: "string", default: "1" },
     jsonnet: { type: "string", default: "" },
     keep: { type: "string" },
   },
@@ -74,13 +76,16 @@ async function runSuite(system: string): Promise<Map<string, Result>> {
       ? await startKeelson(cluster.client, hooks)
       : await startTheirs(cluster.kubeconfig, hooks);
   const out = new Map<string, Result>();
-  for (const name of names) {
-    const result = await runTest(name, system, cluster.kubeconfig);
-    out.set(name, result);
-    console.error(
-      `${system} ${name}: ${result.passed ? "passed" : `FAILED (${result.lastLine})`} ${result.seconds} s`,
-    );
-  }
+  const waiting = [...names];
+  const work = async () => {
+    for (let name = waiting.shift(); name !== undefined; name = waiting.shift()) {
+      const result = await runTest(name, system, cluster.kubeconfig);
+      out.set(name, result);
+      const told = result.passed ? "passed" : `FAILED (${result.lastLine})`;
+      console.error(`${system} ${name}: ${told} ${result.seconds} s`);
+    }
+  };
+  await Promise.all(Array.from({ length: Number(values.parallel) }, work));
   return out;
 }
 

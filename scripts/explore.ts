@@ -1,4 +1,5 @@
 /** `npm run explore -- --operator etcd --runs N --seed S`: plays scenarios with compound faults, and reports. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { explore, formatReport, type Subject } from "@keelson/testing";
@@ -29,8 +30,12 @@ interface Options {
   readonly failures: number;
 }
 
-/** An operator brings a subject for the explorer, or plays stories of its own. */
-const module = (await import(join(root, "operators", values.operator, "test/explore/index.ts"))) as
+/** An operator, or a package that runs operators, brings a subject for the explorer, or plays stories of its own. */
+const file = ["operators", "packages"]
+  .map((tree) => join(root, tree, values.operator, "test/explore/index.ts"))
+  .find((path) => existsSync(path));
+if (file === undefined) throw new Error(`nothing named ${values.operator} has a test/explore/index.ts`);
+const module = (await import(file)) as
   | { readonly subject: Subject }
   | { readonly play: (options: Options) => Promise<boolean> };
 const cpuMinutes = values["cpu-minutes"];

@@ -34,7 +34,8 @@ async function started(broken: (pod: JsonObject) => boolean = () => false): Prom
     workloads: { runMs: 2_000, broken: (pod) => broken(pod as unknown as JsonObject) },
   });
   // The cluster of a test has no storage but what it is given.
-  const spec = { capacity: { storage: "1Gi" }, accessModes: ["ReadWriteOnce"], hostPath: { path: "/disk" } };
+  const accessModes: ["ReadWriteOnce"] = ["ReadWriteOnce"];
+  const spec = { capacity: { storage: "1Gi" }, accessModes, hostPath: { path: "/disk" } };
   await c.client.kind(PersistentVolume).create({ metadata: { name: "disk" }, spec });
   return c;
 }
