@@ -1,5 +1,5 @@
 /** Plans as data: phases of steps, what starts them, and what they do. */
-import type { JsonObject, JsonValue } from "@keelson/core";
+import type { JsonValue } from "@keelson/core";
 import { webhookSchema } from "@keelson/hooks/internal";
 import { preserveUnknown } from "@keelson/schema";
 import { z } from "zod";
@@ -109,4 +109,3 @@ export interface Plan extends Partial<Omit<GivenPlan, "phases">> {
 export type Plans = Readonly<Record<string, Plan>>;
 
 export type Reference = { readonly apiVersion: string; readonly kind: string; readonly name: string };
-export type Template = JsonObject;
