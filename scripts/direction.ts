@@ -17,6 +17,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   runtime: ["core", "cel", "pki", "schema", "client"],
   keelson: sdk,
   kit: sdk,
+  hooks: sdk,
+  plans: [...sdk, "hooks"],
   machine: [],
   workloads: ["core"],
   apiserver: ["core", "cel", "pki", "client", "runtime", "machine", "workloads"],
@@ -68,6 +70,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "pods",
     "kubeconfig",
   ],
+  hooks: ["api", "call", "children", "parent", "related", "rolling", "controller"],
+  plans: ["api", "template", "engine", "controller"],
   runtime: [
     "log",
     "queue",

@@ -1,4 +1,5 @@
 /** `npm run explore -- --operator etcd --runs N --seed S`: plays scenarios with compound faults, and reports. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { explore, formatReport, type Subject } from "@keelson/testing";
@@ -22,9 +23,12 @@ const { values } = parseArgs({
   },
 });
 
-const { subject } = (await import(join(root, "operators", values.operator, "test/explore/index.ts"))) as {
-  readonly subject: Subject;
-};
+/** An operator, or a package that runs operators, brings a subject for the explorer. */
+const file = ["operators", "packages"]
+  .map((tree) => join(root, tree, values.operator, "test/explore/index.ts"))
+  .find((path) => existsSync(path));
+if (file === undefined) throw new Error(`nothing named ${values.operator} has a test/explore/index.ts`);
+const { subject } = (await import(file)) as { readonly subject: Subject };
 const cpuMinutes = values["cpu-minutes"];
 const runs = values.runs ?? (cpuMinutes === undefined ? "100" : undefined);
 const amount = {
