@@ -24,6 +24,7 @@ export const mutants: readonly Mutant[] = [
     file: "src/ha/quorum.ts",
     from: "if (a.timelineEpoch !== b.timelineEpoch) return a.timelineEpoch - b.timelineEpoch;",
     to: "",
+    seed: 43,
   },
   {
     name: "voters go on receiving",
