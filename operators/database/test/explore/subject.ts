@@ -1,6 +1,7 @@
 /** The Database operator as the explorer plays it. */
 import { clientName, type Oracle, type Subject, type World } from "@keelson/testing";
 import { PersistentVolumeClaim, StorageClass } from "keelson/kinds";
+import { reasons } from "../../src/api/conditions.ts";
 import { Database, type DatabaseObject } from "../../src/api/database.ts";
 import { backupController } from "../../src/backup.ts";
 import { databaseController } from "../../src/reconcile.ts";
@@ -171,7 +172,7 @@ async function followAdvice(world: PostgresWorld): Promise<string | undefined> {
     await change(world, { storage: { ...storage, size } });
     return `raises spec.storage.size to ${size}`;
   }
-  if (ready?.reason === "DataLost") {
+  if (ready?.reason === reasons.dataMissing) {
     // Make it again: without a backup it begins empty.
     world.notes.set("mayHaveLost", true);
     const spec = { ...world.primary?.spec };
