@@ -1,5 +1,5 @@
 /** The files that a PostgreSQL server reads: its settings, who may come in, and whom it follows. */
-import { mkdir, readFile } from "node:fs/promises";
+import { mkdir, readFile, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { parseKnownJson } from "../ha/json.ts";
 import { hbaConf, keelsonConf, postgresqlConf, replicationUser } from "./configuration.ts";
@@ -46,9 +46,11 @@ export class ServerFiles {
   ): Promise<void> {
     const { name, socketDirectory, tls, archiveCommand } = this.#options;
     const parameters = this.parameters ?? (await this.goodParameters());
+    const { bsize, blocks } = await statfs(this.#options.directory);
     const options = {
       name,
       socketDirectory,
+      volumeBytes: bsize * blocks,
       // PostgreSQL 17 takes no other value while it is upgraded to.
       parameters: isUpgrade ? { ...parameters, max_slot_wal_keep_size: "-1" } : parameters,
       ...(tls !== undefined && { tls: tls.directory }),
