@@ -46,6 +46,7 @@ export class Agent {
   readonly #promises: Promises;
   readonly #isolation: Isolation;
   #local: Local;
+  #hasLooked = false;
   #vote: Vote | undefined;
   #reason = "it starts";
   /** Something long is done with the data: a request is answered without waiting for it. */
@@ -101,6 +102,11 @@ export class Agent {
 
   get local(): Local {
     return this.#local;
+  }
+
+  /** It has looked, and there is no data, or none that can be read. */
+  get isEmpty(): boolean {
+    return this.#hasLooked && (this.#local.data === undefined || this.#local.data.systemId === "");
   }
 
   get replication(): Replication | undefined {
@@ -188,6 +194,7 @@ export class Agent {
     return await this.#withEngine(async () => {
       const { engine } = this.#options;
       this.#local = await engine.inspect();
+      this.#hasLooked = true;
       this.#vote =
         this.#local.server === "running" && this.#local.inRecovery ? await engine.position() : undefined;
       const step = nextStep({

@@ -80,9 +80,7 @@ function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView 
       ? verdict(reasons.podObstacle, `${obstacle.name}: ${obstacle.pod?.obstacle}`, "Initialising")
       : verdict(reasons.initialising, "the first instance makes the database", "Initialising");
   }
-  const { systemId } = record.published;
-  const isLost =
-    instances.length > 0 && instances.every(({ report }) => report && report.systemId !== systemId);
+  const isLost = instances.length > 0 && instances.every(({ report }) => report?.isEmpty === true);
   if (isLost) {
     const advice =
       "set spec.onDelete to Delete, delete the Database and make it again, with restoreFrom if there is a backup";
