@@ -51,12 +51,21 @@ export {
   trustBundle,
   trustDigest,
 } from "./certificates/authority.ts";
+export {
+  type KeepAuthorityOptions,
+  type KeepLeafOptions,
+  type KeptAuthority,
+  keepAuthority,
+  keepLeaf,
+  type SecretSlot,
+} from "./certificates/keep.ts";
 export { isCompleteLeaf, type Leaf, type LeafSpec, leafFor } from "./certificates/leaf.ts";
 export { type InspectCertificate, presentedCertificate } from "./certificates/presented.ts";
 export {
   type CertificateAnnotations,
   CertificateSecrets,
   type SecretIdentity,
+  type SecretInput,
   type SecretObject,
   secretKeyPair,
   secretText,
