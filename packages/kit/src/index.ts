@@ -33,12 +33,10 @@ export {
   type BackupStore,
   backupStoreSchema,
   type MountedVolume,
-  mountedKey,
   mountSecret,
   mountStore,
-  openStore,
-  type StoreLocation,
 } from "./backup/store/location.ts";
+export { mountedKey, openStore, type StoreLocation } from "./backup/store/open-store.ts";
 export type { S3Options } from "./backup/store/s3-requests.ts";
 export { S3Store, type S3StoreOptions } from "./backup/store/s3-store.ts";
 export type { Credentials } from "./backup/store/signature.ts";
