@@ -12,15 +12,24 @@ export type CliErrorCode =
   | "CannotWrite"
   | "InstallFailed"
   | "BadKubeconfig"
+  | "NoContext"
+  | "NoCluster"
+  | "CrdMissing"
+  | "NotPermitted"
+  | "OperatorEnded"
   | "BadValues"
   | "BadBundle"
   | "Stale"
   | "NoRelease"
   | "CannotApply"
   | "NotReady"
-  | "NoContext"
   | "NoRegistry"
-  | "NoImage";
+  | "NoImage"
+  | "NoManifests"
+  | "UnknownKind"
+  | "CannotEdit"
+  | "NoScaffold"
+  | "UpgradeConflict";
 
 /** Why a command cannot do what it is asked, by code. Its message is for people. */
 export class CliError extends Error {
