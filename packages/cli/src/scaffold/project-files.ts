@@ -12,6 +12,8 @@ export interface ProjectPlan {
   readonly name: string;
   readonly api: ApiNames;
   readonly packages: Packages;
+  /** Packages that its code imports beside keelson. */
+  readonly uses: readonly string[];
 }
 
 export function projectFiles(plan: ProjectPlan): ScaffoldFile[] {
@@ -26,8 +28,9 @@ export function projectFiles(plan: ProjectPlan): ScaffoldFile[] {
   ];
 }
 
-function manifestOf({ name, packages }: ProjectPlan) {
-  const { keelson, tools, overrides } = packages;
+function manifestOf({ name, packages, uses }: ProjectPlan) {
+  const { keelson, others, tools, overrides } = packages;
+  const used = Object.fromEntries(uses.map((each) => [each, others[each] ?? keelson]));
   return {
     name,
     version: "0.1.0",
@@ -40,7 +43,7 @@ function manifestOf({ name, packages }: ProjectPlan) {
       check: "biome ci --error-on-warnings . && tsc",
       format: "biome check --write .",
     },
-    dependencies: { keelson },
+    dependencies: { ...used, keelson },
     devDependencies: { ...toolVersions, ...tools },
     ...(overrides && { overrides }),
   };
