@@ -3,12 +3,19 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type CliErrorCode, loadOperator, readProject } from "@keelson/cli";
 import { connect } from "@keelson/client";
+import { resource } from "@keelson/schema";
 import { cluster } from "@keelson/testing";
+import { z } from "zod";
 import { appFiles } from "../../../packages/cli/src/build/app-files.ts";
 import { checkManifests } from "../../../packages/cli/src/dev/apply.ts";
 import { checkKubeconfig } from "../../../packages/cli/src/kubeconfig/file.ts";
 import { runToItsEnd } from "../../../packages/cli/src/run/operator-process.ts";
-import { checkAnswers, checkKinds, checkPermissions } from "../../../packages/cli/src/run/preflight.ts";
+import {
+  checkAnswers,
+  checkKinds,
+  checkPermissions,
+  checkStored,
+} from "../../../packages/cli/src/run/preflight.ts";
 import { chooseTarget } from "../../../packages/cli/src/run/target.ts";
 import { createVersion } from "../../../packages/cli/src/scaffold/create-version.ts";
 import { existingApi } from "../../../packages/cli/src/scaffold/existing-api.ts";
@@ -52,6 +59,13 @@ export const cli: Provocations<CliErrorCode> = {
     const { resources } = await loadOperator(readProject(memcached));
     await using c = await cluster({});
     return await checkKinds(c.client, { ...noParts, resources }, target);
+  },
+  IncompatibleCrd: async () => {
+    const before = resource({ ...note, spec: z.object({}) });
+    const after = resource({ ...note, spec: z.object({ text: z.string() }) });
+    await using c = await cluster({ resources: [before] });
+    await c.client.kind(before).create({ metadata: { namespace: "default", name: "a" }, spec: {} });
+    return await checkStored(c.client, { ...noParts, resources: [after] });
   },
   NotPermitted: async () => {
     const { controllers } = await loadOperator(readProject(memcached));
@@ -97,6 +111,7 @@ async function kubeconfig(server: string): Promise<string> {
   return join(await folder({ config: JSON.stringify(config) }), "config");
 }
 
+const note = { group: "example.com", kind: "Note", version: "v1" };
 const upgrading = { packages: fromRegistry("0.1.0"), version: "0.1.0", mark: false, dryRun: false };
 
 async function scaffolded(): Promise<string> {

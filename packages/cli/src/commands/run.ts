@@ -48,6 +48,7 @@ export const run = buildCommand<RunFlags>({
       await checks.checkAnswers(client, target);
       if (crds) {
         const { install } = await import("@keelson/runtime");
+        await checks.checkStored(client, parts);
         await install(client, parts.resources);
       } else await checks.checkKinds(client, parts, target);
       await checks.checkPermissions(client, parts, target);
