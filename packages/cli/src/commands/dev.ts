@@ -57,7 +57,7 @@ export const dev = buildCommand<DevFlags>({
       await using started = await startDev({
         ...flags,
         project,
-        name: name ?? project.name.slice(0, 42),
+        name: name ?? clusterNameOf(project.name),
         tell: show.tell,
       });
       const examples = join(project.directory, "examples");
@@ -71,6 +71,17 @@ export const dev = buildCommand<DevFlags>({
     }
   },
 });
+
+/** A package may have a name that no cluster can have. */
+function clusterNameOf(project: string): string {
+  return (
+    project
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, "-")
+      .slice(0, 42)
+      .replace(/^-|-$/g, "") || "dev"
+  );
+}
 
 interface Keys {
   readonly reload: () => void;

@@ -14,6 +14,8 @@ export interface ResourceRow {
   readonly stalled: boolean;
   readonly reason?: string;
   readonly message?: string;
+  /** Conditions of the operator's own, beside Ready, Reconciling and Stalled: `BackupHealthy=False (NoBackup)`. */
+  readonly conditions: readonly string[];
   /** `Deployment example` and so on: its children by the inventory in its status. */
   readonly children: readonly string[];
 }

@@ -20,6 +20,7 @@ const row: ResourceRow = {
   ready: "False",
   reason: "ChildrenNotReady",
   message: "Deployment example: 0 of 2 replicas are available",
+  conditions: [],
   children: [],
 };
 const cluster: DevEvent = {
@@ -75,6 +76,22 @@ describe("the live view", () => {
       /Cache default\/example {2}waiting {3}12 ms {3}child Deployment changed {2}→ {2}ChildrenNotReady/,
     );
     expect(text).toMatch(/ q quit$/);
+  });
+
+  test("shows what a resource has that is ready, and its other conditions", () => {
+    const { reason: _, message: __, ...rest } = row;
+    const ready: ResourceRow = {
+      ...rest,
+      ready: "True",
+      children: ["Deployment example", "Service example"],
+      conditions: ["BackupHealthy=False (NoBackup)"],
+    };
+    expect(shown([...started, { type: "resource", row: ready }])).toMatch(
+      /✓ Cache default\/example {2}ready .* has Deployment example, Service example\n +BackupHealthy=False \(NoBackup\)/,
+    );
+    expect(new PlainLines().linesOf({ type: "resource", row: ready })).toEqual([
+      "Cache default/example: Ready, BackupHealthy=False (NoBackup)",
+    ]);
   });
 
   test("counts what repeats, and forgets what is gone", () => {
