@@ -18,8 +18,11 @@ const text = (brief: string) => ({ kind: "parsed", parse: String, brief, optiona
 export const dev = buildCommand<DevFlags>({
   docs: {
     brief: "Run the operator on an embedded cluster and reload it at every save",
-    fullDescription:
-      "Starts an embedded cluster, applies the operator's CRDs, serves its webhooks and shows resources, reconciles and type errors until q or Ctrl-C. Without a terminal it prints plain lines.",
+    fullDescription: [
+      "Starts an embedded cluster, applies the operator's CRDs, serves its webhooks and",
+      "shows resources, reconciles and type errors until q or Ctrl-C. Without a",
+      "terminal it prints plain lines.",
+    ].join("\n"),
   },
   parameters: {
     flags: {

@@ -14,8 +14,10 @@ const text = (brief: string) => ({ kind: "parsed", parse: String, brief, optiona
 export const run = buildCommand<RunFlags>({
   docs: {
     brief: "Run the operator against a cluster of your kubeconfig",
-    fullDescription:
-      "Runs the project's main module on this machine until Ctrl-C. A server that is not on this machine must be named with --context.",
+    fullDescription: [
+      "Runs the project's main module on this machine until Ctrl-C. A server that is",
+      "not on this machine must be named with --context.",
+    ].join("\n"),
   },
   parameters: {
     flags: {

@@ -108,7 +108,9 @@ describe("the live view", () => {
     expect(text).toMatch(/1 type error/);
     expect(text).toMatch(/ src\/a\.ts:2:7 TS2322: Type 'string' is not assignable to type 'number'\./);
     expect(text).toMatch(/> 2 \| const size: number = "3";\n +\| +\^\^\^\^\n/);
-    expect(shown([...started, { type: "broken", text: "src/a.ts cannot be imported:\nError: no" }])).toMatch(
+    expect(
+      shown([...started, { type: "broken", goesOn: true, text: "src/a.ts cannot be imported:\nError: no" }]),
+    ).toMatch(
       /● cannot be loaded; the last version goes on[\s\S]*src\/a\.ts cannot be imported:\n Error: no/,
     );
   });
