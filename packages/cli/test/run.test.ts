@@ -195,7 +195,8 @@ test("the operator works until a signal, and its exit code is the command's", {
   await vi.waitFor(async () => {
     expect((await cluster.client.kind(Deployment).get(here)).spec?.replicas).toBe(2);
   });
-  child.kill("SIGTERM");
+  // As a terminal sends it, to all processes of the command.
+  process.kill(-(child.pid ?? 0), "SIGINT");
   expect(await once(child, "exit")).toEqual([0, null]);
 });
 
@@ -230,6 +231,7 @@ test.each([
 function keelson(...args: string[]): ChildProcess {
   return spawn(process.execPath, [join(root, "packages/keelson/bin/keelson.js"), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
   });
 }
 
