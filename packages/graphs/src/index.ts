@@ -18,7 +18,15 @@ export {
   graphRole,
 } from "./definitions/check.ts";
 export { type GraphOptions, graphs } from "./definitions/controller.ts";
+export { recordedKinds } from "./definitions/instance-crd.ts";
 export { GraphError, type GraphErrorCode, type Problem } from "./errors.ts";
+export {
+  type DefinitionFiles,
+  type FileDefinition,
+  type FileObject,
+  problemsInFile,
+  readDefinitionFiles,
+} from "./files/definition-files.ts";
 export type { ClusterFacts } from "./graph/compile.ts";
 export type { Graph } from "./graph/graph.ts";
 export { formatPath, type Path } from "./path.ts";
