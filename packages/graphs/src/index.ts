@@ -15,10 +15,12 @@ export {
   type Checked,
   checkDefinitions,
   clusterFacts,
+  graphControllers,
   graphRole,
+  type KnownGraph,
 } from "./definitions/check.ts";
 export { type GraphOptions, graphs } from "./definitions/controller.ts";
-export { recordedKinds } from "./definitions/instance-crd.ts";
+export { leftKinds } from "./definitions/left-kinds.ts";
 export { GraphError, type GraphErrorCode, type Problem } from "./errors.ts";
 export {
   type DefinitionFiles,

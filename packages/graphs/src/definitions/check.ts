@@ -1,7 +1,7 @@
 /** Checks definitions before anything is made: each by itself, and all together as they name each other's kinds. */
 import type { Client } from "@keelson/client";
 import { type AnyKind, apiVersionOf } from "@keelson/core";
-import { type PolicyRule, type RoleOptions, roleFor } from "@keelson/runtime";
+import { type Controller, type PolicyRule, type RoleOptions, roleFor } from "@keelson/runtime";
 import type { CustomResourceDefinitionObject } from "@keelson/schema";
 import type { DefinitionObject } from "../api/definition.ts";
 import { GraphError } from "../errors.ts";
@@ -63,15 +63,26 @@ async function check<D extends Checkable>(definition: D, facts: ClusterFacts): P
   }
 }
 
-/** Exactly what an operator with these graphs needs. `retired` are kinds of which earlier definitions left children. */
-export function graphRole(
-  checked: readonly { readonly graph: Graph; readonly retired?: readonly AnyKind[] }[],
-  options: GraphOptions & RoleOptions = {},
-): PolicyRule[] {
-  const controllers = checked.map(({ graph, retired = [] }) =>
+/** A graph, and kinds of which its earlier definitions left children. */
+export interface KnownGraph {
+  readonly graph: Graph;
+  readonly retired?: readonly AnyKind[];
+}
+
+/** Every controller that an operator with these graphs runs: what its role follows from. */
+export function graphControllers(known: readonly KnownGraph[], options: GraphOptions = {}): Controller[] {
+  const instances = known.map(({ graph, retired = [] }) =>
     instanceController({ graph, definition: { name: graph.name, uid: "" }, retired }),
   );
-  return roleFor([graphs(options), ...controllers], options);
+  return [graphs(options), ...instances];
+}
+
+/** Exactly what an operator with these graphs needs. */
+export function graphRole(
+  known: readonly KnownGraph[],
+  options: GraphOptions & RoleOptions = {},
+): PolicyRule[] {
+  return roleFor(graphControllers(known, options), options);
 }
 
 /** A cluster as it will be: with kinds that are not installed yet. */
