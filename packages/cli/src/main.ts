@@ -14,17 +14,20 @@ import { apiserver } from "./commands/apiserver.ts";
 import { build } from "./commands/build.ts";
 import { cluster } from "./commands/cluster.ts";
 import { create } from "./commands/create.ts";
+import { dev } from "./commands/dev.ts";
 import { generate } from "./commands/generate.ts";
 import { image } from "./commands/image.ts";
 import { init } from "./commands/init.ts";
 import { node } from "./commands/node.ts";
+import { run as runOperator } from "./commands/run.ts";
+import { upgrade } from "./commands/upgrade.ts";
 import { version } from "./version.ts";
 
 /** How a shell is told that a command was not understood. */
 const MISUSED = 2;
 
 const root = buildRouteMap({
-  routes: { init, create, generate, build, cluster, apiserver, node, image },
+  routes: { init, create, dev, run: runOperator, upgrade, generate, build, cluster, apiserver, node, image },
   docs: {
     brief: "Kubernetes operators in TypeScript: write one, prove it, run it.",
   },
@@ -59,7 +62,9 @@ function refusalOf({ externalFlagNameOrPlaceholder: where, input, exception }: A
 /** Errors of ours are sentences for people; anything else is a fault of the program and shows where it happened. */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return "code" in error && typeof error.code === "string" ? error.message : (error.stack ?? error.message);
+  // The API server's refusals have its number for a code.
+  const told = "code" in error && (typeof error.code === "string" || error.name === "ApiError");
+  return told ? error.message : (error.stack ?? error.message);
 }
 
 /** Runs the command line and gives the exit code: 1 when it could not be done, 2 when it was not understood. */

@@ -1,14 +1,25 @@
 /** Provokes every error of @keelson/cli. */
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type CliErrorCode, loadOperator, readProject } from "@keelson/cli";
+import { connect } from "@keelson/client";
+import { cluster } from "@keelson/testing";
 import { appFiles } from "../../../packages/cli/src/build/app-files.ts";
+import { checkManifests } from "../../../packages/cli/src/dev/apply.ts";
 import { checkKubeconfig } from "../../../packages/cli/src/kubeconfig/file.ts";
+import { runToItsEnd } from "../../../packages/cli/src/run/operator-process.ts";
+import { checkAnswers, checkKinds, checkPermissions } from "../../../packages/cli/src/run/preflight.ts";
+import { chooseTarget } from "../../../packages/cli/src/run/target.ts";
+import { createVersion } from "../../../packages/cli/src/scaffold/create-version.ts";
+import { existingApi } from "../../../packages/cli/src/scaffold/existing-api.ts";
 import { type InitOptions, init } from "../../../packages/cli/src/scaffold/init.ts";
 import { installPackages } from "../../../packages/cli/src/scaffold/install.ts";
 import { kindName } from "../../../packages/cli/src/scaffold/names.ts";
 import { fromFolder, fromRegistry } from "../../../packages/cli/src/scaffold/packages.ts";
+import type { ScaffoldRecord } from "../../../packages/cli/src/scaffold/record.ts";
 import { writeFiles } from "../../../packages/cli/src/scaffold/write-files.ts";
+import { upgrade } from "../../../packages/cli/src/upgrade/upgrade.ts";
+import { root } from "../../run.ts";
 import { type Provocations, temporary } from "../provoked.ts";
 
 export const cli: Provocations<CliErrorCode> = {
@@ -35,8 +46,64 @@ export const cli: Provocations<CliErrorCode> = {
   NoPackages: async () => fromFolder(await folder({})),
   CannotWrite: async () => writeFiles(await folder({ src: "" }), [{ path: "src/index.ts", content: "" }]),
   InstallFailed: async () => await installPackages(await folder({ "package.json": "{ oh" })),
+  NoContext: async () => chooseTarget({ kubeconfig: await kubeconfig("https://203.0.113.7:6443") }),
+  NoCluster: async () => await checkAnswers(await nowhere(), target),
+  CrdMissing: async () => {
+    const { resources } = await loadOperator(readProject(memcached));
+    await using c = await cluster({});
+    return await checkKinds(c.client, { ...noParts, resources }, target);
+  },
+  NotPermitted: async () => {
+    const { controllers } = await loadOperator(readProject(memcached));
+    const refusing = { kind: () => ({ create: async () => ({ status: { allowed: false } }) }) };
+    return await checkPermissions(refusing as never, { ...noParts, controllers }, target);
+  },
+  OperatorEnded: async () => {
+    const ends = { "package.json": manifest({}), "src/main.ts": "process.exitCode = 3;" };
+    return await runToItsEnd(readProject(await folder(ends)), "op", {});
+  },
+  NoManifests: () => checkManifests("/nowhere"),
+  UnknownKind: async () => existingApi(readProject(await scaffolded()), "Bucket"),
+  CannotEdit: async () => {
+    const project = await scaffolded();
+    await writeFile(join(project, "src/cache/api.ts"), "export const Cache = resource(mine);");
+    return createVersion(readProject(project), { kind: "Cache", version: "v2" });
+  },
+  NoScaffold: async () => upgrade(readProject(await folder({ "package.json": manifest({}) })), upgrading),
+  UpgradeConflict: async () => {
+    const project = await scaffolded();
+    const path = join(project, ".keelson/scaffold.json");
+    const record = JSON.parse(await readFile(path, "utf8")) as ScaffoldRecord;
+    const files = { ...record.files, "src/main.ts": "// older" };
+    await writeFile(path, JSON.stringify({ ...record, files }));
+    await writeFile(join(project, "src/main.ts"), "// mine");
+    return upgrade(readProject(project), upgrading);
+  },
   BadKubeconfig: async () => checkKubeconfig(join(await folder({ config: "- a" }), "config")),
 };
+
+const memcached = join(root, "operators/memcached");
+const noParts = { name: "op", resources: [], controllers: [], webhooks: [], policies: [] };
+const target = { context: "keelson", server: "https://127.0.0.1:1", env: {} };
+
+/** Nothing listens on the first port. */
+async function nowhere() {
+  return await connect({ kubeconfig: await kubeconfig(target.server) });
+}
+
+async function kubeconfig(server: string): Promise<string> {
+  const entry = { clusters: [{ name: "c", cluster: { server } }], users: [] };
+  const config = { ...entry, contexts: [{ name: "c", context: { cluster: "c" } }], "current-context": "c" };
+  return join(await folder({ config: JSON.stringify(config) }), "config");
+}
+
+const upgrading = { packages: fromRegistry("0.1.0"), version: "0.1.0", mark: false, dryRun: false };
+
+async function scaffolded(): Promise<string> {
+  const options = projectIn(await folder({}));
+  init(options);
+  return options.directory;
+}
 
 function projectIn(directory: string): InitOptions {
   const packages = fromRegistry("0.1.0");

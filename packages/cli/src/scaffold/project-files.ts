@@ -12,6 +12,8 @@ export interface ProjectPlan {
   readonly name: string;
   readonly api: ApiNames;
   readonly packages: Packages;
+  /** Packages that its code imports beside keelson. */
+  readonly uses: readonly string[];
 }
 
 export function projectFiles(plan: ProjectPlan): ScaffoldFile[] {
@@ -19,15 +21,16 @@ export function projectFiles(plan: ProjectPlan): ScaffoldFile[] {
     { path: "package.json", content: json(manifestOf(plan)) },
     { path: "tsconfig.json", content: json(tsconfig) },
     { path: "biome.json", content: json(biome) },
-    { path: ".gitignore", content: "node_modules/\n.keelson/\n*.oci.tar\n" },
+    { path: ".gitignore", content: "node_modules/\n.keelson/*\n!.keelson/scaffold.json\n*.oci.tar\n" },
     { path: "README.md", content: readme(plan) },
     { path: "src/index.ts", content: entry(plan) },
     { path: "src/main.ts", content: main },
   ];
 }
 
-function manifestOf({ name, packages }: ProjectPlan) {
-  const { keelson, tools, overrides } = packages;
+function manifestOf({ name, packages, uses }: ProjectPlan) {
+  const { keelson, others, tools, overrides } = packages;
+  const used = Object.fromEntries(uses.map((each) => [each, others[each] ?? keelson]));
   return {
     name,
     version: "0.1.0",
@@ -40,7 +43,7 @@ function manifestOf({ name, packages }: ProjectPlan) {
       check: "biome ci --error-on-warnings . && tsc",
       format: "biome check --write .",
     },
-    dependencies: { keelson },
+    dependencies: { ...used, keelson },
     devDependencies: { ...toolVersions, ...tools },
     ...(overrides && { overrides }),
   };
@@ -118,7 +121,7 @@ Another resource: \`npx keelson create api --kind Name\`.
 }
 
 /** As Biome writes it: short lists on one line. */
-function json(value: unknown): string {
+export function json(value: unknown): string {
   const text = JSON.stringify(value, undefined, 2);
   return `${text.replace(/\[\n\s+([^[\]{}]*?)\n\s+\]/g, (_, items: string) => `[${items.replace(/,\n\s+/g, ", ")}]`)}\n`;
 }

@@ -14,6 +14,7 @@ import { EventRecorder } from "../reconcile/event-recorder.ts";
 import { Loop, type LoopObserver } from "../reconcile/loop.ts";
 import { RawRunner } from "../reconcile/raw-runner.ts";
 import { Reconciler } from "../reconcile/reconciler.ts";
+import { reportSynced } from "../reconcile/report.ts";
 import type { Services } from "../reconcile/services.ts";
 import { convertedAmong } from "../webhook/configurations.ts";
 import type { RunningWebhooks } from "../webhook/webhooks.ts";
@@ -98,6 +99,7 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   const synced = informers.whenSynced().then(() => {
     const objects = informers.all().reduce((sum, { cache }) => sum + cache.size, 0);
     log.info("caches are complete", { objects });
+    reportSynced(name);
   });
   synced.catch(() => {});
   return { running, synced };
@@ -164,7 +166,8 @@ async function openClient(
 /** Undefined when there are none, or nobody could ask them. */
 async function openWebhooks(setting: Setting, client: Client): Promise<RunningWebhooks | undefined> {
   const { options, world, inCluster, name, log, metrics } = setting;
-  const { webhooks = [], webhookServer = {}, controllers } = options;
+  const { webhooks = [], controllers } = options;
+  const webhookServer = webhookServerOf(options, world.process.env["KEELSON_WEBHOOK_URL"]);
   const converted = convertedAmong([
     ...controllers.flatMap((each) => (isRaw(each) ? [] : [each.kind])),
     ...webhooks.map(({ kind }) => kind),
@@ -173,7 +176,7 @@ async function openWebhooks(setting: Setting, client: Client): Promise<RunningWe
   const opener = openers.get(options);
   if (!inCluster && webhookServer.url === undefined && !opener) {
     log.warn(
-      "webhooks are not served: outside a cluster webhookServer.url says where the API server finds them",
+      "webhooks are not served: outside a cluster webhookServer.url, or the variable KEELSON_WEBHOOK_URL, says where the API server finds them",
     );
     return undefined;
   }
@@ -187,6 +190,13 @@ async function openWebhooks(setting: Setting, client: Client): Promise<RunningWe
   // With all that certificates need: most operators have no webhooks.
   const { RunningWebhooks } = await import("../webhook/webhooks.ts");
   return await RunningWebhooks.start(parts);
+}
+
+/** A tool that starts the operator outside a cluster says where it is found, and so where it listens. */
+function webhookServerOf({ webhookServer = {} }: OperatorOptions, url: string | undefined) {
+  if (webhookServer.url !== undefined || !url) return webhookServer;
+  const port = Number(new URL(url).port) || 443;
+  return { port, ...webhookServer, url };
 }
 
 /** `connect` is given when another thread can make the same connection, to hold the lease there. */

@@ -205,7 +205,7 @@ export class Reconciler implements LoopDefinition {
       const failed = outcome.outcome === "failed";
       if (!failed && outcome.recheckMs !== undefined) rechecks.push(outcome.recheckMs);
       const recheck = rechecks.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...rechecks)) };
-      return failed ? { result: "terminal", ...recheck } : recheck;
+      return failed ? { result: "terminal", outcome, ...recheck } : { outcome, ...recheck };
     } catch (met) {
       if (stop.aborted) throw met;
       // Its deletion is on its way to us, or has arrived: that brings it back.
