@@ -1,4 +1,5 @@
 /** `npm run explore -- --operator etcd --runs N --seed S`: plays scenarios with compound faults, and reports. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { explore, formatReport, type Subject } from "@keelson/testing";
@@ -30,7 +31,10 @@ interface Options {
 }
 
 /** An operator brings a subject for the explorer, or plays stories of its own. */
-const module = (await import(join(root, "operators", values.operator, "test/explore/index.ts"))) as
+const folder = ["operators", "packages"].find((each) =>
+  existsSync(join(root, each, values.operator, "test/explore/index.ts")),
+);
+const module = (await import(join(root, folder ?? "operators", values.operator, "test/explore/index.ts"))) as
   | { readonly subject: Subject }
   | { readonly play: (options: Options) => Promise<boolean> };
 const cpuMinutes = values["cpu-minutes"];

@@ -18,6 +18,7 @@ import { dev } from "./commands/dev.ts";
 import { generate } from "./commands/generate.ts";
 import { image } from "./commands/image.ts";
 import { init } from "./commands/init.ts";
+import { install } from "./commands/install.ts";
 import { node } from "./commands/node.ts";
 import { run as runOperator } from "./commands/run.ts";
 import { upgrade } from "./commands/upgrade.ts";
@@ -27,7 +28,20 @@ import { version } from "./version.ts";
 const MISUSED = 2;
 
 const root = buildRouteMap({
-  routes: { init, create, dev, run: runOperator, upgrade, generate, build, cluster, apiserver, node, image },
+  routes: {
+    init,
+    create,
+    dev,
+    run: runOperator,
+    install,
+    upgrade,
+    generate,
+    build,
+    cluster,
+    apiserver,
+    node,
+    image,
+  },
   docs: {
     brief: "Kubernetes operators in TypeScript: write one, prove it, run it.",
   },
