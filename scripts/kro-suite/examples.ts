@@ -3,7 +3,7 @@ import { globSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@keelson/client";
 import type { CaseResult } from "./chainsaw.ts";
-import { eventually, pause, put, readObjects, remove, type YamlObject } from "./objects.ts";
+import { eventually, put, readObjects, remove, type YamlObject } from "./objects.ts";
 
 interface Definition extends YamlObject {
   status?: { state?: string; conditions?: { type: string; status: string; message?: string }[] };
@@ -30,27 +30,75 @@ export function exampleCrds(checkout: string): YamlObject[] {
   );
 }
 
+/** As many folders are played at once. */
+const atOnce = 8;
+
 /** A definition passes when it becomes Active. Those of a folder stay while the folder is played: they use each other. */
 export async function runExamples(
   client: Client,
   checkout: string,
   timeoutMs: number,
 ): Promise<CaseResult[]> {
+  const folders = [
+    ...Map.groupBy(exampleFiles(checkout), (file) => file.split("/").slice(0, 3).join("/")).values(),
+  ];
   const results: CaseResult[] = [];
-  const folders = Map.groupBy(exampleFiles(checkout), (file) => file.split("/").slice(0, 3).join("/"));
-  for (const files of folders.values()) {
-    const definitions = files.flatMap((file) =>
-      readObjects(join(checkout, file))
-        .filter(({ kind }) => kind === "ResourceGraphDefinition")
-        .map((definition) => ({ file, definition })),
+  while (folders.length > 0) {
+    const batch = takeBatch(checkout, folders);
+    results.push(
+      ...(await Promise.all(batch.map((files) => playFolder(client, checkout, files, timeoutMs)))).flat(),
     );
-    for (const { definition } of definitions)
-      await put(client, definition, "default", timeoutMs).catch(() => {});
-    for (const { file, definition } of definitions)
-      results.push(await outcome(client, file, definition, timeoutMs));
-    for (const { definition } of definitions.reverse()) {
-      await remove(client, definition, "default", timeoutMs).catch(() => {});
-    }
+  }
+  return results;
+}
+
+/** Folders that have no definition or kind in common; they are taken out of the list. */
+function takeBatch(checkout: string, folders: (readonly string[])[]): (readonly string[])[] {
+  const batch: (readonly string[])[] = [];
+  const names = new Set<string>();
+  for (const files of [...folders]) {
+    const own = files.flatMap((file) =>
+      readObjects(join(checkout, file)).flatMap((object) => {
+        const { spec } = object as { spec?: { schema?: { kind?: string } } };
+        return [object.metadata.name ?? "", `kind ${spec?.schema?.kind}`];
+      }),
+    );
+    if (batch.length === atOnce || own.some((name) => names.has(name))) continue;
+    for (const name of own) names.add(name);
+    folders.splice(folders.indexOf(files), 1);
+    batch.push(files);
+  }
+  return batch;
+}
+
+async function playFolder(
+  client: Client,
+  checkout: string,
+  files: readonly string[],
+  timeoutMs: number,
+): Promise<CaseResult[]> {
+  const definitions = files.flatMap((file) =>
+    readObjects(join(checkout, file))
+      .filter(({ kind }) => kind === "ResourceGraphDefinition")
+      .map((definition) => ({ file, definition })),
+  );
+  const refusals = new Map<YamlObject, string>();
+  for (const { definition } of definitions) {
+    await put(client, definition, "default", timeoutMs).catch((error: Error) =>
+      refusals.set(definition, error.message),
+    );
+  }
+  const results = await Promise.all(
+    definitions.map(async ({ file, definition }) => {
+      const refusal = refusals.get(definition);
+      const name = `${file} (${definition.metadata.name})`;
+      return refusal === undefined
+        ? await outcome(client, name, definition, timeoutMs)
+        : { name, problem: refusal };
+    }),
+  );
+  for (const { definition } of definitions.reverse()) {
+    await remove(client, definition, "default", timeoutMs).catch(() => {});
   }
   return results;
 }
@@ -79,7 +127,6 @@ async function outcome(
     }, timeoutMs);
     return { name, problem: undefined };
   } catch (error) {
-    await pause(0);
     return { name, problem: error instanceof Error ? error.message : String(error) };
   }
 }

@@ -34,7 +34,12 @@ export const install = buildCommand<InstallFlags>({
         default: "keelson-graphs",
       },
       image: text("The image that runs them. Default: keelson-graphs:VERSION"),
-      replicas: { kind: "parsed", parse: wholeNumber({ min: 1, max: 9 }), brief: "Of which one works", default: "1" },
+      replicas: {
+        kind: "parsed",
+        parse: wholeNumber({ min: 1, max: 9 }),
+        brief: "Of which one works",
+        default: "1",
+      },
       print: { kind: "boolean", brief: "Print the objects as YAML and apply nothing", default: false },
       archive: text("Write the image to this file as an OCI archive, and do nothing else"),
     },
