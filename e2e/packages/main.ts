@@ -50,7 +50,7 @@ try {
       types(project, resolution),
     );
   }
-  for (const release of values.node.split(",")) {
+  for (const release of values.node.split(",").filter(Boolean)) {
     await row(`its tests pass under Node ${release}`, "vitest in virtual time", () =>
       testsUnder(project, release),
     );
