@@ -207,6 +207,12 @@ test("every page of help fits a terminal of eighty columns, but for what is long
     "generate",
     "build",
     "node",
+    "init",
+    "create version",
+    "create webhook",
+    "dev",
+    "run",
+    "upgrade",
   ]) {
     const [output, code] = await keelson("help", ...line.split(" ").filter(Boolean));
     expect(code).toBe(0);
