@@ -20,7 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   graphs: sdk,
   machine: [],
   workloads: ["core"],
-  apiserver: ["core", "cel", "pki", "runtime", "machine", "workloads"],
+  apiserver: ["core", "cel", "pki", "client", "runtime", "machine", "workloads"],
   controllers: [...sdk, "workloads"],
   images: ["core", "machine"],
   node: ["core", "pki", "client", "runtime", "machine", "workloads", "images"],

@@ -105,7 +105,7 @@ async function versionOf(kubeconfig: string): Promise<string> {
     const [pod] = items;
     if (!pod) throw new Error("there is no pod of the Memcached");
     await using port = await pods(client).forward(pod.metadata, { port: 11_211 });
-    const socket = dial(port.port, "127.0.0.1");
+    const socket = dial(port.localPort, "127.0.0.1");
     socket.write("version\r\n");
     const [answer] = (await once(socket, "data")) as [Buffer];
     socket.destroy();

@@ -7,13 +7,17 @@ import {
   buildRouteMap,
   ExitCode,
   formatMessageForArgumentScannerError,
+  proposeCompletions,
   run,
   text_en,
 } from "@stricli/core";
 import { apiserver } from "./commands/apiserver.ts";
 import { build } from "./commands/build.ts";
+import { check } from "./commands/check.ts";
 import { cluster } from "./commands/cluster.ts";
+import { completion } from "./commands/completion.ts";
 import { create } from "./commands/create.ts";
+import { deploy, undeploy } from "./commands/deploy.ts";
 import { dev } from "./commands/dev.ts";
 import { generate } from "./commands/generate.ts";
 import { image } from "./commands/image.ts";
@@ -29,18 +33,21 @@ const MISUSED = 2;
 
 const root = buildRouteMap({
   routes: {
-    init,
-    create,
-    dev,
-    run: runOperator,
-    install,
-    upgrade,
-    generate,
-    build,
-    cluster,
-    apiserver,
-    node,
-    image,
+    ...{
+      init,
+      create,
+      dev,
+      run: runOperator,
+      install,
+      upgrade,
+      generate,
+      check,
+      build,
+      deploy,
+      undeploy,
+      image,
+    },
+    ...{ cluster, apiserver, node, completion },
   },
   docs: {
     brief: "Kubernetes operators in TypeScript: write one, prove it, run it.",
@@ -83,10 +90,19 @@ function sentenceOf(error: unknown): string {
 
 /** Runs the command line and gives the exit code: 1 when it could not be done, 2 when it was not understood. */
 export async function main(args: readonly string[]): Promise<number> {
+  if (args[0] === "__complete") return await complete(args.slice(1));
   const before = process.exitCode;
   // As with git, kubectl and npm: `help cluster up` is `cluster up --help`.
   await run(application, args[0] === "help" ? [...args.slice(1), "--help"] : args, { process });
   const code = process.exitCode ?? before ?? 0;
   if (code === ExitCode.UnknownCommand || code === ExitCode.InvalidArgument) return MISUSED;
   return typeof code === "number" ? Math.abs(code) : 1;
+}
+
+/** What may follow: each proposal and what it is for, on a line of its own. The last word is unfinished. */
+async function complete(words: readonly string[]): Promise<number> {
+  for (const { brief, completion } of await proposeCompletions(application, words, { process })) {
+    process.stdout.write(`${completion}\t${brief}\n`);
+  }
+  return 0;
 }

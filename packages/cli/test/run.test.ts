@@ -9,8 +9,8 @@ import { parseJson } from "@keelson/core";
 import { Deployment } from "@keelson/core/kinds";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { Memcached } from "../../../operators/memcached/src/api.ts";
+import { isLoopback } from "../src/kubeconfig/target.ts";
 import { main } from "../src/main.ts";
-import { isLoopback } from "../src/run/target.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const memcached = join(root, "operators/memcached");

@@ -16,6 +16,7 @@ export {
   cached,
   controllerOf,
   controllerUid,
+  type RawApplyOptions,
   type RawContext,
   type RawDefinition,
   type RawWatch,

@@ -44,6 +44,8 @@ import { startWorkloads } from "./workloads.ts";
 /** What runs in the cluster of a test. */
 export interface ClusterOptions {
   readonly controllers?: readonly AnyController[];
+  /** Whether something outside is under way that virtual time must wait for: a call to a server of the test's own. */
+  readonly busy?: () => boolean;
   /** Virtual time is the only kind: it moves only when the test moves it. */
   readonly clock?: "virtual";
   /** Everything random follows from it. Default: 1. */
@@ -143,7 +145,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   const random = new SeededRandom(seed, from ? `${from.monotonicMs}` : "");
   const clock = new VirtualClock({
     // A request that waits for a webhook waits for a manager, and that one may wait for time to pass.
-    busy: () => admin.inFlight + managers.inFlight > calls.underWay,
+    busy: () => admin.inFlight + managers.inFlight > calls.underWay || (options.busy?.() ?? false),
     ...(from && { startMs: from.nowMs - from.monotonicMs, elapsedMs: from.monotonicMs }),
   });
   const calls = new WebhookCalls(() => managers.alive.map(({ webhooks }) => webhooks), clock);

@@ -1,15 +1,24 @@
 /** Provokes every error of @keelson/cli. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { apiServer } from "@keelson/apiserver";
 import { type CliErrorCode, loadOperator, readProject } from "@keelson/cli";
-import { connect } from "@keelson/client";
+import { type Client, connect, createClient } from "@keelson/client";
+import { ImageStore } from "@keelson/images";
 import { cluster } from "@keelson/testing";
 import { appFiles } from "../../../packages/cli/src/build/app-files.ts";
+import { storedDigest } from "../../../packages/cli/src/build/tag-image.ts";
+import { lastRelease } from "../../../packages/cli/src/check/release.ts";
+import { applyManifests, until } from "../../../packages/cli/src/deploy/apply.ts";
+import { checkRegistry } from "../../../packages/cli/src/deploy/deliver-image.ts";
 import { checkManifests } from "../../../packages/cli/src/dev/apply.ts";
+import { capabilityOf } from "../../../packages/cli/src/generate/bundle.ts";
+import { refuseStale } from "../../../packages/cli/src/generate/generated-files.ts";
+import { valuesOver } from "../../../packages/cli/src/generate/values.ts";
 import { checkKubeconfig } from "../../../packages/cli/src/kubeconfig/file.ts";
+import { chooseTarget } from "../../../packages/cli/src/kubeconfig/target.ts";
 import { runToItsEnd } from "../../../packages/cli/src/run/operator-process.ts";
 import { checkAnswers, checkKinds, checkPermissions } from "../../../packages/cli/src/run/preflight.ts";
-import { chooseTarget } from "../../../packages/cli/src/run/target.ts";
 import { createVersion } from "../../../packages/cli/src/scaffold/create-version.ts";
 import { existingApi } from "../../../packages/cli/src/scaffold/existing-api.ts";
 import { type InitOptions, init } from "../../../packages/cli/src/scaffold/init.ts";
@@ -80,6 +89,21 @@ export const cli: Provocations<CliErrorCode> = {
     return upgrade(readProject(project), upgrading);
   },
   BadKubeconfig: async () => checkKubeconfig(join(await folder({ config: "- a" }), "config")),
+  BadValues: () => valuesOver({ replicas: "many" }),
+  BadBundle: async () => {
+    const bundle = { capabilities: "Perfect" };
+    return capabilityOf({
+      ...readProject(await folder({ "package.json": manifest({}) })),
+      about: { bundle },
+    });
+  },
+  Stale: async () => refuseStale("deploy", ["stale  deploy/install.yaml"]),
+  NoRelease: async () => lastRelease(await folder({}), "v9.9.9"),
+  CannotApply: async () => await withServer((client) => applyManifests(client, [unknownKind])),
+  NotReady: async () => await withServer((client) => until(client, 0, "the operator is not ready", never)),
+  NoRegistry: () => checkRegistry("op:1"),
+  NoImage: async () =>
+    await storedDigest(new ImageStore({ env: { KEELSON_CACHE: await folder({}) } }), "op:1"),
 };
 
 const memcached = join(root, "operators/memcached");
@@ -95,6 +119,14 @@ async function kubeconfig(server: string): Promise<string> {
   const entry = { clusters: [{ name: "c", cluster: { server } }], users: [] };
   const config = { ...entry, contexts: [{ name: "c", context: { cluster: "c" } }], "current-context": "c" };
   return join(await folder({ config: JSON.stringify(config) }), "config");
+}
+
+const unknownKind = { apiVersion: "nowhere.example.com/v1", kind: "Unknown", metadata: { name: "x" } };
+const never = async () => false;
+
+async function withServer<T>(ask: (client: Client) => Promise<T>): Promise<T> {
+  await using server = await apiServer();
+  return await ask(createClient({ http: server.http }));
 }
 
 const upgrading = { packages: fromRegistry("0.1.0"), version: "0.1.0", mark: false, dryRun: false };

@@ -63,7 +63,7 @@ export const install = buildCommand<InstallFlags>({
       return;
     }
     const [{ chooseTarget }, { checkAnswers }, { connect }] = await Promise.all([
-      import("../run/target.ts"),
+      import("../kubeconfig/target.ts"),
       import("../run/preflight.ts"),
       import("@keelson/client"),
     ]);

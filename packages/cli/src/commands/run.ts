@@ -40,7 +40,7 @@ export const run = buildCommand<RunFlags>({
     const [{ loadOperator, readProject }, { chooseTarget }, { mainOf, runToItsEnd }, checks, { connect }] =
       await Promise.all([
         import("../project.ts"),
-        import("../run/target.ts"),
+        import("../kubeconfig/target.ts"),
         import("../run/operator-process.ts"),
         import("../run/preflight.ts"),
         import("@keelson/client"),

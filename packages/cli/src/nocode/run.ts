@@ -3,7 +3,7 @@ import { connect } from "@keelson/client";
 import { graphs } from "@keelson/graphs";
 import { operator } from "@keelson/runtime";
 import { checkAnswers } from "../run/preflight.ts";
-import { chooseTarget, type TargetChoice } from "../run/target.ts";
+import { chooseTarget, type TargetChoice } from "../kubeconfig/target.ts";
 import { applyFiles, checkedFiles } from "./definitions.ts";
 
 /** Runs until Ctrl-C, and gives the exit code. */

@@ -3,8 +3,8 @@ import { type Client, ClientError } from "@keelson/client";
 import { SelfSubjectAccessReview } from "@keelson/core/kinds";
 import { type PolicyRule, roleFor } from "@keelson/runtime";
 import { CliError } from "../errors.ts";
+import type { Target } from "../kubeconfig/target.ts";
 import type { OperatorParts } from "../project.ts";
-import type { Target } from "./target.ts";
 
 /** A server that needs longer for its version is not well. */
 const ANSWER_WITHIN_MS = 5_000;
@@ -45,22 +45,24 @@ export async function checkKinds(client: Client, parts: OperatorParts, { context
 
 /** Throws in one sentence when the user may not do what the operator does. */
 export async function checkPermissions(client: Client, parts: OperatorParts, target: Target): Promise<void> {
+  const places = parts.namespaces?.map((namespace) => ({ namespace })) ?? [{}];
   const wanted = roleFor(parts.controllers).flatMap(questionsOf);
-  const refused: string[] = [];
+  const refused = new Set<string>();
   await Promise.all(
-    wanted.map(async (attributes) => {
-      const where = parts.namespace === undefined ? {} : { namespace: parts.namespace };
-      const review = await client
-        .kind(SelfSubjectAccessReview)
-        .create({ metadata: {}, spec: { resourceAttributes: { ...attributes, ...where } } });
-      if (!review.status?.allowed) refused.push(saidOf(attributes));
-    }),
+    wanted.flatMap((attributes) =>
+      places.map(async (where) => {
+        const review = await client
+          .kind(SelfSubjectAccessReview)
+          .create({ metadata: {}, spec: { resourceAttributes: { ...attributes, ...where } } });
+        if (!review.status?.allowed) refused.add(saidOf(attributes));
+      }),
+    ),
   );
-  if (refused.length === 0) return;
-  const more = refused.length > NAMED ? ` and ${refused.length - NAMED} more` : "";
+  if (refused.size === 0) return;
+  const more = refused.size > NAMED ? ` and ${refused.size - NAMED} more` : "";
   throw new CliError(
     "NotPermitted",
-    `the user of context ${target.context} may not ${refused.sort().slice(0, NAMED).join(", ")}${more}, ` +
+    `the user of context ${target.context} may not ${[...refused].sort().slice(0, NAMED).join(", ")}${more}, ` +
       "which the operator does; use a context whose user may",
   );
 }

@@ -43,6 +43,12 @@ export class InformerSet {
     await Promise.all(unused.map(([, informer]) => informer.stop()));
   }
 
+  /** Forgets one that cannot follow its kind any more; the next who asks gets a new one. */
+  async discard(informer: Informer): Promise<void> {
+    for (const [id, each] of this.#informers) if (each === informer) this.#informers.delete(id);
+    await informer.stop();
+  }
+
   all(): readonly Informer[] {
     return [...this.#informers.values()];
   }

@@ -17,7 +17,7 @@ import { Reconciler } from "../reconcile/reconciler.ts";
 import { reportSynced } from "../reconcile/report.ts";
 import type { Services } from "../reconcile/services.ts";
 import { convertedAmong } from "../webhook/configurations.ts";
-import type { RunningWebhooks } from "../webhook/webhooks.ts";
+import type { RunningWebhooks, WebhookServerOptions } from "../webhook/webhooks.ts";
 import { ControllerSet } from "./controller-set.ts";
 import { cachesReady, type Endpoints, leaseReady, serveEndpoints } from "./endpoints.ts";
 import { Health } from "./health.ts";
@@ -163,11 +163,20 @@ async function openClient(
   }
 }
 
+/** What an installation says of the certificate: one by the Operator Lifecycle Manager has it kept there. */
+function servedBy(env: Readonly<Record<string, string | undefined>>): WebhookServerOptions {
+  const { WEBHOOK_CERTIFICATES: kept, WEBHOOK_SECRET: secret } = env;
+  return {
+    ...(kept === "given" ? { certificates: kept } : {}),
+    ...(secret ? { secret } : {}),
+  };
+}
+
 /** Undefined when there are none, or nobody could ask them. */
 async function openWebhooks(setting: Setting, client: Client): Promise<RunningWebhooks | undefined> {
   const { options, world, inCluster, name, log, metrics } = setting;
   const { webhooks = [], controllers } = options;
-  const webhookServer = webhookServerOf(options, world.process.env["KEELSON_WEBHOOK_URL"]);
+  const webhookServer = webhookServerOf(options, world.process.env);
   const converted = convertedAmong([
     ...controllers.flatMap((each) => (isRaw(each) ? [] : [each.kind])),
     ...webhooks.map(({ kind }) => kind),
@@ -193,10 +202,15 @@ async function openWebhooks(setting: Setting, client: Client): Promise<RunningWe
 }
 
 /** A tool that starts the operator outside a cluster says where it is found, and so where it listens. */
-function webhookServerOf({ webhookServer = {} }: OperatorOptions, url: string | undefined) {
-  if (webhookServer.url !== undefined || !url) return webhookServer;
+function webhookServerOf(
+  { webhookServer = {} }: OperatorOptions,
+  env: Readonly<Record<string, string | undefined>>,
+): WebhookServerOptions {
+  const { KEELSON_WEBHOOK_URL: url } = env;
+  const served = { ...servedBy(env), ...webhookServer };
+  if (served.url !== undefined || !url) return served;
   const port = Number(new URL(url).port) || 443;
-  return { port, ...webhookServer, url };
+  return { port, ...served, url };
 }
 
 /** `connect` is given when another thread can make the same connection, to hold the lease there. */

@@ -49,6 +49,8 @@ export interface LoopDefinition {
   readonly resyncMs?: number;
   /** Slows a key down that comes again and again, as one does whose every run changes what it watches. */
   readonly calms?: boolean;
+  /** Tells of watches that are added while it runs. */
+  onWatch?(follow: (watch: LoopWatch) => void): void;
   /** Begins to look at what is outside the cluster, and returns how to stop that. */
   begin?(enqueue: (key: string, cause: Cause) => void): () => void;
   /** Takes away what it added to caches that others share. Called when it has ended and others go on. */
@@ -115,19 +117,22 @@ export class Loop {
 
   /** Begins to gather keys. A standby does this too: its caches and its queue are warm when it takes over. */
   listen(): void {
-    for (const watch of this.#definition.watches) {
-      this.#unsubscribe.push(
-        watch.informer.onChange((change: Change<Stored>) => {
-          for (const trigger of watch.map(change)) {
-            this.queue.add(trigger.key, {
-              cause: trigger.cause,
-              priority: trigger.priority ?? (change.initial ? "background" : "live"),
-              patient: trigger.patient ?? false,
-            });
-          }
-        }),
-      );
-    }
+    for (const watch of this.#definition.watches) this.#follow(watch);
+    this.#definition.onWatch?.((watch) => this.#follow(watch));
+  }
+
+  #follow(watch: LoopWatch): void {
+    this.#unsubscribe.push(
+      watch.informer.onChange((change: Change<Stored>) => {
+        for (const trigger of watch.map(change)) {
+          this.queue.add(trigger.key, {
+            cause: trigger.cause,
+            priority: trigger.priority ?? (change.initial ? "background" : "live"),
+            patient: trigger.patient ?? false,
+          });
+        }
+      }),
+    );
   }
 
   /** Begins to work, once every cache it looks at is complete: absence means nothing before that. */

@@ -1,4 +1,4 @@
-/** The cluster that an operator is run against: one that was named, or one on this machine. */
+/** The cluster that a command works on: one that was named, or one on this machine. */
 import { resolve } from "node:path";
 import { loadKubeconfig } from "@keelson/client";
 import { CliError } from "../errors.ts";
