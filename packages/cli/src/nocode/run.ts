@@ -2,8 +2,8 @@
 import { connect } from "@keelson/client";
 import { graphs } from "@keelson/graphs";
 import { operator } from "@keelson/runtime";
-import { checkAnswers } from "../run/preflight.ts";
 import { chooseTarget, type TargetChoice } from "../kubeconfig/target.ts";
+import { checkAnswers } from "../run/preflight.ts";
 import { applyFiles, checkedFiles } from "./definitions.ts";
 
 /** Runs until Ctrl-C, and gives the exit code. */
