@@ -21,7 +21,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   plans: [...sdk, "hooks"],
   machine: [],
   workloads: ["core"],
-  apiserver: ["core", "cel", "pki", "runtime", "machine", "workloads"],
+  apiserver: ["core", "cel", "pki", "client", "runtime", "machine", "workloads"],
   controllers: [...sdk, "workloads"],
   images: ["core", "machine"],
   node: ["core", "pki", "client", "runtime", "machine", "workloads", "images"],

@@ -27,9 +27,29 @@ interface AppliedRecord {
   version: string;
 }
 
+/** What a child's body was made of, beside what a controller always says, and the child that it was found to match. */
+export interface Origin {
+  readonly ownerUid: string;
+  readonly slot: string;
+  readonly key: string;
+  /** A copy, in which JSON finds nothing that it cannot carry. */
+  readonly desired: object;
+  readonly uid: string;
+  readonly version: string;
+}
+
 /** Records of all children of one controller, kept from run to run. Losing them costs reads, never correctness. */
 export class AppliedRecords {
   readonly #records = new Map<string, AppliedRecord>();
+  readonly #origins = new Map<string, Origin>();
+
+  origin(kind: AnyKind, key: string): Origin | undefined {
+    return this.#origins.get(`${groupKind(kind)}|${key}`);
+  }
+
+  setOrigin(kind: AnyKind, key: string, origin: Origin): void {
+    this.#origins.set(`${groupKind(kind)}|${key}`, origin);
+  }
 
   get(kind: AnyKind, key: string): AppliedRecord | undefined {
     return this.#records.get(`${groupKind(kind)}|${key}`);
@@ -41,6 +61,7 @@ export class AppliedRecords {
 
   delete(kind: AnyKind, key: string): void {
     this.#records.delete(`${groupKind(kind)}|${key}`);
+    this.#origins.delete(`${groupKind(kind)}|${key}`);
   }
 }
 

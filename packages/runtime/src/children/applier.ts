@@ -2,6 +2,7 @@
 
 import { isAlreadyExists, isConflict, isInvalid, isRefused } from "@keelson/client";
 import {
+  deepCopy,
   groupKind,
   type ObjectRef,
   type OwnerReference,
@@ -9,6 +10,7 @@ import {
   parseApiVersion,
   type Stored,
 } from "@keelson/core";
+import { isSameJson } from "@keelson/core/internal";
 import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
 import type { Informer } from "../cache/informer.ts";
 import type { TrackedClient } from "../cache/tracked-client.ts";
@@ -24,7 +26,7 @@ import {
 } from "../controller/labels.ts";
 import { RuntimeError } from "../errors.ts";
 import { AppliedObjects, type AppliedRecords } from "./applied-objects.ts";
-import { type ChildBody, type ChildId, childBody, ownerLabels } from "./child-body.ts";
+import { type ChildBody, type ChildId, childBody, childKey, ownerLabels } from "./child-body.ts";
 import type { OwnedChildren } from "./owned-children.ts";
 
 export interface ApplierOptions {
@@ -55,10 +57,19 @@ export class Applier {
 
   /** The child after the apply, as the cache shows it. Sends nothing when the child is as desired already. */
   async apply(id: ChildId, desired: object, options: { force?: boolean } = {}): Promise<Stored> {
-    const { controller, owner, ownerNow, children, check } = this.#options;
+    const { controller, ownerNow, check } = this.#options;
     check();
     this.#refuseIfGone(ownerNow());
     const slot = controller.owns[id.slot] as Owned;
+    const unchanged = this.#unchanged(slot, id, desired);
+    if (unchanged) return unchanged;
+    const child = await this.#bring(slot, id, desired, options);
+    if (child.metadata.deletionTimestamp === undefined) this.#remember(slot, id, desired, child);
+    return child;
+  }
+
+  async #bring(slot: Owned, id: ChildId, desired: object, options: { force?: boolean }): Promise<Stored> {
+    const { controller, owner, children } = this.#options;
     const body = childBody(controller, owner, id, desired as never);
     const seen = children.at(id.slot, objectKey(body));
     if (seen) {
@@ -98,6 +109,29 @@ export class Applier {
     const slot = controller.owns[id.slot] as Owned;
     const object = (await client.kind(slot.kind).find(ref, { signal })) as Stored | undefined;
     return object && this.#standing(slot, id, object) === "ours" ? object : undefined;
+  }
+
+  /**
+   * The child, when neither it nor what is wanted of it has changed since the two were last compared. This is what most
+   * looks at an object come to, so nothing is made or written down for it.
+   */
+  #unchanged({ kind }: Owned, id: ChildId, desired: object): Stored | undefined {
+    const { owner, informers, records } = this.#options;
+    const key = childKey(kind, owner, id, desired);
+    const origin = records.origin(kind, key);
+    if (!origin || origin.slot !== id.slot || origin.key !== id.key) return undefined;
+    if (origin.ownerUid !== owner.metadata.uid) return undefined;
+    const seen = informers.get(id.slot)?.cache.get(key);
+    if (seen?.metadata.uid !== origin.uid || seen.metadata.resourceVersion !== origin.version)
+      return undefined;
+    return isSameJson(desired, origin.desired) ? seen : undefined;
+  }
+
+  #remember({ kind }: Owned, { slot, key }: ChildId, desired: object, child: Stored): void {
+    const { uid, resourceVersion: version } = child.metadata;
+    const ownerUid = this.#options.owner.metadata.uid;
+    const origin = { ownerUid, slot, key, desired: deepCopy(desired), uid, version };
+    this.#options.records.setOrigin(kind, objectKey(child), origin);
   }
 
   async #update(slot: Owned, body: ChildBody, seen: Stored, options: { force?: boolean }): Promise<Stored> {

@@ -14,9 +14,10 @@ import { EventRecorder } from "../reconcile/event-recorder.ts";
 import { Loop, type LoopObserver } from "../reconcile/loop.ts";
 import { RawRunner } from "../reconcile/raw-runner.ts";
 import { Reconciler } from "../reconcile/reconciler.ts";
+import { reportSynced } from "../reconcile/report.ts";
 import type { Services } from "../reconcile/services.ts";
 import { convertedAmong } from "../webhook/configurations.ts";
-import type { RunningWebhooks } from "../webhook/webhooks.ts";
+import type { RunningWebhooks, WebhookServerOptions } from "../webhook/webhooks.ts";
 import { ControllerSet } from "./controller-set.ts";
 import { cachesReady, type Endpoints, leaseReady, serveEndpoints } from "./endpoints.ts";
 import { Health } from "./health.ts";
@@ -98,6 +99,7 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   const synced = informers.whenSynced().then(() => {
     const objects = informers.all().reduce((sum, { cache }) => sum + cache.size, 0);
     log.info("caches are complete", { objects });
+    reportSynced(name);
   });
   synced.catch(() => {});
   return { running, synced };
@@ -161,10 +163,20 @@ async function openClient(
   }
 }
 
+/** What an installation says of the certificate: one by the Operator Lifecycle Manager has it kept there. */
+function servedBy(env: Readonly<Record<string, string | undefined>>): WebhookServerOptions {
+  const { WEBHOOK_CERTIFICATES: kept, WEBHOOK_SECRET: secret } = env;
+  return {
+    ...(kept === "given" ? { certificates: kept } : {}),
+    ...(secret ? { secret } : {}),
+  };
+}
+
 /** Undefined when there are none, or nobody could ask them. */
 async function openWebhooks(setting: Setting, client: Client): Promise<RunningWebhooks | undefined> {
   const { options, world, inCluster, name, log, metrics } = setting;
-  const { webhooks = [], webhookServer = {}, controllers } = options;
+  const { webhooks = [], controllers } = options;
+  const webhookServer = webhookServerOf(options, world.process.env);
   const converted = convertedAmong([
     ...controllers.flatMap((each) => (isRaw(each) ? [] : [each.kind])),
     ...webhooks.map(({ kind }) => kind),
@@ -173,7 +185,7 @@ async function openWebhooks(setting: Setting, client: Client): Promise<RunningWe
   const opener = openers.get(options);
   if (!inCluster && webhookServer.url === undefined && !opener) {
     log.warn(
-      "webhooks are not served: outside a cluster webhookServer.url says where the API server finds them",
+      "webhooks are not served: outside a cluster webhookServer.url, or the variable KEELSON_WEBHOOK_URL, says where the API server finds them",
     );
     return undefined;
   }
@@ -187,6 +199,18 @@ async function openWebhooks(setting: Setting, client: Client): Promise<RunningWe
   // With all that certificates need: most operators have no webhooks.
   const { RunningWebhooks } = await import("../webhook/webhooks.ts");
   return await RunningWebhooks.start(parts);
+}
+
+/** A tool that starts the operator outside a cluster says where it is found, and so where it listens. */
+function webhookServerOf(
+  { webhookServer = {} }: OperatorOptions,
+  env: Readonly<Record<string, string | undefined>>,
+): WebhookServerOptions {
+  const { KEELSON_WEBHOOK_URL: url } = env;
+  const served = { ...servedBy(env), ...webhookServer };
+  if (served.url !== undefined || !url) return served;
+  const port = Number(new URL(url).port) || 443;
+  return { port, ...served, url };
 }
 
 /** `connect` is given when another thread can make the same connection, to hold the lease there. */

@@ -9,7 +9,7 @@ import { AppliedRecords } from "../children/applied-objects.ts";
 import { Applier } from "../children/applier.ts";
 import { isShortened, ownerLabelValue } from "../children/child-body.ts";
 import { composeAndRealise, inventoryOf, isOutcome, pruneRetired } from "../children/composition.ts";
-import { isOrphaned, restoreMarks } from "../children/marks.ts";
+import { isOrphaned, missingChildren, restoreMarks } from "../children/marks.ts";
 import { OwnedChildren, ownerIndex, ownerIndexValues } from "../children/owned-children.ts";
 import type { Cause, Decoration } from "../controller/context.ts";
 import type { Backoff, Controller } from "../controller/controller.ts";
@@ -21,7 +21,8 @@ import { causeOf } from "../controller/raw-controller.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Logger } from "../log/logger.ts";
 import type { WorkItem } from "../queue/work-queue.ts";
-import { isPassing, outcomeOfError, StatusDraft, StatusMemory } from "../status/status-draft.ts";
+import { isPassing, outcomeOfError, StatusDraft } from "../status/status-draft.ts";
+import { StatusMemory } from "../status/status-memory.ts";
 import { withDeadline } from "./deadline.ts";
 import { decorate } from "./decorate.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizer.ts";
@@ -68,6 +69,9 @@ export class Reconciler implements LoopDefinition {
   readonly #owned = new Map<string, Informer>();
   readonly #reads: ReadSet;
   readonly #pollers: Pollers | undefined;
+  /** All caches that a run looks at. */
+  readonly #informers: readonly Informer[];
+  readonly #retires: boolean;
   readonly #client: TrackedClient;
   readonly #permissions: PermissionCheck;
   readonly #fieldManager: string;
@@ -101,6 +105,8 @@ export class Reconciler implements LoopDefinition {
       this.#owned.set(slot, informer);
     }
     this.#reads = new ReadSet(controller, this.#primary, services, this.#client);
+    this.#informers = [...new Set([this.#primary, ...this.#owned.values(), ...this.#reads.informers])];
+    this.#retires = Object.values(controller.owns).some(({ retired }) => retired);
     const polls = Object.entries(controller.reads).filter(([, { role }]) => role === "poll");
     this.#pollers =
       polls.length === 0
@@ -159,8 +165,7 @@ export class Reconciler implements LoopDefinition {
   }
 
   async process(item: WorkItem<Cause>, stop: AbortSignal): Promise<Verdict> {
-    const informers = new Set([this.#primary, ...this.#owned.values(), ...this.#reads.informers]);
-    await settleAll(informers, stop);
+    if (this.#informers.some(({ cache }) => cache.doubted.size > 0)) await settleAll(this.#informers, stop);
     const object = this.#primary.cache.get(item.key);
     if (!object) {
       this.#memory.forget(item.key);
@@ -194,7 +199,7 @@ export class Reconciler implements LoopDefinition {
               ? await addFinalizer(found, this.#finalizerOptions(signal))
               : found;
           draft = this.#draft(object);
-          await this.#reads.load(object, signal);
+          if (this.#reads.loads) await this.#reads.load(object, signal);
           return await this.#reconcile({ object, item, deleted, draft, rechecks }, signal);
         },
       );
@@ -206,7 +211,7 @@ export class Reconciler implements LoopDefinition {
       const failed = outcome.outcome === "failed";
       if (!failed && outcome.recheckMs !== undefined) rechecks.push(outcome.recheckMs);
       const recheck = rechecks.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...rechecks)) };
-      return failed ? { result: "terminal", ...recheck } : recheck;
+      return failed ? { result: "terminal", outcome, ...recheck } : { outcome, ...recheck };
     } catch (met) {
       if (stop.aborted) throw met;
       // Its deletion is on its way to us, or has arrived: that brings it back.
@@ -224,15 +229,11 @@ export class Reconciler implements LoopDefinition {
     };
     const children = new OwnedChildren(this.#controller, this.#owned, object);
     const orphaned = deleted && this.#isOrphaned(object);
-    if (!orphaned)
-      await restoreMarks({
-        controller: this.#controller,
-        owner: object,
-        children,
-        client: this.#client,
-        fieldManager: this.#fieldManager,
-        signal,
-      });
+    const missing = orphaned ? [] : missingChildren(this.#controller, object, children);
+    if (missing.length > 0) {
+      const [controller, client, fieldManager] = [this.#controller, this.#client, this.#fieldManager];
+      await restoreMarks({ controller, owner: object, client, fieldManager, signal }, missing);
+    }
     const applier = new Applier({
       controller: this.#controller,
       owner: object,
@@ -245,7 +246,7 @@ export class Reconciler implements LoopDefinition {
       check,
     });
     const reads = this.#reads.of(object, () => this.#primary.cache.get(objectKey(object)) ?? object);
-    this.#addPolls(reads, object);
+    if (this.#pollers) this.#addPolls(this.#pollers, reads, object);
     const decorations: Decoration[] = [];
     const tools = { children, applier, reads, signal, check, orphaned, decorations };
     const outcome =
@@ -253,7 +254,7 @@ export class Reconciler implements LoopDefinition {
         ? await this.#compose(this.#controller.compose, run, tools)
         : await this.#call(run, tools);
     check();
-    if (!deleted) await pruneRetired(this.#controller, children, applier);
+    if (!deleted && this.#retires) await pruneRetired(this.#controller, children, applier);
     if (this.#controller.options.decorates && !deleted) {
       const memory = this.#decorated;
       await decorate(object, decorations, { ...this.#finalizerOptions(signal), memory });
@@ -317,10 +318,10 @@ export class Reconciler implements LoopDefinition {
     return this.#orphaning.has(object.metadata.uid) || isOrphaned(this.#controller, object, this.#owned);
   }
 
-  #addPolls(reads: object, object: Stored): void {
+  #addPolls(pollers: Pollers, reads: object, object: Stored): void {
     for (const [slot, { role }] of Object.entries(this.#controller.reads)) {
       if (role !== "poll") continue;
-      const value = this.#pollers?.value(slot, objectKey(object));
+      const value = pollers.value(slot, objectKey(object));
       Object.defineProperty(reads, slot, { enumerable: true, value });
     }
   }
@@ -408,7 +409,7 @@ export class Reconciler implements LoopDefinition {
   }
 
   async #write(draft: StatusDraft | undefined, outcome: Outcome, stop: AbortSignal): Promise<boolean> {
-    if (!draft) return false;
+    if (!draft || draft.isThere(outcome)) return false;
     return await withDeadline(
       {
         clock: this.#services.clock,
