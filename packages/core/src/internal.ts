@@ -8,7 +8,7 @@ export { formatGoDuration, parseGoDuration } from "./go-duration.ts";
 export { goQuote } from "./go-quote.ts";
 export { grpcFrame, grpcMessages } from "./grpc-frame.ts";
 export { compareBytes, isObject, numberFromDigits } from "./json.ts";
-export { jsonProblem } from "./json-problem.ts";
+export { isSameJson, jsonProblem } from "./json-problem.ts";
 export { lookupTable } from "./lookup-table.ts";
 export {
   annotationsBytes,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { parseJson } from "./json.ts";
-import { jsonProblem } from "./json-problem.ts";
+import { isSameJson, jsonProblem } from "./json-problem.ts";
 
 class Money {
   readonly amount = 1;
@@ -33,5 +33,32 @@ describe("what JSON cannot carry", () => {
     expect(jsonProblem(plain, "")).toBeUndefined();
     expect(jsonProblem(parseJson('{"big": 12345678901234567890}'), "")).toBeUndefined();
     expect(jsonProblem(structuredClone(plain), "")).toBeUndefined();
+  });
+});
+
+describe("a value that equals one that was looked at", () => {
+  const checked = { a: [1, "x", null, { b: true }], none: {}, list: [] };
+
+  test("is the same, whatever the order of its keys and what it leaves out", () => {
+    expect(isSameJson(structuredClone(checked), checked)).toBe(true);
+    expect(
+      isSameJson({ list: [], none: {}, a: [1, "x", null, { b: true }], absent: undefined }, checked),
+    ).toBe(true);
+  });
+
+  test.each([
+    { ...checked, more: 1 },
+    { a: checked.a, none: {} },
+    { ...checked, a: [1, "x", null, { b: false }] },
+    { ...checked, a: [1, "x", null] },
+    { ...checked, none: [] },
+    { ...checked, list: {} },
+    { ...checked, none: null },
+    // What JSON cannot carry and other comparisons take for empty.
+    { ...checked, none: new Map() },
+    { ...checked, none: new Date(0) },
+    { ...checked, a: [Number.NaN, "x", null, { b: true }] },
+  ])("is not the same where it differs: %o", (value) => {
+    expect(isSameJson(value, checked)).toBe(false);
   });
 });

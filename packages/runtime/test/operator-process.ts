@@ -36,10 +36,10 @@ if (mode === "elected") {
     client: { kubeconfig },
     leaderElection: {
       identity,
-      leaseMs: 3_000,
-      renewDeadlineMs: 1_800,
+      leaseMs: 4_000,
+      renewDeadlineMs: 3_200,
       renewEveryMs: 400,
-      writeTimeoutMs: 1_000,
+      writeTimeoutMs: 700,
     },
   }).run();
 } else if (mode === "stuck") {

@@ -1,5 +1,4 @@
 /** One node's kubelet: registration, pods, and what they need. */
-import { mkdirSync } from "node:fs";
 import type { Clock, Random, Stored } from "@keelson/core";
 import type { Service } from "@keelson/core/kinds";
 import type { IdMode } from "@keelson/machine";
@@ -11,6 +10,7 @@ import { NodeRegistration } from "./node-registration.ts";
 import { allocatableOf } from "./node-status.ts";
 import type { ClusterDns } from "./pod-files.ts";
 import { PodManager } from "./pod-manager.ts";
+import { makePrivate } from "./private-data.ts";
 import { ReferenceCache } from "./references.ts";
 import { serviceEnvironment } from "./service-environment.ts";
 import type { KubeletServices, NodeImages } from "./services.ts";
@@ -64,8 +64,7 @@ export class Kubelet {
     const { api, clock, random, name, log } = options;
     this.name = name;
     this.#options = options;
-    // Secrets of pods lie below it.
-    mkdirSync(options.dataDirectory, { recursive: true, mode: 0o700 });
+    makePrivate(options.dataDirectory);
     this.recorder = new ApiEventRecorder({ api, clock, random, host: name });
     const maxPods = options.maxPods ?? 110;
     this.registration = new NodeRegistration({

@@ -1,64 +1,33 @@
 /** Brings a child to its desired state with as few requests as that takes, and never touches what is not ours. */
 
-import { hash } from "node:crypto";
 import { isAlreadyExists, isConflict, isInvalid, isRefused } from "@keelson/client";
 import {
-  type AnyKind,
+  deepCopy,
   groupKind,
-  type JsonObject,
-  type JsonValue,
   type ObjectRef,
   type OwnerReference,
   objectKey,
   parseApiVersion,
-  parseJson,
   type Stored,
 } from "@keelson/core";
+import { isSameJson } from "@keelson/core/internal";
 import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
 import type { Informer } from "../cache/informer.ts";
-import { extract, intentOf } from "../cache/managed-fields.ts";
 import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
 import {
   adoptAnnotation,
   controllerLabel,
-  fieldManagerOf,
   keyLabel,
   ownerLabel,
+  ownerNamespaceLabel,
   slotLabel,
 } from "../controller/labels.ts";
 import { RuntimeError } from "../errors.ts";
-import { type ChildBody, type ChildId, childBody, ownerLabelValue } from "./child-body.ts";
+import { AppliedObjects, type AppliedRecords } from "./applied-objects.ts";
+import { type ChildBody, type ChildId, childBody, childKey, ownerLabels } from "./child-body.ts";
 import type { OwnedChildren } from "./owned-children.ts";
-
-/** What the last apply of an object said and gave. */
-interface AppliedRecord {
-  readonly uid: string;
-  /** Digest of the body that was applied. */
-  readonly intent: string;
-  /** Digest of what the server made of it: the fields we own, with the server's own spelling of values. */
-  readonly result: string;
-  /** The version at which both were last compared. */
-  version: string;
-}
-
-/** Records of all children of one controller, kept from run to run. Losing them costs reads, never correctness. */
-export class AppliedRecords {
-  readonly #records = new Map<string, AppliedRecord>();
-
-  get(kind: AnyKind, key: string): AppliedRecord | undefined {
-    return this.#records.get(`${groupKind(kind)}|${key}`);
-  }
-
-  set(kind: AnyKind, key: string, record: AppliedRecord): void {
-    this.#records.set(`${groupKind(kind)}|${key}`, record);
-  }
-
-  delete(kind: AnyKind, key: string): void {
-    this.#records.delete(`${groupKind(kind)}|${key}`);
-  }
-}
 
 export interface ApplierOptions {
   readonly controller: Controller;
@@ -74,31 +43,39 @@ export interface ApplierOptions {
   readonly check: () => void;
 }
 
-function digest(text: string): string {
-  return hash("sha256", text, "base64");
-}
-
 export class Applier {
   readonly #options: ApplierOptions;
   readonly #manager: string;
+  readonly #applied: AppliedObjects;
 
   constructor(options: ApplierOptions) {
     this.#options = options;
-    this.#manager = fieldManagerOf(options.controller.name);
+    this.#manager = options.controller.options.fieldManager;
+    const { client, records } = options;
+    this.#applied = new AppliedObjects({ client, records, fieldManager: this.#manager });
   }
 
   /** The child after the apply, as the cache shows it. Sends nothing when the child is as desired already. */
   async apply(id: ChildId, desired: object, options: { force?: boolean } = {}): Promise<Stored> {
-    const { controller, owner, ownerNow, children, check } = this.#options;
+    const { controller, ownerNow, check } = this.#options;
     check();
     this.#refuseIfGone(ownerNow());
     const slot = controller.owns[id.slot] as Owned;
+    const unchanged = this.#unchanged(slot, id, desired);
+    if (unchanged) return unchanged;
+    const child = await this.#bring(slot, id, desired, options);
+    if (child.metadata.deletionTimestamp === undefined) this.#remember(slot, id, desired, child);
+    return child;
+  }
+
+  async #bring(slot: Owned, id: ChildId, desired: object, options: { force?: boolean }): Promise<Stored> {
+    const { controller, owner, children } = this.#options;
     const body = childBody(controller, owner, id, desired as never);
     const seen = children.at(id.slot, objectKey(body));
     if (seen) {
       // It is on its way out: no state can be applied to it. The next one is made when it has gone.
       if (seen.metadata.deletionTimestamp !== undefined) return seen;
-      if (this.#isApplied(slot, body, seen)) return seen;
+      if (this.#applied.has(this.#informer(body), body, seen)) return seen;
       return await this.#update(slot, body, seen, options);
     }
     const live = await this.#find(slot, body);
@@ -135,29 +112,32 @@ export class Applier {
   }
 
   /**
-   * Whether an apply of this body would change nothing. Either what we own of the object is the very body, or it
-   * is what the server made of the same body last time. Fields that others changed are no longer ours, so drift
-   * shows as a difference; fields that others added are not looked at.
+   * The child, when neither it nor what is wanted of it has changed since the two were last compared. This is what most
+   * looks at an object come to, so nothing is made or written down for it.
    */
-  #isApplied(slot: Owned, body: ChildBody, seen: Stored): boolean {
-    const { records } = this.#options;
-    const key = objectKey(seen);
-    const intent = digest(intentOf(body));
-    const record = records.get(slot.kind, key);
-    const known = record?.uid === seen.metadata.uid && record.intent === intent ? record : undefined;
-    const version = seen.metadata.resourceVersion;
-    if (known?.version === version) return true;
-    const result = this.#owned(body, seen);
-    if (result === undefined) return false;
-    if (result !== intent && known?.result !== result) return false;
-    records.set(slot.kind, key, { uid: seen.metadata.uid, intent, result, version });
-    return true;
+  #unchanged({ kind }: Owned, id: ChildId, desired: object): Stored | undefined {
+    const { owner, informers, records } = this.#options;
+    const key = childKey(kind, owner, id, desired);
+    const origin = records.origin(kind, key);
+    if (!origin || origin.slot !== id.slot || origin.key !== id.key) return undefined;
+    if (origin.ownerUid !== owner.metadata.uid) return undefined;
+    const seen = informers.get(id.slot)?.cache.get(key);
+    if (seen?.metadata.uid !== origin.uid || seen.metadata.resourceVersion !== origin.version)
+      return undefined;
+    return isSameJson(desired, origin.desired) ? seen : undefined;
+  }
+
+  #remember({ kind }: Owned, { slot, key }: ChildId, desired: object, child: Stored): void {
+    const { uid, resourceVersion: version } = child.metadata;
+    const ownerUid = this.#options.owner.metadata.uid;
+    const origin = { ownerUid, slot, key, desired: deepCopy(desired), uid, version };
+    this.#options.records.setOrigin(kind, objectKey(child), origin);
   }
 
   async #update(slot: Owned, body: ChildBody, seen: Stored, options: { force?: boolean }): Promise<Stored> {
     const bound = { ...body, metadata: { ...body.metadata, uid: seen.metadata.uid } };
     try {
-      return await this.#send(slot, bound, options.force ?? true);
+      return await this.#send(bound, options.force ?? true);
     } catch (error) {
       if (isReplaced(error)) {
         // Looked up, so that the cache knows as well when this comes again.
@@ -193,21 +173,14 @@ export class Applier {
 
   async #create(slot: Owned, body: ChildBody): Promise<Stored> {
     try {
-      return await this.#send(slot, body, false);
+      return await this.#send(body, false);
     } catch (error) {
       throw refusedChild(error, slot, "");
     }
   }
 
-  async #send(slot: Owned, body: ChildBody, force: boolean): Promise<Stored> {
-    const { client, records, signal } = this.#options;
-    const served = (await client
-      .kind(slot.kind)
-      .apply(body, { force, signal, fieldManager: this.#manager })) as Stored;
-    const { uid, resourceVersion: version } = served.metadata;
-    const result = this.#owned(body, served) ?? "";
-    records.set(slot.kind, objectKey(served), { uid, intent: digest(intentOf(body)), result, version });
-    return served;
+  async #send(body: ChildBody, force: boolean): Promise<Stored> {
+    return await this.#applied.send(this.#informer(body), body, { force, signal: this.#options.signal });
   }
 
   /** A child that was there and is not any more may have gone with its owner, of which our watch may not know yet. */
@@ -231,13 +204,8 @@ export class Applier {
     );
   }
 
-  /** Digest of what we own of an object, as the cache remembers it. */
-  #owned(body: ChildBody, object: Stored): string | undefined {
-    const informer = this.#options.informers.get(slotOf(body)) as Informer;
-    const fields = informer.cache.ownedFields(objectKey(object));
-    if (fields === undefined) return undefined;
-    const owned = extract(object as unknown as JsonValue, parseJson(fields) as JsonObject);
-    return digest(intentOf(owned as JsonObject));
+  #informer(body: ChildBody): Informer {
+    return this.#options.informers.get(slotOf(body)) as Informer;
   }
 
   async #find(slot: Owned, body: ChildBody): Promise<Stored | undefined> {
@@ -279,26 +247,28 @@ export class Applier {
       return sameKind && by.name === owner.metadata.name ? "earlier" : "foreign";
     }
     const labels = object.metadata.labels ?? {};
-    if (
-      slot.options.outlives &&
-      labels[controllerLabel] === controller.name &&
-      labels[slotLabel] === id.slot &&
-      labels[ownerLabel] === ownerLabelValue(owner.metadata.name)
-    ) {
-      return "ours";
-    }
-    // Orphaned: the same controller made it, under the name that it has for this owner.
-    if (
-      labels[controllerLabel] === controller.name &&
-      labels[slotLabel] === id.slot &&
-      (labels[keyLabel] ?? "") === id.key &&
-      (labels[ownerLabel] ?? ownerLabelValue(owner.metadata.name)) === ownerLabelValue(owner.metadata.name)
-    ) {
-      return "ours";
+    if (labels[controllerLabel] === controller.name && labels[slotLabel] === id.slot) {
+      const isNamed = this.#namesOwner(object);
+      if (slot.options.outlives && isNamed) return "ours";
+      // Orphaned: the same controller made it, under the name that it has for this owner.
+      if ((labels[keyLabel] ?? "") === id.key && isNamed !== false) return "ours";
     }
     if (object.metadata.annotations?.[adoptAnnotation] === owner.metadata.name) return "ours";
+    if (slot.options.adopts?.(object as never, owner)) return "ours";
     // Someone took the owner reference away: the inventory still knows the child.
     return inventoryOf(owner).some((entry) => entry.uid === object.metadata.uid) ? "ours" : "foreign";
+  }
+
+  /** Whether the labels name the owner; undefined when they name none. */
+  #namesOwner({ metadata }: Stored): boolean | undefined {
+    const labels = metadata.labels ?? {};
+    if (labels[ownerLabel] === undefined) return undefined;
+    const expected = ownerLabels(this.#options.owner, metadata.namespace);
+    const home = labels[ownerNamespaceLabel];
+    // Earlier releases did not write the namespace on children that have none themselves.
+    const isHome =
+      home === expected[ownerNamespaceLabel] || (home === undefined && metadata.namespace === undefined);
+    return isHome && labels[ownerLabel] === expected[ownerLabel];
   }
 }
 

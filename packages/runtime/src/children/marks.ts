@@ -6,31 +6,36 @@ import type { Informer } from "../cache/informer.ts";
 import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
-import { controllerLabel, keyLabel, ownerLabel, slotLabel } from "../controller/labels.ts";
-import { ownerLabelValue, ownerReference } from "./child-body.ts";
+import { controllerLabel, keyLabel, slotLabel } from "../controller/labels.ts";
+import { ownerLabels, ownerReference } from "./child-body.ts";
 import type { OwnedChildren } from "./owned-children.ts";
 
 export interface MarksOptions {
   readonly controller: Controller;
   readonly owner: Stored;
-  readonly children: OwnedChildren;
   readonly client: TrackedClient;
   readonly fieldManager: string;
   readonly signal: AbortSignal;
 }
 
+/** What the inventory names and the cache does not show. */
+export function missingChildren(
+  controller: Controller,
+  owner: Stored,
+  children: OwnedChildren,
+): readonly InventoryEntry[] {
+  return inventoryOf(owner).filter(({ slot, key, uid }) => {
+    if (!controller.owns[slot]) return false;
+    return children.get({ slot, key: key ?? "" })?.metadata.uid !== uid;
+  });
+}
+
 /**
- * Caches of children are scoped by labels, so a child without them looks as if it were gone. What the inventory names and
- * the cache does not show is looked up at the server; if it is still the same object, its marks are put back.
+ * Caches of children are scoped by labels, so a child without them looks as if it were gone. What seems to be missing is
+ * looked up at the server; if it is still the same object, its marks are put back.
  */
-export async function restoreMarks(options: MarksOptions): Promise<void> {
-  const { controller, owner, children } = options;
-  for (const entry of inventoryOf(owner)) {
-    const slot = controller.owns[entry.slot];
-    if (!slot) continue;
-    const known = children.get({ slot: entry.slot, key: entry.key ?? "" });
-    if (known?.metadata.uid !== entry.uid) await restore(options, slot, entry);
-  }
+export async function restoreMarks(options: MarksOptions, missing: readonly InventoryEntry[]): Promise<void> {
+  for (const entry of missing) await restore(options, options.controller.owns[entry.slot] as Owned, entry);
 }
 
 async function restore(options: MarksOptions, slot: Owned, entry: InventoryEntry): Promise<void> {
@@ -47,7 +52,7 @@ async function restore(options: MarksOptions, slot: Owned, entry: InventoryEntry
     [controllerLabel]: controller.name,
     [slotLabel]: entry.slot,
     ...(entry.key === undefined ? {} : { [keyLabel]: entry.key }),
-    ...(slot.options.outlives ? { [ownerLabel]: ownerLabelValue(owner.metadata.name) } : {}),
+    ...(slot.options.outlives ? ownerLabels(owner, namespace) : {}),
   };
   const isOwned = slot.options.outlives || references.some(({ uid }) => uid === owner.metadata.uid);
   const isMarked = Object.entries(labels).every(([label, value]) => live.metadata.labels?.[label] === value);

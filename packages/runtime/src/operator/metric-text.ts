@@ -1,4 +1,4 @@
-/** Metrics of an operator's own, in the text that Prometheus reads. */
+/** Metrics of our own and of an operator's, in the text that Prometheus reads. */
 
 /** One metric of an operator's own, with its values at the moment when someone asks for them. */
 export interface MetricFamily {
@@ -12,15 +12,24 @@ export interface MetricFamily {
   }[];
 }
 
+/** A metric whose samples have names of their own, as those of a histogram do. */
+export interface HistogramFamily extends Omit<MetricFamily, "type" | "samples"> {
+  readonly type: "histogram";
+  readonly samples: readonly (MetricFamily["samples"][number] & {
+    readonly suffix: "_bucket" | "_sum" | "_count";
+  })[];
+}
+
 /** As Prometheus reads them. */
-export function metricText(families: readonly MetricFamily[]): string {
+export function metricText(families: readonly (MetricFamily | HistogramFamily)[]): string {
   return families
     .flatMap(({ name, help, type, samples }) => [
       `# HELP ${name} ${help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n")}`,
       `# TYPE ${name} ${type}`,
-      ...samples.map(({ labels, value }) => {
-        const pairs = Object.entries(labels).map(([key, text]) => `${key}=${JSON.stringify(text)}`);
-        return `${name}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${value}`;
+      ...samples.map((sample) => {
+        const pairs = Object.entries(sample.labels).map(([key, text]) => `${key}=${JSON.stringify(text)}`);
+        const suffix = "suffix" in sample ? sample.suffix : "";
+        return `${name}${suffix}${pairs.length === 0 ? "" : `{${pairs.join(",")}}`} ${sample.value}`;
       }),
       "",
     ])

@@ -28,6 +28,8 @@ type AnyRead = Exclude<Read<Stored>, { role: "poll" }>;
  */
 export class ReadSet {
   readonly #controller: Controller;
+  /** What is read in the cluster; polls are looked at by themselves. */
+  readonly #entries: readonly [string, AnyRead][];
   readonly #primary: Informer;
   readonly #client: TrackedClient;
   readonly #informers = new Map<string, Informer>();
@@ -38,7 +40,9 @@ export class ReadSet {
     this.#controller = controller;
     this.#primary = primary;
     this.#client = client;
-    for (const [slot, read] of this.#entries()) {
+    const all = Object.entries(controller.reads) as unknown as [string, Read<Stored>][];
+    this.#entries = all.filter((entry): entry is [string, AnyRead] => entry[1].role !== "poll");
+    for (const [slot, read] of this.#entries) {
       const labels = read.role === "all" ? read.labels : undefined;
       const scope = {
         ...(labels === undefined ? {} : { labels }),
@@ -56,14 +60,26 @@ export class ReadSet {
     }
   }
 
+  /** Takes away what it added to caches that others share. */
+  release(): void {
+    for (const [slot, read] of this.#entries) {
+      if (read.role !== "all") this.#primary.cache.removeIndex(this.#index(slot));
+    }
+  }
+
   get informers(): readonly Informer[] {
     return [...this.#informers.values()];
+  }
+
+  /** Whether anything is to be read whole before a run. */
+  get loads(): boolean {
+    return this.#loaded.size > 0;
   }
 
   /** Reads what the object names, as far as it has changed since it was last read. */
   async load(primary: Stored, signal: AbortSignal): Promise<void> {
     await Promise.all(
-      this.#entries().map(async ([slot, read]) => {
+      this.#entries.map(async ([slot, read]) => {
         const loaded = this.#loaded.get(slot);
         const key = loaded && read.role === "ref" ? refKey(read, primary) : undefined;
         if (!loaded || key === undefined) return;
@@ -82,7 +98,7 @@ export class ReadSet {
    */
   of(loadedFor: Stored, primary: () => Stored): Readonly<Record<string, unknown>> {
     const out = {};
-    for (const [slot, read] of this.#entries()) {
+    for (const [slot, read] of this.#entries) {
       const from = () => (this.#loaded.has(slot) ? loadedFor : primary());
       Object.defineProperty(out, slot, { enumerable: true, get: () => this.#lookUp(slot, read, from()) });
     }
@@ -97,7 +113,7 @@ export class ReadSet {
 
   /** A primary names something else now, or is gone: what nobody names any more is not kept. */
   released(primary: Stored): void {
-    for (const [slot, read] of this.#entries()) {
+    for (const [slot, read] of this.#entries) {
       const loaded = this.#loaded.get(slot);
       if (!loaded || loaded.size === 0 || read.role !== "ref") continue;
       const key = refKey(read, primary);
@@ -113,16 +129,10 @@ export class ReadSet {
 
   /** Watches that lead from a change back to the objects that read it. */
   watches(): LoopWatch[] {
-    return this.#entries().map(([slot, read]) => ({
+    return this.#entries.map(([slot, read]) => ({
       informer: this.#informers.get(slot) as Informer,
       map: (change) => this.#readers(slot, read, change),
     }));
-  }
-
-  /** What is read in the cluster; polls are looked at by themselves. */
-  #entries(): [string, AnyRead][] {
-    const all = Object.entries(this.#controller.reads) as unknown as [string, Read<Stored>][];
-    return all.filter((entry): entry is [string, AnyRead] => entry[1].role !== "poll");
   }
 
   #index(slot: string): string {

@@ -5,22 +5,24 @@ import { errorText } from "@keelson/core/internal";
 import type { InventoryEntry, Resource, RuntimeStatus } from "@keelson/schema";
 import { type Change, type Informer, settleAll } from "../cache/informer.ts";
 import { TrackedClient } from "../cache/tracked-client.ts";
-import { AppliedRecords, Applier } from "../children/applier.ts";
+import { AppliedRecords } from "../children/applied-objects.ts";
+import { Applier } from "../children/applier.ts";
 import { isShortened, ownerLabelValue } from "../children/child-body.ts";
 import { composeAndRealise, inventoryOf, isOutcome, pruneRetired } from "../children/composition.ts";
-import { isOrphaned, restoreMarks } from "../children/marks.ts";
+import { isOrphaned, missingChildren, restoreMarks } from "../children/marks.ts";
 import { OwnedChildren, ownerIndex, ownerIndexValues } from "../children/owned-children.ts";
 import type { Cause, Decoration } from "../controller/context.ts";
 import type { Backoff, Controller } from "../controller/controller.ts";
 import type { PollRead } from "../controller/declaration.ts";
-import { controllerLabel, fieldManagerOf, ownerLabel } from "../controller/labels.ts";
+import { controllerLabel, ownerLabel, ownerNamespaceLabel } from "../controller/labels.ts";
 import type { Outcome } from "../controller/outcome.ts";
 import { PermissionCheck } from "../controller/permissions.ts";
 import { causeOf } from "../controller/raw-controller.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Logger } from "../log/logger.ts";
 import type { WorkItem } from "../queue/work-queue.ts";
-import { isPassing, outcomeOfError, StatusDraft, StatusMemory } from "../status/status-draft.ts";
+import { isPassing, outcomeOfError, StatusDraft } from "../status/status-draft.ts";
+import { StatusMemory } from "../status/status-memory.ts";
 import { withDeadline } from "./deadline.ts";
 import { decorate } from "./decorate.ts";
 import { addFinalizer, hasFinalizer, removeFinalizer } from "./finalizer.ts";
@@ -67,6 +69,9 @@ export class Reconciler implements LoopDefinition {
   readonly #owned = new Map<string, Informer>();
   readonly #reads: ReadSet;
   readonly #pollers: Pollers | undefined;
+  /** All caches that a run looks at. */
+  readonly #informers: readonly Informer[];
+  readonly #retires: boolean;
   readonly #client: TrackedClient;
   readonly #permissions: PermissionCheck;
   readonly #fieldManager: string;
@@ -83,7 +88,7 @@ export class Reconciler implements LoopDefinition {
   constructor(controller: Controller, services: Services) {
     this.#controller = controller;
     this.#services = services;
-    this.#fieldManager = fieldManagerOf(controller.name);
+    this.#fieldManager = controller.options.fieldManager;
     this.#log = services.log.child({ controller: controller.name });
     this.#permissions = new PermissionCheck(controller);
     this.#random = services.random.fork(`controller/${controller.name}`);
@@ -100,6 +105,8 @@ export class Reconciler implements LoopDefinition {
       this.#owned.set(slot, informer);
     }
     this.#reads = new ReadSet(controller, this.#primary, services, this.#client);
+    this.#informers = [...new Set([this.#primary, ...this.#owned.values(), ...this.#reads.informers])];
+    this.#retires = Object.values(controller.owns).some(({ retired }) => retired);
     const polls = Object.entries(controller.reads).filter(([, { role }]) => role === "poll");
     this.#pollers =
       polls.length === 0
@@ -153,16 +160,20 @@ export class Reconciler implements LoopDefinition {
     return [...this.#primary.cache.keys()];
   }
 
+  release(): void {
+    this.#reads.release();
+  }
+
   async process(item: WorkItem<Cause>, stop: AbortSignal): Promise<Verdict> {
-    const informers = new Set([this.#primary, ...this.#owned.values(), ...this.#reads.informers]);
-    await settleAll(informers, stop);
+    if (this.#informers.some(({ cache }) => cache.doubted.size > 0)) await settleAll(this.#informers, stop);
     const object = this.#primary.cache.get(item.key);
     if (!object) {
       this.#memory.forget(item.key);
       return { gone: true };
     }
     const deleted = object.metadata.deletionTimestamp !== undefined;
-    if (deleted && !(this.#controller.finalize && hasFinalizer(object, this.name))) return {};
+    if (deleted && !(this.#controller.finalize && hasFinalizer(object, this.#controller.options.finalizer)))
+      return {};
     return await this.#run(object, item, deleted, stop);
   }
 
@@ -184,11 +195,11 @@ export class Reconciler implements LoopDefinition {
         },
         async ({ signal }) => {
           const object =
-            this.#controller.finalize && !deleted && !hasFinalizer(found, this.name)
+            this.#controller.finalize && !deleted && !hasFinalizer(found, this.#controller.options.finalizer)
               ? await addFinalizer(found, this.#finalizerOptions(signal))
               : found;
           draft = this.#draft(object);
-          await this.#reads.load(object, signal);
+          if (this.#reads.loads) await this.#reads.load(object, signal);
           return await this.#reconcile({ object, item, deleted, draft, rechecks }, signal);
         },
       );
@@ -200,7 +211,7 @@ export class Reconciler implements LoopDefinition {
       const failed = outcome.outcome === "failed";
       if (!failed && outcome.recheckMs !== undefined) rechecks.push(outcome.recheckMs);
       const recheck = rechecks.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...rechecks)) };
-      return failed ? { result: "terminal", ...recheck } : recheck;
+      return failed ? { result: "terminal", outcome, ...recheck } : { outcome, ...recheck };
     } catch (met) {
       if (stop.aborted) throw met;
       // Its deletion is on its way to us, or has arrived: that brings it back.
@@ -218,15 +229,11 @@ export class Reconciler implements LoopDefinition {
     };
     const children = new OwnedChildren(this.#controller, this.#owned, object);
     const orphaned = deleted && this.#isOrphaned(object);
-    if (!orphaned)
-      await restoreMarks({
-        controller: this.#controller,
-        owner: object,
-        children,
-        client: this.#client,
-        fieldManager: this.#fieldManager,
-        signal,
-      });
+    const missing = orphaned ? [] : missingChildren(this.#controller, object, children);
+    if (missing.length > 0) {
+      const [controller, client, fieldManager] = [this.#controller, this.#client, this.#fieldManager];
+      await restoreMarks({ controller, owner: object, client, fieldManager, signal }, missing);
+    }
     const applier = new Applier({
       controller: this.#controller,
       owner: object,
@@ -239,7 +246,7 @@ export class Reconciler implements LoopDefinition {
       check,
     });
     const reads = this.#reads.of(object, () => this.#primary.cache.get(objectKey(object)) ?? object);
-    this.#addPolls(reads, object);
+    if (this.#pollers) this.#addPolls(this.#pollers, reads, object);
     const decorations: Decoration[] = [];
     const tools = { children, applier, reads, signal, check, orphaned, decorations };
     const outcome =
@@ -247,7 +254,7 @@ export class Reconciler implements LoopDefinition {
         ? await this.#compose(this.#controller.compose, run, tools)
         : await this.#call(run, tools);
     check();
-    if (!deleted) await pruneRetired(this.#controller, children, applier);
+    if (!deleted && this.#retires) await pruneRetired(this.#controller, children, applier);
     if (this.#controller.options.decorates && !deleted) {
       const memory = this.#decorated;
       await decorate(object, decorations, { ...this.#finalizerOptions(signal), memory });
@@ -276,7 +283,7 @@ export class Reconciler implements LoopDefinition {
 
   /** Calls `reconcile`, or `finalize` for an object that is being deleted. */
   async #call({ object, item, deleted, draft, rechecks }: Run, tools: RunTools): Promise<Outcome> {
-    const { clock, connect, mayWrite } = this.#services;
+    const { clock, connect, mayWrite, controllers } = this.#services;
     const { check, signal } = tools;
     const context = reconcileContext({
       ...tools,
@@ -296,6 +303,7 @@ export class Reconciler implements LoopDefinition {
       log: this.#log.child({ key: item.key }),
       connect,
       mayWrite,
+      controllers,
       recheck: (afterMs) => rechecks.push(afterMs),
       decorations: tools.decorations,
       event: (type, reason, message) => this.#event(object, type, reason, message),
@@ -310,10 +318,10 @@ export class Reconciler implements LoopDefinition {
     return this.#orphaning.has(object.metadata.uid) || isOrphaned(this.#controller, object, this.#owned);
   }
 
-  #addPolls(reads: object, object: Stored): void {
+  #addPolls(pollers: Pollers, reads: object, object: Stored): void {
     for (const [slot, { role }] of Object.entries(this.#controller.reads)) {
       if (role !== "poll") continue;
-      const value = this.#pollers?.value(slot, objectKey(object));
+      const value = pollers.value(slot, objectKey(object));
       Object.defineProperty(reads, slot, { enumerable: true, value });
     }
   }
@@ -401,7 +409,7 @@ export class Reconciler implements LoopDefinition {
   }
 
   async #write(draft: StatusDraft | undefined, outcome: Outcome, stop: AbortSignal): Promise<boolean> {
-    if (!draft) return false;
+    if (!draft || draft.isThere(outcome)) return false;
     return await withDeadline(
       {
         clock: this.#services.clock,
@@ -448,8 +456,9 @@ export class Reconciler implements LoopDefinition {
 
   /** The key of a primary of this name that may own the child. */
   #keyBeside(child: Stored, name: string): string {
-    const namespace = this.#controller.kind.scope === "Cluster" ? undefined : child.metadata.namespace;
-    return keyOf({ namespace, name });
+    const { namespace, labels } = child.metadata;
+    const home = labels?.[ownerNamespaceLabel] ?? namespace;
+    return keyOf({ namespace: this.#controller.kind.scope === "Cluster" ? undefined : home, name });
   }
 
   /** An index by name would have every object of a large cache looked at; only long names are not in the label whole. */
@@ -474,7 +483,7 @@ export class Reconciler implements LoopDefinition {
     return {
       kind: this.#controller.kind,
       client: this.#client,
-      controller: this.name,
+      finalizer: this.#controller.options.finalizer,
       fieldManager: this.#fieldManager,
       signal,
     };

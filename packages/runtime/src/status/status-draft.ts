@@ -11,24 +11,16 @@ import {
   formatTime,
   type JsonObject,
   type JsonValue,
-  objectKey,
   type Stored,
   type Time,
 } from "@keelson/core";
-import { errorText, jsonProblem } from "@keelson/core/internal";
+import { errorText, isSameJson, jsonProblem } from "@keelson/core/internal";
 import type { InventoryEntry, RuntimeStatus, StepRecord } from "@keelson/schema";
 import { appliedBy } from "../cache/managed-fields.ts";
 import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Outcome } from "../controller/outcome.ts";
 import { RuntimeError, type RuntimeErrorCode } from "../errors.ts";
-
-/** A condition without its times. */
-export interface ConditionState {
-  readonly type: string;
-  readonly status: "True" | "False" | "Unknown";
-  readonly reason: string;
-  readonly message: string;
-}
+import type { ConditionState, Said, StatusMemory } from "./status-memory.ts";
 
 /** The conditions that the runtime keeps on every object. */
 export const runtimeConditions = ["Ready", "Reconciling", "Stalled"] as const;
@@ -81,24 +73,6 @@ export function isPassing(error: unknown, failures: number): boolean {
   return failures < 2 && (isConflict(error) || isTransient(error));
 }
 
-/** What we last applied to the status of each object, from run to run. Losing it costs a read, never correctness. */
-export class StatusMemory {
-  readonly #bodies = new Map<string, { uid: string; status: JsonObject }>();
-
-  get(object: Stored): JsonObject | undefined {
-    const memory = this.#bodies.get(objectKey(object));
-    return memory?.uid === object.metadata.uid ? memory.status : undefined;
-  }
-
-  set(object: Stored, status: JsonObject): void {
-    this.#bodies.set(objectKey(object), { uid: object.metadata.uid, status });
-  }
-
-  forget(key: string): void {
-    this.#bodies.delete(key);
-  }
-}
-
 export interface StatusDraftOptions {
   readonly kind: AnyKind;
   readonly client: TrackedClient;
@@ -131,6 +105,11 @@ export class StatusDraft {
 
   /** Said in several parts, the parts add up: a later one must not silently take away what an earlier one said. */
   setAuthor(status: JsonObject): void {
+    const before = this.#options.memory.get(this.#object)?.found?.said.author;
+    if (before && !this.#author && isSameJson(status, before)) {
+      this.#author = before;
+      return;
+    }
     const problem = jsonProblem(status, "status");
     if (problem !== undefined) throw new RuntimeError("InvalidStatus", problem);
     this.#author = { ...this.#author, ...deepCopy(status) };
@@ -143,7 +122,7 @@ export class StatusDraft {
         `the condition ${condition.type} follows from the outcome; set one of another type`,
       );
     }
-    this.#conditions.set(condition.type, condition);
+    this.#conditions.set(condition.type, { ...condition });
   }
 
   setInventory(inventory: readonly InventoryEntry[]): void {
@@ -168,6 +147,28 @@ export class StatusDraft {
     this.#steps = this.#steps.filter(({ id }) => this.#asked.has(id));
   }
 
+  /** Whether this run says what was said when the status was last found to be there, and nothing has changed since. */
+  isThere(outcome: Outcome): boolean {
+    const object = this.#options.current() ?? this.#object;
+    const found = this.#options.memory.get(object)?.found;
+    if (found?.version !== object.metadata.resourceVersion) return false;
+    if (object.metadata.uid !== this.#object.metadata.uid) return false;
+    return isSameJson(this.#said(outcome), found.said);
+  }
+
+  #said(outcome: Outcome): Said {
+    return {
+      outcome: outcome.outcome,
+      reason: outcome.outcome === "done" ? undefined : outcome.reason,
+      message: outcome.message,
+      author: this.#author,
+      conditions: [...this.#conditions.values()],
+      inventory: this.#inventory,
+      steps: this.#steps,
+      generation: this.#object.metadata.generation,
+    };
+  }
+
   /**
    * Writes the status unless it is there already; true when something was written. Without an outcome the
    * conditions stay as they are (around steps). `exclusive` refuses when the object changed since we saw it.
@@ -181,26 +182,33 @@ export class StatusDraft {
     if (object.metadata.uid !== this.#object.metadata.uid) return false;
     const there = statusOf(object) as JsonObject;
     const status = withoutEmptied(await this.#body(object, outcome, options.signal), there);
-    const last = memory.get(object);
+    const last = memory.get(object)?.status;
     const same = last ? deepEqual(last, status) && covers(there, status) : deepEqual(there, status);
     if (same) {
-      memory.set(object, status);
+      this.#remember(object, status, outcome);
       return false;
     }
-    if (!(await this.#send(object, status, options))) return false;
-    memory.set(object, status);
+    const served = await this.#send(object, status, options);
+    if (!served) return false;
+    if (covers(statusOf(served) as JsonObject, status)) this.#remember(served, status, outcome);
+    else memory.set(object, status);
     return true;
+  }
+
+  #remember(object: Stored, status: JsonObject, outcome: Outcome | undefined): void {
+    const version = object.metadata.resourceVersion;
+    this.#options.memory.set(object, status, outcome && { version, said: this.#said(outcome) });
   }
 
   /**
    * The server does not look at the UID in a status, so only the version binds it to this object and not to another of
-   * its name. An edit by someone else in between is looked at and met; false when the object is not there any more.
+   * its name. An edit by someone else in between is looked at and met; undefined when the object is not there any more.
    */
   async #send(
     object: Stored,
     status: JsonObject,
     options: { signal?: AbortSignal; exclusive?: boolean },
-  ): Promise<boolean> {
+  ): Promise<Stored | undefined> {
     const { client, kind, fieldManager } = this.#options;
     const { name, namespace, uid } = object.metadata;
     const signal = options.signal ? { signal: options.signal } : {};
@@ -209,16 +217,15 @@ export class StatusDraft {
       const metadata = { name, namespace, uid, resourceVersion };
       const body = { apiVersion: apiVersionOf(kind), kind: kind.kind, metadata, status };
       try {
-        await client
+        return (await client
           .kind(kind)
           .subresource("status")
-          .apply(body as never, { force: true, fieldManager, ...signal });
-        return true;
+          .apply(body as never, { force: true, fieldManager, ...signal })) as Stored;
       } catch (error) {
         if (isRefused(error)) throw this.#refused(error);
         if (!isConflict(error) || options.exclusive || attempt === attempts) throw error;
         const live = (await client.kind(kind).find({ namespace, name }, signal)) as Stored | undefined;
-        if (live?.metadata.uid !== uid) return false;
+        if (live?.metadata.uid !== uid) return undefined;
         resourceVersion = live.metadata.resourceVersion;
       }
     }
@@ -271,7 +278,7 @@ export class StatusDraft {
     signal: AbortSignal | undefined,
   ): Promise<{ author: JsonObject; conditions: readonly Condition[] }> {
     const current = statusOf(object);
-    let known = this.#options.memory.get(object);
+    let known = this.#options.memory.get(object)?.status;
     if (!known) {
       const unsaid = (current.conditions ?? []).some(
         ({ type }) => !(runtimeConditions as readonly string[]).includes(type) && !this.#conditions.has(type),
