@@ -4,7 +4,7 @@
  */
 import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { setPriority, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { startCluster } from "@keelson/cluster";
@@ -47,7 +47,6 @@ if (values.help || (values.on !== undefined && values.on !== "reference")) {
 } else process.exitCode = await main();
 
 async function main(): Promise<number> {
-  setPriority(10);
   const programs = await buildPrograms({ ...(values.suite && { checkout: resolve(values.suite) }), say });
   await loadSuiteImages(programs, say);
   if (values.build) return 0;
