@@ -56,7 +56,7 @@ export function apiserverFlags({ ports, file }: Layout): string[] {
     `--service-account-signing-key-file=${file("service-account.key")}`,
     `--kubelet-client-certificate=${file("kubelet-client.crt")}`,
     `--kubelet-client-key=${file("kubelet-client.key")}`,
-    "--kubelet-preferred-address-types=InternalIP,Hostname",
+    "--kubelet-preferred-address-types=InternalDNS,InternalIP,Hostname",
     // How an aggregated API server knows on whose behalf this one calls it.
     `--requestheader-client-ca-file=${file("front-proxy-ca.crt")}`,
     "--requestheader-allowed-names=front-proxy-client",

@@ -19,7 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   kit: sdk,
   machine: [],
   workloads: ["core"],
-  apiserver: ["core", "cel", "pki", "runtime", "machine", "workloads"],
+  apiserver: ["core", "cel", "pki", "client", "runtime", "machine", "workloads"],
   controllers: [...sdk, "workloads"],
   images: ["core", "machine"],
   node: ["core", "pki", "client", "runtime", "machine", "workloads", "images"],

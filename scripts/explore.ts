@@ -22,17 +22,9 @@ const { values } = parseArgs({
   },
 });
 
-interface Options {
-  readonly runs?: number;
-  readonly cpuMs?: number;
-  readonly seed: number;
-  readonly failures: number;
-}
-
-/** An operator brings a subject for the explorer, or plays stories of its own. */
-const module = (await import(join(root, "operators", values.operator, "test/explore/index.ts"))) as
-  | { readonly subject: Subject }
-  | { readonly play: (options: Options) => Promise<boolean> };
+const { subject } = (await import(join(root, "operators", values.operator, "test/explore/index.ts"))) as {
+  readonly subject: Subject;
+};
 const cpuMinutes = values["cpu-minutes"];
 const runs = values.runs ?? (cpuMinutes === undefined ? "100" : undefined);
 const amount = {
@@ -41,8 +33,6 @@ const amount = {
   seed: Number(values.seed),
   failures: Number(values.failures),
 };
-if ("play" in module) process.exit((await module.play(amount)) ? 0 : 1);
-const { subject } = module;
 let toldMs = 0;
 const report = await explore(subject, {
   ...amount,

@@ -2,6 +2,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import {
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -46,7 +47,9 @@ export function install(): { readonly directory: string } & Disposable {
       symlinkSync(join(repository, "node_modules", name), join(modules, name));
   for (const name of readdirSync(join(repository, "packages"))) {
     const target = join(modules, name === "keelson" ? name : `@keelson/${name}`);
-    for (const part of ["package.json", "dist", ...(name === "keelson" ? ["bin"] : [])])
+    for (const part of ["package.json", "dist", "bin"].filter((each) =>
+      existsSync(join(repository, "packages", name, each)),
+    ))
       cpSync(join(repository, "packages", name, part), join(target, part), { recursive: true });
   }
   return { directory, [Symbol.dispose]: () => rmSync(directory, { recursive: true, force: true }) };

@@ -34,6 +34,57 @@ const inPod = (id: string, tries: string, script: string): Attack<Machine> => ({
   },
 });
 
+/** A pod whose first container puts a link into a volume, and whose second mounts the link as a subPath. */
+const linked = (id: string, tries: string, linkTo: (place: string) => string): Attack<Machine> => ({
+  id,
+  tries,
+  async run(machine) {
+    const name = id.toLowerCase().replaceAll(" ", "-");
+    await writeFile(join(machine.home, "precious"), "untouched");
+    const image = "busybox";
+    await machine.apply({
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name },
+      spec: {
+        initContainers: [
+          {
+            name: "link",
+            image,
+            command: ["/bin/sh", "-c", `ln -s ${linkTo(machine.home)} /data/link`],
+            volumeMounts: [{ name: "data", mountPath: "/data" }],
+          },
+        ],
+        containers: [
+          {
+            name: "c",
+            image,
+            command: ["/bin/sh", "-c", "sleep 100000"],
+            volumeMounts: [{ name: "data", mountPath: "/linked", subPath: "link" }],
+          },
+        ],
+        volumes: [{ name: "data", emptyDir: {} }],
+      },
+    });
+    if ((await startedOrRefused(machine, name)) === "refused") return undefined;
+    const output = await machine.kubectl("exec", name, "--", "/bin/sh", "-c", "cat /linked/precious; true");
+    return output.includes("untouched") ? "read a file of the machine" : undefined;
+  },
+});
+
+/** Whether the pod's container runs, or was refused with a reason that says so. */
+async function startedOrRefused(machine: Machine, name: string): Promise<"started" | "refused"> {
+  const until = performance.now() + 60_000;
+  while (performance.now() < until) {
+    const path = "{.status.containerStatuses[0].state.waiting.reason} {.status.containerStatuses[0].ready}";
+    const state = await machine.kubectl("get", "pod", name, "-o", `jsonpath=${path}`);
+    if (state.includes("true")) return "started";
+    if (/CreateContainer\w*Error/.test(state)) return "refused";
+    await new Promise((resume) => setTimeout(resume, 100));
+  }
+  throw new Error(`pod ${name} neither ran nor was refused`);
+}
+
 const writing = (path: string, value: string) =>
   inPod(
     `write ${path}`,
@@ -95,10 +146,11 @@ const podAttacks: readonly Attack<Machine>[] = [
     "finds the node's credentials",
     `find / -xdev -name '*kubeconfig*' 2>/dev/null | grep -q . && echo ${success}`,
   ),
-  inPod(
-    "subPath link",
-    "leaves its volume through a link",
-    `ln -s /etc /data/link && test -e /linked/shadow && echo ${success}`,
+  linked("subPath link", "mounts a subPath that is a link to the machine's files", (place) => place),
+  linked(
+    "subPath link upwards",
+    "mounts a subPath that is a link up and out of its volume",
+    (place) => `${"../".repeat(40)}${place.slice(1)}`,
   ),
 ];
 

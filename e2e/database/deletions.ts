@@ -14,6 +14,10 @@ interface Deletion {
   /** What is left: a backup that a new Database is restored from, the volumes, or everything as it was. */
   readonly left: "backup" | "volumes" | "everything";
   readonly spec?: object;
+  /** What the spec of the Database that takes over the volumes has beside. */
+  readonly again?: object;
+  /** Too much is lost for another Database to serve what is left. */
+  readonly isBeyond?: boolean;
   readonly act: (bench: Pick<Bench, "world" | "name">) => Promise<void>;
 }
 
@@ -58,6 +62,7 @@ const deletions: readonly Deletion[] = [
     id: "delete-down",
     fault: "deleted while no instance can start",
     left: "volumes",
+    isBeyond: true,
     spec: { backup: { store: { claim: { name: "backups" } }, finalDeadlineSeconds: 20 } },
     act: async ({ world, name }) => {
       // Its quorum is gone: two of three volumes are lost, and nobody may become primary.
@@ -76,6 +81,7 @@ const deletions: readonly Deletion[] = [
     id: "delete-full",
     fault: "deleted while the disks are full",
     left: "volumes",
+    again: { storage: { size: "640Mi", className: "capped" } },
     spec: {
       storage: { size: "320Mi", className: "capped" },
       backup: { store: { claim: { name: "backups" } }, finalDeadlineSeconds: 20 },
@@ -122,7 +128,11 @@ function scenario(deletion: Deletion): Scenario {
       if (left === "backup") {
         await restored(world, name, ledger);
         await gone(world, volumes);
-      } else await kept(world, { name, volumes, left });
+      } else {
+        await kept(world, { name, volumes, left });
+        if (!deletion.isBeyond)
+          await taken(world, name, { ...base, ...deletion.spec, ...deletion.again }, ledger);
+      }
       return undefined;
     },
   };
@@ -154,6 +164,25 @@ async function kept(
   if (left === "everything" && world.instances(name).length !== 3) throw new Error("pods are gone");
 }
 
+/** A Database of the same name takes over what is left, and has every row that was acknowledged. */
+async function taken(world: World, name: string, spec: object, ledger: Ledger): Promise<void> {
+  await world.create(name, spec);
+  await world.whenReady(name, 180_000);
+  await expectAll(world, name, ledger);
+  await world.remove(name);
+}
+
+async function expectAll(world: World, name: string, ledger: Ledger): Promise<void> {
+  // The node learns of a new Service a moment later than the operator.
+  await eventually(`${name} answers`, 30_000, async () => (await world.sql(name, "SELECT 1")).length === 1);
+  const [row] = await world.sql(name, "SELECT count(*) AS items FROM items");
+  const missing = ledger.missingFrom(
+    await world.sql(name, "SELECT writer, seq FROM ledger", { timeoutMs: 30_000 }),
+  );
+  if (row?.["items"] !== String(rows)) throw new Error(`${row?.["items"]} of ${rows} rows are there`);
+  if (missing.length > 0) throw new Error(`${missing.length} acknowledged commits are not there`);
+}
+
 /** Every row that was acknowledged is in a new Database. */
 async function restored(world: World, name: string, ledger: Ledger): Promise<void> {
   const backup = await finalBackup(world, name);
@@ -166,19 +195,8 @@ async function restored(world: World, name: string, ledger: Ledger): Promise<voi
     onDelete: "Delete",
   });
   await world.whenReady(again, 120_000);
-  // The node learns of a new Service a moment later than the operator.
-  await eventually(
-    "the restored Database answers",
-    30_000,
-    async () => (await world.sql(again, "SELECT 1")).length === 1,
-  );
-  const [row] = await world.sql(again, "SELECT count(*) AS items FROM items");
-  const missing = ledger.missingFrom(
-    await world.sql(again, "SELECT writer, seq FROM ledger", { timeoutMs: 30_000 }),
-  );
+  await expectAll(world, again, ledger);
   await world.remove(again);
-  if (row?.["items"] !== String(rows)) throw new Error(`${row?.["items"]} of ${rows} rows are restored`);
-  if (missing.length > 0) throw new Error(`${missing.length} acknowledged commits are not restored`);
 }
 
 let doomed = 0;

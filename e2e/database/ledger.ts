@@ -7,6 +7,8 @@ export interface Target {
   readonly host: string;
   /** Names of instances whose own addresses are tried, beside the Service. */
   readonly instances: () => readonly { readonly name: string; readonly ip: string }[];
+  /** Default: `app`. */
+  readonly user?: string;
   readonly password: string;
   /** The way into the cluster's network. */
   readonly socket: string;
@@ -106,10 +108,12 @@ export class Ledger {
     return overlap;
   }
 
-  /** Acknowledged commits that are not among these rows. */
-  missingFrom(rows: readonly PgRow[]): Commit[] {
+  /** Commits that were acknowledged until then and are not among these rows. */
+  missingFrom(rows: readonly PgRow[], untilMs = Number.POSITIVE_INFINITY): Commit[] {
     const there = new Set(rows.map((row) => `${row["writer"]}/${row["seq"]}`));
-    return this.commits.filter(({ writer, seq }) => !there.has(`${writer}/${seq}`));
+    return this.commits.filter(
+      ({ writer, seq, endMs }) => endMs <= untilMs && !there.has(`${writer}/${seq}`),
+    );
   }
 
   /** One statement of somebody else. */
@@ -171,11 +175,11 @@ export class Ledger {
   }
 
   async #connect(host: string): Promise<PgClient> {
-    const { socket, password } = this.#target;
+    const { socket, password, user = "app" } = this.#target;
     return await PgClient.connect({
       host,
       port: 5432,
-      user: "app",
+      user,
       database: "app",
       password,
       connectTimeoutMs: 1_500,

@@ -15,6 +15,7 @@ import { parseArgs, promisify } from "node:util";
 import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.ts";
 import { ways } from "./deletions.ts";
 import { operations } from "./operations.ts";
+import { rejoining } from "./rejoining.ts";
 import { type Run, readResults, writeReport, writeResults } from "./results.ts";
 import { type Bench, scenarios as faults, type Scenario } from "./scenarios.ts";
 import { upgrades } from "./upgrades.ts";
@@ -29,7 +30,7 @@ const { values } = parseArgs({
     list: { type: "boolean", default: false },
   },
 });
-const scenarios = [...faults, ...operations, ...upgrades, ...ways];
+const scenarios = [...faults, ...rejoining, ...operations, ...upgrades, ...ways];
 if (values.list) {
   for (const { id, fault } of scenarios) console.log(`${id.padEnd(20)} ${fault}`);
   process.exit(0);
@@ -82,9 +83,8 @@ process.exitCode = missed === 0 ? 0 : 1;
 /** What the instances said, to explain why a run took as long as it did. */
 async function saveLogs(id: string, name: string): Promise<void> {
   for (const instance of world.instances(name)) {
-    const args = ["--kubeconfig", world.kubeconfig, "logs", "--timestamps", instance.name, "-c", "postgres"];
-    const { stdout } = await promisify(execFile)("kubectl", args, { maxBuffer: 1 << 28 });
-    writeFileSync(join(process.env["KEELSON_E2E_LOGS"] ?? "", `${id}-${instance.name}.log`), stdout);
+    const text = await world.logOf(instance.name).catch((error: unknown) => String(error));
+    writeFileSync(join(process.env["KEELSON_E2E_LOGS"] ?? "", `${id}-${instance.name}.log`), text);
   }
 }
 
@@ -95,6 +95,7 @@ async function measure(scenario: Scenario): Promise<Run> {
   await world.operator.leads();
   if (scenario.spec) await world.create(name, scenario.spec);
   await world.whenReady(name, 240_000);
+  say(`${name} is ready`);
   await scenario.prepare?.({ world, name });
   const { status } = await world.get(name);
   const ledger = await world.ledger(name, scenario.through);

@@ -82,13 +82,18 @@ const settings: Scenario = {
       ["120", "6MB"],
     ] as const) {
       await world.change(name, { parameters: { max_connections: connections, work_mem: memory } });
-      await eventually(`max_connections is ${connections}`, 180_000, async () => {
-        const rows = await world.everywhere(
-          name,
-          "SELECT current_setting('max_connections') AS a, current_setting('work_mem') AS b",
-        );
-        return rows.length === 3 && rows.every((row) => row["a"] === connections && row["b"] === memory);
-      });
+      await eventually(
+        `max_connections is ${connections}`,
+        120_000,
+        async () => {
+          const rows = await world.everywhere(
+            name,
+            "SELECT current_setting('max_connections') AS a, current_setting('work_mem') AS b",
+          );
+          return rows.length === 3 && rows.every((row) => row["a"] === connections && row["b"] === memory);
+        },
+        async () => JSON.stringify((await world.get(name)).status),
+      );
     }
     return undefined;
   },
@@ -114,20 +119,28 @@ const badSettings: Scenario = {
 
 const wrongPassword: Scenario = {
   id: "wrong-password",
-  fault: "a role's Secret is missing, then made",
-  goal: "unharmed, and the condition says why",
+  fault: "a role's Secret is missing, then made; then it holds another password, then the right one",
+  goal: "others unharmed; the condition says what is missing; the role gets in with what its Secret says",
   runs: 3,
   gapMs: 3_000,
   healMs: 60_000,
   spec: { version: "15", instances: 3, storage: { size: "2Gi" } },
   run: async ({ world, name }) => {
-    await world.change(name, { roles: [{ name: "reports", passwordSecret: `${name}-reports` }] });
+    const secret = `${name}-reports`;
+    const getsIn = async (password: string, other: string) => {
+      await world.secret(secret, { password });
+      await eventually(
+        "the role gets in with the password of its Secret",
+        60_000,
+        async () => await world.canLogIn(name, "reports", password),
+      );
+      if (await world.canLogIn(name, "reports", other)) throw new Error("the other password works too");
+    };
+    await world.change(name, { roles: [{ name: "reports", passwordSecret: secret }] });
     await world.says(name, "Ready", "SecretMissing");
-    await world.secret(`${name}-reports`, { password: "first-password" });
-    await eventually("the role can log in", 60_000, async () => {
-      const [row] = await world.sql(name, "SELECT count(*) AS n FROM pg_roles WHERE rolname = 'reports'");
-      return row?.["n"] === "1";
-    });
+    await getsIn("right-password", "wrong-password");
+    await getsIn("wrong-password", "right-password");
+    await getsIn("right-password", "wrong-password");
     return undefined;
   },
 };
@@ -169,11 +182,12 @@ const stored = {
   parameters: { archive_timeout: "10s" },
 };
 
-/** A moment between two transactions, when the log up to it is in the archive. */
-async function mistake({ world, name }: Here): Promise<string> {
+/** A moment between two transactions, when the log up to it is in the archive; and when the clients' clock showed it. */
+async function mistake({ world, name, ledger }: Bench): Promise<{ targetTime: string; atMs: number }> {
   await world.sql(name, "CREATE TABLE items AS SELECT generate_series(1, 1000) AS id");
   await sleep(1_500);
-  const moment = new Date().toISOString();
+  const atMs = ledger.now;
+  const targetTime = new Date().toISOString();
   await sleep(1_500);
   await world.sql(name, "DELETE FROM items");
   const since = Date.now();
@@ -181,7 +195,17 @@ async function mistake({ world, name }: Here): Promise<string> {
     await world.sql(name, "INSERT INTO items VALUES (-1)");
     return Date.parse((await world.get(name)).status?.archivedAt ?? "") > since + 1_000;
   });
-  return moment;
+  return { targetTime, atMs };
+}
+
+/** Every commit that was acknowledged until then is there. */
+async function expectCommits({ world, ledger }: Bench, name: string, untilMs: number): Promise<void> {
+  const rows = await world.sql(name, "SELECT writer, seq FROM ledger", { timeoutMs: 30_000 });
+  const missing = ledger.missingFrom(rows, untilMs);
+  if (missing.length > 0)
+    throw new Error(
+      `${missing.length} acknowledged commits are missing, the first ${JSON.stringify(missing[0])}`,
+    );
 }
 
 async function items(world: World, name: string): Promise<string> {
@@ -199,10 +223,11 @@ const inPlace: Scenario = {
   spec: stored,
   isRewinding: true,
   run: async (bench) => {
-    const { world, name } = bench;
+    const { world, name, ledger } = bench;
     await backup(bench, `${name}-base`);
-    const targetTime = await mistake(bench);
+    const { targetTime, atMs } = await mistake(bench);
     const now = await items(world, name);
+    const untilMs = ledger.now;
     const request = { id: "1", backup: `${name}-base`, targetTime };
     await world.change(name, { restoreInPlace: request });
     const ended = async (id: string) =>
@@ -218,10 +243,12 @@ const inPlace: Scenario = {
     await ended("1");
     const restored = await items(world, name);
     if (restored !== "1000") throw new Error(`${restored} rows after the restore`);
+    await expectCommits(bench, name, atMs);
     await world.change(name, { restoreInPlace: { id: "2", undo: true } });
     await ended("2");
     const back = await items(world, name);
     if (back !== now) throw new Error(`${back} rows instead of ${now} after the undo`);
+    await expectCommits(bench, name, untilMs);
     return undefined;
   },
 };
@@ -237,7 +264,7 @@ const pointInTime: Scenario = {
   run: async (bench) => {
     const { world, name } = bench;
     await backup(bench, `${name}-base`);
-    const targetTime = await mistake(bench);
+    const { targetTime, atMs } = await mistake(bench);
     const again = `${name}-again`;
     await world.create(again, {
       version: "15",
@@ -246,6 +273,7 @@ const pointInTime: Scenario = {
     });
     await world.whenReady(again, 120_000);
     const found = await items(world, again);
+    await expectCommits(bench, again, atMs);
     await world.remove(again);
     if (found !== "1000") throw new Error(`${found} rows instead of 1000`);
     return undefined;

@@ -23,7 +23,7 @@ export interface Scenario {
   readonly spec?: object;
   /** Clients come through the pooler. */
   readonly through?: "pooler";
-  /** Commits are taken back on purpose: none is looked for. */
+  /** Commits are taken back on purpose: the scenario itself looks for those that must be there. */
   readonly isRewinding?: boolean;
   /** Its Database is gone at the end. */
   readonly isDeleting?: boolean;
@@ -140,22 +140,24 @@ const nodeLost = primaryFault({
   breaks: nodeDown,
 });
 
-const apiServerGone: Scenario = {
-  id: "api",
-  fault: "API server gone for a minute, PostgreSQL crashed meanwhile",
+/** The primary goes on, and a PostgreSQL that crashes in the middle is started again by its agent. */
+const apiServerGone = (id: string, minutes: number, runs: number): Scenario => ({
+  id,
+  fault: `API server gone for ${minutes === 1 ? "a minute" : `${minutes} minutes`}, PostgreSQL crashed meanwhile`,
   goal: "0 failovers; outage only while PostgreSQL restarts",
-  runs: 3,
+  runs,
   gapMs: 8_000,
   healMs: 60_000,
   run: async ({ world, name, ledger }) => {
+    const halfMs = minutes * 30_000;
     const primary = await world.primary(name);
     world.stopApiServer();
     try {
-      await sleep(30_000);
-      const quiet = ledger.gapSince(ledger.now - 29_000);
+      await sleep(halfMs);
+      const quiet = ledger.gapSince(ledger.now - halfMs + 1_000);
       if (quiet > 3_000) throw new Error(`${quiet} ms without a commit while only the API server was gone`);
       await world.crashPostgres(primary);
-      await sleep(30_000);
+      await sleep(halfMs);
     } finally {
       world.continueApiServer();
     }
@@ -167,7 +169,7 @@ const apiServerGone: Scenario = {
       ? []
       : [`there was a failover: epoch ${before.epoch} became ${status?.epoch}`];
   },
-};
+});
 
 const switchover: Scenario = {
   id: "switchover",
@@ -259,7 +261,8 @@ export const scenarios: readonly Scenario[] = [
   cutOut,
   nodeLost,
   ...[killed, deleted, frozen, cutBoth, nodeLost].map(withoutOperator),
-  apiServerGone,
+  apiServerGone("api", 1, 3),
+  apiServerGone("api-long", 10, 3),
   switchover,
   drained,
   operatorGone,

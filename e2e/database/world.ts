@@ -1,6 +1,8 @@
 /** A control plane, three nodes with real pods, the operator in it, one Database, and ways to break things. */
+import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import type { Client } from "@keelson/client";
 import { Database, type DatabaseObject, type PgRow } from "@keelson/database-operator";
 import type { Fault, NodeHost } from "@keelson/node";
@@ -231,6 +233,15 @@ export class World implements AsyncDisposable {
       );
   }
 
+  /** Whether a client gets in with this password. */
+  async canLogIn(name: string, user: string, password: string): Promise<boolean> {
+    const ledger = new Ledger({ ...(await this.#target(name)), user, password });
+    return await ledger.query("SELECT 1").then(
+      () => true,
+      () => false,
+    );
+  }
+
   /** One statement, through the Service. */
   async sql(name: string, text: string, options: { readonly timeoutMs?: number } = {}): Promise<PgRow[]> {
     const ledger = new Ledger(await this.#target(name));
@@ -260,6 +271,13 @@ export class World implements AsyncDisposable {
     const claim = await this.client.kind(PersistentVolumeClaim).get({ namespace, name: instance });
     await this.inject({ kind: "loseVolume", volume: claim.spec?.volumeName ?? "" });
     await this.inject({ kind: "kill", pod: { namespace, name: instance } });
+  }
+
+  /** What the agent and PostgreSQL of an instance said since its container started. */
+  async logOf(instance: string): Promise<string> {
+    const args = ["--kubeconfig", this.kubeconfig, "logs", "--timestamps", instance, "-c", "postgres"];
+    const { stdout } = await promisify(execFile)("kubectl", args, { maxBuffer: 1 << 28 });
+    return stdout;
   }
 
   /** PostgreSQL ends without a word, and its agent lives on. Works without the API server. */

@@ -10,12 +10,15 @@ import { startControlPlane } from "@keelson/reference/control-plane";
 import { operator, silentLogger } from "keelson";
 import { Node, StorageClass } from "keelson/kinds";
 import { eventually } from "./eventually.ts";
+import { letNodesJoin } from "./node-joining.ts";
 
 export const controlPlanes = ["embedded", "reference"] as const;
 export type ControlPlaneName = (typeof controlPlanes)[number];
 
 export interface ControlPlane extends AsyncDisposable {
   readonly kubeconfig: string;
+  /** With it nodes ask for a certificate of their own. */
+  readonly bootstrapKubeconfig: string;
   /** As an administrator. */
   readonly client: Client;
   /** The process of the API server. */
@@ -52,9 +55,9 @@ export async function startGround(
   const plane = stack.use(await startControlPlaneFor(controlPlane, { directory, say }));
   const dataDirectory = join(directory, "node");
   const names = Array.from({ length: options.nodes }, (_, n) => `node-${n + 1}`);
-  const { kubeconfig, client } = plane;
+  const { bootstrapKubeconfig, client } = plane;
   const nodes = stack.use(
-    await startNodes({ kubeconfig, names, dataDirectory, simulate: "never", onProgress: say }),
+    await startNodes({ bootstrapKubeconfig, names, dataDirectory, simulate: "never", onProgress: say }),
   );
   await eventually("the nodes are ready", 60_000, async () => {
     const { items } = await client.kind(Node).list();
@@ -82,14 +85,17 @@ async function startControlPlaneFor(
 /** API server and controllers are one process. */
 async function embedded(stack: AsyncDisposableStack, { say }: ControlPlaneOptions): Promise<ControlPlane> {
   const name = `e2e-etcd-${process.pid}`;
-  const { pid, kubeconfig } = await clusterUp({ name, nodes: 0, onProgress: say });
+  const { pid, kubeconfig, bootstrapKubeconfig } = await clusterUp({ name, nodes: 0, onProgress: say });
   // The cluster runs in the background: it must not outlive a run that breaks off.
   process.once("exit", () => end(pid));
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
   stack.defer(async () => void (await clusterDown(name)));
   const client = await connect({ kubeconfig });
   stack.defer(async () => await client.close());
-  return { kubeconfig, client, pid, [Symbol.asyncDispose]: async () => await stack.disposeAsync() };
+  return {
+    ...{ kubeconfig, bootstrapKubeconfig, client, pid },
+    [Symbol.asyncDispose]: async () => await stack.disposeAsync(),
+  };
 }
 
 /** The real programs make no volumes: our provisioner does, as any other would. */
@@ -97,7 +103,10 @@ async function reference(
   stack: AsyncDisposableStack,
   { directory, say }: ControlPlaneOptions,
 ): Promise<ControlPlane> {
-  const plane = stack.use(await startControlPlane({ controllers: true, scheduler: true }));
+  const flags = ["--enable-bootstrap-token-auth=true", "--enable-admission-plugins=NodeRestriction"];
+  const plane = stack.use(
+    await startControlPlane({ controllers: true, scheduler: true, flags: { "kube-apiserver": flags } }),
+  );
   say(`kube-apiserver ${plane.version} with its controller manager and scheduler`);
   const { kubeconfig } = plane;
   const client = await connect({ kubeconfig });
@@ -121,9 +130,13 @@ async function reference(
     log: silentLogger,
   }).start();
   stack.defer(async () => await provisioner.stop());
+  const bootstrapKubeconfig = await letNodesJoin(client, kubeconfig, directory);
   const pid = plane.pids.get("kube-apiserver");
   if (pid === undefined) throw new Error("kube-apiserver has no process");
-  return { kubeconfig, client, pid, [Symbol.asyncDispose]: async () => await stack.disposeAsync() };
+  return {
+    ...{ kubeconfig, bootstrapKubeconfig, client, pid },
+    [Symbol.asyncDispose]: async () => await stack.disposeAsync(),
+  };
 }
 
 function end(pid: number): void {

@@ -64,7 +64,7 @@ export interface Felt {
   readonly errors: readonly string[];
 }
 
-export interface Verdict {
+export interface LoadReport {
   readonly acknowledged: number;
   readonly perSecond: number;
   /** Writes that WAIT acknowledged and that are gone: there must be none. */
@@ -173,7 +173,7 @@ export class Load {
     await Promise.all(this.#running);
   }
 
-  async finish(options: { readonly check: boolean } = { check: true }): Promise<Verdict> {
+  async finish(options: { readonly check: boolean } = { check: true }): Promise<LoadReport> {
     await this.stop();
     if (options.check) await this.check();
     const seconds = (this.now - this.#startedMs) / 1_000;

@@ -98,10 +98,10 @@ async function measure(scenario: Scenario, before: RowResult, count: number): Pr
       say(`${scenario.id} ${row.runs.length}: ${told(run)}`);
     }
     await scenario.conclude?.(bench);
-    const verdict = await load
+    const report = await load
       .finish({ check: (await world.find(name)) !== undefined })
       .catch((error: unknown) => say(String(error)));
-    if (verdict) await keep({ ...row, loads: [...row.loads, verdict] });
+    if (report) await keep({ ...row, loads: [...row.loads, report] });
     await world.remove(name).catch((error: unknown) => say(String(error)));
   }
   return row;

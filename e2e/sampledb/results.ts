@@ -3,13 +3,13 @@ import { execFileSync } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { ControlPlaneName } from "../operator/control-plane.ts";
-import { load, type Verdict } from "./load.ts";
+import { type LoadReport, load } from "./load.ts";
 import type { Run, Scenario } from "./scenario.ts";
 
 export interface RowResult {
   /** Each with the commit that it ran; a plus sign stands for changes that were not committed. */
   readonly runs: readonly (Run & { readonly at: string; readonly commit?: string })[];
-  readonly loads: readonly Verdict[];
+  readonly loads: readonly LoadReport[];
 }
 
 export interface Results {
@@ -66,10 +66,8 @@ function text(scenarios: readonly Scenario[], all: readonly Results[]): string {
         : "The real kube-apiserver, controller manager and scheduler, with our nodes joined to them";
     const [least = 0, greatest = 0] = results.busy ?? [];
     const busy = `a machine with ${results.machine}, shared with other work: load average ${least.toFixed(0)} to ${greatest.toFixed(0)}`;
-    const commits = new Set(
-      Object.values(results.rows).flatMap(({ runs }) => runs.flatMap((run) => run.commit ?? [])),
-    );
-    const which = `Runs of the commits ${[...commits].sort().join(", ")}; a row marked † is of an earlier code.`;
+    const which =
+      "Each row names the commits that its runs are of, or † where they are older than that was recorded.";
     return `## ${where}\n\nOn ${busy}. ${which}\n\n${markdown(scenarios, results)}`;
   });
   return `# SampleDB: what was measured\n\n${how}\n\n${tables.join("\n\n")}\n`;
@@ -82,8 +80,8 @@ export function markdown(scenarios: readonly Scenario[], { rows }: Results): str
     return row ? [line(scenario, row)] : [];
   });
   return [
-    "| what happens | goal | measured: median (least to greatest) | clients | runs that held |",
-    "| --- | --- | --- | --- | --- |",
+    "| what happens | goal | measured: median (least to greatest) | clients | runs that held | commit |",
+    "| --- | --- | --- | --- | --- | --- |",
     ...lines,
   ].join("\n");
 }
@@ -100,16 +98,15 @@ function line({ fault, goal }: Scenario, row: RowResult): string {
       ? `${name} ${seconds(median)}`
       : `${name} ${seconds(median)} (${seconds(least)} to ${seconds(greatest)})`;
   });
-  const sum = (of: (load: Verdict) => number) => loads.reduce((total, each) => total + of(each), 0);
+  const sum = (of: (load: LoadReport) => number) => loads.reduce((total, each) => total + of(each), 0);
   const clients =
     loads.length === 0
       ? ""
       : `${sum(({ acknowledged }) => acknowledged)} acknowledged; lost: ${sum(({ lostByWait }) => lostByWait.length)} by WAIT, ${sum(({ lostPlain }) => lostPlain)} plain`;
   const held = runs.filter(({ missed }) => missed.length === 0).length;
-  const verdict =
-    shortcomings(row).length === 0 ? `${held} of ${runs.length}` : `**${held} of ${runs.length}**`;
-  const mark = runs.some((run) => run.commit === undefined) ? " †" : "";
-  return `| ${fault}${mark} | ${goal} | ${spreads.join("<br>")} | ${clients} | ${verdict} |`;
+  const kept = shortcomings(row).length === 0 ? `${held} of ${runs.length}` : `**${held} of ${runs.length}**`;
+  const commits = [...new Set(runs.map(({ commit }) => commit ?? "†"))].join(" ");
+  return `| ${fault} | ${goal} | ${spreads.join("<br>")} | ${clients} | ${kept} | ${commits} |`;
 }
 
 function seconds(ms: number): string {

@@ -160,7 +160,7 @@ function command(): string {
     table(
       ["code", "meaning"],
       [
-        ["0", "Done; for `apiserver`, `node` and an operator: ended by SIGINT or SIGTERM."],
+        ["0", "Done; for `run`, `dev`, `apiserver`, `node` and an operator: ended by SIGINT or SIGTERM."],
         [
           "1",
           "It could not be done; the message says why. An operator: could not start, or lost its lease or caches.",

@@ -7,6 +7,8 @@ import type { Bench, Run, Scenario } from "../scenario.ts";
 /** Work in the middle of which the operator is killed. Each leaves a database that the next can begin with. */
 interface Stage {
   readonly what: string;
+  /** Brings the database to where the work can begin; the operator lives through it. */
+  readonly prepare?: (bench: Bench) => Promise<void>;
   /** Resolves to what shows that the work is done, beside a database at rest. */
   readonly begin: (bench: Bench, nth: number) => Promise<() => Promise<boolean>>;
 }
@@ -36,14 +38,22 @@ const stages: readonly Stage[] = [
     },
   },
   {
-    what: "grows and shrinks",
-    begin: async (bench, nth) => {
-      const replicas = nth % 2 === 0 ? 2 : 1;
-      await bench.world.change(bench.name, { replicas });
-      return async () => (await bench.world.get(bench.name)).status?.replicas === replicas;
+    what: "grows",
+    prepare: async (bench) => {
+      await bench.world.change(bench.name, { replicas: 1 });
+      await bench.time("it has shrunk", 60_000, async () => await hasReplicas(bench, 1));
+    },
+    begin: async (bench) => {
+      await bench.world.change(bench.name, { replicas: 2 });
+      return async () => await hasReplicas(bench, 2);
     },
   },
 ];
+
+async function hasReplicas({ world, name }: Bench, replicas: number): Promise<boolean> {
+  const { status } = await world.get(name);
+  return status?.replicas === replicas && (await world.isReady(name));
+}
 
 /** How many changes each stage takes without a crash. */
 const usual = new Map<Stage, number>();
@@ -67,13 +77,14 @@ async function settled(bench: Bench, stage: Stage, done: () => Promise<boolean>)
 export const crashes: Scenario = {
   id: "crashes",
   fault:
-    "operator killed before and after changes to Kubernetes and Redis, while it fails over, hands over, rolls out, scales",
+    "operator killed before and after changes to Kubernetes and Redis, while it fails over, hands over, rolls out, grows",
   goal: "converges to the same end state at 20 points, no acknowledged write lost",
   runs: 20,
   prepare: async (bench) => {
     await bench.world.operator.remove();
     incumbent = await start(bench);
     for (const [nth, stage] of stages.entries()) {
+      await stage.prepare?.(bench);
       const before = incumbent.changes.length;
       const done = await stage.begin(bench, 100 + nth + 1);
       await settled(bench, stage, done);
@@ -90,6 +101,7 @@ export const crashes: Scenario = {
       when: nth % 2 === round % 2 ? "before" : "after",
     };
     const victim = incumbent?.alive ? incumbent : await start(bench);
+    await stage.prepare?.(bench);
     const since = bench.load.now;
     await victim.sentence(death);
     const done = await stage.begin(bench, Math.floor(nth / stages.length));

@@ -5,7 +5,7 @@ import * as changes from "./changes.ts";
 import { crashes } from "./crashes.ts";
 import { deleting } from "./deleting.ts";
 import { drills } from "./drills.ts";
-import { gigabyte } from "./large.ts";
+import { gigabyte, restored } from "./large.ts";
 import * as operator from "./operator.ts";
 import * as servers from "./servers.ts";
 
@@ -31,6 +31,7 @@ export const scenarios: readonly Scenario[] = [
   changes.grown,
   changes.restoredInPlace,
   changes.badSpecs,
+  restored,
   gigabyte,
   operator.operatorKilled,
   operator.operatorUpgraded,

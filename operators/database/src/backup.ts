@@ -2,16 +2,17 @@
 import { type Controller, controller, done, fail, type Outcome, ref, select, waiting } from "keelson";
 import { Pod, Secret } from "keelson/kinds";
 import type { BackupJob } from "./agent/backups.ts";
-import { agentPort, call } from "./agent/wire.ts";
+import { agentPort, call as callAgent } from "./agent/wire.ts";
 import { DatabaseBackup, type DatabaseBackupObject } from "./api/backup.ts";
 import { Database } from "./api/database.ts";
+import type { DatabaseOptions } from "./reconcile.ts";
 import { agentSecret, databaseName } from "./resources/names.ts";
 import { storeOf } from "./resources/store.ts";
 
 const attemptsAllowed = 3;
 const lookAgainMs = 1_000;
 
-export function backupController(): Controller {
+export function backupController({ call = callAgent }: Pick<DatabaseOptions, "call"> = {}): Controller {
   return controller(DatabaseBackup, {
     owns: {},
     reads: {
@@ -61,7 +62,7 @@ export function backupController(): Controller {
         return waiting("NoInstance", "no instance is ready to be copied", { recheckMs: 5_000 });
       }
       const attempts = status.attempts ?? 0;
-      const location = { claim: place.claim, directory: place.directory, name: metadata.name };
+      const location = { ...place, name: metadata.name };
       try {
         const { namespace } = databaseName(database);
         await using link = await ctx.connect({ pod: { namespace, name: source } }, agentPort);

@@ -1,5 +1,6 @@
 /** A Database from beginning to end: gather, decide, act. Safety is the agents' business; this is policy. */
 import { type Controller, controller, done, fail, type Outcome, waiting } from "keelson";
+import { type AgentCall, call as callAgent } from "./agent/wire.ts";
 import { reasons } from "./api/conditions.ts";
 import { Database, type DatabaseObject } from "./api/database.ts";
 import { statusOf, upToDate, type Verdict } from "./decide/report.ts";
@@ -17,6 +18,8 @@ import { protectVolumes } from "./steps/volumes.ts";
 export interface DatabaseOptions {
   /** The image that carries the agent. Default: the one that the operator's Deployment names. */
   readonly agentImage?: string;
+  /** How agents are called. Default: over TLS with the key that they share. */
+  readonly call?: AgentCall;
   readonly metrics?: DatabaseMetrics;
 }
 
@@ -27,6 +30,7 @@ const noImage = "the operator does not know its own image: set OPERATOR_IMAGE in
 
 export function databaseController(options: DatabaseOptions = {}): Controller {
   const imageOf = () => options.agentImage ?? operatorImage();
+  const { call = callAgent } = options;
   return controller(Database, {
     owns,
     reads,
@@ -35,7 +39,7 @@ export function databaseController(options: DatabaseOptions = {}): Controller {
     async reconcile(object, ctx) {
       const agentImage = imageOf();
       if (agentImage === undefined) return fail(reasons.noImage, noImage);
-      const pass = await runInstances(object, ctx, { agentImage });
+      const pass = await runInstances(object, ctx, { agentImage, call });
       if ("obstacle" in pass) return pass.obstacle;
       await protectVolumes(object, ctx);
       report(object, ctx, pass);
@@ -53,7 +57,7 @@ export function databaseController(options: DatabaseOptions = {}): Controller {
 
     async finalize(object, ctx) {
       options.metrics?.forget(object);
-      return await finalize(object, ctx, imageOf());
+      return await finalize(object, ctx, { agentImage: imageOf(), call });
     },
   });
 }
@@ -74,13 +78,13 @@ const readiness = ({ ready }: Verdict) => ({ type: "Ready", status: ready ? "Tru
 async function serveApplications(
   object: DatabaseObject,
   ctx: DatabaseContext,
-  { primary, key, record, authority }: Pass,
+  { primary, access, record, authority }: Pass,
   agentImage: string,
 ): Promise<Outcome | undefined> {
-  if (primary && key) {
+  if (primary && access) {
     const outcome = await applySql(object, ctx, {
       primary: primary.name,
-      key,
+      access,
       done: object.status?.sqlHash,
       epoch: record?.published.timelineEpoch ?? 0,
       authority,
@@ -90,7 +94,7 @@ async function serveApplications(
     await keepPooler(object, ctx, { agentImage, passwords: outcome.passwords });
   }
   if (!object.spec.backup) return undefined;
-  const lastScheduled = await keepSchedule(object, ctx, { instance: primary?.name, key });
+  const lastScheduled = await keepSchedule(object, ctx, { instance: primary?.name, access });
   if (lastScheduled !== undefined) ctx.setStatus({ lastScheduled });
   return undefined;
 }
@@ -109,10 +113,13 @@ async function outcomeOf(object: DatabaseObject, ctx: DatabaseContext, pass: Pas
   if (upgrade?.phase === "Failed") return waiting(reasons.upgradeFailed, upgrade.message, { recheckMs });
   if (upgrade && upgrade.phase !== "Done") return waiting(reasons.upgrading, upgrade.message, soon);
   const problem = observed.instances.find(({ report: said }) => said?.settingsProblem !== undefined);
-  if (problem) return waiting(reasons.settingsRefused, problem.report?.settingsProblem ?? "", { recheckMs });
+  if (problem) {
+    const message = `PostgreSQL refuses spec.parameters, and keeps those of before: ${problem.report?.settingsProblem}`;
+    return waiting(reasons.settingsRefused, message, { recheckMs });
+  }
   const rollout = object.spec.paused
     ? undefined
-    : await rollOut(observed, ctx, { version: plan.version, key: pass.key });
+    : await rollOut(observed, ctx, { version: plan.version, access: pass.access });
   if (rollout !== undefined) return waiting(reasons.rollingOut, rollout, soon);
   return done({ recheckMs });
 }

@@ -1,7 +1,7 @@
 /** What the operator does when a Database is deleted, on the embedded API server with exactly the generated role. */
 import { cluster } from "@keelson/testing";
-import { Lease, PersistentVolumeClaim, Pod, Secret } from "keelson/kinds";
-import { expect, test } from "vitest";
+import { Lease, PersistentVolumeClaim, Pod, Secret, Service } from "keelson/kinds";
+import { describe, expect, test } from "vitest";
 import { Database, databaseController } from "../src/index.ts";
 
 const here = { namespace: "default", name: "orders" };
@@ -72,4 +72,44 @@ test("with Snapshot clients are shut out first, and nothing is removed while no 
   const { metadata } = await c.client.kind(Lease).get(here);
   const policy = JSON.parse(metadata.annotations?.["database.keelson.dev/policy"] ?? "{}") as object;
   expect(policy).toMatchObject({ closed: true });
+});
+
+describe("a deletion in the foreground", () => {
+  /** The garbage collector and a node, and no agent that answers. */
+  const workloads = {
+    controllers,
+    workloads: true,
+    connect: async () => {
+      throw new Error("nobody answers");
+    },
+  };
+  const owned = async (c: Awaited<ReturnType<typeof cluster>>) => ({
+    pods: (await c.client.kind(Pod).list(here)).items
+      .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+      .map(({ metadata }) => metadata.uid)
+      .sort(),
+    names: (await c.client.kind(Service).find({ ...here, name: "orders-instances" }))?.metadata.uid,
+  });
+
+  test("leaves the instances and their names until the last backup is done", async () => {
+    await using c = await cluster(workloads);
+    await withData(c, { onDelete: "Snapshot", backup: { store: { claim: { name: "backups" } } } });
+    const before = await owned(c);
+    expect(before.pods).toHaveLength(3);
+    await c.client.kind(Database).delete(here, { propagation: "Foreground" });
+    await c.advance(120_000);
+    expect(await c.client.kind(Service).find(here)).toBeUndefined();
+    expect(await owned(c)).toEqual(before);
+    expect(await c.client.kind(Database).find(here)).toBeDefined();
+  });
+
+  test("leaves nothing when nothing is to be kept", async () => {
+    await using c = await cluster(workloads);
+    await withData(c, { onDelete: "Delete" });
+    await c.client.kind(Database).delete(here, { propagation: "Foreground" });
+    await c.until(async () => (await c.client.kind(Database).find(here)) === undefined);
+    await c.advance(60_000);
+    expect(await left(c)).toEqual({ database: false, claims: 0, pods: 0, lease: false, secrets: 0 });
+    expect((await owned(c)).names).toBeUndefined();
+  });
 });

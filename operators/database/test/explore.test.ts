@@ -1,12 +1,19 @@
-/** Random stories under virtual time, with the agents' own code and a simulated PostgreSQL. */
-import { expect, test } from "vitest";
-import { explore } from "./simulation/explore.ts";
+/** Generated scenarios with fixed seeds: a sample of what `npm run explore -- --operator database` plays. */
+import { Beginnings, explore, formatReport, replay } from "@keelson/testing";
+import { describe, expect, test } from "vitest";
+import { found } from "./explore/found.ts";
+import { subject } from "./explore/index.ts";
 
-test.each(Array.from({ length: 12 }, (_, seed) => seed + 1))(
-  "story %i loses no acknowledged commit, has one primary at a time, and ends well",
-  async (seed) => {
-    const { violations, acknowledged } = await explore({ seed });
-    expect(violations).toEqual([]);
-    expect(acknowledged).toBeGreaterThan(100);
-  },
-);
+test("the operator passes four generated scenarios", { timeout: 600_000 }, async () => {
+  const report = await explore(subject, { runs: 4, seed: 1, failures: 3 });
+  expect(report.failures.length, formatReport(subject.name, report)).toBe(0);
+  expect(report.runs).toBe(4);
+});
+
+describe("what exploring once found", { timeout: 120_000 }, () => {
+  const beginnings = new Beginnings(subject);
+
+  test.each(Object.entries(found))("%s", async (_name, plan) => {
+    await replay(subject, plan, { beginnings });
+  });
+});

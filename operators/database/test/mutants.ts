@@ -17,14 +17,13 @@ export const mutants: readonly Mutant[] = [
     file: "src/ha/quorum.ts",
     from: "return members.length - acks + 1;",
     to: "return acks - acks + 1;",
-    seed: 8,
+    seed: 1,
   },
   {
     name: "the longest log wins, whatever its epoch",
     file: "src/ha/quorum.ts",
     from: "if (a.timelineEpoch !== b.timelineEpoch) return a.timelineEpoch - b.timelineEpoch;",
     to: "",
-    seed: 6,
   },
   {
     name: "voters go on receiving",
@@ -50,7 +49,7 @@ export const mutants: readonly Mutant[] = [
     file: "src/agent/agent.ts",
     from: "return { epoch, synchronousNames: newest ? standbyNames(newest, this.me.name) : this.#cautious() };",
     to: 'return { epoch, synchronousNames: newest || this.#cautious() ? "" : "" };',
-    seed: 5,
+    seed: 6,
   },
   {
     name: "the watchdog is asleep",
@@ -58,7 +57,7 @@ export const mutants: readonly Mutant[] = [
     from: "this.#options.guard.extend(deadlineMs);",
     to: "this.#options.guard.extend(deadlineMs + 1e9); this.#hold = { epoch, deadlineMs: deadlineMs + 1e9 };",
     durability: "async",
-    seed: 2,
+    seed: 10,
   },
   {
     name: "the lease runs out too early for those who wait",
@@ -88,7 +87,7 @@ export const mutants: readonly Mutant[] = [
     from: "this.#promisedUntilMs = nowMs + this.#timings.leaseMs;",
     to: "this.#promisedUntilMs = nowMs;",
     durability: "async",
-    seed: 3,
+    seed: 8,
   },
   {
     name: "the lease is taken although another changed it since",

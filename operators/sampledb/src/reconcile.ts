@@ -9,15 +9,16 @@ import type { Plan } from "./decide/plan.ts";
 import { conditionsOf, statusOf } from "./decide/report.ts";
 import { RedisError } from "./engine/errors.ts";
 import { type Dial, dialRedis, redisPort } from "./engine/redis.ts";
+import { trustOf } from "./observe/certificates.ts";
 import { Memory } from "./observe/memory.ts";
 import { type ObserveOptions, observe } from "./observe/observe.ts";
 import type { Observed } from "./observe/observed.ts";
 import { owns, reads, type SampleDBContext, writes } from "./resources/declaration.ts";
-import { databaseName } from "./resources/names.ts";
+import { databaseName, tlsSecretName } from "./resources/names.ts";
 import { bindingSecret } from "./resources/secrets.ts";
 import { act } from "./steps/act.ts";
 import { keepBackups } from "./steps/backups.ts";
-import { keepCertificates, reloadCertificates } from "./steps/certificates.ts";
+import { authorityFor, keepCertificates, reloadCertificates } from "./steps/certificates.ts";
 import { finalize } from "./steps/deletion.ts";
 import { applyObjects, applyServers } from "./steps/objects.ts";
 import { keepPasswords } from "./steps/passwords.ts";
@@ -50,14 +51,15 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       const memory = memories.of(db.metadata.uid);
       const access = await keepPasswords(db, ctx);
       const certificates = await keepCertificates(db, ctx, memory);
-      const trust = certificates?.trust;
+      const presented = tlsSecretName(databaseName(db), db.spec);
       const trial = db.spec.paused ? undefined : await keepTrial(db, ctx);
-      const tried = trial === undefined && (certificates !== undefined || !db.spec.tls);
+      const complete = presented === undefined || certificates.get(presented)?.fingerprint !== undefined;
+      const tried = trial === undefined && complete;
       if (!db.spec.paused) {
         await applyObjects(db, ctx, { access, tried });
         await applyServers(db, ctx, { tried });
       }
-      await using gathered = await observe(db, ctx, { dial, access, memory, trust, trial });
+      await using gathered = await observe(db, ctx, { dial, access, memory, certificates, trial });
       const { observed } = gathered;
       const plan = choose(observed);
       const backups = await keepBackups(db, ctx);
@@ -70,21 +72,26 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       await protectVolumes(db, ctx, memory);
       const told = await tellServers(db, ctx, { gathered, access, memory });
       const serving = healthyPrimary(observed)?.server.pod;
-      if (told.users && access.application !== "" && serving?.tls === (trust !== undefined))
+      if (told.users && access.application !== "" && serving?.tls === presented) {
+        const authority = authorityFor(presented, certificates, gathered);
         await ctx.own.binding.apply(
-          bindingSecret(databaseName(db), { password: access.application, authority: trust?.ca }),
+          bindingSecret(databaseName(db), { password: access.application, authority }),
         );
-      if (!plan.verdict && !(await canLogIn(db, ctx, { dial, access, memory, trust, trial, observed })))
+      }
+      if (
+        !plan.notReady &&
+        !(await canLogIn(db, ctx, { dial, access, memory, certificates, trial, observed }))
+      )
         return waiting(reasons.initializing, "the application cannot log in yet", { recheckMs: 500 });
       if (access.endsInMs !== undefined) ctx.recheck(access.endsInMs);
-      if (told.problem !== undefined && !plan.verdict) return fail(reasons.settingRefused, told.problem);
+      if (told.problem !== undefined && !plan.notReady) return fail(reasons.settingRefused, told.problem);
       return outcomeOf(plan, problems);
     },
 
     async finalize(db, ctx) {
       const outcome = await finalize(db, ctx, {
         dial,
-        trust: (await keepCertificates(db, ctx, memories.of(db.metadata.uid)))?.trust,
+        certificates: await keepCertificates(db, ctx, memories.of(db.metadata.uid)),
       });
       if (outcome.outcome === "done") memories.forget(db.metadata.uid);
       return outcome;
@@ -98,7 +105,7 @@ async function canLogIn(
   ctx: SampleDBContext,
   options: ObserveOptions & { readonly observed: Observed },
 ): Promise<boolean> {
-  const { dial, access, memory, trust, observed } = options;
+  const { dial, access, memory, certificates, observed } = options;
   const primary = healthyPrimary(observed);
   if (!primary) return false;
   const seen = `${primary.facts.runId} ${hash("sha256", access.application)}`;
@@ -108,8 +115,8 @@ async function canLogIn(
     await using connection = await ctx.connect({ pod: { namespace, name: primary.server.name } }, redisPort);
     const { host, port } = connection;
     const credentials = { username: "default", password: access.application };
-    const tls = trust && primary.server.pod?.tls ? { tls: trust } : {};
-    await using redis = await dial({ host, port, ...tls }, credentials, ctx.signal);
+    const tls = trustOf(certificates, primary.server.pod?.tls);
+    await using redis = await dial({ host, port, ...(tls && { tls }) }, credentials, ctx.signal);
     await redis.call(["PING"]);
     memory.loggedIn = seen;
     return true;
@@ -124,9 +131,9 @@ function withVersion({ spec }: SampleDBObject, status: ReturnType<typeof statusO
   return { ...status, imageVersion: status.imageVersion ?? spec.version };
 }
 
-function outcomeOf({ verdict }: Plan, problems: readonly string[]): Outcome {
-  if (!verdict) return done({ recheckMs: restMs });
-  const { state, reason, message, recheckMs } = verdict;
+function outcomeOf({ notReady }: Plan, problems: readonly string[]): Outcome {
+  if (!notReady) return done({ recheckMs: restMs });
+  const { state, reason, message, recheckMs } = notReady;
   if (state === "failed") return fail(reason, message);
   const words = problems.length > 0 ? `${message} (${problems.join("; ")})` : message;
   return waiting(reason, words, {

@@ -11,7 +11,25 @@ export type CliErrorCode =
   | "NoPackages"
   | "CannotWrite"
   | "InstallFailed"
-  | "BadKubeconfig";
+  | "BadKubeconfig"
+  | "NoContext"
+  | "NoCluster"
+  | "CrdMissing"
+  | "NotPermitted"
+  | "OperatorEnded"
+  | "BadValues"
+  | "BadBundle"
+  | "Stale"
+  | "NoRelease"
+  | "CannotApply"
+  | "NotReady"
+  | "NoRegistry"
+  | "NoImage"
+  | "NoManifests"
+  | "UnknownKind"
+  | "CannotEdit"
+  | "NoScaffold"
+  | "UpgradeConflict";
 
 /** Why a command cannot do what it is asked, by code. Its message is for people. */
 export class CliError extends Error {

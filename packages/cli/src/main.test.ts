@@ -1,4 +1,5 @@
 /** The command line as a shell meets it: what is said where, and the exit code. */
+import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -75,7 +76,7 @@ test("the operator that an entry exports names its Lease, whatever its package i
      import { memcached } from ${JSON.stringify(join(root, "operators/memcached/src/controller.ts"))};
      export const app = operator({ name: "cache-operator", controllers: [memcached] });`,
   );
-  const [all] = await keelson("generate", "--directory", home);
+  const [all] = await keelson("generate", "--directory", home, "--output", "yaml");
   expect(all).toMatch(/resourceNames:\n +- cache-operator\n/);
   expect(all).not.toMatch(/name: folder/);
   expect(all).toContain("image: folder:1.2.3");
@@ -107,7 +108,8 @@ test("an image is not built without the SDK that its operator imports", async ()
 test("an operator's manifests come in the order in which they apply, or only its CRDs", async () => {
   const directory = join(import.meta.dirname, "../../../operators/memcached");
   const kinds = (output: string) => [...output.matchAll(/^kind: (.*)$/gm)].map(([, kind]) => kind);
-  const [all] = await keelson("generate", "--directory", directory, "--image", "registry.example.com/m:1");
+  const printed = ["generate", "--directory", directory, "--image", "registry.example.com/m:1", "--output"];
+  const [all] = await keelson(...printed, "yaml");
   expect(kinds(all)).toEqual([
     "CustomResourceDefinition",
     "Namespace",
@@ -116,12 +118,75 @@ test("an operator's manifests come in the order in which they apply, or only its
     "ClusterRoleBinding",
     "Role",
     "RoleBinding",
+    "ClusterRole",
+    "ClusterRole",
+    "NetworkPolicy",
+    "Service",
     "Deployment",
   ]);
   expect(all).toContain("image: registry.example.com/m:1");
+  const [json] = await keelson(...printed, "json");
+  expect((JSON.parse(json) as { items: object[] }).items).toHaveLength(12);
   expect(kinds((await keelson("generate", "--directory", directory, "--crds"))[0])).toEqual([
     "CustomResourceDefinition",
   ]);
+});
+
+test("generated files are written once, and --check names those that are not current", async () => {
+  const home = mkdtempSync(join(tmpdir(), "klcli-"));
+  const directory = join(import.meta.dirname, "../../../operators/memcached");
+  const generate = (...flags: string[]) =>
+    keelson("generate", "--directory", directory, "--to", join(home, "deploy"), ...flags);
+  expect((await generate("--check"))[1]).toBe(1);
+  expect((await generate())[0]).toMatch(
+    /made {2}.*\/install\.yaml\n(.*\n)*.*deploy is written: \d+ files\.\n$/,
+  );
+  expect((await generate())[0]).toMatch(/^\S+ is current: \d+ files\.\n$/);
+  expect(await generate("--check")).toEqual(["", 0]);
+  writeFileSync(join(home, "deploy/install.yaml"), "");
+  rmSync(join(home, "deploy/kustomize/base/rbac.yaml"));
+  const [output, code] = await generate("--check");
+  expect(output).toMatch(
+    /deploy is not what the code says; run keelson generate:\n {2}missing {2}\S+rbac\.yaml\n {2}stale {2}\S+install\.yaml\n$/,
+  );
+  expect(code).toBe(1);
+  rmSync(home, { recursive: true });
+});
+
+describe("a shell completes", () => {
+  const proposals = async (...words: string[]) => {
+    const [output] = await keelson("__complete", ...words);
+    return output
+      .split("\n")
+      .filter(Boolean)
+      .map((line) => line.split("\t")[0]);
+  };
+
+  test("commands, flags and their values", async () => {
+    expect(await proposals("clu")).toEqual(["cluster"]);
+    expect(await proposals("cluster", "")).toEqual(expect.arrayContaining(["up", "down", "status", "fault"]));
+    expect(await proposals("generate", "--ch")).toEqual(["--check"]);
+    expect(await proposals("check", "--output", "")).toEqual(["json", "yaml"]);
+    expect(await proposals("frobnicate", "")).toEqual([]);
+  });
+
+  test("by a script that the shell itself understands", async () => {
+    for (const shell of ["bash", "zsh", "fish"]) {
+      const [script, code] = await keelson("completion", shell);
+      expect(code).toBe(0);
+      const found = spawnSync("which", [shell], { encoding: "utf8" }).stdout.trim();
+      if (found !== "") expect(spawnSync(found, ["-n"], { input: script, encoding: "utf8" }).stderr).toBe("");
+    }
+    expect(await keelson("completion", "tcsh")).toEqual([expect.stringMatching(/one of bash, zsh, fish/), 2]);
+  });
+
+  test("in bash, word by word", async () => {
+    const [script] = await keelson("completion", "bash");
+    const asked = `keelson() { [ "$1" = __complete ] && shift && printf '%s|' "$@" && printf '\\tx\\n'; }
+${script}
+COMP_WORDS=(keelson cluster u); COMP_CWORD=2; _keelson; printf '%s' "\${COMPREPLY[0]}"`;
+    expect(spawnSync("bash", ["-c", asked], { encoding: "utf8" }).stdout).toBe("cluster|u|");
+  });
 });
 
 test("every page of help fits a terminal of eighty columns, but for what is longer in itself", async () => {

@@ -7,24 +7,34 @@ import {
   buildRouteMap,
   ExitCode,
   formatMessageForArgumentScannerError,
+  proposeCompletions,
   run,
   text_en,
 } from "@stricli/core";
 import { apiserver } from "./commands/apiserver.ts";
 import { build } from "./commands/build.ts";
+import { check } from "./commands/check.ts";
 import { cluster } from "./commands/cluster.ts";
+import { completion } from "./commands/completion.ts";
 import { create } from "./commands/create.ts";
+import { deploy, undeploy } from "./commands/deploy.ts";
+import { dev } from "./commands/dev.ts";
 import { generate } from "./commands/generate.ts";
 import { image } from "./commands/image.ts";
 import { init } from "./commands/init.ts";
 import { node } from "./commands/node.ts";
+import { run as runOperator } from "./commands/run.ts";
+import { upgrade } from "./commands/upgrade.ts";
 import { version } from "./version.ts";
 
 /** How a shell is told that a command was not understood. */
 const MISUSED = 2;
 
 const root = buildRouteMap({
-  routes: { init, create, generate, build, cluster, apiserver, node, image },
+  routes: {
+    ...{ init, create, dev, run: runOperator, upgrade, generate, check, build, deploy, undeploy, image },
+    ...{ cluster, apiserver, node, completion },
+  },
   docs: {
     brief: "Kubernetes operators in TypeScript: write one, prove it, run it.",
   },
@@ -59,15 +69,26 @@ function refusalOf({ externalFlagNameOrPlaceholder: where, input, exception }: A
 /** Errors of ours are sentences for people; anything else is a fault of the program and shows where it happened. */
 function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
-  return "code" in error && typeof error.code === "string" ? error.message : (error.stack ?? error.message);
+  // The API server's refusals have its number for a code.
+  const told = "code" in error && (typeof error.code === "string" || error.name === "ApiError");
+  return told ? error.message : (error.stack ?? error.message);
 }
 
 /** Runs the command line and gives the exit code: 1 when it could not be done, 2 when it was not understood. */
 export async function main(args: readonly string[]): Promise<number> {
+  if (args[0] === "__complete") return await complete(args.slice(1));
   const before = process.exitCode;
   // As with git, kubectl and npm: `help cluster up` is `cluster up --help`.
   await run(application, args[0] === "help" ? [...args.slice(1), "--help"] : args, { process });
   const code = process.exitCode ?? before ?? 0;
   if (code === ExitCode.UnknownCommand || code === ExitCode.InvalidArgument) return MISUSED;
   return typeof code === "number" ? Math.abs(code) : 1;
+}
+
+/** What may follow: each proposal and what it is for, on a line of its own. The last word is unfinished. */
+async function complete(words: readonly string[]): Promise<number> {
+  for (const { brief, completion } of await proposeCompletions(application, words, { process })) {
+    process.stdout.write(`${completion}\t${brief}\n`);
+  }
+  return 0;
 }

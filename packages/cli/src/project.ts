@@ -18,13 +18,54 @@ export interface Project {
   readonly entry: string;
   /** The module that runs the operator, relative to the directory. */
   readonly main: string;
+  /** What people read about it: for its chart and its bundle. */
+  readonly about?: About;
+}
+
+/** What package.json says of an operator beside its code. */
+export interface About {
+  readonly description?: string;
+  readonly keywords?: readonly string[];
+  readonly homepage?: string;
+  readonly repository?: string;
+  readonly maintainers?: readonly Person[];
+  /** How the bundle for the Operator Lifecycle Manager presents it: `keelson.bundle` in package.json. */
+  readonly bundle?: BundleSettings;
+}
+
+/** Who answers for an operator. */
+export interface Person {
+  readonly name: string;
+  readonly email?: string;
+}
+
+/** What a bundle says that code cannot. Each has a default. */
+export interface BundleSettings {
+  readonly displayName?: string;
+  /** Default: `Basic Install`. */
+  readonly capabilities?: string;
+  /** Default: `alpha`. */
+  readonly channel?: string;
+  /** Default: `alpha`. */
+  readonly maturity?: string;
+  readonly categories?: readonly string[];
+  /** An image file in the project. */
+  readonly icon?: string;
+  /** The repository of the bundle's own image. Default: that of the operator and `-bundle`. */
+  readonly image?: string;
 }
 
 export interface Manifest {
   name?: string;
   version?: string;
   dependencies?: Record<string, string>;
-  keelson?: { entry?: string; main?: string };
+  description?: string;
+  keywords?: string[];
+  homepage?: string;
+  repository?: string | { url?: string };
+  author?: string | Person;
+  maintainers?: (string | Person)[];
+  keelson?: { entry?: string; main?: string; bundle?: BundleSettings };
 }
 
 /** Reads the package in a directory. `keelson: { entry, main }` in package.json overrides the usual places. */
@@ -37,7 +78,29 @@ export function readProject(directory: string): Project {
     dependencies: manifest.dependencies ?? {},
     entry: manifest.keelson?.entry ?? "src/index.ts",
     main: manifest.keelson?.main ?? "src/main.ts",
+    about: aboutOf(manifest),
   };
+}
+
+function aboutOf(manifest: Manifest): About {
+  const { author, description, homepage, keelson, keywords, maintainers, repository } = manifest;
+  const people = (maintainers ?? (author === undefined ? [] : [author])).map(personOf);
+  const url = typeof repository === "object" ? repository.url : repository;
+  return {
+    ...(description ? { description } : {}),
+    ...(keywords ? { keywords } : {}),
+    ...(homepage ? { homepage } : {}),
+    ...(url ? { repository: url.replace(/^git\+/, "").replace(/\.git$/, "") } : {}),
+    ...(people.length > 0 ? { maintainers: people } : {}),
+    ...(keelson?.bundle ? { bundle: keelson.bundle } : {}),
+  };
+}
+
+/** npm writes people as `Name <mail> (url)` too. */
+function personOf(person: string | Person): Person {
+  if (typeof person !== "string") return { name: person.name, ...(person.email && { email: person.email }) };
+  const [, name = "", email] = /^([^<(]*?)\s*(?:<([^>]*)>)?\s*(?:\(.*\))?$/.exec(person) ?? [];
+  return { name, ...(email && { email }) };
 }
 
 /** The package.json of a directory. */
@@ -57,8 +120,8 @@ export function readManifest(directory: string): Manifest {
 export interface OperatorParts {
   /** The operator's name and that of its lease: of the operator that the entry exports, else of the package. */
   readonly name: string;
-  /** The one namespace that the operator looks at; all of them when absent. */
-  readonly namespace?: string;
+  /** The namespaces that the operator looks at; all of them when absent. */
+  readonly namespaces?: readonly string[];
   readonly resources: readonly Resource[];
   readonly controllers: readonly AnyController[];
   readonly webhooks: readonly Webhook[];
@@ -92,12 +155,17 @@ export async function loadOperator(project: Project): Promise<OperatorParts> {
   const resources = union([...exported, ...kinds].filter(isResource));
   return {
     name: app?.name ?? project.name,
-    ...(app?.namespace === undefined ? {} : { namespace: app.namespace }),
+    ...namespacesOf(app),
     resources,
     controllers,
     webhooks,
     policies,
   };
+}
+
+function namespacesOf(app: Operator | undefined): Pick<OperatorParts, "namespaces"> {
+  if (app?.namespaces !== undefined) return { namespaces: [...new Set(app.namespaces)] };
+  return app?.namespace === undefined ? {} : { namespaces: [app.namespace] };
 }
 
 async function importEntry(path: string): Promise<Record<string, unknown>> {

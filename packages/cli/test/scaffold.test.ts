@@ -85,6 +85,13 @@ test("a project of both templates passes its own lint, type check and tests", {
     ...["create", "api", "--kind", "AccessKey", "--template", "reconcile", "--directory", project],
   );
   expect([output, code]).toEqual([expect.stringContaining("made  src/access-key/controller.ts"), 0]);
+  for (const kind of ["Cache", "AccessKey"]) {
+    expect((await keelson("create", "webhook", "--kind", kind, "--directory", project))[1]).toBe(0);
+    for (const version of ["v1beta1", "v1"]) {
+      const args = ["create", "version", "--kind", kind, "--version", version, "--directory", project];
+      expect((await keelson(...args))[1]).toBe(0);
+    }
+  }
   const run = installed(project);
   expect(run("biome", "ci", "--error-on-warnings", ".")).toBe("passed");
   writeFileSync(join(project, "vitest.config.js"), fromSource);
@@ -142,6 +149,34 @@ describe("what is there", () => {
     expect(readFileSync(join(project, "src/index.ts"), "utf8")).toBe(entry);
   });
 
+  test("has a webhook and a version once, and an edit of them stays", async () => {
+    await init("cache-operator");
+    const project = join(work, "cache-operator");
+    const webhook = () => keelson("create", "webhook", "--kind", "Cache", "--directory", project);
+    const version = (name: string) =>
+      keelson("create", "version", "--kind", "Cache", "--version", name, "--directory", project);
+    expect((await webhook())[0]).toMatch(
+      /made {2}src\/cache\/webhook\.ts\n {2}made {2}test\/cache-webhook\.test\.ts/,
+    );
+    expect(readFileSync(join(project, "src/index.ts"), "utf8")).toContain("  webhooks: [cacheWebhook],\n});");
+    expect((await version("v1beta1"))[0]).toMatch(
+      /made {2}src\/cache\/api\.ts[\s\S]*Objects stay stored as v1alpha1;/,
+    );
+    const before = contents(project);
+    for (const again of [await webhook(), await version("v1beta1"), await version("v1alpha1")]) {
+      expect(again).toEqual(["  everything is there already\n", 0]);
+    }
+    expect(contents(project)).toEqual(before);
+
+    writeFileSync(join(project, "src/cache/webhook.ts"), "// mine\n");
+    writeFileSync(join(project, "src/cache/api.ts"), `${before["src/cache/api.ts"]}// mine\n`);
+    expect((await webhook())[0]).toContain("kept  src/cache/webhook.ts, which is there already and differs");
+    await version("v1");
+    const api = readFileSync(join(project, "src/cache/api.ts"), "utf8");
+    expect(api).toMatch(/v1: \{[\s\S]*\/\/ mine\n$/);
+    expect(readFileSync(join(project, "src/cache/webhook.ts"), "utf8")).toBe("// mine\n");
+  });
+
   test("in an entry of one's own form is left alone, and the lines to add are shown", async () => {
     await init("cache-operator");
     const project = join(work, "cache-operator");
@@ -163,6 +198,40 @@ describe("what is there", () => {
 });
 
 describe("what cannot be done is one sentence, and nothing is written", () => {
+  test.each<[string[], RegExp]>([
+    [
+      ["webhook", "--kind", "Bucket"],
+      /^src\/index\.ts exports no kind Bucket: there is Cache; make it first: keelson create api --kind Bucket$/,
+    ],
+    [["version", "--kind", "Bucket", "--version", "v1"], /exports no kind Bucket: there is Cache;/],
+    [["version", "--kind", "Cache", "--version", "2"], /^"2" is no name for a version; use v1/],
+    [["api", "--kind", "cache"], /^"cache" is no name for a kind;/],
+    [["api", "--kind", "Bucket", "--group", "k8s.io"], /reserved for Kubernetes/],
+  ])("create %j", async (args, sentence) => {
+    await init("cache-operator");
+    const project = join(work, "cache-operator");
+    const before = contents(project);
+    const [output, code] = await keelson("create", ...args, "--directory", project);
+    expect(output.trim()).toMatch(sentence);
+    expect(output.trim().split("\n")).toHaveLength(1);
+    expect(code).toBe(1);
+    expect(contents(project)).toEqual(before);
+  });
+
+  test("a version of a resource whose source has a form of its own", async () => {
+    await init("cache-operator");
+    const project = join(work, "cache-operator");
+    writeFileSync(join(project, "src/cache/api.ts"), "export const Cache = resource(mine);\n");
+    const args = ["create", "version", "--kind", "Cache", "--version", "v1", "--directory", project];
+    expect(await keelson(...args)).toEqual([
+      expect.stringMatching(
+        /^src\/cache\/api\.ts has a form of its own, and nothing was changed; add the version by hand/,
+      ),
+      1,
+    ]);
+    expect(existsSync(join(project, "test/cache-versions.test.ts"))).toBe(false);
+  });
+
   test.each<[string, string[], RegExp]>([
     ["My_Operator", [], /^"My_Operator" is no name for an operator; use lower-case letters/],
     ["op", ["--kind", "bucket"], /^"bucket" is no name for a kind; use letters and digits, a capital first/],

@@ -4,7 +4,14 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client } from "@keelson/client";
 import type { InputOf } from "@keelson/core";
-import { Node, PersistentVolume, PersistentVolumeClaim, Pod, StorageClass } from "@keelson/core/kinds";
+import {
+  Node,
+  PersistentVolume,
+  PersistentVolumeClaim,
+  Pod,
+  StorageClass,
+  VolumeAttributesClass,
+} from "@keelson/core/kinds";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { type ControlPlane, onEveryControlPlane, until, untilEvent } from "./control-planes.ts";
 
@@ -96,6 +103,21 @@ onEveryControlPlane("volumes", (start, which) => {
     expect(volume.metadata.annotations).toEqual({ "pv.kubernetes.io/bound-by-controller": "yes" });
     expect(volume.spec.claimRef).toMatchObject({ name: "fits", namespace, uid: made.metadata.uid });
     expect((await client.kind(PersistentVolume).get({ name: "large" })).spec.claimRef).toBeUndefined();
+  });
+
+  it("keeps a class of attributes for as long as a claim names it", async () => {
+    const name = "quick";
+    await client
+      .kind(VolumeAttributesClass)
+      .create({ metadata: { name }, driverName: "none", parameters: { a: "b" } });
+    await client
+      .kind(PersistentVolumeClaim)
+      .create(claimOf("attributed", { storageClassName: "nowhere", volumeAttributesClassName: name }));
+    await client.kind(VolumeAttributesClass).delete({ name });
+    const kept = await client.kind(VolumeAttributesClass).get({ name });
+    expect(kept.metadata.finalizers).toEqual(["kubernetes.io/vac-protection"]);
+    await client.kind(PersistentVolumeClaim).delete({ name: "attributed", namespace });
+    await until(client, VolumeAttributesClass, { name }, (found) => found === undefined);
   });
 
   it("completes a bond that a person asked for by name, without the mark of its own choice", async () => {

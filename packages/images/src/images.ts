@@ -5,7 +5,8 @@ import type { ResolvedImage } from "./image.ts";
 import { ImageStore } from "./image-store.ts";
 import { MadeImages, recipeFor } from "./made-images.ts";
 import { formatImageReference, type ImageReference, parseImageReference } from "./reference.ts";
-import { pullImage, type RegistryCredential } from "./registry.ts";
+import { pullImage } from "./registry.ts";
+import type { RegistryCredential } from "./registry-session.ts";
 
 /** Where images are kept, and who is told of downloads. */
 export interface ImagesOptions {

@@ -5,10 +5,12 @@ export { ImageStore, type ImageStoreOptions, type StoredImage } from "./image-st
 export { Images, type ImagesOptions } from "./images.ts";
 export { type LoadedImage, type LoadOptions, loadImages } from "./load.ts";
 export { type LocateOptions, locateProgram, type Program, type ProgramName } from "./programs.ts";
+export { type PushOptions, pushImage } from "./push.ts";
 export {
   formatImageReference,
   type ImageReference,
   parseImageReference,
   repositoryName,
 } from "./reference.ts";
-export { type PullOptions, pullImage, type RegistryCredential } from "./registry.ts";
+export { type PullOptions, pullImage } from "./registry.ts";
+export type { RegistryCredential, SessionOptions } from "./registry-session.ts";

@@ -1,4 +1,5 @@
 import { execFileSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import {
   existsSync,
   lstatSync,
@@ -14,7 +15,15 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { ImageError, ImageStore, Images, loadImages, parseImageReference, pullImage } from "../src/index.ts";
+import {
+  ImageError,
+  ImageStore,
+  Images,
+  loadImages,
+  parseImageReference,
+  pullImage,
+  pushImage,
+} from "../src/index.ts";
 import { dockerArchive, makeLayer, ociLayout } from "./archives.ts";
 
 let home: string;
@@ -137,6 +146,67 @@ describe("loading images", () => {
       readdirSync(join(home, "cache/images/store/roots")).filter((name) => !name.startsWith(".")),
     ).toEqual([]);
     expect(readdirSync(join(home, "cache/images/store/blobs/sha256"))).toEqual([]);
+  });
+});
+
+const digestOf = (bytes: Buffer) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+
+describe("pushing images", () => {
+  test("a registry gets what it lacks, by its own places, and another machine pulls the same image", async () => {
+    const [loaded] = await loadImages(ociLayout(home, "app:1", layers()), { env });
+    const blobs = new Map<string, Buffer>();
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      const { method = "", url = "" } = request;
+      const chunks: Buffer[] = [];
+      request.on("data", (chunk: Buffer) => chunks.push(chunk));
+      request.on("end", () => {
+        if (request.headers.authorization !== `Basic ${btoa("me:secret")}`) {
+          response.writeHead(401, { "www-authenticate": "Basic" });
+          return response.end();
+        }
+        const key = /(sha256:[0-9a-f]{64})$/.exec(decodeURIComponent(url))?.[1] ?? url;
+        asked.push(`${method} ${url.replace(/sha256.*/, "")}`);
+        if (method === "POST") return response.writeHead(202, { location: "/upload/7?state=x" }).end();
+        if (method === "PUT") {
+          const [content, type] = [Buffer.concat(chunks), request.headers["content-type"] ?? ""];
+          blobs.set(key, content);
+          if (type.includes("manifest")) blobs.set(digestOf(content), content);
+          return response.writeHead(201).end();
+        }
+        const found = blobs.get(key);
+        return found ? response.end(method === "HEAD" ? "" : found) : response.writeHead(404).end();
+      });
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const registry = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+    const credentials = [{ registry, username: "me", password: "secret" }];
+    const { store } = new Images({ env });
+    const push = () =>
+      pushImage(parseImageReference(`${registry}/team/app:2`), {
+        ...{ store, credentials, digest: loaded?.digest ?? "" },
+      });
+    try {
+      await push();
+      expect(asked.filter((each) => each.startsWith("PUT /upload/7?state=x"))).toHaveLength(3);
+      asked.length = 0;
+      await push();
+      expect(asked).toEqual([
+        "HEAD /v2/team/app/blobs/",
+        "HEAD /v2/team/app/blobs/",
+        "HEAD /v2/team/app/blobs/",
+        "PUT /v2/team/app/manifests/2",
+      ]);
+      const elsewhere = new Images({ env: { ...env, KEELSON_CACHE: join(home, "elsewhere") } });
+      const pulled = await elsewhere.pull(`${registry}/team/app:2`, credentials);
+      expect(pulled.repoDigest).toBe(`${registry}/team/app@${loaded?.digest}`);
+      const stranger = pushImage(parseImageReference(`${registry}/team/app:2`), {
+        ...{ store, digest: loaded?.digest ?? "" },
+      });
+      await expect(stranger).rejects.toThrow(/wants a password/);
+    } finally {
+      server.close();
+    }
   });
 });
 

@@ -33,12 +33,10 @@ export {
   type BackupStore,
   backupStoreSchema,
   type MountedVolume,
-  mountedKey,
   mountSecret,
   mountStore,
-  openStore,
-  type StoreLocation,
 } from "./backup/store/location.ts";
+export { mountedKey, openStore, type StoreLocation } from "./backup/store/open-store.ts";
 export type { S3Options } from "./backup/store/s3-requests.ts";
 export { S3Store, type S3StoreOptions } from "./backup/store/s3-store.ts";
 export type { Credentials } from "./backup/store/signature.ts";
@@ -53,12 +51,21 @@ export {
   trustBundle,
   trustDigest,
 } from "./certificates/authority.ts";
+export {
+  type KeepAuthorityOptions,
+  type KeepLeafOptions,
+  type KeptAuthority,
+  keepAuthority,
+  keepLeaf,
+  type SecretSlot,
+} from "./certificates/keep.ts";
 export { isCompleteLeaf, type Leaf, type LeafSpec, leafFor } from "./certificates/leaf.ts";
 export { type InspectCertificate, presentedCertificate } from "./certificates/presented.ts";
 export {
   type CertificateAnnotations,
   CertificateSecrets,
   type SecretIdentity,
+  type SecretInput,
   type SecretObject,
   secretKeyPair,
   secretText,

@@ -20,6 +20,7 @@
  * - `Unreachable`: no way to an application's port.
  * - `CrdRefused`: the server does not take or serve a CustomResourceDefinition.
  * - `KindMissing`: the server does not serve a kind that a controller needs.
+ * - `NotStarted`: a controller that a reconcile started did not get its caches complete.
  * - `LeaseLost`: this process no longer leads, and sends nothing more.
  * - `Stopped`: the operator is stopping.
  */
@@ -44,6 +45,7 @@ export type RuntimeErrorCode =
   | "Unreachable"
   | "CrdRefused"
   | "KindMissing"
+  | "NotStarted"
   | "LeaseLost"
   | "Stopped";
 

@@ -11,6 +11,9 @@ export type {
   GrantedClient,
   ManyHandle,
   OneHandle,
+  RunningControllers,
+  ServerFacts,
+  Startable,
   StatusOf,
   StepAttempt,
 } from "./controller/context.ts";
@@ -62,6 +65,7 @@ export {
   finalizerOf,
   keyLabel,
   ownerLabel,
+  ownerNamespaceLabel,
   slotLabel,
 } from "./controller/labels.ts";
 export {

@@ -16,6 +16,7 @@ export {
   cached,
   controllerOf,
   controllerUid,
+  type RawApplyOptions,
   type RawContext,
   type RawDefinition,
   type RawWatch,
@@ -35,6 +36,7 @@ export {
   WorkQueue,
   type WorkQueueOptions,
 } from "./queue/work-queue.ts";
+export { operatorChannel, type ReconcileReport, reconcileChannel } from "./reconcile/report.ts";
 export type { WebhookAnswer } from "./webhook/answer.ts";
 export type { Certificates } from "./webhook/certificates.ts";
 export { convertedAmong, convertedCrd, webhookPermissions } from "./webhook/configurations.ts";

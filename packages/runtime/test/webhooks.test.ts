@@ -265,7 +265,7 @@ describe("readiness", () => {
     }).start();
     expect(running.ready()).toBeUndefined();
     expect(lines).toEqual([
-      "webhooks are not served: outside a cluster webhookServer.url says where the API server finds them",
+      "webhooks are not served: outside a cluster webhookServer.url, or the variable KEELSON_WEBHOOK_URL, says where the API server finds them",
     ]);
   });
 });

@@ -19,6 +19,7 @@ import {
   install,
   type LeaderElectionOptions,
   type Logger,
+  type PolicyRule,
   roleFor,
   silentLogger,
   type Webhook,
@@ -43,12 +44,16 @@ import { startWorkloads } from "./workloads.ts";
 /** What runs in the cluster of a test. */
 export interface ClusterOptions {
   readonly controllers?: readonly AnyController[];
+  /** Whether something outside is under way that virtual time must wait for: a call to a server of the test's own. */
+  readonly busy?: () => boolean;
   /** Virtual time is the only kind: it moves only when the test moves it. */
   readonly clock?: "virtual";
   /** Everything random follows from it. Default: 1. */
   readonly seed?: number;
   /** Goes on from where another cluster was; its managers are not part of that. */
   readonly from?: ClusterSnapshot;
+  /** What the managers may do beside what their controllers declare: for controllers that are started while they run. */
+  readonly rules?: readonly PolicyRule[];
   /** Custom resources to install beside those that the controllers name. */
   readonly resources?: readonly { crd(): CustomResourceDefinitionObject }[];
   /**
@@ -140,7 +145,7 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   const random = new SeededRandom(seed, from ? `${from.monotonicMs}` : "");
   const clock = new VirtualClock({
     // A request that waits for a webhook waits for a manager, and that one may wait for time to pass.
-    busy: () => admin.inFlight + managers.inFlight > calls.underWay,
+    busy: () => admin.inFlight + managers.inFlight > calls.underWay || (options.busy?.() ?? false),
     ...(from && { startMs: from.nowMs - from.monotonicMs, elapsedMs: from.monotonicMs }),
   });
   const calls = new WebhookCalls(() => managers.alive.map(({ webhooks }) => webhooks), clock);
@@ -158,7 +163,8 @@ export async function cluster(options: ClusterOptions = {}): Promise<Cluster> {
   const log = options.log ?? silentLogger;
   const faults = new Faults();
   const webhooks = options.webhooks ?? [];
-  const role = new RoleGate(roleFor(controllers, { lease: "test", webhooks: { name: "test", webhooks } }));
+  const declared = roleFor(controllers, { lease: "test", webhooks: { name: "test", webhooks } });
+  const role = new RoleGate([...declared, ...(options.rules ?? [])]);
   const managers = new Managers({
     controllers,
     http: { request: async (request) => await server.http.request(request) },

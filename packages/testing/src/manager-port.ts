@@ -35,6 +35,8 @@ export class ManagerPort implements HttpPort {
   readonly #streams = new Set<WatchStream>();
   #dead = false;
   #inFlight = 0;
+  /** Requests that are never answered, and when they were sent. */
+  readonly #silentSince = new Map<HttpRequest, number>();
 
   constructor(options: ManagerPortOptions) {
     this.#options = options;
@@ -46,6 +48,20 @@ export class ManagerPort implements HttpPort {
     return work.finally(() => {
       this.#inFlight++;
     });
+  }
+
+  async #unanswered(request: HttpRequest): Promise<never> {
+    this.#silentSince.set(request, this.#options.clock.monotonic());
+    try {
+      return await this.#rest(untilAborted(request.signal));
+    } finally {
+      this.#silentSince.delete(request);
+    }
+  }
+
+  /** Since when requests have been without an answer that will never come, by the virtual clock. */
+  get silentSinceMs(): readonly number[] {
+    return this.#dead ? [] : [...this.#silentSince.values()];
   }
 
   get inFlight(): number {
@@ -134,9 +150,9 @@ export class ManagerPort implements HttpPort {
       case "timeout-after-commit":
         await http.request(request);
         clock.touch();
-        return await this.#rest(untilAborted(request.signal));
+        return await this.#unanswered(request);
       case "silence":
-        return await this.#rest(untilAborted(request.signal));
+        return await this.#unanswered(request);
       case "delay":
         await this.#rest(new Promise<void>((resolve) => clock.timer(fault.ms, resolve)));
         return undefined;

@@ -1,4 +1,5 @@
 /** Pure Kubernetes rules that several parts of the cluster share: what pods ask for, quotas, template hashes. */
+export { type HostPort, hostPortsOf, portsConflict } from "./host-ports.ts";
 export {
   matchesNode,
   matchesNodeSelector,

@@ -202,6 +202,12 @@ export const runtime: Provocations<RuntimeErrorCode> = {
     const controllers = [controller(Memo, { reconcile: async () => done() })];
     return await operator({ controllers, client: c.client, log: silentLogger }).start();
   },
+  NotStarted: async () =>
+    await failing("NotStarted", async ({ controllers }) => {
+      // The role of this operator does not hold what the other controller needs.
+      await controllers.start(controller(Secret, { reconcile: async () => done() }));
+      return done();
+    }),
   LeaseLost: async () => {
     const controllers = [controller(Memo, { reconcile: async () => done() })];
     await using c = await cluster({ controllers, leaderElection: true });

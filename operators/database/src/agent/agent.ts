@@ -31,6 +31,7 @@ const patienceMs = 250;
 /** How long a switchover waits for a standby that is fit. */
 const wishMs = 30_000;
 const pointEveryMs = 3_000;
+const labelEveryMs = 5_000;
 /** After so many starts in a row that failed, a primary leaves it to others. */
 const startAttempts = 4;
 
@@ -50,13 +51,16 @@ export class Agent {
   #alive = new Map<string, number>();
   #mark: { readonly names: string; readonly lsn: bigint } | undefined;
   #replication: Replication | undefined;
-  #isLabelled = false;
+  /** When the pods were last given their labels, in this primaryship. */
+  #labelledAtMs = Number.NEGATIVE_INFINITY;
   #parameters = "";
   #floors: Readonly<{ [name: string]: string }> = {};
   /** Where we stand while we campaign: two candidates that ask each other must not wait for each other. */
   #candidacy: Promise<Vote | undefined> | undefined;
   #lonelySinceMs: number | undefined;
   #failedStarts = 0;
+  /** So many starts in a row must fail before data is replaced. More after each time that it did not help. */
+  #startPatience = startAttempts;
   #pointed: { readonly epoch: number; readonly atMs: number } | undefined;
   #wish: { readonly id: string; readonly sinceMs: number } | undefined;
   #lostSinceMs: number | undefined;
@@ -195,6 +199,7 @@ export class Agent {
         holding: this.keeper.isHolding,
         frozen: this.keeper.isFrozen,
         primaryServes: this.#primary?.role === "primary" && this.#primary.serving,
+        startsInVain: this.#failedStarts >= this.#startPatience,
       });
       this.#reason = step.step === "wait" ? step.reason : step.step;
       await this.#configure();
@@ -246,15 +251,16 @@ export class Agent {
         if (record) await this.#startPrimary(record);
         return;
       case "startStandby":
-        return await engine.startStandby(
-          step.upstream === undefined ? undefined : this.#upstream(step.upstream),
-        );
+        return await this.#startStandby(step.upstream);
       case "follow":
         return await engine.follow(this.#upstream(step.upstream));
       case "rewind":
         return await this.#long(() => engine.rewind(this.#upstream(step.from)));
       case "clone":
-        return await this.#long(() => engine.clone(this.#upstream(step.from), step.reason));
+        await this.#long(() => engine.clone(this.#upstream(step.from), step.reason));
+        if (this.#failedStarts >= this.#startPatience) this.#startPatience *= 4;
+        this.#failedStarts = 0;
+        return;
       case "promote":
         if (record) await this.#promote(record);
         return;
@@ -278,6 +284,18 @@ export class Agent {
       ? { ...published, stoppedFor: { ...stoppedFor, epoch: epoch + 1 } }
       : { ...published, quorums: [] };
     await this.keeper.take(next, stored.version);
+  }
+
+  async #startStandby(upstream: string | undefined): Promise<void> {
+    const { engine } = this.#options;
+    try {
+      await engine.startStandby(upstream === undefined ? undefined : this.#upstream(upstream));
+    } finally {
+      this.#local = await engine.inspect();
+      const isThere = this.#local.server !== "stopped";
+      this.#failedStarts = isThere ? 0 : this.#failedStarts + 1;
+      if (this.#local.server === "running") this.#startPatience = startAttempts;
+    }
   }
 
   /** A server that does not start, as on a full disk, is no reason for nobody to serve: others may have all it has. */
@@ -353,7 +371,7 @@ export class Agent {
 
   async #promote(record: LeaseRecord): Promise<void> {
     const { engine } = this.#options;
-    this.#isLabelled = false;
+    this.#labelledAtMs = Number.NEGATIVE_INFINITY;
     this.#mark = undefined;
     await engine.promote(this.#primaryship(record));
     this.#local = await engine.inspect();
@@ -502,12 +520,13 @@ export class Agent {
     return [...all];
   }
 
+  /** At once when we become primary, and now and then: pods are made again, and people change labels. */
   async #label(record: LeaseRecord): Promise<void> {
-    if (this.#isLabelled) return;
-    const { pods, log } = this.#options;
+    const { pods, log, clock } = this.#options;
+    if (clock.monotonic() - this.#labelledAtMs < labelEveryMs) return;
     try {
       await pods.label(this.me.name, this.#others(record));
-      this.#isLabelled = true;
+      this.#labelledAtMs = clock.monotonic();
     } catch (error) {
       log.warn("the pods cannot be labelled", { error: (error as Error).message });
     }

@@ -1,17 +1,12 @@
-/** Keeps the log for restores: PostgreSQL calls `archive.ts push DIR KEEP %p %f` for each segment, and `fetch DIR SYSTEM %f %p`. */
-import { hash } from "node:crypto";
-import {
-  copyFileSync,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  writeFileSync,
-} from "node:fs";
-import { basename, dirname, join } from "node:path";
+/** Keeps the log for restores: PostgreSQL calls `archive.ts push KEEP %p %f` for each segment, and `fetch PLACE SYSTEM %f %p`. */
+import { createHash } from "node:crypto";
+import { createReadStream, createWriteStream } from "node:fs";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import { isBackupError, openStore, type Store, type StoreLocation } from "@keelson/kit/store";
+import { parseKnownJson } from "../ha/json.ts";
 
 /**
  * Segments lie in a folder for the system, which a major upgrade changes, and in that for the epoch of the primary that
@@ -19,7 +14,7 @@ import { basename, dirname, join } from "node:path";
  * was acknowledged, so its files win.
  */
 export function archiveFolder(systemId: string, epoch: number): string {
-  return join(systemId, String(epoch).padStart(8, "0"));
+  return `${systemId}/${String(epoch).padStart(8, "0")}`;
 }
 
 export interface Segment {
@@ -28,19 +23,18 @@ export interface Segment {
   readonly name: string;
 }
 
-export function push(store: string, { folder, source, name }: Segment): void {
-  const target = join(store, "wal", folder, name);
-  mkdirSync(dirname(target), { recursive: true });
-  if (existsSync(target)) {
+export async function push(store: Store, { folder, source, name }: Segment): Promise<void> {
+  const key = `wal/${folder}/${name}`;
+  // Whoever restores looks for epochs here: there are few, and many segments.
+  if (!(await store.head(`epochs/${folder}`))) await store.put(`epochs/${folder}`, Readable.from([]));
+  try {
+    await store.put(key, createReadStream(source), { ifAbsent: true });
+  } catch (error) {
     // An answer that was lost makes PostgreSQL ask twice; anything else must not be overwritten.
-    if (digest(target) === digest(source)) return;
-    throw new Error(`${target} exists and is different`);
+    if (!isBackupError(error, "NotOurs")) throw error;
+    const [there, here] = await Promise.all([digest(store.get(key)), digest(createReadStream(source))]);
+    if (there !== here) throw new Error(`${key} exists and is different`, { cause: error });
   }
-  const draft = `${target}.${process.pid}.tmp`;
-  copyFileSync(source, draft);
-  sync(draft);
-  renameSync(draft, target);
-  sync(dirname(target));
 }
 
 export interface Wish {
@@ -49,45 +43,74 @@ export interface Wish {
   readonly target: string;
 }
 
-export function fetch(store: string, { systemId, name, target }: Wish): boolean {
-  const place = join(store, "wal", systemId);
-  const folders = existsSync(place) ? readdirSync(place).sort().reverse() : [];
-  const folder = folders.find((each) => existsSync(join(place, each, name)));
-  if (folder === undefined) return false;
-  copyFileSync(join(place, folder, name), target);
-  return true;
+/** False when no primary has archived it. Throws when that cannot be said. */
+export async function fetch(store: Store, { systemId, name, target }: Wish): Promise<boolean> {
+  const epochs = await Array.fromAsync(store.list(`epochs/${systemId}/`), ({ key }) => basename(key));
+  for (const epoch of epochs.sort().reverse()) {
+    const key = `wal/${systemId}/${epoch}/${name}`;
+    if (!(await store.head(key))) continue;
+    const draft = `${target}.draft`;
+    await pipeline(Readable.from(store.get(key)), createWriteStream(draft));
+    await rename(draft, target);
+    return true;
+  }
+  return false;
 }
 
-function digest(path: string): string {
-  return hash("sha256", readFileSync(path));
+/** Removes segments that begin before a position. Histories of timelines stay: they are small, and every later restore asks for them. */
+export async function prune(store: Store, systemId: string, oldest: string): Promise<void> {
+  for await (const { key } of store.list(`wal/${systemId}/`)) {
+    const name = basename(key);
+    if (/^[0-9A-F]{24}/.test(name) && name.slice(8, 24) < oldest) await store.delete(key);
+  }
 }
 
-function sync(path: string): void {
-  fsyncSync(openSync(path, "r"));
+async function digest(content: AsyncIterable<Uint8Array>): Promise<string> {
+  const sum = createHash("sha256");
+  for await (const chunk of content) sum.update(chunk);
+  return sum.digest("hex");
 }
 
-/** The commands as PostgreSQL runs them. */
+/** What a place file holds. */
+async function storeAt(path: string): Promise<Store> {
+  return await openStore(parseKnownJson(await readFile(path, "utf8")) as StoreLocation);
+}
+
+/** The commands as PostgreSQL runs them. Where the store is stands in a file: it may hold what PostgreSQL would replace. */
 export function archiveCommands(options: {
   readonly node: string;
-  readonly store: string;
   readonly keep: string;
+  readonly place: string;
 }) {
   const module = join(import.meta.dirname, basename(import.meta.filename));
   const quoted = (...words: readonly string[]) => words.map((word) => `'${word}'`).join(" ");
   const base = [options.node, module] as const;
   return {
-    push: `${quoted(...base, "push", options.store, options.keep)} '%p' '%f'`,
-    fetch: (systemId: string) => `${quoted(...base, "fetch", options.store, systemId)} '%f' '%p'`,
+    push: `${quoted(...base, "push", options.place, options.keep)} '%p' '%f'`,
+    fetch: (systemId: string) => `${quoted(...base, "fetch", options.place, systemId)} '%f' '%p'`,
   };
 }
 
-const [command, ...args] = process.argv[1] === import.meta.filename ? process.argv.slice(2) : [];
-if (command === "push") {
-  const [store = "", keep = "", source = "", name = ""] = args;
-  push(store, { folder: readFileSync(join(keep, "archive-folder"), "utf8"), source, name });
-  // When the newest segment was stored, to tell how much a disaster would cost.
-  writeFileSync(join(keep, "archived"), `${name} ${new Date().toISOString()}\n`);
-} else if (command === "fetch") {
-  const [store = "", systemId = "", name = "", target = ""] = args;
-  process.exitCode = fetch(store, { systemId, name, target }) ? 0 : 1;
+/** PostgreSQL ends a recovery for good where a segment is absent. Beyond 128 it stops instead, and tries again. */
+const unknown = 255;
+
+async function main([command, ...args]: readonly string[]): Promise<void> {
+  if (command === "push") {
+    const [place = "", keep = "", source = "", name = ""] = args;
+    const folder = await readFile(join(keep, "archive-folder"), "utf8");
+    await push(await storeAt(place), { folder, source, name });
+    // When the newest segment was stored, to tell how much a disaster would cost.
+    await writeFile(join(keep, "archived"), `${name} ${new Date().toISOString()}\n`);
+  } else if (command === "fetch") {
+    const [place = "", systemId = "", name = "", target = ""] = args;
+    try {
+      process.exitCode = (await fetch(await storeAt(place), { systemId, name, target })) ? 0 : 1;
+    } catch (error) {
+      console.error((error as Error).message);
+      await rm(`${target}.draft`, { force: true });
+      process.exitCode = unknown;
+    }
+  }
 }
+
+if (process.argv[1] === import.meta.filename) await main(process.argv.slice(2));

@@ -1,26 +1,14 @@
-/** Base backups of an instance into its store, each proven by a PostgreSQL that starts from it and answers. */
+/** Takes base backups of an instance, each proven by a PostgreSQL that starts from it and answers. */
 import { spawn } from "node:child_process";
-import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, rename, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { mkdir, rm } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Store } from "@keelson/kit/store";
 import { PgClient } from "../engine/pg-client.ts";
-import { parseKnownJson } from "../ha/json.ts";
+import { prune } from "./archive.ts";
+import { type BackupManifest, BaseBackups } from "./base-backups.ts";
 import type { Log } from "./ports.ts";
-import { serverEnvironment, type Tools, writeDurably } from "./tools.ts";
-
-export interface BackupManifest {
-  readonly name: string;
-  readonly uid: string;
-  readonly systemId: string;
-  readonly timeline: number;
-  readonly version: string;
-  readonly startedAt: string;
-  readonly finishedAt: string;
-  readonly sizeBytes: number;
-  /** What a restored server answered. */
-  readonly proof?: { readonly at: string; readonly databases: number };
-}
+import { serverEnvironment, type Tools } from "./tools.ts";
 
 export interface BackupJob {
   readonly name: string;
@@ -29,8 +17,12 @@ export interface BackupJob {
   readonly manifest?: BackupManifest;
 }
 
+/** Of the instance, and not of its data. */
+const leftOut = ["standby.signal", "keelson.conf"];
+
 export interface BackupsOptions {
-  readonly store: string;
+  /** Opened for each use: credentials change. */
+  readonly store: () => Promise<Store>;
   readonly programs: string;
   readonly socketDirectory: string;
   /** Room for a server that is tried. */
@@ -73,44 +65,30 @@ export class Backups {
   }
 
   async find(name: string): Promise<BackupManifest | undefined> {
-    const text = await readFile(this.#path(`${name}.json`), "utf8").catch(() => undefined);
-    return text === undefined ? undefined : (parseKnownJson(text) as BackupManifest);
+    return await new BaseBackups(await this.#options.store()).manifest(name);
   }
 
-  /** The manifest goes first: what is left in between is no backup. The log that only it needed goes too. */
+  /** The log that only this backup needed goes too. */
   async remove(name: string): Promise<void> {
-    await rm(this.#path(`${name}.json`), { force: true });
-    await rm(this.#path(name), { recursive: true, force: true });
-    await this.#prune();
-  }
-
-  /** Log from before the oldest backup of its system is of no use to anybody. Without a backup, all of it is kept. */
-  async #prune(): Promise<void> {
-    const base = join(this.#options.store, "base");
-    const names = (await readdir(base)).filter((file) => file.endsWith(".json"));
+    const store = await this.#options.store();
+    const backups = new BaseBackups(store);
+    await backups.remove(name);
+    // Log from before the oldest backup of its system is of no use to anybody. Without a backup, all of it is kept.
     const needed = new Map<string, string[]>();
-    for (const file of names) {
-      const manifest = parseKnownJson(await readFile(join(base, file), "utf8")) as BackupManifest;
-      const label = await readFile(join(base, manifest.name, "backup_label"), "utf8");
-      needed.set(manifest.systemId, [...(needed.get(manifest.systemId) ?? []), firstPosition(label)]);
+    for (const manifest of await backups.manifests()) {
+      const first = await backups.firstPosition(manifest.name);
+      needed.set(manifest.systemId, [...(needed.get(manifest.systemId) ?? []), first]);
     }
-    for (const [systemId, positions] of needed) {
-      const [oldest = ""] = positions.sort();
-      await pruneArchive(join(this.#options.store, "wal", systemId), oldest);
-    }
-  }
-
-  #path(file: string): string {
-    return join(this.#options.store, "base", file);
+    for (const [systemId, positions] of needed) await prune(store, systemId, positions.sort()[0] ?? "");
   }
 
   async #take(name: string, uid: string): Promise<void> {
-    const { tools, socketDirectory } = this.#options;
+    const { tools, socketDirectory, scratch } = this.#options;
     const startedAt = new Date().toISOString();
-    const [draft, place] = [this.#path(`${name}.tmp`), this.#path(name)];
-    await mkdir(join(this.#options.store, "base"), { recursive: true });
+    const backups = new BaseBackups(await this.#options.store());
+    const draft = backups.draft(name, scratch);
+    await mkdir(dirname(draft), { recursive: true });
     await rm(draft, { recursive: true, force: true });
-    await rm(place, { recursive: true, force: true });
     const conninfo = `host=${socketDirectory} port=5432 user=postgres application_name=keelson-backup`;
     await tools.run("pg_basebackup", [
       "-D",
@@ -122,9 +100,9 @@ export class Backups {
       "--no-sync",
     ]);
     // A backup belongs to nobody: a server that is started from it must not go and follow a primary as its source did.
-    for (const file of ["standby.signal", "keelson.conf"]) await rm(join(draft, file), { force: true });
+    for (const file of leftOut) await rm(join(draft, file), { force: true });
     await tools.run("initdb", ["-D", draft, "--sync-only"]);
-    await rename(draft, place);
+    const sizeBytes = await backups.keep(name, draft);
     const facts = await this.#options.describe();
     const finishedAt = new Date().toISOString();
     const manifest: BackupManifest = {
@@ -133,14 +111,14 @@ export class Backups {
       ...facts,
       startedAt,
       finishedAt,
-      sizeBytes: await sizeOf(place),
+      sizeBytes,
     };
     this.#job = { name, phase: "Verifying", message: "a server is started from it", manifest };
     const proven = {
       ...manifest,
-      proof: { at: new Date().toISOString(), databases: await this.#prove(place) },
+      proof: { at: new Date().toISOString(), databases: await this.#prove(backups, name) },
     };
-    await writeDurably(this.#path(`${name}.json`), JSON.stringify(proven));
+    await backups.seal(proven);
     this.#job = {
       name,
       phase: "Done",
@@ -150,12 +128,15 @@ export class Backups {
   }
 
   /** Starts a server from a copy, asks it, and throws the copy away. */
-  async #prove(place: string): Promise<number> {
-    const { programs, scratch } = this.#options;
+  async #prove(backups: BaseBackups, name: string): Promise<number> {
+    const { programs, scratch, tools } = this.#options;
     const copy = join(scratch, "proof");
     await rm(copy, { recursive: true, force: true });
     await mkdir(join(copy, "socket"), { recursive: true, mode: 0o700 });
-    await cp(place, join(copy, "data"), { recursive: true });
+    await backups.copy(name, join(copy, "data"));
+    // Every byte is what PostgreSQL sent; the log is tried by the server itself.
+    const ignored = leftOut.flatMap((file) => ["--ignore", file]);
+    await tools.run("pg_verifybackup", ["--no-parse-wal", ...ignored, join(copy, "data")]);
     const options = [
       "listen_addresses=",
       "primary_conninfo=",
@@ -190,23 +171,6 @@ export class Backups {
   }
 }
 
-/** Where the log of a backup begins, as in the names of segments after their timeline. */
-function firstPosition(label: string): string {
-  const segment = /START WAL LOCATION: \S+ \(file ([0-9A-F]{24})\)/.exec(label)?.[1];
-  if (segment === undefined) throw new Error("a backup does not say where its log begins");
-  return segment.slice(8);
-}
-
-/** Histories of timelines stay: they are small, and every later restore asks for them. */
-export async function pruneArchive(directory: string, oldest: string): Promise<void> {
-  const files = await readdir(directory, { withFileTypes: true, recursive: true }).catch(() => []);
-  for (const file of files) {
-    const isSegment = /^[0-9A-F]{24}/.test(file.name);
-    if (file.isFile() && isSegment && file.name.slice(8, 24) < oldest)
-      await rm(join(file.parentPath, file.name));
-  }
-}
-
 async function ask(socket: string): Promise<number> {
   await using client = await PgClient.connect({
     host: socket,
@@ -220,14 +184,4 @@ async function ask(socket: string): Promise<number> {
   const databases = Number(row?.["databases"]);
   if (databases === 0) throw new Error("it recovers");
   return databases;
-}
-
-async function sizeOf(directory: string): Promise<number> {
-  if (!existsSync(directory)) return 0;
-  const entries = await readdir(directory, { withFileTypes: true, recursive: true });
-  const files = entries.filter((entry) => entry.isFile());
-  const sizes = await Promise.all(
-    files.map(async (entry) => (await stat(join(entry.parentPath, entry.name))).size),
-  );
-  return sizes.reduce((sum, size) => sum + size, 0);
 }

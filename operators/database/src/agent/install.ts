@@ -1,6 +1,7 @@
 /** Puts the agent and a Node to run it where the pod's other container finds them: `node install.ts /keelson`. */
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 const libraries = [
   "/usr/lib/x86_64-linux-gnu",
@@ -23,3 +24,12 @@ for (const folder of ["agent", "ha", "engine"]) {
   cpSync(join(import.meta.dirname, "..", folder), join(target, folder), { recursive: true });
 }
 writeFileSync(join(target, "package.json"), '{ "type": "module" }\n');
+// Stores are the kit's. They import nothing but each other and the errors two folders above.
+const stores = dirname(fileURLToPath(import.meta.resolve("@keelson/kit/store")));
+const kit = join(target, "node_modules/@keelson/kit");
+cpSync(stores, join(kit, "backup/store"), { recursive: true });
+copyFileSync(join(stores, "../../errors.js"), join(kit, "errors.js"));
+writeFileSync(
+  join(kit, "package.json"),
+  '{ "type": "module", "exports": { "./store": "./backup/store/index.js" } }\n',
+);

@@ -1,12 +1,10 @@
 /** The little that an agent needs of the API server: one Lease, and the labels of its database's pods. */
-
-import { readFileSync } from "node:fs";
-import { Agent as HttpsAgent, request } from "node:https";
-import { join } from "node:path";
-import { parseKnownJson } from "../ha/json.ts";
 import { readLease, writtenLease } from "../ha/lease-object.ts";
 import type { StoredRecord } from "../ha/state.ts";
 import { type Claim, Conflict, type LeaseStore, type Pods } from "./ports.ts";
+
+/** On pods: the primary that this instance cannot reach, and its epoch. */
+const complaintAnnotation = "database.keelson.dev/cannot-reach";
 
 export interface KubernetesOptions {
   readonly namespace: string;
@@ -15,16 +13,14 @@ export interface KubernetesOptions {
   /** The pod of this agent. */
   readonly instance: string;
   readonly roleLabel: string;
-  /** On pods: whom their instance cannot reach. */
-  readonly complaintAnnotation: string;
-  readonly timeoutMs: number;
-  /** Where the service account's token and authority are mounted. */
-  readonly credentials?: string;
-  readonly host?: string;
-  readonly port?: number;
+  /** Sends a request: a body is a merge patch. Rejects with `StatusError` when it is refused. */
+  readonly send: Send;
 }
 
-class StatusError extends Error {
+export type Send = (method: "GET" | "PATCH", path: string, body?: unknown) => Promise<unknown>;
+
+/** The API server refused a request. */
+export class StatusError extends Error {
   readonly code: number;
   constructor(code: number, message: string) {
     super(message);
@@ -34,19 +30,18 @@ class StatusError extends Error {
 
 export class Kubernetes implements LeaseStore, Pods {
   readonly #options: KubernetesOptions;
-  readonly #agent = new HttpsAgent({ keepAlive: true, maxSockets: 4 });
 
   constructor(options: KubernetesOptions) {
     this.#options = options;
   }
 
   async read(): Promise<StoredRecord> {
-    return readLease(await this.#call("GET", this.#leasePath));
+    return readLease(await this.#options.send("GET", this.#leasePath));
   }
 
   async write(claim: Claim, version: string): Promise<StoredRecord> {
     try {
-      return readLease(await this.#call("PATCH", this.#leasePath, writtenLease(claim, version)));
+      return readLease(await this.#options.send("PATCH", this.#leasePath, writtenLease(claim, version)));
     } catch (error) {
       if (error instanceof StatusError && error.code === 409)
         throw new Conflict(error.message, { cause: error });
@@ -58,7 +53,9 @@ export class Kubernetes implements LeaseStore, Pods {
     const { roleLabel } = this.#options;
     const mark = async (name: string, role: string) => {
       try {
-        await this.#call("PATCH", this.#podPath(name), { metadata: { labels: { [roleLabel]: role } } });
+        await this.#options.send("PATCH", this.#podPath(name), {
+          metadata: { labels: { [roleLabel]: role } },
+        });
       } catch (error) {
         if (!(error instanceof StatusError && error.code === 404)) throw error;
       }
@@ -70,7 +67,7 @@ export class Kubernetes implements LeaseStore, Pods {
 
   async isGone(name: string, uid: string): Promise<boolean> {
     try {
-      const pod = (await this.#call("GET", this.#podPath(name))) as { metadata?: { uid?: string } };
+      const pod = (await this.#options.send("GET", this.#podPath(name))) as { metadata?: { uid?: string } };
       return pod.metadata?.uid !== uid;
     } catch (error) {
       if (error instanceof StatusError && error.code === 404) return true;
@@ -79,17 +76,17 @@ export class Kubernetes implements LeaseStore, Pods {
   }
 
   async complain(about: string | undefined): Promise<void> {
-    const { instance, complaintAnnotation } = this.#options;
+    const { instance } = this.#options;
     const annotations = { [complaintAnnotation]: about ?? null };
-    await this.#call("PATCH", this.#podPath(instance), { metadata: { annotations } });
+    await this.#options.send("PATCH", this.#podPath(instance), { metadata: { annotations } });
   }
 
   async complaints(names: readonly string[], about: string): Promise<string[]> {
     const found = await Promise.all(
       names.map(async (name) => {
-        const pod = await this.#call("GET", this.#podPath(name)).catch(() => undefined);
+        const pod = await this.#options.send("GET", this.#podPath(name)).catch(() => undefined);
         const { metadata } = (pod ?? {}) as { metadata?: { annotations?: { [name: string]: string } } };
-        return metadata?.annotations?.[this.#options.complaintAnnotation] === about ? [name] : [];
+        return metadata?.annotations?.[complaintAnnotation] === about ? [name] : [];
       }),
     );
     return found.flat();
@@ -102,45 +99,5 @@ export class Kubernetes implements LeaseStore, Pods {
 
   #podPath(name: string): string {
     return `/api/v1/namespaces/${this.#options.namespace}/pods/${name}`;
-  }
-
-  async #call(method: string, path: string, body?: unknown): Promise<unknown> {
-    const { timeoutMs, credentials = "/var/run/secrets/kubernetes.io/serviceaccount" } = this.#options;
-    const { promise, resolve, reject } = Promise.withResolvers<unknown>();
-    const text = body === undefined ? undefined : JSON.stringify(body);
-    const outgoing = request(
-      {
-        host: this.#options.host ?? process.env["KUBERNETES_SERVICE_HOST"],
-        port: this.#options.port ?? process.env["KUBERNETES_SERVICE_PORT"],
-        path,
-        method,
-        agent: this.#agent,
-        // The kubelet renews the token in place.
-        ca: readFileSync(join(credentials, "ca.crt")),
-        headers: {
-          authorization: `Bearer ${readFileSync(join(credentials, "token"), "utf8").trim()}`,
-          accept: "application/json",
-          ...(text !== undefined && {
-            "content-type": "application/merge-patch+json",
-            "content-length": Buffer.byteLength(text),
-          }),
-        },
-        signal: AbortSignal.timeout(timeoutMs),
-      },
-      (answer) => {
-        const chunks: Buffer[] = [];
-        answer.on("data", (chunk: Buffer) => chunks.push(chunk));
-        answer.on("error", reject);
-        answer.on("end", () => {
-          const said = Buffer.concat(chunks).toString();
-          const code = answer.statusCode ?? 0;
-          if (code >= 200 && code < 300) resolve(parseKnownJson(said));
-          else reject(new StatusError(code, `${method} ${path}: ${code} ${said.slice(0, 300)}`));
-        });
-      },
-    );
-    outgoing.on("error", reject);
-    outgoing.end(text);
-    return await promise;
   }
 }

@@ -5,9 +5,10 @@ import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { openStore } from "@keelson/kit/store";
 import { parseKnownJson } from "../ha/json.ts";
 import { Agent } from "./agent.ts";
-import { archiveCommands } from "./archive.ts";
+import { apiServer } from "./api-server.ts";
 import { Backups } from "./backups.ts";
 import { Certificates } from "./certificates.ts";
 import { handlersFor } from "./handlers.ts";
@@ -16,6 +17,7 @@ import { NetworkPeers } from "./peers.ts";
 import { NetworkPoolers } from "./poolers.ts";
 import type { Clock, FailsafeRequest, Log, Remembered, VoteRequest } from "./ports.ts";
 import { Postgres } from "./postgres.ts";
+import { restorable } from "./restorable.ts";
 import { readSecret, readSettings, timingsOf } from "./settings.ts";
 import { writeDurably } from "./tools.ts";
 import { monotonicMs, Watchdog } from "./watchdog.ts";
@@ -44,9 +46,7 @@ const kubernetes = new Kubernetes({
   lease: settings.database,
   instance,
   roleLabel: settings.roleLabel,
-  /** On pods: the primary that this instance cannot reach, and its epoch. */
-  complaintAnnotation: "database.keelson.dev/cannot-reach",
-  timeoutMs: timings.requestTimeoutMs,
+  send: apiServer({ timeoutMs: timings.requestTimeoutMs }),
 });
 const peers = new NetworkPeers({ hostOf, key, timeoutMs: timings.requestTimeoutMs });
 const poolers = new NetworkPoolers({
@@ -56,8 +56,9 @@ const poolers = new NetworkPoolers({
   log,
 });
 const keep = join(settings.directory, "keelson");
-const commandsFor = (store: string) => archiveCommands({ node: process.execPath, store, keep });
 const { store, restore } = settings;
+const own = store && (await restorable(store, { keep, place: "store.json" }));
+const other = restore && (await restorable(restore.store, { keep, place: "restore-store.json" }));
 const certificates = settings.tls && new Certificates(settings.tls);
 await certificates?.refresh();
 const engine = new Postgres({
@@ -75,26 +76,21 @@ const engine = new Postgres({
     tls: { directory: certificates.directory, require: settings.tls?.require ?? false },
   }),
   ...(settings.initdb && { initdbOptions: settings.initdb }),
-  ...(store !== undefined && settings.archive && { archiveCommand: commandsFor(store).push }),
-  ...(store !== undefined && {
-    ownBackup: (name: string) => ({
-      from: join(store, "base", name),
-      restoreCommand: commandsFor(store).fetch,
+  ...(own && settings.archive && { archiveCommand: own.commands.push }),
+  ...(own && { ownBackup: own.backup }),
+  ...(restore &&
+    other && {
+      restore: {
+        ...other.backup(restore.backup),
+        ...(restore.targetTime !== undefined && { targetTime: restore.targetTime }),
+      },
     }),
-  }),
-  ...(restore && {
-    restore: {
-      from: join(restore.store, "base", restore.backup),
-      restoreCommand: commandsFor(restore.store).fetch,
-      ...(restore.targetTime !== undefined && { targetTime: restore.targetTime }),
-    },
-  }),
 });
 const backups =
   store === undefined
     ? undefined
     : new Backups({
-        store,
+        store: async () => await openStore(store),
         programs: settings.programs,
         socketDirectory: settings.socketDirectory,
         scratch: settings.directory,

@@ -2,7 +2,7 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { cp, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -49,13 +49,15 @@ export interface PostgresOptions {
   /** In place of an empty database: the data of a backup, and the log up to a moment. */
   readonly restore?: Restore;
   /** A backup of its own, with the way to the log after it. */
-  readonly ownBackup?: (name: string) => Pick<Restore, "from" | "restoreCommand">;
+  readonly ownBackup?: (name: string) => Pick<Restore, "backup" | "copy" | "restoreCommand">;
   readonly initdbOptions?: readonly string[];
 }
 
 export interface Restore {
-  /** The directory of the backup. */
-  readonly from: string;
+  /** What it is called. */
+  readonly backup: string;
+  /** Makes a data directory of it. */
+  readonly copy: (target: string) => Promise<void>;
   /** Brings a segment of a system's log. */
   readonly restoreCommand: (systemId: string) => string;
   /** Default: as far as the log goes. */
@@ -81,6 +83,8 @@ interface Control {
 const restoreMs = 24 * 3_600_000;
 /** How long data that was replaced is kept. */
 const keepAsideMs = 24 * 3_600_000;
+/** After so many attempts in a row the control file counts as unreadable. */
+const readAttempts = 4;
 /** How long a start is waited for before the round goes on without it. */
 const startMs = 5_000;
 
@@ -96,6 +100,9 @@ export class Postgres implements Engine {
   isClosed = false;
   #complaint: Local["complaint"];
   #failedRewinds = 0;
+  #failedReads = 0;
+  /** Its last process could not write. */
+  #isFull = false;
   #systemId: string | undefined;
   #parameters: Readonly<{ [name: string]: string }> | undefined;
   /** What the spec asks for. */
@@ -136,6 +143,7 @@ export class Postgres implements Engine {
       ...(data && { data }),
       complaint: this.#complaint,
       failedRewinds: this.#failedRewinds,
+      isFull: this.#isFull,
     };
     if (!this.isRunning) return { ...common, server: "stopped" };
     const inRecovery = this.#startedAs === "standby";
@@ -241,7 +249,10 @@ export class Postgres implements Engine {
     if (!existsSync(join(this.dataDirectory, "global", "pg_control"))) return undefined;
     const major = await majorOf(this.dataDirectory);
     if (major !== undefined && major !== this.#options.major) return await this.#foreignData(major);
-    const control = this.#systemId === undefined || !this.isRunning ? await this.#control() : undefined;
+    const isKnown = this.#systemId !== undefined && this.isRunning;
+    const control = isKnown ? undefined : await this.#readControl();
+    // Data that its own tools cannot read belongs to nobody.
+    if (control === "unreadable") return { systemId: "", timeline: 0, timelineEpoch: -1, kind: "standby" };
     this.#systemId = control?.systemId ?? this.#systemId;
     const timeline = Math.max(control?.timeline ?? 0, await this.#newestTimeline());
     const kind = existsSync(join(this.dataDirectory, "standby.signal")) ? "standby" : "primary";
@@ -252,6 +263,18 @@ export class Postgres implements Engine {
   async #foreignData(major: string): Promise<Local["data"]> {
     const kind = existsSync(join(this.dataDirectory, "standby.signal")) ? "standby" : "primary";
     return { systemId: await systemOf(this.dataDirectory), timeline: 0, timelineEpoch: -1, kind, major };
+  }
+
+  /** One failure may have another cause than the file. */
+  async #readControl(): Promise<Control | "unreadable"> {
+    try {
+      const control = await this.#control();
+      this.#failedReads = 0;
+      return control;
+    } catch (error) {
+      if (++this.#failedReads < readAttempts) throw error;
+      return "unreadable";
+    }
   }
 
   async #control(): Promise<Control> {
@@ -375,11 +398,11 @@ export class Postgres implements Engine {
     if (known !== folder) await writeDurably(this.#keep("archive-folder"), folder);
   }
 
-  async #replay({ from, restoreCommand, targetTime }: Restore, fresh: string): Promise<void> {
+  async #replay({ backup, copy, restoreCommand, targetTime }: Restore, fresh: string): Promise<void> {
     const { programs, directory, log } = this.#options;
-    log.info("restore", { from, targetTime });
+    log.info("restore", { backup, targetTime });
     await rm(fresh, { recursive: true, force: true });
-    await cp(from, fresh, { recursive: true });
+    await copy(fresh);
     await this.#configureDirectory(fresh, { restoreCommand: restoreCommand(await systemOf(fresh)) });
     await rm(join(fresh, "standby.signal"), { force: true });
     await writeFile(join(fresh, "recovery.signal"), "");
@@ -445,6 +468,7 @@ export class Postgres implements Engine {
     // The process of before is gone: its lock means nothing, even if something else has its number by now.
     await rm(join(this.dataDirectory, "postmaster.pid"), { force: true });
     this.#client = undefined;
+    this.#isFull = false;
     this.#startedAs = as;
     const child = spawn(join(programs, "postgres"), ["-D", this.dataDirectory], {
       stdio: ["ignore", "ignore", "pipe"],
@@ -470,6 +494,7 @@ export class Postgres implements Engine {
   #heard(line: string): void {
     process.stdout.write(`${line}\n`);
     if (/\b(FATAL|PANIC|ERROR):/.test(line)) this.#serverWords = line;
+    if (line.includes("No space left on device")) this.#isFull = true;
     if (/requested WAL segment \S+ has already been removed/.test(line)) this.#complaint = "walGone";
     if (/requested starting point .* is ahead of the WAL flush position/.test(line))
       this.#complaint ??= "diverged";

@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { StoreLocation } from "@keelson/kit/store";
 import { parseKnownJson } from "../ha/json.ts";
 import { defaultTimings, type Timings } from "../ha/state.ts";
 
@@ -30,13 +31,13 @@ export interface AgentSettings {
   readonly tls?: { readonly source: string; readonly directory: string; readonly require: boolean };
   readonly timings?: Partial<Timings>;
   readonly initdb?: readonly string[];
-  /** The directory of this database's backups and archive. */
-  readonly store?: string;
+  /** Where this database's backups and archive lie. */
+  readonly store?: StoreLocation;
   /** Whether the log is kept there too. */
   readonly archive?: boolean;
   readonly restore?: {
-    /** The directory of the other database's backups and archive. */
-    readonly store: string;
+    /** Where the other database's backups and archive lie. */
+    readonly store: StoreLocation;
     readonly backup: string;
     readonly targetTime?: string;
   };

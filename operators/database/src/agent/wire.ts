@@ -33,6 +33,9 @@ export interface CallOptions {
   readonly method?: "GET" | "POST";
 }
 
+/** Calls an agent, over the network or in a simulation. */
+export type AgentCall = <T>(options: CallOptions) => Promise<T>;
+
 /** Answers are JSON; positions are strings in it. */
 export async function call<T>(options: CallOptions): Promise<T> {
   const { host, port = agentPort, path, body, key, timeoutMs } = options;

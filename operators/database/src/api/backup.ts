@@ -1,5 +1,6 @@
 /** DatabaseBackup: one base backup, which counts when a server that was started from it has answered. */
 import { immutable, type ObjectOf, resource, z } from "keelson";
+import { backupLocation } from "./database.ts";
 
 export const DatabaseBackup = resource({
   group: "database.keelson.dev",
@@ -20,7 +21,7 @@ export const DatabaseBackup = resource({
     phase: z.enum(["Pending", "Running", "Verifying", "Done", "Failed"]).optional(),
     instance: z.string().optional().describe("Which instance it is taken from."),
     location: z
-      .object({ claim: z.string(), directory: z.string(), name: z.string() })
+      .object(backupLocation)
       .optional()
       .describe("Where it lies, for a restore without this object."),
     startedAt: z.string().optional(),

@@ -1,6 +1,14 @@
 /** Database: what a user asks for and what the operator reports. */
-import { podOptionsSchema } from "@keelson/kit";
+import { backupStoreSchema, podOptionsSchema } from "@keelson/kit";
 import { cel, immutable, listMap, type ObjectOf, preserveUnknown, quantity, resource, z } from "keelson";
+
+/** Where one backup lies. */
+export const backupLocation = {
+  claim: z.string().optional().describe("A PersistentVolumeClaim."),
+  s3: backupStoreSchema.shape.s3,
+  directory: z.string().describe("In the claim, or below the prefix of the bucket."),
+  name: z.string(),
+};
 
 const identifier = z.string().min(1).max(63);
 
@@ -131,11 +139,9 @@ export const Database = resource({
     pod: podOptionsSchema.optional(),
     backup: z
       .object({
-        store: z.object({
-          claim: z
-            .object({ name: z.string(), path: z.string().default("") })
-            .describe("A PersistentVolumeClaim that every instance can mount."),
-        }),
+        store: backupStoreSchema.describe(
+          "A PersistentVolumeClaim that every instance can mount, or a bucket.",
+        ),
         schedule: z.string().optional().describe("When base backups are taken, as a cron expression in UTC."),
         keep: z.int().min(1).default(7).describe("How many base backups stay."),
         archive: z
@@ -155,9 +161,10 @@ export const Database = resource({
       .object({
         backup: z.string().optional().describe("A DatabaseBackup in this namespace."),
         location: z
-          .object({ claim: z.string(), directory: z.string(), name: z.string() })
+          .object(backupLocation)
+          .check(cel("has(self.claim) != has(self.s3)", "give exactly one of claim and s3"))
           .optional()
-          .describe("Where the backup lies, when its DatabaseBackup is gone."),
+          .describe("Where the backup lies, when its DatabaseBackup is gone: what its status said."),
         targetTime: z
           .string()
           .regex(/^[0-9]{4}-[0-9]{2}-[0-9]{2}[T ][0-9:.]+(Z|[+-][0-9:]+)$/)

@@ -29,6 +29,8 @@ export interface Local {
   readonly complaint?: "diverged" | "walGone" | undefined;
   /** Rewinds in a row that failed. */
   readonly failedRewinds?: number;
+  /** The server ended because its volume is full. */
+  readonly isFull?: boolean;
 }
 
 /**
@@ -52,6 +54,8 @@ export interface StepView {
   readonly frozen: boolean;
   /** The holder answers and serves as primary. */
   readonly primaryServes: boolean;
+  /** The server was started often enough to know that it does not start with this data. */
+  readonly startsInVain?: boolean;
 }
 
 export type Step =
@@ -163,7 +167,8 @@ function asStandby(view: StepView, { holder, holderUid, published, epoch }: Leas
   const known = isPublished && published.checkpointed === true && view.primaryServes;
   if (published.systemId !== undefined && data.systemId !== published.systemId) {
     if (!known) return wait(`${holder} does not serve yet`);
-    return { step: "clone", from: holder, reason: "its data belongs to another database" };
+    const reason = data.systemId === "" ? "its data cannot be read" : "its data belongs to another database";
+    return { step: "clone", from: holder, reason };
   }
   const odd = mismatch(local);
   if (odd !== undefined) return wait(odd);
@@ -186,7 +191,12 @@ function asStandby(view: StepView, { holder, holderUid, published, epoch }: Leas
     if (!known) return wait(`${holder} does not serve yet`);
     return { step: "clone", from: holder, reason: "the primary no longer has the log that it needs" };
   }
-  if (local.server === "stopped") return { step: "startStandby", upstream: isPublished ? holder : undefined };
+  if (local.server === "stopped") {
+    // More data does not help where there is no room for what there is.
+    if (view.startsInVain && known && !local.isFull)
+      return { step: "clone", from: holder, reason: "its PostgreSQL does not start" };
+    return { step: "startStandby", upstream: isPublished ? holder : undefined };
+  }
   if (!isPublished) return wait(`${holder} is being promoted`);
   if (local.upstream !== holder) return { step: "follow", upstream: holder };
   return wait(local.receiving ? "it follows" : `it waits for ${holder}`);

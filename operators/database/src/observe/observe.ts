@@ -2,7 +2,7 @@
 import { type Connection, Quantity } from "keelson";
 import { Lease } from "keelson/kinds";
 import type { InstanceReport } from "../agent/handlers.ts";
-import { agentPort, call } from "../agent/wire.ts";
+import { type AgentCall, agentPort } from "../agent/wire.ts";
 import type { DatabaseObject } from "../api/database.ts";
 import { readLease } from "../ha/lease-object.ts";
 import type { LeaseRecord } from "../ha/state.ts";
@@ -14,6 +14,13 @@ import { podView } from "./pod-view.ts";
 /** Silence is an answer, and costs no more than this. */
 const patienceMs = 5_000;
 
+/** How the agents of a Database are spoken to. */
+export interface AgentAccess {
+  /** What they know their own by. */
+  readonly key: Buffer;
+  readonly call: AgentCall;
+}
+
 /** Speaks to one instance's agent. */
 export async function askAgent<T>(
   ctx: DatabaseContext,
@@ -21,11 +28,11 @@ export async function askAgent<T>(
   question: {
     readonly path: string;
     readonly body?: unknown;
-    readonly key: Buffer;
     readonly timeoutMs?: number;
   },
+  { key, call }: AgentAccess,
 ): Promise<T> {
-  const { path, body, key, timeoutMs = patienceMs } = question;
+  const { path, body, timeoutMs = patienceMs } = question;
   await using link: Connection = await ctx.connect({ pod: instance }, agentPort);
   return await call<T>({ host: link.host, port: link.port, path, body, key, timeoutMs });
 }
@@ -49,7 +56,7 @@ export async function observe(
   options: {
     readonly names: readonly string[];
     readonly record: LeaseRecord | undefined;
-    readonly key: Buffer | undefined;
+    readonly access: AgentAccess | undefined;
   },
 ): Promise<Observed> {
   const database = databaseName(object);
@@ -60,11 +67,12 @@ export async function observe(
       const claim = ctx.own.claims.get(slot);
       const view = pod && podView(pod);
       const report =
-        options.key && pod?.status?.podIP !== undefined
+        options.access && pod?.status?.podIP !== undefined
           ? await askAgent<InstanceReport>(
               ctx,
               { namespace: database.namespace, name },
-              { path: "/report", key: options.key },
+              { path: "/report" },
+              options.access,
             ).catch(() => undefined)
           : undefined;
       return {

@@ -18,8 +18,14 @@ import {
 import { DatabaseBackup } from "../api/backup.ts";
 import type { Database, DatabaseObject } from "../api/database.ts";
 
+/**
+ * A foreground deletion has the garbage collector take the children first. What a last backup needs outlives that:
+ * `finalize` deletes it.
+ */
 export const owns = {
   services: many(Service),
+  /** By which instances find each other. Second owner of their pods, see `ownersOf`. */
+  names: own(Service, { outlives: true }),
   budget: PodDisruptionBudget,
   pooler: Deployment,
   account: own(ServiceAccount, { outlives: true }),

@@ -16,7 +16,7 @@ import {
   tlsSecret,
 } from "./names.ts";
 import { digestOf, type Recipe } from "./recipe.ts";
-import type { RestoreSource } from "./store.ts";
+import { mountPlace, type RestoreSource, type StorePlace } from "./store.ts";
 
 type PodSpec = NonNullable<Desired<typeof Pod>["spec"]>;
 type Container = PodSpec["containers"][number];
@@ -81,15 +81,18 @@ export function podFor(options: PodOptions): Desired<typeof Pod> {
         ...(options.upgradeFrom ? [{ name: "old", emptyDir: {} }] : []),
         { name: "secrets", secret: { secretName: agentSecret(database), defaultMode: 0o440 } },
         { name: "tls", secret: { secretName: recipe.tls.secret ?? tlsSecret(database), defaultMode: 0o440 } },
-        ...(recipe.store
-          ? [{ name: "backups", persistentVolumeClaim: { claimName: recipe.store.claim } }]
-          : []),
-        ...(options.restore
-          ? [{ name: "restore", persistentVolumeClaim: { claimName: options.restore.claim } }]
-          : []),
+        ...storesOf(options).map(({ volume }) => volume),
       ],
     },
   };
+}
+
+const ownStore = (place: StorePlace) => mountPlace(place, { name: "backups", path: backupsPath });
+const otherStore = (place: StorePlace) =>
+  mountPlace(place, { name: "restore", path: restorePath, readOnly: true });
+
+function storesOf({ recipe, restore }: PodOptions) {
+  return [...(recipe.store ? [ownStore(recipe.store)] : []), ...(restore ? [otherStore(restore)] : [])];
 }
 
 /** Brings the agent and a Node to run it. */
@@ -163,8 +166,7 @@ function postgresContainer(options: PodOptions): Container {
       ...(options.upgradeFrom ? [{ name: "old", mountPath: oldPath, readOnly: true }] : []),
       { name: "secrets", mountPath: secretsPath, readOnly: true },
       { name: "tls", mountPath: tlsPath, readOnly: true },
-      ...(recipe.store ? [{ name: "backups", mountPath: backupsPath }] : []),
-      ...(options.restore ? [{ name: "restore", mountPath: restorePath, readOnly: true }] : []),
+      ...storesOf(options).map(({ mount }) => mount),
     ],
   };
 }
@@ -186,10 +188,10 @@ function settingsFor(options: PodOptions): AgentSettings {
     secrets: secretsPath,
     tls: { source: tlsPath, directory: "/run/keelson/certificates", require: recipe.tls.require },
     timings: { leaseMs, fenceMs: leaseMs * 0.75 },
-    ...(recipe.store && { store: `${backupsPath}/${recipe.store.directory}`, archive }),
+    ...(recipe.store && { store: ownStore(recipe.store).location, archive }),
     ...(restore && {
       restore: {
-        store: `${restorePath}/${restore.directory}`,
+        store: otherStore(restore).location,
         backup: restore.backup,
         ...(restore.targetTime !== undefined && { targetTime: restore.targetTime }),
       },

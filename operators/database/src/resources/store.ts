@@ -1,19 +1,25 @@
-/** Where backups and the archive of a Database lie, as its pods see it. */
+/** Where backups and the archive of a Database lie, as the operator remembers it and as pods see it. */
+import { type BackupStore, type MountedVolume, mountSecret } from "@keelson/kit";
+import type { StoreLocation } from "@keelson/kit/store";
 import type { DatabaseBackupObject } from "../api/backup.ts";
 import type { DatabaseObject } from "../api/database.ts";
 
 export interface StorePlace {
-  readonly claim: string;
-  /** In the claim. */
+  /** Exactly one of them. */
+  readonly claim?: string | undefined;
+  readonly s3?: NonNullable<BackupStore["s3"]> | undefined;
+  /** In the claim, or below the prefix of the bucket. */
   readonly directory: string;
 }
 
 /** Each Database has a folder of its own: one of the same name later does not write into it. */
 export function storeOf({ metadata, spec }: DatabaseObject): StorePlace | undefined {
-  const claim = spec.backup?.store.claim;
-  if (!claim) return undefined;
+  const { store } = spec.backup ?? {};
   const folder = `${metadata.namespace ?? "default"}-${metadata.name}-${metadata.uid.slice(0, 8)}`;
-  return { claim: claim.name, directory: [...claim.path.split("/").filter(Boolean), folder].join("/") };
+  if (store?.s3) return { s3: store.s3, directory: folder };
+  if (!store?.claim) return undefined;
+  const { name, path } = store.claim;
+  return { claim: name, directory: [...path.split("/").filter(Boolean), folder].join("/") };
 }
 
 export interface RestoreSource extends StorePlace {
@@ -29,11 +35,33 @@ export function restoreSource(
   const { restoreFrom } = spec;
   if (!restoreFrom) return undefined;
   const time = restoreFrom.targetTime === undefined ? {} : { targetTime: restoreFrom.targetTime };
-  if (restoreFrom.location) {
-    const { claim, directory, name } = restoreFrom.location;
-    return { claim, directory, backup: name, ...time };
-  }
   const { phase, location } = backup?.status ?? {};
-  if (phase !== "Done" || !location) return `DatabaseBackup ${restoreFrom.backup} is not done`;
-  return { claim: location.claim, directory: location.directory, backup: location.name, ...time };
+  const found = restoreFrom.location ?? (phase === "Done" ? location : undefined);
+  if (!found) return `DatabaseBackup ${restoreFrom.backup} is not done`;
+  const { name, ...place } = found;
+  return { ...place, backup: name, ...time };
+}
+
+/** What a pod needs to reach a store. The operator never reads credentials: the kubelet mounts the Secret. */
+export function mountPlace(
+  { claim, s3, directory }: StorePlace,
+  {
+    name,
+    path,
+    readOnly = false,
+  }: { readonly name: string; readonly path: string; readonly readOnly?: boolean },
+): MountedVolume & { readonly location: StoreLocation } {
+  if (s3) {
+    const { credentialsSecret, endpoint, region, bucket, prefix } = s3;
+    const below = [...prefix.split("/"), directory].filter(Boolean).join("/");
+    return {
+      ...mountSecret(name, credentialsSecret, path),
+      location: { s3: { endpoint, region, bucket, prefix: below, credentials: path } },
+    };
+  }
+  return {
+    volume: { name, persistentVolumeClaim: { claimName: claim ?? "" } },
+    mount: { name, mountPath: path, ...(readOnly && { readOnly }) },
+    location: { directory: `${path}/${directory}` },
+  };
 }

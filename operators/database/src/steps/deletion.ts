@@ -1,6 +1,7 @@
 /** The end of a Database: a last backup that is proven, then the instances, and their volumes as the spec says. */
 import { done, type Outcome, waiting } from "keelson";
 import { Lease, Namespace, Service } from "keelson/kinds";
+import type { AgentCall } from "../agent/wire.ts";
 import { reasons } from "../api/conditions.ts";
 import type { DatabaseObject } from "../api/database.ts";
 import { statusOf } from "../decide/report.ts";
@@ -9,10 +10,15 @@ import { databaseName } from "../resources/names.ts";
 import { runInstances } from "./run.ts";
 import { releaseVolume, tellKept } from "./volumes.ts";
 
+export interface FinalOptions {
+  readonly agentImage: string | undefined;
+  readonly call: AgentCall;
+}
+
 export async function finalize(
   object: DatabaseObject,
   ctx: DatabaseContext,
-  agentImage: string | undefined,
+  options: FinalOptions,
 ): Promise<Outcome> {
   if (await isOrphaned(object, ctx)) {
     ctx.event("Normal", "Orphaned", "everything is left as it is; a Database of the same name takes it over");
@@ -21,7 +27,7 @@ export async function finalize(
   const { onDelete } = object.spec;
   let keep = onDelete === "Retain" ? "spec.onDelete is Retain" : undefined;
   if (onDelete === "Snapshot") {
-    const last = await lastBackup(object, ctx, agentImage);
+    const last = await lastBackup(object, ctx, options);
     if (last !== "taken" && !("impossible" in last)) return last;
     if (last !== "taken") keep = `no backup could be taken: ${last.impossible}`;
   }
@@ -37,6 +43,7 @@ async function removeAll(object: DatabaseObject, ctx: DatabaseContext, withData:
   }
   const left = ctx.own.pods.list().map(({ metadata }) => metadata.name);
   if (left.length > 0) return waiting(reasons.deleting, `${left.join(", ")} stop`, { recheckMs: 1_000 });
+  await ctx.own.names.delete();
   if (withData) {
     for (const [key, claim] of ctx.own.claims.entries()) {
       if (claim.spec?.volumeName) await releaseVolume(ctx, claim.spec.volumeName);
@@ -88,13 +95,13 @@ async function isOrphaned(object: DatabaseObject, ctx: DatabaseContext): Promise
 type Last = "taken" | { readonly impossible: string } | Outcome;
 
 /**
- * Nothing is removed before a backup of everything is done and proven. Whoever deletes in the foreground has taken the
- * pods away by now: they come back without a reference to the Database, so that nobody takes them away again.
+ * Nothing is removed before a backup of everything is done and proven. Pods that are lost meanwhile are made again without
+ * a reference to the Database: a deletion in the foreground would take them away.
  */
 async function lastBackup(
   object: DatabaseObject,
   ctx: DatabaseContext,
-  agentImage: string | undefined,
+  { agentImage, call }: FinalOptions,
 ): Promise<Last> {
   const { spec, metadata, status } = object;
   if (status?.systemId === undefined) return "taken";
@@ -113,6 +120,7 @@ async function lastBackup(
   try {
     const pass = await runInstances({ ...object, spec: { ...spec, hibernate: false } }, ctx, {
       agentImage,
+      call,
       closing: true,
     });
     if ("obstacle" in pass) return pass.obstacle;

@@ -1,17 +1,19 @@
 /** Claims and pods of the instances. */
-import { isApiError, type ObjectMeta, Quantity } from "keelson";
+import { isApiError, type ObjectMeta, type ObjectOf, Quantity } from "keelson";
 import { Pod } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
-import { Database, type DatabaseObject } from "../api/database.ts";
+import type { DatabaseObject } from "../api/database.ts";
 import type { Members } from "../decide/members.ts";
 import { majorPart, type UpgradePlan } from "../decide/upgrade.ts";
 import type { LeaseRecord } from "../ha/state.ts";
+import { podView } from "../observe/pod-view.ts";
 import { installCommand } from "../resources/agent-image.ts";
 import { claimFor } from "../resources/claim.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName, instanceKey, selectorLabels } from "../resources/names.ts";
+import { ownersOf } from "../resources/owners.ts";
 import { podFor } from "../resources/pod.ts";
-import { recipeOf } from "../resources/recipe.ts";
+import { digestOf, type Recipe, recipeOf } from "../resources/recipe.ts";
 import type { RestoreSource } from "../resources/store.ts";
 import { versionFor } from "./upgrade.ts";
 
@@ -21,7 +23,7 @@ export interface InstancesOptions {
   readonly agentImage: string;
   readonly restore: RestoreSource | undefined;
   readonly plan: UpgradePlan;
-  /** Pods that are made now must outlive the Database: whoever deletes in the foreground would take them away. */
+  /** The Database is being deleted. */
   readonly closing: boolean;
 }
 
@@ -58,9 +60,14 @@ async function keepInstance(
   const slot = instanceKey(database, name);
   await keepClaim(object, ctx, { name, slot });
   const pod = ctx.own.pods.get(slot);
-  if (pod) return closing ? undefined : await repairLabels(object, ctx, pod.metadata);
   const version = versionFor(name, plan, spec.version);
   const recipe = recipeOf(object, version);
+  if (pod && isStuck(pod, recipe)) {
+    await ctx.own.pods.delete(slot);
+    ctx.event("Normal", "InstanceReplaced", `${name}: it could not start as its older spec said`);
+    return;
+  }
+  if (pod) return closing ? undefined : await repairLabels(object, ctx, pod.metadata);
   const isAhead = majorPart(version) !== majorPart(plan.version);
   const isFirst = record?.published.systemId === undefined && name === `${database.name}-0`;
   const desired = podFor({
@@ -79,7 +86,7 @@ async function keepInstance(
   try {
     await ctx.own.pods.apply(slot, {
       ...desired,
-      metadata: { ...desired.metadata, ...(!closing && { ownerReferences: ownersOf(object) }) },
+      metadata: { ...desired.metadata, ownerReferences: ownersOf(object, ctx) },
     });
     ctx.event("Normal", "InstanceStarted", `${name} starts with ${recipe.image}`);
   } catch (error) {
@@ -87,6 +94,12 @@ async function keepInstance(
     if (!(isApiError(error) && error.code === 409)) throw error;
     ctx.recheck(1_000);
   }
+}
+
+/** It does not start, and the spec has been corrected since: nobody waits until it is ready. */
+function isStuck(pod: ObjectOf<typeof Pod>, recipe: Recipe): boolean {
+  const { obstacle, template, deleting } = podView(pod);
+  return obstacle !== undefined && !deleting && template !== digestOf(recipe);
 }
 
 /** Claims grow and never shrink. One that its class does not let grow stays as it is, and the instance runs on. */
@@ -121,24 +134,12 @@ async function repairLabels(
 ): Promise<void> {
   const wanted = selectorLabels(databaseName(object));
   const wrong = Object.entries(wanted).filter(([key, value]) => metadata.labels?.[key] !== value);
-  const [owner] = ownersOf(object);
-  const owned = metadata.ownerReferences?.some(({ uid }) => uid === owner?.uid);
+  const owners = ownersOf(object, ctx);
+  const has = metadata.ownerReferences ?? [];
+  const owned =
+    has.length === owners.length && owners.every(({ uid }) => has.some((each) => each.uid === uid));
   if (wrong.length === 0 && owned) return;
   const { name = "", namespace = "default", uid } = metadata;
-  await ctx.client.kind(Pod).patch(
-    { name, namespace },
-    {
-      type: "merge",
-      body: {
-        metadata: { uid, labels: wanted, ...(!owned && { ownerReferences: ownersOf(object) }) },
-      } as never,
-    },
-  );
-}
-
-/** Whoever drains a node looks for the one in charge of a pod. */
-function ownersOf({ metadata }: DatabaseObject): NonNullable<ObjectMeta["ownerReferences"]> {
-  const { name, uid } = metadata;
-  const apiVersion = `${Database.group}/${Database.version}`;
-  return [{ apiVersion, kind: Database.kind, name, uid, controller: true, blockOwnerDeletion: true }];
+  const body = { metadata: { uid, labels: wanted, ...(!owned && { ownerReferences: owners }) } };
+  await ctx.client.kind(Pod).patch({ name, namespace }, { type: "merge", body: body as never });
 }

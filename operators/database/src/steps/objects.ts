@@ -18,11 +18,15 @@ export async function applyObjects(
   await ctx.own.services.apply("rw", readWriteService(database));
   await ctx.own.services.apply("ro", readOnlyService(database));
   await ctx.own.services.apply("r", anyService(database));
-  await ctx.own.services.apply("instances", namesService(database));
   await ctx.own.budget.apply(budgetFor(database, object.spec.instances));
   await ctx.own.account.apply(accountFor(database));
   await ctx.own.role.apply(roleFor(database, instances));
   await ctx.own.binding.apply(bindingFor(database));
+}
+
+/** Without it no instance finds another, and nobody is elected: it stays until the pods are gone. */
+export async function applyNames(object: DatabaseObject, ctx: DatabaseContext): Promise<void> {
+  await ctx.own.names.apply(namesService(databaseName(object)));
 }
 
 /** Only when it changes: each write makes the holder of the Lease read it again. */

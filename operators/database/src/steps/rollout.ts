@@ -1,7 +1,7 @@
 /** Brings pods in line with the spec, one at a time: replicas first, the primary last, which hands over before it goes. */
 
 import { conditionsOf, isWhole, primaryOf } from "../decide/report.ts";
-import { askAgent } from "../observe/observe.ts";
+import { type AgentAccess, askAgent } from "../observe/observe.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName, instanceKey } from "../resources/names.ts";
@@ -11,7 +11,7 @@ import { digestOf, recipeOf } from "../resources/recipe.ts";
 export async function rollOut(
   observed: Observed,
   ctx: DatabaseContext,
-  { version, key }: { readonly version: string; readonly key: Buffer | undefined },
+  { version, access }: { readonly version: string; readonly access: AgentAccess | undefined },
 ): Promise<string | undefined> {
   const { object, instances } = observed;
   const wanted = digestOf(recipeOf(object, version));
@@ -27,10 +27,10 @@ export async function rollOut(
   const sentence = `${next.name}: ${reasonFor(next)}`;
   // Never while a commit relies on everybody who is left.
   if (!isWhole(object, conditionsOf(observed))) return `${sentence}; it waits for replication to be whole`;
-  if (next === primary && next.pod?.template === wanted && next.report?.isLowering && key) {
+  if (next === primary && next.pod?.template === wanted && next.report?.isLowering && access) {
     ctx.event("Normal", "InstanceRestarted", sentence);
     const instance = { namespace: databaseName(object).namespace, name: next.name };
-    await askAgent(ctx, instance, { path: "/restart", body: {}, key, timeoutMs: 30_000 });
+    await askAgent(ctx, instance, { path: "/restart", body: {}, timeoutMs: 30_000 }, access);
     return sentence;
   }
   ctx.event("Normal", "InstanceReplaced", sentence);

@@ -1,5 +1,6 @@
 /** One look at everything, and what follows for the instances: who they are, what they run, what they are told. */
 import { fail, type Outcome, waiting } from "keelson";
+import type { AgentCall } from "../agent/wire.ts";
 import { reasons } from "../api/conditions.ts";
 import type { DatabaseObject } from "../api/database.ts";
 import { planMembers } from "../decide/members.ts";
@@ -7,7 +8,7 @@ import { conditionsOf, isWhole, judge, mustRemount, primaryOf, type Verdict } fr
 import { planRestore, type RestorePlan } from "../decide/restore-in-place.ts";
 import type { UpgradePlan } from "../decide/upgrade.ts";
 import type { LeaseRecord } from "../ha/state.ts";
-import { observe, readRecord } from "../observe/observe.ts";
+import { type AgentAccess, observe, readRecord } from "../observe/observe.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { policyFor } from "../resources/lease.ts";
@@ -15,7 +16,7 @@ import { databaseName, instanceKey, instanceName } from "../resources/names.ts";
 import { restoreSource } from "../resources/store.ts";
 import { keepCertificates } from "./certificates.ts";
 import { keepInstances } from "./instances.ts";
-import { applyObjects, applyPolicy } from "./objects.ts";
+import { applyNames, applyObjects, applyPolicy } from "./objects.ts";
 import { keepAgentSecret } from "./secrets.ts";
 import { actOnUpgrade, replaceMajors, upgradePlan, versionsOf } from "./upgrade.ts";
 
@@ -23,7 +24,7 @@ export interface Pass {
   readonly observed: Observed;
   readonly record: LeaseRecord | undefined;
   readonly primary: InstanceView | undefined;
-  readonly key: Buffer | undefined;
+  readonly access: AgentAccess | undefined;
   readonly plan: UpgradePlan;
   readonly restoring: RestorePlan;
   readonly verdict: Verdict;
@@ -34,6 +35,7 @@ export interface Pass {
 
 export interface RunOptions {
   readonly agentImage: string;
+  readonly call: AgentCall;
   /** The Database is being deleted: clients are kept out, and nothing is begun. */
   readonly closing?: boolean;
 }
@@ -44,7 +46,7 @@ const patienceMs = 3_000;
 export async function runInstances(
   object: DatabaseObject,
   ctx: DatabaseContext,
-  { agentImage, closing = false }: RunOptions,
+  { agentImage, call, closing = false }: RunOptions,
 ): Promise<Pass | { readonly obstacle: Outcome }> {
   const database = databaseName(object);
   const record = await readRecord(object, ctx);
@@ -58,8 +60,9 @@ export async function runInstances(
     record?.published.systemId === undefined ? restoreSource(object, ctx.read.restoreFrom) : undefined;
   if (typeof restore === "string") return { obstacle: waiting(reasons.backupPending, restore) };
   const key = await keepAgentSecret(object, ctx);
+  const access = key && { key, call };
   const { existing, names } = namesOf(object, ctx, record);
-  const observed = await observe(object, ctx, { names, record, key });
+  const observed = await observe(object, ctx, { names, record, access });
   const primary = primaryOf(observed);
   const trust = await keepCertificates(object, ctx, observed);
   if ("missing" in trust) {
@@ -105,6 +108,7 @@ export async function runInstances(
   });
   await applyPolicy(object, ctx, policy, record?.policy);
   if (!object.spec.paused || !record || closing) {
+    await applyNames(object, ctx);
     if (!closing) await applyObjects(object, ctx, [...new Set([...members.keep, ...names])]);
     await keepInstances(object, ctx, { members, record, agentImage, restore, plan, closing });
     if (!closing) await actOnUpgrade(observed, ctx, { plan, agentImage, primary: primary?.name });
@@ -114,7 +118,7 @@ export async function runInstances(
       ctx.event("Normal", "InstanceReplaced", `${name}: its volume has grown and is mounted again`);
     }
   }
-  return { observed, record, primary, key, plan, restoring, verdict, reports, authority: trust.bundle };
+  return { observed, record, primary, access, plan, restoring, verdict, reports, authority: trust.bundle };
 }
 
 function namesOf(

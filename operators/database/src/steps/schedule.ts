@@ -1,7 +1,7 @@
 /** Base backups when the schedule says so, and no more of them than should stay. */
 import { backupStamp, decideSchedule, expiredBackups } from "@keelson/kit";
 import type { DatabaseObject } from "../api/database.ts";
-import { askAgent } from "../observe/observe.ts";
+import { type AgentAccess, askAgent } from "../observe/observe.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName } from "../resources/names.ts";
 
@@ -9,7 +9,7 @@ import { databaseName } from "../resources/names.ts";
 export async function keepSchedule(
   object: DatabaseObject,
   ctx: DatabaseContext,
-  agent: { readonly instance: string | undefined; readonly key: Buffer | undefined },
+  agent: { readonly instance: string | undefined; readonly access: AgentAccess | undefined },
 ): Promise<string | undefined> {
   const { metadata, spec, status } = object;
   const { backup } = spec;
@@ -63,15 +63,19 @@ async function isRemoved(
   ctx: DatabaseContext,
   {
     instance,
-    key,
+    access,
     name,
-  }: { readonly instance: string | undefined; readonly key: Buffer | undefined; readonly name: string },
+  }: {
+    readonly instance: string | undefined;
+    readonly access: AgentAccess | undefined;
+    readonly name: string;
+  },
 ): Promise<boolean> {
-  if (instance === undefined || key === undefined) return false;
+  if (instance === undefined || access === undefined) return false;
   const { namespace } = databaseName(object);
   try {
-    const question = { path: "/backup/remove", body: { name }, key, timeoutMs: 60_000 };
-    await askAgent(ctx, { namespace, name: instance }, question);
+    const question = { path: "/backup/remove", body: { name }, timeoutMs: 60_000 };
+    await askAgent(ctx, { namespace, name: instance }, question, access);
     return true;
   } catch (error) {
     ctx.event("Warning", "BackupNotRemoved", `${name}: ${(error as Error).message}`);

@@ -4,7 +4,7 @@ import type { SqlObjects, SqlRole } from "../agent/sql-objects.ts";
 import { reasons } from "../api/conditions.ts";
 import type { DatabaseObject } from "../api/database.ts";
 import { scramVerifier } from "../engine/pg-client.ts";
-import { askAgent } from "../observe/observe.ts";
+import { type AgentAccess, askAgent } from "../observe/observe.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName } from "../resources/names.ts";
 import { digestOf } from "../resources/recipe.ts";
@@ -24,7 +24,7 @@ export async function applySql(
   ctx: DatabaseContext,
   options: {
     readonly primary: string;
-    readonly key: Buffer;
+    readonly access: AgentAccess;
     readonly done: string | undefined;
     readonly epoch: number;
     /** Whom clients trust. */
@@ -75,12 +75,8 @@ export async function applySql(
   const body: SqlObjects = { roles, databases };
   try {
     const instance = { namespace, name: options.primary };
-    const done = await askAgent<string[]>(ctx, instance, {
-      path: "/objects",
-      body,
-      key: options.key,
-      timeoutMs: 30_000,
-    });
+    const question = { path: "/objects", body, timeoutMs: 30_000 };
+    const done = await askAgent<string[]>(ctx, instance, question, options.access);
     for (const sentence of done) ctx.event("Normal", "SqlApplied", sentence);
     return { hash, passwords };
   } catch (error) {

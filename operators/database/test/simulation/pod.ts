@@ -1,11 +1,12 @@
 /** A simulated pod: an agent's process, a watchdog, a PostgreSQL, and everything that can happen to them. */
 import { Agent } from "../../src/agent/agent.ts";
 import type { Clock, Guard, Memory, Remembered } from "../../src/agent/ports.ts";
-import { SimulatedServer } from "./server.ts";
+import { type Disk, type ServerPod, SimulatedServer } from "./server.ts";
 import type { World } from "./world.ts";
 
-export class Pod {
+export class Pod implements ServerPod {
   readonly name: string;
+  readonly disk: Disk = {};
   readonly server: SimulatedServer;
   readonly #world: World;
   agent: Agent | undefined;
@@ -145,7 +146,7 @@ export class Pod {
 
   loseVolume(): void {
     this.kill();
-    this.server.data = undefined;
+    this.disk.data = undefined;
     this.#remembered = {};
   }
 

@@ -1,13 +1,49 @@
 /** A simulated PostgreSQL: a log of commits, a stream to standbys, acknowledgements that wait for them. */
-import type { Engine, Replication, Upstream } from "../../src/agent/ports.ts";
+import type { Configuration, Engine, Replication, Upstream } from "../../src/agent/ports.ts";
 import type { Vote } from "../../src/ha/quorum.ts";
 import type { Local } from "../../src/ha/step.ts";
-import type { Pod } from "./pod.ts";
-import type { World } from "./world.ts";
+import type { Chance } from "./clock.ts";
 
 /** A commit in a log. */
 export interface Entry {
   readonly id: number;
+  readonly key?: string;
+  readonly value?: string;
+}
+
+/** Where servers run: time, the network between them, and somebody who looks at what they acknowledge. */
+export interface Surroundings {
+  readonly nowMs: number;
+  readonly chance: Chance;
+  readonly pods: Iterable<ServerPod>;
+  later(delayMs: number, run: () => void): () => void;
+  /** Whether packets go both ways. */
+  canTalk(a: string, b: string): boolean;
+  acknowledged(entry: Entry, by: string, epoch: number): void;
+  promoted(name: string, epoch: number, log: readonly Entry[]): void;
+  started(name: string): void;
+}
+
+/** The pod of a server. */
+export interface ServerPod {
+  readonly name: string;
+  readonly server: SimulatedServer;
+  readonly isFrozen: boolean;
+  /** What it stores survives everything but the loss of its volume. */
+  readonly disk: Disk;
+  whenThawed(run: () => void): void;
+  /** Resolves in this life of its processes or never. */
+  sleep(ms: number): Promise<void>;
+}
+
+export interface Disk {
+  data?: Data | undefined;
+  /** Nothing more can be written. */
+  readonly isFull?: boolean;
+  /** What is read is not what was written. */
+  readonly isCorrupt?: boolean;
+  /** New data takes the place of what could not be read. */
+  replaced?(): void;
 }
 
 export interface Data {
@@ -19,15 +55,33 @@ export interface Data {
   kind: "primary" | "standby";
 }
 
+type Settings = Readonly<{ [name: string]: string }>;
+
+/** A value that no setting takes. */
+export const refused = "much";
+/** Settings that only a restart changes. */
+const restarting = ["max_connections", "shared_buffers"];
+
+export interface SavedServer {
+  readonly isRunning: boolean;
+  readonly inRecovery: boolean;
+  readonly upstream: Upstream | undefined;
+  readonly synchronousNames: string;
+  readonly epoch: number;
+  readonly forkPosition: number;
+  readonly wanted: Settings;
+  readonly running: Settings;
+  readonly flushed: readonly (readonly [string, number])[];
+}
+
 interface Pending {
   readonly entry: Entry;
   readonly position: number;
 }
 
 export class SimulatedServer implements Engine {
-  readonly #world: World;
-  readonly #pod: Pod;
-  data: Data | undefined;
+  readonly #world: Surroundings;
+  readonly #pod: ServerPod;
   isRunning = false;
   inRecovery = false;
   upstream: Upstream | undefined;
@@ -42,9 +96,30 @@ export class SimulatedServer implements Engine {
   #failedRewinds = 0;
   #effectiveAtMs = 0;
 
-  constructor(world: World, pod: Pod) {
+  /** What the spec asks for, and what the process was started with. */
+  #wanted: Settings = {};
+  #running: Settings = {};
+  isClosed = false;
+
+  constructor(world: Surroundings, pod: ServerPod) {
     this.#world = world;
     this.#pod = pod;
+  }
+
+  get data(): Data | undefined {
+    return this.#pod.disk.data;
+  }
+
+  set data(data: Data | undefined) {
+    this.#pod.disk.data = data;
+  }
+
+  /** Why the settings of the spec are not taken. */
+  settingsProblem: string | undefined;
+
+  /** Settings that wait for a restart. */
+  get pendingRestart(): readonly string[] {
+    return this.isRunning ? restarting.filter((name) => this.#wanted[name] !== this.#running[name]) : [];
   }
 
   get isPrimary(): boolean {
@@ -56,9 +131,38 @@ export class SimulatedServer implements Engine {
   /** A client commits; the world hears when it is acknowledged. */
   commit(entry: Entry): void {
     if (!this.isPrimary || !this.data) return;
+    // A server that cannot write its log ends.
+    if (this.#pod.disk.isFull) {
+      this.die();
+      return;
+    }
     this.data.log.push(entry);
     this.#pending.push({ entry, position: this.data.log.length });
     this.#acknowledge();
+  }
+
+  /** A client commits and waits: whether it is acknowledged before anything else happens. */
+  commitNow(entry: Entry): boolean {
+    if (this.isClosed) return false;
+    this.commit(entry);
+    for (const pod of this.#followers()) {
+      this.#drainTo(pod.server);
+      if (pod.server.isReceiving && pod.server.data)
+        this.heard(pod.name, pod.server.data.log.length, this.incarnation);
+    }
+    return this.isPrimary && !this.#pending.some((each) => each.entry === entry);
+  }
+
+  #followers(): ServerPod[] {
+    return [...this.#world.pods].filter(
+      ({ server, isFrozen }) => !isFrozen && server.upstream?.name === this.#pod.name,
+    );
+  }
+
+  /** Sends all there is, as far as the standby takes it. */
+  #drainTo(standby: SimulatedServer): void {
+    const length = () => standby.data?.log.length ?? 0;
+    while (standby.take(this.#pod) && length() < (this.data?.log.length ?? 0));
   }
 
   #acknowledge(): void {
@@ -75,21 +179,34 @@ export class SimulatedServer implements Engine {
   /** One turn of the receiver: takes what the upstream has, and tells it. */
   stream(): void {
     this.isReceiving = false;
-    const { upstream, data } = this;
-    if (!this.isRunning || !this.inRecovery || !upstream || !data) return;
-    const source = this.#world.pod(upstream.name);
+    const { upstream } = this;
+    const source = upstream && this.#find(upstream.name);
+    if (!source || !this.take(source)) return;
     const { server } = source;
-    if (
-      !this.#world.canTalk(this.#pod.name, upstream.name) ||
-      source.isFrozen ||
-      !server.isPrimary ||
-      !server.data
-    )
-      return;
+    const [position, incarnation] = [this.data?.log.length ?? 0, server.incarnation];
+    this.#world.later(this.#world.chance.between(0, 8), () => {
+      if (source.isFrozen) source.whenThawed(() => server.heard(this.#pod.name, position, incarnation));
+      else if (this.#world.canTalk(this.#pod.name, source.name))
+        server.heard(this.#pod.name, position, incarnation);
+    });
+  }
+
+  /** Receives some of the log; false when nothing can be received. */
+  take(source: ServerPod): boolean {
+    this.isReceiving = false;
+    const { data } = this;
+    const { server } = source;
+    if (!this.isRunning || !this.inRecovery || !data) return false;
+    if (!this.#world.canTalk(this.#pod.name, source.name) || source.isFrozen) return false;
+    if (!server.isPrimary || !server.data) return false;
+    if (this.#pod.disk.isFull) {
+      this.die();
+      return false;
+    }
     const last = data.log.length - 1;
     if (last >= 0 && server.data.log[last] !== data.log[last]) {
       this.#complaint = "diverged";
-      return;
+      return false;
     }
     const behind = server.data.log.length - data.log.length;
     const count = Math.min(behind, 1 + Math.floor(this.#world.chance.next() * 4));
@@ -99,12 +216,12 @@ export class SimulatedServer implements Engine {
       data.timelineEpoch = server.data.timelineEpoch;
     }
     this.isReceiving = true;
-    const [position, incarnation] = [data.log.length, server.incarnation];
-    this.#world.later(this.#world.chance.between(0, 8), () => {
-      if (source.isFrozen) source.whenThawed(() => server.heard(this.#pod.name, position, incarnation));
-      else if (this.#world.canTalk(this.#pod.name, upstream.name))
-        server.heard(this.#pod.name, position, incarnation);
-    });
+    return true;
+  }
+
+  #find(name: string): ServerPod | undefined {
+    for (const pod of this.#world.pods) if (pod.name === name) return pod;
+    return undefined;
   }
 
   /** The log's length when its timeline began. */
@@ -129,7 +246,8 @@ export class SimulatedServer implements Engine {
 
   async inspect(): Promise<Local> {
     await this.#take(1);
-    const { data } = this;
+    const isCorrupt = this.#pod.disk.isCorrupt === true;
+    const data = isCorrupt && this.data ? { ...this.data, systemId: "", timelineEpoch: -1 } : this.data;
     return {
       name: this.#pod.name,
       ...(data && {
@@ -146,6 +264,7 @@ export class SimulatedServer implements Engine {
       receiving: this.isReceiving,
       complaint: this.#complaint,
       failedRewinds: this.#failedRewinds,
+      isFull: this.#pod.disk.isFull === true,
     };
   }
 
@@ -159,12 +278,14 @@ export class SimulatedServer implements Engine {
 
   async initialise(): Promise<void> {
     await this.#take(1_000);
+    this.#expectRoom();
     this.data = { systemId: "7000000000000000001", log: [], timeline: 1, timelineEpoch: 1, kind: "primary" };
   }
 
   async startPrimary(options: { readonly epoch: number; readonly synchronousNames: string }): Promise<void> {
     await this.#take(300);
     if (!this.data) throw new Error("there is no data");
+    this.#expectRoom();
     this.data.kind = "primary";
     this.synchronousNames = options.synchronousNames;
     this.epoch = options.epoch;
@@ -175,6 +296,8 @@ export class SimulatedServer implements Engine {
 
   async startStandby(upstream: Upstream | undefined): Promise<void> {
     if (!this.data) throw new Error("there is no data");
+    this.#expectRoom();
+    if (this.#pod.disk.isCorrupt) throw new Error("could not read the control file");
     this.data.kind = "standby";
     await this.#take(300);
     this.upstream = upstream;
@@ -183,8 +306,13 @@ export class SimulatedServer implements Engine {
     this.#run();
   }
 
+  #expectRoom(): void {
+    if (this.#pod.disk.isFull) throw new Error("could not write: No space left on device");
+  }
+
   #run(): void {
     this.isRunning = true;
+    this.#running = this.#wanted;
     this.incarnation++;
     this.#effectiveAtMs = 0;
     this.#world.started(this.#pod.name);
@@ -221,9 +349,7 @@ export class SimulatedServer implements Engine {
     }
     // Senders drain before the server ends, as far as standbys are there.
     await this.#take(50);
-    if (this.isPrimary)
-      for (const pod of this.#world.pods)
-        if (pod.server.upstream?.name === this.#pod.name) for (let n = 0; n < 20; n++) pod.server.stream();
+    if (this.isPrimary) for (const { server } of this.#followers()) this.#drainTo(server);
     this.die();
   }
 
@@ -257,16 +383,17 @@ export class SimulatedServer implements Engine {
     await this.#take(1_500);
     const source = this.#source(from);
     if (!source) throw new Error("pg_basebackup failed");
+    this.#expectRoom();
     this.#complaint = undefined;
     this.#failedRewinds = 0;
+    this.#pod.disk.replaced?.();
     this.data = { ...source, log: [...source.log], kind: "standby" };
   }
 
   #source({ name }: Upstream): Data | undefined {
-    const { server, isFrozen } = this.#world.pod(name);
-    return this.#world.canTalk(this.#pod.name, name) && !isFrozen && server.isPrimary
-      ? server.data
-      : undefined;
+    const found = this.#find(name);
+    if (!found || found.isFrozen || !found.server.isPrimary) return undefined;
+    return this.#world.canTalk(this.#pod.name, name) ? found.server.data : undefined;
   }
 
   async restoreInPlace(): Promise<string> {
@@ -287,7 +414,7 @@ export class SimulatedServer implements Engine {
     const { names } = parseNames(this.synchronousNames);
     return {
       lsn: BigInt(this.data.log.length),
-      standbys: this.#world.pods
+      standbys: [...this.#world.pods]
         .filter(({ server }) => server.upstream?.name === this.#pod.name && server.isReceiving)
         .map(({ name }) => ({
           name,
@@ -308,8 +435,28 @@ export class SimulatedServer implements Engine {
     this.#acknowledge();
   }
 
-  async configure(): Promise<void> {
+  async configure({ parameters, closed }: Configuration): Promise<void> {
     await this.#take(5);
+    const bad = Object.entries(parameters).find(([, value]) => value === refused);
+    this.settingsProblem = bad && `invalid value for parameter "${bad[0]}": "${bad[1]}"`;
+    if (!bad) this.#wanted = parameters;
+    this.isClosed = closed;
+  }
+
+  /** What a process that goes on where another was must know beside its disk. */
+  save(): SavedServer {
+    const { isRunning, inRecovery, upstream, synchronousNames, epoch, forkPosition } = this;
+    return {
+      ...{ isRunning, inRecovery, upstream, synchronousNames, epoch, forkPosition },
+      ...{ wanted: this.#wanted, running: this.#running, flushed: [...this.#flushed] },
+    };
+  }
+
+  restore({ wanted, running, flushed, ...rest }: SavedServer): void {
+    Object.assign(this, rest);
+    this.#wanted = wanted;
+    this.#running = running;
+    this.#flushed = new Map(flushed);
   }
 
   /** Takes some time; what the agent of an earlier life began never goes on. */

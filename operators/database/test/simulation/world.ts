@@ -17,7 +17,7 @@ import {
 } from "../../src/ha/state.ts";
 import { Chance, Timeline } from "./clock.ts";
 import { Pod } from "./pod.ts";
-import type { Entry } from "./server.ts";
+import type { Entry, Surroundings } from "./server.ts";
 
 export interface WorldOptions {
   readonly seed: number;
@@ -35,7 +35,7 @@ interface Acknowledged {
 
 const api = "api";
 
-export class World {
+export class World implements Surroundings {
   readonly chance: Chance;
   readonly pods: readonly Pod[];
   readonly timings: Timings;

@@ -2,15 +2,14 @@
 import { X509Certificate } from "node:crypto";
 import {
   type Authority,
-  advanceAuthority,
   CertificateSecrets,
   expiryOf,
-  isCompleteLeaf,
   issuerOf,
+  keepAuthority,
+  keepLeaf,
   type Leaf,
   type LeafSpec,
-  leafFor,
-  newAuthority,
+  type SecretSlot,
   secretKeyPair,
   secretText,
   trustBundle,
@@ -98,33 +97,23 @@ async function given({ object, ctx }: Scope, use: TlsUse, spec: TlsSpec): Promis
 
 async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Maintained> {
   const { cluster, object, ctx } = scope;
-  const key = `${use}-ca`;
   const name = authorityName(cluster.name, use);
-  const nowMs = ctx.clock.now();
   const issuer = spec.issuerSecret === undefined ? undefined : await issuerPair(scope, use, spec);
   if (issuer && "problem" in issuer) return issuer;
-  const before = secrets.readAuthority(ctx.own.secrets.get(key)) ?? lost(scope, use, issuer?.pair);
-  const rotation = object.metadata.annotations?.[annotations.rotateAuthorities];
-  const { paused } = object.spec;
-  if (paused && !before) return { problem: `${name} is made when spec.paused is false again` };
-  const authority = before
-    ? paused
-      ? before
-      : advanceAuthority(name, before, {
-          nowMs,
-          trusted: isTrusted(object, use, before),
-          served: await isPresented(scope, use, before, spec),
-          overlapMs: use === "client" ? spec.overlapHours * hourMs : 0,
-          rotation,
-          given: issuer?.pair,
-        })
-    : {
-        current: newAuthority(name, { nowMs, given: issuer?.pair }),
-        sinceMs: nowMs,
-        ...(rotation === undefined ? {} : { rotation }),
-      };
-  if (!paused)
-    await ctx.own.secrets.apply(key, secrets.authority({ name, labels: selectorLabels(cluster) }, authority));
+  const members = object.status?.members ?? [];
+  const { before, authority } = await keepAuthority({
+    ...common(scope),
+    slot: slotOf(ctx, `${use}-ca`),
+    identity: { name, labels: selectorLabels(cluster) },
+    commonName: name,
+    issued: members.map((member) => ctx.own.secrets.get(memberSecretKey(cluster, member.name, use))),
+    trusted: (found) => isTrusted(object, use, found),
+    served: async (found) => await isPresented(scope, use, found, spec),
+    overlapMs: use === "client" ? spec.overlapHours * hourMs : 0,
+    rotation: object.metadata.annotations?.[annotations.rotateAuthorities],
+    given: issuer?.pair,
+  });
+  if (!authority) return { problem: `${name} is made when spec.paused is false again` };
   reportChange(ctx, use, before, authority);
   const bundle = trustBundle(authority);
   const leaves = await maintainLeaves(scope, use, spec, authority);
@@ -142,20 +131,31 @@ async function managed(scope: Scope, use: TlsUse, spec: TlsSpec): Promise<Mainta
   };
 }
 
+function common({ object, ctx }: Scope) {
+  return { secrets, nowMs: ctx.clock.now(), paused: object.spec.paused };
+}
+
+function slotOf({ own }: EtcdContext, key: string): SecretSlot {
+  return {
+    get: () => own.secrets.get(key),
+    live: async () => await own.secrets.live(key),
+    apply: async (secret) => await own.secrets.apply(key, secret),
+  };
+}
+
 /** The certificate for clients first, then those of the members. */
 async function maintainLeaves(scope: Scope, use: TlsUse, spec: TlsSpec, authority: Authority) {
   const { cluster, object, ctx } = scope;
-  const bundle = trustBundle(authority);
-  const issuer = issuerOf(authority);
-  const isKeyLost = authority.current.key === "";
   const maintain = async (key: string, name: string, wanted: LeafSpec) => {
-    const before = secrets.readLeaf(ctx.own.secrets.get(key));
-    // No server trusts the issuer that replaces a lost one yet: the current certificate stays in use.
-    const leaf =
-      isKeyLost && isCompleteLeaf(before) ? before : leafFor(issuer, wanted, before, ctx.clock.now());
-    if (object.spec.paused) return isCompleteLeaf(before) ? before : leaf;
-    await ctx.own.secrets.apply(key, secrets.leaf({ name, labels: selectorLabels(cluster) }, leaf, bundle));
-    if (leaf !== before) ctx.event("Normal", "CertificateIssued", `${name} holds a new certificate`);
+    const { leaf, isNew } = await keepLeaf({
+      ...common(scope),
+      slot: slotOf(ctx, key),
+      identity: { name, labels: selectorLabels(cluster) },
+      authority,
+      spec: wanted,
+    });
+    if (isNew && !object.spec.paused)
+      ctx.event("Normal", "CertificateIssued", `${name} holds a new certificate`);
     return leaf;
   };
   const leaves: Leaf[] = [];
@@ -209,25 +209,6 @@ async function isPresented(
     expected.set(name, leaf.certificate);
   }
   return await presented(use, expected, ctx);
-}
-
-/**
- * The Secret of an authority that members trust was deleted: its key is gone, but its certificate is stored beside every
- * certificate that it has issued. Another one replaces it in the same three passes.
- */
-function lost(
-  { cluster, object, ctx }: Scope,
-  use: TlsUse,
-  issuer: Authority["current"] | undefined,
-): Authority | undefined {
-  for (const { name } of object.status?.members ?? []) {
-    const bundle = secretText(ctx.own.secrets.get(memberSecretKey(cluster, name, use)), "ca.crt");
-    if (bundle === undefined) continue;
-    const nowMs = ctx.clock.now();
-    const next = newAuthority(authorityName(cluster.name, use), { nowMs, given: issuer });
-    return { current: { certificate: bundle, key: "" }, next, sinceMs: nowMs };
-  }
-  return undefined;
 }
 
 async function issuerPair(

@@ -4,6 +4,7 @@ import { BackupArchive, BackupError, openStore } from "@keelson/kit";
 import type { RedisConnection } from "../engine/connection.ts";
 import { dump } from "../engine/dump.ts";
 import type { ServerFacts } from "../engine/info.ts";
+import { leaderOf } from "../engine/leader.ts";
 import { headerBytes, readHeader } from "../engine/rdb.ts";
 import { RedisServer } from "../engine/redis.ts";
 import { hostsOf, openConnection } from "./connect.ts";
@@ -94,7 +95,7 @@ async function source(
       problems.push((error as Error).message);
     }
   }
-  const leader = found.find(({ facts }) => facts.role === "primary");
+  const leader = leaderOf(found);
   const inSync = found.filter(
     ({ facts }) =>
       facts.role === "replica" &&
@@ -107,7 +108,7 @@ async function source(
   if (chosen) return { connection: chosen.connection, host: chosen.host };
   throw new BackupError(
     "NoMember",
-    `no server could be asked for a backup: ${problems.join("; ") || "none is the primary"}`,
+    `no server could be asked for a backup: ${problems.join("; ") || "none is the only primary"}`,
   );
 }
 

@@ -1,6 +1,7 @@
 /** How the agent reaches servers. */
 import { readFile } from "node:fs/promises";
 import { RedisConnection } from "../engine/connection.ts";
+import { leaderOf } from "../engine/leader.ts";
 import { type Redis, RedisServer, redisPort } from "../engine/redis.ts";
 import { hostsVariable, portVariable, type RedisAccess } from "./task.ts";
 
@@ -41,8 +42,10 @@ export async function connectAll(access: RedisAccess): Promise<Servers> {
   return {
     all,
     primary: async () => {
-      for (const redis of all) if ((await redis.facts()).role === "primary") return redis;
-      throw new Error("no server is the primary");
+      const asked = await Promise.all(all.map(async (redis) => ({ redis, facts: await redis.facts() })));
+      const leader = leaderOf(asked);
+      if (!leader) throw new Error("no server is the only primary");
+      return leader.redis;
     },
     [Symbol.asyncDispose]: async () => {
       await Promise.allSettled(all.map((redis) => redis[Symbol.asyncDispose]()));

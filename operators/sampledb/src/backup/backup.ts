@@ -17,11 +17,11 @@ import { Pod } from "keelson/kinds";
 import { SampleDBBackup, type SampleDBBackupObject } from "../api/backup.ts";
 import { annotations } from "../api/names.ts";
 import { SampleDB } from "../api/sampledb.ts";
+import { workerView } from "../observe/worker-view.ts";
 import { operatorImage } from "../resources/agent-pod.ts";
 import { backupPod, removerPod, storeOf } from "../resources/backup-pod.ts";
 import { databaseName } from "../resources/names.ts";
 import { type BackupDecision, decideBackup, ownStatus } from "./decide-backup.ts";
-import { workerView } from "./worker-view.ts";
 
 const owns = { workers: many(Pod, { absent: "keep" }), remover: own(Pod, { absent: "keep" }) };
 const reads = {

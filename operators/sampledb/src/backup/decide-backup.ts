@@ -9,8 +9,8 @@ import {
 import type { StatusOf } from "keelson";
 import type { SampleDBBackup, SampleDBBackupObject } from "../api/backup.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
+import type { WorkerView } from "../observe/worker-view.ts";
 import { nameInStore } from "../resources/backup-pod.ts";
-import type { WorkerView } from "./worker-view.ts";
 
 export type BackupStatus = StatusOf<typeof SampleDBBackup>;
 

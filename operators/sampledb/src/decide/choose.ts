@@ -2,6 +2,7 @@
 import { reasons } from "../api/conditions.ts";
 import type { Leadership } from "../api/sampledb.ts";
 import type { ServerFacts } from "../engine/info.ts";
+import { minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { isEmpty, serverNamed } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
@@ -23,13 +24,13 @@ export function choose(o: Observed, why: string): Plan {
   if (linked.length > 0) {
     return {
       actions: [{ do: "detach", servers: linked.map(({ name }) => name) }],
-      verdict: waitingFor(reasons.promoting, "the replicas' positions are compared", 20),
+      notReady: waitingFor(reasons.promoting, "the replicas' positions are compared", 20),
     };
   }
   const handed = handedOver(o, all, leadership);
   if (handed)
     return handed === "unknown"
-      ? { verdict: waitingFor(reasons.primaryLost, handoverWait(o, why), 500) }
+      ? { notReady: waitingFor(reasons.primaryLost, handoverWait(o, why), 500) }
       : promote(o, handed, `${why} while it handed over`, "nothing");
   const best = mostAdvanced(alive);
   const itself = alive.find(
@@ -54,7 +55,7 @@ export function choose(o: Observed, why: string): Plan {
   const approved = all.find(({ name, facts }) => name === o.approvedLoss && !isEmpty(facts));
   if (approved) return promote(o, approved, `${why}, and a person approved the loss`, "approved by a person");
   return (
-    allLost(o, all) ?? { verdict: waitingFor(reasons.primaryLost, missing(o, leadership, alive, why), 500) }
+    allLost(o, all) ?? { notReady: waitingFor(reasons.primaryLost, missing(o, leadership, alive, why), 500) }
   );
 }
 
@@ -67,11 +68,11 @@ function allLost(o: Observed, all: readonly Candidate[]): Plan | undefined {
   });
   if (words.length === 0 || words.includes(undefined)) return undefined;
   const message = `no server has data that can be read (${words.join("; ")}); restore a backup with spec.restoreFrom, or delete the database and make it again`;
-  return { verdict: waitingFor(reasons.dataLost, message, 5_000) };
+  return { notReady: waitingFor(reasons.dataLost, message, 5_000) };
 }
 
 /**
- * A handover was under way: whether it happened is known to its two sides alone. Whoever has gone on from the old
+ * A handover was under way: whether it happened is known to its two sides alone. The one that has gone on from the old
  * history has everything; without an answer from the target nobody can tell.
  */
 function handedOver(
@@ -103,7 +104,7 @@ export function firstChoice(o: Observed): Plan {
   if (marked.length === 0) {
     const first = all.find(({ ordinal }) => ordinal === 0);
     if (first) return promote(o, first, "it is the first", "nothing");
-    return { verdict: waitingFor(reasons.creating, progress(o), 500) };
+    return { notReady: waitingFor(reasons.creating, progress(o), 500) };
   }
   const epoch = Math.max(...marked.map(({ claim }) => claim?.epoch ?? 0));
   const primary = all.find(({ claim, facts }) => claim.primaryEpoch === epoch && !isEmpty(facts));
@@ -114,7 +115,7 @@ export function firstChoice(o: Observed): Plan {
   if (lost) return lost;
   const names = marked.map(({ name }) => name).join(", ");
   return {
-    verdict: waitingFor(
+    notReady: waitingFor(
       reasons.creating,
       `volumes with data of an earlier time are there (${names}); the one of its primary is awaited`,
       500,
@@ -126,9 +127,15 @@ function candidates(o: Observed): Candidate[] {
   return o.servers.flatMap((server) => {
     const facts = factsOf(server);
     const { pod, claim } = server;
-    const able = facts && pod && claim && !pod.deleting && !claim.deleting && !facts.syncing;
+    const able =
+      facts && pod && claim && !pod.deleting && !claim.deleting && !facts.syncing && !isAbandoned(o, facts);
     return able ? [{ ...server, pod, claim, facts }] : [];
   });
+}
+
+/** It runs the version that an upgrade goes back from: what it would take in is given up with it. */
+function isAbandoned({ status: { upgrade } }: Observed, { version }: ServerFacts): boolean {
+  return upgrade?.phase === "GoingBack" && minorOf(version) === upgrade.to;
 }
 
 /** Its history is that of the primary, so that offsets can be compared. A process that restarted has another id. */
@@ -188,7 +195,7 @@ function promote(o: Observed, server: Candidate, why: string, loss: string, from
         loss,
       },
     },
-    verdict: waitingFor(reasons.promoting, `${server.name} was chosen: ${why}`, 0),
+    notReady: waitingFor(reasons.promoting, `${server.name} was chosen: ${why}`, 0),
   };
 }
 
@@ -212,7 +219,7 @@ function adopt(o: Observed, server: Candidate): Plan {
     events: [
       { type: "Normal", reason: "PrimaryFound", message: `${server.name} was found to be the primary` },
     ],
-    verdict: waitingFor(reasons.promoting, `${server.name} was found to be the primary`, 0),
+    notReady: waitingFor(reasons.promoting, `${server.name} was found to be the primary`, 0),
   };
 }
 

@@ -10,7 +10,7 @@ import { rollout } from "./rollout.ts";
 import { leftovers } from "./scale.ts";
 import { upgrade } from "./upgrade.ts";
 
-/** In the order in which they act, and in which the first verdict is the one that is reported. */
+/** In the order in which they act, and in which the first that keeps it from being ready is reported. */
 const lanes: readonly ((o: Observed) => Plan)[] = [
   leadership,
   repair,
@@ -25,24 +25,24 @@ const lanes: readonly ((o: Observed) => Plan)[] = [
 export function decide(o: Observed): Plan {
   if (o.spec.paused) {
     const message = "spec.paused is set: the operator watches and does nothing";
-    return { verdict: { state: "waiting", reason: reasons.paused, message, recheckMs: 10_000 } };
+    return { notReady: { state: "waiting", reason: reasons.paused, message, recheckMs: 10_000 } };
   }
   return together(lanes.map((lane) => lane(o)));
 }
 
 /** What the spec asks for and cannot be had; everything else goes on. */
 function refusal({ specProblem }: Observed): Plan {
-  return specProblem ? { verdict: { state: "failed", ...specProblem } } : {};
+  return specProblem ? { notReady: { state: "failed", ...specProblem } } : {};
 }
 
 export function together(plans: readonly Plan[]): Plan {
-  const verdicts = plans.flatMap(({ verdict }) => (verdict ? [verdict] : []));
-  const [first] = verdicts;
-  const soonest = Math.min(...verdicts.map(({ recheckMs }) => recheckMs ?? Number.POSITIVE_INFINITY));
+  const waits = plans.flatMap(({ notReady }) => (notReady ? [notReady] : []));
+  const [first] = waits;
+  const soonest = Math.min(...waits.map(({ recheckMs }) => recheckMs ?? Number.POSITIVE_INFINITY));
   return {
     actions: plans.flatMap(({ actions = [] }) => actions),
     status: Object.assign({}, ...plans.map(({ status = {} }) => status)),
     events: plans.flatMap(({ events = [] }) => events),
-    ...(first && { verdict: { ...first, ...(Number.isFinite(soonest) ? { recheckMs: soonest } : {}) } }),
+    ...(first && { notReady: { ...first, ...(Number.isFinite(soonest) ? { recheckMs: soonest } : {}) } }),
   };
 }

@@ -19,7 +19,7 @@ export function podFixture(ordinal: number, changes: Partial<PodView> = {}): Pod
     createdMs: nowMs - 60_000,
     ready: true,
     deleting: false,
-    tls: false,
+    tls: undefined,
     stopped: false,
     ended: false,
     template: "t1",

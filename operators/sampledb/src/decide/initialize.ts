@@ -11,16 +11,16 @@ export function initialize(o: Observed): Plan {
     return {
       status: { initialized: o.initHash, schemaVersion: o.schemaVersion },
       events: [{ type: "Normal", reason: "Initialized", message: "the initial configuration is applied" }],
-      verdict: waitingFor(reasons.initializing, "the initial configuration is applied", 0),
+      notReady: waitingFor(reasons.initializing, "the initial configuration is applied", 0),
     };
   }
   if (job?.state === "failed") {
     const message = `the initial configuration was refused: ${job.message}; correct spec.initialize, spec.users or spec.migrations`;
-    return { verdict: { state: "failed", reason: reasons.initializationFailed, message } };
+    return { notReady: { state: "failed", reason: reasons.initializationFailed, message } };
   }
   if (!healthyPrimary(o)) return {};
   return {
     ...(job ? {} : { actions: [{ do: "startInit" as const, hash: o.initHash }] }),
-    verdict: waitingFor(reasons.initializing, "the initial configuration is being applied", 5_000),
+    notReady: waitingFor(reasons.initializing, "the initial configuration is being applied", 5_000),
   };
 }

@@ -4,7 +4,7 @@ import type { ServerFacts } from "../engine/info.ts";
 import { redisPort } from "../engine/redis.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { followsPrimary, isInSync, seenByPrimary, serverNamed, wantedServers } from "./facts.ts";
-import { type Action, type Plan, type Told, type Verdict, waitingFor } from "./plan.ts";
+import { type Action, type NotReady, type Plan, type Told, waitingFor } from "./plan.ts";
 import { rolloutWish } from "./rollout.ts";
 import { closedGuard, isHidden } from "./upgrade.ts";
 
@@ -36,7 +36,7 @@ export function lead(o: Observed, primary: Primary): Plan {
     ],
     status: { leadership: next, fence: undefined, ...handed.status, ...attached.status },
     events: attached.events,
-    ...verdictOf(o, primary, handed.verdict),
+    ...readinessOf(o, primary, handed.notReady),
   };
 }
 
@@ -122,7 +122,7 @@ function guard(o: Observed, { server, facts }: Primary): { recorded: number; act
 function handOver(
   o: Observed,
   primary: Primary,
-): { actions: Action[]; status: Plan["status"]; verdict?: Verdict } {
+): { actions: Action[]; status: Plan["status"]; notReady?: NotReady } {
   const { handover } = o.status;
   const wish = wishToHandOver(o, primary);
   if (!wish) return { actions: [], status: { handover: undefined } };
@@ -132,17 +132,17 @@ function handOver(
     return {
       actions: [],
       status: { handover: undefined },
-      verdict: waitingFor(reasons.handingOver, message, 500),
+      notReady: waitingFor(reasons.handingOver, message, 500),
     };
   }
-  const verdict = waitingFor(reasons.handingOver, `${primary.server.name} hands over to ${to}: ${why}`, 0);
+  const notReady = waitingFor(reasons.handingOver, `${primary.server.name} hands over to ${to}: ${why}`, 0);
   if (handover?.to !== to || handover.from !== primary.server.name) {
-    return { actions: [], status: { handover: { from: primary.server.name, to, why } }, verdict };
+    return { actions: [], status: { handover: { from: primary.server.name, to, why } }, notReady };
   }
   const target = serverNamed(o, to);
   const runId = (target && factsOf(target)?.runId) ?? "";
   const actions: Action[] = [{ do: "handOver", from: primary.server.name, to, runId }];
-  return { actions, status: {}, verdict: { ...verdict, recheckMs: 20 } };
+  return { actions, status: {}, notReady: { ...notReady, recheckMs: 20 } };
 }
 
 /** Why the primary should be another one, and which. */
@@ -231,23 +231,23 @@ function marks(o: Observed, primary: Primary): Action[] {
   });
 }
 
-function verdictOf(o: Observed, primary: Primary, handing: Verdict | undefined): { verdict?: Verdict } {
-  if (handing) return { verdict: handing };
+function readinessOf(o: Observed, primary: Primary, handing: NotReady | undefined): { notReady?: NotReady } {
+  if (handing) return { notReady: handing };
   const full = o.servers.filter((server) => factsOf(server)?.persistenceFailed);
   if (full.length > 0) {
     const names = full.map(({ name }) => name).join(", ");
-    return { verdict: waitingFor(reasons.diskFull, `cannot write to the volume: ${names}`) };
+    return { notReady: waitingFor(reasons.diskFull, `cannot write to the volume: ${names}`) };
   }
   if (primary.server.pod?.ready === false) {
     const message = `${primary.server.name} leads, but its pod is not ready, so that no Service leads to it`;
-    return { verdict: waitingFor(reasons.primaryUnreachable, message, 500) };
+    return { notReady: waitingFor(reasons.primaryUnreachable, message, 500) };
   }
   const behind = o.servers.filter(
     (server) => server !== primary.server && server.ordinal < wantedServers(o) && !isInSync(server, primary),
   );
   if (behind.length === 0) return {};
   const words = behind.map((server) => `${server.name} (${conditionOf(server)})`).join(", ");
-  return { verdict: waitingFor(reasons.replicasMissing, `not in sync with the primary: ${words}`, 500) };
+  return { notReady: waitingFor(reasons.replicasMissing, `not in sync with the primary: ${words}`, 500) };
 }
 
 function conditionOf(server: Server): string {

@@ -21,10 +21,10 @@ const stopped: Partial<Server> = {
   answer: { state: "refused", message: "" },
 };
 
-test("a database that is well gets no action and no verdict", () => {
+test("a database that is well gets no action and no notReady", () => {
   const plan = decide(observedFixture());
   expect(plan.actions).toEqual([]);
-  expect(plan.verdict).toBeUndefined();
+  expect(plan.notReady).toBeUndefined();
 });
 
 describe("the choice after a primary that has stopped", () => {
@@ -136,14 +136,14 @@ describe("the choice after a primary that has stopped", () => {
     expect(plan.status?.promotion?.server).toBe(expected);
     expect(plan.actions ?? []).toEqual([]);
     if (expected === undefined) {
-      expect([reasons.primaryLost, reasons.dataLost]).toContain(plan.verdict?.reason);
+      expect([reasons.primaryLost, reasons.dataLost]).toContain(plan.notReady?.reason);
     } else expect(plan.status?.promotion?.epoch).toBe(4);
   });
 
   test("names who is missing and how to go on without", () => {
-    const { verdict } = leadership(observedFixture({ servers: [stopped, orphan(1), podless] }));
-    expect(verdict?.message).toContain("db-2");
-    expect(verdict?.message).toContain("approve-loss to db-1@3");
+    const { notReady } = leadership(observedFixture({ servers: [stopped, orphan(1), podless] }));
+    expect(notReady?.message).toContain("db-2");
+    expect(notReady?.message).toContain("approve-loss to db-1@3");
   });
 
   test("waits until links are down, because offsets may still grow", () => {
@@ -158,29 +158,29 @@ describe("the choice after a primary that has stopped", () => {
       pod: podFixture(0, { obstacle: "CrashLoopBackOff: Bad file format reading the append only file" }),
     };
     const alone = leadership(observedFixture({ replicas: 0, servers: [broken] }));
-    expect(alone.verdict?.message ?? "").not.toContain("restore a backup");
+    expect(alone.notReady?.message ?? "").not.toContain("restore a backup");
     const stoppedPod = { ...broken, pod: { ...broken.pod, stopped: true } };
     const lost = leadership(observedFixture({ replicas: 0, servers: [stoppedPod] }));
-    expect(lost.verdict).toMatchObject({ reason: reasons.dataLost });
-    expect(lost.verdict?.message).toContain("restore a backup with spec.restoreFrom");
+    expect(lost.notReady).toMatchObject({ reason: reasons.dataLost });
+    expect(lost.notReady?.message).toContain("restore a backup with spec.restoreFrom");
     const hope = leadership(observedFixture({ replicas: 1, servers: [stoppedPod, podless] }));
-    expect(hope.verdict).toMatchObject({ reason: reasons.primaryLost });
+    expect(hope.notReady).toMatchObject({ reason: reasons.primaryLost });
   });
 
   test("a handover whose target cannot be asked leaves everything open", () => {
     const handover = { from: "db-0", to: "db-1", why: "" };
-    const { verdict, status } = leadership(
+    const { notReady, status } = leadership(
       observedFixture({ servers: [stopped, podless, orphan(2)], status: { handover } }),
     );
     expect(status?.promotion).toBeUndefined();
-    expect(verdict?.message).toContain("db-1");
+    expect(notReady?.message).toContain("db-1");
   });
 });
 
 describe("a primary that is silent", () => {
   test("is left alone while a replica hears it", () => {
     const plan = leadership(observedFixture({ servers: [silent] }));
-    expect(plan.verdict?.reason).toBe(reasons.primaryUnreachable);
+    expect(plan.notReady?.reason).toBe(reasons.primaryUnreachable);
     expect(plan.actions ?? []).toEqual([]);
   });
 
@@ -188,7 +188,7 @@ describe("a primary that is silent", () => {
     const plan = leadership(
       observedFixture({ replicas: 1, servers: [{ ...silent, silentMs: 1_500 }, orphan(1)] }),
     );
-    expect(plan.verdict?.reason).toBe(reasons.primaryUnreachable);
+    expect(plan.notReady?.reason).toBe(reasons.primaryUnreachable);
     expect(plan.actions ?? []).toEqual([]);
   });
 
@@ -226,13 +226,13 @@ describe("a primary that is silent", () => {
     const leader = observedFixture({ replicas: 1 }).status.leadership as never as object;
     const plan = leadership(fenced(600_000, { status: { leadership: { ...leader, guard: 0 } as never } }));
     expect(plan.status?.promotion).toBeUndefined();
-    expect(plan.verdict?.message).toContain("nothing proves that it has stopped");
+    expect(plan.notReady?.message).toContain("nothing proves that it has stopped");
   });
 
   test("may serve a replica that cannot be asked, so that its guard proves nothing", () => {
     const plan = leadership(fenced(600_000, { replicas: 2, servers: [podless] }));
     expect(plan.status?.promotion).toBeUndefined();
-    expect(plan.verdict?.message).toContain("db-2");
+    expect(plan.notReady?.message).toContain("db-2");
   });
 });
 
@@ -271,7 +271,7 @@ describe("a promotion", () => {
     const status = { promotion, fence: { server: "db-1", podUid: "pod-1", since } };
     const plan = leadership(observedFixture({ replicas: 1, servers: [stopped, gone], status }));
     expect(plan.status?.promotion).toBeUndefined();
-    expect(plan.verdict?.reason).toBe(reasons.fencing);
+    expect(plan.notReady?.reason).toBe(reasons.fencing);
   });
 
   test("is recorded when the process leads", () => {
@@ -365,7 +365,7 @@ describe("a primary that leads", () => {
       servers: [{ nodeLost: true, pod: podFixture(0, { ready: false }) }],
     });
     expect(leadership(alone).status?.handover).toBeUndefined();
-    expect(leadership(alone).verdict?.message).toContain("no Service leads to it");
+    expect(leadership(alone).notReady?.message).toContain("no Service leads to it");
   });
 
   test("hands over when its pod is deleted, as long as a replica stays", () => {
@@ -398,7 +398,7 @@ describe("a primary that leads", () => {
     expect(leadership(full(0, 1)).status?.handover).toMatchObject({ to: "db-2" });
     const everywhere = leadership(full(0, 1, 2));
     expect(everywhere.status?.handover).toBeUndefined();
-    expect(everywhere.verdict).toMatchObject({ reason: "DiskFull" });
+    expect(everywhere.notReady).toMatchObject({ reason: "DiskFull" });
   });
 
   test("that was closed for a handover is opened again when that was given up", () => {

@@ -33,7 +33,7 @@ function pendingPromotion(o: Observed, promotion: NonNullable<Observed["status"]
   const { server: name, runId, podUid, claimUid, epoch, why, loss } = promotion;
   const server = serverNamed(o, name);
   const facts = server && factsOf(server);
-  const verdict = waitingFor(reasons.promoting, `${name} becomes the primary: ${why}`, 0);
+  const notReady = waitingFor(reasons.promoting, `${name} becomes the primary: ${why}`, 0);
   if (!facts || facts.runId !== runId) return lost(o, name, podUid, runId);
   if (facts.role === "replica") {
     const others = o.servers.filter((other) => other !== server && other.pod?.role === "primary");
@@ -45,7 +45,7 @@ function pendingPromotion(o: Observed, promotion: NonNullable<Observed["status"]
           : [{ do: "label", server: name, role: "primary", read: true } as const]),
         ...others.map((other) => ({ do: "label", server: other.name, role: null, read: false }) as const),
       ],
-      verdict,
+      notReady,
     };
   }
   const from = o.status.primary ?? name;
@@ -64,7 +64,7 @@ function pendingPromotion(o: Observed, promotion: NonNullable<Observed["status"]
     events: [
       { type: "Normal", reason: "PrimaryMade", message: `${name} is the primary (epoch ${epoch}): ${why}` },
     ],
-    verdict,
+    notReady,
   };
 }
 
@@ -99,7 +99,7 @@ function adoptedHandover(o: Observed): Plan | undefined {
         message: `${handover.from} handed over to ${handover.to}: ${handover.why}`,
       },
     ],
-    verdict: waitingFor(reasons.handingOver, `${handover.to} has taken over`, 0),
+    notReady: waitingFor(reasons.handingOver, `${handover.to} has taken over`, 0),
   };
 }
 
@@ -111,10 +111,10 @@ function lost(o: Observed, name: string | undefined, podUid: string, runId: stri
   if (linked.length > 0) {
     const names = linked.map((other) => other.name).join(", ");
     const message = `the operator cannot reach ${name}, but ${names} can: nothing is done`;
-    return { verdict: waitingFor(reasons.primaryUnreachable, message, 500) };
+    return { notReady: waitingFor(reasons.primaryUnreachable, message, 500) };
   }
   if (server.silentMs < patienceMs && !server.pod?.deleting) {
-    return { verdict: waitingFor(reasons.primaryUnreachable, `${name} does not answer`, 250) };
+    return { notReady: waitingFor(reasons.primaryUnreachable, `${name} does not answer`, 250) };
   }
   return fence(o, server);
 }
@@ -179,7 +179,7 @@ function fence(o: Observed, server: Server): Plan {
               message: `${server.name} is silent and is stopped before another primary is made`,
             },
           ],
-      verdict: waitingFor(reasons.fencing, `${server.name} is being stopped`, 200),
+      notReady: waitingFor(reasons.fencing, `${server.name} is being stopped`, 200),
     };
   }
   const left = followers.filter((name) => !answering.some((other) => other.name === name));
@@ -189,11 +189,11 @@ function fence(o: Observed, server: Server): Plan {
     if (sinceMs >= neededMs)
       return choose(o, `${server.name} was silent and takes no writes without replicas`);
     const message = `${server.name} is silent; without replicas it takes no writes after ${neededMs / 1_000} s`;
-    return { verdict: waitingFor(reasons.fencing, message, Math.min(500, neededMs - sinceMs + 1)) };
+    return { notReady: waitingFor(reasons.fencing, message, Math.min(500, neededMs - sinceMs + 1)) };
   }
   const why = server.nodeLost ? ", and its node does not report" : "";
   const message =
     `${server.name} is silent${why}, and nothing proves that it has stopped: it may take writes with ` +
     (left.length > 0 ? `${left.join(", ")}, which cannot be asked` : "no replicas");
-  return { verdict: waitingFor(reasons.fencing, message, 500) };
+  return { notReady: waitingFor(reasons.fencing, message, 500) };
 }

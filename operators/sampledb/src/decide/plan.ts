@@ -45,8 +45,8 @@ export type Action =
   | { readonly do: "startBackup"; readonly key: string; readonly name: string }
   /** Loads the backup in the version to come, and rehearses the migrations on it. */
   | { readonly do: "startRehearsal"; readonly id: string; readonly backup: string; readonly version: string }
-  /** Runs the migrations of the version to come on the primary. */
-  | { readonly do: "startMigrations"; readonly id: string }
+  /** Runs the migrations of the version to come on this server. */
+  | { readonly do: "startMigrations"; readonly id: string; readonly server: string }
   /** Ends writes on a primary, until `resume`. */
   | { readonly do: "quiesce"; readonly server: string }
   /** Ends writes on a primary, has the replica receive all of them and lead, verifies it, and opens it. */
@@ -69,7 +69,8 @@ export type Action =
     }
   | { readonly do: "deleteClaim"; readonly server: string; readonly uid: string; readonly why: string };
 
-export interface Verdict {
+/** Why the database is not ready, and whether that ends by itself. */
+export interface NotReady {
   readonly state: "waiting" | "failed";
   readonly reason: Reason;
   readonly message: string;
@@ -90,9 +91,9 @@ export interface Plan {
   readonly actions?: readonly Action[];
   readonly status?: Partial<Status>;
   readonly events?: readonly Told[];
-  readonly verdict?: Verdict;
+  readonly notReady?: NotReady;
 }
 
-export function waitingFor(reason: Reason, message: string, recheckMs = 1_000): Verdict {
+export function waitingFor(reason: Reason, message: string, recheckMs = 1_000): NotReady {
   return { state: "waiting", reason, message, recheckMs };
 }

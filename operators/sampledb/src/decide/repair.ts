@@ -31,6 +31,6 @@ export function repair(o: Observed): Plan {
         ? []
         : [{ do: "deletePod", server: found.name, uid: found.pod.uid, why } as const]),
     ],
-    verdict: waitingFor(reasons.replicasMissing, `${found.name} gets an empty volume: ${why}`, 500),
+    notReady: waitingFor(reasons.replicasMissing, `${found.name} gets an empty volume: ${why}`, 500),
   };
 }

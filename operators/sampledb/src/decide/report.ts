@@ -53,10 +53,10 @@ function serverReport(o: Observed, server: Server): NonNullable<Status["servers"
 
 export function conditionsOf(o: Observed, plan: Plan): ConditionReport[] {
   const primary = healthyPrimary(o);
-  const { verdict } = plan;
-  const reason = verdict?.reason ?? reasons.healthy;
-  const message = verdict?.message ?? "";
-  const sick = verdict !== undefined && trouble.has(verdict.reason);
+  const { notReady } = plan;
+  const reason = notReady?.reason ?? reasons.healthy;
+  const message = notReady?.message ?? "";
+  const sick = notReady !== undefined && trouble.has(notReady.reason);
   return [
     primary
       ? {
@@ -88,15 +88,15 @@ const trouble: ReadonlySet<Reason> = new Set([
   ...[reasons.diskFull, reasons.outOfMemory],
 ]);
 
-function phaseOf({ verdict }: Plan): string {
-  if (!verdict) return "Running";
+function phaseOf({ notReady }: Plan): string {
+  if (!notReady) return "Running";
   const phases: Partial<Record<Reason, string>> = {
     [reasons.promoting]: "FailingOver",
     [reasons.fencing]: "FailingOver",
     [reasons.primaryUnreachable]: "FailingOver",
     [reasons.replicasMissing]: "Running",
   };
-  return phases[verdict.reason] ?? verdict.reason;
+  return phases[notReady.reason] ?? notReady.reason;
 }
 
 /** Without what is undefined: absent and undefined are the same to JSON. */

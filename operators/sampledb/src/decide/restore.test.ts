@@ -62,7 +62,7 @@ test("nobody is chosen while the volume is filled", () => {
 
 test("a restore that failed says so until the spec changes", () => {
   const status = { restore: { id: "r1", phase: "Failed" as const, server: "db-0", message: "not verified" } };
-  expect(restore(observedFixture({ spec, status, observed: { restore: wish } })).verdict?.state).toBe(
+  expect(restore(observedFixture({ spec, status, observed: { restore: wish } })).notReady?.state).toBe(
     "failed",
   );
   const another = { ...wish, id: "r2" };

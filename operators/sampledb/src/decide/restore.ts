@@ -14,7 +14,7 @@ export function restore(o: Observed): Plan {
     if ("problem" in source) {
       const { problem: message, final } = source;
       return {
-        verdict: {
+        notReady: {
           state: final ? "failed" : "waiting",
           reason: reasons.restoreFailed,
           message,
@@ -22,7 +22,7 @@ export function restore(o: Observed): Plan {
         },
       };
     }
-    if (status.upgrade) return { verdict: waitingFor(reasons.restoring, "the upgrade ends first") };
+    if (status.upgrade) return { notReady: waitingFor(reasons.restoring, "the upgrade ends first") };
     const server = status.primary ?? serverName(o.database, 0);
     return {
       status: { restore: { id: wish.id, phase: "Stopping", server } },
@@ -33,7 +33,7 @@ export function restore(o: Observed): Plan {
           message: `the volume of ${server} is filled from a backup`,
         },
       ],
-      verdict: waitingFor(reasons.restoring, "the servers are being stopped", 0),
+      notReady: waitingFor(reasons.restoring, "the servers are being stopped", 0),
     };
   }
   switch (under.phase) {
@@ -45,7 +45,7 @@ export function restore(o: Observed): Plan {
       return starting(o, under);
     case "Failed":
       return {
-        verdict: {
+        notReady: {
           state: "failed",
           reason: reasons.restoreFailed,
           message: `${under.message}; correct spec.restoreFrom`,
@@ -62,7 +62,7 @@ function stopping(o: Observed, under: Under): Plan {
   const running = o.servers.filter(({ pod }) => pod);
   if (running.length > 0 || o.setReplicas !== 0) {
     const names = running.map(({ name }) => name).join(", ");
-    return { verdict: waitingFor(reasons.restoring, `the servers are being stopped: ${names}`, 200) };
+    return { notReady: waitingFor(reasons.restoring, `the servers are being stopped: ${names}`, 200) };
   }
   return {
     status: {
@@ -73,27 +73,27 @@ function stopping(o: Observed, under: Under): Plan {
       fence: undefined,
       handover: undefined,
     },
-    verdict: waitingFor(reasons.restoring, "the volume is being filled", 0),
+    notReady: waitingFor(reasons.restoring, "the volume is being filled", 0),
   };
 }
 
 function filling(o: Observed, under: Under): Plan {
   const { restore: wish, status } = o;
   const job = o.jobs.find(({ key }) => key === `restore-${under.id}`);
-  const verdict = waitingFor(reasons.restoring, `the volume of ${under.server} is being filled`, 2_000);
+  const notReady = waitingFor(reasons.restoring, `the volume of ${under.server} is being filled`, 2_000);
   if (!job) {
-    if (!wish || "problem" in wish.source) return { verdict };
+    if (!wish || "problem" in wish.source) return { notReady };
     return {
       actions: [{ do: "startRestore", id: under.id, server: under.server, from: wish.source }],
-      verdict,
+      notReady,
     };
   }
-  if (job.state === "running") return { verdict };
+  if (job.state === "running") return { notReady };
   if (job.state === "failed") {
     return {
       status: { restore: { ...under, phase: "Failed", message: job.message } },
       events: [{ type: "Warning", reason: reasons.restoreFailed, message: job.message }],
-      verdict: waitingFor(reasons.restoring, job.message, 0),
+      notReady: waitingFor(reasons.restoring, job.message, 0),
     };
   }
   // Its volume has the newest data from now on: that is written on its claim before anyone starts.
@@ -102,20 +102,20 @@ function filling(o: Observed, under: Under): Plan {
   if (claim?.primaryEpoch !== epoch || claim.epoch !== epoch) {
     return {
       actions: [{ do: "markClaim", server: under.server, epoch, primaryEpoch: epoch }],
-      verdict: { ...verdict, recheckMs: 50 },
+      notReady: { ...notReady, recheckMs: 50 },
     };
   }
   const aside = status.epoch === undefined ? {} : { aside: `aside-${under.id}` };
   return {
     status: { restore: { ...under, phase: "Starting", ...aside }, epoch },
-    verdict: waitingFor(reasons.restoring, "the servers start", 0),
+    notReady: waitingFor(reasons.restoring, "the servers start", 0),
   };
 }
 
 function starting(o: Observed, under: Under): Plan {
   const primary = healthyPrimary(o);
   if (!primary)
-    return { verdict: waitingFor(reasons.restoring, "the servers start on the restored data", 500) };
+    return { notReady: waitingFor(reasons.restoring, "the servers start on the restored data", 500) };
   const { keys } = primary.facts;
   return {
     status: { restore: { ...under, phase: "Done", keys } },

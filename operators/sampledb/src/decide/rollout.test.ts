@@ -20,18 +20,18 @@ describe("servers that are not as the spec says", () => {
       ...server,
       pod: server.pod && { ...server.pod, deleting: server.ordinal === 2 },
     }));
-    const { actions, verdict } = rollout({ ...o, servers });
+    const { actions, notReady } = rollout({ ...o, servers });
     expect(actions ?? []).toEqual([]);
-    expect(verdict?.message).toContain("db-1 is replaced when db-2 is in sync");
+    expect(notReady?.message).toContain("db-1 is replaced when db-2 is in sync");
   });
 
   test("stay as they are while a pod of its own tries the change, and when that fails", () => {
     const trial = { state: "running", message: "it is tried" } as const;
     expect(rollout(outdated({ trial }))).toEqual({
-      verdict: expect.objectContaining({ reason: "RollingOut", message: "it is tried" }),
+      notReady: expect.objectContaining({ reason: "RollingOut", message: "it is tried" }),
     });
     const failed = rollout(outdated({ trial: { state: "failed", message: "no such image" } }));
-    expect(failed).toEqual({ verdict: expect.objectContaining({ reason: "RolloutFailed" }) });
+    expect(failed).toEqual({ notReady: expect.objectContaining({ reason: "RolloutFailed" }) });
   });
 
   test("are replaced all at once when TLS is switched on, since both kinds cannot talk to each other", () => {

@@ -1,6 +1,7 @@
 /** Pods that are not as the spec says are replaced: replicas first, one at a time, then the primary by a handover. Pure. */
 import { reasons } from "../api/conditions.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { tlsSecretName } from "../resources/names.ts";
 import { healthyPrimary, isInSync, wantedServers } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 
@@ -21,11 +22,11 @@ export function rollout(o: Observed): Plan {
   if (phase === "Switching" || phase === "Verifying" || phase === "GoingBack") return {};
   if (o.trial) {
     const reason = o.trial.state === "failed" ? reasons.rolloutFailed : reasons.rollingOut;
-    return { verdict: waitingFor(reason, o.trial.message) };
+    return { notReady: waitingFor(reason, o.trial.message) };
   }
   const outdated = o.servers.filter((server) => isOutdated(o, server));
   if (outdated.length === 0) return {};
-  const apart = outdated.filter(({ pod }) => pod?.tls !== (o.spec.tls !== undefined));
+  const apart = outdated.filter(({ pod }) => pod?.tls !== tlsSecretName(o.database, o.spec));
   if (apart.length > 0) return replaceAll(apart);
   const primary = healthyPrimary(o);
   // What serves nobody is replaced at once: a corrected spec must reach pods that cannot start.
@@ -48,7 +49,7 @@ export function rollout(o: Observed): Plan {
     if (waiting.length > 0) {
       const names = waiting.map(({ name }) => name).join(", ");
       return {
-        verdict: waitingFor(reasons.rollingOut, `${next.name} is replaced when ${names} is in sync`, 500),
+        notReady: waitingFor(reasons.rollingOut, `${next.name} is replaced when ${names} is in sync`, 500),
       };
     }
     return replace(next, "its pod is outdated");
@@ -57,7 +58,7 @@ export function rollout(o: Observed): Plan {
   if (o.spec.replicas === 0)
     return replace(primary.server, "its pod is outdated, and there is no replica to hand over to");
   return {
-    verdict: waitingFor(
+    notReady: waitingFor(
       reasons.rollingOut,
       `${primary.server.name} is replaced when it has handed over`,
       200,
@@ -74,20 +75,20 @@ export function isOutdated(o: Observed, { pod }: Server): boolean {
   return pod !== undefined && !pod.deleting && o.setTemplate !== undefined && pod.template !== o.setTemplate;
 }
 
-/** Servers with TLS and servers without cannot talk to each other: all change at once, and clients with them. */
+/** Servers with and without TLS, or of two authorities, do not talk to each other: all change at once, with their clients. */
 function replaceAll(servers: readonly Server[]): Plan {
-  const why = "servers with TLS and without cannot talk to each other";
+  const why = "servers with another certificate, or with none, cannot talk to each other";
   return {
     actions: servers.flatMap(({ name, pod }) =>
       pod ? [{ do: "deletePod", server: name, uid: pod.uid, why } as const] : [],
     ),
-    verdict: waitingFor(reasons.rollingOut, `all servers are replaced at once: ${why}`, 200),
+    notReady: waitingFor(reasons.rollingOut, `all servers are replaced at once: ${why}`, 200),
   };
 }
 
 function replace(server: Server, why: string): Plan {
   return {
     actions: [{ do: "deletePod", server: server.name, uid: server.pod?.uid ?? "", why }],
-    verdict: waitingFor(reasons.rollingOut, `${server.name} is replaced: ${why}`, 200),
+    notReady: waitingFor(reasons.rollingOut, `${server.name} is replaced: ${why}`, 200),
   };
 }

@@ -23,5 +23,5 @@ export function leftovers(o: Observed): Plan {
       }) as const,
   );
   const names = extra.map(({ name }) => name).join(", ");
-  return { actions, verdict: waitingFor(reasons.scaling, `${names} is one server too many`, 500) };
+  return { actions, notReady: waitingFor(reasons.scaling, `${names} is one server too many`, 500) };
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from "vitest";
 import { reasons } from "../api/conditions.ts";
 import type { Observed } from "../observe/observed.ts";
 import { decide } from "./decide.ts";
-import { factsFixture, observedFixture, podFixture } from "./fixture.ts";
+import { factsFixture, observedFixture, podFixture, podless } from "./fixture.ts";
 import { leadership } from "./leadership.ts";
 import { rollout } from "./rollout.ts";
 import { closedGuard, upgrade } from "./upgrade.ts";
@@ -38,7 +38,9 @@ test("a version that was refused is not tried", () => {
 
 test("an upgrade that failed is not tried again until the spec changes", () => {
   const status = { failedUpgrade: { to: "8.0", generation: 1, message: "no" } };
-  expect(upgrade(observedFixture({ replicas: 1, spec, status })).verdict?.reason).toBe(reasons.upgradeFailed);
+  expect(upgrade(observedFixture({ replicas: 1, spec, status })).notReady?.reason).toBe(
+    reasons.upgradeFailed,
+  );
   const changed = observedFixture({ replicas: 1, spec, status, observed: { generation: 2 } });
   expect(upgrade(changed).status?.upgrade?.phase).toBe("BackingUp");
 });
@@ -77,6 +79,18 @@ describe("the switch", () => {
     });
     const early = { ...o, servers: observedFixture({ replicas: 1 }).servers };
     expect(upgrade(early).status?.upgrade).toBeUndefined();
+  });
+
+  test("has happened when a failover chose the new version: clients have written to it, so nothing leads back", () => {
+    const facts = factsFixture(0, { role: "primary", version: "8.0.2", upstream: undefined });
+    const o = observedFixture({
+      replicas: 1,
+      spec,
+      servers: [{ ...modern(0), answer: { state: "facts" as const, facts } }, modern(1)],
+      status: { ...status, upgrade: under("Replicas") },
+      observed: { ...rolled, migrationsDue: 1 },
+    });
+    expect(upgrade(o).status?.upgrade).toMatchObject({ phase: "Finishing", pointOfNoReturn: true });
   });
 
   const switching = under("Switching", { held: "db-0", candidate: { server: "db-1", runId: "run-1" } });
@@ -135,6 +149,29 @@ describe("the switch", () => {
   });
 });
 
+describe("going back", () => {
+  const status = { imageVersion: "7.0", upgrade: under("GoingBack", { held: "db-0", message: "no" }) };
+
+  test("holds the primary that leads still, when a replica does not start with the new version", () => {
+    const stuck = { pod: podFixture(1, { template: "t2", obstacle: "CrashLoopBackOff" }), answer: undefined };
+    const o = observedFixture({
+      replicas: 1,
+      spec,
+      servers: [undefined, stuck],
+      status: { imageVersion: "8.0", upgrade: under("Replicas", { since: "2020-01-01T00:00:00Z" }) },
+      observed: rolled,
+    });
+    expect(upgrade(o).status?.upgrade).toMatchObject({ phase: "GoingBack", held: "db-0" });
+  });
+
+  test("never promotes a server of the version that is given up: what it took in would be lost", () => {
+    const o = observedFixture({ replicas: 1, spec, servers: [podless, modern(1)], status });
+    const plan = leadership(o);
+    expect(plan.status?.promotion).toBeUndefined();
+    expect(plan.notReady?.message).toContain("db-0");
+  });
+});
+
 describe("verification", () => {
   const leads = (
     keys: number,
@@ -179,7 +216,7 @@ describe("verification", () => {
     const closed = leads(10, { observed: due });
     expect(upgrade(closed).actions).toEqual([{ do: "setGuard", server: "db-0", guard: 0 }]);
     const open = leads(10, { observed: due, guard: 0 });
-    expect(upgrade(open).actions).toEqual([{ do: "startMigrations", id: "8-0-2" }]);
+    expect(upgrade(open).actions).toEqual([{ do: "startMigrations", id: "8-0-2", server: "db-0" }]);
     // They write where clients must not: no Service leads there.
     const labels = leadership(open).actions?.filter((action) => action.do === "label");
     expect(labels).toEqual([{ do: "label", server: "db-0", role: null, read: false }]);

@@ -44,11 +44,11 @@ function begin(o: Observed): Plan {
   const failed = o.status.failedUpgrade;
   if (failed?.to === to && failed.generation === o.generation) {
     const message = `the upgrade to Redis ${to} failed and ${from} runs on: ${failed.message}; change the spec to try again`;
-    return { verdict: { state: "failed", reason: reasons.upgradeFailed, message } };
+    return { notReady: { state: "failed", reason: reasons.upgradeFailed, message } };
   }
   if (!isWell(o))
     return {
-      verdict: waitingFor(
+      notReady: waitingFor(
         reasons.upgrading,
         `the upgrade to Redis ${to} begins when every server is in sync`,
       ),
@@ -60,30 +60,30 @@ function begin(o: Observed): Plan {
       failedUpgrade: undefined,
     },
     events: [{ type: "Normal", reason: reasons.upgrading, message: `from Redis ${from} to ${to}` }],
-    verdict: waitingFor(reasons.upgrading, `Redis ${from} is upgraded to ${to}`, 0),
+    notReady: waitingFor(reasons.upgrading, `Redis ${from} is upgraded to ${to}`, 0),
   };
 }
 
 function backingUp(o: Observed, under: Under): Plan {
   const key = `upgrade-${under.id}`;
   const backup = o.backups.get(key);
-  const verdict = waitingFor(reasons.upgrading, "a backup is taken before the upgrade", 2_000);
+  const notReady = waitingFor(reasons.upgrading, "a backup is taken before the upgrade", 2_000);
   if (!backup)
-    return { actions: [{ do: "startBackup", key, name: `${o.database.name}-before-${under.id}` }], verdict };
+    return { actions: [{ do: "startBackup", key, name: `${o.database.name}-before-${under.id}` }], notReady };
   if (backup.phase === "Failed") return giveUp(o, under, `its backup failed: ${backup.message}`);
-  return backup.phase === "Done" ? phase(o, under, "Rehearsing", "the upgrade is rehearsed") : { verdict };
+  return backup.phase === "Done" ? phase(o, under, "Rehearsing", "the upgrade is rehearsed") : { notReady };
 }
 
 function rehearsing(o: Observed, under: Under): Plan {
   const key = `rehearse-${under.id}`;
   const job = o.jobs.find((each) => each.key === key);
-  const verdict = waitingFor(reasons.upgrading, `Redis ${under.to} loads the backup, on trial`, 2_000);
+  const notReady = waitingFor(reasons.upgrading, `Redis ${under.to} loads the backup, on trial`, 2_000);
   if (!job) {
     const backup = `upgrade-${under.id}`;
-    return { actions: [{ do: "startRehearsal", id: under.id, backup, version: under.to }], verdict };
+    return { actions: [{ do: "startRehearsal", id: under.id, backup, version: under.to }], notReady };
   }
   if (job.state === "failed") return giveUp(o, under, `the rehearsal failed: ${job.message}`);
-  if (job.state === "running") return { verdict };
+  if (job.state === "running") return { notReady };
   const next = o.spec.replicas > 0 ? "Replicas" : "Switching";
   return { ...phase(o, under, next, `Redis ${under.to} can load the data`, { imageVersion: under.to }) };
 }
@@ -91,32 +91,36 @@ function rehearsing(o: Observed, under: Under): Plan {
 /** The rollout replaces them, one after the other; this waits. */
 function replicas(o: Observed, under: Under): Plan {
   const primary = healthyPrimary(o);
-  const verdict = waitingFor(reasons.upgrading, "replicas are upgraded first", 300);
+  const notReady = waitingFor(reasons.upgrading, "replicas are upgraded first", 300);
   const stuck = o.servers.find(({ pod }) => pod?.obstacle !== undefined && pod.template === o.setTemplate);
   if (stuck && isOverdue(o, under))
     return goBack(o, under, `${stuck.name} does not start: ${stuck.pod?.obstacle}`);
   if (o.trial?.state === "failed" && isOverdue(o, under)) return goBack(o, under, o.trial.message);
-  if (!primary || o.setTemplate !== o.wantedTemplate) return { verdict };
-  // A failover chose a server of the new version: the switch has happened.
-  if (runs(primary.server, under.to)) return phase(o, under, "Verifying", "a failover chose the new version");
+  if (!primary || o.setTemplate !== o.wantedTemplate) return { notReady };
+  // A failover chose a server of the new version, and clients have written to it: nothing leads back from here.
+  if (runs(primary.server, under.to)) {
+    const message = `a failover chose ${primary.server.name}, which runs Redis ${under.to}`;
+    const events = [{ type: "Normal", reason: "PointOfNoReturn", message } as const];
+    return { ...phase(o, under, "Finishing", message, {}, { pointOfNoReturn: true }), events };
+  }
   const ready = o.servers.filter((server) => server !== primary.server && server.ordinal < wantedServers(o));
   const done = ready.every(
     (server) => !isOutdated(o, server) && runs(server, under.to) && isInSync(server, primary),
   );
   const [candidate] = ready.sort((a, b) => a.ordinal - b.ordinal);
   const runId = candidate && factsOf(candidate)?.runId;
-  if (!done || !candidate || runId === undefined) return { verdict };
+  if (!done || !candidate || runId === undefined) return { notReady };
   const choice = { held: primary.server.name, candidate: { server: candidate.name, runId } };
   return phase(o, under, "Switching", "every replica runs the new version", {}, choice);
 }
 
 function switching(o: Observed, under: Under): Plan {
-  const verdict = waitingFor(reasons.upgrading, "the primary changes; no writes until it is verified", 50);
+  const notReady = waitingFor(reasons.upgrading, "the primary changes; no writes until it is verified", 50);
   const { held, candidate } = under;
   if (held === undefined || !candidate) return switchingAlone(o, under);
   const primary = healthyPrimary(o);
   if (primary?.server.name !== held)
-    return isOverdue(o, under) ? goBack(o, under, "the primary did not change") : { verdict };
+    return isOverdue(o, under) ? goBack(o, under, "the primary did not change") : { notReady };
   const target = serverNamed(o, candidate.server);
   if (!target || factsOf(target)?.runId !== candidate.runId || !isInSync(target, primary))
     return phase(
@@ -135,7 +139,7 @@ function switching(o: Observed, under: Under): Plan {
     version: under.to,
     open: o.migrationsDue === 0,
   } as const;
-  return { actions: [action], verdict: { ...verdict, recheckMs: 0 } };
+  return { actions: [action], notReady: { ...notReady, recheckMs: 0 } };
 }
 
 /** The replica of the new version leads, though that was not recorded yet. */
@@ -163,7 +167,7 @@ export function switchedOver(o: Observed): Plan | undefined {
       upgrade: { ...under, phase: opened ? "Finishing" : "Verifying", pointOfNoReturn: opened, since: at(o) },
     },
     events: opened ? [verified(under)] : [],
-    verdict: waitingFor(reasons.upgrading, `${server.name} leads with Redis ${under.to}`, 0),
+    notReady: waitingFor(reasons.upgrading, `${server.name} leads with Redis ${under.to}`, 0),
   };
 }
 
@@ -192,15 +196,15 @@ export const closedGuard = 99;
 function switchingAlone(o: Observed, under: Under): Plan {
   const server = serverNamed(o, o.status.primary);
   const primary = healthyPrimary(o);
-  const verdict = waitingFor(reasons.upgrading, "no writes: the server starts with the new version", 100);
+  const notReady = waitingFor(reasons.upgrading, "no writes: the server starts with the new version", 100);
   if (primary && runs(primary.server, under.to)) return phase(o, under, "Verifying", "the new version leads");
   if (o.trial?.state === "failed" && isOverdue(o, under)) return goBack(o, under, o.trial.message);
-  if (o.setTemplate !== o.wantedTemplate) return { verdict };
+  if (o.setTemplate !== o.wantedTemplate) return { notReady };
   if (server && isOutdated(o, server) && primary) {
     if (primary.facts.guard < closedGuard)
       return {
         actions: [{ do: "quiesce", server: server.name }],
-        verdict: { ...verdict, recheckMs: 0 },
+        notReady: { ...notReady, recheckMs: 0 },
       };
     return {
       actions: [
@@ -212,20 +216,20 @@ function switchingAlone(o: Observed, under: Under): Plan {
         },
       ],
       status: { upgrade: { ...under, keys: primary.facts.keys } },
-      verdict,
+      notReady,
     };
   }
   const obstacle = server?.pod?.obstacle;
   return isOverdue(o, under)
     ? goBack(o, under, `${server?.name} does not start: ${obstacle ?? "it does not answer"}`)
-    : { verdict };
+    : { notReady };
 }
 
 function verifying(o: Observed, under: Under): Plan {
   const primary = healthyPrimary(o);
-  const verdict = waitingFor(reasons.upgrading, "no writes: the new version is verified", 50);
+  const notReady = waitingFor(reasons.upgrading, "no writes: the new version is verified", 50);
   if (!primary)
-    return isOverdue(o, under) ? goBack(o, under, "the new primary does not answer") : { verdict };
+    return isOverdue(o, under) ? goBack(o, under, "the new primary does not answer") : { notReady };
   const { facts } = primary;
   if (!runs(primary.server, under.to)) return goBack(o, under, `the primary runs ${facts.version}`);
   if (o.migrationsDue > 0) {
@@ -233,15 +237,15 @@ function verifying(o: Observed, under: Under): Plan {
     if (facts.guard >= closedGuard)
       return {
         actions: [{ do: "setGuard", server: primary.server.name, guard: 0 }],
-        verdict: { ...verdict, recheckMs: 0 },
+        notReady: { ...notReady, recheckMs: 0 },
       };
     if (!job)
       return {
-        actions: [{ do: "startMigrations", id: under.id }],
-        verdict: { ...verdict, recheckMs: 1_000 },
+        actions: [{ do: "startMigrations", id: under.id, server: primary.server.name }],
+        notReady: { ...notReady, recheckMs: 1_000 },
       };
     if (job.state === "failed") return goBack(o, under, `a migration failed: ${job.message}`);
-    if (job.state === "running") return { verdict: { ...verdict, recheckMs: 1_000 } };
+    if (job.state === "running") return { notReady: { ...notReady, recheckMs: 1_000 } };
   } else if (facts.keys > (under.keys ?? facts.keys)) {
     return goBack(o, under, `there were ${under.keys} keys, and the new version has ${facts.keys}`);
   } else if (facts.keys === 0 && (under.keys ?? 0) > 0) {
@@ -260,23 +264,27 @@ function verifying(o: Observed, under: Under): Plan {
 function finishing(o: Observed, under: Under): Plan {
   const done = isWell(o) && o.servers.every((server) => runs(server, under.to));
   if (!done)
-    return { verdict: waitingFor(reasons.upgrading, `the other servers follow to Redis ${under.to}`, 500) };
+    return { notReady: waitingFor(reasons.upgrading, `the other servers follow to Redis ${under.to}`, 500) };
   return {
     status: { upgrade: undefined },
     events: [{ type: "Normal", reason: "Upgraded", message: `every server runs Redis ${under.to}` }],
-    verdict: waitingFor(reasons.upgrading, "the upgrade is complete", 0),
+    notReady: waitingFor(reasons.upgrading, "the upgrade is complete", 0),
   };
 }
 
 /** The old primary leads again, or the copy of its volume is put back; the others start empty and copy it. */
 function goingBack(o: Observed, under: Under): Plan {
-  const verdict = waitingFor(reasons.upgrading, `Redis ${under.from} is brought back: ${under.message}`, 300);
+  const notReady = waitingFor(
+    reasons.upgrading,
+    `Redis ${under.from} is brought back: ${under.message}`,
+    300,
+  );
   const held = serverNamed(o, under.held);
   const facts = held && factsOf(held);
   const primary = healthyPrimary(o);
   if (held && (primary?.server !== held || primary.facts.guard >= closedGuard)) {
-    if (o.status.promotion || !facts || !held.pod || !held.claim) return { verdict };
-    if (primary?.server === held) return { actions: [{ do: "resume", server: held.name }], verdict };
+    if (o.status.promotion || !facts || !held.pod || !held.claim) return { notReady };
+    if (primary?.server === held) return { actions: [{ do: "resume", server: held.name }], notReady };
     const promotion = {
       server: held.name,
       runId: facts.runId,
@@ -286,7 +294,7 @@ function goingBack(o: Observed, under: Under): Plan {
       why: "the upgrade goes back",
       loss: "nothing",
     };
-    return { status: { promotion }, verdict: { ...verdict, recheckMs: 0 } };
+    return { status: { promotion }, notReady: { ...notReady, recheckMs: 0 } };
   }
   const old = o.servers.every((server) => server.ordinal >= wantedServers(o) || runs(server, under.from));
   if (!old || !isWell(o)) {
@@ -303,10 +311,10 @@ function goingBack(o: Observed, under: Under): Plan {
             why: `it goes back to Redis ${under.from}`,
           },
         ],
-        verdict,
+        notReady,
       };
     }
-    return { verdict };
+    return { notReady };
   }
   return {
     status: {
@@ -320,19 +328,27 @@ function goingBack(o: Observed, under: Under): Plan {
         message: `Redis ${under.from} runs on: ${under.message}`,
       },
     ],
-    verdict,
+    notReady,
   };
 }
 
 function goBack(o: Observed, under: Under, message: string): Plan {
+  // Before the switch the old primary leads still; a server without replicas has a copy to go back to.
+  const held = under.held ?? (o.spec.replicas > 0 ? o.status.primary : undefined);
   return {
     status: {
-      upgrade: { ...under, phase: "GoingBack", since: at(o), message },
+      upgrade: {
+        ...under,
+        phase: "GoingBack",
+        since: at(o),
+        message,
+        ...(held === undefined ? {} : { held }),
+      },
       imageVersion: under.from,
       promotion: undefined,
     },
     events: [{ type: "Warning", reason: reasons.upgradeFailed, message: `it goes back: ${message}` }],
-    verdict: waitingFor(reasons.upgrading, `Redis ${under.from} is brought back: ${message}`, 0),
+    notReady: waitingFor(reasons.upgrading, `Redis ${under.from} is brought back: ${message}`, 0),
   };
 }
 
@@ -341,7 +357,7 @@ function giveUp(o: Observed, under: Under, message: string): Plan {
   return {
     status: { upgrade: undefined, failedUpgrade: { to: under.to, generation: o.generation, message } },
     events: [{ type: "Warning", reason: reasons.upgradeFailed, message }],
-    verdict: waitingFor(reasons.upgrading, message, 0),
+    notReady: waitingFor(reasons.upgrading, message, 0),
   };
 }
 
@@ -355,7 +371,7 @@ function phase(
 ): Plan {
   return {
     status: { ...status, upgrade: { ...under, ...more, phase: next, since: at(o) } },
-    verdict: waitingFor(reasons.upgrading, message, 0),
+    notReady: waitingFor(reasons.upgrading, message, 0),
   };
 }
 

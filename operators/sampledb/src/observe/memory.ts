@@ -7,13 +7,15 @@ export class DatabaseMemory {
   /** When each pod last answered, by UID; the first look counts as an answer. */
   readonly #answered = new Map<string, number>();
   readonly #departures = new Map<string, bigint>();
-  /** What servers have been told, by run id: settings and users, as digests of what was applied and read back. */
   /** The process and the password with which a login of the application was last seen to succeed. */
   loggedIn = "";
   /** When every server was last told to read its certificates again. */
   reloadedMs = 0;
   /** What was done about the reclaim policy of volumes, by name. */
   readonly volumes = new Map<string, "kept" | "released">();
+  /** Why Jobs failed, by UID. */
+  readonly failures = new Map<string, string>();
+  /** What servers have been told, by run id: settings and users, as digests of what was applied and read back. */
   readonly told = new Map<string, { applied: string; readBack: string; atMs: number }>();
 
   silentMs(podUid: string, answer: Answer | undefined, nowMs: number): number {

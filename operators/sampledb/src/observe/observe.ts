@@ -1,25 +1,26 @@
 /** Gathers: objects from the cache, answers from the servers, and what this process remembers. */
 
 import { hash } from "node:crypto";
-import { isNotFound } from "keelson";
-import { Pod } from "keelson/kinds";
+import { isNotFound, type ObjectOf } from "keelson";
+import { type Job, Pod } from "keelson/kinds";
 import { initialization, initializationHash, newestMigration } from "../agent/initialization.ts";
 import { reasons } from "../api/conditions.ts";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject, Status } from "../api/sampledb.ts";
-import type { TlsTrust } from "../engine/connection.ts";
 import { type Dial, redisPort } from "../engine/redis.ts";
 import { changeProblem, compareVersions, supportProblem } from "../engine/version.ts";
 import type { Access } from "../resources/access.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
-import { databaseName, ordinalOf, serverName } from "../resources/names.ts";
+import { databaseName, ordinalOf, serverName, tlsSecretName } from "../resources/names.ts";
 import { settingsProblem, systemUsers } from "../resources/settings.ts";
 import { templateHash } from "../resources/stateful-set.ts";
 import { type Answers, ask } from "./ask.ts";
+import { type Certificates, trustOf } from "./certificates.ts";
 import type { DatabaseMemory } from "./memory.ts";
-import { factsOf, type Observed, type Server } from "./observed.ts";
+import { factsOf, type JobView, type Observed, type Server } from "./observed.ts";
 import { serversToRun } from "./servers-to-run.ts";
 import { claimView, jobView, nodeView, podView } from "./views.ts";
+import { workerView } from "./worker-view.ts";
 
 export interface Gathered extends AsyncDisposable {
   readonly observed: Observed;
@@ -29,7 +30,7 @@ export interface Gathered extends AsyncDisposable {
 export interface ObserveOptions {
   readonly dial: Dial;
   readonly access: Access;
-  readonly trust: TlsTrust | undefined;
+  readonly certificates: Certificates;
   readonly memory: DatabaseMemory;
   readonly trial: Observed["trial"];
 }
@@ -37,7 +38,7 @@ export interface ObserveOptions {
 export async function observe(
   db: SampleDBObject,
   ctx: SampleDBContext,
-  { dial, access, trust, memory, trial }: ObserveOptions,
+  { dial, access, certificates, memory, trial }: ObserveOptions,
 ): Promise<Gathered> {
   const database = databaseName(db);
   const { spec, metadata } = db;
@@ -52,7 +53,8 @@ export async function observe(
       const name = serverName(database, ordinal);
       const connect = async () =>
         await ctx.connect({ pod: { namespace: database.namespace, name } }, redisPort);
-      return [{ name, connect, ...(trust && pod.tls && { tls: trust }) }];
+      const tls = trustOf(certificates, pod.tls);
+      return [{ name, connect, ...(tls && { tls }) }];
     }),
     {
       dial,
@@ -102,10 +104,12 @@ export async function observe(
     setTemplate: set?.spec?.template?.metadata?.annotations?.[annotations.template],
     wantedTemplate: templateHash(spec, version),
     trial,
-    jobs: [...ctx.own.jobs.entries()].map(([key, job]) => jobView(key, job)),
+    jobs: await Promise.all(
+      [...ctx.own.jobs.entries()].map(async ([key, job]) => await explained(ctx, memory, key, job)),
+    ),
     initHash: initializationHash(content),
     schemaVersion: newestMigration(content),
-    specProblem: specProblem(db, status, { access, trust }),
+    specProblem: specProblem(db, status, { access, certificates }),
     departures: memory.departures(
       status.leadership?.followers ?? [],
       new Map(servers.map(({ name, pod }) => [name, pod?.ip])),
@@ -153,6 +157,30 @@ async function findPods(db: SampleDBObject, ctx: SampleDBContext, status: Status
   return found;
 }
 
+/** A Job says only that it failed; the last of its pods says why. It is asked once. */
+async function explained(
+  ctx: SampleDBContext,
+  memory: DatabaseMemory,
+  key: string,
+  job: ObjectOf<typeof Job>,
+): Promise<JobView> {
+  const view = jobView(key, job);
+  const { uid, name, namespace = "default" } = job.metadata;
+  if (view.state !== "failed") return view;
+  const known = memory.failures.get(uid);
+  if (known !== undefined) return { ...view, message: known };
+  const { items } = await ctx.client
+    .kind(Pod)
+    .list({ namespace, labels: `batch.kubernetes.io/job-name=${name}` });
+  const said = [...items]
+    .sort((a, b) => Date.parse(a.metadata.creationTimestamp) - Date.parse(b.metadata.creationTimestamp))
+    .map(workerView)
+    .findLast(({ state }) => state === "failed");
+  const message = said?.state === "failed" ? said.message : view.message;
+  memory.failures.set(uid, message);
+  return { ...view, message };
+}
+
 /** How many migrations only the newer version runs. While an upgrade is under way, servers are made with it already. */
 function migrationsBetween({ migrations }: SampleDBObject["spec"], from: string, to: string): number {
   return migrations.filter(
@@ -198,17 +226,19 @@ export function ownStatus({ status = {} }: SampleDBObject): Status {
 
 /** What the spec asks for and cannot be had. Everything else of it is followed. */
 function specProblem(
-  { spec }: SampleDBObject,
+  db: SampleDBObject,
   status: Status,
-  { access, trust }: { readonly access: Access; readonly trust: TlsTrust | undefined },
+  { access, certificates }: { readonly access: Access; readonly certificates: Certificates },
 ): Observed["specProblem"] {
+  const { spec } = db;
   const setting = settingsProblem(spec);
   if (setting !== undefined) return { reason: reasons.settingRefused, message: setting };
   if (access.problem !== undefined) return { reason: reasons.secretInvalid, message: access.problem };
-  if (spec.tls && !trust)
+  const secret = tlsSecretName(databaseName(db), spec);
+  if (secret !== undefined && certificates.get(secret)?.fingerprint === undefined)
     return {
       reason: reasons.secretInvalid,
-      message: `the Secret ${spec.tls.secretName} lacks tls.crt, tls.key or ca.crt`,
+      message: `the Secret ${secret} lacks a valid tls.crt, tls.key or ca.crt`,
     };
   const version =
     supportProblem(spec.version) ?? (status.imageVersion && changeProblem(status.imageVersion, spec.version));

@@ -17,8 +17,8 @@ export interface PodView {
   readonly createdMs: number;
   readonly ready: boolean;
   readonly deleting: boolean;
-  /** It speaks TLS only. */
-  readonly tls: boolean;
+  /** The Secret with the certificate that it presents: then it speaks TLS only. Undefined without TLS. */
+  readonly tls: string | undefined;
   /** Its process is not running, as the kubelet says. */
   readonly stopped: boolean;
   /** It has ended and will not start again. */

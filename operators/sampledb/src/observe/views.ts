@@ -21,7 +21,7 @@ export function podView(pod: ObjectOf<typeof Pod>, database: DatabaseName): PodV
     createdMs: Date.parse(metadata.creationTimestamp),
     ready: status?.conditions?.some(({ type, status: is }) => type === "Ready" && is === "True") ?? false,
     deleting: metadata.deletionTimestamp !== undefined,
-    tls: speaksTls(pod),
+    tls: tlsSecretOf(pod.spec),
     stopped: container !== undefined && container.state?.running === undefined,
     ended: status?.phase === "Failed" || status?.phase === "Succeeded",
     template: metadata.annotations?.[annotations.template] ?? "",
@@ -32,9 +32,9 @@ export function podView(pod: ObjectOf<typeof Pod>, database: DatabaseName): PodV
   };
 }
 
-/** As it was made, whatever the spec says by now. */
-export function speaksTls({ spec }: ObjectOf<typeof Pod>): boolean {
-  return spec?.volumes?.some(({ name }) => name === "tls") ?? false;
+/** As a pod was made, whatever the spec of the database says by now. */
+export function tlsSecretOf(pod: Pick<NonNullable<ObjectOf<typeof Pod>["spec"]>, "volumes"> | undefined) {
+  return pod?.volumes?.find(({ name }) => name === "tls")?.secret?.secretName;
 }
 
 function obstacleOf({ status }: ObjectOf<typeof Pod>): string | undefined {

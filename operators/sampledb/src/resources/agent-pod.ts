@@ -12,7 +12,7 @@ import {
 } from "../agent/task.ts";
 import { labels } from "../api/names.ts";
 import type { Spec } from "../api/sampledb.ts";
-import { adoptable, type DatabaseName, objectNames, selectorLabels } from "./names.ts";
+import { adoptable, type DatabaseName, objectNames, selectorLabels, tlsSecretName } from "./names.ts";
 import { systemUsers } from "./settings.ts";
 import { containerSecurity, podSecurity } from "./stateful-set.ts";
 
@@ -75,7 +75,8 @@ export function redisAccess(
   spec: Spec,
   options: { readonly user: keyof typeof systemUsers },
 ): { readonly access: RedisAccess; readonly mounted: readonly Mounted[] } {
-  const { internal, certificate, writes } = objectNames(database);
+  const { internal, writes } = objectNames(database);
+  const certificate = tlsSecretName(database, spec);
   const username = systemUsers[options.user];
   return {
     access: {
@@ -87,7 +88,7 @@ export function redisAccess(
     },
     mounted: [
       mountSecret("internal", internal, mounts.internal),
-      ...(spec.tls ? [mountSecret("tls", spec.tls.secretName ?? certificate, mounts.tls)] : []),
+      ...(certificate === undefined ? [] : [mountSecret("tls", certificate, mounts.tls)]),
     ],
   };
 }

@@ -21,6 +21,7 @@ import {
   databaseName,
   objectNames,
   selectorLabels,
+  serverHost,
 } from "./names.ts";
 import { containerSecurity, imageOf } from "./stateful-set.ts";
 
@@ -59,12 +60,18 @@ export function backupPod(options: BackupPodOptions): Desired<typeof Pod> {
   const redisImage = imageOf(db.spec, db.status?.imageVersion ?? db.spec.version);
   const { location, volumes } = mountStore(store);
   const { access, mounted } = redisAccess(database, db.spec, { user: "backup" });
+  const leads = backup.spec.primary ? db.status?.primary : undefined;
+  // Who leads is recorded: an old primary that does not know it yet would be found as well.
+  const hosts = leads === undefined ? {} : { hosts: [serverHost(database, leads)] };
   const scratch = { hosts: ["127.0.0.1"], port: scratchPort, username: "default" };
   const place = { store: location, name: nameInStore(backup) };
   const copy: AgentTask = {
     do: "copy",
     ...place,
-    access: cold === undefined ? access : { hosts: ["127.0.0.1"], port: coldPort, username: "default" },
+    access:
+      cold === undefined
+        ? { ...access, ...hosts }
+        : { hosts: ["127.0.0.1"], port: coldPort, username: "default" },
     primary: cold !== undefined || backup.spec.primary,
     backupUid: backup.metadata.uid,
     database: backup.spec.database,

@@ -65,7 +65,7 @@ export const reads = {
 };
 
 export const writes = [
-  allow(Pod, ["get", "patch", "delete"]),
+  allow(Pod, ["get", "list", "patch", "delete"]),
   allow(PersistentVolume, ["get", "list", "patch"]),
   allow(Event, ["create"]),
   allow(Namespace, ["get"]),

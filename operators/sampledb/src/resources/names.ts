@@ -37,6 +37,14 @@ export function objectNames({ name }: Pick<DatabaseName, "name">) {
   } as const;
 }
 
+/** The Secret with the certificate that servers are to present; undefined without TLS. */
+export function tlsSecretName(
+  database: Pick<DatabaseName, "name">,
+  { tls }: Pick<SampleDBObject["spec"], "tls">,
+): string | undefined {
+  return tls && (tls.secretName ?? objectNames(database).certificate);
+}
+
 export function serverName({ name }: Pick<DatabaseName, "name">, ordinal: number): string {
   return `${name}-${ordinal}`;
 }

@@ -91,19 +91,19 @@ export function livenessScript(tls: boolean): string {
 }
 
 /** How often a primary that is to stop looks whether it still leads, and how long that may take. */
-const farewell = { looks: 40, pauseSeconds: 0.1 } as const;
+const handoverWait = { looks: 40, pauseSeconds: 0.1 } as const;
 
 /**
  * A primary that is told to stop waits until the operator has handed over to a replica. Without one that is connected,
  * or without an operator, it stops all the same.
  */
-export function farewellScript(tls: boolean): string {
+export function preStopScript(tls: boolean): string {
   const cli = `timeout 1 redis-cli --user ${systemUsers.backup} --no-auth-warning${tls ? tlsOptions : ""}`;
   return [
     `export REDISCLI_AUTH="$(cat ${paths.internal}/${systemUsers.backup})"`,
-    `for look in $(seq ${farewell.looks}); do`,
+    `for look in $(seq ${handoverWait.looks}); do`,
     `  state="$(${cli} info replication)"`,
-    `  case "$state" in *role:master*state=online*) sleep ${farewell.pauseSeconds} ;; *) exit 0 ;; esac`,
+    `  case "$state" in *role:master*state=online*) sleep ${handoverWait.pauseSeconds} ;; *) exit 0 ;; esac`,
     "done",
   ].join("\n");
 }

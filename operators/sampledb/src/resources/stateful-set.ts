@@ -6,9 +6,9 @@ import type { StatefulSet } from "keelson/kinds";
 import { annotations } from "../api/names.ts";
 import type { Spec } from "../api/sampledb.ts";
 import { redisPort } from "../engine/redis.ts";
-import { type DatabaseName, objectNames, selectorLabels } from "./names.ts";
+import { type DatabaseName, objectNames, selectorLabels, tlsSecretName } from "./names.ts";
 import { paths, restartSettings } from "./settings.ts";
-import { farewellScript, livenessScript, readinessScript } from "./start-script.ts";
+import { livenessScript, preStopScript, readinessScript } from "./start-script.ts";
 
 type Set = Desired<typeof StatefulSet>;
 type PodSpec = NonNullable<NonNullable<NonNullable<Set["spec"]>["template"]>["spec"]>;
@@ -102,6 +102,7 @@ export function statefulSet(options: SetOptions): Set {
 
 export function podTemplate(database: DatabaseName, spec: Spec, version: string) {
   const { pod } = spec;
+  const secretName = tlsSecretName(database, spec);
   return {
     metadata: {
       labels: { ...pod.labels, ...selectorLabels(database) },
@@ -124,17 +125,7 @@ export function podTemplate(database: DatabaseName, spec: Spec, version: string)
         { name: "config", configMap: { name: objectNames(database).config, defaultMode: 0o444 } },
         { name: "acl", secret: { secretName: objectNames(database).acl, defaultMode: 0o440 } },
         { name: "internal", secret: { secretName: objectNames(database).internal, defaultMode: 0o440 } },
-        ...(spec.tls
-          ? [
-              {
-                name: "tls",
-                secret: {
-                  secretName: spec.tls.secretName ?? objectNames(database).certificate,
-                  defaultMode: 0o440,
-                },
-              },
-            ]
-          : []),
+        ...(secretName === undefined ? [] : [{ name: "tls", secret: { secretName, defaultMode: 0o440 } }]),
         { name: "run", emptyDir: { medium: "Memory" as const, sizeLimit: "1Mi" } },
       ],
     },
@@ -171,7 +162,7 @@ function container(spec: Spec, version: string): Container {
       timeoutSeconds: 10,
       failureThreshold: 3,
     },
-    lifecycle: { preStop: probe(farewellScript(tls)) },
+    lifecycle: { preStop: probe(preStopScript(tls)) },
     terminationMessagePolicy: "FallbackToLogsOnError",
     securityContext: containerSecurity,
     volumeMounts: [

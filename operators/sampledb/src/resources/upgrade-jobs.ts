@@ -13,7 +13,7 @@ import {
   type Mounted,
   redisAccess,
 } from "./agent-pod.ts";
-import { adoptable, databaseName, selectorLabels } from "./names.ts";
+import { adoptable, databaseName, selectorLabels, serverHost } from "./names.ts";
 import { containerSecurity, imageOf } from "./stateful-set.ts";
 
 const work = "/work";
@@ -92,13 +92,16 @@ export function rehearsalJob({ db, id, from, version, image }: RehearsalOptions)
 }
 
 export function migrationJob(options: {
-  db: SampleDBObject;
-  id: string;
-  image: string;
+  readonly db: SampleDBObject;
+  readonly id: string;
+  /** The server that has the data: the old primary is there too, to go back to. */
+  readonly server: string;
+  readonly image: string;
 }): Desired<typeof Job> {
-  const { db, id, image } = options;
+  const { db, id, server, image } = options;
   const database = databaseName(db);
-  const { access, mounted } = redisAccess(database, db.spec, { user: "operator" });
+  const { access: all, mounted } = redisAccess(database, db.spec, { user: "operator" });
+  const access = { ...all, hosts: [serverHost(database, server)] };
   const task: AgentTask = { do: "migrate", access, migrations: migrationsOf(db.spec, db.spec.version) };
   return {
     metadata: {
@@ -107,7 +110,8 @@ export function migrationJob(options: {
       annotations: adoptable(database),
     },
     spec: {
-      backoffLimit: 1,
+      // Nobody writes meanwhile, and the way back is short.
+      backoffLimit: 0,
       activeDeadlineSeconds: 3_600,
       template: jobPod(
         database,

@@ -20,7 +20,8 @@ import { backupFor } from "./backups.ts";
 
 import { releaseVolume } from "./volumes.ts";
 
-export interface Scene {
+/** What one reconcile has gathered. */
+export interface Pass {
   readonly db: SampleDBObject;
   readonly ctx: SampleDBContext;
   readonly gathered: Gathered;
@@ -29,81 +30,80 @@ export interface Scene {
 export type Doing<D extends Action["do"]> = Extract<Action, { do: D }>;
 
 /** What could not be done, in words. The next pass looks at the state and not at the answer. */
-export async function act(scene: Scene, actions: readonly Action[]): Promise<readonly string[]> {
+export async function act(pass: Pass, actions: readonly Action[]): Promise<readonly string[]> {
   const problems: string[] = [];
   for (const action of actions) {
-    scene.ctx.signal.throwIfAborted();
+    pass.ctx.signal.throwIfAborted();
     try {
-      await perform(scene, action);
-      scene.ctx.log.debug("done", { action });
+      await perform(pass, action);
+      pass.ctx.log.debug("done", { action });
     } catch (error) {
       if (!(error instanceof RedisError) && !isConflict(error) && !isNotFound(error)) throw error;
       problems.push(`${action.do}: ${(error as Error).message}`);
-      scene.ctx.log.warn("not done", { action, message: (error as Error).message });
+      pass.ctx.log.warn("not done", { action, message: (error as Error).message });
     }
   }
   return problems;
 }
 
-async function perform(scene: Scene, action: Action): Promise<void> {
+async function perform(pass: Pass, action: Action): Promise<void> {
   switch (action.do) {
     case "promote":
-      return await promote(scene, action);
+      return await promote(pass, action);
     case "follow":
-      return await follow(scene, action);
+      return await follow(pass, action);
     case "detach":
       for (const server of action.servers) {
-        await redisOf(scene, server).follow({ host: nowhere.host, port: nowhere.portWithData });
+        await redisOf(pass, server).follow({ host: nowhere.host, port: nowhere.portWithData });
       }
       return;
     case "handOver":
-      return await handOver(scene, action);
+      return await handOver(pass, action);
     case "setGuard":
-      return await redisOf(scene, action.server).set(new Map([[guardSetting, String(action.guard)]]));
+      return await redisOf(pass, action.server).set(new Map([[guardSetting, String(action.guard)]]));
     case "label":
-      return await label(scene, action);
+      return await label(pass, action);
     case "markClaim":
-      return await markClaim(scene, action);
+      return await markClaim(pass, action);
     case "deletePod":
-      return await deletePod(scene, action);
+      return await deletePod(pass, action);
     case "deleteClaim":
-      return await deleteClaim(scene, action);
+      return await deleteClaim(pass, action);
     case "startInit":
-      return await startInit(scene, action);
+      return await startInit(pass, action);
     case "startRestore":
-      return await startRestore(scene, action);
+      return await startRestore(pass, action);
     case "startBackup":
-      await scene.ctx.own.backups.apply(action.key, backupFor(scene.db, action.name));
+      await pass.ctx.own.backups.apply(action.key, backupFor(pass.db, action.name));
       return;
     case "startRehearsal":
-      return await startRehearsal(scene, action);
+      return await startRehearsal(pass, action);
     case "startMigrations":
-      return await startMigrations(scene, action);
+      return await startMigrations(pass, action);
     case "quiesce":
-      return await quiesce(scene, action);
+      return await quiesce(pass, action);
     case "switchOver":
-      return await switchOver(scene, action);
+      return await switchOver(pass, action);
     case "resume":
-      await redisOf(scene, action.server).set(new Map([[guardSetting, "0"]]));
-      return await redisOf(scene, action.server).resume();
+      await redisOf(pass, action.server).set(new Map([[guardSetting, "0"]]));
+      return await redisOf(pass, action.server).resume();
   }
 }
 
 /** The server must be the very process that was chosen: another one in its place may have other data. */
-async function promote(scene: Scene, { server, runId }: Doing<"promote">): Promise<void> {
-  const redis = redisOf(scene, server);
+async function promote(pass: Pass, { server, runId }: Doing<"promote">): Promise<void> {
+  const redis = redisOf(pass, server);
   const facts = await redis.facts();
   if (facts.runId !== runId) throw new RedisError("Answered", `${server} was restarted since it was chosen`);
   // During an upgrade nobody writes before the new version was verified.
-  const closed =
-    scene.db.status?.upgrade?.phase === "Switching" && scene.db.status.upgrade.held === undefined;
+  const closed = pass.db.status?.upgrade?.phase === "Switching" && pass.db.status.upgrade.held === undefined;
   await redis.set(new Map([[guardSetting, closed ? String(closedGuard) : "0"]]));
   await redis.lead();
 }
 
-async function follow(scene: Scene, { servers, ip, drop }: Doing<"follow">): Promise<void> {
+async function follow(pass: Pass, { servers, ip, drop }: Doing<"follow">): Promise<void> {
   for (const server of servers) {
-    const redis = redisOf(scene, server);
+    const redis = redisOf(pass, server);
     await redis.follow({ host: ip, port: redisPort });
     if (drop) await redis.dropClients();
   }
@@ -122,15 +122,15 @@ const settleMs = 250;
  * FAILOVER of Redis does the same, but it waits for an acknowledgement that replicas send once a second; their own
  * offsets tell it at once.
  */
-async function handOver(scene: Scene, { from, to, runId }: Doing<"handOver">): Promise<void> {
-  const target = scene.gathered.observed.servers.find(({ name }) => name === to)?.pod?.ip;
-  const [old, next] = [redisOf(scene, from), redisOf(scene, to)];
+async function handOver(pass: Pass, { from, to, runId }: Doing<"handOver">): Promise<void> {
+  const target = pass.gathered.observed.servers.find(({ name }) => name === to)?.pod?.ip;
+  const [old, next] = [redisOf(pass, from), redisOf(pass, to)];
   if (target === undefined) throw new RedisError("Unreachable", `${to} has no address`);
   await next.set(new Map([[guardSetting, "0"]]));
-  await label(scene, { do: "label", server: to, role: "primary", read: false });
-  await label(scene, { do: "label", server: from, role: "replica", read: true });
-  await pause(scene.ctx, settleMs);
-  await moveWrites(scene, { from, to, runId });
+  await label(pass, { do: "label", server: to, role: "primary", read: false });
+  await label(pass, { do: "label", server: from, role: "replica", read: true });
+  await pause(pass.ctx, settleMs);
+  await moveWrites(pass, { from, to, runId });
   await next.lead();
   await old.follow({ host: target, port: redisPort });
   await old.dropClients();
@@ -141,11 +141,11 @@ async function handOver(scene: Scene, { from, to, runId }: Doing<"handOver">): P
 
 /** Ends writes on the old primary and returns what it was then, when the next one has every one of them. */
 async function moveWrites(
-  scene: Scene,
+  pass: Pass,
   { from, to, runId }: { readonly from: string; readonly to: string; readonly runId: string },
 ): Promise<ServerFacts> {
-  const { ctx } = scene;
-  const [old, next] = [redisOf(scene, from), redisOf(scene, to)];
+  const { ctx } = pass;
+  const [old, next] = [redisOf(pass, from), redisOf(pass, to)];
   const untilMs = ctx.clock.now() + catchUpMs;
   const caughtUp = async (): Promise<ServerFacts> => {
     const last = await old.facts();
@@ -177,7 +177,7 @@ async function pause(ctx: SampleDBContext, ms: number): Promise<void> {
   });
 }
 
-async function label({ db, ctx }: Scene, { server, role, read }: Doing<"label">): Promise<void> {
+async function label({ db, ctx }: Pass, { server, role, read }: Doing<"label">): Promise<void> {
   const { namespace } = databaseName(db);
   const uid = ctx.read.pods.find(({ metadata }) => metadata.name === server)?.metadata.uid;
   const body = {
@@ -194,7 +194,7 @@ async function label({ db, ctx }: Scene, { server, role, read }: Doing<"label">)
 }
 
 async function markClaim(
-  { db, ctx }: Scene,
+  { db, ctx }: Pass,
   { server, epoch, primaryEpoch }: Doing<"markClaim">,
 ): Promise<void> {
   const database = databaseName(db);
@@ -216,7 +216,7 @@ async function markClaim(
 }
 
 async function deletePod(
-  { db, ctx }: Scene,
+  { db, ctx }: Pass,
   { server, uid, graceSeconds, why }: Doing<"deletePod">,
 ): Promise<void> {
   const { namespace } = databaseName(db);
@@ -230,7 +230,7 @@ async function deletePod(
 }
 
 /** Only what was seen, as the server has it now. */
-async function deleteClaim({ db, ctx }: Scene, { server, uid, why }: Doing<"deleteClaim">): Promise<void> {
+async function deleteClaim({ db, ctx }: Pass, { server, uid, why }: Doing<"deleteClaim">): Promise<void> {
   const key = String(ordinalOf(databaseName(db), server) ?? -1);
   const live = await ctx.own.claims.live(key);
   if (live?.metadata.uid !== uid) return;
@@ -243,8 +243,8 @@ async function deleteClaim({ db, ctx }: Scene, { server, uid, why }: Doing<"dele
 const closeMs = 5_000;
 
 /** Writes wait, then are refused. */
-async function quiesce(scene: Scene, { server }: Doing<"quiesce">): Promise<void> {
-  const primary = redisOf(scene, server);
+async function quiesce(pass: Pass, { server }: Doing<"quiesce">): Promise<void> {
+  const primary = redisOf(pass, server);
   await primary.pauseWrites(closeMs);
   await primary.set(new Map([[guardSetting, String(closedGuard)]]));
 }
@@ -253,15 +253,15 @@ async function quiesce(scene: Scene, { server }: Doing<"quiesce">): Promise<void
  * The new primary takes no writes until it was verified, and the old one none any more. It stays what it is, to go back
  * to. If this is cut short, the guards of both say how far it came.
  */
-async function switchOver(scene: Scene, action: Doing<"switchOver">): Promise<void> {
-  const { ctx } = scene;
+async function switchOver(pass: Pass, action: Doing<"switchOver">): Promise<void> {
+  const { ctx } = pass;
   const { from, to, runId, version, open } = action;
-  const [old, next] = [redisOf(scene, from), redisOf(scene, to)];
+  const [old, next] = [redisOf(pass, from), redisOf(pass, to)];
   await next.set(new Map([[guardSetting, String(closedGuard)]]));
-  await label(scene, { do: "label", server: to, role: open ? "primary" : null, read: open });
-  await label(scene, { do: "label", server: from, role: "replica", read: false });
+  await label(pass, { do: "label", server: to, role: open ? "primary" : null, read: open });
+  await label(pass, { do: "label", server: from, role: "replica", read: false });
   await pause(ctx, settleMs);
-  const last = await moveWrites(scene, { from, to, runId });
+  const last = await moveWrites(pass, { from, to, runId });
   await next.lead();
   const led = await next.facts();
   const isSame = led.keys <= last.keys && (last.keys === 0 || led.keys > 0);
@@ -271,7 +271,7 @@ async function switchOver(scene: Scene, action: Doing<"switchOver">): Promise<vo
 }
 
 async function startRehearsal(
-  { db, ctx }: Scene,
+  { db, ctx }: Pass,
   { id, backup, version }: Doing<"startRehearsal">,
 ): Promise<void> {
   const taken = ctx.own.backups.get(backup)?.status;
@@ -280,8 +280,8 @@ async function startRehearsal(
   await ctx.own.jobs.apply(`rehearse-${id}`, rehearsalJob({ db, id, from, version, image: ownImage() }));
 }
 
-async function startMigrations({ db, ctx }: Scene, { id }: Doing<"startMigrations">): Promise<void> {
-  await ctx.own.jobs.apply(`migrate-${id}`, migrationJob({ db, id, image: ownImage() }));
+async function startMigrations({ db, ctx }: Pass, { id, server }: Doing<"startMigrations">): Promise<void> {
+  await ctx.own.jobs.apply(`migrate-${id}`, migrationJob({ db, id, server, image: ownImage() }));
 }
 
 function ownImage(): string {
@@ -293,20 +293,20 @@ function ownImage(): string {
   );
 }
 
-async function startInit({ db, ctx }: Scene, { hash }: Doing<"startInit">): Promise<void> {
+async function startInit({ db, ctx }: Pass, { hash }: Doing<"startInit">): Promise<void> {
   const image = ownImage();
   const database = databaseName(db);
   await ctx.own.jobs.apply(`init-${hash}`, initJob({ database, spec: db.spec, hash, image }));
 }
 
-async function startRestore({ db, ctx }: Scene, { id, server, from }: Doing<"startRestore">): Promise<void> {
+async function startRestore({ db, ctx }: Pass, { id, server, from }: Doing<"startRestore">): Promise<void> {
   const image = ownImage();
   const ordinal = ordinalOf(databaseName(db), server) ?? 0;
   await ctx.own.jobs.apply(`restore-${id}`, restoreJob({ db, id, ordinal, from, image }));
 }
 
 /** The client of a server that answered in this pass. */
-export function redisOf({ gathered }: Pick<Scene, "gathered">, server: string): Redis {
+export function redisOf({ gathered }: Pick<Pass, "gathered">, server: string): Redis {
   const redis = gathered.answers.redis(server);
   if (redis) return redis;
   throw new RedisError("Unreachable", `${server} did not answer in this pass`);

@@ -2,35 +2,26 @@
 import { X509Certificate } from "node:crypto";
 import {
   type Authority,
-  advanceAuthority,
   CertificateSecrets,
-  issuerOf,
-  leafFor,
-  newAuthority,
+  keepAuthority,
+  keepLeaf,
   secretKeyPair,
   secretText,
   tlsSecretKeys,
   trustBundle,
 } from "@keelson/kit";
+import { Secret } from "keelson/kinds";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import type { TlsTrust } from "../engine/connection.ts";
 import { RedisError } from "../engine/errors.ts";
+import type { Certificate, Certificates } from "../observe/certificates.ts";
 import type { DatabaseMemory } from "../observe/memory.ts";
 import type { Gathered } from "../observe/observe.ts";
 import { factsOf } from "../observe/observed.ts";
+import { tlsSecretOf } from "../observe/views.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
-import { databaseName, objectNames, selectorLabels, serviceHost } from "../resources/names.ts";
+import { databaseName, objectNames, selectorLabels, serviceHost, tlsSecretName } from "../resources/names.ts";
 import { paths } from "../resources/settings.ts";
-
-export interface Certificates {
-  /** How the operator recognizes servers. */
-  readonly trust: TlsTrust;
-  /** SHA-256 of the certificate that servers are to present. */
-  readonly fingerprint: string;
-  /** When whom to trust last changed. */
-  readonly changedMs: number;
-}
 
 const secrets = new CertificateSecrets({
   since: annotations.since,
@@ -44,53 +35,106 @@ const deliveryMs = 150_000;
 /** How often a server is told to read its files again while it presents an old certificate. */
 const againMs = 5_000;
 
-/** Undefined without TLS, or while the given Secret is not complete. */
 export async function keepCertificates(
   db: SampleDBObject,
   ctx: SampleDBContext,
   memory: DatabaseMemory,
-): Promise<Certificates | undefined> {
-  if (!db.spec.tls) return undefined;
+): Promise<Certificates> {
   const database = databaseName(db);
-  const serverName = serviceHost(database, objectNames(database).writes);
-  if (db.spec.tls.secretName !== undefined) {
-    const pair = secretKeyPair(ctx.read.givenTls);
-    const ca = secretText(ctx.read.givenTls, tlsSecretKeys.authority);
-    if (!pair || ca === undefined) return undefined;
-    return {
-      trust: { ca, serverName },
-      fingerprint: new X509Certificate(pair.certificate).fingerprint256,
-      changedMs: 0,
-    };
+  const { certificate } = objectNames(database);
+  const template = ctx.own.set.get()?.spec?.template?.spec;
+  const names = new Set([
+    tlsSecretName(database, db.spec),
+    tlsSecretOf(template),
+    ...ctx.read.pods.map(({ spec }) => tlsSecretOf(spec)),
+  ]);
+  const certificates = new Map<string, Certificate>();
+  for (const name of names) {
+    if (name === undefined) continue;
+    const kept = name === certificate ? await managed(db, ctx, memory) : await given(db, ctx, name);
+    if (kept) certificates.set(name, kept);
   }
-  const nowMs = ctx.clock.now();
-  const found = ctx.own.authority.get() ?? (await ctx.own.authority.live());
-  const before: Authority = secrets.readAuthority(found) ?? {
-    current: newAuthority(`${database.name} authority`, { nowMs }),
-    sinceMs: nowMs,
+  return certificates;
+}
+
+/**
+ * A Secret that a person keeps. Servers present what it held before until they have read it again, and the binding says
+ * whom clients trusted then; so the operator trusts both.
+ */
+async function given(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  name: string,
+): Promise<Certificate | undefined> {
+  const { namespace } = databaseName(db);
+  const secret =
+    name === db.spec.tls?.secretName
+      ? ctx.read.givenTls
+      : await ctx.client.kind(Secret).find({ namespace, name });
+  const pair = secretKeyPair(secret);
+  const bound = secretText(ctx.own.binding.get(), tlsSecretKeys.authority);
+  const authority = (pair && secretText(secret, tlsSecretKeys.authority)) ?? bound;
+  if (authority === undefined) return undefined;
+  const ca = [...new Set([authority, bound ?? authority])].join("\n");
+  return {
+    trust: { ca, serverName: nameOfServers(db) },
+    authority,
+    fingerprint: pair && fingerprintOf(pair.certificate),
+    changedMs: 0,
   };
-  const authority = advanceAuthority(`${database.name} authority`, before, {
-    nowMs,
+}
+
+/** Undefined when it is not a certificate. */
+function fingerprintOf(certificate: string): string | undefined {
+  try {
+    return new X509Certificate(certificate).fingerprint256;
+  } catch {
+    return undefined;
+  }
+}
+
+function nameOfServers(db: SampleDBObject): string {
+  const database = databaseName(db);
+  return serviceHost(database, objectNames(database).writes);
+}
+
+/** Undefined only when it was never made, and `spec.paused` is set. */
+async function managed(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  memory: DatabaseMemory,
+): Promise<Certificate | undefined> {
+  const database = databaseName(db);
+  const { own } = ctx;
+  const names = objectNames(database);
+  const labels = selectorLabels(database);
+  const common = { secrets, nowMs: ctx.clock.now(), paused: db.spec.paused };
+  // Servers read whom they trust together with their certificate.
+  const isRead = ({ sinceMs }: Authority) => memory.reloadedMs >= sinceMs + deliveryMs;
+  const { authority } = await keepAuthority({
+    ...common,
+    slot: own.authority,
+    identity: { name: names.authority, labels },
+    commonName: `${database.name} authority`,
+    issued: [own.certificate.get() ?? (await own.certificate.live())],
+    trusted: isRead,
+    served: isRead,
     overlapMs: deliveryMs,
-    trusted: memory.reloadedMs >= before.sinceMs + deliveryMs,
-    served: memory.reloadedMs >= before.sinceMs + deliveryMs,
     rotation: db.metadata.annotations?.[annotations.rotateAuthorities],
   });
-  const labels = selectorLabels(database);
-  const names = objectNames(database);
-  await ctx.own.authority.apply(secrets.authority({ name: names.authority, labels }, authority));
-  const current = secrets.readLeaf(ctx.own.certificate.get() ?? (await ctx.own.certificate.live()));
-  const leaf = leafFor(
-    issuerOf(authority),
-    { commonName: "", names: namesOf(db), usages: ["server", "client"], lifetimeMs },
-    current,
-    nowMs,
-  );
+  if (!authority) return undefined;
+  const { leaf } = await keepLeaf({
+    ...common,
+    slot: own.certificate,
+    identity: { name: names.certificate, labels },
+    authority,
+    spec: { commonName: "", names: namesOf(db), usages: ["server", "client"], lifetimeMs },
+  });
   const bundle = trustBundle(authority);
-  await ctx.own.certificate.apply(secrets.leaf({ name: names.certificate, labels }, leaf, bundle));
   return {
-    trust: { ca: bundle, serverName },
-    fingerprint: new X509Certificate(leaf.certificate).fingerprint256,
+    trust: { ca: bundle, serverName: nameOfServers(db) },
+    authority: bundle,
+    fingerprint: fingerprintOf(leaf.certificate),
     changedMs: authority.sinceMs,
   };
 }
@@ -109,22 +153,24 @@ function namesOf(db: SampleDBObject): string[] {
 
 /** Redis reads its certificates when it starts and when it is told: never by itself. */
 export async function reloadCertificates(
-  certificates: Certificates | undefined,
+  certificates: Certificates,
   ctx: SampleDBContext,
   { gathered, memory }: { readonly gathered: Gathered; readonly memory: DatabaseMemory },
 ): Promise<void> {
-  if (!certificates) return;
+  if (certificates.size === 0) return;
   const nowMs = ctx.clock.now();
   const stale = nowMs - memory.reloadedMs >= againMs;
-  const undelivered = memory.reloadedMs < certificates.changedMs + deliveryMs;
   let complete = true;
   for (const server of gathered.observed.servers) {
+    const certificate = certificates.get(server.pod?.tls ?? "");
+    if (server.pod && !certificate?.fingerprint) continue;
     const redis = gathered.answers.redis(server.name);
     if (!redis || !factsOf(server)) {
       complete = false;
       continue;
     }
-    if (redis.fingerprint === certificates.fingerprint && !undelivered) continue;
+    const undelivered = memory.reloadedMs < (certificate?.changedMs ?? 0) + deliveryMs;
+    if (redis.fingerprint === certificate?.fingerprint && !undelivered) continue;
     if (!stale) {
       ctx.recheck(againMs);
       return;
@@ -139,4 +185,17 @@ export async function reloadCertificates(
     }
   }
   if (complete && stale) memory.reloadedMs = nowMs;
+}
+
+/** Whom clients must trust to reach all servers that have mounted a Secret, as they present themselves now. */
+export function authorityFor(
+  secret: string | undefined,
+  certificates: Certificates,
+  { observed, answers }: Gathered,
+): string | undefined {
+  const certificate = secret === undefined ? undefined : certificates.get(secret);
+  if (!certificate) return undefined;
+  const { authority, fingerprint, trust } = certificate;
+  const isPresented = observed.servers.every(({ name }) => answers.redis(name)?.fingerprint === fingerprint);
+  return isPresented ? authority : trust.ca;
 }

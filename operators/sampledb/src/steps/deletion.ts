@@ -3,10 +3,10 @@ import { done, type Outcome, waiting } from "keelson";
 import { Namespace, Pod, PodDisruptionBudget, Secret, Service } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import type { TlsTrust } from "../engine/connection.ts";
 import { type Dial, redisPort } from "../engine/redis.ts";
 import { type Answers, ask } from "../observe/ask.ts";
-import { claimView, speaksTls } from "../observe/views.ts";
+import { type Certificates, trustOf } from "../observe/certificates.ts";
+import { claimView, tlsSecretOf } from "../observe/views.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { claimName, databaseName, objectNames } from "../resources/names.ts";
 import { decoded } from "../resources/secrets.ts";
@@ -17,7 +17,7 @@ import { releaseVolume, tellKept, volumesOf } from "./volumes.ts";
 
 export interface FinalizeOptions {
   readonly dial: Dial;
-  readonly trust: TlsTrust | undefined;
+  readonly certificates: Certificates;
 }
 
 /** How long servers get to stop before a last backup without them is given up. */
@@ -224,17 +224,17 @@ async function quiesce(db: SampleDBObject, ctx: SampleDBContext, options: Finali
 async function askAll(
   db: SampleDBObject,
   ctx: SampleDBContext,
-  { dial, trust }: FinalizeOptions,
+  { dial, certificates }: FinalizeOptions,
 ): Promise<Answers> {
   const { namespace } = databaseName(db);
   const password = decoded(ctx.own.internal.get())[systemUsers.operator] ?? "";
   const reachable = ctx.read.pods
     .filter(({ metadata, status }) => metadata.deletionTimestamp === undefined && status?.podIP)
-    .map((pod) => ({
-      name: pod.metadata.name,
-      connect: async () => await ctx.connect({ pod: { namespace, name: pod.metadata.name } }, redisPort),
-      ...(trust && speaksTls(pod) && { tls: trust }),
-    }));
+    .map(({ metadata: { name }, spec }) => {
+      const tls = trustOf(certificates, tlsSecretOf(spec));
+      const connect = async () => await ctx.connect({ pod: { namespace, name } }, redisPort);
+      return { name, connect, ...(tls && { tls }) };
+    });
   return await ask(reachable, {
     dial,
     signal: ctx.signal,

@@ -47,7 +47,7 @@ export async function applyObjects(
 
 /** What servers do with their volumes at their next start, see `VolumePlan`. */
 export function volumePlans(db: SampleDBObject): ReadonlyMap<string, VolumePlan> {
-  const { upgrade } = ownStatus(db);
+  const { upgrade, primary } = ownStatus(db);
   const database = databaseName(db);
   if (!upgrade) return new Map();
   const { id, phase, held } = upgrade;
@@ -55,11 +55,15 @@ export function volumePlans(db: SampleDBObject): ReadonlyMap<string, VolumePlan>
   if (phase === "Switching" && db.spec.replicas === 0)
     return new Map(names.map((name) => [name, { id: `copy-${id}`, action: "copy", copy: `before-${id}` }]));
   if (phase !== "GoingBack") return new Map();
-  if (held === undefined)
-    return new Map(names.map((name) => [name, { id: `back-${id}`, action: "back", copy: `before-${id}` }]));
-  // The old version cannot read what the new one wrote; the old primary has the data.
-  const others = names.filter((name) => name !== held);
-  return new Map(others.map((name) => [name, { id: `empty-${id}`, action: "empty", copy: `new-${id}` }]));
+  // The old version cannot read what the new one wrote. The old primary has the data: as it is, or in its copy.
+  const old = held ?? primary;
+  return new Map(
+    names.map((name): [string, VolumePlan] =>
+      name === old
+        ? [name, { id: `back-${id}`, action: "back", copy: `before-${id}` }]
+        : [name, { id: `empty-${id}`, action: "empty", copy: `new-${id}` }],
+    ),
+  );
 }
 
 /** Volumes before pods: a StatefulSet would make them too, but not of the size that is wanted by then. */

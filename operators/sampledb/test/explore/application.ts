@@ -1,4 +1,5 @@
 /** Redis without processes: servers start from volumes, follow each other over the simulated network, and end. */
+import { X509Certificate } from "node:crypto";
 import type {
   Application,
   ApplicationParts,
@@ -32,12 +33,26 @@ interface SavedServer {
     | "offset"
     | "settings"
     | "users"
+    | "certificate"
   >;
 }
 
 interface Saved {
   readonly ids: number;
   readonly servers: readonly SavedServer[];
+}
+
+/** What a server presents and whom it trusts, read from its files when it starts and when it is told. */
+interface Presented {
+  readonly certificate: string;
+  readonly ca: string;
+}
+
+/** Whether a certificate was issued by one of the authorities of a bundle. */
+function isTrusted({ certificate }: Pick<Presented, "certificate">, bundle: string): boolean {
+  const leaf = new X509Certificate(certificate);
+  const authorities = bundle.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [];
+  return authorities.some((each) => leaf.verify(new X509Certificate(each).publicKey));
 }
 
 /** A replica gives its link up after this long without a word. */
@@ -115,7 +130,7 @@ export class SimRedis implements Application {
     return [...this.servers].find((each) => each.address === address);
   }
 
-  /** Links that can be made are made, and whoever is linked has all that its primary has. */
+  /** Links that can be made are made, and a server that is linked has all that its primary has. */
   settle(): void {
     for (const server of this.servers) server.settle();
   }
@@ -154,6 +169,8 @@ export class SimServer implements SimulatedProcess {
   offset = 0n;
   settings = new Map<string, string>();
   users: string[] = [];
+  /** Undefined without TLS. */
+  certificate: Presented | undefined;
   pausedUntilMs = 0;
   /** When its primary was last heard. */
   heardMs: number | undefined;
@@ -175,15 +192,25 @@ export class SimServer implements SimulatedProcess {
     volume.data = this.files;
     this.upstream = { host: nowhere.host, port };
     this.replicationId = world.newId();
+    this.readCertificate();
+  }
+
+  readCertificate(): void {
+    if (!this.#start.pod.spec?.volumes?.some(({ name }) => name === "tls")) return;
+    const { "tls.crt": certificate = "", "ca.crt": ca = "" } = this.#start.files("tls");
+    this.certificate = { certificate, ca };
   }
 
   saved(): SavedServer {
-    const { role, upstream, replicationId, secondReplicationId, secondOffset, offset, settings, users } =
-      this;
+    const { role, upstream, replicationId, secondReplicationId, secondOffset, offset } = this;
+    const { settings, users, certificate } = this;
     return {
       podUid: this.#start.pod.metadata.uid,
       runId: this.runId,
-      state: { role, upstream, replicationId, secondReplicationId, secondOffset, offset, settings, users },
+      state: {
+        ...{ role, upstream, replicationId, secondReplicationId, secondOffset, offset },
+        ...{ settings, users, certificate },
+      },
     };
   }
 
@@ -232,6 +259,12 @@ export class SimServer implements SimulatedProcess {
     return this.#linkedTo !== undefined;
   }
 
+  /** Whether someone who trusts these authorities, or speaks no TLS, gets a connection. */
+  accepts(ca: string | undefined): boolean {
+    if (!this.certificate || ca === undefined) return this.certificate === undefined && ca === undefined;
+    return isTrusted(this.certificate, ca);
+  }
+
   #hears(other: SimServer): boolean {
     return other.running && this.#world.parts.network.connected(this.name, other.name);
   }
@@ -250,6 +283,7 @@ export class SimServer implements SimulatedProcess {
     }
     const found = this.upstream?.port === redisPort ? this.#world.at(this.upstream.host) : undefined;
     if (found?.role !== "primary" || found === this || !this.#hears(found)) return;
+    if (!found.accepts(this.certificate?.ca)) return;
     // A replica that is paused does not apply what it is sent.
     if (this.isPaused) return;
     this.#copy(found);

@@ -1,4 +1,5 @@
 /** The operator's calls to simulated servers: over the simulated network, answered as Redis would. */
+import { X509Certificate } from "node:crypto";
 import { LineBroken, operatorName, type Simulation } from "@keelson/testing";
 import { RedisError } from "../../src/engine/errors.ts";
 import type { ServerFacts } from "../../src/engine/info.ts";
@@ -6,22 +7,24 @@ import { type Dial, patienceMs, type Redis, redisPort } from "../../src/engine/r
 import type { SimRedis, SimServer } from "./application.ts";
 
 export function simulatedDial(simulation: () => Simulation<SimRedis>): Dial {
-  return async ({ host }) => {
-    const client = new SimClient(simulation(), host);
+  return async ({ host, tls }) => {
+    const client = new SimClient(simulation(), host, tls?.ca);
     await client.call();
     return client;
   };
 }
 
 class SimClient implements Redis {
-  readonly fingerprint = undefined;
+  fingerprint: string | undefined;
   readonly #simulation: Simulation<SimRedis>;
   readonly #caller: ReturnType<Simulation["caller"]>;
   /** A connection is to a process, not to a name. */
   #runId: string | undefined;
+  readonly #trusts: string | undefined;
 
-  constructor(simulation: Simulation<SimRedis>, host: string) {
+  constructor(simulation: Simulation<SimRedis>, host: string, trusts: string | undefined) {
     this.#simulation = simulation;
+    this.#trusts = trusts;
     this.#caller = simulation.caller(host);
   }
 
@@ -48,6 +51,7 @@ class SimClient implements Redis {
   async set(settings: ReadonlyMap<string, string>): Promise<void> {
     await this.#call("set", true, (server) => {
       for (const [name, value] of settings) server.settings.set(name, value);
+      if (settings.has("tls-cert-file")) server.readCertificate();
     });
   }
 
@@ -87,7 +91,10 @@ class SimClient implements Redis {
 
   async call(): Promise<null> {
     await this.#call("ping", false, (server) => {
+      if (!server.accepts(this.#trusts)) throw new LineBroken("ECONNRESET", `${server.name} is not trusted`);
       this.#runId = server.runId;
+      this.fingerprint =
+        server.certificate && new X509Certificate(server.certificate.certificate).fingerprint256;
     });
     return null;
   }

@@ -4,6 +4,7 @@ import { SampleDB, type SampleDBObject } from "../../src/api/sampledb.ts";
 import { sampleDB } from "../../src/reconcile.ts";
 import { SimRedis, type SimServer } from "./application.ts";
 import { simulatedDial } from "./client.ts";
+import { giveCertificate, givenCertificateEdits, givenSecret } from "./given-certificate.ts";
 import { startWorkloads } from "./workloads.ts";
 
 export const ref = { namespace: "default", name: "db" };
@@ -27,6 +28,11 @@ export const subject: Subject<SimRedis> = {
       durability: { acknowledgements: 2, maxLagSeconds: 10 },
     }),
     "no replicas": begin({ replicas: 0 }),
+    "a replica, with TLS": begin({ replicas: 1, tls: {} }),
+    "a replica, with a given certificate": async (world) => {
+      await giveCertificate(world);
+      await begin({ replicas: 1, tls: { secretName: givenSecret } })(world);
+    },
   },
   edits: [
     edit("edit: replicas", (random) => ({ replicas: pick([0, 1, 1, 2, 3], random) })),
@@ -59,6 +65,11 @@ export const subject: Subject<SimRedis> = {
         return () => change(world, { paused: false });
       },
     },
+    edit("edit: TLS is switched on or off", (random) => ({ tls: pick([{}, {}, null], random) })),
+    ...givenCertificateEdits,
+    annotation("edit: another authority is asked for", "sampledb.keelson.dev/rotate-authorities", (random) =>
+      String(random.next()).slice(2, 8),
+    ),
     annotation("edit: a handover is asked for", "sampledb.keelson.dev/hand-over-to", (random) =>
       pick(["db-0", "db-1", "db-2"], random),
     ),

@@ -45,7 +45,10 @@ export const authentication: PluginFactory = (context) => {
       "authentication.k8s.io/tokenreviews": tokenReviews(context, tokens),
       "authentication.k8s.io/selfsubjectreviews": selfSubjectReviews(context),
     },
-    bootstrap: () => (context.caCertificate ? [authoritiesForExtensions(context.caCertificate)] : []),
+    bootstrap: () =>
+      context.caCertificate
+        ? [authoritiesForExtensions(context.caCertificate, context.frontProxyAuthority)]
+        : [],
     paths: {
       "/.well-known/openid-configuration": () => ({
         contentType: "application/json",
@@ -65,12 +68,25 @@ export const authentication: PluginFactory = (context) => {
   };
 };
 
+/** Whom extensions believe who a request is from. */
+export const frontProxyUser = "front-proxy-client";
+
 /** Where servers that extend this one learn whom to trust. */
-function authoritiesForExtensions(authority: string): ApiObject {
+function authoritiesForExtensions(authority: string, frontProxy: string | undefined): ApiObject {
   return {
     apiVersion: "v1",
     kind: "ConfigMap",
     metadata: { name: "extension-apiserver-authentication", namespace: "kube-system" },
-    data: { "client-ca-file": authority },
+    data: {
+      "client-ca-file": authority,
+      ...(frontProxy && {
+        "requestheader-allowed-names": JSON.stringify([frontProxyUser]),
+        "requestheader-client-ca-file": frontProxy,
+        "requestheader-extra-headers-prefix": '["X-Remote-Extra-"]',
+        "requestheader-group-headers": '["X-Remote-Group"]',
+        "requestheader-uid-headers": '["X-Remote-Uid"]',
+        "requestheader-username-headers": '["X-Remote-User"]',
+      }),
+    },
   };
 }

@@ -6,8 +6,10 @@ import { JsonSyntaxError, parseJsonBody } from "./json-body.ts";
 
 export interface DecodedBody {
   readonly value: JsonValue;
-  /** Paths of keys given more than once. */
+  /** Paths of keys that JSON gives more than once. */
   readonly duplicates: readonly string[];
+  /** Keys that YAML gives more than once, as `line 5: key "name" already set in map`. */
+  readonly repeated: readonly string[];
   readonly mediaType: string;
   /** The body as it came. */
   readonly source: Uint8Array;
@@ -27,13 +29,24 @@ export function decodeBody(
   switch (mediaType) {
     case json: {
       const { value, duplicates } = jsonValue(bytes, expected.kind);
-      return { value, duplicates, mediaType, source: bytes };
+      return { value, duplicates, repeated: [], mediaType, source: bytes };
     }
     case yaml:
-      return yamlValue(bytes, expected).then((read) => ({ ...read, mediaType, source: bytes }));
+      return yamlValue(bytes, expected).then((read) => ({
+        ...read,
+        duplicates: [],
+        mediaType,
+        source: bytes,
+      }));
     case protobuf:
       if (!expected.custom)
-        return protobufValue(bytes).then((value) => ({ value, duplicates: [], mediaType, source: bytes }));
+        return protobufValue(bytes).then((value) => ({
+          value,
+          duplicates: [],
+          repeated: [],
+          mediaType,
+          source: bytes,
+        }));
   }
   throw unsupportedMediaType(expected.custom ? [json, yaml] : [json, yaml, protobuf]);
 }

@@ -32,6 +32,13 @@ export function parseJsonBody(text: string): JsonBody {
   return { value, duplicates: countWritten(text) > keys ? new Scanner(text).document() : [] };
 }
 
+/** The paths of all keys of a valid text, in the order in which they are written, one that is repeated again. */
+export function writtenKeys(text: string): readonly string[] {
+  const scanner = new Scanner(text);
+  scanner.document();
+  return scanner.keys;
+}
+
 const quote = '"';
 const colon = 58;
 const backslash = 92;
@@ -92,6 +99,7 @@ class Scanner {
   readonly #text: string;
   #at = 0;
   readonly #duplicates: string[] = [];
+  readonly keys: string[] = [];
 
   constructor(text: string) {
     this.#text = text;
@@ -130,6 +138,7 @@ class Scanner {
       if (this.#text[this.#at] !== '"') this.#fail("looking for beginning of object key string");
       const key = this.#string();
       const at = path ? `${path}.${key}` : key;
+      this.keys.push(at);
       if (seen.has(key)) this.#duplicates.push(at);
       seen.add(key);
       this.#space();

@@ -3,6 +3,7 @@ import { generateKeyPairSync, randomBytes, randomInt } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createAuthority, createLeaf, type KeyPair } from "@keelson/pki";
+import { frontProxyUser } from "../authentication/index.ts";
 
 const hourMs = 3_600_000;
 const yearMs = 365 * 24 * hourMs;
@@ -26,6 +27,8 @@ export interface Credentials {
   readonly serving: KeyPair;
   /** By which kubelets know the server. */
   readonly kubeletClient: KeyPair & { readonly user: string };
+  /** By which servers that extend this one know it; an authority of its own signs for nobody else. */
+  readonly frontProxy: KeyPair & { readonly authority: string };
   /** Bearer token of the administrator. */
   readonly token: string;
   /** `id.secret`, by which nodes ask for an identity of their own. */
@@ -55,13 +58,32 @@ export function loadCredentials(
     notBeforeMs: nowMs - hourMs,
     notAfterMs: nowMs + yearMs,
   });
+  const frontAuthority =
+    stored(directory, "front-proxy-ca") ??
+    createAuthority("keelson front proxy", nowMs - hourMs, nowMs + 10 * yearMs);
+  const frontProxy = {
+    ...createLeaf(frontAuthority, {
+      subject: { commonName: frontProxyUser },
+      usages: ["client"],
+      notBeforeMs: nowMs - hourMs,
+      notAfterMs: nowMs + yearMs,
+    }),
+    authority: frontAuthority.certificate,
+  };
   const randomToken = () => randomBytes(24).toString("base64url");
-  const made = { authority, serving, kubeletClient: { ...kubeletClient, user: kubeletClientUser } };
+  const made = {
+    ...{ authority, serving, frontProxy },
+    kubeletClient: { ...kubeletClient, user: kubeletClientUser },
+  };
   if (!directory) return { ...made, token: givenToken ?? randomToken(), bootstrapToken: newBootstrapToken() };
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   if (!stored(directory, "ca")) {
     keep(join(directory, "ca.key"), authority.key);
     keep(join(directory, "ca.crt"), authority.certificate);
+  }
+  if (!stored(directory, "front-proxy-ca")) {
+    keep(join(directory, "front-proxy-ca.key"), frontAuthority.key);
+    keep(join(directory, "front-proxy-ca.crt"), frontAuthority.certificate);
   }
   const accountKeyFile = join(directory, "sa.key");
   kept(accountKeyFile, newAccountKey);

@@ -82,11 +82,13 @@ async function start(
   // Where everything has its place already, there is nothing to put into a temporary one.
   const isPlaced = flags.socket !== undefined && flags.kubeconfig !== undefined;
   const directory = flags.dataDir ?? (isPlaced ? "" : await temporary(stack));
-  const { authority, serving, kubeletClient, token, bootstrapToken, accountKeyFile } = loadCredentials(
+  const credentials = loadCredentials(
     flags.dataDir && join(directory, "pki"),
     Date.now(),
     flags.token ?? tokenIn(flags.tokenFile),
   );
+  const { authority, serving, kubeletClient, frontProxy, token, bootstrapToken, accountKeyFile } =
+    credentials;
   const clientAuthorities = [
     authority.certificate,
     ...(flags.clientCaFile ? [readFileSync(flags.clientCaFile, "utf8")] : []),
@@ -107,6 +109,7 @@ async function start(
     },
     caCertificate: authority.certificate,
     kubeletClient,
+    frontProxy,
     plugins: [...defaultPlugins, nodeJoining(bootstrapToken)],
     onInternalError: (error, request) => {
       const text = error instanceof Error ? (error.stack ?? error.message) : String(error);

@@ -37,6 +37,8 @@ export interface PluginContext {
   flag(name: string): string | undefined;
   /** The cluster's certificate authority in PEM, for what hands it out. */
   readonly caCertificate: string | undefined;
+  /** In PEM, who signed the certificate by which extensions know this server. */
+  readonly frontProxyAuthority: string | undefined;
 }
 
 /**

@@ -1,5 +1,7 @@
 /** What the server serves, told in the two forms that clients ask for. */
 import { canonicalJson, type JsonObject } from "@keelson/core";
+import type { Aggregator, ExtensionView } from "../aggregation/aggregator.ts";
+import { aggregatedVersion } from "../aggregation/documents.ts";
 import { methodNotAllowed, noSuchResource } from "../contracts/status-error.ts";
 import { digest } from "../messages/digest.ts";
 import { header, type ServerRequest, type ServerResponse } from "../messages/message.ts";
@@ -19,11 +21,13 @@ interface GroupEntry {
 interface VersionEntry {
   readonly name: string;
   readonly resources: readonly { resource: ApiResource; version: ApiVersion }[];
+  /** Of another server. */
+  readonly extension?: ExtensionView;
 }
 
 /** What the registry held at one generation, and the documents made from it. */
 interface Snapshot {
-  readonly generation: number;
+  readonly generation: string;
   readonly groups: GroupEntry[];
   readonly documents: Map<string, JsonObject>;
 }
@@ -33,10 +37,16 @@ const aggregatedType = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 export class Discovery {
   readonly #registry: Registry;
   readonly #address: () => string;
+  readonly #aggregator: Pick<Aggregator, "generation" | "views">;
   #cached: Snapshot | undefined;
 
-  constructor(registry: Registry, address: () => string) {
+  constructor(
+    registry: Registry,
+    aggregator: Pick<Aggregator, "generation" | "views">,
+    address: () => string,
+  ) {
     this.#registry = registry;
+    this.#aggregator = aggregator;
     this.#address = address;
   }
 
@@ -143,7 +153,7 @@ export class Discovery {
   }
 
   #current(): Snapshot {
-    const { generation } = this.#registry;
+    const generation = `${this.#registry.generation} ${this.#aggregator.generation}`;
     if (this.#cached?.generation !== generation)
       this.#cached = { generation, groups: this.#collect(), documents: new Map() };
     return this.#cached;
@@ -172,10 +182,26 @@ export class Discovery {
       if (!fixed.has(name)) list.sort((a, b) => compareVersions(b.name, a.name));
       return { name, versions: list };
     });
-    const builtin = entries.filter(({ name }) => fixed.has(name));
-    const custom = entries.filter(({ name }) => !fixed.has(name));
+    const extended = withExtensions(entries, this.#aggregator.views());
+    const builtin = extended.filter(({ name }) => fixed.has(name));
+    const custom = extended.filter(({ name }) => !fixed.has(name));
     return [...builtin, ...custom.sort((a, b) => (a.name < b.name ? -1 : 1))];
   }
+}
+
+/** Versions of other servers come behind this server's own of the same group, the most important first. */
+function withExtensions(entries: readonly GroupEntry[], views: readonly ExtensionView[]): GroupEntry[] {
+  const groups = new Map(entries.map((entry) => [entry.name, entry]));
+  const byPriority = (a: ExtensionView, b: ExtensionView) =>
+    b.extension.versionPriority - a.extension.versionPriority ||
+    compareVersions(b.extension.version, a.extension.version);
+  for (const view of [...views].sort(byPriority)) {
+    const { group: name, version } = view.extension;
+    const versions = groups.get(name)?.versions ?? [];
+    const own = versions.filter((each) => each.name !== version);
+    groups.set(name, { name, versions: [...own, { name: version, resources: [], extension: view }] });
+  }
+  return [...groups.values()];
 }
 
 function isAggregated({ kind, group, version }: Transform): boolean {
@@ -222,11 +248,17 @@ function resourceList(group: string, entry: VersionEntry): JsonObject {
 function aggregatedGroup({ name, versions }: GroupEntry): JsonObject {
   return {
     metadata: name === "" ? {} : { name },
-    versions: versions.map((version) => ({
-      version: version.name,
-      resources: version.resources.map(({ resource, version: at }) => aggregatedResource(name, resource, at)),
-      freshness: "Current",
-    })),
+    versions: versions.map((version) =>
+      version.extension
+        ? aggregatedVersion(name, version.name, version.extension.resources)
+        : {
+            version: version.name,
+            resources: version.resources.map(({ resource, version: at }) =>
+              aggregatedResource(name, resource, at),
+            ),
+            freshness: "Current",
+          },
+    ),
   };
 }
 

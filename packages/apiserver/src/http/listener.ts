@@ -192,7 +192,7 @@ class SocketRequest implements ServerRequest {
     this.method = message.method ?? "GET";
     this.target = message.url ?? "/";
     this.headers = headersOf(message);
-    const certificate = clientCertificate(message.socket);
+    const certificate = certificateOf(message.socket);
     if (certificate) this.clientCertificate = certificate;
   }
 
@@ -342,7 +342,19 @@ function headText(status: number, headers: Readonly<Record<string, string | stri
   return `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}\r\n${lines.join("\r\n")}\r\n\r\n`;
 }
 
-function clientCertificate(socket: Socket): ClientCertificate | undefined {
+/** Read once per connection: it does not change, and to decode it costs as much as a small request. */
+const certificates = new WeakMap<Socket, ClientCertificate | "none">();
+
+function certificateOf(socket: Socket): ClientCertificate | undefined {
+  let known = certificates.get(socket);
+  if (known === undefined) {
+    known = readCertificate(socket) ?? "none";
+    certificates.set(socket, known);
+  }
+  return known === "none" ? undefined : known;
+}
+
+function readCertificate(socket: Socket): ClientCertificate | undefined {
   const tls = socket as Partial<TLSSocket>;
   if (!tls.authorized || !tls.getPeerCertificate) return undefined;
   const certificate = tls.getPeerCertificate();

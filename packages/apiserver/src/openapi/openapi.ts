@@ -1,5 +1,8 @@
 /** `/openapi/v3` and `/openapi/v2`: documents of what is served, made when they are asked for. */
 import type { JsonObject } from "@keelson/core";
+import { isObject } from "@keelson/core/internal";
+import type { Aggregator } from "../aggregation/aggregator.ts";
+import { mergedOpenApiV2 } from "../aggregation/documents.ts";
 import { digest } from "../messages/digest.ts";
 import { header, type ServerRequest, type ServerResponse } from "../messages/message.ts";
 import type { RequestInfo } from "../messages/request-info.ts";
@@ -15,13 +18,15 @@ const protobufAsked = /proto-openapi\.spec\.v2[@.]v1\.0\+protobuf/;
 
 export class OpenApi {
   readonly #registry: Registry;
+  readonly #aggregator: Pick<Aggregator, "generation" | "views">;
   /** Built-in documents stay for good. */
   readonly #builtin = new Map<string, string>();
   /** Documents that custom resources are part of, as they were at a generation of the registry. */
-  #custom: { generation: number; documents: Map<string, string | Uint8Array> } | undefined;
+  #custom: { generation: string; documents: Map<string, string | Uint8Array> } | undefined;
 
-  constructor(registry: Registry) {
+  constructor(registry: Registry, aggregator: Pick<Aggregator, "generation" | "views">) {
     this.#registry = registry;
+    this.#aggregator = aggregator;
   }
 
   /** `undefined` when the path is no document. */
@@ -44,7 +49,16 @@ export class OpenApi {
       const serverRelativeURL = `/openapi/v3/${name}?hash=${hashOf(name, custom.get(name))}`;
       return [name, { serverRelativeURL }] as const;
     });
-    return { paths: Object.fromEntries(entries) };
+    return { paths: Object.fromEntries([...entries, ...this.#extensions()].sort(byName)) };
+  }
+
+  /** Documents of other servers, which they are asked for under the same path. */
+  #extensions(): (readonly [string, JsonObject])[] {
+    return this.#aggregator.views().flatMap(({ extension: { group, version }, openApiV3 }) => {
+      const name = `apis/${group}/${version}`;
+      const entry = openApiV3?.[name];
+      return isObject(entry) ? [[name, entry] as const] : [];
+    });
   }
 
   #v3(request: ServerRequest, info: RequestInfo, name: string): ServerResponse {
@@ -76,7 +90,12 @@ export class OpenApi {
   #v2(request: ServerRequest): ServerResponse {
     const isProtobuf = protobufAsked.test(header(request.headers, "accept") ?? "");
     const body = this.#cached(isProtobuf ? "v2 protobuf" : "v2", () => {
-      const document = openApiV2(customKinds([...this.#customVersions().values()].flat(), 2));
+      const document = mergedOpenApiV2(
+        openApiV2(customKinds([...this.#customVersions().values()].flat(), 2)),
+        this.#aggregator
+          .views()
+          .flatMap(({ extension: { group }, openApiV2: own }) => (own ? [{ group, document: own }] : [])),
+      );
       return isProtobuf ? encodeOpenApiV2(document) : JSON.stringify(document);
     });
     const etag = `"${digest(body)}"`;
@@ -100,7 +119,7 @@ export class OpenApi {
   }
 
   #cached(key: string, make: () => string | Uint8Array): string | Uint8Array {
-    const { generation } = this.#registry;
+    const generation = `${this.#registry.generation} ${this.#aggregator.generation}`;
     if (this.#custom?.generation !== generation) this.#custom = { generation, documents: new Map() };
     const known = this.#custom.documents.get(key);
     if (known !== undefined) return known;
@@ -123,6 +142,10 @@ export class OpenApi {
     }
     return documents;
   }
+}
+
+function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {
+  return a < b ? -1 : 1;
 }
 
 /** Built-in documents change with the release alone; custom ones with their definitions. */

@@ -1,5 +1,7 @@
 /** exec, attach and port-forward: the client's connection, joined to the kubelet's. */
+import type { JsonObject } from "@keelson/core";
 import type { Authorizer } from "../contracts/authorization.ts";
+import type { ApiObject } from "../contracts/object.ts";
 import { badRequest, failure, forbidden, internalError, notFound } from "../contracts/status-error.ts";
 import type { StoreReader } from "../contracts/store.ts";
 import type { Hijack, HijackedClient } from "../messages/message.ts";
@@ -29,19 +31,11 @@ export function connectHandler(parts: ConnectParts): SubresourceHandler {
   return async (exchange) => {
     const { info, request, resource } = exchange;
     await authorizeCreate(exchange, parts.authorizer);
+    await admitConnection(exchange, parts.admission, connectOptions(exchange));
     const pod = parts.store.get({ group: "", resource: "pods" }, info.namespace, info.name);
     if (!pod) throw notFound(resource, info.name);
     const { nodeName } = (pod.spec ?? {}) as { nodeName?: string };
     const container = info.subresource === "portforward" ? "" : containerOf(pod, info.query.get("container"));
-    const input = {
-      operation: "CONNECT" as const,
-      dryRun: false,
-      options: undefined,
-      object: undefined,
-      oldObject: undefined,
-    };
-    await parts.admission.admit(exchange, input);
-    await parts.admission.validate(exchange, input);
     if (!nodeName) throw badRequest(`pod ${info.name} does not have a host assigned`);
     const to = kubeletOf(parts.store, nodeName, "pods");
     const path =
@@ -55,6 +49,52 @@ export function connectHandler(parts: ConnectParts): SubresourceHandler {
     };
     return { status: 101, headers: {}, body: joined(parts.transport, to, outgoing) };
   };
+}
+
+/** What is admitted is the connection's options, and not the pod or node that is connected to. */
+export async function admitConnection(
+  exchange: Exchange,
+  admission: Admission,
+  options: ApiObject | undefined,
+): Promise<void> {
+  const { resource, version, info } = exchange;
+  const sub = version.subresources.get(info.subresource);
+  const input = {
+    operation: "CONNECT" as const,
+    dryRun: false,
+    options: undefined,
+    object: options,
+    oldObject: undefined,
+    ...(sub && { kind: { group: resource.group, version: version.name, kind: sub.kind } }),
+  };
+  await admission.admit(exchange, input);
+  await admission.validate(exchange, input);
+}
+
+/** An object of the subresource's own kind, as `PodExecOptions`; fields that say nothing are left out. */
+export function optionsOf({ version, info }: Exchange, fields: JsonObject): ApiObject | undefined {
+  const sub = version.subresources.get(info.subresource);
+  if (!sub) return undefined;
+  const said = Object.entries(fields).filter(([, value]) => value !== false && value !== "");
+  return { kind: sub.kind, apiVersion: version.name, ...Object.fromEntries(said) } as JsonObject as ApiObject;
+}
+
+/** The query as the options that it stands for. */
+function connectOptions(exchange: Exchange): ApiObject | undefined {
+  const { query, subresource } = exchange.info;
+  if (subresource === "portforward") {
+    const ports = query.getAll("ports").flatMap((text) => text.split(","));
+    return optionsOf(exchange, ports.length > 0 ? { ports: ports.map(Number) } : {});
+  }
+  const streams = Object.fromEntries(
+    ["stdin", "stdout", "stderr", "tty"].map((name) => [name, isTrue(query.get(name))]),
+  );
+  const command = query.getAll("command");
+  return optionsOf(exchange, {
+    ...streams,
+    container: query.get("container") ?? "",
+    ...(subresource === "exec" && { command: command.length > 0 ? command : null }),
+  });
 }
 
 /** WebSockets open with GET, and a user who may only read must not run anything. */

@@ -7,18 +7,13 @@ import type { StoreReader } from "../contracts/store.ts";
 import { isGlobalUnicast, parseAddress } from "../validation/checks/addresses.ts";
 import type { Destination } from "./transport.ts";
 
-const preferred = ["Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP"];
+/** A node's own name comes last: it resolves nowhere but inside its cluster. */
+const preferred = ["InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP", "Hostname"];
 
 /** The kubelet of a node, as the node's status says. A node that is not there is called what was `asked` for. */
 export function kubeletOf(store: StoreReader, nodeName: string, asked: "nodes" | "pods"): Destination {
-  const node = store.get({ group: "", resource: "nodes" }, "", nodeName);
-  if (!node) throw notFound({ group: "", resource: asked }, nodeName);
-  const status = (node.status ?? {}) as JsonObject;
-  const addresses = (status.addresses as { type: string; address: string }[] | undefined) ?? [];
-  // An address comes before a name: names of nodes resolve nowhere but inside their cluster.
-  const found =
-    addresses.find(({ type }) => type === "InternalIP") ??
-    preferred.flatMap((type) => addresses.filter((address) => address.type === type))[0];
+  const { addresses, status } = nodeStatus(store, nodeName, asked);
+  const found = preferred.flatMap((type) => addresses.filter((address) => address.type === type))[0];
   if (!found) throw internalError(`no preferred addresses found; known addresses: []`);
   const endpoints = status.daemonEndpoints as { kubeletEndpoint?: { Port?: number } } | undefined;
   return {
@@ -29,12 +24,21 @@ export function kubeletOf(store: StoreReader, nodeName: string, asked: "nodes" |
   };
 }
 
+function nodeStatus(store: StoreReader, nodeName: string, asked: "nodes" | "pods") {
+  const node = store.get({ group: "", resource: "nodes" }, "", nodeName);
+  if (!node) throw notFound({ group: "", resource: asked }, nodeName);
+  const status = (node.status ?? {}) as JsonObject;
+  return { status, addresses: (status.addresses as { type: string; address: string }[] | undefined) ?? [] };
+}
+
 /** The kubelet, or with a port of its own whatever else listens on the node: to that the server is nobody. */
 export function nodeDestination(store: StoreReader, text: string): Destination {
   const { scheme, name, port } = parseProxyName(text);
   const kubelet = kubeletOf(store, name, "nodes");
   if (port === "" || portNumber(port) === kubelet.port) return kubelet;
-  return { of: "pod", scheme, host: allowed(kubelet.host), port: portNumber(port) };
+  const { addresses } = nodeStatus(store, name, "nodes");
+  const address = addresses.find(({ type }) => type === "InternalIP")?.address ?? kubelet.host;
+  return { of: "pod", scheme, host: allowed(address), port: portNumber(port) };
 }
 
 /** Throws 400 for an address that is nobody's but the server's own machine or link. */

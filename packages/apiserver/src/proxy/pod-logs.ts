@@ -3,12 +3,13 @@
 import { type FieldError, forbiddenField, invalidField } from "../contracts/field-error.ts";
 import { internalError, invalid, notFound } from "../contracts/status-error.ts";
 import type { StoreReader } from "../contracts/store.ts";
-import type { BodyStream, ServerResponse } from "../messages/message.ts";
+import { type BodyStream, header, type ServerResponse } from "../messages/message.ts";
 import type { Exchange } from "../rest/exchange.ts";
 import type { SubresourceHandler } from "../rest/subresources.ts";
 import { containerOf } from "./containers.ts";
 import { kubeletOf } from "./destinations.ts";
 import type { ProxyResponse, ProxyTransport } from "./transport.ts";
+import { overWebSocket } from "./web-socket-reader.ts";
 
 const passedOn = ["follow", "previous", "sinceSeconds", "sinceTime", "timestamps", "tailLines", "limitBytes"];
 
@@ -39,7 +40,10 @@ export function podLogHandler(store: StoreReader, transport: ProxyTransport): Su
         error,
       );
     }
-    return passOn(response, headers);
+    const answer = await passOn(response, headers);
+    if (!request.canUpgrade || header(request.headers, "upgrade")?.toLowerCase() !== "websocket")
+      return answer;
+    return { status: 101, headers: {}, body: overWebSocket(request.headers, response.body) };
   };
 }
 

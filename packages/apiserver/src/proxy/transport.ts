@@ -2,7 +2,7 @@
 import type { ClientRequest, IncomingMessage, RequestOptions } from "node:http";
 import { request as secureRequest } from "node:https";
 import type { Duplex } from "node:stream";
-import { connect as secure } from "node:tls";
+import { type ConnectionOptions, connect as secure } from "node:tls";
 import type { HttpHeaders } from "@keelson/core";
 import type { ClusterDialer } from "../contracts/dialer.ts";
 import { request as plainRequest } from "../messages/node-http.ts";
@@ -13,6 +13,8 @@ export interface Destination {
   readonly scheme: "http" | "https";
   readonly host: string;
   readonly port: number;
+  /** Whose certificate is expected and which is shown. Default: any, and none. */
+  readonly tls?: ConnectionOptions;
 }
 
 export interface ProxyRequest {
@@ -103,13 +105,13 @@ const dialTimeoutMs = 30_000;
 /** Node takes a connection that comes later by a callback. */
 function dialled(
   dialer: ClusterDialer,
-  { scheme, host, port }: Destination,
+  { scheme, host, port, tls = { rejectUnauthorized: false } }: Destination,
   signal: AbortSignal | undefined,
 ): NonNullable<RequestOptions["createConnection"]> {
   const limit = AbortSignal.timeout(dialTimeoutMs);
   return (_, done) => {
     dialer.dial(host, port, signal ? AbortSignal.any([signal, limit]) : limit).then(
-      (socket) => done(null, scheme === "https" ? secure({ socket, rejectUnauthorized: false }) : socket),
+      (socket) => done(null, scheme === "https" ? secure({ ...tls, socket }) : socket),
       (error: Error) => done(error, undefined as never),
     );
     return undefined;

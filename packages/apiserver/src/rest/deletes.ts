@@ -43,7 +43,7 @@ export class Deletes {
     const { resource, version } = exchange;
     const options = await readDeleteOptions(exchange);
     warnOfOrphans(exchange, options);
-    const { items, metadata } = reads.select(exchange);
+    const { items, metadata } = await reads.select(exchange);
     const shown: ApiObject[] = [];
     for (const item of items) {
       try {

@@ -13,6 +13,7 @@ import type { RequestInfo } from "../messages/request-info.ts";
 import { type ApiResource, type ApiVersion, apiVersionText } from "../registry/api-resource.ts";
 import { definitionName } from "../tables/index.ts";
 import type { FieldValidation } from "./options.ts";
+import { strictProblems, warningsOf } from "./strict-problems.ts";
 
 export interface Exchange {
   readonly request: ServerRequest;
@@ -67,22 +68,10 @@ export function draftFrom(exchange: Exchange, body: DecodedBody, validation: Fie
   checkKind(exchange, body);
   const strict: string[] = [];
   const draft = decodeObject(exchange, body.value, strict);
-  if (body.duplicates.length > 0 || strict.length > 0) {
-    const problems = [
-      ...body.duplicates
-        .filter((path) => !strict.some((unknown) => isWithin(path, unknown)))
-        .map((path) => `duplicate field ${goQuote(path)}`),
-      ...strict.map((path) => `unknown field ${goQuote(path)}`),
-    ];
-    reportStrict(exchange, problems, validation);
-  }
+  if (body.duplicates.length > 0 || body.repeated.length > 0 || strict.length > 0)
+    reportStrict(exchange, strictProblems(body, strict, resource.custom), validation);
   resource.type.default(draft, version.name);
   return draft;
-}
-
-/** What is inside a field that nobody knows is not read. */
-function isWithin(path: string, unknown: string): boolean {
-  return path.startsWith(unknown) && /^[.[]/.test(path.slice(unknown.length));
 }
 
 export function decodeObject(exchange: Exchange, value: JsonValue, strict: string[]): ApiObject {
@@ -100,7 +89,7 @@ export function reportStrict(
     throw badRequest(
       `${resource.kind} in version ${goQuote(version.name)} cannot be handled as a ${resource.kind}: strict decoding error: ${problems.join(", ")}`,
     );
-  for (const problem of problems) warnings.add(problem);
+  for (const problem of problems) for (const line of warningsOf(problem)) warnings.add(line);
 }
 
 /** Throws 400, or 422 for custom resources, when the body says it is of another kind than the path. */

@@ -13,33 +13,51 @@ export interface ListResult {
   readonly items: readonly ApiObject[];
 }
 
-/** `prefix` is `namespace/`, or empty for all. */
+/** Shows a stored object in the request's version. */
+export type Show = (object: ApiObject) => ApiObject | Promise<ApiObject>;
+
+/**
+ * `prefix` is `namespace/`, or empty for all. Objects are as stored, or as shown where the selection needs that.
+ */
 export function listObjects(
   store: Store,
   table: Table,
   prefix: string,
   selection: Selection,
   options: ListOptions,
-): ListResult {
-  if (options.continue) return continued(store, table, prefix, selection, options);
-  const requested = parseRevision(options.resourceVersion) ?? 0;
-  if (requested > store.revision) throw tooLarge(requested, store.revision);
-  const exact =
-    options.resourceVersionMatch === "Exact" ||
-    (requested > 0 && options.resourceVersionMatch === "" && options.limit > 0);
-  if (!exact) return page(entriesNow(table, prefix, selection), store.revision, prefix, selection, options);
-  const entries = table.rangeAt(requested, prefix);
-  if (!entries) throw expired(`The resourceVersion for the provided list is too old.`);
-  return page(entriesOf(entries), requested, prefix, selection, options);
+  show: Show,
+): ListResult | Promise<ListResult> {
+  const { entries, revision } = entriesFor(store, table, prefix, selection, options);
+  return selection.ofVersion
+    ? pageShown(entries, revision, prefix, selection, options, show)
+    : page(entries, revision, prefix, selection, options);
 }
 
-function continued(
+interface Snapshot {
+  readonly entries: Entries;
+  readonly revision: number;
+}
+
+function entriesFor(
   store: Store,
   table: Table,
   prefix: string,
   selection: Selection,
   options: ListOptions,
-): ListResult {
+): Snapshot {
+  if (options.continue) return continued(store, table, prefix, options);
+  const requested = parseRevision(options.resourceVersion) ?? 0;
+  if (requested > store.revision) throw tooLarge(requested, store.revision);
+  const exact =
+    options.resourceVersionMatch === "Exact" ||
+    (requested > 0 && options.resourceVersionMatch === "" && options.limit > 0);
+  if (!exact) return { entries: entriesNow(table, prefix, selection), revision: store.revision };
+  const entries = table.rangeAt(requested, prefix);
+  if (!entries) throw expired(`The resourceVersion for the provided list is too old.`);
+  return { entries: entriesOf(entries), revision: requested };
+}
+
+function continued(store: Store, table: Table, prefix: string, options: ListOptions): Snapshot {
   if (options.resourceVersion !== "" && options.resourceVersion !== "0")
     throw badRequest("specifying resource version is not allowed when using continue");
   const token = decodeContinue(options.continue);
@@ -47,11 +65,10 @@ function continued(
   const revision = inconsistent ? store.revision : token.revision;
   const start = prefix + token.start;
   // Nothing has changed since the first page more often than not.
-  if (inconsistent || revision >= table.lastRevision)
-    return page(table.view(prefix, start), revision, prefix, selection, options);
+  if (inconsistent || revision >= table.lastRevision) return { entries: table.view(prefix, start), revision };
   const entries = table.rangeAt(revision, prefix);
   if (!entries) throw expiredToken(token);
-  return page(entriesOf(entries.filter(([key]) => key >= start)), revision, prefix, selection, options);
+  return { entries: entriesOf(entries.filter(([key]) => key >= start)), revision };
 }
 
 function entriesOf(entries: readonly [string, ApiObject][]): Entries {
@@ -83,6 +100,38 @@ function page(
     const object = entries.object(taken);
     if (selection.empty || selection.matches(object)) items.push(object);
   }
+  return { metadata: pageMetadata(entries, taken, revision, prefix, selection), items };
+}
+
+/** As `page`, for what a webhook may have to convert. What else is written meanwhile is not seen. */
+async function pageShown(
+  entries: Entries,
+  revision: number,
+  prefix: string,
+  selection: Selection,
+  { limit }: ListOptions,
+  show: Show,
+): Promise<ListResult> {
+  const frozen = entriesOf(
+    Array.from({ length: entries.length }, (_, index) => [entries.key(index), entries.object(index)]),
+  );
+  const items: ApiObject[] = [];
+  let taken = 0;
+  for (; taken < frozen.length; taken++) {
+    if (limit > 0 && items.length >= limit) break;
+    const object = await show(frozen.object(taken));
+    if (selection.matches(object)) items.push(object);
+  }
+  return { metadata: pageMetadata(frozen, taken, revision, prefix, selection), items };
+}
+
+function pageMetadata(
+  entries: Entries,
+  taken: number,
+  revision: number,
+  prefix: string,
+  selection: Selection,
+): JsonObject {
   const metadata: JsonObject = { resourceVersion: String(revision) };
   if (taken < entries.length) {
     const last = entries.key(taken - 1);
@@ -90,7 +139,7 @@ function page(
     // How many more match a selector is not known without looking at them.
     if (selection.empty) metadata.remainingItemCount = entries.length - taken;
   }
-  return { metadata, items };
+  return metadata;
 }
 
 export function tooLarge(requested: number, current: number) {

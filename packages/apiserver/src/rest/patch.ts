@@ -26,6 +26,7 @@ import { parseYaml } from "../messages/text-thread.ts";
 import { apiVersionText } from "../registry/api-resource.ts";
 import { builtinKindError, decodeObject, type Exchange, kindFault, refuseOtherKind } from "./exchange.ts";
 import type { FieldValidation } from "./options.ts";
+import { repeatedKeys, warningsOf } from "./strict-problems.ts";
 
 export type PatchKind = "json" | "merge" | "strategic" | "apply";
 
@@ -74,10 +75,14 @@ function notAPatch(): StatusError {
 }
 
 async function applyConfiguration(text: string, user: string): Promise<Patch> {
-  let parsed: { value: JsonValue; duplicates: readonly string[] };
+  let parsed: { value: JsonValue; repeated: readonly string[] };
   try {
     // kubectl sends JSON under the YAML media type; it parses far faster as what it is.
-    parsed = text.trimStart().startsWith("{") ? parseJsonBody(text) : await yamlConfiguration(text, user);
+    const json = text.trimStart().startsWith("{") ? parseJsonBody(text) : undefined;
+    parsed =
+      json && json.duplicates.length === 0
+        ? { value: json.value, repeated: [] }
+        : await yamlConfiguration(text, user);
   } catch (error) {
     if (error instanceof JsonSyntaxError) parsed = await yamlConfiguration(text, user);
     else throw error;
@@ -87,7 +92,7 @@ async function applyConfiguration(text: string, user: string): Promise<Patch> {
     throw badRequest(
       `error decoding YAML: error unmarshaling JSON: while decoding JSON: ${noObject(parsed.value)}`,
     );
-  const { duplicates } = parsed;
+  const { repeated } = parsed;
   return {
     kind: "apply",
     config: parsed.value,
@@ -95,12 +100,10 @@ async function applyConfiguration(text: string, user: string): Promise<Patch> {
       throw new Error("a configuration is merged by the field manager");
     },
     reportStrict({ warnings }, validation) {
-      if (validation === "Ignore") return;
-      for (const path of duplicates) {
-        const problem = `error strict decoding YAML: key ${goQuote(path)} already set in map`;
-        if (validation === "Strict") throw badRequest(problem);
-        warnings.add(problem);
-      }
+      if (validation === "Ignore" || repeated.length === 0) return;
+      const problem = `error strict decoding YAML: error converting YAML to JSON: ${repeatedKeys(repeated)}`;
+      if (validation === "Strict") throw badRequest(problem);
+      for (const line of warningsOf(problem)) warnings.add(line);
     },
   };
 }

@@ -12,7 +12,7 @@ import { Turns } from "../messages/turns.ts";
 import { type ApiResource, apiVersionText, keyFor } from "../registry/api-resource.ts";
 import type { Store } from "../storage/store.ts";
 import { type Exchange, namespaceOf, type World } from "./exchange.ts";
-import { listObjects, tooLarge } from "./list.ts";
+import { type ListResult, listObjects, tooLarge } from "./list.ts";
 import { parseListOptions, parseRevisionOrFail } from "./list-options.ts";
 import { tableOf as storageOf } from "./object-store.ts";
 import { parseSelection } from "./selection.ts";
@@ -59,13 +59,22 @@ export class Reads {
     const { resource, version, info } = exchange;
     const options = parseListOptions(info.query, false);
     const selection = parseSelection(resource, version.name, info.query, info.name);
-    const result = listObjects(this.#store, storageOf(resource), prefixOf(exchange), selection, options);
+    const show = (object: ApiObject) => resource.type.convert(object, version.name);
+    const listed = listObjects(
+      this.#store,
+      storageOf(resource),
+      prefixOf(exchange),
+      selection,
+      options,
+      show,
+    );
+    const result = listed instanceof Promise ? await listed : listed;
     const settled = this.#store.settled();
     if (settled) await settled;
     const items: ApiObject[] = [];
     const turns = new Turns();
     for (const item of result.items) {
-      const shown = resource.type.convert(item, version.name);
+      const shown = show(item);
       items.push(shown instanceof Promise ? await shown : shown);
       if (turns.due()) await turns.rest();
     }
@@ -106,11 +115,12 @@ export class Reads {
   }
 
   /** The objects of a list, for deletecollection. */
-  select(exchange: Exchange): { items: readonly ApiObject[]; metadata: JsonObject } {
+  select(exchange: Exchange): ListResult | Promise<ListResult> {
     const { resource, version, info } = exchange;
     const options = parseListOptions(info.query, false);
     const selection = parseSelection(resource, version.name, info.query);
-    return listObjects(this.#store, storageOf(resource), prefixOf(exchange), selection, options);
+    const show = (object: ApiObject) => resource.type.convert(object, version.name);
+    return listObjects(this.#store, storageOf(resource), prefixOf(exchange), selection, options, show);
   }
 
   async watch(exchange: Exchange, negotiated: Negotiated): Promise<ServerResponse> {
@@ -129,6 +139,7 @@ export class Reads {
       table: storageOf(resource),
       prefix: prefixOf(exchange),
       selection,
+      show: (object) => resource.type.convert(object, version.name),
       options,
       form,
       clock: this.#world.clock,

@@ -60,7 +60,8 @@ export class ResourceApi {
     const negotiated = passedOn.has(info.subresource)
       ? jsonOnly
       : negotiate(header(request.headers, "accept"), {
-          allows: isMetaTransform,
+          allows: (transform) =>
+            isMetaTransform(transform) && (transform.kind !== "Table" || hasTable(exchange)),
           protobuf: resource.custom ? "metadata" : "objects",
           stream: info.verb === "watch",
           routed: !resource.custom,
@@ -129,6 +130,14 @@ export class ResourceApi {
   }
 }
 
+/** Answers that are made for one question are no rows of a table. */
+function hasTable({ resource, info }: Exchange): boolean {
+  if (info.subresource) return !untabled.has(info.subresource);
+  return resource.table !== undefined || resource.resource === "componentstatuses";
+}
+
+const untabled = new Set(["binding", "eviction", "token"]);
+
 /** A path that lists across namespaces. */
 function isCollection({ namespaced, verb }: RequestInfo): boolean {
   return !namespaced && (verb === "list" || verb === "watch");
@@ -137,7 +146,8 @@ function isCollection({ namespaced, verb }: RequestInfo): boolean {
 /** Throws 404 or 405 for a path or method that the resource does not have. */
 function checkPath({ info, request, resource, version }: Exchange): void {
   const { verb, subresource } = info;
-  if (request.method === "HEAD" && !resource.custom) throw methodNotAllowed();
+  const connects = subresource === "proxy" && connectMethods.has(request.method);
+  if (request.method === "HEAD" && !resource.custom && !connects) throw methodNotAllowed();
   if (info.verbInPath && request.method !== "GET") throw methodNotAllowed();
   if (verb === "get" && /^(1|t|true)$/i.test(info.query.get("export") ?? ""))
     throw badRequest("the export parameter, deprecated since v1.14, is no longer supported");
@@ -148,7 +158,7 @@ function checkPath({ info, request, resource, version }: Exchange): void {
     const sub = version.subresources.get(subresource);
     if (!sub) throw resource.custom ? notFound(resource, info.name) : noSuchResource();
     if (info.rest !== "" && subresource !== "proxy" && !resource.custom) throw noSuchResource();
-    if (!sub.verbs.includes(verb))
+    if (!sub.verbs.includes(verb) && !connects)
       throw resource.custom ? methodNotSupported(resource, verb) : methodNotAllowed();
     return;
   }
@@ -165,5 +175,8 @@ function checkPath({ info, request, resource, version }: Exchange): void {
   if ((verb === "update" || verb === "patch") && info.name === "") throw methodNotAllowed();
   if (!version.verbs.includes(verb)) throw methodNotAllowed();
 }
+
+/** Methods that a proxy takes and no verb stands for. */
+const connectMethods = new Set(["HEAD", "OPTIONS"]);
 
 const newline = Buffer.from("\n");

@@ -12,7 +12,7 @@ import { everything, lookupTable, requiredFieldValue } from "@keelson/core/inter
 import { goQuote } from "../contracts/field-error.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import { badRequest } from "../contracts/status-error.ts";
-import type { ApiResource } from "../registry/api-resource.ts";
+import { type ApiResource, apiVersionText } from "../registry/api-resource.ts";
 
 export interface Selection {
   readonly labels: LabelSelector;
@@ -21,6 +21,8 @@ export interface Selection {
   readonly empty: boolean;
   /** The one name that can match, if the selectors say so. */
   readonly name: string | undefined;
+  /** Fields are selected that only the request's version is sure to have: objects must be converted first. */
+  readonly ofVersion: boolean;
   matches(object: ApiObject): boolean;
 }
 
@@ -68,6 +70,10 @@ export function parseSelection(
     fields,
     empty: noLabels && noFields,
     name: requiredFieldValue(fields, "metadata.name"),
+    ofVersion:
+      resource.custom &&
+      resource.storageVersion !== apiVersionText(resource, version) &&
+      fields.requirements.some(({ field }) => !metadataFields[field]),
     matches: (object) =>
       (noLabels || matchesLabels(labels, object.metadata.labels)) &&
       (noFields || matchesFields(fields, (field) => readers.get(field)?.(object))),

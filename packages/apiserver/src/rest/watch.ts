@@ -6,7 +6,7 @@ import { expired, statusOf } from "../contracts/status-error.ts";
 import type { BodyStream, Sink } from "../messages/message.ts";
 import type { Store } from "../storage/store.ts";
 import type { EventType, StoreEvent, Table } from "../storage/table.ts";
-import { tooLarge } from "./list.ts";
+import { type Show, tooLarge } from "./list.ts";
 import { type ListOptions, parseRevisionOrFail } from "./list-options.ts";
 import type { Selection } from "./selection.ts";
 
@@ -32,6 +32,7 @@ export interface WatchRequest {
   /** `namespace/`, or empty for all. */
   readonly prefix: string;
   readonly selection: Selection;
+  readonly show: Show;
   readonly options: ListOptions;
   readonly form: Form;
   readonly encode: EventEncoder;
@@ -66,8 +67,8 @@ class Watcher {
   #endsWithBookmark = false;
   /** All events up to here are sent, or not for this watcher. */
   #revision = 0;
-  /** Set while something is waited for: the client, the disk, a conversion. */
-  #busy = false;
+  /** What is waited for: the client, the disk, a conversion, and what has to be waited for after that. */
+  #waiting = 0;
   #closed = false;
 
   constructor(request: WatchRequest, sink: Sink) {
@@ -110,7 +111,7 @@ class Watcher {
 
   #published(event: StoreEvent): void {
     if (this.#closed || event.revision <= this.#revision) return;
-    if (this.#busy) {
+    if (this.#waiting > 0) {
       if (this.#revision < this.#request.table.compacted) this.#breakOff();
       return;
     }
@@ -121,11 +122,10 @@ class Watcher {
   /** Sends what is due, until there is no more or something must be waited for. */
   #continue(): void {
     const { store, table } = this.#request;
-    while (!this.#busy && !this.#closed) {
+    while (this.#waiting === 0 && !this.#closed) {
       const first = this.#initial.pop();
       if (first) {
-        const { selection } = this.#request;
-        if (selection.empty || selection.matches(first)) this.#show(undefined, "ADDED", first);
+        this.#begin(first);
         continue;
       }
       if (this.#endsWithBookmark) {
@@ -141,18 +141,29 @@ class Watcher {
       const due = events.filter(({ revision }) => revision <= store.published);
       if (due.length === 0) return;
       for (const event of due) {
-        if (this.#busy || this.#closed) return;
+        if (this.#waiting > 0 || this.#closed) return;
         this.#revision = event.revision;
         this.#deliver(event);
       }
     }
   }
 
+  /** One of what is there at the beginning. */
+  #begin(object: ApiObject): void {
+    const { selection, show } = this.#request;
+    const shown = selection.ofVersion ? show(object) : object;
+    const add = (ready: ApiObject) => {
+      if (selection.empty || selection.matches(ready)) this.#show(undefined, "ADDED", object);
+    };
+    if (shown instanceof Promise) this.#waitFor(shown.then(add));
+    else add(shown);
+  }
+
   #waitFor(something: Promise<unknown>): void {
-    this.#busy = true;
+    this.#waiting++;
     something.then(
       () => {
-        this.#busy = false;
+        this.#waiting--;
         this.#continue();
       },
       (error: unknown) => this.#fail(error),
@@ -168,7 +179,7 @@ class Watcher {
     if (!options.bookmarks) return;
     const bookmark = () => {
       // One that is behind would claim to have seen what it has not.
-      if (!this.#busy) this.#bookmark(store.published);
+      if (this.#waiting === 0) this.#bookmark(store.published);
     };
     let cancel: () => void;
     const periodically = () => {
@@ -190,9 +201,21 @@ class Watcher {
       this.#show(event, event.type, event.object);
       return;
     }
-    const { previous } = event;
-    const was = previous !== undefined && selection.matches(previous);
-    const is = event.type !== "DELETED" && selection.matches(event.object);
+    const after = event.type === "DELETED" ? undefined : event.object;
+    if (!selection.ofVersion) {
+      this.#change(event, event.previous, after);
+      return;
+    }
+    const { show } = this.#request;
+    const shown = Promise.all([event.previous && show(event.previous), after && show(after)]);
+    this.#waitFor(shown.then(([was, is]) => this.#change(event, was, is)));
+  }
+
+  /** How the change looks to the selector, which is asked about both states. */
+  #change(event: StoreEvent, before: ApiObject | undefined, after: ApiObject | undefined): void {
+    const { selection } = this.#request;
+    const was = before !== undefined && selection.matches(before);
+    const is = after !== undefined && selection.matches(after);
     if (is) this.#show(event, was ? "MODIFIED" : "ADDED", event.object);
     else if (was) this.#show(event, "DELETED", event.type === "DELETED" ? event.object : departed(event));
   }

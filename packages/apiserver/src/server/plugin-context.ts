@@ -21,6 +21,7 @@ export interface PluginContextParts {
   readonly callWebhook: WebhookCaller;
   readonly flags: Readonly<Record<string, string | undefined>>;
   readonly caCertificate: string | undefined;
+  readonly frontProxyAuthority: string | undefined;
 }
 
 export function pluginContext(parts: PluginContextParts): PluginContext {
@@ -48,6 +49,7 @@ export function pluginContext(parts: PluginContextParts): PluginContext {
     },
     flag: (name) => flags[name],
     caCertificate: parts.caCertificate,
+    frontProxyAuthority: parts.frontProxyAuthority,
   };
 }
 

@@ -2,6 +2,8 @@
 import { type Clock, type HttpPort, parseDuration, type Random, systemRandom } from "@keelson/core";
 import { backgroundClock } from "@keelson/core/internal";
 import { socketWebhooks } from "../admission/webhooks/call.ts";
+import { Aggregator } from "../aggregation/aggregator.ts";
+import type { FrontProxyIdentity } from "../aggregation/extension.ts";
 import { bootstrapObjects } from "../bootstrap/objects.ts";
 import type { Authenticator, UserInfo } from "../contracts/authentication.ts";
 import type { Authorizer } from "../contracts/authorization.ts";
@@ -68,7 +70,12 @@ export interface ApiServerOptions {
   readonly inFlight?: InFlightLimits;
   /** The certificate by which kubelets know the server, for logs, exec and the like. */
   readonly kubeletClient?: KubeletIdentity;
-  /** The way to pods: for proxies, and for webhooks behind services. Default: the server's own network. */
+  /** The certificate by which servers that extend this one know it. */
+  readonly frontProxy?: FrontProxyIdentity & {
+    /** Who signed it, in PEM, for them to read. */
+    readonly authority: string;
+  };
+  /** The way to pods: for proxies, and for webhooks and extensions behind services. Default: the server's own network. */
   readonly dialer?: ClusterDialer;
   /** How kubelets and pods are asked. Default: over HTTP, pods through the dialer. */
   readonly transport?: ProxyTransport;
@@ -118,6 +125,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     callWebhook: options.callWebhook ?? socketWebhooks(pluginStore, dialer),
     flags,
     caCertificate: options.caCertificate,
+    frontProxyAuthority: options.frontProxy?.authority,
   });
   const hooks = (options.plugins ?? defaultPlugins).map((plugin) => plugin(context));
   const plugins = mergePlugins(hooks);
@@ -142,6 +150,10 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     transport,
     random,
   });
+  const aggregator = new Aggregator({
+    ...{ objects: pluginStore, clock, transport },
+    identity: options.frontProxy,
+  });
   const advertise = options.advertise ?? { address: "127.0.0.1", port: 6443 };
   const dispatch = dispatcherFor({
     authenticators,
@@ -150,8 +162,9 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     impersonate: plugins.impersonate,
     handle: handlerOf(
       verbs.api,
-      new Discovery(registry, () => `${advertise.address}:${advertise.port}`),
-      new OpenApi(registry),
+      aggregator,
+      new Discovery(registry, aggregator, () => `${advertise.address}:${advertise.port}`),
+      new OpenApi(registry, aggregator),
       new SystemPaths(plugins.paths ?? {}, () => store.problem()),
     ),
     random,
@@ -171,12 +184,14 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   writeFirstObjects(pluginStore, registry, first, nowMs);
   for (const hook of hooks) writeFirstObjects(pluginStore, registry, (await hook.bootstrap?.()) ?? [], nowMs);
   definitions.start();
+  aggregator.start();
   const expiry = new EventExpiry(store, clock, parseDuration(flags["event-ttl"] ?? "1h"));
 
   let closed: Promise<void> | undefined;
   const close = () => {
     verbs.endWatches();
     expiry.close();
+    aggregator.close();
     closed ??= store.close();
     return closed;
   };
@@ -213,15 +228,25 @@ async function openStore(options: ApiServerOptions, clock: Clock): Promise<Store
   });
 }
 
-/** Resources by their verbs; every other path by whichever knows it. */
-function handlerOf(api: ResourceApi, discovery: Discovery, openApi: OpenApi, system: SystemPaths): Handler {
+/** What other servers answer by them, resources by their verbs; every other path by whichever knows it. */
+function handlerOf(
+  api: ResourceApi,
+  aggregator: Aggregator,
+  discovery: Discovery,
+  openApi: OpenApi,
+  system: SystemPaths,
+): Handler {
   const other = async (request: ServerRequest, info: RequestInfo): Promise<ServerResponse> =>
     (await discovery.handle(request, info.path)) ??
     (await openApi.handle(request, info)) ??
     (await system.handle(request, info)) ??
     textResponse(404, "404 page not found\n");
   return (request, info, user, warnings) =>
-    info.isResource ? api.handle(request, info, user, warnings) : other(request, info);
+    aggregator.owns(info.path)
+      ? aggregator.handle(request, info, user)
+      : info.isResource
+        ? api.handle(request, info, user, warnings)
+        : other(request, info);
 }
 
 type DispatcherParts = ConstructorParameters<typeof Dispatcher>[0];

@@ -89,7 +89,7 @@ function subresourceHandlers(
     ["/pods/exec", connect],
     ["/pods/attach", connect],
     ["/pods/portforward", connect],
-    ["*/proxy", httpProxyHandler({ store: pluginStore, transport, random })],
+    ["*/proxy", httpProxyHandler({ store: pluginStore, transport, random, admission })],
     ["/pods/eviction", evictionHandler({ deletes, admission, registry, store, world })],
   ]);
 }

@@ -1,16 +1,17 @@
 /** `keelson build`: an OCI image of an operator, no daemon needed. */
 import { buildCommand } from "@stricli/core";
+import { ownNode } from "../build/own-node.ts";
+import { type OutputFormat, output, print } from "../output.ts";
 import { progress } from "../progress.ts";
 
 interface BuildFlags {
   readonly directory: string;
   readonly image?: string;
   readonly base: string;
-  readonly output?: string;
+  readonly archive?: string;
+  readonly load: boolean;
+  readonly output?: OutputFormat;
 }
-
-/** The Node that builds is the Node that runs, and this machine can make an image of it. */
-const ownNode = `node:${process.versions.node.split(".")[0]}`;
 
 export const build = buildCommand<BuildFlags>({
   docs: { brief: "Build an operator's image as an OCI archive" },
@@ -19,15 +20,22 @@ export const build = buildCommand<BuildFlags>({
       directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
       image: { kind: "parsed", parse: String, brief: "Its name. Default: name:version", optional: true },
       base: { kind: "parsed", parse: String, brief: "An image with Node in it", default: ownNode },
-      output: {
+      archive: {
         kind: "parsed",
         parse: String,
-        brief: "The archive. Default: NAME.oci.tar",
+        brief: "The file. Default: NAME.oci.tar",
         optional: true,
       },
+      load: {
+        kind: "boolean",
+        brief: "Put it into this machine's image store too, for the embedded cluster",
+        default: false,
+        withNegated: false,
+      },
+      output,
     },
   },
-  async func({ base, directory, image, output }) {
+  async func({ archive: file, base, directory, image, load, output }) {
     const [{ readProject }, { buildImage }, { writeFile }] = await Promise.all([
       import("../project.ts"),
       import("../build/build-image.ts"),
@@ -35,12 +43,20 @@ export const build = buildCommand<BuildFlags>({
     ]);
     const project = readProject(directory);
     const name = image ?? `${project.name}:${project.version}`;
-    const path = output ?? `${project.name}.oci.tar`;
+    const path = file ?? `${project.name}.oci.tar`;
     const line = progress(this.process);
     const { archive, digest } = await buildImage(project, { image: name, base, onProgress: line.show });
     await writeFile(path, archive);
+    if (load) {
+      const { loadImages } = await import("@keelson/images");
+      await loadImages(path, { onProgress: line.show });
+    }
     line.end();
-    const mebibytes = (archive.length / 2 ** 20).toFixed(0);
+    const sizeBytes = archive.length;
+    if (output !== undefined) {
+      return await print(this.process, { image: name, digest, archive: path, sizeBytes }, output);
+    }
+    const mebibytes = (sizeBytes / 2 ** 20).toFixed(0);
     this.process.stdout.write(`${name}  ${digest}\n${path}  ${mebibytes} MiB\n`);
   },
 });

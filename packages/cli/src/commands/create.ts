@@ -1,8 +1,8 @@
-/** `keelson create api`: another resource in a project. */
+/** `keelson create api|version|webhook`: additions to a project. */
 import { buildCommand, buildRouteMap } from "@stricli/core";
 import type { Template } from "../scaffold/api-files.ts";
 import { template } from "./init.ts";
-import { said } from "./written.ts";
+import { left, said } from "./written.ts";
 
 interface CreateApiFlags {
   readonly kind: string;
@@ -36,12 +36,59 @@ const api = buildCommand<CreateApiFlags>({
     const project = readProject(directory);
     const created = createApi(project, options);
     said(this.process, created);
-    if (created.left.length > 0) {
-      this.process.stdout.write(
-        `\n${project.entry} has a form of its own; add to it:\n\n${created.left.map((line) => `  ${line}\n`).join("")}`,
-      );
-    }
+    left(this.process, project.entry, created.left);
   },
 });
 
-export const create = buildRouteMap({ routes: { api }, docs: { brief: "Add to a project" } });
+interface CreateVersionFlags {
+  readonly kind: string;
+  readonly version: string;
+  readonly directory: string;
+}
+
+const kind = { kind: "parsed", parse: String, brief: "The resource's kind" } as const;
+const directory = { kind: "parsed", parse: String, brief: "The operator's package", default: "." } as const;
+
+const version = buildCommand<CreateVersionFlags>({
+  docs: { brief: "Add a version to a resource, with conversions and their test" },
+  parameters: {
+    flags: {
+      kind,
+      version: { kind: "parsed", parse: String, brief: "The new version, such as v1beta1" },
+      directory,
+    },
+  },
+  async func({ directory, ...options }) {
+    const [{ readProject }, { createVersion }] = await Promise.all([
+      import("../project.ts"),
+      import("../scaffold/create-version.ts"),
+    ]);
+    const created = createVersion(readProject(directory), options);
+    said(this.process, created);
+    if (created.stored === undefined) return;
+    this.process.stdout.write(
+      `\n${options.version} begins as a copy: edit its schema and its two conversions. Objects stay stored as ${created.stored};\n` +
+        `set storage to "${options.version}" in a later release, when no cluster runs the one before this.\n`,
+    );
+  },
+});
+
+const webhook = buildCommand<Omit<CreateVersionFlags, "version">>({
+  docs: { brief: "Add a webhook that validates and completes a resource, with its test" },
+  parameters: { flags: { kind, directory } },
+  async func({ directory, kind }) {
+    const [{ readProject }, { createWebhook }] = await Promise.all([
+      import("../project.ts"),
+      import("../scaffold/create-webhook.ts"),
+    ]);
+    const project = readProject(directory);
+    const created = createWebhook(project, kind);
+    said(this.process, created);
+    left(this.process, project.entry, created.left);
+  },
+});
+
+export const create = buildRouteMap({
+  routes: { api, version, webhook },
+  docs: { brief: "Add to a project" },
+});

@@ -1,18 +1,21 @@
-/** `keelson generate`: the manifests that install an operator, from its code. */
+/** `keelson generate`: everything that installs an operator, from its code. */
 import { buildCommand } from "@stricli/core";
+import { type OutputFormat, output } from "../output.ts";
 import { wholeNumber } from "../whole-number.ts";
 
 interface GenerateFlags {
   readonly directory: string;
   readonly namespace?: string;
   readonly image?: string;
-  readonly replicas: number;
+  readonly replicas?: number;
+  readonly to?: string;
+  readonly check: boolean;
   readonly crds: boolean;
-  readonly output?: string;
+  readonly output?: OutputFormat;
 }
 
 export const generate = buildCommand<GenerateFlags>({
-  docs: { brief: "Write CRDs, the exact role and the Deployment of an operator" },
+  docs: { brief: "Write manifests, kustomize base, chart and bundle of an operator" },
   parameters: {
     flags: {
       directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
@@ -26,44 +29,65 @@ export const generate = buildCommand<GenerateFlags>({
       replicas: {
         kind: "parsed",
         parse: wholeNumber({ min: 0, max: 100 }),
-        brief: "One leads, the others stand by",
-        default: "1",
+        brief: "One leads, the others stand by. Default: 2",
+        optional: true,
+      },
+      to: {
+        kind: "parsed",
+        parse: String,
+        brief: "The folder. Default: deploy in the package",
+        optional: true,
+      },
+      check: {
+        kind: "boolean",
+        brief: "Write nothing; fail when a file is not current",
+        default: false,
+        withNegated: false,
       },
       crds: {
         kind: "boolean",
-        brief: "Only the CRDs, for an operator that runs on your machine",
+        brief: "Print the CRDs alone, for an operator that runs on your machine",
         default: false,
+        withNegated: false,
       },
-      output: {
-        kind: "parsed",
-        parse: String,
-        brief: "A file. Default: standard output",
-        optional: true,
-      },
+      output: { ...output, brief: "Print the manifests in place of files" },
     },
   },
-  async func({ crds, directory, image, namespace, output, replicas }) {
-    const [{ readProject, loadOperator }, { manifestsFor }, { stringify }] = await Promise.all([
+  async func({ check, crds, directory, output, to, ...options }) {
+    const [{ join, resolve }, { readProject, loadOperator }, { siteOf }] = await Promise.all([
+      import("node:path"),
       import("../project.ts"),
-      import("../generate/manifests.ts"),
-      import("yaml"),
+      import("../generate/project-site.ts"),
     ]);
     const project = readProject(directory);
     const parts = await loadOperator(project);
-    const manifests = crds
-      ? parts.resources.map((resource) => resource.crd())
-      : manifestsFor(project, parts, {
-          namespace: namespace ?? parts.name,
-          image: image ?? `${project.name}:${project.version}`,
-          replicas,
-        });
-    const text = manifests
-      .map((manifest) => stringify(manifest, { aliasDuplicateObjects: false }))
-      .join("---\n");
-    if (output === undefined) this.process.stdout.write(text);
-    else {
-      const { writeFile } = await import("node:fs/promises");
-      await writeFile(output, text);
+    const site = siteOf(project, parts, options);
+    if (crds || output !== undefined) {
+      const { inOrder, installationOf } = await import("../generate/manifests.ts");
+      const { printManifests } = await import("../generate/print.ts");
+      const manifests = crds
+        ? parts.resources.map((resource) => resource.crd())
+        : inOrder(installationOf(parts, site), site.values);
+      this.process.stdout.write(printManifests(manifests, output ?? "yaml"));
+      return;
     }
+    const { differences, generatedFiles, refuseStale, writeGenerated } = await import(
+      "../generate/generated-files.ts"
+    );
+    const folder = to === undefined ? join(project.directory, "deploy") : resolve(to);
+    const shown = to ?? join(directory, "deploy");
+    const files = generatedFiles(project, parts, { site, folder });
+    const found = differences(folder, files);
+    const rows: [string, readonly string[]][] = [
+      [check ? "missing" : "made", found.missing],
+      [check ? "stale" : "changed", found.changed],
+      [check ? "left" : "removed", found.left],
+    ];
+    const lines = rows.flatMap(([what, paths]) => paths.map((path) => `  ${what}  ${join(shown, path)}`));
+    if (check) return refuseStale(shown, lines);
+    writeGenerated(folder, files, found);
+    for (const line of lines) this.process.stdout.write(`${line}\n`);
+    const state = lines.length === 0 ? "is current" : "is written";
+    this.process.stdout.write(`${shown} ${state}: ${files.size} files.\n`);
   },
 });

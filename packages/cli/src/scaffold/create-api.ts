@@ -5,6 +5,7 @@ import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
 import { apiFiles, type Template } from "./api-files.ts";
 import { type ApiNames, apiNames } from "./names.ts";
+import { changedEntry, recorded } from "./record.ts";
 import { register, registration } from "./register.ts";
 import { type ScaffoldFile, type Written, writeFiles } from "./write-files.ts";
 
@@ -30,9 +31,18 @@ export function createApi(project: Project, options: CreateApiOptions): CreatedA
   const entry = readFileSync(path, "utf8");
   const api = apiNames({ ...options, group: options.group ?? groupIn(project, entry) });
   const registered = register(entry, api);
-  const files: ScaffoldFile[] = apiFiles(api, options.template);
+  const made = apiFiles(api, options.template);
+  const files: ScaffoldFile[] = [...made];
   if (registered !== undefined) files.push({ path: project.entry, content: registered, replaces: entry });
-  const written = writeFiles(project.directory, files);
+  const { group, kind, version } = api;
+  const record = recorded(project.directory, made, ({ apis, files: before }) => ({
+    files: changedEntry(before, project.entry, (text) => register(text, api)),
+    apis: [
+      ...apis.filter((each) => each.kind !== kind),
+      { kind, group, version, template: options.template },
+    ],
+  }));
+  const written = writeFiles(project.directory, [...files, ...record]);
   return { ...written, left: registered === undefined && !isRegistered(entry, api) ? registration(api) : [] };
 }
 

@@ -3,10 +3,12 @@ import { existsSync, readdirSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
 import { CliError } from "../errors.ts";
 import { readManifest } from "../project.ts";
-import { apiFiles, type Template } from "./api-files.ts";
+import { version as keelsonVersion } from "../version.ts";
+import type { Template } from "./api-files.ts";
 import { apiNames, projectName } from "./names.ts";
 import type { Packages } from "./packages.ts";
-import { projectFiles } from "./project-files.ts";
+import { contentsOf, readRecord, recordFile } from "./record.ts";
+import { scaffoldFiles } from "./scaffold-files.ts";
 import { type Written, writeFiles } from "./write-files.ts";
 
 /** What a new project is made from. */
@@ -30,10 +32,11 @@ export function init(options: InitOptions): Written {
   const name = nameOf(directory);
   const api = apiNames(options);
   refuseForeign(options.directory, name);
-  return writeFiles(directory, [
-    ...projectFiles({ name, api, packages: options.packages }),
-    ...apiFiles(api, options.template),
-  ]);
+  const { group, kind, version } = api;
+  const plan = { name, apis: [{ kind, group, version, template: options.template }], webhooks: [] };
+  const files = scaffoldFiles(plan, options.packages);
+  const record = { keelson: keelsonVersion, ...plan, files: contentsOf(files) };
+  return writeFiles(directory, readRecord(directory) ? files : [...files, recordFile(directory, record)]);
 }
 
 /** The operator's name in a folder: that of its package where there is one, else the folder's. */

@@ -19,7 +19,7 @@ export function projectFiles(plan: ProjectPlan): ScaffoldFile[] {
     { path: "package.json", content: json(manifestOf(plan)) },
     { path: "tsconfig.json", content: json(tsconfig) },
     { path: "biome.json", content: json(biome) },
-    { path: ".gitignore", content: "node_modules/\n.keelson/\n*.oci.tar\n" },
+    { path: ".gitignore", content: "node_modules/\n.keelson/*\n!.keelson/scaffold.json\n*.oci.tar\n" },
     { path: "README.md", content: readme(plan) },
     { path: "src/index.ts", content: entry(plan) },
     { path: "src/main.ts", content: main },
@@ -118,7 +118,7 @@ Another resource: \`npx keelson create api --kind Name\`.
 }
 
 /** As Biome writes it: short lists on one line. */
-function json(value: unknown): string {
+export function json(value: unknown): string {
   const text = JSON.stringify(value, undefined, 2);
   return `${text.replace(/\[\n\s+([^[\]{}]*?)\n\s+\]/g, (_, items: string) => `[${items.replace(/,\n\s+/g, ", ")}]`)}\n`;
 }

@@ -22,14 +22,14 @@ export function register(entry: string, api: ApiNames): string | undefined {
   if (!list) return undefined;
   const names = `${list[1]}`.split(",").map((name) => name.trim());
   const controllers = names.includes(controller) ? names : [...names, controller];
-  return exported.replace(list[0], listOf(controllers.filter(Boolean)));
+  return exported.replace(list[0], listOf("controllers", controllers.filter(Boolean)));
 }
 
 /** On one line where it fits, as the formatter would have it. */
-function listOf(controllers: readonly string[]): string {
-  const line = `controllers: [${controllers.join(", ")}]`;
+export function listOf(property: string, names: readonly string[]): string {
+  const line = `${property}: [${names.join(", ")}]`;
   if (line.length + "  ,".length <= LINE_WIDTH) return line;
-  return `controllers: [\n${controllers.map((name) => `    ${name},\n`).join("")}  ]`;
+  return `${property}: [\n${names.map((name) => `    ${name},\n`).join("")}  ]`;
 }
 
 /** The lines that a person adds where the entry cannot be changed by itself. */

@@ -229,7 +229,10 @@ export interface Impersonation {
 /** A connection to one API server. It holds no state that two users could disturb. */
 export interface Client {
   kind<K extends AnyKind>(kind: K): KindClient<K>;
-  /** Finds a kind by what the server's discovery says: for kinds known only at run time. */
+  /**
+   * Finds a kind by what the server's discovery says: for kinds known only at run time. By its name (`Deployment`) or
+   * by its plural resource name (`deployments`).
+   */
   discover(apiVersion: string, kind: string, options?: RequestOptions): Promise<AnyKind>;
   /** Any path, for what has no verb of its own: `/version`, `/readyz`. An answer that is no JSON comes as a string. */
   raw(request: RawRequest): Promise<JsonValue>;

@@ -12,7 +12,7 @@ import type { Kubeconfig, KubeconfigDocument } from "./kubeconfig.ts";
 export interface ConnectOptions extends Omit<ClientConfig, "http" | "host" | "clock" | "random" | "onClose"> {
   /** A path, or a kubeconfig's content. */
   readonly kubeconfig?: string | KubeconfigDocument;
-  /** A context other than the current one. */
+  /** A context other than the current one. Default: what the environment variable `KEELSON_CONTEXT` names. */
   readonly context?: string;
   /** Requests under way at the same time, streams apart. Default: 32. */
   readonly connections?: number;
@@ -25,7 +25,7 @@ export interface ConnectOptions extends Omit<ClientConfig, "http" | "host" | "cl
 
 /**
  * Connects by, in this order: the kubeconfig passed in, the files in `KUBECONFIG`, the pod we run in, and
- * `~/.kube/config`. Settings are checked here, with one sentence for what is wrong; nothing is sent yet.
+ * `~/.kube/config`. `KEELSON_CONTEXT` names a context of those files. Settings are checked here, with one sentence for what is wrong; nothing is sent yet.
  */
 export async function connect(options: ConnectOptions = {}): Promise<Client> {
   const world = options.world ?? systemWorld;
@@ -68,14 +68,17 @@ export async function loadKubeconfig(
 
 async function connectionFor(options: ConnectOptions, world: World): Promise<Connection> {
   const { inClusterConnection, isInCluster, kubeconfigConnection } = await import("./connection.ts");
+  const { env } = world.process;
+  // A kubeconfig that is passed in is the program's own choice: the environment does not speak of it.
+  const named = options.kubeconfig === undefined ? env.KEELSON_CONTEXT || undefined : undefined;
+  const context = options.context ?? named;
   const settings: ConnectionOptions = {
-    context: options.context,
+    context,
     process: world.process,
     clock: world.clock,
     interactive: world === systemWorld && isatty(0),
   };
-  const asked =
-    options.kubeconfig !== undefined || options.context !== undefined || world.process.env.KUBECONFIG;
+  const asked = options.kubeconfig !== undefined || context !== undefined || env.KUBECONFIG;
   if (!asked && (await isInCluster(world.process))) return await inClusterConnection(settings);
   return await kubeconfigConnection(await loadKubeconfig(options), settings);
 }

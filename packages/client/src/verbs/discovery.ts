@@ -105,6 +105,9 @@ export class Discovery {
 
   #add(group: string, version: string, kind: string, resource: string, scope: Scope): void {
     const apiVersion = group ? `${group}/${version}` : version;
-    this.#kinds.set(`${apiVersion}/${kind}`, dynamicKind({ group, version, kind, resource, scope }));
+    const found = dynamicKind({ group, version, kind, resource, scope });
+    this.#kinds.set(`${apiVersion}/${kind}`, found);
+    // Kinds begin with a capital and resources with none: the two never meet.
+    this.#kinds.set(`${apiVersion}/${resource}`, found);
   }
 }

@@ -38,6 +38,7 @@ try {
     startTicks: startTicksOf(process.pid) ?? "",
     server: cluster.server,
     kubeconfig: cluster.kubeconfig,
+    bootstrapKubeconfig: cluster.bootstrapKubeconfig,
     control: join(sockets, "control.sock"),
     nodes,
     pods: cluster.pods,

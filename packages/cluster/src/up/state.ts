@@ -15,6 +15,8 @@ export interface ClusterRecord {
   readonly startTicks: string;
   readonly server: string;
   readonly kubeconfig: string;
+  /** With which nodes ask for a certificate of their own. */
+  readonly bootstrapKubeconfig: string;
   /** Where it takes questions. */
   readonly control: string;
   readonly nodes: number;

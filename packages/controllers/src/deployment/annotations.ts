@@ -24,14 +24,24 @@ interface Annotated {
   readonly metadata: { readonly annotations?: Annotations };
 }
 
-/** The revision on a set; 0 when there is none to read. */
-export function revisionOf({ metadata }: Annotated): number {
-  const value = metadata.annotations?.[revisionAnnotation];
-  return value !== undefined && /^-?\d+$/.test(value) ? Number(value) : 0;
+const largest = 2n ** 63n - 1n;
+
+/** A whole number of 64 bits; undefined for any other text. */
+function wholeNumber(text: string): bigint | undefined {
+  if (!/^[+-]?\d+$/.test(text)) return undefined;
+  const value = BigInt(text.replace(/^\+/, ""));
+  return value <= largest && value >= -largest - 1n ? value : undefined;
 }
 
-export function maxRevision(sets: readonly Annotated[]): number {
-  return Math.max(0, ...sets.map(revisionOf));
+/** The revision on a set; 0 when there is none to read. */
+export function revisionOf({ metadata }: Annotated): bigint {
+  return wholeNumber(metadata.annotations?.[revisionAnnotation] ?? "") ?? 0n;
+}
+
+export function maxRevision(sets: readonly Annotated[]): bigint {
+  let most = 0n;
+  for (const revision of sets.map(revisionOf)) if (revision > most) most = revision;
+  return most;
 }
 
 /** A whole number of at least zero under an annotation. */
@@ -55,15 +65,15 @@ export function sizeAnnotations(deployment: DeploymentObject): Record<string, st
 export function newSetAnnotations(
   deployment: DeploymentObject,
   current: Annotations | undefined,
-  revision: number,
+  revision: bigint,
 ): Record<string, string> {
   const next: Record<string, string> = { ...current };
   for (const [key, value] of Object.entries(deployment.metadata.annotations ?? {})) {
     if (!notCopied.has(key)) next[key] = value;
   }
   const before = current?.[revisionAnnotation];
-  const old = before === undefined || before === "" ? 0 : Number(before);
-  if (!Number.isInteger(old) || old >= revision) return next;
+  const old = before === undefined || before === "" ? 0n : wholeNumber(before);
+  if (old === undefined || old >= revision) return next;
   next[revisionAnnotation] = String(revision);
   if (before !== undefined)
     next[revisionHistoryAnnotation] = appended(current?.[revisionHistoryAnnotation], before);

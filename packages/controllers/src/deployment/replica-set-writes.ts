@@ -24,7 +24,7 @@ export async function currentSet(
   { newest, old }: Sets,
 ): Promise<{ deployment: DeploymentObject; newest: ReplicaSetObject | undefined }> {
   if (!newest) return { deployment, newest };
-  const annotations = newSetAnnotations(deployment, newest.metadata.annotations, maxRevision(old) + 1);
+  const annotations = newSetAnnotations(deployment, newest.metadata.annotations, maxRevision(old) + 1n);
   const { minReadySeconds = 0 } = deployment.spec;
   const { minReadySeconds: before = 0, ...rest } = newest.spec;
   const isCurrent = deepEqual(annotations, newest.metadata.annotations ?? {}) && before === minReadySeconds;
@@ -59,7 +59,7 @@ export async function newSet(
   const labels = { ...template.metadata?.labels, [templateHashLabel]: hash };
   const name = `${deployment.metadata.name.slice(0, 253 - 1 - hash.length)}-${hash}`;
   const { minReadySeconds, selector } = deployment.spec;
-  const revision = maxRevision(old) + 1;
+  const revision = maxRevision(old) + 1n;
   const replicas = newSetSize(deployment, sumOfSizes(old), 0);
   // One that has had sets before may be gone, and they with it.
   if (deployment.metadata.annotations?.[revisionAnnotation] !== undefined)

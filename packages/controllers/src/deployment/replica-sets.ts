@@ -37,7 +37,8 @@ export function byAge(a: ReplicaSetObject, b: ReplicaSetObject): number {
 }
 
 export function byRevision(a: ReplicaSetObject, b: ReplicaSetObject): number {
-  return revisionOf(a) - revisionOf(b) || byAge(a, b);
+  const [left, right] = [revisionOf(a), revisionOf(b)];
+  return left === right ? byAge(a, b) : left < right ? -1 : 1;
 }
 
 /** Larger sets first; of equal ones the older or the newer. */

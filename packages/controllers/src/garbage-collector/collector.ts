@@ -37,6 +37,11 @@ export interface CollectorOptions {
 }
 
 const workers = 8;
+/**
+ * What an owner leaves stays for this long. The collector sees its end in the server's own process, before it is on its way
+ * to anybody else. An operator that hears of the child's end first makes the child again, for an owner that is gone.
+ */
+const noticeMs = 20;
 
 export class Collector {
   readonly #options: CollectorOptions;
@@ -52,8 +57,8 @@ export class Collector {
       if (change.type === "forgotten") return this.#graph.forget(uid, kind);
       const before = change.previous?.metadata.uid;
       // After a gap in the watch, another object may stand under the same name.
-      if (before !== undefined && before !== uid) this.#lookAt(this.#graph.remove(before));
-      if (change.type === "deleted") this.#lookAt(this.#graph.remove(uid));
+      if (before !== undefined && before !== uid) this.#lookSoonAt(this.#graph.remove(before));
+      if (change.type === "deleted") this.#lookSoonAt(this.#graph.remove(uid));
       else this.#lookAt(this.#graph.put(vertexOf(kind, change.object)));
     });
     options.signal.addEventListener("abort", () => this.#queue.close(), { once: true });
@@ -73,6 +78,11 @@ export class Collector {
 
   #lookAt(uids: Iterable<string>): void {
     for (const uid of uids) this.#queue.add(uid);
+  }
+
+  /** After an owner has gone. */
+  #lookSoonAt(uids: Iterable<string>): void {
+    for (const uid of uids) this.#queue.schedule(uid, noticeMs);
   }
 
   async #work(): Promise<void> {

@@ -203,6 +203,22 @@ describe("a pod that matters more", () => {
     ]);
   });
 
+  test("finds its room kept from less important pods, and from nobody else", () => {
+    const preemptor = of(8, "4", "preemptor");
+    const snapshot = Snapshot.of({
+      nodes: [node({ name: "a" })],
+      assigned: [],
+      nominated: [{ pod: preemptor, node: "a" }],
+      namespaces: [],
+      storage: noStorage,
+    });
+    const goes = (p: ReturnType<typeof pod>) => outcome(p, snapshot.seenBy(p));
+    expect(goes(of(1, "1", "low"))).toMatch(/Insufficient cpu/);
+    expect(goes(of(8, "1", "equal"))).toMatch(/Insufficient cpu/);
+    expect(goes(of(9, "1", "high"))).toBe("a");
+    expect(goes(preemptor)).toBe("a");
+  });
+
   test("waits for those it sent away", () => {
     const leaving = of(1, "4", "leaving");
     leaving.metadata.deletionTimestamp = "2026-01-01T00:00:00Z";

@@ -126,10 +126,16 @@ function takeSnapshot({ caches }: SchedulerContext, room: WaitingRoom): Snapshot
     .filter((pod) => pod.spec.nodeName && !isPodFinished(pod))
     .map((pod) => ({ pod, node: pod.spec.nodeName ?? "" }));
   const bound = new Set(assigned.map(({ pod }) => pod.metadata.uid));
-  // Room was made for these; nobody else may take it.
+  // Room was made for these, and is theirs until they are bound, whether they are looked at now or wait.
   const nominated = caches.pods
     .byIndex("pending", "true")
-    .filter((pod) => room.isParked(pod) && pod.status?.nominatedNodeName && !room.isAssumed(pod))
+    .filter(
+      (pod) =>
+        pod.status?.nominatedNodeName &&
+        pod.metadata.deletionTimestamp === undefined &&
+        !isPodFinished(pod) &&
+        !room.isAssumed(pod),
+    )
     .map((pod) => ({ pod, node: pod.status?.nominatedNodeName ?? "" }));
   const underWay = room.assumed().filter(({ pod }) => !bound.has(pod.metadata.uid));
   const storage: StorageView = {
@@ -140,7 +146,8 @@ function takeSnapshot({ caches }: SchedulerContext, room: WaitingRoom): Snapshot
   };
   return Snapshot.of({
     nodes: caches.nodes.list(),
-    assigned: [...assigned, ...underWay, ...nominated],
+    assigned: [...assigned, ...underWay],
+    nominated,
     namespaces: caches.namespaces.list(),
     storage,
   });
@@ -153,13 +160,14 @@ function scheduleOne(
   snapshot: Snapshot,
   pod: PodObject,
 ): Promise<void> {
-  const decision = decide(pod, snapshot);
+  const seen = snapshot.seenBy(pod);
+  const decision = decide(pod, seen);
   if (!("node" in decision)) {
     room.park(pod);
-    return giveUp(ctx, snapshot, pod, decision);
+    return giveUp(ctx, snapshot, seen, pod, decision);
   }
   const node = decision.node.name;
-  const plan = volumePlan(pod, decision.node, snapshot);
+  const plan = volumePlan(pod, decision.node, seen);
   const waitsForVolumes = plan.bindings.length + plan.provisions.length > 0;
   const assumed: Assumed = { pod, node, waitsForVolumes };
   snapshot.assign(pod, node);
@@ -175,17 +183,18 @@ function scheduleOne(
 async function giveUp(
   ctx: SchedulerContext,
   snapshot: Snapshot,
+  seen: Snapshot,
   pod: PodObject,
   decision: Exclude<Decision, { node: unknown }>,
 ): Promise<void> {
   if (decision.isHopeless) return await markUnschedulable(ctx, pod, { message: decision.message });
-  const outcome = preempt(pod, decision, snapshot, protection(ctx));
+  const outcome = preempt(pod, decision, seen, protection(ctx));
   if ("message" in outcome) {
     const message = `${decision.message} ${outcome.message}`;
     return await markUnschedulable(ctx, pod, { message });
   }
   const { node, victims } = outcome.sacrifice;
-  snapshot.assign(pod, node.name);
+  snapshot.nominate(pod, node.name);
   await markUnschedulable(ctx, pod, { message: decision.message, nominatedNode: node.name });
   for (const victim of victims) await sendAway(ctx, victim, pod, node.name);
 }

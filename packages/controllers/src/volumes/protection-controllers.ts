@@ -1,6 +1,6 @@
-/** Keeps claims that pods use, and volumes that claims use, from being removed under them. */
-import { objectKey, type Stored } from "@keelson/core";
-import { PersistentVolume, PersistentVolumeClaim, Pod } from "@keelson/core/kinds";
+/** Keeps claims that pods use, volumes that claims use, and classes that either uses from being removed under them. */
+import { type ObjectOf, objectKey, type Stored } from "@keelson/core";
+import { PersistentVolume, PersistentVolumeClaim, Pod, VolumeAttributesClass } from "@keelson/core/kinds";
 import { allow, type RawController } from "@keelson/runtime";
 import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { controllerManager, yieldingToOthers } from "../acting/acting.ts";
@@ -8,6 +8,7 @@ import { claimKeysOf, keepsClaim, podIndexes } from "./claim-users.ts";
 
 export const claimProtection = "kubernetes.io/pvc-protection";
 export const volumeProtection = "kubernetes.io/pv-protection";
+const attributesProtection = "kubernetes.io/vac-protection";
 
 /** The finalizers as they should be; undefined when they are. */
 export function protectedFinalizers(
@@ -69,6 +70,51 @@ export function volumeProtectionController(): RawController {
       if (!finalizers) return;
       ctx.log.debug("protection of a volume changes", { volume: objectKey(volume), finalizers });
       await ctx.kind(PersistentVolume).update({ ...volume, metadata: { ...volume.metadata, finalizers } });
+    }),
+  });
+}
+
+/** The classes that a claim has, wants, or is on its way to. */
+function attributesOfClaim({ spec, status }: ObjectOf<typeof PersistentVolumeClaim>): string[] {
+  const names = [
+    spec.volumeAttributesClassName,
+    status?.currentVolumeAttributesClassName,
+    status?.modifyVolumeStatus?.targetVolumeAttributesClassName,
+  ];
+  return [...new Set(names.filter((name) => name !== undefined && name !== ""))] as string[];
+}
+
+function attributesOfVolume({ spec }: ObjectOf<typeof PersistentVolume>): string[] {
+  return spec.volumeAttributesClassName ? [spec.volumeAttributesClassName] : [];
+}
+
+const attributesWatches = {
+  classes: watch(VolumeAttributesClass),
+  claims: watch(PersistentVolumeClaim, {
+    indexes: { attributes: attributesOfClaim },
+    keys: ({ object, previous }) => [object, ...(previous ? [previous] : [])].flatMap(attributesOfClaim),
+  }),
+  volumes: watch(PersistentVolume, {
+    indexes: { attributes: attributesOfVolume },
+    keys: ({ object, previous }) => [object, ...(previous ? [previous] : [])].flatMap(attributesOfVolume),
+  }),
+};
+
+export function attributesProtectionController(): RawController {
+  return rawController({
+    name: "volumeattributesclass-protection-controller",
+    fieldManager: controllerManager,
+    watches: attributesWatches,
+    writes: [allow(VolumeAttributesClass, ["update"])],
+    reconcile: yieldingToOthers(async (key, ctx: RawContext<typeof attributesWatches>) => {
+      const found = ctx.caches.classes.get(key);
+      if (!found) return;
+      const { claims, volumes } = ctx.caches;
+      const isUsed =
+        claims.byIndex("attributes", key).length > 0 || volumes.byIndex("attributes", key).length > 0;
+      const finalizers = protectedFinalizers(found, attributesProtection, isUsed);
+      if (!finalizers) return;
+      await ctx.kind(VolumeAttributesClass).update({ ...found, metadata: { ...found.metadata, finalizers } });
     }),
   });
 }

@@ -6,7 +6,11 @@ import { volumeBinder } from "./binder-controller.ts";
 import { defaultClassInstaller } from "./default-class.ts";
 import { ephemeralVolumeController } from "./ephemeral-claims.ts";
 import { localVolumeProvisioner } from "./local-provisioner.ts";
-import { claimProtectionController, volumeProtectionController } from "./protection-controllers.ts";
+import {
+  attributesProtectionController,
+  claimProtectionController,
+  volumeProtectionController,
+} from "./protection-controllers.ts";
 
 export interface VolumeControllersOptions {
   /** Where volumes are made, on the machine that runs the nodes. Default: in the system's temporary directory. */
@@ -25,6 +29,7 @@ export function volumeControllers({
     localVolumeProvisioner({ directory, ...(remove === undefined ? {} : { remove }) }),
     claimProtectionController(),
     volumeProtectionController(),
+    attributesProtectionController(),
     ephemeralVolumeController(),
   ];
 }

@@ -7,7 +7,8 @@ import type { Leaf } from "./leaf.ts";
 
 /** A Secret as the API server returns it. */
 export type SecretObject = ObjectOf<typeof Secret>;
-type SecretInput = InputOf<typeof Secret>;
+/** A Secret as it is written. */
+export type SecretInput = InputOf<typeof Secret>;
 
 /** The keys of a Secret with a certificate, as everyone in Kubernetes writes them. */
 export const tlsSecretKeys = { authority: "ca.crt", certificate: "tls.crt", key: "tls.key" } as const;

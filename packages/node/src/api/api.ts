@@ -41,6 +41,8 @@ export interface ReviewedUser {
 export interface NodeApi {
   /** Pods bound to this node, for ever. */
   followPods(nodeName: string, signal: AbortSignal): AsyncIterable<ReflectEvent<StoredPod>>;
+  /** The node's own object. */
+  followNode(name: string, signal: AbortSignal): AsyncIterable<ReflectEvent<Stored<Node>>>;
   followConfigMap(
     namespace: string,
     name: string,

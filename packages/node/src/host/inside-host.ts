@@ -1,4 +1,5 @@
 /** The inside of the namespace: its nodes, their shared network, and what can be done to them. */
+import { writeFile } from "node:fs/promises";
 import { BlockList, isIP } from "node:net";
 import { systemClock, systemRandom } from "@keelson/core";
 import type { NodeApi } from "../api/api.ts";
@@ -14,7 +15,13 @@ import type { NodeImages } from "../kubelet/services.ts";
 import { Delays } from "../network/delays.ts";
 import { startDialServer } from "../network/dial-server.ts";
 import { DnsServer } from "../network/dns-server.ts";
-import { type ExposedPort, type Exposure, Exposures } from "../network/exposures.ts";
+import {
+  type ExposedPort,
+  type Exposure,
+  Exposures,
+  type NodePort,
+  nodePortsOf,
+} from "../network/exposures.ts";
 import { PolicyRegistry } from "../network/policy-registry.ts";
 import { type PolicyPod, type PolicyRules, policyRules } from "../network/policy-rules.ts";
 import { startRelay } from "../network/relay.ts";
@@ -61,6 +68,7 @@ export class InsideHost {
   #network: ServiceNetwork | undefined;
   #hasNetwork = false;
   #told = "";
+  #knownNodePorts = "[]";
   #addresses: ClusterAddresses = { api: "", dns: "", serviceCidr: "" };
   #faults: PodFaults | undefined;
   /** The network. */
@@ -188,9 +196,12 @@ export class InsideHost {
         clock: systemClock,
         localAddresses: [api, dns],
         policies: () => this.#policyRules(),
+        nodePorts: () => this.#nodePorts(),
         log: this.#outside.log,
       });
       await network.apply();
+      // Host ports of the loopback lead to pods; the rules keep pods from the loopback itself.
+      await writeFile("/proc/sys/net/ipv4/conf/all/route_localnet", "1");
       return network;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -232,7 +243,7 @@ export class InsideHost {
       random: systemRandom,
       images: this.#outside.images,
       hostAddress: firstAddress(node.podCidr),
-      reachableAddress: "127.0.0.1",
+      reachableAs: "localhost",
       kubeletPort: node.kubeletPort,
       dns: { address: this.#addresses.dns, domain: clusterDomain },
       dataDirectory: node.dataDirectory,
@@ -247,7 +258,7 @@ export class InsideHost {
     this.#nodes.set(node.name, { line, kubelet, server });
     kubelet.pods.onChange(() => {
       this.#exposures.update();
-      if (this.#policies.policies().length > 0) this.#network?.changed();
+      if (this.#policies.policies().length > 0 || this.#haveNodePortsChanged()) this.#network?.changed();
     });
     await server.listen({ path: node.kubeletSocket });
     await kubelet.start();
@@ -279,6 +290,18 @@ export class InsideHost {
       namespaces: this.#policies.namespaces(),
       pods: [...pods, names],
     });
+  }
+
+  #nodePorts(): NodePort[] {
+    return this.#config.nodes.flatMap(({ name, podCidr }) =>
+      nodePortsOf(this.#nodes.get(name)?.kubelet.pods.workers() ?? [], firstAddress(podCidr)),
+    );
+  }
+
+  #haveNodePortsChanged(): boolean {
+    const known = this.#knownNodePorts;
+    this.#knownNodePorts = JSON.stringify(this.#nodePorts());
+    return known !== this.#knownNodePorts;
   }
 
   /** Before a pod's first container runs, what concerns it is in force. */
@@ -317,6 +340,7 @@ export class InsideHost {
     await node.server.close();
     await node.kubelet.powerOff(0);
     this.#exposures.update();
+    if (this.#haveNodePortsChanged()) this.#network?.changed();
   }
 
   async #cut(name: string): Promise<void> {

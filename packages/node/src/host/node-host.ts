@@ -20,7 +20,7 @@ import type { Fault } from "../faults/fault.ts";
 import { firstAddress } from "../kubelet/address-pool.ts";
 import { launchInNamespace, type NamespaceProcess } from "../namespace/launch.ts";
 import { dialThrough } from "../network/dial.ts";
-import type { ExposedPort, Exposure } from "../network/exposures.ts";
+import { type ExposedPort, type Exposure, idOf } from "../network/exposures.ts";
 import { type Relay, startRelay } from "../network/relay.ts";
 import { removeCgroups } from "../runtime/cgroups.ts";
 import { Channel } from "./channel.ts";
@@ -110,8 +110,8 @@ async function startSandboxedNodes(options: NodeHostOptions, data: string): Prom
     closing.push(() => Promise.all([...exposed.values()].map((relay) => relay.close())));
     const dialSocket = join(sockets, "dial");
     const channel = new Channel(inside.child, {
-      expose: async ({ protocol, port, host, targetPort }: Exposure) => {
-        const listen = { host: "127.0.0.1", port };
+      expose: async ({ protocol, address, port, host, targetPort }: Exposure) => {
+        const listen = { host: address, port };
         const relay =
           protocol === "UDP"
             ? await startDatagramRelay({ listen, dialSocket, target: { host, port: targetPort } })
@@ -120,10 +120,10 @@ async function startSandboxedNodes(options: NodeHostOptions, data: string): Prom
                 target: () => ({ path: dialSocket }),
                 preamble: `${host} ${targetPort}\n`,
               });
-        exposed.set(`${protocol} ${port}`, relay);
+        exposed.set(idOf({ protocol, address, port }), relay);
       },
-      unexpose: async ({ protocol, port }: ExposedPort) => {
-        const id = `${protocol} ${port}`;
+      unexpose: async (port: ExposedPort) => {
+        const id = idOf(port);
         await exposed.get(id)?.close();
         exposed.delete(id);
       },

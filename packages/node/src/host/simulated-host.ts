@@ -65,7 +65,7 @@ export async function startSimulatedNodes(options: SimulatedHostOptions): Promis
         ids: "all",
         images: { find: pretend, pull: pretend, list: () => Promise.resolve([]) },
         hostAddress: firstAddress(podCidr),
-        reachableAddress: "127.0.0.1",
+        reachableAs: "localhost",
         kubeletPort: server.port,
         dns: {
           address: options.dnsAddress ?? "10.96.0.10",

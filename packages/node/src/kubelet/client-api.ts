@@ -29,6 +29,7 @@ export function clientApi(client: Client): NodeApi {
       client.kind(Pod).reflect({ fields: `spec.nodeName=${nodeName}`, signal }) as AsyncIterable<
         ReflectEvent<StoredPod>
       >,
+    followNode: (name, signal) => client.kind(Node).reflect({ fields: named(name), signal }),
     followConfigMap: (namespace, name, signal) =>
       client.kind(ConfigMap).reflect({ namespace, fields: named(name), signal }),
     followSecret: (namespace, name, signal) =>

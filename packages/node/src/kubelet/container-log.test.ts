@@ -25,7 +25,7 @@ async function read(log: ContainerLog, query: LogQuery = {}): Promise<string> {
 
 describe("container logs", () => {
   test("lines come back as they were written, however they were cut", async () => {
-    const log = new ContainerLog(join(home, "0.log"), clock);
+    const log = await ContainerLog.open(join(home, "0.log"), clock);
     write(log, "one\ntw");
     write(log, "o\n");
     write(log, "three", "stderr");
@@ -34,14 +34,14 @@ describe("container logs", () => {
   });
 
   test("a very long line is stored in parts and read as one", async () => {
-    const log = new ContainerLog(join(home, "0.log"), clock);
+    const log = await ContainerLog.open(join(home, "0.log"), clock);
     write(log, `${"x".repeat(40_000)}\n`);
     log.close();
     expect(await read(log)).toBe(`${"x".repeat(40_000)}\n`);
   });
 
   test("the tail, a stream, a time and a size can be asked for", async () => {
-    const log = new ContainerLog(join(home, "0.log"), clock);
+    const log = await ContainerLog.open(join(home, "0.log"), clock);
     for (let i = 0; i < 10; i++) {
       now += 1000;
       write(log, `line ${i}\n`, i % 2 === 0 ? "stdout" : "stderr");
@@ -59,7 +59,7 @@ describe("container logs", () => {
   });
 
   test("following sees what is written later and ends with the container", async () => {
-    const log = new ContainerLog(join(home, "0.log"), clock);
+    const log = await ContainerLog.open(join(home, "0.log"), clock);
     write(log, "before\n");
     const chunks: string[] = [];
     const following = (async () => {
@@ -74,7 +74,7 @@ describe("container logs", () => {
   });
 
   test("full files are put aside, only the newest are kept, and followers go on", async () => {
-    const log = new ContainerLog(join(home, "0.log"), clock, { maxBytes: 200, maxFiles: 2 });
+    const log = await ContainerLog.open(join(home, "0.log"), clock, { maxBytes: 200, maxFiles: 2 });
     const following = read(log, { follow: true });
     for (let i = 0; i < 20; i++) {
       now += 1000;
@@ -87,7 +87,7 @@ describe("container logs", () => {
   });
 
   test("who does not follow gets what there was, however fast the log grows", async () => {
-    const log = new ContainerLog(join(home, "0.log"), clock);
+    const log = await ContainerLog.open(join(home, "0.log"), clock);
     const many = `${"x".repeat(100)}\n`.repeat(2_000);
     write(log, many);
     let text = "";

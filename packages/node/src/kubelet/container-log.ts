@@ -2,15 +2,17 @@
 import {
   closeSync,
   existsSync,
-  mkdirSync,
+  fstatSync,
+  open,
   openSync,
   readdirSync,
   renameSync,
   rmSync,
-  statSync,
   writeSync,
 } from "node:fs";
+import { mkdir } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
+import { promisify } from "node:util";
 import type { Clock } from "@keelson/core";
 
 export interface LogLimits {
@@ -20,6 +22,8 @@ export interface LogLimits {
 }
 
 export const defaultLogLimits: LogLimits = { maxBytes: 10 * 1024 * 1024, maxFiles: 5 };
+
+const openFile = promisify(open);
 
 /** Longer lines are cut into parts of this size. */
 const maxLineBytes = 16 * 1024;
@@ -36,13 +40,18 @@ export class ContainerLog {
   #rotations = 0;
   #closed = false;
 
-  constructor(path: string, clock: Clock, limits: LogLimits = defaultLogLimits) {
+  /** Makes the log's file and directory, off the event loop: a node starts many containers at once. */
+  static async open(path: string, clock: Clock, limits = defaultLogLimits): Promise<ContainerLog> {
+    await mkdir(dirname(path), { recursive: true });
+    return new ContainerLog(path, await openFile(path, "a"), clock, limits);
+  }
+
+  private constructor(path: string, fd: number, clock: Clock, limits: LogLimits) {
     this.path = path;
     this.#clock = clock;
     this.#limits = limits;
-    mkdirSync(dirname(path), { recursive: true });
-    this.#fd = openSync(path, "a");
-    this.#size = statSync(path).size;
+    this.#fd = fd;
+    this.#size = fstatSync(fd).size;
   }
 
   get closed(): boolean {

@@ -92,7 +92,7 @@ export async function startPodContainer(input: StartInput): Promise<StartedConta
     throw new NodeError("ContainerCannotRun", describeProblem(command[0] ?? "", problem));
   // Only the attempt before this one can still be asked for.
   await rm(logPath(services, pod, container.name, input.attempt - 2), { force: true });
-  const log = new ContainerLog(logPath(services, pod, container.name, input.attempt), services.clock);
+  const log = await ContainerLog.open(logPath(services, pod, container.name, input.attempt), services.clock);
   try {
     const handle = await sandbox.startContainer({
       id: input.id,

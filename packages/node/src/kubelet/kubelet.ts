@@ -1,5 +1,4 @@
 /** One node's kubelet: registration, pods, and what they need. */
-import { mkdirSync } from "node:fs";
 import type { Clock, Random, Stored } from "@keelson/core";
 import type { Service } from "@keelson/core/kinds";
 import type { IdMode } from "@keelson/machine";
@@ -8,9 +7,10 @@ import type { ContainerRuntime } from "../runtime/container-runtime.ts";
 import { RangePool } from "./address-pool.ts";
 import { ApiEventRecorder } from "./event-recorder.ts";
 import { NodeRegistration } from "./node-registration.ts";
-import { resourcesOf } from "./node-status.ts";
+import { allocatableOf } from "./node-status.ts";
 import type { ClusterDns } from "./pod-files.ts";
 import { PodManager } from "./pod-manager.ts";
+import { makePrivate } from "./private-data.ts";
 import { ReferenceCache } from "./references.ts";
 import { serviceEnvironment } from "./service-environment.ts";
 import type { KubeletServices, NodeImages } from "./services.ts";
@@ -27,8 +27,8 @@ export interface KubeletOptions {
   };
   readonly podCidr: string;
   readonly hostAddress: string;
-  /** Where the API server reaches this node; the first of its addresses. */
-  readonly reachableAddress: string;
+  /** A name by which the API server reaches this node's kubelet, which its address need not be known to. */
+  readonly reachableAs: string;
   readonly kubeletPort: number;
   readonly dns: ClusterDns;
   readonly dataDirectory: string;
@@ -64,14 +64,14 @@ export class Kubelet {
     const { api, clock, random, name, log } = options;
     this.name = name;
     this.#options = options;
-    // Secrets of pods lie below it.
-    mkdirSync(options.dataDirectory, { recursive: true, mode: 0o700 });
+    makePrivate(options.dataDirectory);
     this.recorder = new ApiEventRecorder({ api, clock, random, host: name });
     const maxPods = options.maxPods ?? 110;
     this.registration = new NodeRegistration({
       ...{ api, clock, name, log, maxPods },
       dataDirectory: options.dataDirectory,
-      addresses: [...new Set([options.reachableAddress, options.hostAddress])],
+      address: options.hostAddress,
+      reachableAs: options.reachableAs,
       kubeletPort: options.kubeletPort,
       podCidr: options.podCidr,
       runtime: options.runtime.kind,
@@ -91,7 +91,7 @@ export class Kubelet {
       node: {
         name,
         hostAddress: options.hostAddress,
-        allocatable: resourcesOf(this.registration.machine, maxPods),
+        allocatable: allocatableOf(this.registration.machine, maxPods),
         dns: options.dns,
       },
       serviceEnvironment: (namespace, links) => visibleServices(options.services(), namespace, links),

@@ -18,8 +18,10 @@ export interface RegistrationOptions {
   readonly clock: Clock;
   readonly name: string;
   readonly dataDirectory: string;
-  /** The first must be reachable from the API server. */
-  readonly addresses: readonly string[];
+  /** In the cluster's network. */
+  readonly address: string;
+  /** Where the API server reaches the kubelet. */
+  readonly reachableAs: string;
   readonly kubeletPort: number;
   readonly podCidr: string;
   readonly maxPods: number;
@@ -117,10 +119,11 @@ export class NodeRegistration {
   }
 
   async #status(): Promise<NodeStatus> {
-    const { clock, name, addresses, kubeletPort, maxPods, simulated, lacks } = this.#options;
+    const { clock, name, address, reachableAs, kubeletPort, maxPods, simulated, lacks } = this.#options;
     const images = (await this.#options.images()).slice(0, 50);
     return nodeStatus({
-      ...{ machine: this.#machine, name, addresses, kubeletPort, maxPods, simulated, lacks: lacks(), images },
+      ...{ machine: this.#machine, name, address, reachableAs, kubeletPort, maxPods, simulated, images },
+      lacks: lacks(),
       ready: this.#ready,
       before: this.#reported,
       now: formatTime(clock.now()),

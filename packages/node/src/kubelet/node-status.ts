@@ -58,7 +58,10 @@ export function goArchitecture(): string {
 export interface StatusInput {
   readonly machine: Machine;
   readonly name: string;
-  readonly addresses: readonly string[];
+  /** In the cluster's network. */
+  readonly address: string;
+  /** Where the kubelet is reached from outside of it. */
+  readonly reachableAs: string;
   readonly kubeletPort: number;
   readonly maxPods: number;
   readonly simulated: string | undefined;
@@ -71,7 +74,12 @@ export interface StatusInput {
   readonly now: string;
 }
 
-export function resourcesOf(machine: Machine, maxPods: number, reserve = 0): Record<string, string> {
+/** What pods may have of the machine. */
+export function allocatableOf(machine: Machine, maxPods: number): Record<string, string> {
+  return resourcesOf(machine, maxPods, reservedBytes);
+}
+
+function resourcesOf(machine: Machine, maxPods: number, reserve = 0): Record<string, string> {
   return {
     cpu: String(machine.cpus),
     "ephemeral-storage": `${Math.floor(machine.diskBytes / 1024)}Ki`,
@@ -91,11 +99,12 @@ export function nodeStatus(input: StatusInput): NodeStatus {
   };
   return {
     addresses: [
-      ...input.addresses.map((address) => ({ type: "InternalIP" as const, address })),
+      { type: "InternalIP", address: input.address },
+      { type: "InternalDNS", address: input.reachableAs },
       { type: "Hostname", address: input.name },
     ],
     capacity: resourcesOf(machine, input.maxPods),
-    allocatable: resourcesOf(machine, input.maxPods, reservedBytes),
+    allocatable: allocatableOf(machine, input.maxPods),
     conditions: [
       condition(
         "MemoryPressure",

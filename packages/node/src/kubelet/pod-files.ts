@@ -16,10 +16,17 @@ export function podHostname(pod: Pod, domain: string): { hostname: string; fqdn:
   return { hostname: pod.spec?.setHostnameAsFQDN && fqdn ? fqdn : short, fqdn };
 }
 
-export function hostsFile(pod: Pod, address: string, domain: string): string {
+/** A pod on the node's network also has the node's own names, which are `nodeHosts`. */
+export function hostsFile(pod: Pod, address: string, domain: string, nodeHosts: string): string {
+  if (pod.spec?.hostNetwork)
+    return [
+      "# Kubernetes-managed hosts file (host network).",
+      nodeHosts.trimEnd(),
+      ...aliasesOf(pod),
+      "",
+    ].join("\n");
   const { hostname, fqdn } = podHostname(pod, domain);
   const names = fqdn === undefined || fqdn === hostname ? hostname : `${fqdn}\t${hostname}`;
-  const aliases = pod.spec?.hostAliases ?? [];
   return [
     "# Kubernetes-managed hosts file.",
     "127.0.0.1\tlocalhost",
@@ -29,10 +36,16 @@ export function hostsFile(pod: Pod, address: string, domain: string): string {
     "fe00::1\tip6-allnodes",
     "fe00::2\tip6-allrouters",
     `${address}\t${names}`,
-    ...(aliases.length > 0 ? ["", "# Entries added by HostAliases."] : []),
-    ...aliases.map(({ ip, hostnames }) => `${ip}\t${(hostnames ?? []).join("\t")}`),
+    ...aliasesOf(pod),
     "",
   ].join("\n");
+}
+
+function aliasesOf(pod: Pod): string[] {
+  const aliases = pod.spec?.hostAliases ?? [];
+  if (aliases.length === 0) return [];
+  const lines = aliases.map(({ ip, hostnames }) => `${ip}\t${(hostnames ?? []).join("\t")}`);
+  return ["", "# Entries added by HostAliases.", ...lines];
 }
 
 export function resolvFile(pod: Pod, dns: ClusterDns): string {

@@ -1,9 +1,10 @@
 /** Follows the pods of this node and keeps one worker for each. */
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import type { PodSpec } from "@keelson/core/kinds";
+import type { Stored } from "@keelson/core";
+import type { Node, PodSpec } from "@keelson/core/kinds";
 import type { StoredPod } from "../api/api.ts";
-import { rejectionOf } from "./pod-admission.ts";
+import { type Rejection, rejectionOf } from "./pod-admission.ts";
 import { PodWorker } from "./pod-worker.ts";
 import { shortageOf } from "./resize.ts";
 import type { KubeletServices } from "./services.ts";
@@ -17,6 +18,7 @@ export class PodManager {
   readonly #leaving = new Map<PodWorker, Promise<void>>();
   readonly #listeners = new Set<() => void>();
   #tidied: Promise<void> | undefined;
+  #node: Stored<Node> | undefined;
 
   constructor(services: KubeletServices) {
     this.#services = services;
@@ -31,6 +33,7 @@ export class PodManager {
   /** Follows the API until `signal` aborts. */
   async run(signal: AbortSignal): Promise<void> {
     const { api, node } = this.#services;
+    const following = this.#followNode(signal);
     let listed: Set<string> | undefined;
     for await (const event of api.followPods(node.name, signal)) {
       switch (event.type) {
@@ -57,6 +60,7 @@ export class PodManager {
           break;
       }
     }
+    await following;
   }
 
   workers(): PodWorker[] {
@@ -99,9 +103,32 @@ export class PodManager {
       shortageOf: (spec) => shortageOf(spec, this.#grantedBeside(worker), this.#services.node.allocatable),
     });
     this.#workers.set(uid, worker);
-    const rejection = worker.state === "living" ? rejectionOf(pod.spec, this.#services.admission) : undefined;
+    const rejection = this.#rejection(worker);
     if (rejection === undefined) worker.wake();
     else void worker.reject(rejection);
+  }
+
+  /** A pod that was taken in an earlier life of the node is taken again. */
+  #rejection(worker: PodWorker): Rejection | undefined {
+    if (worker.state !== "living" || worker.pod.status?.startTime !== undefined) return undefined;
+    return rejectionOf(worker.pod.spec, this.#services.admission, {
+      allocatable: this.#services.node.allocatable,
+      others: this.#grantedBeside(worker),
+      node: this.#node,
+    });
+  }
+
+  /** Labels decide which pods the node takes. */
+  async #followNode(signal: AbortSignal): Promise<void> {
+    const { api, node, log } = this.#services;
+    try {
+      for await (const event of api.followNode(node.name, signal)) {
+        if (event.type === "item" || event.type === "added" || event.type === "modified")
+          this.#node = event.object;
+      }
+    } catch (error) {
+      if (!signal.aborted) log(`node ${node.name} cannot follow its own object: ${String(error)}`);
+    }
   }
 
   /** What the others have that are not over. */

@@ -4,7 +4,7 @@
  * States: `living` (containers are started and restarted) → `stopping` (deleted, over, or past its deadline:
  * containers are being stopped) → `stopped` (no process is left; the object may still exist) → `forgotten`.
  */
-import { rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Cancel, parseTime } from "@keelson/core";
@@ -408,8 +408,9 @@ export class PodWorker {
     });
     if (runtime.kind === "simulated") return sandbox;
     try {
+      const nodeHosts = pod.spec.hostNetwork ? await readFile("/etc/hosts", "utf8").catch(() => "") : "";
       await Promise.all([
-        writeFile(join(sandbox.directory, "hosts"), hostsFile(pod, address, node.dns.domain)),
+        writeFile(join(sandbox.directory, "hosts"), hostsFile(pod, address, node.dns.domain, nodeHosts)),
         writeFile(join(sandbox.directory, "resolv.conf"), resolvFile(pod, node.dns)),
         writeFile(join(sandbox.directory, "hostname"), `${hostname}\n`),
       ]);

@@ -1,11 +1,12 @@
-/** Which ports of the machine's loopback lead into the cluster: node ports of services, host ports of pods. */
+/** Which ports of the machine's loopback and of the nodes lead to pods: node ports of services, host ports of pods. */
 import type { PodWorker } from "../kubelet/pod-worker.ts";
 import type { ServiceRegistry } from "./service-registry.ts";
 
 /** TCP and UDP have ports of their own. */
 export interface ExposedPort {
   readonly protocol: "TCP" | "UDP";
-  /** On the machine's loopback. */
+  /** Of the machine's loopback. */
+  readonly address: string;
   readonly port: number;
 }
 
@@ -41,7 +42,10 @@ export class Exposures {
   }
 
   async #apply(): Promise<void> {
-    const wanted = new Map([...this.#nodePorts(), ...this.#hostPorts()].map((one) => [idOf(one), one]));
+    const wanted = new Map<string, Exposure>();
+    for (const exposure of [...this.#hostPorts(), ...this.#nodePorts()]) {
+      if (!wanted.has(idOf(exposure))) wanted.set(idOf(exposure), exposure);
+    }
     for (const [id, { at, target }] of this.#open) {
       const still = wanted.get(id);
       if (still !== undefined && describe(still) === target) continue;
@@ -54,45 +58,96 @@ export class Exposures {
       await this.#options.open(exposure).catch((error: unknown) => {
         const reason = error instanceof Error ? error.message : String(error);
         this.#options.log(
-          `port ${exposure.port} of this machine cannot lead to ${describe(exposure)}: ${reason}`,
+          `port ${exposure.port} of ${exposure.address} cannot lead to ${describe(exposure)}: ${reason}`,
         );
       });
     }
   }
 
   #nodePorts(): Exposure[] {
-    return this.#options.registry
-      .services()
-      .flatMap((service) =>
-        (service.spec?.ports ?? []).flatMap(({ nodePort = 0, protocol = "TCP" }) =>
-          nodePort > 0 && isRelayed(protocol)
-            ? [{ protocol, port: nodePort, host: this.#options.nodeAddress, targetPort: nodePort }]
-            : [],
-        ),
-      );
+    return this.#options.registry.services().flatMap((service) =>
+      (service.spec?.ports ?? []).flatMap(({ nodePort = 0, protocol = "TCP" }) =>
+        nodePort > 0 && isRelayed(protocol)
+          ? [
+              {
+                ...{ protocol, address: loopback, port: nodePort },
+                ...{ host: this.#options.nodeAddress, targetPort: nodePort },
+              },
+            ]
+          : [],
+      ),
+    );
   }
 
   #hostPorts(): Exposure[] {
-    return this.#options.pods().flatMap((worker) => {
-      const host = worker.state === "living" && worker.sandbox !== undefined ? worker.address : undefined;
-      if (host === undefined) return [];
-      return worker.pod.spec.containers.flatMap(({ ports = [] }) =>
-        ports.flatMap(({ hostPort = 0, containerPort, protocol = "TCP" }) =>
-          hostPort > 0 && isRelayed(protocol)
-            ? [{ protocol, port: hostPort, host, targetPort: containerPort }]
-            : [],
-        ),
-      );
-    });
+    return this.#options.pods().flatMap((worker) =>
+      hostPortsOf(worker).flatMap(({ protocol, hostIP, port, host, targetPort }) => {
+        // The nodes' own addresses exist in their network alone.
+        const address = isAny(hostIP) ? loopback : hostIP;
+        return isRelayed(protocol) && address.startsWith("127.")
+          ? [{ protocol, address, port, host, targetPort }]
+          : [];
+      }),
+    );
   }
+}
+
+const loopback = "127.0.0.1";
+
+function isAny(address: string): boolean {
+  return address === "" || address === "0.0.0.0";
+}
+
+interface HostPort {
+  readonly protocol: string;
+  /** As the pod asks for it; empty for any. */
+  readonly hostIP: string;
+  readonly port: number;
+  readonly host: string;
+  readonly targetPort: number;
+}
+
+function hostPortsOf({ state, sandbox, address: host, pod }: PodWorker): HostPort[] {
+  // On the node's network a pod listens there itself.
+  if (state !== "living" || sandbox === undefined || host === undefined) return [];
+  const containers = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])];
+  return containers.flatMap(({ ports = [] }) =>
+    ports.flatMap(({ hostPort = 0, containerPort, protocol = "TCP", hostIP = "" }) =>
+      hostPort > 0 ? [{ protocol, hostIP, port: hostPort, host, targetPort: containerPort }] : [],
+    ),
+  );
+}
+
+/** A port of a node that leads to a pod. */
+export interface NodePort {
+  readonly protocol: string;
+  readonly address: string;
+  readonly port: number;
+  readonly target: string;
+  readonly targetPort: number;
+}
+
+/**
+ * The ports of a node that its pods ask for. One without an address is the node's, and that of its loopback: nodes that
+ * share a network share that, and the first pod has it.
+ */
+export function nodePortsOf(workers: readonly PodWorker[], nodeAddress: string): NodePort[] {
+  return workers
+    .filter(({ pod }) => !pod.spec.hostNetwork)
+    .flatMap(hostPortsOf)
+    .flatMap(({ protocol, hostIP, port, host, targetPort }) =>
+      (isAny(hostIP) ? [nodeAddress, loopback] : [hostIP])
+        .filter((address) => /^[\d.]+$/.test(address))
+        .map((address) => ({ protocol: protocol.toLowerCase(), address, port, target: host, targetPort })),
+    );
 }
 
 function isRelayed(protocol: string): protocol is "TCP" | "UDP" {
   return protocol === "TCP" || protocol === "UDP";
 }
 
-function idOf({ protocol, port }: ExposedPort): string {
-  return `${protocol} ${port}`;
+export function idOf({ protocol, address, port }: ExposedPort): string {
+  return `${protocol} ${address} ${port}`;
 }
 
 function describe({ host, targetPort }: Exposure): string {

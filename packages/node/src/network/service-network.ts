@@ -3,6 +3,7 @@ import type { Clock } from "@keelson/core";
 import { runCommand } from "@keelson/machine";
 import { NodeError } from "../errors.ts";
 import type { DelayedPort } from "./delays.ts";
+import type { NodePort } from "./exposures.ts";
 import type { PolicyRules } from "./policy-rules.ts";
 import type { ServiceRegistry } from "./service-registry.ts";
 import { type Cut, type RulesInput, serviceRules } from "./service-rules.ts";
@@ -15,6 +16,7 @@ export interface ServiceNetworkOptions {
   readonly serviceCidr: string;
   readonly localAddresses: readonly string[];
   readonly policies: () => PolicyRules;
+  readonly nodePorts: () => readonly NodePort[];
   readonly log: (message: string) => void;
 }
 
@@ -53,6 +55,7 @@ export class ServiceNetwork {
       cuts: this.#cuts,
       delays: this.#delays,
       policies: this.#options.policies(),
+      nodePorts: this.#options.nodePorts(),
     };
     const rules = serviceRules(input);
     if (rules === this.#applied) return;

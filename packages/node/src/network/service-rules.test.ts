@@ -34,6 +34,7 @@ function rules(
     cuts: [],
     delays: [],
     policies: noPolicies,
+    nodePorts: [],
     ...over,
   });
 }
@@ -66,6 +67,20 @@ describe("service rules", () => {
     const text = rules(spec, [true], { delays: [delay] });
     expect(text).toContain("ip daddr 10.244.0.2 tcp dport 8080 dnat to 10.244.0.1:9");
     expect(text).toContain("map { 0 : 10.244.0.1 . 9 }");
+  });
+  test("a host port leads to its pod from the address that was asked for", () => {
+    const place = { protocol: "udp", port: 54323, target: "10.244.0.9", targetPort: 8080 };
+    const text = rules(spec, [true], {
+      nodePorts: [
+        { ...place, address: "127.0.0.1" },
+        { ...place, address: "127.0.0.1", target: "10.244.0.8" },
+        { ...place, address: "10.244.0.1" },
+      ],
+    });
+    expect(text).toContain(
+      "elements = { 127.0.0.1 . udp . 54323 : 10.244.0.9 . 8080, 10.244.0.1 . udp . 54323 : 10.244.0.9 . 8080 }",
+    );
+    expect(text).toContain('iifname != "lo" ip daddr 127.0.0.0/8 drop');
   });
   test("a cut drops what it names", () => {
     const text = rules(spec, [true], {

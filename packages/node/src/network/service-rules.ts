@@ -1,5 +1,6 @@
 /** The packet filter's rules for service addresses, node ports and cuts: pure text for nft. */
 import type { DelayedPort } from "./delays.ts";
+import type { NodePort } from "./exposures.ts";
 import type { PolicyRules } from "./policy-rules.ts";
 import type { Backend, ServiceRegistry, StoredService } from "./service-registry.ts";
 
@@ -13,6 +14,8 @@ export interface RulesInput {
   readonly cuts: readonly Cut[];
   readonly delays: readonly DelayedPort[];
   readonly policies: PolicyRules;
+  /** Ports of the nodes that lead to pods. */
+  readonly nodePorts: readonly NodePort[];
 }
 
 /** Traffic that is dropped: everything from an address, to it, or between two. */
@@ -59,6 +62,7 @@ export function serviceRules(input: RulesInput): string {
       }
     }
   }
+  for (const { target } of input.nodePorts) backends.add(target);
   return [
     `table ip ${table} {}`,
     `delete table ip ${table}`,
@@ -69,6 +73,14 @@ export function serviceRules(input: RulesInput): string {
       "ipv4_addr . inet_proto . inet_service : verdict",
       unique(fronts).map(
         ({ address, protocol, port, chain }) => `${address} . ${protocol} . ${port} : goto ${chain}`,
+      ),
+    ),
+    set(
+      "map nodeports",
+      "ipv4_addr . inet_proto . inet_service : ipv4_addr . inet_service",
+      unique(input.nodePorts).map(
+        ({ address, protocol, port, target, targetPort }) =>
+          `${address} . ${protocol} . ${port} : ${target} . ${targetPort}`,
       ),
     ),
     set(
@@ -92,11 +104,18 @@ export function serviceRules(input: RulesInput): string {
           )
         : []),
       "    ip daddr . meta l4proto . th dport vmap @services",
+      "    meta l4proto { tcp, udp, sctp } dnat ip to ip daddr . meta l4proto . th dport map @nodeports",
       "  }",
     ]),
+    // What comes from a pod is never for the node's loopback, though the node's own loopback may lead to a pod.
+    "  chain loopback {",
+    "    type filter hook prerouting priority -300;",
+    '    iifname != "lo" ip daddr 127.0.0.0/8 drop',
+    "  }",
     "  chain nat-postrouting {",
     "    type nat hook postrouting priority 100;",
     "    ct status dnat ip saddr . ip daddr @hairpins masquerade",
+    "    ct status dnat ip saddr 127.0.0.0/8 masquerade",
     "  }",
     ...input.policies.chains,
     "  chain cuts {",

@@ -42,6 +42,10 @@ export class CacheIndexes<T> {
     for (const [key, object] of present()) this.#put(name, index, key, object);
   }
 
+  remove(name: string): void {
+    this.#indexes.delete(name);
+  }
+
   /** The keys under a value; undefined when there is no such index. */
   find(index: string, value: string): Iterable<string> | undefined {
     const found = this.#indexes.get(index);

@@ -36,6 +36,19 @@ export class InformerSet {
     return informer;
   }
 
+  /** Stops those that are not among these. */
+  async keep(used: ReadonlySet<Informer>): Promise<void> {
+    const unused = [...this.#informers].filter(([, informer]) => !used.has(informer));
+    for (const [id] of unused) this.#informers.delete(id);
+    await Promise.all(unused.map(([, informer]) => informer.stop()));
+  }
+
+  /** Forgets one that cannot follow its kind any more; the next who asks gets a new one. */
+  async discard(informer: Informer): Promise<void> {
+    for (const [id, each] of this.#informers) if (each === informer) this.#informers.delete(id);
+    await informer.stop();
+  }
+
   all(): readonly Informer[] {
     return [...this.#informers.values()];
   }

@@ -108,6 +108,10 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     this.#indexes.add(name, of, () => this.#present());
   }
 
+  removeIndex(name: string): void {
+    this.#indexes.remove(name);
+  }
+
   // ------------------------------------------------------------------------------------- the watch
 
   /** The whole state is being read again. */

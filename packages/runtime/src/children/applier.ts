@@ -1,84 +1,33 @@
 /** Brings a child to its desired state with as few requests as that takes, and never touches what is not ours. */
 
-import { hash } from "node:crypto";
 import { isAlreadyExists, isConflict, isInvalid, isRefused } from "@keelson/client";
 import {
-  type AnyKind,
   deepCopy,
   groupKind,
-  type JsonObject,
-  type JsonValue,
   type ObjectRef,
   type OwnerReference,
   objectKey,
   parseApiVersion,
-  parseJson,
   type Stored,
 } from "@keelson/core";
 import { isSameJson } from "@keelson/core/internal";
 import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
 import type { Informer } from "../cache/informer.ts";
-import { extract, intentOf } from "../cache/managed-fields.ts";
 import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
 import {
   adoptAnnotation,
   controllerLabel,
-  fieldManagerOf,
   keyLabel,
   ownerLabel,
+  ownerNamespaceLabel,
   slotLabel,
 } from "../controller/labels.ts";
 import { RuntimeError } from "../errors.ts";
-import { type ChildBody, type ChildId, childBody, childKey, ownerLabelValue } from "./child-body.ts";
+import { AppliedObjects, type AppliedRecords } from "./applied-objects.ts";
+import { type ChildBody, type ChildId, childBody, childKey, ownerLabels } from "./child-body.ts";
 import type { OwnedChildren } from "./owned-children.ts";
-
-/** What the last apply of an object said and gave. */
-interface AppliedRecord {
-  readonly uid: string;
-  /** Digest of the body that was applied. */
-  readonly intent: string;
-  /** Digest of what the server made of it: the fields we own, with the server's own spelling of values. */
-  readonly result: string;
-  /** The version at which both were last compared. */
-  readonly version: string;
-  /** Of what the body was made. */
-  readonly origin: Origin;
-}
-
-/** What a child's body is made of, beside what a controller always says: equal origins make equal bodies. */
-interface Origin {
-  readonly ownerUid: string;
-  readonly slot: string;
-  readonly key: string;
-  /** A copy, in which JSON finds nothing that it cannot carry. */
-  readonly desired: object;
-}
-
-/** A child that should be. */
-interface Wanted {
-  readonly slot: Owned;
-  readonly body: ChildBody;
-  readonly origin: Origin;
-}
-
-/** Records of all children of one controller, kept from run to run. Losing them costs reads, never correctness. */
-export class AppliedRecords {
-  readonly #records = new Map<string, AppliedRecord>();
-
-  get(kind: AnyKind, key: string): AppliedRecord | undefined {
-    return this.#records.get(`${groupKind(kind)}|${key}`);
-  }
-
-  set(kind: AnyKind, key: string, record: AppliedRecord): void {
-    this.#records.set(`${groupKind(kind)}|${key}`, record);
-  }
-
-  delete(kind: AnyKind, key: string): void {
-    this.#records.delete(`${groupKind(kind)}|${key}`);
-  }
-}
 
 export interface ApplierOptions {
   readonly controller: Controller;
@@ -94,43 +43,48 @@ export interface ApplierOptions {
   readonly check: () => void;
 }
 
-function digest(text: string): string {
-  return hash("sha256", text, "base64");
-}
-
 export class Applier {
   readonly #options: ApplierOptions;
   readonly #manager: string;
+  readonly #applied: AppliedObjects;
 
   constructor(options: ApplierOptions) {
     this.#options = options;
-    this.#manager = fieldManagerOf(options.controller.name);
+    this.#manager = options.controller.options.fieldManager;
+    const { client, records } = options;
+    this.#applied = new AppliedObjects({ client, records, fieldManager: this.#manager });
   }
 
   /** The child after the apply, as the cache shows it. Sends nothing when the child is as desired already. */
   async apply(id: ChildId, desired: object, options: { force?: boolean } = {}): Promise<Stored> {
-    const { controller, owner, ownerNow, children, check } = this.#options;
+    const { controller, ownerNow, check } = this.#options;
     check();
     this.#refuseIfGone(ownerNow());
     const slot = controller.owns[id.slot] as Owned;
     const unchanged = this.#unchanged(slot, id, desired);
     if (unchanged) return unchanged;
+    const child = await this.#bring(slot, id, desired, options);
+    if (child.metadata.deletionTimestamp === undefined) this.#remember(slot, id, desired, child);
+    return child;
+  }
+
+  async #bring(slot: Owned, id: ChildId, desired: object, options: { force?: boolean }): Promise<Stored> {
+    const { controller, owner, children } = this.#options;
     const body = childBody(controller, owner, id, desired as never);
-    const wanted = { slot, body, origin: this.#originOf(id, desired) };
     const seen = children.at(id.slot, objectKey(body));
     if (seen) {
       // It is on its way out: no state can be applied to it. The next one is made when it has gone.
       if (seen.metadata.deletionTimestamp !== undefined) return seen;
-      if (this.#isApplied(wanted, seen)) return seen;
-      return await this.#update(wanted, seen, options);
+      if (this.#applied.has(this.#informer(body), body, seen)) return seen;
+      return await this.#update(slot, body, seen, options);
     }
     const live = await this.#find(slot, body);
     if (!live) {
       await this.#checkVanished(id, body);
-      return await this.#create(wanted);
+      return await this.#create(slot, body);
     }
     this.#claim(slot, id, live);
-    return await this.#update(wanted, live, options);
+    return await this.#update(slot, body, live, options);
   }
 
   /** Deletes a child by UID; gone already, or replaced by another, is success. */
@@ -164,44 +118,26 @@ export class Applier {
   #unchanged({ kind }: Owned, id: ChildId, desired: object): Stored | undefined {
     const { owner, informers, records } = this.#options;
     const key = childKey(kind, owner, id, desired);
-    const record = records.get(kind, key);
-    const { origin } = record ?? {};
-    if (!record || !origin || origin.slot !== id.slot || origin.key !== id.key) return undefined;
+    const origin = records.origin(kind, key);
+    if (!origin || origin.slot !== id.slot || origin.key !== id.key) return undefined;
     if (origin.ownerUid !== owner.metadata.uid) return undefined;
     const seen = informers.get(id.slot)?.cache.get(key);
-    if (seen?.metadata.uid !== record.uid || seen.metadata.resourceVersion !== record.version)
+    if (seen?.metadata.uid !== origin.uid || seen.metadata.resourceVersion !== origin.version)
       return undefined;
     return isSameJson(desired, origin.desired) ? seen : undefined;
   }
 
-  #originOf({ slot, key }: ChildId, desired: object): Origin {
-    return { ownerUid: this.#options.owner.metadata.uid, slot, key, desired: deepCopy(desired) };
+  #remember({ kind }: Owned, { slot, key }: ChildId, desired: object, child: Stored): void {
+    const { uid, resourceVersion: version } = child.metadata;
+    const ownerUid = this.#options.owner.metadata.uid;
+    const origin = { ownerUid, slot, key, desired: deepCopy(desired), uid, version };
+    this.#options.records.setOrigin(kind, objectKey(child), origin);
   }
 
-  /**
-   * Whether an apply of this body would change nothing. Either what we own of the object is the very body, or it
-   * is what the server made of the same body last time. Fields that others changed are no longer ours, so drift
-   * shows as a difference; fields that others added are not looked at.
-   */
-  #isApplied({ slot, body, origin }: Wanted, seen: Stored): boolean {
-    const { records } = this.#options;
-    const key = objectKey(seen);
-    const intent = digest(intentOf(body));
-    const record = records.get(slot.kind, key);
-    const known = record?.uid === seen.metadata.uid && record.intent === intent ? record : undefined;
-    const version = seen.metadata.resourceVersion;
-    const result = known?.version === version ? known.result : this.#owned(body, seen);
-    if (result === undefined) return false;
-    if (result !== intent && known?.result !== result) return false;
-    records.set(slot.kind, key, { uid: seen.metadata.uid, intent, result, version, origin });
-    return true;
-  }
-
-  async #update(wanted: Wanted, seen: Stored, options: { force?: boolean }): Promise<Stored> {
-    const { slot, body } = wanted;
+  async #update(slot: Owned, body: ChildBody, seen: Stored, options: { force?: boolean }): Promise<Stored> {
     const bound = { ...body, metadata: { ...body.metadata, uid: seen.metadata.uid } };
     try {
-      return await this.#send({ ...wanted, body: bound }, options.force ?? true);
+      return await this.#send(bound, options.force ?? true);
     } catch (error) {
       if (isReplaced(error)) {
         // Looked up, so that the cache knows as well when this comes again.
@@ -214,13 +150,12 @@ export class Applier {
         );
       }
       if (!isInvalid(error) || !slot.options.recreate) throw refusedChild(error, slot, "");
-      return await this.#recreate(wanted, seen, error);
+      return await this.#recreate(slot, body, seen, error);
     }
   }
 
   /** A running child is given up only for one that the server would take. */
-  async #recreate(wanted: Wanted, seen: Stored, refusal: Error): Promise<Stored> {
-    const { slot, body } = wanted;
+  async #recreate(slot: Owned, body: ChildBody, seen: Stored, refusal: Error): Promise<Stored> {
     const { client, signal, children } = this.#options;
     try {
       await client.kind(slot.kind).create(body, { dryRun: true, signal, fieldManager: this.#manager });
@@ -233,27 +168,19 @@ export class Applier {
     if (left) return left;
     const live = await this.#find(slot, body);
     if (live) throw new RuntimeError("NotOurs", `${refusal.message}; and another took its place meanwhile`);
-    return await this.#create(wanted);
+    return await this.#create(slot, body);
   }
 
-  async #create(wanted: Wanted): Promise<Stored> {
+  async #create(slot: Owned, body: ChildBody): Promise<Stored> {
     try {
-      return await this.#send(wanted, false);
+      return await this.#send(body, false);
     } catch (error) {
-      throw refusedChild(error, wanted.slot, "");
+      throw refusedChild(error, slot, "");
     }
   }
 
-  async #send({ slot, body, origin }: Wanted, force: boolean): Promise<Stored> {
-    const { client, records, signal } = this.#options;
-    const served = (await client
-      .kind(slot.kind)
-      .apply(body, { force, signal, fieldManager: this.#manager })) as Stored;
-    const { uid, resourceVersion: version } = served.metadata;
-    const result = this.#owned(body, served) ?? "";
-    const intent = digest(intentOf(body));
-    records.set(slot.kind, objectKey(served), { uid, intent, result, version, origin });
-    return served;
+  async #send(body: ChildBody, force: boolean): Promise<Stored> {
+    return await this.#applied.send(this.#informer(body), body, { force, signal: this.#options.signal });
   }
 
   /** A child that was there and is not any more may have gone with its owner, of which our watch may not know yet. */
@@ -277,13 +204,8 @@ export class Applier {
     );
   }
 
-  /** Digest of what we own of an object, as the cache remembers it. */
-  #owned(body: ChildBody, object: Stored): string | undefined {
-    const informer = this.#options.informers.get(slotOf(body)) as Informer;
-    const fields = informer.cache.ownedFields(objectKey(object));
-    if (fields === undefined) return undefined;
-    const owned = extract(object as unknown as JsonValue, parseJson(fields) as JsonObject);
-    return digest(intentOf(owned as JsonObject));
+  #informer(body: ChildBody): Informer {
+    return this.#options.informers.get(slotOf(body)) as Informer;
   }
 
   async #find(slot: Owned, body: ChildBody): Promise<Stored | undefined> {
@@ -325,26 +247,28 @@ export class Applier {
       return sameKind && by.name === owner.metadata.name ? "earlier" : "foreign";
     }
     const labels = object.metadata.labels ?? {};
-    if (
-      slot.options.outlives &&
-      labels[controllerLabel] === controller.name &&
-      labels[slotLabel] === id.slot &&
-      labels[ownerLabel] === ownerLabelValue(owner.metadata.name)
-    ) {
-      return "ours";
-    }
-    // Orphaned: the same controller made it, under the name that it has for this owner.
-    if (
-      labels[controllerLabel] === controller.name &&
-      labels[slotLabel] === id.slot &&
-      (labels[keyLabel] ?? "") === id.key &&
-      (labels[ownerLabel] ?? ownerLabelValue(owner.metadata.name)) === ownerLabelValue(owner.metadata.name)
-    ) {
-      return "ours";
+    if (labels[controllerLabel] === controller.name && labels[slotLabel] === id.slot) {
+      const isNamed = this.#namesOwner(object);
+      if (slot.options.outlives && isNamed) return "ours";
+      // Orphaned: the same controller made it, under the name that it has for this owner.
+      if ((labels[keyLabel] ?? "") === id.key && isNamed !== false) return "ours";
     }
     if (object.metadata.annotations?.[adoptAnnotation] === owner.metadata.name) return "ours";
+    if (slot.options.adopts?.(object as never, owner)) return "ours";
     // Someone took the owner reference away: the inventory still knows the child.
     return inventoryOf(owner).some((entry) => entry.uid === object.metadata.uid) ? "ours" : "foreign";
+  }
+
+  /** Whether the labels name the owner; undefined when they name none. */
+  #namesOwner({ metadata }: Stored): boolean | undefined {
+    const labels = metadata.labels ?? {};
+    if (labels[ownerLabel] === undefined) return undefined;
+    const expected = ownerLabels(this.#options.owner, metadata.namespace);
+    const home = labels[ownerNamespaceLabel];
+    // Earlier releases did not write the namespace on children that have none themselves.
+    const isHome =
+      home === expected[ownerNamespaceLabel] || (home === undefined && metadata.namespace === undefined);
+    return isHome && labels[ownerLabel] === expected[ownerLabel];
   }
 }
 

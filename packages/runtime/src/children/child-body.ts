@@ -15,7 +15,13 @@ import {
 import { jsonProblem } from "@keelson/core/internal";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
-import { controllerLabel, keyLabel, ownerLabel, slotLabel } from "../controller/labels.ts";
+import {
+  controllerLabel,
+  keyLabel,
+  ownerLabel,
+  ownerNamespaceLabel,
+  slotLabel,
+} from "../controller/labels.ts";
 import { RuntimeError } from "../errors.ts";
 
 /** Which child of which slot. `key` is empty in a slot for one. */
@@ -83,14 +89,14 @@ export function childBody(
   }
   const problem = jsonProblem(desired, "");
   if (problem !== undefined) throw new RuntimeError("InvalidChild", `${label} cannot be sent: ${problem}`);
-  const namespace = namespaceOf(kind, owner, desired, label);
+  const namespace = namespaceOf(slot, owner, desired, label);
   const { metadata = {}, ...rest } = desired as { metadata?: ObjectMeta } & JsonObject;
   const labels: Record<string, string> = {
     ...metadata.labels,
     [controllerLabel]: controller.name,
     [slotLabel]: id.slot,
     ...(id.key === "" ? {} : { [keyLabel]: id.key }),
-    ...(options.outlives ? { [ownerLabel]: ownerLabelValue(owner.metadata.name) } : {}),
+    ...(options.outlives ? ownerLabels(owner, namespace) : {}),
   };
   const references = options.outlives
     ? (metadata.ownerReferences ?? [])
@@ -121,8 +127,17 @@ export function ownerReference(kind: AnyKind, owner: Stored): OwnerReference {
   };
 }
 
+/** What binds a child without owner reference, in the namespace that it lives in. */
+export function ownerLabels(owner: Stored, namespace: string | undefined): Record<string, string> {
+  const { name, namespace: home } = owner.metadata;
+  return {
+    [ownerLabel]: ownerLabelValue(name),
+    ...(home === undefined || home === namespace ? {} : { [ownerNamespaceLabel]: home }),
+  };
+}
+
 function namespaceOf(
-  kind: AnyKind,
+  { kind, options }: Owned,
   owner: Stored,
   desired: { metadata?: ObjectMeta },
   label: string,
@@ -136,11 +151,12 @@ function namespaceOf(
       `${label} needs a namespace: its owner ${owner.metadata.name} is cluster-scoped and has none to give`,
     );
   }
-  if (home !== undefined && wanted !== home) {
+  if (home !== undefined && wanted !== home && !options.outlives) {
     throw new RuntimeError(
       "InvalidChild",
       `${label} cannot live in namespace ${wanted}: an owner in ${home} can only own objects beside it, ` +
-        "Kubernetes would collect the child as garbage",
+        "Kubernetes would collect the child as garbage; declare the slot with outlives: true and delete the child in " +
+        "finalize",
     );
   }
   return wanted;

@@ -6,8 +6,8 @@ import type { Informer } from "../cache/informer.ts";
 import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
-import { controllerLabel, keyLabel, ownerLabel, slotLabel } from "../controller/labels.ts";
-import { ownerLabelValue, ownerReference } from "./child-body.ts";
+import { controllerLabel, keyLabel, slotLabel } from "../controller/labels.ts";
+import { ownerLabels, ownerReference } from "./child-body.ts";
 import type { OwnedChildren } from "./owned-children.ts";
 
 export interface MarksOptions {
@@ -52,7 +52,7 @@ async function restore(options: MarksOptions, slot: Owned, entry: InventoryEntry
     [controllerLabel]: controller.name,
     [slotLabel]: entry.slot,
     ...(entry.key === undefined ? {} : { [keyLabel]: entry.key }),
-    ...(slot.options.outlives ? { [ownerLabel]: ownerLabelValue(owner.metadata.name) } : {}),
+    ...(slot.options.outlives ? ownerLabels(owner, namespace) : {}),
   };
   const isOwned = slot.options.outlives || references.some(({ uid }) => uid === owner.metadata.uid);
   const isMarked = Object.entries(labels).every(([label, value]) => live.metadata.labels?.[label] === value);

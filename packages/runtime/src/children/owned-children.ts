@@ -3,7 +3,7 @@ import { objectKey, type Stored } from "@keelson/core";
 import type { Informer } from "../cache/informer.ts";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
-import { keyLabel, ownerLabel, slotLabel } from "../controller/labels.ts";
+import { keyLabel, ownerLabel, ownerNamespaceLabel, slotLabel } from "../controller/labels.ts";
 import { controllerUid } from "../controller/raw-controller.ts";
 import { type ChildId, childKey, ownerLabelValue } from "./child-body.ts";
 
@@ -21,11 +21,13 @@ export function ownerIndexValues(object: Stored): readonly string[] {
 function bonds(object: Stored): string[] {
   const uids = controllerUid(object);
   if (uids.length > 0) return uids.map(boundByReference);
-  const name = object.metadata.labels?.[ownerLabel];
+  const { labels, namespace } = object.metadata;
+  const name = labels?.[ownerLabel];
+  if (name === undefined) return [];
+  const elsewhere = labels?.[ownerNamespaceLabel];
+  if (elsewhere !== undefined) return [boundByName(elsewhere, name)];
   // The owner may be in the same namespace or in none.
-  return name === undefined
-    ? []
-    : [boundByName(object.metadata.namespace, name), boundByName(undefined, name)];
+  return [boundByName(namespace, name), boundByName(undefined, name)];
 }
 
 function boundByReference(uid: string): string {

@@ -206,6 +206,37 @@ export interface Decoration {
   readonly annotations?: Readonly<Record<string, string>>;
 }
 
+/** What `controller()` or `rawController()` returned. */
+export interface Startable {
+  readonly name: string;
+  readonly writes: Writes;
+}
+
+/**
+ * Controllers that come and go while the operator runs: for those who learn only then what to reconcile. They run in the
+ * process that leads, share its caches and end with it; whoever leads next starts them again.
+ */
+export interface RunningControllers {
+  /** The one of this name that a reconcile started. */
+  get(name: string): Startable | undefined;
+  /**
+   * Starts a controller, in place of the one of the same name: that one ends its reconciles first, and caches that both
+   * need stay. Resolves when its caches are complete; then every object is looked at. Rejects when a kind is not served,
+   * or a cache is not complete after half a minute.
+   */
+  start(controller: Startable): Promise<void>;
+  /** Lets its reconciles end and drops the caches that no other controller needs. Nothing happens when none is there. */
+  stop(name: string): Promise<void>;
+}
+
+/** What the server says of itself: for those who learn only while they run which kinds they deal with. */
+export interface ServerFacts {
+  /** The kind that the server serves under this name. Throws a `ClientError` with the code `KindUnknown`. */
+  discover(apiVersion: string, kind: string): Promise<AnyKind>;
+  /** A document that every client may read: `/openapi/v3`, `/version`. */
+  read(path: string): Promise<JsonValue>;
+}
+
 /** What a reconcile is handed. */
 export interface Context<
   P extends AnyKind = AnyKind,
@@ -256,6 +287,9 @@ export interface Context<
    * API server are checked by themselves.
    */
   assertLeading(): void;
+  /** Controllers that this one starts and stops. The operator's role must hold what they need. */
+  readonly controllers: RunningControllers;
+  readonly server: ServerFacts;
   /** In `finalize`: the object was deleted with `--cascade=orphan`, so its children are to stay. */
   readonly orphaned: boolean;
   readonly causes: readonly Cause[];

@@ -3,6 +3,7 @@ import { type AnyKind, groupKind, type ObjectOf, type ObjectRef, validateLabelVa
 import { RuntimeError } from "../errors.ts";
 import type { Context, Desired, ObservedOwned, ObservedReads, SlotKind, StatusOf } from "./context.ts";
 import { type Owned, type Owns, own, type Reads, type Writes } from "./declaration.ts";
+import { fieldManagerOf, finalizerOf } from "./labels.ts";
 import type { Mistake } from "./mistake.ts";
 import type { Failed, Outcome, Waiting } from "./outcome.ts";
 
@@ -64,6 +65,10 @@ export interface ControllerOptions {
   readonly decorates?: boolean;
   /** Only objects with these labels. */
   readonly labels?: string;
+  /** Signs its writes. Default: `keelson-<name>`. Give it where the fields of an earlier writer are taken over. */
+  readonly fieldManager?: string;
+  /** Held while `finalize` has work left. Default: `keelson.dev/<name>`. */
+  readonly finalizer?: string;
   /** Reconciles everything this often, though nothing changed. Default: 10 hours. */
   readonly resyncMs?: number;
   /**
@@ -197,6 +202,8 @@ export function controller<
     status: definition.status ?? ("crd" in kind ? "auto" : "manual"),
     backoff: definition.backoff ?? {},
     decorates: definition.decorates ?? false,
+    fieldManager: definition.fieldManager ?? fieldManagerOf(definition.name ?? kind.kind.toLowerCase()),
+    finalizer: definition.finalizer ?? finalizerOf(definition.name ?? kind.kind.toLowerCase()),
     ...(definition.labels === undefined ? {} : { labels: definition.labels }),
   };
   return Object.freeze({

@@ -2,7 +2,7 @@
  * What a controller touches, declared once: watches, cache scope, permissions and the type of its
  * context all follow from `owns`, `reads` and `writes`.
  */
-import type { AnyKind, Clock, JsonValue, ObjectOf, ObjectRef } from "@keelson/core";
+import type { AnyKind, Clock, JsonValue, ObjectOf, ObjectRef, Stored } from "@keelson/core";
 
 /** The verbs of Kubernetes authorization. */
 export type Verb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete" | "deletecollection";
@@ -16,9 +16,14 @@ export interface OwnOptions<K extends AnyKind> {
   readonly absent?: "delete" | "keep";
   /**
    * The child gets no owner reference, so no way of deleting the owner (foreground deletion above all) takes it
-   * along: `finalize` decides its end. Labels bind it to its owner instead.
+   * along: `finalize` decides its end. Labels bind it to its owner instead, so it may also live in another namespace.
    */
   readonly outlives?: boolean;
+  /**
+   * Whether an object of the child's name that no controller controls is taken over. Default: only with the annotation
+   * `keelson.dev/adopt`.
+   */
+  readonly adopts?: (existing: ObjectOf<K>, owner: Stored) => boolean;
   /**
    * Deletes the child and makes it again when the server refuses a change because the field is immutable (most of a
    * Pod, a Job's template). The new child is first validated by dry run: a child that runs is never given up for one

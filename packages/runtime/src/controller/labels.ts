@@ -8,6 +8,8 @@ export const slotLabel = "keelson.dev/slot";
 export const keyLabel = "keelson.dev/key";
 /** On a child that outlives its owner, in place of an owner reference: the owner's name. */
 export const ownerLabel = "keelson.dev/owner";
+/** On such a child in another namespace than its owner: the owner's namespace. */
+export const ownerNamespaceLabel = "keelson.dev/owner-namespace";
 /** Put by a person on an object without controller: the name of the owner that may adopt it. */
 export const adoptAnnotation = "keelson.dev/adopt";
 

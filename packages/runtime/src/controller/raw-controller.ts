@@ -7,12 +7,22 @@
  * key and backoff, no action before every cache is complete, leader election, metrics, the check of permissions.
  */
 import type { KindClient } from "@keelson/client";
-import { type AnyKind, type Clock, groupKind, type ObjectOf, objectKey, type Random } from "@keelson/core";
+import {
+  type AnyKind,
+  type Clock,
+  groupKind,
+  type JsonObject,
+  type ObjectOf,
+  objectKey,
+  type Random,
+  type Stored,
+} from "@keelson/core";
 import type { IndexFunction } from "../cache/cache-indexes.ts";
 import type { CacheScope, Change } from "../cache/informer.ts";
 import type { CacheReader } from "../cache/object-cache.ts";
 import type { Logger } from "../log/logger.ts";
-import type { Cause } from "./context.ts";
+import type { Cause, Connection, ConnectTarget, RunningControllers, ServerFacts } from "./context.ts";
+import type { Backoff } from "./controller.ts";
 import type { Writes } from "./declaration.ts";
 
 /** How a kind is watched, and which keys its events lead to. */
@@ -24,6 +34,8 @@ export interface RawWatchOptions<K extends AnyKind> extends CacheScope {
    * before: look at both when what you look at may change. Return nothing to only keep the cache.
    */
   readonly keys?: (change: Change<ObjectOf<K>>, caches: RawCaches) => Iterable<string>;
+  /** Remembers which fields this controller owns, so that `ctx.apply` sends nothing for what is there. Default: false. */
+  readonly applies?: boolean;
 }
 
 /** A kind that a raw controller watches. */
@@ -72,12 +84,36 @@ export type RawWatches = Readonly<Record<string, RawWatch>>;
 /** Caches by the name of their watch, for mappings. */
 export type RawCaches = Readonly<Record<string, CacheReader<never>>>;
 
+/** How an apply is sent, beyond what it says. */
+export interface RawApplyOptions {
+  /** Takes fields over from other managers. Default: true. */
+  readonly force?: boolean;
+}
+
 /** What a raw controller is handed at each reconcile. */
 export interface RawContext<W extends RawWatches = RawWatches> {
   /** What is followed, with our own writes on top. Complete before the first run. */
   readonly caches: { readonly [S in keyof W]: CacheReader<ObjectOf<W[S]["kind"]>> };
   /** All verbs on a kind; those that neither `watches` nor `writes` declare throw. Writes show in the caches at once. */
   kind<K extends AnyKind>(kind: K): KindClient<K>;
+  /**
+   * Applies a body to the kind of a watch that `applies`. Sends nothing when the cache shows that all of it is there and
+   * ours, and puts back what others changed of it. Name a `metadata.uid` to apply to that very object.
+   */
+  apply(watch: keyof W & string, body: JsonObject, options?: RawApplyOptions): Promise<Stored>;
+  /** Whether an apply of this body would change the object that the cache shows; the server is asked only where it cannot tell. */
+  wouldChange(watch: keyof W & string, body: JsonObject): Promise<boolean>;
+  /**
+   * Follows a kind that became known only now, until the controller stops. The second call with a name answers with the
+   * same cache. Resolves when it is complete.
+   */
+  follow<K extends AnyKind>(
+    name: string,
+    kind: K,
+    options?: RawWatchOptions<K>,
+  ): Promise<CacheReader<ObjectOf<K>>>;
+  /** Opens a way to a pod or Service. */
+  connect(target: ConnectTarget, port: number): Promise<Connection>;
   /** Records a Kubernetes event on an object; equal ones are aggregated. */
   event(
     regarding: {
@@ -91,6 +127,9 @@ export interface RawContext<W extends RawWatches = RawWatches> {
   ): void;
   /** Looks at the key again after this long, though nothing changed. The shortest wish wins. */
   recheck(afterMs: number): void;
+  /** Controllers that this one starts and stops. The operator's role must hold what they need. */
+  readonly controllers: RunningControllers;
+  readonly server: ServerFacts;
   readonly causes: readonly Cause[];
   /** Failures in a row before this run. */
   readonly failures: number;
@@ -114,6 +153,10 @@ export interface RawDefinition<W extends RawWatches> {
   readonly timeoutMs?: number;
   /** Looks at every key of the first watch this often. Default: never. */
   readonly resyncMs?: number;
+  /** How long a key whose reconcile threw waits before it is tried again. */
+  readonly backoff?: Backoff;
+  /** Slows a key down that comes again and again, because what it writes calls it. Default: false. */
+  readonly calms?: boolean;
   /** Runs for a key, also when no object of that key exists any more. A throw is retried with backoff. */
   readonly reconcile: (key: string, ctx: RawContext<W>) => Promise<void>;
 }
@@ -125,7 +168,13 @@ export interface RawController {
   readonly fieldManager: string;
   readonly watches: RawWatches;
   readonly writes: Writes;
-  readonly options: { readonly concurrency: number; readonly timeoutMs: number; readonly resyncMs?: number };
+  readonly options: {
+    readonly concurrency: number;
+    readonly timeoutMs: number;
+    readonly resyncMs?: number;
+    readonly backoff: Backoff;
+    readonly calms: boolean;
+  };
   readonly reconcile: (key: string, ctx: RawContext) => Promise<void>;
 }
 
@@ -140,6 +189,8 @@ export function rawController<const W extends RawWatches>(definition: RawDefinit
     options: {
       concurrency: definition.concurrency ?? 4,
       timeoutMs: definition.timeoutMs ?? 300_000,
+      backoff: definition.backoff ?? {},
+      calms: definition.calms ?? false,
       ...(definition.resyncMs === undefined ? {} : { resyncMs: definition.resyncMs }),
     },
     reconcile: definition.reconcile as RawController["reconcile"],

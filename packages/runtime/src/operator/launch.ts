@@ -14,9 +14,11 @@ import { EventRecorder } from "../reconcile/event-recorder.ts";
 import { Loop, type LoopObserver } from "../reconcile/loop.ts";
 import { RawRunner } from "../reconcile/raw-runner.ts";
 import { Reconciler } from "../reconcile/reconciler.ts";
+import { reportSynced } from "../reconcile/report.ts";
 import type { Services } from "../reconcile/services.ts";
 import { convertedAmong } from "../webhook/configurations.ts";
-import type { RunningWebhooks } from "../webhook/webhooks.ts";
+import type { RunningWebhooks, WebhookServerOptions } from "../webhook/webhooks.ts";
+import { ControllerSet } from "./controller-set.ts";
 import { cachesReady, type Endpoints, leaseReady, serveEndpoints } from "./endpoints.ts";
 import { Health } from "./health.ts";
 import { metricText } from "./metric-text.ts";
@@ -51,16 +53,19 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   // Before any cache is filled: what is stored at another version is converted by these very webhooks.
   const webhooks = await openWebhooks(setting, plain);
   const election = electionFor(setting, plain, own && !options.world ? settings : undefined);
-  const services = servicesFor(setting, plain, election);
+  const set = new ControllerSet();
+  const services = servicesFor(setting, plain, election, set);
   const places = placesOf(options, services);
-  const loops = options.controllers.flatMap((controller) => {
+  const { informers, events, clock, stragglers } = services;
+  const loopsFor = (controller: AnyController) => {
     const observer = metrics.observerFor(controller.name, concurrencyOf(controller));
     return places.map((place) => loopFor(controller, place, observer));
-  });
-  const { informers, events, clock, stragglers } = services;
+  };
+  set.open({ client: services.client, informers, loopsFor }, options.controllers);
+  const { loops } = set;
   metrics.watch({ loops, informers, leading: () => election?.leading ?? true, name });
   setting.wakes.current = {
-    controllers: options.controllers,
+    controllers: set.controllers,
     loops,
     leading: () => election?.leading ?? true,
   };
@@ -76,6 +81,7 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   health.follow(() => webhooks?.problem() ?? caches() ?? (election && leaseReady(election, staleMs)));
   const running = new Running({
     loops,
+    controllers: set,
     informers,
     events,
     clock,
@@ -93,6 +99,7 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   const synced = informers.whenSynced().then(() => {
     const objects = informers.all().reduce((sum, { cache }) => sum + cache.size, 0);
     log.info("caches are complete", { objects });
+    reportSynced(name);
   });
   synced.catch(() => {});
   return { running, synced };
@@ -156,10 +163,20 @@ async function openClient(
   }
 }
 
+/** What an installation says of the certificate: one by the Operator Lifecycle Manager has it kept there. */
+function servedBy(env: Readonly<Record<string, string | undefined>>): WebhookServerOptions {
+  const { WEBHOOK_CERTIFICATES: kept, WEBHOOK_SECRET: secret } = env;
+  return {
+    ...(kept === "given" ? { certificates: kept } : {}),
+    ...(secret ? { secret } : {}),
+  };
+}
+
 /** Undefined when there are none, or nobody could ask them. */
 async function openWebhooks(setting: Setting, client: Client): Promise<RunningWebhooks | undefined> {
   const { options, world, inCluster, name, log, metrics } = setting;
-  const { webhooks = [], webhookServer = {}, controllers } = options;
+  const { webhooks = [], controllers } = options;
+  const webhookServer = webhookServerOf(options, world.process.env);
   const converted = convertedAmong([
     ...controllers.flatMap((each) => (isRaw(each) ? [] : [each.kind])),
     ...webhooks.map(({ kind }) => kind),
@@ -168,7 +185,7 @@ async function openWebhooks(setting: Setting, client: Client): Promise<RunningWe
   const opener = openers.get(options);
   if (!inCluster && webhookServer.url === undefined && !opener) {
     log.warn(
-      "webhooks are not served: outside a cluster webhookServer.url says where the API server finds them",
+      "webhooks are not served: outside a cluster webhookServer.url, or the variable KEELSON_WEBHOOK_URL, says where the API server finds them",
     );
     return undefined;
   }
@@ -182,6 +199,18 @@ async function openWebhooks(setting: Setting, client: Client): Promise<RunningWe
   // With all that certificates need: most operators have no webhooks.
   const { RunningWebhooks } = await import("../webhook/webhooks.ts");
   return await RunningWebhooks.start(parts);
+}
+
+/** A tool that starts the operator outside a cluster says where it is found, and so where it listens. */
+function webhookServerOf(
+  { webhookServer = {} }: OperatorOptions,
+  env: Readonly<Record<string, string | undefined>>,
+): WebhookServerOptions {
+  const { KEELSON_WEBHOOK_URL: url } = env;
+  const served = { ...servedBy(env), ...webhookServer };
+  if (served.url !== undefined || !url) return served;
+  const port = Number(new URL(url).port) || 443;
+  return { port, ...served, url };
 }
 
 /** `connect` is given when another thread can make the same connection, to hold the lease there. */
@@ -199,6 +228,7 @@ function servicesFor(
   { options, world, inCluster, log, metrics }: Setting,
   plain: Client,
   election: Election | undefined,
+  controllers: ControllerSet,
 ): Services {
   const { clock, random } = world;
   const host = plain.host ?? "";
@@ -217,6 +247,7 @@ function servicesFor(
     clock,
     random,
     log,
+    controllers,
     stragglers: new Stragglers(),
     wholeKinds: wholeKindsOf(options.controllers),
     ...(options.namespace === undefined ? {} : { namespace: options.namespace }),

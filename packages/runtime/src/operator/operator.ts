@@ -17,6 +17,8 @@ export interface Operator {
   readonly name: string;
   /** The namespace that it looks at; all of them when absent. */
   readonly namespace?: string;
+  /** The namespaces that it looks at, where they are several. */
+  readonly namespaces?: readonly string[];
   readonly controllers: readonly AnyController[];
   readonly webhooks: readonly Webhook[];
   /** Starts, and resolves when every cache is complete: the operator works, or stands by. */
@@ -43,6 +45,7 @@ export function operator(options: OperatorOptions): Operator {
   return {
     name: nameOf(options),
     ...(options.namespace === undefined ? {} : { namespace: options.namespace }),
+    ...(options.namespaces === undefined ? {} : { namespaces: options.namespaces }),
     controllers: options.controllers,
     webhooks: options.webhooks ?? [],
     start: async () => await start(options),

@@ -21,7 +21,10 @@ export async function reach(
 }
 
 /** A kind that the server does not serve is one clear sentence at the start, not an endless retry. */
-async function refuseMissingKinds(client: Client, controllers: readonly AnyController[]): Promise<void> {
+export async function refuseMissingKinds(
+  client: Client,
+  controllers: readonly AnyController[],
+): Promise<void> {
   const kinds = new Map<string, { kind: AnyKind; controller: string }>();
   for (const controller of controllers) {
     for (const { kind, subresource, verbs } of permissionsOf(controller)) {

@@ -1,5 +1,5 @@
 /** The exact permissions that controllers need, as RBAC rules. */
-import type { AnyKind } from "@keelson/core";
+import type { AnyKind, Scope } from "@keelson/core";
 import type { Verb } from "../controller/declaration.ts";
 import { type AnyController, isRaw, type Permission, permissionsOf } from "../controller/permissions.ts";
 import { Lease } from "../leader/lease.ts";
@@ -31,6 +31,8 @@ export interface RoleOptions {
   readonly webhooks?: WebhookRole;
   /** Whether events are recorded. Default: true. */
   readonly events?: boolean;
+  /** Only for kinds of this scope: an operator of some namespaces has a Role in each, and a ClusterRole for the rest. */
+  readonly scope?: Scope;
 }
 
 const verbOrder: readonly Verb[] = [
@@ -54,7 +56,8 @@ export function roleFor(controllers: readonly AnyController[], options: RoleOpti
     permissions.push({ kind: Lease, verbs: ["get", "list", "watch", "update"], names: [options.lease] });
   }
   if (options.webhooks) permissions.push(...ofWebhooks(controllers, options.webhooks));
-  return merged(permissions);
+  const { scope } = options;
+  return merged(scope === undefined ? permissions : permissions.filter(({ kind }) => kind.scope === scope));
 }
 
 /** What the webhooks of an operator need, and nothing else. */

@@ -11,6 +11,7 @@ import type { Stragglers } from "../reconcile/deadline.ts";
 import type { EventRecorder } from "../reconcile/event-recorder.ts";
 import type { Loop } from "../reconcile/loop.ts";
 import type { RunningWebhooks } from "../webhook/webhooks.ts";
+import type { ControllerSet } from "./controller-set.ts";
 import type { Endpoints } from "./endpoints.ts";
 import type { Health } from "./health.ts";
 
@@ -53,6 +54,7 @@ export function internalsOf(running: RunningOperator): OperatorInternals {
 export interface RunningParts extends OperatorInternals {
   readonly clock: Clock;
   readonly log: Logger;
+  readonly controllers: ControllerSet;
   readonly health: Health;
   readonly endpoints: Endpoints | undefined;
   readonly election: Election | undefined;
@@ -131,6 +133,7 @@ export class Running implements RunningOperator, OperatorInternals {
   #giveUp(error: Error): void {
     if (this.#stopping || this.#parts.health.lost) return;
     this.#parts.health.lose(error);
+    this.#parts.controllers.close();
     for (const loop of this.loops) loop.abort(error);
     this.#failed.resolve(error);
   }
@@ -139,6 +142,7 @@ export class Running implements RunningOperator, OperatorInternals {
     const { clock, log, health, election, endpoints, stragglers, client, shutdownMs } = this.#parts;
     const { webhooks, lingerMs } = this.#parts;
     health.stop();
+    this.#parts.controllers.close();
     const silent = webhooks?.stop(lingerMs);
     const cancel = clock.timer(shutdownMs, () => {
       log.warn("reconciles under way did not end in time and are aborted");

@@ -2,39 +2,33 @@
 import { isConflict } from "@keelson/client";
 import type { AnyKind, JsonObject, Stored } from "@keelson/core";
 import type { TrackedClient } from "../cache/tracked-client.ts";
-import { finalizerOf } from "../controller/labels.ts";
 
-export function hasFinalizer(object: Stored, controller: string): boolean {
-  return object.metadata.finalizers?.includes(finalizerOf(controller)) ?? false;
+export function hasFinalizer(object: Stored, finalizer: string): boolean {
+  return object.metadata.finalizers?.includes(finalizer) ?? false;
 }
 
 export interface FinalizerOptions {
   readonly kind: AnyKind;
   readonly client: TrackedClient;
-  readonly controller: string;
+  readonly finalizer: string;
   readonly fieldManager: string;
   readonly signal: AbortSignal;
 }
 
 /** The object with our finalizer on it. */
 export async function addFinalizer(object: Stored, options: FinalizerOptions): Promise<Stored> {
-  return await replaceFinalizers(object, options, [
-    ...(object.metadata.finalizers ?? []),
-    finalizerOf(options.controller),
-  ]);
+  return await replaceFinalizers(object, options, [...(object.metadata.finalizers ?? []), options.finalizer]);
 }
 
 /** How often someone else's edit between our read and our write is met before the queue takes over. */
 const attempts = 4;
 
 export async function removeFinalizer(object: Stored, options: FinalizerOptions): Promise<void> {
-  const { client, kind, controller, signal } = options;
+  const { client, kind, finalizer, signal } = options;
   const ref = { namespace: object.metadata.namespace, name: object.metadata.name };
   let current: Stored | undefined = object;
-  for (let attempt = 1; current && hasFinalizer(current, controller); attempt++) {
-    const rest: string[] = (current.metadata.finalizers ?? []).filter(
-      (each) => each !== finalizerOf(controller),
-    );
+  for (let attempt = 1; current && hasFinalizer(current, finalizer); attempt++) {
+    const rest = (current.metadata.finalizers ?? []).filter((each) => each !== finalizer);
     try {
       await replaceFinalizers(current, options, rest);
       return;

@@ -1,11 +1,14 @@
 /** The engine under every controller: changes become keys, keys become runs, failed runs come again. */
 import { isConflict } from "@keelson/client";
 import type { Cancel, Clock, Random, Stored } from "@keelson/core";
+import { errorText } from "@keelson/core/internal";
 import type { Change, Informer } from "../cache/informer.ts";
 import type { Cause } from "../controller/context.ts";
+import type { Outcome } from "../controller/outcome.ts";
 import { RuntimeError } from "../errors.ts";
 import type { Logger } from "../log/logger.ts";
 import { type Priority, type QueueObserver, type WorkItem, WorkQueue } from "../queue/work-queue.ts";
+import { type ReconcileReport, report } from "./report.ts";
 
 /** A wish that a key be looked at. */
 export interface Trigger {
@@ -30,6 +33,8 @@ export interface Verdict {
   readonly failed?: { readonly error: unknown };
   /** There is no object of this key any more. */
   readonly gone?: boolean;
+  /** What the author's function said. */
+  readonly outcome?: Outcome;
   /** For metrics: `terminal` is an error that is not tried again. */
   readonly result?: "success" | "terminal" | "requeue_after";
 }
@@ -44,8 +49,12 @@ export interface LoopDefinition {
   readonly resyncMs?: number;
   /** Slows a key down that comes again and again, as one does whose every run changes what it watches. */
   readonly calms?: boolean;
+  /** Tells of watches that are added while it runs. */
+  onWatch?(follow: (watch: LoopWatch) => void): void;
   /** Begins to look at what is outside the cluster, and returns how to stop that. */
   begin?(enqueue: (key: string, cause: Cause) => void): () => void;
+  /** Takes away what it added to caches that others share. Called when it has ended and others go on. */
+  release?(): void;
   /** Whether there is an object of this key. */
   has?(key: string): boolean;
   /** Every key there is. */
@@ -108,19 +117,22 @@ export class Loop {
 
   /** Begins to gather keys. A standby does this too: its caches and its queue are warm when it takes over. */
   listen(): void {
-    for (const watch of this.#definition.watches) {
-      this.#unsubscribe.push(
-        watch.informer.onChange((change: Change<Stored>) => {
-          for (const trigger of watch.map(change)) {
-            this.queue.add(trigger.key, {
-              cause: trigger.cause,
-              priority: trigger.priority ?? (change.initial ? "background" : "live"),
-              patient: trigger.patient ?? false,
-            });
-          }
-        }),
-      );
-    }
+    for (const watch of this.#definition.watches) this.#follow(watch);
+    this.#definition.onWatch?.((watch) => this.#follow(watch));
+  }
+
+  #follow(watch: LoopWatch): void {
+    this.#unsubscribe.push(
+      watch.informer.onChange((change: Change<Stored>) => {
+        for (const trigger of watch.map(change)) {
+          this.queue.add(trigger.key, {
+            cause: trigger.cause,
+            priority: trigger.priority ?? (change.initial ? "background" : "live"),
+            patient: trigger.patient ?? false,
+          });
+        }
+      }),
+    );
   }
 
   /** Begins to work, once every cache it looks at is complete: absence means nothing before that. */
@@ -157,6 +169,11 @@ export class Loop {
     this.#resync?.();
     this.queue.close();
     await Promise.all(this.#workers);
+  }
+
+  /** Leaves shared caches as if it had never been; after `drain`. */
+  release(): void {
+    this.#definition.release?.();
   }
 
   /** Aborts every run under way. */
@@ -210,11 +227,13 @@ export class Loop {
     observer?.started?.();
     let result: "success" | "error" | "terminal" | "requeue_after" = "error";
     let failure: unknown;
+    let verdict: Verdict | undefined;
+    let retryMs: number | undefined;
     try {
-      const verdict = await this.#definition.process(item, this.#stop.signal);
+      verdict = await this.#definition.process(item, this.#stop.signal);
       if (verdict.failed) {
         failure = verdict.failed.error;
-        this.#retry(item, verdict.failed.error);
+        retryMs = this.#retry(item, verdict.failed.error);
         return;
       }
       this.queue.forget(item.key);
@@ -225,14 +244,23 @@ export class Loop {
       result = verdict.result ?? (verdict.recheckMs === undefined ? "success" : "requeue_after");
     } catch (error) {
       failure = error;
-      this.#retry(item, error);
+      retryMs = this.#retry(item, error);
     } finally {
-      observer?.ended?.(result, (clock.monotonic() - startedAt) / 1000, failure);
+      const durationMs = clock.monotonic() - startedAt;
+      observer?.ended?.(result, durationMs / 1000, failure);
+      report(() => ({
+        controller: this.name,
+        key: item.key,
+        causes: item.causes,
+        durationMs,
+        ...ending(verdict, failure, retryMs ?? verdict?.recheckMs),
+      }));
     }
   }
 
-  #retry(item: WorkItem<Cause>, error: unknown): void {
-    if (this.#stop.signal.aborted) return;
+  /** How long until it is tried again; undefined when it is not. */
+  #retry(item: WorkItem<Cause>, error: unknown): number | undefined {
+    if (this.#stop.signal.aborted) return undefined;
     const delay = this.queue.retry(item.key, { type: "retry" }, retryAfterOf(error));
     // Losing a race to another writer is part of the game; losing it twice in a row is worth a line.
     const level = isConflict(error) && item.failures === 0 ? "debug" : "warn";
@@ -242,7 +270,21 @@ export class Loop {
       retryInMs: Math.round(delay),
       error,
     });
+    return delay;
   }
+}
+
+function ending(
+  verdict: Verdict | undefined,
+  failure: unknown,
+  nextMs: number | undefined,
+): Pick<ReconcileReport, "outcome" | "reason" | "message" | "nextMs"> {
+  const next = nextMs === undefined ? {} : { nextMs };
+  if (failure !== undefined) return { outcome: "error", message: errorText(failure), ...next };
+  if (verdict?.gone) return { outcome: "gone" };
+  const said = verdict?.outcome;
+  if (said === undefined || said.outcome === "done") return { outcome: "done", ...next };
+  return { outcome: said.outcome, reason: said.reason, message: said.message, ...next };
 }
 
 /** How long the server asked us to wait, whatever error class carries it. */

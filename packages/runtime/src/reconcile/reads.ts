@@ -60,6 +60,13 @@ export class ReadSet {
     }
   }
 
+  /** Takes away what it added to caches that others share. */
+  release(): void {
+    for (const [slot, read] of this.#entries) {
+      if (read.role !== "all") this.#primary.cache.removeIndex(this.#index(slot));
+    }
+  }
+
   get informers(): readonly Informer[] {
     return [...this.#informers.values()];
   }

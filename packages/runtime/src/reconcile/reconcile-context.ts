@@ -31,6 +31,8 @@ import type { Connector } from "./connector.ts";
 import { evaluateCron } from "./cron.ts";
 import { withDeadline } from "./deadline.ts";
 import { type GrantedOptions, grantedKind, grantedSubresource } from "./granted-client.ts";
+import { serverFacts } from "./server-facts.ts";
+import type { ControllersService } from "./services.ts";
 
 export interface ReconcileContextOptions {
   readonly controller: Controller;
@@ -49,6 +51,7 @@ export interface ReconcileContextOptions {
   readonly check: () => void;
   readonly connect: Connector;
   readonly mayWrite: () => boolean;
+  readonly controllers: ControllersService;
   readonly orphaned: boolean;
   readonly recheck: (afterMs: number) => void;
   readonly decorations: Decoration[];
@@ -113,6 +116,8 @@ export function reconcileContext(options: ReconcileContextOptions): Context {
       if (options.mayWrite()) return;
       throw new RuntimeError("LeaseLost", "nothing was sent to the application: this process does not lead");
     },
+    controllers: options.controllers.within({ signal: () => signal, check }),
+    server: serverFacts(granted.client.client, () => signal),
     orphaned: options.orphaned,
     causes: options.causes,
     log: options.log,

@@ -5,7 +5,8 @@ import { errorText } from "@keelson/core/internal";
 import type { InventoryEntry, Resource, RuntimeStatus } from "@keelson/schema";
 import { type Change, type Informer, settleAll } from "../cache/informer.ts";
 import { TrackedClient } from "../cache/tracked-client.ts";
-import { AppliedRecords, Applier } from "../children/applier.ts";
+import { AppliedRecords } from "../children/applied-objects.ts";
+import { Applier } from "../children/applier.ts";
 import { isShortened, ownerLabelValue } from "../children/child-body.ts";
 import { composeAndRealise, inventoryOf, isOutcome, pruneRetired } from "../children/composition.ts";
 import { isOrphaned, missingChildren, restoreMarks } from "../children/marks.ts";
@@ -13,7 +14,7 @@ import { OwnedChildren, ownerIndex, ownerIndexValues } from "../children/owned-c
 import type { Cause, Decoration } from "../controller/context.ts";
 import type { Backoff, Controller } from "../controller/controller.ts";
 import type { PollRead } from "../controller/declaration.ts";
-import { controllerLabel, fieldManagerOf, ownerLabel } from "../controller/labels.ts";
+import { controllerLabel, ownerLabel, ownerNamespaceLabel } from "../controller/labels.ts";
 import type { Outcome } from "../controller/outcome.ts";
 import { PermissionCheck } from "../controller/permissions.ts";
 import { causeOf } from "../controller/raw-controller.ts";
@@ -87,7 +88,7 @@ export class Reconciler implements LoopDefinition {
   constructor(controller: Controller, services: Services) {
     this.#controller = controller;
     this.#services = services;
-    this.#fieldManager = fieldManagerOf(controller.name);
+    this.#fieldManager = controller.options.fieldManager;
     this.#log = services.log.child({ controller: controller.name });
     this.#permissions = new PermissionCheck(controller);
     this.#random = services.random.fork(`controller/${controller.name}`);
@@ -159,6 +160,10 @@ export class Reconciler implements LoopDefinition {
     return [...this.#primary.cache.keys()];
   }
 
+  release(): void {
+    this.#reads.release();
+  }
+
   async process(item: WorkItem<Cause>, stop: AbortSignal): Promise<Verdict> {
     if (this.#informers.some(({ cache }) => cache.doubted.size > 0)) await settleAll(this.#informers, stop);
     const object = this.#primary.cache.get(item.key);
@@ -167,7 +172,8 @@ export class Reconciler implements LoopDefinition {
       return { gone: true };
     }
     const deleted = object.metadata.deletionTimestamp !== undefined;
-    if (deleted && !(this.#controller.finalize && hasFinalizer(object, this.name))) return {};
+    if (deleted && !(this.#controller.finalize && hasFinalizer(object, this.#controller.options.finalizer)))
+      return {};
     return await this.#run(object, item, deleted, stop);
   }
 
@@ -189,7 +195,7 @@ export class Reconciler implements LoopDefinition {
         },
         async ({ signal }) => {
           const object =
-            this.#controller.finalize && !deleted && !hasFinalizer(found, this.name)
+            this.#controller.finalize && !deleted && !hasFinalizer(found, this.#controller.options.finalizer)
               ? await addFinalizer(found, this.#finalizerOptions(signal))
               : found;
           draft = this.#draft(object);
@@ -205,7 +211,7 @@ export class Reconciler implements LoopDefinition {
       const failed = outcome.outcome === "failed";
       if (!failed && outcome.recheckMs !== undefined) rechecks.push(outcome.recheckMs);
       const recheck = rechecks.length === 0 ? {} : { recheckMs: Math.max(0, Math.min(...rechecks)) };
-      return failed ? { result: "terminal", ...recheck } : recheck;
+      return failed ? { result: "terminal", outcome, ...recheck } : { outcome, ...recheck };
     } catch (met) {
       if (stop.aborted) throw met;
       // Its deletion is on its way to us, or has arrived: that brings it back.
@@ -277,7 +283,7 @@ export class Reconciler implements LoopDefinition {
 
   /** Calls `reconcile`, or `finalize` for an object that is being deleted. */
   async #call({ object, item, deleted, draft, rechecks }: Run, tools: RunTools): Promise<Outcome> {
-    const { clock, connect, mayWrite } = this.#services;
+    const { clock, connect, mayWrite, controllers } = this.#services;
     const { check, signal } = tools;
     const context = reconcileContext({
       ...tools,
@@ -297,6 +303,7 @@ export class Reconciler implements LoopDefinition {
       log: this.#log.child({ key: item.key }),
       connect,
       mayWrite,
+      controllers,
       recheck: (afterMs) => rechecks.push(afterMs),
       decorations: tools.decorations,
       event: (type, reason, message) => this.#event(object, type, reason, message),
@@ -449,8 +456,9 @@ export class Reconciler implements LoopDefinition {
 
   /** The key of a primary of this name that may own the child. */
   #keyBeside(child: Stored, name: string): string {
-    const namespace = this.#controller.kind.scope === "Cluster" ? undefined : child.metadata.namespace;
-    return keyOf({ namespace, name });
+    const { namespace, labels } = child.metadata;
+    const home = labels?.[ownerNamespaceLabel] ?? namespace;
+    return keyOf({ namespace: this.#controller.kind.scope === "Cluster" ? undefined : home, name });
   }
 
   /** An index by name would have every object of a large cache looked at; only long names are not in the label whole. */
@@ -475,7 +483,7 @@ export class Reconciler implements LoopDefinition {
     return {
       kind: this.#controller.kind,
       client: this.#client,
-      controller: this.name,
+      finalizer: this.#controller.options.finalizer,
       fieldManager: this.#fieldManager,
       signal,
     };

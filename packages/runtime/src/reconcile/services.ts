@@ -2,10 +2,17 @@
 import type { Client } from "@keelson/client";
 import type { Clock, Random } from "@keelson/core";
 import type { InformerSet } from "../cache/informer-set.ts";
+import type { RunningControllers } from "../controller/context.ts";
 import type { Logger } from "../log/logger.ts";
 import type { Connector } from "./connector.ts";
 import type { Stragglers } from "./deadline.ts";
 import type { EventRecorder } from "./event-recorder.ts";
+
+/** Controllers that come and go. */
+export interface ControllersService {
+  /** As one reconcile sees them: for as long as it runs. */
+  within(run: { readonly signal: () => AbortSignal; readonly check: () => void }): RunningControllers;
+}
 
 export interface Services {
   /** Refuses writes once the lease is lost. */
@@ -18,6 +25,7 @@ export interface Services {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  readonly controllers: ControllersService;
   /** Reconciles that were told to end and have not yet. */
   readonly stragglers: Stragglers;
   /** Kinds of which some controller keeps every object, as `Kind.group`. */

@@ -27,7 +27,8 @@ export interface WebhookServerOptions {
   /**
    * Where the API server reaches this process, as `https://192.168.0.7:9443`: for a process outside the cluster. The
    * configurations are then made when it starts and taken away when it stops. Without it they are those that
-   * `keelson generate` writes, and lead to a Service.
+   * `keelson generate` writes, and lead to a Service. Default: what the environment variable `KEELSON_WEBHOOK_URL` says,
+   * whose port is then listened on.
    */
   readonly url?: string;
   /**

@@ -174,6 +174,16 @@ describe("exploring an operator", () => {
     },
   );
 
+  test("does not blame an operator for what it cannot report while writes are not answered", async () => {
+    const hang = { atMs: 0, do: "API: writes fail", with: { how: "timeout after commit", times: 1 } };
+    const steps = [
+      ...[hang, hang, hang],
+      { atMs: 100, do: "edit: size", with: { size: 4 } },
+      { atMs: 150_000, do: "edit: size", with: { size: 3 } },
+    ];
+    await replay(web(), { beginning: "two pods", seed: 1, steps });
+  });
+
   test("plays the same seed in the same way", { timeout: 60_000 }, async () => {
     const subject = web();
     const beginnings = new Beginnings(subject);

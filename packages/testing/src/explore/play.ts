@@ -44,6 +44,8 @@ const mostAdvice = 6;
 /** The status may note a last fact after this long. */
 const restMs = 61_000;
 const idleMs = 30_000;
+/** How long a client may wait for one answer. */
+const requestMs = 30_000;
 /** What was held back needs a moment to be seen. */
 const sightMs = 15_000;
 
@@ -227,6 +229,7 @@ class Run<A extends Application> {
 
   #look(): void {
     const world = this.#world;
+    if (this.#isUnanswered()) world.blindUntilMs = world.atMs + sightMs;
     const blind =
       world.atMs < world.blindUntilMs ||
       [...world.active].some((step) => this.#disturbances.get(step.do)?.blinds === true);
@@ -243,6 +246,13 @@ class Run<A extends Application> {
       this.#wrongSince.set(name, sinceMs);
       if (world.atMs - sinceMs > eventually.withinMs) world.violate(name, late);
     }
+  }
+
+  /** A manager waits for an answer that never comes, as long as a client waits: it cannot report meanwhile. */
+  #isUnanswered(): boolean {
+    const { cluster, clock } = this.#world.simulation;
+    const since = cluster.managers.flatMap(({ port }) => port.silentSinceMs);
+    return since.some((sinceMs) => clock.monotonic() - sinceMs <= requestMs);
   }
 
   // -------------------------------------------------------------------------------------- rest

@@ -207,10 +207,24 @@ export class SimulatedKubelet {
       if (!this.#runs.has(run.uid) || run.orphan) return;
       if (node && !(node.powered && node.speaking)) return;
       for (const container of run.containers) container.process?.stop();
-      const { namespace = "", name } = run.pod.metadata;
-      const { client } = this.#parts.host;
-      await unlessGone(client.kind(Pod).delete({ namespace, name }, { uid: run.uid, gracePeriodSeconds: 0 }));
+      await this.#endWhenStopped(run, this.#parts.host.clock.monotonic() + graceMsOf(run.pod));
     });
+  }
+
+  /** A process may take the pod's grace period to end. */
+  async #endWhenStopped(run: PodRun, untilMs: number): Promise<void> {
+    const { host, later } = this.#parts;
+    const node = this.#nodeOf(run);
+    if (!this.#runs.has(run.uid) || run.orphan || (node && !(node.powered && node.speaking))) return;
+    const stopping = run.containers.some(({ process }) => process && process.ended === undefined);
+    if (stopping && host.clock.monotonic() < untilMs) {
+      later.after(probeMs, async () => await this.#endWhenStopped(run, untilMs));
+      return;
+    }
+    const { namespace = "", name } = run.pod.metadata;
+    await unlessGone(
+      host.client.kind(Pod).delete({ namespace, name }, { uid: run.uid, gracePeriodSeconds: 0 }),
+    );
   }
 
   // -------------------------------------------------------------------------------------- scheduling
@@ -298,9 +312,9 @@ export class SimulatedKubelet {
   /** A run on another node that still has one of this pod's volumes. */
   #holderOf(run: PodRun): PodRun | undefined {
     const { namespace = "" } = run.pod.metadata;
-    const claims = (run.pod.spec?.volumes ?? []).flatMap(
-      ({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? [],
-    );
+    const claims = (run.pod.spec?.volumes ?? [])
+      .flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? [])
+      .filter((name) => !this.#parts.volumes.isShared(namespace, name));
     return [...this.#runs.values()].find(
       (other) =>
         other !== run &&
@@ -556,4 +570,8 @@ function usesClaim(pod: PodObject, namespace: string, claim: string): boolean {
     (pod.spec?.volumes?.some(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName === claim) ??
       false)
   );
+}
+
+function graceMsOf({ metadata, spec }: PodObject): number {
+  return 1_000 * (metadata.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30);
 }

@@ -19,6 +19,10 @@ export interface ApplicationParts {
   readonly clock: VirtualClock;
   readonly network: Network;
   readonly stored: StoredObjects;
+  /** For applications that speak to the API server themselves: an administrator's client, which no fault touches. */
+  readonly client: Client;
+  /** Whether a node has power: without it nobody is there to refuse a connection. */
+  isPowered(node: string): boolean;
 }
 
 /** What a simulation consists of. */
@@ -99,7 +103,10 @@ export async function simulation<A extends Application>(
   });
   const network = new Network(running.clock);
   const { clock, stored } = running;
-  const application = options.application({ clock, network, stored });
+  const application = options.application({
+    ...{ clock, network, stored, client: running.client },
+    isPowered: (node) => started?.nodes.all.get(node)?.powered ?? true,
+  });
   started = new Simulated(running, network, application, options, lives);
   await started.start(from);
   for (let i = 0; i < (options.managers ?? 1); i++) running.startManager();

@@ -48,6 +48,11 @@ export class SimulatedVolumes {
       | undefined;
   }
 
+  /** Whether several nodes may have the volume at once. */
+  isShared(namespace: string, name: string): boolean {
+    return this.claim(namespace, name)?.spec?.accessModes?.includes("ReadWriteMany") === true;
+  }
+
   /** No volume is made for claims of a class until it ends. */
   stick(className: string): () => void {
     this.stuckClasses.add(className);

@@ -1,8 +1,7 @@
 /** Filters that look at one node alone: cordons, taints, affinity to nodes, ports, resources. */
 import type { Taint } from "@keelson/core/kinds";
-import { isTolerated, matchesNode, untolerated } from "@keelson/workloads";
+import { isTolerated, matchesNode, portsConflict, untolerated } from "@keelson/workloads";
 import { type FilterPlugin, rejected } from "../view/filter-plugin.ts";
-import { portsConflict } from "../view/host-ports.ts";
 import { podInfo } from "../view/node-info.ts";
 
 const cordon: Taint = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" };

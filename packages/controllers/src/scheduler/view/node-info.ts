@@ -2,12 +2,13 @@
 import type { NodeObject, PodObject } from "@keelson/workloads";
 import {
   addNumbers,
+  type HostPort,
+  hostPortsOf,
   podRequests,
   type ResourceNumbers,
   resourceNumbers,
   scoringRequests,
 } from "@keelson/workloads";
-import { type HostPort, hostPortsOf } from "./host-ports.ts";
 
 /** What scheduling needs to know of a pod, worked out once. */
 export interface PodInfo {

@@ -17,10 +17,17 @@ export interface StorageView {
   storageClass(name: string): ClassObject | undefined;
 }
 
+export interface Placed {
+  readonly pod: PodObject;
+  readonly node: string;
+}
+
 export interface SnapshotInput {
   readonly nodes: readonly NodeObject[];
   /** Pods with a node, also those whose binding is under way. */
-  readonly assigned: readonly { readonly pod: PodObject; readonly node: string }[];
+  readonly assigned: readonly Placed[];
+  /** Pods without a node for which room is being made on one. */
+  readonly nominated?: readonly Placed[];
   readonly namespaces: readonly ObjectOf<typeof Namespace>[];
   readonly storage: StorageView;
 }
@@ -30,22 +37,25 @@ export class Snapshot {
   readonly storage: StorageView;
   readonly #byName: ReadonlyMap<string, NodeInfo>;
   readonly #namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>;
+  readonly #nominated: Placed[];
 
   private constructor(
     nodes: readonly NodeInfo[],
     storage: StorageView,
     namespaceLabels: ReadonlyMap<string, Readonly<Record<string, string>>>,
+    nominated: Placed[],
   ) {
+    this.#nominated = nominated;
     this.nodes = nodes;
     this.storage = storage;
     this.#byName = new Map(nodes.map((info) => [info.name, info]));
     this.#namespaceLabels = namespaceLabels;
   }
 
-  static of({ nodes, assigned, namespaces, storage }: SnapshotInput): Snapshot {
+  static of({ nodes, assigned, nominated = [], namespaces, storage }: SnapshotInput): Snapshot {
     const infos = nodes.map((node) => new NodeInfo(node)).toSorted((a, b) => compareBytes(a.name, b.name));
     const labels = new Map(namespaces.map(({ metadata }) => [metadata.name, metadata.labels ?? {}]));
-    const snapshot = new Snapshot(infos, storage, labels);
+    const snapshot = new Snapshot(infos, storage, labels, [...nominated]);
     for (const { pod, node } of assigned) snapshot.assign(pod, node);
     return snapshot;
   }
@@ -59,9 +69,31 @@ export class Snapshot {
     this.#byName.get(node)?.add(podInfo(pod));
   }
 
+  /** From here on the node's room is kept for the pod. */
+  nominate(pod: PodObject, node: string): void {
+    this.#nominated.push({ pod, node });
+  }
+
+  /** As the pod's decision sees it: room that is kept for another pod, unless that is less important, is taken. */
+  seenBy(pod: PodObject): Snapshot {
+    const priority = pod.spec.priority ?? 0;
+    const kept = this.#nominated.filter(
+      ({ pod: other }) => other.metadata.uid !== pod.metadata.uid && (other.spec.priority ?? 0) >= priority,
+    );
+    if (kept.length === 0) return this;
+    const nodes = this.nodes.map((info) => {
+      const pods = kept.filter(({ node }) => node === info.name);
+      if (pods.length === 0) return info;
+      const changed = info.without(new Set());
+      for (const { pod: other } of pods) changed.add(podInfo(other));
+      return changed;
+    });
+    return new Snapshot(nodes, this.storage, this.#namespaceLabels, this.#nominated);
+  }
+
   /** The same cluster with one node as it would be. */
   with(changed: NodeInfo): Snapshot {
     const nodes = this.nodes.map((info) => (info.name === changed.name ? changed : info));
-    return new Snapshot(nodes, this.storage, this.#namespaceLabels);
+    return new Snapshot(nodes, this.storage, this.#namespaceLabels, this.#nominated);
   }
 }

@@ -55,12 +55,12 @@ export class DirectoryStore implements Store {
   }
 
   async *list(prefix: string): AsyncIterable<StoredObject> {
-    const found = await readdir(this.#root, { recursive: true, withFileTypes: true }).catch(
-      (cause: unknown) => {
-        if (isAbsent(cause)) return [] as Dirent[];
-        throw failure("list the volume", cause);
-      },
-    );
+    // Only what can have the prefix is looked at: a store may hold much else.
+    const folder = join(this.#root, prefix.slice(0, prefix.lastIndexOf("/") + 1));
+    const found = await readdir(folder, { recursive: true, withFileTypes: true }).catch((cause: unknown) => {
+      if (isAbsent(cause)) return [] as Dirent[];
+      throw failure("list the volume", cause);
+    });
     const keys = found
       .filter((entry) => entry.isFile() && !entry.name.endsWith(unfinished))
       .map((entry) =>

@@ -1,14 +1,9 @@
-/** Where backups lie, in three forms: as the user writes it, as a pod mounts it, and as an open store. */
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+/** Where backups lie, as the user writes it and as a pod mounts it. */
 import type { InputOf } from "@keelson/core";
 import type { Pod } from "@keelson/core/kinds";
 import { cel } from "@keelson/schema";
 import { z } from "zod";
-import { BackupError } from "../../errors.ts";
-import { DirectoryStore } from "./directory-store.ts";
-import { S3Store } from "./s3-store.ts";
-import type { Store } from "./store.ts";
+import type { StoreLocation } from "./open-store.ts";
 
 /** The field of a spec that says where backups lie: a claim or a bucket. */
 export const backupStoreSchema = z
@@ -31,20 +26,6 @@ export const backupStoreSchema = z
 
 /** What {@link backupStoreSchema} reads. */
 export type BackupStore = z.output<typeof backupStoreSchema>;
-
-/** A store as a process in a pod sees it. It is plain JSON, so that a task can carry it. */
-export type StoreLocation =
-  | {
-      readonly s3: {
-        readonly endpoint: string;
-        readonly region: string;
-        readonly bucket: string;
-        readonly prefix: string;
-        /** The directory where the Secret with the credentials is mounted. */
-        readonly credentials: string;
-      };
-    }
-  | { readonly directory: string };
 
 type PodSpec = NonNullable<InputOf<typeof Pod>["spec"]>;
 type Volume = NonNullable<PodSpec["volumes"]>[number];
@@ -95,32 +76,4 @@ export function mountSecret(name: string, secretName: string, mountPath: string)
     volume: { name, secret: { secretName, defaultMode: 0o440 } },
     mount: { name, mountPath, readOnly: true },
   };
-}
-
-/** Opens a store in the pod that mounts it. Rejects with `BadConfiguration` when the credentials are incomplete. */
-export async function openStore(location: StoreLocation): Promise<Store> {
-  if ("directory" in location) return new DirectoryStore(location.directory);
-  const { credentials: directory, ...bucket } = location.s3;
-  const [accessKeyId, secretAccessKey] = [
-    await mountedKey(directory, "accessKeyId"),
-    await mountedKey(directory, "secretAccessKey"),
-  ];
-  if (accessKeyId === undefined || secretAccessKey === undefined) {
-    throw new BackupError("BadConfiguration", "the credentials lack accessKeyId or secretAccessKey");
-  }
-  const sessionToken = await mountedKey(directory, "sessionToken");
-  const ca = await mountedKey(directory, "ca.crt");
-  return new S3Store({
-    ...bucket,
-    credentials: { accessKeyId, secretAccessKey, ...(sessionToken === undefined ? {} : { sessionToken }) },
-    ...(ca === undefined ? {} : { ca }),
-  });
-}
-
-/** One key of a mounted Secret, without the line break that editors add; undefined when the Secret lacks it. */
-export async function mountedKey(directory: string, key: string): Promise<string | undefined> {
-  return await readFile(join(directory, key), "utf8").then(
-    (text) => (key.endsWith(".crt") || key.endsWith(".key") ? text : text.trim()),
-    () => undefined,
-  );
 }

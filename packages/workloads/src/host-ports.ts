@@ -1,6 +1,7 @@
 /** Ports of the node itself, of which each can be taken once. */
 import type { PodSpec } from "@keelson/core/kinds";
 
+/** A port of the node that a container asks for. */
 export interface HostPort {
   readonly port: number;
   readonly protocol: string;
@@ -9,6 +10,7 @@ export interface HostPort {
 
 const anyAddress = "0.0.0.0";
 
+/** The ports of the node that the pod takes for as long as it runs. */
 export function hostPortsOf(spec: PodSpec): HostPort[] {
   const containers = [
     ...spec.containers,
@@ -24,6 +26,7 @@ export function hostPortsOf(spec: PodSpec): HostPort[] {
     }));
 }
 
+/** Whether two pods cannot have both on one node. */
 export function portsConflict(a: HostPort, b: HostPort): boolean {
   return (
     a.port === b.port &&

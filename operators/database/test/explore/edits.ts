@@ -1,0 +1,139 @@
+/** What users do to a Database. */
+import { type Disturbance, pick, type World } from "@keelson/testing";
+import { DatabaseBackup } from "../../src/api/backup.ts";
+import { Database, type DatabaseObject } from "../../src/api/database.ts";
+import { refused } from "../simulation/server.ts";
+import type { SimPostgres } from "./application.ts";
+
+type Edit = Disturbance<SimPostgres>;
+type PostgresWorld = World<SimPostgres>;
+type Choose = NonNullable<Edit["choose"]>;
+
+export async function change(world: PostgresWorld, spec: object): Promise<void> {
+  if (!world.primary || world.primary.metadata.deletionTimestamp !== undefined) return;
+  const { ref } = world.subject;
+  try {
+    await world.client.kind(Database).patch(ref, { type: "merge", body: { spec } as never });
+  } catch (error) {
+    if ((error as { code?: unknown }).code !== 422) throw error;
+    world.note(`refused: ${(error as Error).message.slice(0, 120)}`);
+  }
+}
+
+function edit(name: string, choose: Choose): Edit {
+  return { name, weight: 2, choose, begin: async (world, spec) => await change(world, spec) };
+}
+
+/** For a while. */
+function passing(name: string, spec: object, back: object): Edit {
+  return {
+    name,
+    lastsMs: 180_000,
+    begin: async (world) => {
+      await change(world, spec);
+      return () => change(world, back);
+    },
+  };
+}
+
+function annotation(name: string, key: string, value: (random: Parameters<Choose>[0]) => string): Edit {
+  return {
+    name,
+    choose: (random) => ({ value: value(random) }),
+    begin: async (world, args) => {
+      if (!world.primary) return;
+      const body = { metadata: { annotations: { [`database.keelson.dev/${key}`]: String(args["value"]) } } };
+      await world.client.kind(Database).patch(world.subject.ref, { type: "merge", body });
+    },
+  };
+}
+
+const anything = (random: Parameters<Choose>[0]) => String(random.next()).slice(2, 8);
+
+const deleted: Edit = {
+  name: "edit: deleted",
+  weight: 0.5,
+  choose: (random) => ({
+    propagation: pick(["Background", "Foreground"], random),
+    onDelete: pick(["Snapshot", "Retain", "Delete"], random),
+  }),
+  begin: async (world, { propagation, onDelete }) => {
+    if (!world.primary) return;
+    await change(world, { onDelete });
+    const spec = world.primary.spec as unknown as DatabaseObject["spec"];
+    world.notes.set("removes", onDelete === "Delete");
+    world.notes.set("snapshot", onDelete === "Snapshot" && spec.backup !== undefined);
+    await world.client
+      .kind(Database)
+      .delete(world.subject.ref, { propagation: propagation as "Background" | "Foreground" });
+  },
+};
+
+const orphaned: Edit = {
+  name: "edit: deleted with its dependents left alone, and made again",
+  weight: 0.5,
+  begin: async (world) => {
+    if (!world.primary || world.primary.metadata.deletionTimestamp !== undefined) return;
+    const kind = world.client.kind(Database);
+    const spec = { ...world.primary.spec };
+    await kind.delete(world.subject.ref, { propagation: "Orphan" });
+    for (let seconds = 0; seconds < 120 && world.primary; seconds += 5) await world.advance(5_000);
+    if (!world.primary) await kind.create({ metadata: world.subject.ref, spec: spec as never });
+  },
+};
+
+const backedUp: Edit = {
+  name: "edit: a backup is asked for",
+  choose: (random) => ({ name: `asked-${anything(random)}` }),
+  begin: async (world, { name }) => {
+    const spec = world.primary?.spec as DatabaseObject["spec"] | undefined;
+    if (!spec?.backup) return;
+    const { namespace } = world.subject.ref;
+    await world.client.kind(DatabaseBackup).create({
+      metadata: { namespace, name: String(name) },
+      spec: { database: world.subject.ref.name } as never,
+    });
+  },
+};
+
+export const edits: readonly Edit[] = [
+  edit("edit: instances", (random) => ({ instances: pick([1, 2, 3, 3, 4, 5], random) })),
+  edit("edit: durability", (random) => ({ durability: pick(["quorum", "quorum", "all"], random) })),
+  edit("edit: a setting that needs a restart", (random) => ({
+    parameters: { max_connections: String(pick([50, 100, 150], random)) },
+  })),
+  edit("edit: a setting that is reloaded", (random) => ({
+    parameters: { work_mem: pick(["4MB", "8MB"], random) },
+  })),
+  edit("edit: a label of pods", (random) => ({ pod: { labels: { team: pick(["a", "b"], random) } } })),
+  passing(
+    "edit: a setting that PostgreSQL refuses",
+    { parameters: { shared_buffers: refused } },
+    { parameters: { shared_buffers: null } },
+  ),
+  passing(
+    "edit: nodes that do not exist",
+    { pod: { nodeSelector: { pool: "gone" } } },
+    { pod: { nodeSelector: null } },
+  ),
+  passing("edit: paused", { paused: true }, { paused: false }),
+  passing("edit: hibernated", { hibernate: true }, { hibernate: false }),
+  {
+    name: "edit: a version that does not start",
+    lastsMs: 180_000,
+    begin: async (world) => {
+      world.application.brokenVersions.add("15.99");
+      const before = (world.primary?.spec as DatabaseObject["spec"] | undefined)?.version;
+      await change(world, { version: "15.99" });
+      return () => change(world, { version: before });
+    },
+  },
+  annotation("edit: a switchover is asked for", "switchover", (random) =>
+    pick(["any", "orders-0", "orders-1", "orders-2", `any@${anything(random)}`], random),
+  ),
+  annotation("edit: passwords are rotated", "rotate-passwords", anything),
+  annotation("edit: the authority is replaced", "rotate-authority", anything),
+  backedUp,
+  deleted,
+  orphaned,
+];

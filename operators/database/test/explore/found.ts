@@ -1,0 +1,15 @@
+/** Scenarios in which exploring once found a failure, by what happens in them. */
+import type { Plan } from "@keelson/testing";
+
+export const found: Readonly<Record<string, Plan>> = {
+  "PostgreSQL refuses a setting, and the status names the field that it stands in": {
+    beginning: "three instances",
+    seed: 103,
+    steps: [{ atMs: 0, do: "edit: a setting that PostgreSQL refuses", forMs: 159_000 }],
+  },
+  "a pod that could not be placed is replaced when the spec is corrected": {
+    beginning: "three instances with backups",
+    seed: 149,
+    steps: [{ atMs: 0, do: "edit: nodes that do not exist", forMs: 1_300 }],
+  },
+};

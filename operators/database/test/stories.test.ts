@@ -1,0 +1,12 @@
+/** Random stories under virtual time, with the agents' own code and a simulated PostgreSQL. */
+import { expect, test } from "vitest";
+import { explore } from "./simulation/explore.ts";
+
+test.each(Array.from({ length: 12 }, (_, seed) => seed + 1))(
+  "story %i loses no acknowledged commit, has one primary at a time, and ends well",
+  async (seed) => {
+    const { violations, acknowledged } = await explore({ seed });
+    expect(violations).toEqual([]);
+    expect(acknowledged).toBeGreaterThan(100);
+  },
+);

@@ -1,0 +1,19 @@
+/** Generated scenarios with fixed seeds: a sample of what `npm run explore -- --operator sampledb` plays. */
+import { Beginnings, explore, formatReport, replay } from "@keelson/testing";
+import { describe, expect, test } from "vitest";
+import { found } from "./explore/found.ts";
+import { subject } from "./explore/index.ts";
+
+test("the operator passes fifteen generated scenarios", { timeout: 600_000 }, async () => {
+  const report = await explore(subject, { runs: 15, seed: 1, failures: 3 });
+  expect(report.failures.length, formatReport(subject.name, report)).toBe(0);
+  expect(report.runs).toBe(15);
+});
+
+describe("what exploring once found", { timeout: 120_000 }, () => {
+  const beginnings = new Beginnings(subject);
+
+  test.each(Object.entries(found))("%s", async (_name, plan) => {
+    await replay(subject, plan, { beginnings });
+  });
+});

@@ -1,0 +1,65 @@
+/** `keelson run`: a project's operator on this machine, against a cluster of a kubeconfig. */
+import { buildCommand } from "@stricli/core";
+
+interface RunFlags {
+  readonly directory: string;
+  readonly context?: string;
+  readonly kubeconfig?: string;
+  readonly crds: boolean;
+  readonly webhookUrl?: string;
+}
+
+const text = (brief: string) => ({ kind: "parsed", parse: String, brief, optional: true }) as const;
+
+export const run = buildCommand<RunFlags>({
+  docs: {
+    brief: "Run the operator against a cluster of your kubeconfig",
+    fullDescription:
+      "Runs the project's main module on this machine until Ctrl-C. A server that is not on this machine must be named with --context.",
+  },
+  parameters: {
+    flags: {
+      directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
+      context: text("Context of the kubeconfig. Default: the current one, if its server is on this machine"),
+      kubeconfig: text("File to use. Default: as kubectl"),
+      crds: { kind: "boolean", brief: "Apply the operator's CRDs first", default: false },
+      webhookUrl: text("Where the API server reaches its webhooks, as https://192.168.0.7:9443"),
+    },
+    aliases: { C: "directory" },
+  },
+  async func({ crds, directory, webhookUrl, ...choice }) {
+    const [{ loadOperator, readProject }, { chooseTarget }, { mainOf, runToItsEnd }, checks, { connect }] =
+      await Promise.all([
+        import("../project.ts"),
+        import("../kubeconfig/target.ts"),
+        import("../run/operator-process.ts"),
+        import("../run/preflight.ts"),
+        import("@keelson/client"),
+      ]);
+    const project = readProject(directory);
+    mainOf(project);
+    const target = await chooseTarget(choice);
+    const parts = await loadOperator(project);
+    const client = await connect({
+      context: target.context,
+      ...(choice.kubeconfig === undefined ? {} : { kubeconfig: choice.kubeconfig }),
+    });
+    try {
+      await checks.checkAnswers(client, target);
+      if (crds) {
+        const { install } = await import("@keelson/runtime");
+        await install(client, parts.resources);
+      } else await checks.checkKinds(client, parts, target);
+      await checks.checkPermissions(client, parts, target);
+    } finally {
+      await client.close();
+    }
+    this.process.stderr.write(
+      `${parts.name} runs against ${target.context} at ${target.server}; Ctrl-C ends it.\n`,
+    );
+    await runToItsEnd(project, parts.name, {
+      ...target.env,
+      ...(webhookUrl === undefined ? {} : { KEELSON_WEBHOOK_URL: webhookUrl }),
+    });
+  },
+});

@@ -1,0 +1,206 @@
+/** `keelson run`: which cluster it takes, what it refuses before it starts anything, and the operator itself. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Cluster, startCluster } from "@keelson/cluster";
+import { parseJson } from "@keelson/core";
+import { Deployment } from "@keelson/core/kinds";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
+import { Memcached } from "../../../operators/memcached/src/api.ts";
+import { isLoopback } from "../src/kubeconfig/target.ts";
+import { main } from "../src/main.ts";
+
+const root = join(import.meta.dirname, "../../..");
+const memcached = join(root, "operators/memcached");
+let home: string;
+let cluster: Cluster;
+beforeAll(async () => {
+  home = mkdtempSync(join(tmpdir(), "keelson-run-"));
+  cluster = await startCluster({ nodes: 0 });
+});
+afterAll(async () => {
+  await cluster.stop();
+  rmSync(home, { recursive: true });
+});
+
+/** The cluster's own kubeconfig, changed. */
+function kubeconfig(name: string, change: (config: Config) => void): string {
+  const config = parseJson(readFileSync(cluster.kubeconfig, "utf8")) as unknown as Config;
+  change(config);
+  const path = join(home, name);
+  writeFileSync(path, JSON.stringify(config));
+  return path;
+}
+
+interface Config {
+  clusters: { cluster: Record<string, unknown> }[];
+  users: { user: Record<string, unknown> }[];
+  "current-context"?: string;
+}
+
+describe("before anything is started, one sentence says", () => {
+  let said = "";
+  beforeEach(() => {
+    said = "";
+    for (const stream of [process.stdout, process.stderr]) {
+      vi.spyOn(stream, "write").mockImplementation((chunk) => {
+        said += String(chunk);
+        return true;
+      });
+    }
+  });
+  afterEach(() => {
+    vi.restoreAllMocks();
+    process.exitCode = undefined;
+  });
+
+  async function refusal(...flags: string[]): Promise<string> {
+    process.exitCode = undefined;
+    said = "";
+    const directory = flags.includes("--directory") ? [] : ["--directory", memcached];
+    expect(await main(["run", ...directory, ...flags])).toBe(1);
+    expect(said.trim().split("\n")).toHaveLength(1);
+    return said.trim();
+  }
+  const elsewhere = (config: Config) => {
+    for (const { cluster } of config.clusters) cluster["server"] = "https://203.0.113.7:6443";
+  };
+
+  test("that a server elsewhere must be named", async () => {
+    const path = kubeconfig("elsewhere", elsewhere);
+    expect(await refusal("--kubeconfig", path)).toBe(
+      "the current context keelson leads to https://203.0.113.7:6443, which is not on this machine; if that is meant, say --context keelson",
+    );
+  });
+
+  test("that a server behind a proxy is not on this machine", async () => {
+    const path = kubeconfig("proxy", ({ clusters: [first] }) => {
+      if (first) first.cluster["proxy-url"] = "http://203.0.113.8:3128";
+    });
+    expect(await refusal("--kubeconfig", path)).toMatch(
+      /^the current context keelson leads to https:\/\/127/,
+    );
+  });
+
+  test("that there is no such context, and none at all", async () => {
+    expect(await refusal("--kubeconfig", cluster.kubeconfig, "--context", "prod")).toMatch(
+      /has no context prod; choose one of keelson$/,
+    );
+    const none = kubeconfig("none", (config) => delete config["current-context"]);
+    expect(await refusal("--kubeconfig", none)).toMatch(/has no current context; name one with --context/);
+  });
+
+  test("that the kubeconfig does not exist", async () => {
+    expect(await refusal("--kubeconfig", join(home, "absent"))).toMatch(
+      /absent does not exist; set KUBECONFIG/,
+    );
+  });
+
+  test("that nothing answers there", async () => {
+    const path = kubeconfig("dead", ({ clusters: [first] }) => {
+      if (first) first.cluster["server"] = "https://127.0.0.1:1";
+    });
+    expect(await refusal("--kubeconfig", path)).toMatch(
+      /^the cluster of context keelson does not answer at https:\/\/127\.0\.0\.1:1: .*; keelson cluster up starts one/,
+    );
+  });
+
+  test("that the CRDs are missing", async () => {
+    expect(await refusal("--kubeconfig", cluster.kubeconfig)).toMatch(
+      /does not serve Memcached of cache\.keelson\.dev\/v1alpha1; say --crds/,
+    );
+  });
+
+  test("what the user may not do", async () => {
+    const somebody = kubeconfig("somebody", ({ users: [first] }) => {
+      if (first) first.user["as"] = "somebody";
+    });
+    expect(await refusal("--kubeconfig", somebody, "--crds")).toMatch(
+      /^cannot apply CustomResourceDefinition memcacheds\.cache\.keelson\.dev: .*forbidden.*"somebody"/,
+    );
+    const { crd } = Memcached;
+    await cluster.client.raw({
+      method: "POST",
+      path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+      body: crd() as never,
+    });
+    await vi.waitFor(() => cluster.client.kind(Memcached).list());
+    expect(await refusal("--kubeconfig", somebody)).toMatch(
+      /^the user of context keelson may not create deployments\.apps, .* and \d+ more, which the operator does;/,
+    );
+  });
+
+  test("that the folder is no project, or has nothing to run", async () => {
+    const empty = join(home, "empty");
+    mkdirSync(empty, { recursive: true });
+    expect(await refusal("--directory", empty)).toMatch(
+      /empty has no package\.json; run this in an operator's/,
+    );
+    writeFileSync(join(empty, "package.json"), "{}");
+    expect(await refusal("--directory", empty)).toMatch(
+      /src\/main\.ts does not exist; run the operator there: await app\.run\(\)$/,
+    );
+  });
+});
+
+test("the operator works until a signal, and its exit code is the command's", {
+  timeout: 60_000,
+}, async () => {
+  const child = keelson("run", "--directory", memcached, "--kubeconfig", cluster.kubeconfig, "--crds");
+  const output = outputOf(child);
+  await vi.waitFor(() => expect(output()).toMatch(/caches are complete/), { timeout: 30_000 });
+  expect(output()).toMatch(/^memcached-operator runs against keelson at https:\/\/127/m);
+  const here = { namespace: "default", name: "example" };
+  await cluster.client.kind(Memcached).create(Memcached.object({ metadata: here, spec: { size: 2 } }));
+  await vi.waitFor(async () => {
+    expect((await cluster.client.kind(Deployment).get(here)).spec?.replicas).toBe(2);
+  });
+  child.kill("SIGTERM");
+  expect(await once(child, "exit")).toEqual([0, null]);
+});
+
+test("an operator that ends by itself is told of, with exit code 1", async () => {
+  const project = join(home, "ends");
+  mkdirSync(join(project, "src"), { recursive: true });
+  writeFileSync(join(project, "package.json"), JSON.stringify({ name: "ends", type: "module" }));
+  writeFileSync(
+    join(project, "src/index.ts"),
+    `export * from ${JSON.stringify(join(memcached, "src/index.ts"))};`,
+  );
+  writeFileSync(join(project, "src/main.ts"), "process.exitCode = 3;");
+  const child = keelson("run", "--directory", project, "--kubeconfig", cluster.kubeconfig, "--crds");
+  const output = outputOf(child);
+  expect(await once(child, "exit")).toEqual([1, null]);
+  expect(output()).toMatch(/ends ended with exit code 3; its log says why\n$/);
+});
+
+test.each([
+  ["https://127.0.0.1:6443", true],
+  ["https://127.3.2.1", true],
+  ["https://localhost:6443", true],
+  ["https://[::1]:6443", true],
+  ["https://127.0.0.1.example.com", false],
+  ["https://10.0.0.1:6443", false],
+  ["https://localhost.example.com", false],
+  ["nonsense", false],
+])("%s is on this machine: %s", (server, expected) => {
+  expect(isLoopback(server)).toBe(expected);
+});
+
+function keelson(...args: string[]): ChildProcess {
+  return spawn(process.execPath, [join(root, "packages/keelson/bin/keelson.js"), ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+}
+
+function outputOf({ stdout, stderr }: ChildProcess): () => string {
+  let text = "";
+  for (const stream of [stdout, stderr]) {
+    stream?.setEncoding("utf8").on("data", (chunk: string) => {
+      text += chunk;
+    });
+  }
+  return () => text;
+}
