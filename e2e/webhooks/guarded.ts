@@ -37,10 +37,10 @@ export class Guarded implements AsyncDisposable {
   }
 
   /** Resolves when two replicas serve. */
-  static async start(say: (sentence: string) => void): Promise<Guarded> {
+  static async start(say: (sentence: string) => void, built: boolean): Promise<Guarded> {
     await using stack = new AsyncDisposableStack();
     const project = readProject(folder);
-    await installImage(project, say);
+    if (!built) await installImage(project, say);
     const cluster = `e2e-webhooks-${process.pid}`;
     const { kubeconfig, pid } = await clusterUp({ name: cluster, onProgress: say });
     // The cluster runs in the background: it must not outlive a run that breaks off.

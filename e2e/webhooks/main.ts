@@ -1,6 +1,7 @@
 /**
  * Webhooks as they run in a cluster: an operator of two replicas in pods, behind its Service, under requests that never
- * stop. Prints what was measured: `npm run e2e:webhooks -- [--only id,id] [--list] [--seconds 20]`.
+ * stop. Prints what was measured: `npm run e2e:webhooks -- [--only id,id] [--list] [--seconds 20] [--built]`; `--built` takes
+ * the image of the run before.
  */
 import { parseArgs } from "node:util";
 import { errorText } from "@keelson/core/internal";
@@ -13,6 +14,7 @@ const { values } = parseArgs({
     list: { type: "boolean", default: false },
     seconds: { type: "string", default: "20" },
     rate: { type: "string", default: "25" },
+    built: { type: "boolean", default: false },
   },
 });
 if (values.list) {
@@ -28,7 +30,7 @@ const pace = { rate: Number(values.rate), seconds: Number(values.seconds) };
 const lines = ["| promise | measured | kept |", "| --- | --- | --- |"];
 let broken = 0;
 {
-  await using guarded = await Guarded.start(say);
+  await using guarded = await Guarded.start(say, values.built);
   for (const { id, promise, run } of chosen) {
     say(`${id}: ${promise}`);
     const result = await run(guarded, pace).catch((error: unknown) => ({
