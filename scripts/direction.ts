@@ -18,6 +18,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   keelson: sdk,
   kit: sdk,
   graphs: sdk,
+  hooks: sdk,
+  plans: [...sdk, "hooks"],
   machine: [],
   workloads: ["core"],
   apiserver: ["core", "cel", "pki", "client", "runtime", "machine", "workloads"],
@@ -69,6 +71,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "pods",
     "kubeconfig",
   ],
+  hooks: ["api", "call", "children", "parent", "related", "rolling", "controller"],
+  plans: ["api", "template", "engine", "controller"],
   runtime: [
     "log",
     "queue",

@@ -23,20 +23,21 @@ const { values } = parseArgs({
   },
 });
 
-interface Options {
+interface Amount {
   readonly runs?: number;
   readonly cpuMs?: number;
   readonly seed: number;
   readonly failures: number;
 }
 
-/** An operator brings a subject for the explorer, or plays stories of its own. */
-const folder = ["operators", "packages"].find((each) =>
-  existsSync(join(root, each, values.operator, "test/explore/index.ts")),
-);
-const module = (await import(join(root, folder ?? "operators", values.operator, "test/explore/index.ts"))) as
+/** An operator, or a package that runs operators, brings a subject for the explorer, or plays stories of its own. */
+const file = ["operators", "packages"]
+  .map((tree) => join(root, tree, values.operator, "test/explore/index.ts"))
+  .find((path) => existsSync(path));
+if (file === undefined) throw new Error(`nothing named ${values.operator} has a test/explore/index.ts`);
+const module = (await import(file)) as
   | { readonly subject: Subject }
-  | { readonly play: (options: Options) => Promise<boolean> };
+  | { readonly play: (amount: Amount) => Promise<boolean> };
 const cpuMinutes = values["cpu-minutes"];
 const runs = values.runs ?? (cpuMinutes === undefined ? "100" : undefined);
 const amount = {

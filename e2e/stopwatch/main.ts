@@ -55,15 +55,13 @@ try {
     );
     const seconds = steps.reduce((sum, [, each]) => sum + each, 0);
     say(`memcached answers: ${await versionOf(kubeconfig)}`);
-    dev.kill("SIGINT");
-    if (dev.exitCode === null) await once(dev, "exit");
+    await interrupt(dev);
     say("the project passes its own check and tests (not counted)");
     await run("npm", ["run", "--silent", "check"], project);
     await run("npm", ["test", "--silent"], project);
     report(seconds, written);
   } finally {
-    dev.kill("SIGTERM");
-    if (dev.exitCode === null && dev.signalCode === null) await once(dev, "exit");
+    await interrupt(dev);
   }
 } catch (error) {
   failure = error;
@@ -129,8 +127,15 @@ async function timed<T>(name: string, work: () => Promise<T>): Promise<T> {
   return result;
 }
 
+/** As a terminal does: every process of the command gets it. npx would not pass it on. */
+async function interrupt(child: ChildProcess): Promise<void> {
+  if (child.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
+  process.kill(-child.pid, "SIGINT");
+  await once(child, "exit");
+}
+
 function start(command: string, args: readonly string[], cwd: string): ChildProcess {
-  return spawn(command, args, { cwd, env, stdio: ["ignore", "pipe", "pipe"] });
+  return spawn(command, args, { cwd, env, detached: true, stdio: ["ignore", "pipe", "pipe"] });
 }
 
 async function run(command: string, args: readonly string[], cwd: string): Promise<void> {

@@ -15,8 +15,10 @@ const text = (brief: string) => ({ kind: "parsed", parse: String, brief, optiona
 export const run = buildCommand<RunFlags>({
   docs: {
     brief: "Run the operator, or definitions without code, against a cluster of your kubeconfig",
-    fullDescription:
-      "Runs the project's main module on this machine until Ctrl-C. A server that is not on this machine must be named with --context.",
+    fullDescription: [
+      "Runs the project's main module on this machine until Ctrl-C. A server that is",
+      "not on this machine must be named with --context.",
+    ].join("\n"),
   },
   parameters: {
     flags: {
@@ -57,6 +59,7 @@ export const run = buildCommand<RunFlags>({
       await checks.checkAnswers(client, target);
       if (crds) {
         const { install } = await import("@keelson/runtime");
+        await checks.checkStored(client, parts);
         await install(client, parts.resources);
       } else await checks.checkKinds(client, parts, target);
       await checks.checkPermissions(client, parts, target);

@@ -103,9 +103,8 @@ A Kubernetes operator in TypeScript, made with Keelson.
 npm test           # in virtual time, with a crash at every write
 npm run check      # lint and types
 
-npx keelson cluster up                              # a cluster on this machine; it prints its KUBECONFIG to export
-npx keelson generate --crds | kubectl apply -f -
-npm start                                           # this operator, against that cluster
+npx keelson dev --apply examples    # a cluster on this machine, this operator in it, loaded again at every save
+npx keelson run                     # this operator, against a cluster of your kubeconfig
 \`\`\`
 
 - \`src/${api.folder}/api.ts\`: the resource; what users write, and what is reported
@@ -115,8 +114,8 @@ npm start                                           # this operator, against tha
 - \`src/index.ts\`: the resources, the controllers and the operator
 - \`src/main.ts\`: runs the operator
 
-To ship it: \`npx keelson build\` makes its image, \`npx keelson generate\` what installs it.
-Another resource: \`npx keelson create api --kind Name\`.
+To ship it: \`npx keelson generate\` writes what installs it, \`npx keelson deploy\` builds its image and installs it.
+More: \`npx keelson create api\`, \`create webhook\`, \`create version\`; \`npx keelson upgrade\` for a newer scaffold.
 `;
 }
 
