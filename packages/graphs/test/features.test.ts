@@ -1,9 +1,18 @@
 /** What templates can do: loops, references to what others have, conditions of the author's, fields left out. */
 import { ConfigMap, Namespace, Secret } from "@keelson/core/kinds";
-import { graphs } from "@keelson/graphs";
+import { graphs, ResourceGraphDefinition } from "@keelson/graphs";
 import { everyCrash } from "@keelson/testing";
 import { expect, test } from "vitest";
-import { condition, graphCluster, install, kindOf, namespace, rulesFor } from "./graphs.ts";
+import {
+  condition,
+  definitions,
+  graphCluster,
+  install,
+  kindOf,
+  namespace,
+  rulesFor,
+  statusOf,
+} from "./graphs.ts";
 
 const ref = { namespace: "default", name: "one" };
 
@@ -204,12 +213,15 @@ test("a cluster-scoped graph makes namespaces and what is in them, with conditio
   ).toBeDefined();
 });
 
-test("whenever the process dies, instances are completed and taken away completely", async () => {
+test("whenever the process dies, instances are completed and taken away completely", {
+  timeout: 120_000,
+}, async () => {
   const small = shards.replace(/ {4}readyWhen:\n.*\n/, "");
   await everyCrash({ controllers: [graphs()], rules: await rulesFor(small) }, async (c) => {
-    await install(c, small);
+    await c.client.kind(ResourceGraphDefinition).create(definitions(small)[0] as never);
+    await c.until(async () => (await statusOf(c, "shards")).state === "Active");
     await c.client.kind(Shards).create({ metadata: ref, spec: { names: ["x"] } });
-    await c.converges({ ready: false });
+    await c.until(async () => (await c.client.kind(Shards).get(ref)).status?.state === "ACTIVE");
     expect((await c.client.kind(ConfigMap).get(ref)).data).toEqual({ shards: "one-x-a" });
     await c.client.kind(Shards).delete(ref);
     await c.until(async () => (await c.client.kind(Shards).find(ref)) === undefined);
