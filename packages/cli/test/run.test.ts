@@ -25,6 +25,11 @@ afterAll(async () => {
   rmSync(home, { recursive: true });
 });
 
+/** On a machine that is busy with other things, too. */
+async function eventually<T>(check: () => T | Promise<T>): Promise<T> {
+  return await vi.waitFor(check, { timeout: 100_000, interval: 50 });
+}
+
 /** The cluster's own kubeconfig, changed. */
 function kubeconfig(name: string, change: (config: Config) => void): string {
   const config = parseJson(readFileSync(cluster.kubeconfig, "utf8")) as unknown as Config;
@@ -126,9 +131,47 @@ describe("before anything is started, one sentence says", () => {
       path: "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
       body: crd() as never,
     });
-    await vi.waitFor(() => cluster.client.kind(Memcached).list());
+    await eventually(() => cluster.client.kind(Memcached).list());
     expect(await refusal("--kubeconfig", somebody)).toMatch(
       /^the user of context keelson may not create deployments\.apps, .* and \d+ more, which the operator does;/,
+    );
+  });
+
+  test("that an object which is stored does not fit a new CRD, or is stored in a version that it drops", async () => {
+    const project = join(home, "notes");
+    const schema = (version: string, spec: string) => {
+      mkdirSync(join(project, "src"), { recursive: true });
+      writeFileSync(join(project, "package.json"), JSON.stringify({ name: "notes", type: "module" }));
+      writeFileSync(join(project, "src/main.ts"), "");
+      // Another name for each: a module is imported once.
+      const entry = `src/${version}-${spec.length}.ts`;
+      const manifest = { name: "notes", type: "module", keelson: { entry } };
+      writeFileSync(join(project, "package.json"), JSON.stringify(manifest));
+      writeFileSync(
+        join(project, entry),
+        `import { controller } from ${JSON.stringify(join(root, "packages/runtime/src/index.ts"))};
+         import { resource } from ${JSON.stringify(join(root, "packages/schema/src/index.ts"))};
+         import { z } from ${JSON.stringify(join(root, "node_modules/zod/index.js"))};
+         export const Note = resource({ group: "example.com", kind: "Note", version: "${version}", spec: ${spec} });
+         export const notes = controller(Note, { compose: () => ({ children: {} }) });`,
+      );
+    };
+    const flags = ["--directory", project, "--kubeconfig", cluster.kubeconfig, "--crds"];
+    schema("v1", "z.object({})");
+    process.exitCode = undefined;
+    expect(await main(["run", ...flags])).toBe(0);
+    await cluster.client.raw({
+      method: "POST",
+      path: "/apis/example.com/v1/namespaces/default/notes",
+      body: { apiVersion: "example.com/v1", kind: "Note", metadata: { name: "first" }, spec: {} },
+    });
+    schema("v1", "z.object({ text: z.string() })");
+    expect(await refusal(...flags)).toMatch(
+      /^Note default\/first is stored and does not fit the new schema: .*spec\.text.*; nothing was applied: give a new field a default/,
+    );
+    schema("v2", "z.object({})");
+    expect(await refusal(...flags)).toMatch(
+      /^cannot install notes\.example\.com: the server refuses status\.storedVersions.*v1/,
     );
   });
 
@@ -146,18 +189,19 @@ describe("before anything is started, one sentence says", () => {
 });
 
 test("the operator works until a signal, and its exit code is the command's", {
-  timeout: 60_000,
+  timeout: 240_000,
 }, async () => {
   const child = keelson("run", "--directory", memcached, "--kubeconfig", cluster.kubeconfig, "--crds");
   const output = outputOf(child);
-  await vi.waitFor(() => expect(output()).toMatch(/caches are complete/), { timeout: 30_000 });
+  await eventually(() => expect(output()).toMatch(/caches are complete/));
   expect(output()).toMatch(/^memcached-operator runs against keelson at https:\/\/127/m);
   const here = { namespace: "default", name: "example" };
   await cluster.client.kind(Memcached).create(Memcached.object({ metadata: here, spec: { size: 2 } }));
-  await vi.waitFor(async () => {
+  await eventually(async () => {
     expect((await cluster.client.kind(Deployment).get(here)).spec?.replicas).toBe(2);
   });
-  child.kill("SIGTERM");
+  // As a terminal sends it, to all processes of the command.
+  process.kill(-(child.pid ?? 0), "SIGINT");
   expect(await once(child, "exit")).toEqual([0, null]);
 });
 
@@ -192,6 +236,7 @@ test.each([
 function keelson(...args: string[]): ChildProcess {
   return spawn(process.execPath, [join(root, "packages/keelson/bin/keelson.js"), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
   });
 }
 

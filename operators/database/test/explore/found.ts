@@ -12,4 +12,17 @@ export const found: Readonly<Record<string, Plan>> = {
     seed: 149,
     steps: [{ atMs: 0, do: "edit: nodes that do not exist", forMs: 1_300 }],
   },
+  "the only volume is wiped, and the status says what a person can do": {
+    beginning: "one instance",
+    seed: 207,
+    steps: [{ atMs: 0, do: "volume: destroyed", with: { which: 0.163, how: "wiped" } }],
+  },
+  "the data of the primary is spoiled while it is upgraded": {
+    beginning: "three instances, each must acknowledge",
+    seed: 541,
+    steps: [
+      { atMs: 200, do: "edit: a newer major version", with: { version: "17.1" } },
+      { atMs: 8300, do: "volume: destroyed", with: { which: 0.099, how: "corrupt" } },
+    ],
+  },
 };
