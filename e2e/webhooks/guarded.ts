@@ -8,7 +8,14 @@ import { type Client, connect } from "@keelson/client";
 import { clusterDown, clusterUp, injectFault } from "@keelson/cluster";
 import { loadImages } from "@keelson/images";
 import { forwardConnector } from "keelson";
-import { CustomResourceDefinition, Deployment, Pod, Secret } from "keelson/kinds";
+import {
+  CustomResourceDefinition,
+  Deployment,
+  MutatingWebhookConfiguration,
+  Pod,
+  Secret,
+  ValidatingWebhookConfiguration,
+} from "keelson/kinds";
 import { eventually } from "../operator/eventually.ts";
 
 const image = "keelson-e2e/guard-operator:1";
@@ -98,6 +105,26 @@ export class Guarded implements AsyncDisposable {
     return Object.fromEntries(
       Object.entries(data).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]),
     );
+  }
+
+  /** Empties the Secret, and resolves when what was made in its place is believed. */
+  async renew(): Promise<void> {
+    const secrets = this.client.kind(Secret);
+    const before = (await this.secret())["tls.crt"];
+    await secrets.patch(secretRef, { type: "merge", body: { data: null } as never });
+    await eventually("another certificate is served and believed", 60_000, async () => {
+      const { "tls.crt": leaf, "ca.crt": authorities = "" } = await this.secret();
+      if (leaf === undefined || leaf === before) return false;
+      const ref = { name: operatorName };
+      const caBundle = Buffer.from(authorities).toString("base64");
+      const mutating = await this.client.kind(MutatingWebhookConfiguration).get(ref);
+      const validating = await this.client.kind(ValidatingWebhookConfiguration).get(ref);
+      const entries = [...(mutating.webhooks ?? []), ...(validating.webhooks ?? [])];
+      if (entries.some(({ clientConfig }) => clientConfig.caBundle !== caBundle)) return false;
+      for (const pod of await this.pods()) await this.certificateOf(pod, authorities);
+      return true;
+    });
+    await this.serves();
   }
 
   /** The certificate that a pod shows to who believes in `authorities`. */

@@ -79,6 +79,8 @@ async function rotate(guarded: Guarded, { rate, seconds }: Pace): Promise<Result
   // Long enough for four certificates and a new authority.
   const leafMs = (seconds * 1000) / 4;
   await guarded.configure({ LEAF_MS: String(leafMs) });
+  // One that is good for months would not be renewed.
+  await guarded.renew();
   const seen = { leaves: new Set<string>(), authorities: new Set<string>() };
   const done = new AbortController();
   const watching = (async () => {
