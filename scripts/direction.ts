@@ -17,6 +17,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   runtime: ["core", "cel", "pki", "schema", "client"],
   keelson: sdk,
   kit: sdk,
+  graphs: sdk,
   hooks: sdk,
   plans: [...sdk, "hooks"],
   machine: [],
@@ -27,7 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   node: ["core", "pki", "client", "runtime", "machine", "workloads", "images"],
   cluster: parts,
   testing: [...parts, "cluster"],
-  cli: [...parts, "cluster"],
+  cli: [...parts, "cluster", "graphs"],
   "create-keelson": ["cli"],
 };
 

@@ -11,6 +11,7 @@ import { cluster } from "./provoke/cluster.ts";
 import { controllers } from "./provoke/controllers.ts";
 import { core, merge } from "./provoke/core.ts";
 import { etcd } from "./provoke/etcd.ts";
+import { graphs } from "./provoke/graphs.ts";
 import { hooks } from "./provoke/hooks.ts";
 import { images } from "./provoke/images.ts";
 import { kit } from "./provoke/kit.ts";
@@ -32,6 +33,7 @@ const provocations: Readonly<Record<string, Readonly<Record<string, Provocation>
   "@keelson/client": client,
   "@keelson/runtime": runtime,
   "@keelson/kit": kit,
+  "@keelson/graphs": graphs,
   "@keelson/hooks": hooks,
   "@keelson/plans": plans,
   "@keelson/apiserver": { ...storage, ...protobuf },

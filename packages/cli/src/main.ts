@@ -19,12 +19,16 @@ import { completion } from "./commands/completion.ts";
 import { create } from "./commands/create.ts";
 import { deploy, undeploy } from "./commands/deploy.ts";
 import { dev } from "./commands/dev.ts";
+import { envtest } from "./commands/envtest.ts";
 import { generate } from "./commands/generate.ts";
 import { image } from "./commands/image.ts";
 import { init } from "./commands/init.ts";
+import { install } from "./commands/install.ts";
 import { node } from "./commands/node.ts";
+import { registry } from "./commands/registry.ts";
 import { run as runOperator } from "./commands/run.ts";
 import { upgrade } from "./commands/upgrade.ts";
+import { isStandIn } from "./envtest/assets.ts";
 import { version } from "./version.ts";
 
 /** How a shell is told that a command was not understood. */
@@ -32,8 +36,21 @@ const MISUSED = 2;
 
 const root = buildRouteMap({
   routes: {
-    ...{ init, create, dev, run: runOperator, upgrade, generate, check, build, deploy, undeploy, image },
-    ...{ cluster, apiserver, node, completion },
+    ...{
+      init,
+      create,
+      dev,
+      run: runOperator,
+      install,
+      upgrade,
+      generate,
+      check,
+      build,
+      deploy,
+      undeploy,
+      image,
+    },
+    ...{ cluster, apiserver, node, registry, envtest, completion },
   },
   docs: {
     brief: "Kubernetes operators in TypeScript: write one, prove it, run it.",
@@ -77,6 +94,12 @@ function sentenceOf(error: unknown): string {
 /** Runs the command line and gives the exit code: 1 when it could not be done, 2 when it was not understood. */
 export async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "__complete") return await complete(args.slice(1));
+  const [first, standIn, ...given] = args;
+  // They have other programs' command lines, which are theirs to read.
+  if (first === "envtest" && isStandIn(standIn)) {
+    const { runStandIn } = await import("./envtest/run.ts");
+    return await runStandIn(standIn, given);
+  }
   const before = process.exitCode;
   // As with git, kubectl and npm: `help cluster up` is `cluster up --help`.
   await run(application, args[0] === "help" ? [...args.slice(1), "--help"] : args, { process });

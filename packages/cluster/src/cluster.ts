@@ -177,7 +177,7 @@ async function startServer(
           ...(options.port !== undefined && { port: options.port }),
           ...(options.token && { token: options.token }),
         },
-        options.nodes === 0 ? {} : { dialer: dialerOf(hosting) },
+        options.nodes === 0 ? {} : { dialer: dialerOf(hosting), resourceMetrics: true },
       ),
     );
     kubeconfig.resolve(options.controllers === false ? api.kubeconfig : api.bootstrapKubeconfig);

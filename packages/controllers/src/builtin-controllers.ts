@@ -2,6 +2,7 @@
 import type { Client } from "@keelson/client";
 import type { KeyPair } from "@keelson/pki";
 import { type OperatorOptions, operator, type RawController, type RunningOperator } from "@keelson/runtime";
+import { horizontalAutoscaler } from "./autoscaler/horizontal-autoscaler-controller.ts";
 import {
   certificateApprover,
   certificateCleaner,
@@ -93,6 +94,7 @@ export function builtinControllers(options: BuiltinControllersOptions): RawContr
     disruptionController({ client }),
     staleDisruptionController(),
     quotaController({ client }),
+    horizontalAutoscaler({ client }),
     ...volumeControllers({
       ...(directory === undefined ? {} : { directory }),
       ...(removeVolume === undefined ? {} : { remove: removeVolume }),

@@ -13,4 +13,5 @@ export {
   repositoryName,
 } from "./reference.ts";
 export { type PullOptions, pullImage } from "./registry.ts";
+export { type RegistryServer, type RegistryServerOptions, startRegistry } from "./registry-server.ts";
 export type { RegistryCredential, SessionOptions } from "./registry-session.ts";

@@ -59,13 +59,20 @@ interface Known {
 
 /** What an extension serves, as far as it has said so. */
 export interface ExtensionView {
-  readonly extension: Extension;
+  readonly extension: Pick<Extension, "group" | "version" | "groupPriority" | "versionPriority">;
   readonly resources: readonly ListedResource[] | undefined;
   readonly openApiV2: JsonObject | undefined;
   readonly openApiV3: JsonObject | undefined;
 }
 
-export class Aggregator {
+/** What is served beside this server's own resources. */
+export interface Extensions {
+  /** Grows with every change of what is served. */
+  readonly generation: number;
+  views(): readonly ExtensionView[];
+}
+
+export class Aggregator implements Extensions {
   readonly #parts: AggregatorParts;
   readonly #known = new Map<string, Known>();
   readonly #abort = new AbortController();

@@ -26,6 +26,11 @@ export function builtinApiServices(nowMs: number): ApiObject[] {
   );
 }
 
+/** Of another group that the server answers for itself. */
+export function localApiService(served: Served, nowMs: number): ApiObject {
+  return apiService(served, "onstart", nowMs);
+}
+
 function apiService(served: Served, management: "onstart" | "true", nowMs: number): ApiObject {
   const { group, version, groupPriority, versionPriority } = served;
   return {

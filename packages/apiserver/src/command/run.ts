@@ -33,6 +33,14 @@ export interface ApiServerFlags {
   readonly enableAdmissionPlugins?: string;
   readonly clientCaFile?: string;
   readonly tokenAuthFile?: string;
+  /** The serving certificate and its key, in PEM. Default: of the server's own authority. */
+  readonly tlsCertFile?: string;
+  readonly tlsPrivateKeyFile?: string;
+  readonly serviceAccountIssuer?: string;
+  /** Keys by which tokens of service accounts are verified. */
+  readonly serviceAccountKeyFile?: string;
+  /** The key that signs them. Default: one of the server's own. */
+  readonly serviceAccountSigningKeyFile?: string;
   readonly serviceClusterIpRange?: string;
   /** How long events are kept. Default 1h. */
   readonly eventTtl?: string;
@@ -58,6 +66,8 @@ export interface ApiServerPorts {
   readonly clock?: Clock;
   /** The way to pods. Default: the server's own network. */
   readonly dialer?: ClusterDialer;
+  /** Serves what nodes and pods use. Default: false. */
+  readonly resourceMetrics?: boolean;
 }
 
 /** Starts the server on loopback and on a Unix socket; nothing is reachable from other machines. */
@@ -93,7 +103,7 @@ async function start(
     authority.certificate,
     ...(flags.clientCaFile ? [readFileSync(flags.clientCaFile, "utf8")] : []),
   ];
-  const tls = { certificate: serving.certificate, key: serving.key, clientAuthorities };
+  const tls = { ...servingPair(flags, serving), clientAuthorities };
   // The port comes first, because objects name it; requests that come early wait.
   const { promise: ready, resolve: answer } = Promise.withResolvers<ApiServer>();
   let served: ApiServer | undefined;
@@ -147,6 +157,16 @@ async function start(
   };
 }
 
+/** The pair that the flags name, or the server's own. */
+function servingPair({ tlsCertFile, tlsPrivateKeyFile }: ApiServerFlags, own: KeyPair) {
+  if (tlsCertFile === undefined && tlsPrivateKeyFile === undefined) {
+    return { certificate: own.certificate, key: own.key };
+  }
+  if (tlsCertFile === undefined || tlsPrivateKeyFile === undefined)
+    throw new FlagError("--tls-cert-file and --tls-private-key-file go together");
+  return { certificate: readFileSync(tlsCertFile, "utf8"), key: readFileSync(tlsPrivateKeyFile, "utf8") };
+}
+
 function tokenIn(file: string | undefined): string | undefined {
   if (file === undefined) return undefined;
   const token = readFileSync(file, "utf8").trim();
@@ -176,6 +196,9 @@ function serverFlags(flags: ApiServerFlags): Record<string, string> {
     "client-ca-file": flags.clientCaFile,
     "token-auth-file": flags.tokenAuthFile,
     "service-cluster-ip-range": flags.serviceClusterIpRange,
+    "service-account-issuer": flags.serviceAccountIssuer,
+    "service-account-key-file": flags.serviceAccountKeyFile,
+    "service-account-signing-key-file": flags.serviceAccountSigningKeyFile,
   };
   return Object.fromEntries(
     Object.entries(named).filter((entry): entry is [string, string] => entry[1] !== undefined),

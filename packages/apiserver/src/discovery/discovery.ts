@@ -1,6 +1,6 @@
 /** What the server serves, told in the two forms that clients ask for. */
 import { canonicalJson, type JsonObject } from "@keelson/core";
-import type { Aggregator, ExtensionView } from "../aggregation/aggregator.ts";
+import type { Extensions, ExtensionView } from "../aggregation/aggregator.ts";
 import { aggregatedVersion } from "../aggregation/documents.ts";
 import { methodNotAllowed, noSuchResource } from "../contracts/status-error.ts";
 import { digest } from "../messages/digest.ts";
@@ -37,16 +37,12 @@ const aggregatedType = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 export class Discovery {
   readonly #registry: Registry;
   readonly #address: () => string;
-  readonly #aggregator: Pick<Aggregator, "generation" | "views">;
+  readonly #extended: Extensions;
   #cached: Snapshot | undefined;
 
-  constructor(
-    registry: Registry,
-    aggregator: Pick<Aggregator, "generation" | "views">,
-    address: () => string,
-  ) {
+  constructor(registry: Registry, extensions: Extensions, address: () => string) {
     this.#registry = registry;
-    this.#aggregator = aggregator;
+    this.#extended = extensions;
     this.#address = address;
   }
 
@@ -153,7 +149,7 @@ export class Discovery {
   }
 
   #current(): Snapshot {
-    const generation = `${this.#registry.generation} ${this.#aggregator.generation}`;
+    const generation = `${this.#registry.generation} ${this.#extended.generation}`;
     if (this.#cached?.generation !== generation)
       this.#cached = { generation, groups: this.#collect(), documents: new Map() };
     return this.#cached;
@@ -182,7 +178,7 @@ export class Discovery {
       if (!fixed.has(name)) list.sort((a, b) => compareVersions(b.name, a.name));
       return { name, versions: list };
     });
-    const extended = withExtensions(entries, this.#aggregator.views());
+    const extended = withExtensions(entries, this.#extended.views());
     const builtin = extended.filter(({ name }) => fixed.has(name));
     const custom = extended.filter(({ name }) => !fixed.has(name));
     return [...builtin, ...custom.sort((a, b) => (a.name < b.name ? -1 : 1))];

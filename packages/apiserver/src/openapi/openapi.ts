@@ -1,7 +1,7 @@
 /** `/openapi/v3` and `/openapi/v2`: documents of what is served, made when they are asked for. */
 import type { JsonObject } from "@keelson/core";
 import { isObject } from "@keelson/core/internal";
-import type { Aggregator } from "../aggregation/aggregator.ts";
+import type { Extensions } from "../aggregation/aggregator.ts";
 import { mergedOpenApiV2 } from "../aggregation/documents.ts";
 import { digest } from "../messages/digest.ts";
 import { header, type ServerRequest, type ServerResponse } from "../messages/message.ts";
@@ -18,15 +18,15 @@ const protobufAsked = /proto-openapi\.spec\.v2[@.]v1\.0\+protobuf/;
 
 export class OpenApi {
   readonly #registry: Registry;
-  readonly #aggregator: Pick<Aggregator, "generation" | "views">;
+  readonly #extended: Extensions;
   /** Built-in documents stay for good. */
   readonly #builtin = new Map<string, string>();
   /** Documents that custom resources are part of, as they were at a generation of the registry. */
   #custom: { generation: string; documents: Map<string, string | Uint8Array> } | undefined;
 
-  constructor(registry: Registry, aggregator: Pick<Aggregator, "generation" | "views">) {
+  constructor(registry: Registry, extensions: Extensions) {
     this.#registry = registry;
-    this.#aggregator = aggregator;
+    this.#extended = extensions;
   }
 
   /** `undefined` when the path is no document. */
@@ -54,7 +54,7 @@ export class OpenApi {
 
   /** Documents of other servers, which they are asked for under the same path. */
   #extensions(): (readonly [string, JsonObject])[] {
-    return this.#aggregator.views().flatMap(({ extension: { group, version }, openApiV3 }) => {
+    return this.#extended.views().flatMap(({ extension: { group, version }, openApiV3 }) => {
       const name = `apis/${group}/${version}`;
       const entry = openApiV3?.[name];
       return isObject(entry) ? [[name, entry] as const] : [];
@@ -92,7 +92,7 @@ export class OpenApi {
     const body = this.#cached(isProtobuf ? "v2 protobuf" : "v2", () => {
       const document = mergedOpenApiV2(
         openApiV2(customKinds([...this.#customVersions().values()].flat(), 2)),
-        this.#aggregator
+        this.#extended
           .views()
           .flatMap(({ extension: { group }, openApiV2: own }) => (own ? [{ group, document: own }] : [])),
       );
@@ -119,7 +119,7 @@ export class OpenApi {
   }
 
   #cached(key: string, make: () => string | Uint8Array): string | Uint8Array {
-    const generation = `${this.#registry.generation} ${this.#aggregator.generation}`;
+    const generation = `${this.#registry.generation} ${this.#extended.generation}`;
     if (this.#custom?.generation !== generation) this.#custom = { generation, documents: new Map() };
     const known = this.#custom.documents.get(key);
     if (known !== undefined) return known;

@@ -24,6 +24,8 @@ import { OpenApi } from "../openapi/openapi.ts";
 import { socketDialer } from "../proxy/socket-dialer.ts";
 import { type KubeletIdentity, type ProxyTransport, socketTransport } from "../proxy/transport.ts";
 import { Registry } from "../registry/registry.ts";
+import { MetricsApi, metricsApiService, withMetrics } from "../resource-metrics/metrics-api.ts";
+import { UsageMeter } from "../resource-metrics/usage.ts";
 import type { World } from "../rest/exchange.ts";
 import { ObjectStore } from "../rest/object-store.ts";
 import type { ResourceApi } from "../rest/resource-api.ts";
@@ -79,6 +81,8 @@ export interface ApiServerOptions {
   readonly dialer?: ClusterDialer;
   /** How kubelets and pods are asked. Default: over HTTP, pods through the dialer. */
   readonly transport?: ProxyTransport;
+  /** Serves what nodes and pods use, by asking the kubelets. Default: false. */
+  readonly resourceMetrics?: boolean;
   /** How webhooks are called. Default: over TLS, those behind services through the dialer. */
   readonly callWebhook?: WebhookCaller;
 }
@@ -154,6 +158,10 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     ...{ objects: pluginStore, clock, transport },
     identity: options.frontProxy,
   });
+  const metrics = options.resourceMetrics
+    ? new MetricsApi(new UsageMeter({ store: pluginStore, transport, clock }), pluginStore)
+    : undefined;
+  const extensions = metrics ? withMetrics(aggregator) : aggregator;
   const advertise = options.advertise ?? { address: "127.0.0.1", port: 6443 };
   const dispatch = dispatcherFor({
     authenticators,
@@ -163,8 +171,9 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     handle: handlerOf(
       verbs.api,
       aggregator,
-      new Discovery(registry, aggregator, () => `${advertise.address}:${advertise.port}`),
-      new OpenApi(registry, aggregator),
+      metrics,
+      new Discovery(registry, extensions, () => `${advertise.address}:${advertise.port}`),
+      new OpenApi(registry, extensions),
       new SystemPaths(plugins.paths ?? {}, () => store.problem()),
     ),
     random,
@@ -182,6 +191,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
     ...(kubeletClient === undefined ? {} : { kubeletClient }),
   });
   writeFirstObjects(pluginStore, registry, first, nowMs);
+  if (metrics) writeFirstObjects(pluginStore, registry, [metricsApiService(nowMs)], nowMs);
   for (const hook of hooks) writeFirstObjects(pluginStore, registry, (await hook.bootstrap?.()) ?? [], nowMs);
   definitions.start();
   aggregator.start();
@@ -232,6 +242,7 @@ async function openStore(options: ApiServerOptions, clock: Clock): Promise<Store
 function handlerOf(
   api: ResourceApi,
   aggregator: Aggregator,
+  metrics: MetricsApi | undefined,
   discovery: Discovery,
   openApi: OpenApi,
   system: SystemPaths,
@@ -244,9 +255,11 @@ function handlerOf(
   return (request, info, user, warnings) =>
     aggregator.owns(info.path)
       ? aggregator.handle(request, info, user)
-      : info.isResource
-        ? api.handle(request, info, user, warnings)
-        : other(request, info);
+      : metrics?.owns(info.path)
+        ? metrics.handle(request, info)
+        : info.isResource
+          ? api.handle(request, info, user, warnings)
+          : other(request, info);
 }
 
 type DispatcherParts = ConstructorParameters<typeof Dispatcher>[0];

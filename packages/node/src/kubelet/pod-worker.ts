@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type Cancel, parseTime } from "@keelson/core";
 import type { PodSpec } from "@keelson/core/kinds";
+import type { ResolvedImage } from "@keelson/images";
 import type { StoredPod } from "../api/api.ts";
 import { NodeError } from "../errors.ts";
 import type { PodLimits, PodSandbox } from "../runtime/container-runtime.ts";
@@ -100,7 +101,7 @@ export class PodWorker {
       ids: services.ids,
       canMount: services.runtime.kind === "sandbox",
       downward: (current) => downwardContext(services, current, this.#address ?? ""),
-      imageRoot: async (image) => (await services.images.pull(image, [])).rootfs,
+      imageRoot: async (image) => (await imageOf(services, image)).rootfs,
     });
     this.containers = new PodContainers({
       services,
@@ -554,6 +555,12 @@ export class PodWorker {
   #name(): string {
     return `${this.#pod.metadata.namespace}/${this.#pod.metadata.name}`;
   }
+}
+
+/** As for containers: what was loaded here is not asked for elsewhere. */
+async function imageOf({ images }: KubeletServices, image: string): Promise<ResolvedImage> {
+  const present = await images.find(image);
+  return present !== undefined && present.origin !== "registry" ? present : await images.pull(image, []);
 }
 
 function messageOf(error: unknown): string {

@@ -1,0 +1,133 @@
+/**
+ * `npm run conformance:e2e`: the upstream conformance suite, built with Go, on an embedded cluster of two nodes, or with
+ * `--on reference` on the real control plane with Keelson's nodes.
+ */
+import { spawn } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { setPriority, tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { parseArgs } from "node:util";
+import { startCluster } from "@keelson/cluster";
+import { startNodes } from "@keelson/node";
+import { startControlPlane } from "../reference/control-plane.ts";
+import { locateKubernetes } from "../reference/locate.ts";
+import { loadSuiteImages } from "./conformance-e2e/images.ts";
+import { buildPrograms, type SuitePrograms } from "./conformance-e2e/programs.ts";
+import { readReport, type SpecResult, summarize } from "./conformance-e2e/report.ts";
+
+const usage = `npm run conformance:e2e [-- options]
+
+  --focus TEXT     tests whose names match this regular expression; default: all of [Conformance]
+  --skip TEXT      without those whose names match this one
+  --procs N        tests at a time (default: 6); serial ones are run afterwards, one at a time
+  --on reference   on the real control plane (npm run reference) with Keelson's nodes
+  --suite DIR      build from this checkout of Kubernetes instead of the published Go modules
+  --logs DIR       where the output and the reports go (default: a temporary directory)
+  --build          build the programs and make the images, and run nothing`;
+
+const { values } = parseArgs({
+  options: {
+    focus: { type: "string" },
+    skip: { type: "string" },
+    procs: { type: "string", default: "6" },
+    on: { type: "string" },
+    suite: { type: "string" },
+    logs: { type: "string" },
+    build: { type: "boolean", default: false },
+    help: { type: "boolean" },
+  },
+});
+
+const nodes = 2;
+const say = (sentence: string) => console.log(sentence);
+
+if (values.help || (values.on !== undefined && values.on !== "reference")) {
+  console.log(usage);
+  process.exitCode = values.help ? 0 : 1;
+} else process.exitCode = await main();
+
+async function main(): Promise<number> {
+  setPriority(10);
+  const programs = await buildPrograms({ ...(values.suite && { checkout: resolve(values.suite) }), say });
+  await loadSuiteImages(programs, say);
+  if (values.build) return 0;
+  const logs = values.logs ? resolve(values.logs) : mkdtempSync(join(tmpdir(), "keelson-conformance-"));
+  await using cluster = await (values.on === "reference" ? realControlPlane() : embedded());
+  const results: SpecResult[] = [];
+  const began = Date.now();
+  for (const [name, filter, procs] of [
+    ["parallel", "Conformance && !Serial", values.procs],
+    ["serial", "Conformance && Serial", "1"],
+  ] as const) {
+    await ginkgo({ programs, name, filter, procs, logs, kubeconfig: cluster.kubeconfig });
+    const report = join(logs, `${name}.json`);
+    if (existsSync(report)) results.push(...readReport(readFileSync(report, "utf8")));
+  }
+  for (const { sig, name, state, message } of results)
+    if (state !== "passed") say(`${state.toUpperCase()} [sig-${sig}] ${name}\n    ${message.split("\n")[0]}`);
+  say(`\n${summarize(results).join("\n")}`);
+  say(`\n${Math.round((Date.now() - began) / 1000)} s; logs in ${logs}`);
+  return results.length > 0 && results.every(({ state }) => state !== "failed") ? 0 : 1;
+}
+
+interface Target extends AsyncDisposable {
+  readonly kubeconfig: string;
+}
+
+async function embedded(): Promise<Target> {
+  const cluster = await startCluster({ nodes, simulate: "never" });
+  return { kubeconfig: cluster.kubeconfig, [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose]() };
+}
+
+async function realControlPlane(): Promise<Target> {
+  const stack = new AsyncDisposableStack();
+  const plane = stack.use(await startControlPlane({ controllers: true, scheduler: true }));
+  const names = Array.from({ length: nodes }, (_, index) => `node-${index + 1}`);
+  stack.use(await startNodes({ names, kubeconfig: plane.kubeconfig, simulate: "never" }));
+  return { kubeconfig: plane.kubeconfig, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}
+
+interface Run {
+  readonly programs: SuitePrograms;
+  readonly name: string;
+  readonly filter: string;
+  readonly procs: string;
+  readonly logs: string;
+  readonly kubeconfig: string;
+}
+
+async function ginkgo({ programs, name, filter, procs, logs, kubeconfig }: Run): Promise<void> {
+  const reference = locateKubernetes();
+  const kubectl = "missing" in reference ? undefined : reference.kubectl;
+  const report = join(logs, `${name}.json`);
+  rmSync(report, { force: true });
+  const child = spawn(
+    programs.path("ginkgo"),
+    [
+      ...["--no-color", "--silence-skips", "--keep-going", `--procs=${procs}`, `--label-filter=${filter}`],
+      ...["--timeout=4h", `--json-report=${report}`],
+      ...(values.focus ? [`--focus=${values.focus}`] : []),
+      ...(values.skip ? [`--skip=${values.skip}`] : []),
+      programs.path("e2e.test"),
+      "--",
+      ...[`--kubeconfig=${kubeconfig}`, "--provider=skeleton", "--minStartupPods=0", `--num-nodes=${nodes}`],
+      ...(kubectl ? [`--kubectl-path=${kubectl}`] : []),
+    ],
+    { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, KUBECONFIG: kubeconfig } },
+  );
+  let text = "";
+  const lines = (chunk: Buffer) => {
+    text += String(chunk);
+    const passed = String(chunk).match(/^• /gm)?.length ?? 0;
+    const failed = String(chunk).match(/^• \[FAILED\]/gm)?.length ?? 0;
+    if (passed > 0) process.stdout.write(".".repeat(passed - failed) + "F".repeat(failed));
+  };
+  child.stdout.on("data", lines);
+  child.stderr.on("data", lines);
+  await new Promise<void>((done, reject) => {
+    child.once("error", reject);
+    child.once("close", () => done());
+  });
+  process.stdout.write("\n");
+  writeFileSync(join(logs, `${name}.log`), text);
+}
