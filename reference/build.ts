@@ -15,8 +15,8 @@ import {
 
 const usage = `Usage: npm run reference [-- NAME...]
 
-Builds the real control plane and etcd from their Go modules into the cache; what is there already is kept.
-NAME is one of: kubernetes, etcd, ${allReleases().map(nameOf).join(", ")}. Without a name, all are built.
+Builds the real control plane, etcd and Helm from their Go modules into the cache; what is there already is kept.
+NAME is one of: kubernetes, etcd, helm, ${allReleases().map(nameOf).join(", ")}. Without a name, all are built.
 The cache is $KEELSON_CACHE, or $XDG_CACHE_HOME/keelson, or ~/.cache/keelson.`;
 
 /** A failure the user can act on: its message is printed without a stack. */
@@ -114,10 +114,13 @@ async function buildInto(release: Release, target: string): Promise<void> {
   }
 }
 
-/** Kubernetes learns its version from the linker; etcd has it in its source. */
+/** Kubernetes and Helm learn their versions from the linker; etcd has it in its source. */
 async function linkerFlags(release: Release): Promise<string> {
   const strip = "-s -w";
   if (release.project === "etcd") return strip;
+  if (release.project === "helm") {
+    return `${strip} -X ${release.module}/internal/version.version=v${release.version}`;
+  }
   const [major, minor] = release.version.split(".");
   const published = await output(
     "go",

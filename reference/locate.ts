@@ -5,6 +5,7 @@ import {
   absentPrograms,
   type EtcdLine,
   etcdRelease,
+  helmRelease,
   isProgram,
   kubernetesRelease,
   programPath,
@@ -63,6 +64,15 @@ export function locateEtcd(line: EtcdLine, env: NodeJS.ProcessEnv = process.env)
     etcdctl: paths("etcdctl"),
     etcdutl: paths("etcdutl"),
   };
+}
+
+/** Helm, from the cache. */
+export function locateHelm(
+  env: NodeJS.ProcessEnv = process.env,
+): { version: string; helm: string } | Missing {
+  const release = helmRelease();
+  const paths = inCache(release, env);
+  return isMissing(paths) ? paths : { version: release.version, helm: paths("helm") };
 }
 
 function fromCache(env: NodeJS.ProcessEnv): KubernetesPrograms | Missing {

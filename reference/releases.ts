@@ -16,7 +16,7 @@ export interface Program {
 }
 
 export interface Release {
-  readonly project: "kubernetes" | "etcd";
+  readonly project: "kubernetes" | "etcd" | "helm";
   readonly line: string;
   /** Exact version, as go.mod requires it: go.mod is the only place that names one. */
   readonly version: string;
@@ -51,8 +51,13 @@ export function etcdRelease(line: EtcdLine): Release {
   return release("etcd", line, "go.etcd.io/etcd/server/v3", etcdPrograms);
 }
 
+export function helmRelease(): Release {
+  const program = { name: "helm", package: "helm.sh/helm/v3/cmd/helm", versionArguments: ["version"] };
+  return release("helm", "3", "helm.sh/helm/v3", [program]);
+}
+
 export function allReleases(): Release[] {
-  return [kubernetesRelease(), ...etcdLines.map(etcdRelease)];
+  return [kubernetesRelease(), ...etcdLines.map(etcdRelease), helmRelease()];
 }
 
 function release(

@@ -17,6 +17,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   runtime: ["core", "cel", "pki", "schema", "client"],
   keelson: sdk,
   kit: sdk,
+  graphs: sdk,
+  hooks: sdk,
+  plans: [...sdk, "hooks"],
   machine: [],
   workloads: ["core"],
   apiserver: ["core", "cel", "pki", "client", "runtime", "machine", "workloads"],
@@ -25,7 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   node: ["core", "pki", "client", "runtime", "machine", "workloads", "images"],
   cluster: parts,
   testing: [...parts, "cluster"],
-  cli: [...parts, "cluster"],
+  cli: [...parts, "cluster", "graphs"],
   "create-keelson": ["cli"],
 };
 
@@ -68,6 +71,8 @@ const LAYERS: Readonly<Record<string, readonly string[]>> = {
     "pods",
     "kubeconfig",
   ],
+  hooks: ["api", "call", "children", "parent", "related", "rolling", "controller"],
+  plans: ["api", "template", "engine", "controller"],
   runtime: [
     "log",
     "queue",

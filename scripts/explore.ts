@@ -1,4 +1,5 @@
 /** `npm run explore -- --operator etcd --runs N --seed S`: plays scenarios with compound faults, and reports. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { explore, formatReport, type Subject } from "@keelson/testing";
@@ -22,9 +23,21 @@ const { values } = parseArgs({
   },
 });
 
-const { subject } = (await import(join(root, "operators", values.operator, "test/explore/index.ts"))) as {
-  readonly subject: Subject;
-};
+interface Amount {
+  readonly runs?: number;
+  readonly cpuMs?: number;
+  readonly seed: number;
+  readonly failures: number;
+}
+
+/** An operator, or a package that runs operators, brings a subject for the explorer, or plays stories of its own. */
+const file = ["operators", "packages"]
+  .map((tree) => join(root, tree, values.operator, "test/explore/index.ts"))
+  .find((path) => existsSync(path));
+if (file === undefined) throw new Error(`nothing named ${values.operator} has a test/explore/index.ts`);
+const module = (await import(file)) as
+  | { readonly subject: Subject }
+  | { readonly play: (amount: Amount) => Promise<boolean> };
 const cpuMinutes = values["cpu-minutes"];
 const runs = values.runs ?? (cpuMinutes === undefined ? "100" : undefined);
 const amount = {
@@ -33,6 +46,8 @@ const amount = {
   seed: Number(values.seed),
   failures: Number(values.failures),
 };
+if ("play" in module) process.exit((await module.play(amount)) ? 0 : 1);
+const { subject } = module;
 let toldMs = 0;
 const report = await explore(subject, {
   ...amount,

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { DatabaseBackup } from "@keelson/database-operator";
 import { eventually } from "../operator/eventually.ts";
+import { bucketStore } from "./bucket.ts";
 import type { Bench, Scenario } from "./scenarios.ts";
 import { namespace, type World } from "./world.ts";
 
@@ -280,14 +281,14 @@ const pointInTime: Scenario = {
   },
 };
 
-const disaster: Scenario = {
-  id: "disaster",
-  fault: "every volume lost, restored from the store",
+const disaster = (id: string, fault: string, spec: object): Scenario => ({
+  id,
+  fault,
   goal: "at most 60 s of commits lost",
   runs: 3,
   gapMs: Number.POSITIVE_INFINITY,
   healMs: Number.POSITIVE_INFINITY,
-  spec: stored,
+  spec,
   isDeleting: true,
   run: async (bench) => {
     const { world, name, ledger } = bench;
@@ -310,7 +311,7 @@ const disaster: Scenario = {
       throw new Error(`${((lostAt - oldest) / 1_000).toFixed(0)} s of commits are lost`);
     return undefined;
   },
-};
+});
 
 const created: Scenario = {
   id: "create",
@@ -360,7 +361,11 @@ export const operations: readonly Scenario[] = [
   diskFull,
   inPlace,
   pointInTime,
-  disaster,
+  disaster("disaster", "every volume lost, restored from the store", stored),
+  disaster("disaster-s3", "every volume lost, restored from a bucket", {
+    ...stored,
+    backup: { store: bucketStore },
+  }),
   created,
   hibernated,
 ];

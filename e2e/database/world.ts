@@ -12,6 +12,7 @@ import { type ControlPlaneName, type Ground, startGround } from "../operator/con
 import { eventually } from "../operator/eventually.ts";
 import { makeOperatorImages } from "../operator/images.ts";
 import { Installation } from "../operator/installation.ts";
+import { startBucket } from "./bucket.ts";
 import { operatorImages, project } from "./images.ts";
 import { Ledger, type Target } from "./ledger.ts";
 
@@ -61,6 +62,7 @@ export class World implements AsyncDisposable {
   async create(name: string, spec: object): Promise<void> {
     if (JSON.stringify(spec).includes('"backups"')) await this.#makeStore();
     if (JSON.stringify(spec).includes('"capped"')) await this.#makeCappedClass();
+    if (JSON.stringify(spec).includes('"s3"')) await startBucket(this.client, namespace, operatorImages[0]);
     await this.client.kind(Database).create({ metadata: { namespace, name }, spec: spec as never });
   }
 

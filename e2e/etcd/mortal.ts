@@ -49,7 +49,8 @@ export function told<T extends object>(
     get(whole, name) {
       const value: unknown = Reflect.get(whole, name, whole);
       if (typeof value !== "function") return value;
-      const call = value.bind(whole) as (...args: unknown[]) => unknown;
+      // Not a bound function: `await using` takes none.
+      const call = (...args: unknown[]): unknown => Reflect.apply(value, whole, args);
       if (!options.changing.includes(name)) return call;
       return async (...args: unknown[]) =>
         await change(`${options.of} ${String(name)}`, async () => await call(...args));

@@ -11,10 +11,13 @@ import { cluster } from "./provoke/cluster.ts";
 import { controllers } from "./provoke/controllers.ts";
 import { core, merge } from "./provoke/core.ts";
 import { etcd } from "./provoke/etcd.ts";
+import { graphs } from "./provoke/graphs.ts";
+import { hooks } from "./provoke/hooks.ts";
 import { images } from "./provoke/images.ts";
 import { kit } from "./provoke/kit.ts";
 import { node } from "./provoke/node.ts";
 import { pki } from "./provoke/pki.ts";
+import { plans } from "./provoke/plans.ts";
 import { runtime } from "./provoke/runtime.ts";
 import { sampledb } from "./provoke/sampledb.ts";
 import { schema } from "./provoke/schema.ts";
@@ -30,6 +33,9 @@ const provocations: Readonly<Record<string, Readonly<Record<string, Provocation>
   "@keelson/client": client,
   "@keelson/runtime": runtime,
   "@keelson/kit": kit,
+  "@keelson/graphs": graphs,
+  "@keelson/hooks": hooks,
+  "@keelson/plans": plans,
   "@keelson/apiserver": { ...storage, ...protobuf },
   "@keelson/controllers": controllers,
   "@keelson/images": images,

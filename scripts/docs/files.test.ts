@@ -75,11 +75,15 @@ describe("docs/reference/files.md", () => {
     }
   });
 
-  it("lists every field of a cluster's record", () => {
-    const source = readFileSync(join(root, "packages/cluster/src/up/state.ts"), "utf8");
-    const body = /export interface ClusterRecord \{([\s\S]*?)\n\}/.exec(source)?.[1] ?? "";
+  it.each([
+    ["The record of a running cluster", "packages/cluster/src/up/state.ts", "ClusterRecord"],
+    ["The record of a project", "packages/cli/src/scaffold/record.ts", "ScaffoldRecord"],
+  ])("lists every field: %s", (section, path, name) => {
+    const source = readFileSync(join(root, path), "utf8");
+    const body = new RegExp(`export interface ${name} \\{([\\s\\S]*?)\\n\\}`).exec(source)?.[1] ?? "";
     const fields = [...body.matchAll(/readonly (\w+)\??:/g)].map(([, field]) => field);
-    expect(listed("The record of a running cluster", "field")).toEqual(fields);
+    expect(fields).not.toEqual([]);
+    expect(listed(section, "field")).toEqual(fields);
   });
 });
 

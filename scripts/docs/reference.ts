@@ -163,7 +163,8 @@ function command(): string {
         ["0", "Done; for `run`, `dev`, `apiserver`, `node` and an operator: ended by SIGINT or SIGTERM."],
         [
           "1",
-          "It could not be done; the message says why. An operator: could not start, or lost its lease or caches.",
+          "It could not be done; the message says why. `check` and `generate --check`: they found something. An operator: " +
+            "could not start, or lost its lease or caches.",
         ],
         ["2", "The command line was not understood."],
       ],

@@ -24,6 +24,7 @@ export const mutants: readonly Mutant[] = [
     file: "src/ha/quorum.ts",
     from: "if (a.timelineEpoch !== b.timelineEpoch) return a.timelineEpoch - b.timelineEpoch;",
     to: "",
+    seed: 43,
   },
   {
     name: "voters go on receiving",
@@ -76,7 +77,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: "a dead primary's lease is taken early although commits wait for nobody",
-    file: "src/agent/agent.ts",
+    file: "src/agent/campaign.ts",
     from: 'if (lease === "dead" && quorums.some(({ acks }) => acks < 2)) {',
     to: 'if (lease === "dead" && quorums.some(({ acks }) => acks < 0)) {',
     durability: "async",

@@ -1,5 +1,5 @@
 /** Generated scenarios with fixed seeds: a sample of what `npm run explore -- --operator sampledb` plays. */
-import { Beginnings, explore, formatReport, replay } from "@keelson/testing";
+import { Beginnings, explore, formatReport, type Plan, replay } from "@keelson/testing";
 import { describe, expect, test } from "vitest";
 import { found } from "./explore/found.ts";
 import { subject } from "./explore/index.ts";
@@ -10,9 +10,46 @@ test("the operator passes fifteen generated scenarios", { timeout: 600_000 }, as
   expect(report.runs).toBe(15);
 });
 
-describe("what exploring once found", { timeout: 120_000 }, () => {
-  const beginnings = new Beginnings(subject);
+const beginnings = new Beginnings(subject);
 
+describe("servers stay within reach", { timeout: 120_000 }, () => {
+  const long = { atMs: 130_000, do: "edit: paused", forMs: 100 };
+  const tls = (to: object | null) => ({
+    atMs: 1_000,
+    do: "edit: TLS is switched on or off",
+    with: { tls: to } as never,
+  });
+  const given = "a replica, with a given certificate";
+
+  test.each<[string, Omit<Plan, "seed">]>([
+    ["when TLS is switched on", { beginning: "a replica", steps: [tls({})] }],
+    ["when TLS is switched off", { beginning: "a replica, with TLS", steps: [tls(null)] }],
+    [
+      "when a given certificate gives way to a managed one",
+      { beginning: given, steps: [tls({ secretName: null })] },
+    ],
+    [
+      "when a person replaces the given certificate and its authority",
+      {
+        beginning: given,
+        steps: [{ atMs: 1_000, do: "edit: the given certificate is replaced, and its authority" }, long],
+      },
+    ],
+    [
+      "while the given Secret is incomplete",
+      {
+        beginning: given,
+        steps: [{ atMs: 1_000, do: "edit: the given Secret is incomplete", forMs: 60_000 }, long],
+      },
+    ],
+  ])("%s", async (_name, plan) => {
+    const { longestOutageMs, trace } = await replay(subject, { seed: 1, ...plan }, { beginnings });
+    expect(trace.filter(({ text }) => text.includes("does not answer"))).toEqual([]);
+    expect(longestOutageMs).toBeLessThanOrEqual(5_000);
+  });
+});
+
+describe("what exploring once found", { timeout: 120_000 }, () => {
   test.each(Object.entries(found))("%s", async (_name, plan) => {
     await replay(subject, plan, { beginnings });
   });

@@ -15,6 +15,7 @@ export type CliErrorCode =
   | "NoContext"
   | "NoCluster"
   | "CrdMissing"
+  | "IncompatibleCrd"
   | "NotPermitted"
   | "OperatorEnded"
   | "BadValues"

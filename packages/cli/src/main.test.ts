@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { main } from "./main.ts";
 
@@ -189,6 +190,13 @@ COMP_WORDS=(keelson cluster u); COMP_CWORD=2; _keelson; printf '%s' "\${COMPREPL
   });
 });
 
+test("what goes to a file or a pipe has no colour", async () => {
+  for (const line of ["--help", "cluster up --help", "frobnicate", "image list"]) {
+    const [output] = await keelson(...line.split(" "));
+    expect(stripVTControlCharacters(output)).toBe(output);
+  }
+});
+
 test("every page of help fits a terminal of eighty columns, but for what is longer in itself", async () => {
   for (const line of [
     "",
@@ -199,6 +207,12 @@ test("every page of help fits a terminal of eighty columns, but for what is long
     "generate",
     "build",
     "node",
+    "init",
+    "create version",
+    "create webhook",
+    "dev",
+    "run",
+    "upgrade",
   ]) {
     const [output, code] = await keelson("help", ...line.split(" ").filter(Boolean));
     expect(code).toBe(0);
@@ -224,6 +238,10 @@ test("a cluster that runs already says which flags it does not follow, and a pat
     );
     expect(readFileSync(merged, "utf8")).toContain("current-context: keelson-default");
     expect((await keelson("cluster", "status"))[0]).toMatch(/^default {2}https:\S+ {2}no nodes {2}since /);
+    const [listed] = await keelson("cluster", "status", "--output", "json");
+    expect(JSON.parse(listed)).toEqual([
+      expect.objectContaining({ name: "default", nodes: 0, state: "no nodes" }),
+    ]);
   } finally {
     expect((await keelson("cluster", "down"))[0]).toBe("Cluster default is down.\n");
     expect(readFileSync(join(home, "config"), "utf8")).not.toContain("keelson-default");

@@ -23,6 +23,7 @@ import { envtest } from "./commands/envtest.ts";
 import { generate } from "./commands/generate.ts";
 import { image } from "./commands/image.ts";
 import { init } from "./commands/init.ts";
+import { install } from "./commands/install.ts";
 import { node } from "./commands/node.ts";
 import { registry } from "./commands/registry.ts";
 import { run as runOperator } from "./commands/run.ts";
@@ -35,7 +36,20 @@ const MISUSED = 2;
 
 const root = buildRouteMap({
   routes: {
-    ...{ init, create, dev, run: runOperator, upgrade, generate, check, build, deploy, undeploy, image },
+    ...{
+      init,
+      create,
+      dev,
+      run: runOperator,
+      install,
+      upgrade,
+      generate,
+      check,
+      build,
+      deploy,
+      undeploy,
+      image,
+    },
     ...{ cluster, apiserver, node, registry, envtest, completion },
   },
   docs: {

@@ -105,7 +105,8 @@ test("a save reaches the cluster, which stays; broken code is told of and change
 
     // Code that cannot be loaded: the version before goes on.
     const broke = edit("src/cache/controller.ts", (text) => `${text}\nthrow new Error("half written");\n`);
-    const { text } = await told.next("broken", broke);
+    const { goesOn, text } = await told.next("broken", broke);
+    expect(goesOn).toBe(true);
     expect(text).toMatch(
       /src\/index\.ts cannot be imported:\nError: half written\n.*src\/cache\/controller\.ts:\d+/,
     );
@@ -130,6 +131,21 @@ test("a save reaches the cluster, which stays; broken code is told of and change
     );
     await told.next("installed", field);
     await told.next("working", field);
+
+    // CRDs that the server refuses leave the version before at work.
+    const dropped = edit("src/cache/api.ts", (before) =>
+      before.replace('version: "v1alpha1"', 'version: "v2"'),
+    );
+    expect(await told.next("broken", dropped)).toMatchObject({
+      goesOn: true,
+      text: expect.stringMatching(
+        /^cannot install caches\.cache\.example\.com: the server refuses status\.storedVersions/,
+      ),
+    });
+    const restored = edit("src/cache/api.ts", (before) =>
+      before.replace('version: "v2"', 'version: "v1alpha1"'),
+    );
+    await told.next("working", restored);
 
     // A webhook works without anything but its registration in the entry.
     const hooked = told.events.length;

@@ -132,6 +132,44 @@ describe("before anything is started, one sentence says", () => {
     );
   });
 
+  test("that an object which is stored does not fit a new CRD, or is stored in a version that it drops", async () => {
+    const project = join(home, "notes");
+    const schema = (version: string, spec: string) => {
+      mkdirSync(join(project, "src"), { recursive: true });
+      writeFileSync(join(project, "package.json"), JSON.stringify({ name: "notes", type: "module" }));
+      writeFileSync(join(project, "src/main.ts"), "");
+      // Another name for each: a module is imported once.
+      const entry = `src/${version}-${spec.length}.ts`;
+      const manifest = { name: "notes", type: "module", keelson: { entry } };
+      writeFileSync(join(project, "package.json"), JSON.stringify(manifest));
+      writeFileSync(
+        join(project, entry),
+        `import { controller } from ${JSON.stringify(join(root, "packages/runtime/src/index.ts"))};
+         import { resource } from ${JSON.stringify(join(root, "packages/schema/src/index.ts"))};
+         import { z } from ${JSON.stringify(join(root, "node_modules/zod/index.js"))};
+         export const Note = resource({ group: "example.com", kind: "Note", version: "${version}", spec: ${spec} });
+         export const notes = controller(Note, { compose: () => ({ children: {} }) });`,
+      );
+    };
+    const flags = ["--directory", project, "--kubeconfig", cluster.kubeconfig, "--crds"];
+    schema("v1", "z.object({})");
+    process.exitCode = undefined;
+    expect(await main(["run", ...flags])).toBe(0);
+    await cluster.client.raw({
+      method: "POST",
+      path: "/apis/example.com/v1/namespaces/default/notes",
+      body: { apiVersion: "example.com/v1", kind: "Note", metadata: { name: "first" }, spec: {} },
+    });
+    schema("v1", "z.object({ text: z.string() })");
+    expect(await refusal(...flags)).toMatch(
+      /^Note default\/first is stored and does not fit the new schema: .*spec\.text.*; nothing was applied: give a new field a default/,
+    );
+    schema("v2", "z.object({})");
+    expect(await refusal(...flags)).toMatch(
+      /^cannot install notes\.example\.com: the server refuses status\.storedVersions.*v1/,
+    );
+  });
+
   test("that the folder is no project, or has nothing to run", async () => {
     const empty = join(home, "empty");
     mkdirSync(empty, { recursive: true });
@@ -157,7 +195,8 @@ test("the operator works until a signal, and its exit code is the command's", {
   await vi.waitFor(async () => {
     expect((await cluster.client.kind(Deployment).get(here)).spec?.replicas).toBe(2);
   });
-  child.kill("SIGTERM");
+  // As a terminal sends it, to all processes of the command.
+  process.kill(-(child.pid ?? 0), "SIGINT");
   expect(await once(child, "exit")).toEqual([0, null]);
 });
 
@@ -192,6 +231,7 @@ test.each([
 function keelson(...args: string[]): ChildProcess {
   return spawn(process.execPath, [join(root, "packages/keelson/bin/keelson.js"), ...args], {
     stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
   });
 }
 

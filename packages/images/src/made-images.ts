@@ -9,6 +9,7 @@ import { linkApplets, makeDebianBase, makeSkeleton } from "./base-root.ts";
 import {
   cacheOptions,
   candidateVersion,
+  type DebianPackage,
   type DebianRelease,
   ensurePackageLists,
   fetchPackages,
@@ -252,6 +253,7 @@ export class MadeImages {
       const added = packages.filter(({ name }) => !present.has(name));
       await unpackPackages(added, path);
       contents.push(...added.map(({ name, version }) => `${name}=${version}`));
+      if (recipe.listsPackages) await listPackages(new RootDirectory(path), added);
     }
     await this.#copyPrograms(recipe, candidate, path);
     const root = new RootDirectory(path);
@@ -301,6 +303,15 @@ export class MadeImages {
 
   #home(): string {
     return join(cacheDirectory(this.#env), "images", "made");
+  }
+}
+
+/** As images without a package manager list theirs. */
+async function listPackages(root: RootDirectory, packages: readonly DebianPackage[]): Promise<void> {
+  for (const { name, version } of packages) {
+    const fields = { Package: name, Status: "install ok installed", Version: version };
+    const text = Object.entries(fields).map(([key, value]) => `${key}: ${value}\n`);
+    await root.write(`var/lib/dpkg/status.d/${name}`, text.join(""));
   }
 }
 

@@ -40,6 +40,8 @@ export interface Recipe {
   /** Any tag will do: the image has no version worth telling apart. */
   readonly anyTag?: boolean;
   readonly accounts?: readonly Account[];
+  /** Its packages are listed in it, one file each in var/lib/dpkg/status.d, where scanners look for them. */
+  readonly listsPackages?: boolean;
   config(version: string): Partial<ImageConfig>;
   finish?(root: RootDirectory, version: string): Promise<void>;
 }
@@ -72,6 +74,10 @@ const postgres: Account = { name: "postgres", uid: 999, gid: 999, home: "/var/li
 const memcache: Account = { name: "memcache", uid: 11211, gid: 11211 };
 const nginx: Account = { name: "nginx", uid: 101, gid: 101, home: "/nonexistent" };
 const node: Account = { name: "node", uid: 1000, gid: 1000, home: "/home/node" };
+const nonroot: Account = { name: "nonroot", uid: 65532, gid: 65532, home: "/home/nonroot" };
+
+/** The Node that runs is the Node that images are made of. */
+const nodeMajor = process.versions.node.split(".")[0];
 
 export const recipes: readonly Recipe[] = [
   {
@@ -256,6 +262,25 @@ export const recipes: readonly Recipe[] = [
     async finish(root) {
       await root.directory("home/node", 0o755, node);
       await root.write("usr/local/bin/docker-entrypoint.sh", nodeEntrypoint, 0o755);
+    },
+  },
+  {
+    // No shell, no tools: what an operator needs, and nothing to attack it with.
+    name: "nodejs",
+    revision: 1,
+    repositories: [`gcr.io/distroless/nodejs${nodeMajor}-debian12`],
+    packages: ["libc6", "libstdc++6", "libgcc-s1", "libatomic1"],
+    versionPackage: "",
+    base: "none",
+    anyTag: true,
+    listsPackages: true,
+    accounts: [nonroot],
+    programs: [{ command: process.execPath, target: "/nodejs/bin/node", always: true }],
+    config: () => ({ entrypoint: ["/nodejs/bin/node"], env: [`${path}:/nodejs/bin`], workingDir: "/" }),
+    async finish(root) {
+      await root.directory("home/nonroot", 0o755, nonroot);
+      // Documentation, and conversions of character sets, which Node has of its own.
+      await root.remove(/^usr\/share\/(doc|lintian|locale|man)(\/|$)|\/gconv(\/|$)|^usr\/lib\/locale(\/|$)/);
     },
   },
   {

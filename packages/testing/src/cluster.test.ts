@@ -1,4 +1,4 @@
-import { ConfigMap, Deployment, Node, Pod, Service } from "@keelson/core/kinds";
+import { ConfigMap, Deployment, Node, PersistentVolumeClaim, Pod, Service } from "@keelson/core/kinds";
 import { controller } from "@keelson/runtime";
 import { describe, expect, test } from "vitest";
 import { cluster } from "./cluster.ts";
@@ -133,4 +133,20 @@ describe("a cluster with workloads", () => {
       "Memcached.cache.example.com default/a came to rest and is not ready: ChildrenNotReady: Deployment.apps a 0 of 1 replicas are available",
     );
   });
+});
+
+test("a claim without a class gets a volume, and a pod with it runs", async () => {
+  await using c = await cluster({ workloads: true });
+  const claim = { namespace: "default", name: "data" };
+  const resources = { requests: { storage: "1Gi" } };
+  await c.client
+    .kind(PersistentVolumeClaim)
+    .create({ metadata: claim, spec: { accessModes: ["ReadWriteOnce"], resources } });
+  const containers = [
+    { name: "main", image: "nginx:1.22", volumeMounts: [{ name: "data", mountPath: "/data" }] },
+  ];
+  const volumes = [{ name: "data", persistentVolumeClaim: { claimName: "data" } }];
+  await c.client.kind(Pod).create({ metadata: claim, spec: { containers, volumes } });
+  await c.until(async () => (await c.client.kind(Pod).get(claim)).status?.phase === "Running");
+  expect((await c.client.kind(PersistentVolumeClaim).get(claim)).status?.phase).toBe("Bound");
 });

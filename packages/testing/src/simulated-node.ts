@@ -30,6 +30,20 @@ type PodObject = ObjectOf<typeof Pod>;
 
 const capacity = { cpu: "64", memory: "256Gi", pods: "1000", "ephemeral-storage": "1Ti" };
 
+/** Its runtime is known to the cluster's controllers: claims without a class get volumes, as on a node that runs pods. */
+const nodeInfo = {
+  architecture: "amd64",
+  bootID: "simulated",
+  containerRuntimeVersion: "keelson://simulated",
+  kernelVersion: "simulated",
+  kubeProxyVersion: "",
+  kubeletVersion: "simulated",
+  machineID: "simulated",
+  operatingSystem: "linux",
+  osImage: "simulated",
+  systemUUID: "simulated",
+};
+
 /** What a simulated node needs of its surroundings. */
 export interface SimulatedNodeServices {
   readonly client: Client;
@@ -103,7 +117,7 @@ async function registerNode(client: Client, name: string, nowMs: number): Promis
     .subresource("status")
     .patch(
       { name },
-      { type: "merge", body: { status: { capacity, allocatable: capacity, conditions: [ready] } } },
+      { type: "merge", body: { status: { capacity, allocatable: capacity, nodeInfo, conditions: [ready] } } },
     );
 }
 

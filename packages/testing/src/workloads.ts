@@ -19,7 +19,7 @@ export async function startWorkloads(
 ): Promise<AsyncDisposable> {
   const world: World = { clock, random: random.fork("workloads"), process: noProcess };
   const quiet = log.child({ manager: "kube-controller-manager" });
-  const controllers = await clock.run(startControllers({ client, world, log: quiet }));
+  const controllers = await clock.run(startControllers({ client, world, removeVolume, log: quiet }));
   const node = await clock.run(startSimulatedNode({ client, world, log: quiet }, options));
   return {
     [Symbol.asyncDispose]: async () => {
@@ -27,6 +27,9 @@ export async function startWorkloads(
     },
   };
 }
+
+/** There is no directory behind a volume. */
+async function removeVolume(): Promise<void> {}
 
 const noProcess: World["process"] = {
   env: {},

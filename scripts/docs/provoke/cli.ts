@@ -5,7 +5,9 @@ import { apiServer } from "@keelson/apiserver";
 import { type CliErrorCode, loadOperator, readProject } from "@keelson/cli";
 import { type Client, connect, createClient } from "@keelson/client";
 import { ImageStore } from "@keelson/images";
+import { resource } from "@keelson/schema";
 import { cluster } from "@keelson/testing";
+import { z } from "zod";
 import { appFiles } from "../../../packages/cli/src/build/app-files.ts";
 import { storedDigest } from "../../../packages/cli/src/build/tag-image.ts";
 import { lastRelease } from "../../../packages/cli/src/check/release.ts";
@@ -18,7 +20,12 @@ import { valuesOver } from "../../../packages/cli/src/generate/values.ts";
 import { checkKubeconfig } from "../../../packages/cli/src/kubeconfig/file.ts";
 import { chooseTarget } from "../../../packages/cli/src/kubeconfig/target.ts";
 import { runToItsEnd } from "../../../packages/cli/src/run/operator-process.ts";
-import { checkAnswers, checkKinds, checkPermissions } from "../../../packages/cli/src/run/preflight.ts";
+import {
+  checkAnswers,
+  checkKinds,
+  checkPermissions,
+  checkStored,
+} from "../../../packages/cli/src/run/preflight.ts";
 import { createVersion } from "../../../packages/cli/src/scaffold/create-version.ts";
 import { existingApi } from "../../../packages/cli/src/scaffold/existing-api.ts";
 import { type InitOptions, init } from "../../../packages/cli/src/scaffold/init.ts";
@@ -61,6 +68,13 @@ export const cli: Provocations<CliErrorCode> = {
     const { resources } = await loadOperator(readProject(memcached));
     await using c = await cluster({});
     return await checkKinds(c.client, { ...noParts, resources }, target);
+  },
+  IncompatibleCrd: async () => {
+    const before = resource({ ...note, spec: z.object({}) });
+    const after = resource({ ...note, spec: z.object({ text: z.string() }) });
+    await using c = await cluster({ resources: [before] });
+    await c.client.kind(before).create({ metadata: { namespace: "default", name: "a" }, spec: {} });
+    return await checkStored(c.client, { ...noParts, resources: [after] });
   },
   NotPermitted: async () => {
     const { controllers } = await loadOperator(readProject(memcached));
@@ -121,6 +135,7 @@ async function kubeconfig(server: string): Promise<string> {
   return join(await folder({ config: JSON.stringify(config) }), "config");
 }
 
+const note = { group: "example.com", kind: "Note", version: "v1" };
 const unknownKind = { apiVersion: "nowhere.example.com/v1", kind: "Unknown", metadata: { name: "x" } };
 const never = async () => false;
 

@@ -1,12 +1,15 @@
 /** One instance of a database: keeps its PostgreSQL where the lease says it should be, with or without an operator. */
 
-import { formatLsn, parseLsn } from "../ha/lsn.ts";
+import { formatLsn } from "../ha/lsn.ts";
 import type { Identity } from "../ha/observation.ts";
-import { compareData, elect, type Quorum, type Vote, votesNeeded } from "../ha/quorum.ts";
+import type { Vote } from "../ha/quorum.ts";
 import { type LeaseRecord, type Published, pendingUpgrade } from "../ha/state.ts";
 import { type Local, nextStep, type Step } from "../ha/step.ts";
-import { nextSync, standbyNames, targetQuorum } from "../ha/sync.ts";
+import { standbyNames, targetQuorum } from "../ha/sync.ts";
+import { Campaign } from "./campaign.ts";
+import { Isolation } from "./isolation.ts";
 import { Keeper, type KeeperOptions } from "./keeper.ts";
+import { othersIn } from "./others.ts";
 import {
   type Engine,
   Gone,
@@ -18,6 +21,7 @@ import {
   type VoteAnswer,
   type VoteRequest,
 } from "./ports.ts";
+import { Promises } from "./promises.ts";
 import { Switchover } from "./switchover.ts";
 
 export interface AgentOptions extends KeeperOptions {
@@ -26,8 +30,6 @@ export interface AgentOptions extends KeeperOptions {
   readonly poolers?: Poolers;
 }
 
-/** How long those are waited for whose answer is not needed: one of them may have more. */
-const patienceMs = 250;
 /** How long a switchover waits for a standby that is fit. */
 const wishMs = 30_000;
 const pointEveryMs = 3_000;
@@ -40,7 +42,11 @@ export class Agent {
   readonly keeper: Keeper;
   readonly #options: AgentOptions;
   readonly #switchover: Switchover;
+  readonly #campaign: Campaign;
+  readonly #promises: Promises;
+  readonly #isolation: Isolation;
   #local: Local;
+  #hasLooked = false;
   #vote: Vote | undefined;
   #reason = "it starts";
   /** Something long is done with the data: a request is answered without waiting for it. */
@@ -48,25 +54,16 @@ export class Agent {
   #isDraining = false;
   #engineTurn: Promise<unknown> = Promise.resolve();
   #primary: PeerStatus | undefined;
-  #alive = new Map<string, number>();
-  #mark: { readonly names: string; readonly lsn: bigint } | undefined;
   #replication: Replication | undefined;
   /** When the pods were last given their labels, in this primaryship. */
   #labelledAtMs = Number.NEGATIVE_INFINITY;
   #parameters = "";
   #floors: Readonly<{ [name: string]: string }> = {};
-  /** Where we stand while we campaign: two candidates that ask each other must not wait for each other. */
-  #candidacy: Promise<Vote | undefined> | undefined;
-  #lonelySinceMs: number | undefined;
   #failedStarts = 0;
   /** So many starts in a row must fail before data is replaced. More after each time that it did not help. */
   #startPatience = startAttempts;
   #pointed: { readonly epoch: number; readonly atMs: number } | undefined;
   #wish: { readonly id: string; readonly sinceMs: number } | undefined;
-  #lostSinceMs: number | undefined;
-  /** What our pod says; unknown until we have said something. */
-  #complaint: string | undefined = "unknown";
-  #abstainUntilMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: AgentOptions) {
     this.#options = options;
@@ -74,6 +71,9 @@ export class Agent {
     this.keeper = new Keeper(options);
     this.#local = { name: options.me.name, server: "stopped" };
     this.#switchover = new Switchover({ ...options, keeper: this.keeper });
+    this.#campaign = new Campaign({ ...options, keeper: this.keeper });
+    this.#promises = new Promises({ ...options, keeper: this.keeper });
+    this.#isolation = new Isolation({ ...options, keeper: this.keeper });
     // Nothing is awaited here: the server is ended before anything else is done.
     this.keeper.onLost = () => {
       if (this.#local.inRecovery === false) void this.#options.engine.stop("kill").catch(() => undefined);
@@ -104,6 +104,11 @@ export class Agent {
     return this.#local;
   }
 
+  /** It has looked, and there is no data, or none that can be read. */
+  get isEmpty(): boolean {
+    return this.#hasLooked && (this.#local.data === undefined || this.#local.data.systemId === "");
+  }
+
   get replication(): Replication | undefined {
     return this.#replication;
   }
@@ -115,8 +120,8 @@ export class Agent {
     if (this.#isBusy) return { refused: "its data is being replaced" };
     const accepted = await this.keeper.vote(request);
     if (accepted !== true) return { refused: accepted };
-    if (this.#candidacy) {
-      const vote = await this.#candidacy;
+    if (this.#campaign.candidacy) {
+      const vote = await this.#campaign.candidacy;
       return vote ? { vote } : { refused: "its data is not consistent yet" };
     }
     return await this.#frozenVote();
@@ -189,6 +194,7 @@ export class Agent {
     return await this.#withEngine(async () => {
       const { engine } = this.#options;
       this.#local = await engine.inspect();
+      this.#hasLooked = true;
       this.#vote =
         this.#local.server === "running" && this.#local.inRecovery ? await engine.position() : undefined;
       const step = nextStep({
@@ -203,7 +209,9 @@ export class Agent {
       });
       this.#reason = step.step === "wait" ? step.reason : step.step;
       await this.#configure();
-      await this.#complain().catch(() => undefined);
+      await this.#isolation
+        .complain({ local: this.#local, vote: this.#vote, primary: this.#primary })
+        .catch(() => undefined);
       if (step.step !== "serve" && step.step !== "wait") {
         this.#options.log.info(step.step, { ...step, epoch: this.record?.epoch, lease: this.keeper.lease });
       }
@@ -265,7 +273,9 @@ export class Agent {
         if (record) await this.#promote(record);
         return;
       case "campaign":
-        return await this.#campaign();
+        await this.#campaign.run(this.#vote, async (now) => await this.#promote(now));
+        if (!this.keeper.isHolding) this.#reason = this.#campaign.reason;
+        return;
       case "upgrade":
         if (record) await this.#upgrade(record);
         return;
@@ -372,7 +382,7 @@ export class Agent {
   async #promote(record: LeaseRecord): Promise<void> {
     const { engine } = this.#options;
     this.#labelledAtMs = Number.NEGATIVE_INFINITY;
-    this.#mark = undefined;
+    this.#promises.begin();
     await engine.promote(this.#primaryship(record));
     this.#local = await engine.inspect();
     await this.#serve();
@@ -396,15 +406,16 @@ export class Agent {
       const next = { systemId, timeline, timelineEpoch, servingEpoch: record.epoch, checkpointed: false };
       if (!(await this.keeper.update((now) => ({ ...now, ...next })))) return;
       // Commits wait for them: they need not wait for their next round.
-      for (const name of this.#others(record)) void this.#options.peers.nudge(name).catch(() => undefined);
+      for (const name of othersIn(record, this.me.name))
+        void this.#options.peers.nudge(name).catch(() => undefined);
       return await this.#serve();
     }
     this.#pointPoolers(record);
     const replication = await engine.replication();
     this.#replication = replication;
     this.keeper.lsn = formatLsn(replication.lsn);
-    await this.#keepPromises(replication, record);
-    if (await this.#isCutOff(replication))
+    await this.#promises.keep(replication, record);
+    if (await this.#isolation.isCutOff(replication))
       return await this.#giveUp("no standby reaches this primary, though they are well");
     if (!published.checkpointed) {
       await engine.checkpoint();
@@ -436,88 +447,14 @@ export class Agent {
     void poolers.point().catch(() => undefined);
   }
 
-  /** Keeps what is published and what PostgreSQL follows in step with who streams. */
-  async #keepPromises(first: Replication, { policy }: LeaseRecord): Promise<void> {
-    const { engine, clock, timings } = this.#options;
-    let replication = first;
-    for (let round = 0; round < 6; round++) {
-      const now = clock.monotonic();
-      for (const { name, streaming } of replication.standbys) if (streaming) this.#alive.set(name, now);
-      const alive = [...this.#alive]
-        .filter(([, at]) => now - at < timings.standbyLossMs)
-        .map(([name]) => name);
-      const published = this.record?.published.quorums ?? [];
-      const newest = published.at(-1);
-      const isApplied = newest && replication.synchronousNames === standbyNames(newest, this.me.name);
-      const mark = this.#mark?.names === replication.synchronousNames ? this.#mark.lsn : undefined;
-      const action = nextSync({
-        me: this.me.name,
-        published,
-        applied: isApplied ? newest : undefined,
-        effective: replication.effective,
-        mark,
-        standbys: replication.standbys,
-        target: targetQuorum({ me: this.me.name, policy, alive, current: newest?.members ?? [] }),
-      });
-      switch (action.action) {
-        case "none":
-          return;
-        case "publish":
-          if (!(await this.keeper.update((was) => ({ ...was, quorums: action.quorums })))) return;
-          break;
-        case "apply":
-          this.#mark = undefined;
-          await engine.setSynchronousNames(standbyNames(action.quorum, this.me.name));
-          break;
-        case "mark":
-          this.#mark = { names: replication.synchronousNames, lsn: replication.lsn };
-          break;
-      }
-      replication = await engine.replication();
-    }
-  }
-
-  /**
-   * Whether commits wait for standbys that are well and could elect another primary, but do not come to this one: it
-   * reaches the API server and renews its lease, but nobody reaches it.
-   */
-  async #isCutOff({ standbys }: Replication): Promise<boolean> {
-    const { clock, timings, pods } = this.#options;
-    const record = this.record;
-    const newest = record?.published.quorums.at(-1);
-    if (!record || !newest || newest.acks < 2) return false;
-    const streaming = standbys.filter(
-      ({ name, streaming: is }) => is && newest.members.includes(name),
-    ).length;
-    if (streaming >= newest.acks - 1) {
-      this.#lonelySinceMs = undefined;
-      return false;
-    }
-    this.#lonelySinceMs ??= clock.monotonic();
-    if (clock.monotonic() - this.#lonelySinceMs < timings.lonelyMs) return false;
-    // They say so themselves, through the API server: this instance may not reach them either.
-    const about = complaintAbout(record);
-    const complaining: readonly string[] = await pods.complaints(this.#others(record), about).catch(() => []);
-    return record.published.quorums.every(
-      (quorum) => quorum.members.filter((name) => complaining.includes(name)).length >= votesNeeded(quorum),
-    );
-  }
-
   /** Leaves primaryship to those who can reach each other. They elect as always, so nothing is lost. */
   async #giveUp(reason: string): Promise<void> {
     const { engine, clock, timings, log } = this.#options;
     log.warn("it gives up", { reason });
-    this.#lonelySinceMs = undefined;
-    this.#abstainUntilMs = clock.monotonic() + timings.abstainMs;
+    this.#isolation.over();
+    this.#campaign.abstainUntilMs = clock.monotonic() + timings.abstainMs;
     await engine.stop("kill");
     await this.keeper.handOver(undefined, (published) => published);
-  }
-
-  /** Everybody else who may have a part in this. */
-  #others({ policy, published }: LeaseRecord): string[] {
-    const all = new Set([...policy.instances, ...published.quorums.flatMap(({ members }) => members)]);
-    all.delete(this.me.name);
-    return [...all];
   }
 
   /** At once when we become primary, and now and then: pods are made again, and people change labels. */
@@ -525,7 +462,7 @@ export class Agent {
     const { pods, log, clock } = this.#options;
     if (clock.monotonic() - this.#labelledAtMs < labelEveryMs) return;
     try {
-      await pods.label(this.me.name, this.#others(record));
+      await pods.label(this.me.name, othersIn(record, this.me.name));
       this.#labelledAtMs = clock.monotonic();
     } catch (error) {
       log.warn("the pods cannot be labelled", { error: (error as Error).message });
@@ -553,176 +490,6 @@ export class Agent {
     }
   }
 
-  /** Tells the primary that we are well and do not reach it, when that is so for a while; takes it back when it is not. */
-  async #complain(): Promise<void> {
-    const { clock, timings, pods } = this.#options;
-    const record = this.record;
-    const isLost =
-      record !== undefined &&
-      this.keeper.lease === "fresh" &&
-      this.#vote !== undefined &&
-      this.#local.upstream === record.holder &&
-      !this.#local.receiving &&
-      this.#primary === undefined;
-    if (!isLost) this.#lostSinceMs = undefined;
-    else this.#lostSinceMs ??= clock.monotonic();
-    const isLong =
-      this.#lostSinceMs !== undefined && clock.monotonic() - this.#lostSinceMs >= timings.lonelyMs / 2;
-    const about = record && isLong ? complaintAbout(record) : undefined;
-    // Without the API server there is nobody to tell, and other work to do.
-    if (about === this.#complaint || this.keeper.lease === "unknown") return;
-    await pods.complain(about);
-    this.#complaint = about;
-  }
-
-  /** Tries to become primary: everybody freezes, and the best of enough of them takes the lease. */
-  async #campaign(): Promise<void> {
-    const { peers, engine } = this.#options;
-    const stored = this.keeper.stored;
-    const lease = this.keeper.lease;
-    if (!stored || !this.#vote) {
-      this.#reason = "there is no primary, and its own data is not ready";
-      return;
-    }
-    if (this.#options.clock.monotonic() < this.#abstainUntilMs) {
-      this.#reason = "it was cut off as primary a moment ago, and leaves it to others";
-      return;
-    }
-    const { record, version } = stored;
-    const { quorums } = record.published;
-    // Commits that wait for nobody are fenced by time alone; those that wait for us, by our receiving nothing.
-    if (lease === "dead" && quorums.some(({ acks }) => acks < 2)) {
-      this.#reason = `${record.holder} is gone; its lease must run out`;
-      return;
-    }
-    const names = this.#others(record).filter((name) => lease !== "dead" || name !== record.holder);
-    const seen = await this.#collect(
-      names.map((name) => peers.status(name)),
-      (statuses) => this.#isElectable(record, [this.#vote, ...statuses.map(({ vote }) => vote)]),
-    );
-    if (!this.#wins(record, [this.#vote, ...seen.flatMap(({ vote }) => vote ?? [])])) return;
-    const own = await this.keeper.vote({ epoch: record.epoch, version });
-    if (own !== true) {
-      this.#reason = own;
-      return;
-    }
-    this.#candidacy = engine.follow(undefined).then(() => engine.position());
-    try {
-      const mine = await this.#candidacy;
-      const answers = await this.#collect(
-        names.map((name) => peers.vote(name, { candidate: this.me.name, epoch: record.epoch, version })),
-        (given) =>
-          this.#isElectable(record, [
-            mine,
-            ...given.map((answer) => ("vote" in answer ? answer.vote : undefined)),
-          ]),
-      );
-      const votes = [
-        ...(mine ? [mine] : []),
-        ...answers.flatMap((answer) => ("vote" in answer ? answer.vote : [])),
-      ];
-      if (!mine || !this.#wins(record, votes)) return;
-      if (!(await this.keeper.take(this.#succession(record, mine, votes, lease), version))) return;
-      const now = this.record;
-      if (now && this.keeper.isHolding) await this.#promote(now);
-    } finally {
-      this.#candidacy = undefined;
-    }
-  }
-
-  /** Whether these are enough; where loss is accepted, whether all have voted but the primary that is gone. */
-  #isElectable(record: LeaseRecord, votes: readonly (Vote | undefined)[]): boolean {
-    const { quorums, systemId = "" } = record.published;
-    const given = votes.filter((vote) => vote !== undefined);
-    const accepts = record.policy.durability === "async" || isApproved(record, this.me.name);
-    if (accepts && given.length >= record.policy.instances.length - 1) return true;
-    return "winner" in elect({ quorums, systemId, votes: given });
-  }
-
-  /** The answers that came, until all did, or until those that came are enough and the others had a fair chance. */
-  async #collect<T>(
-    questions: readonly Promise<T>[],
-    isEnough: (answers: readonly T[]) => boolean,
-  ): Promise<T[]> {
-    const answers: T[] = [];
-    const { promise, resolve } = Promise.withResolvers<void>();
-    let open = questions.length;
-    const look = () => {
-      if (open === 0) resolve();
-      else if (isEnough(answers)) this.#options.clock.timer(patienceMs, resolve);
-    };
-    for (const question of questions) {
-      question
-        .then((answer) => answers.push(answer))
-        .catch(() => undefined)
-        .finally(() => {
-          open--;
-          look();
-        });
-    }
-    look();
-    await promise;
-    return [...answers];
-  }
-
-  /** What the record says once we have taken over. */
-  #succession(record: LeaseRecord, mine: Vote, votes: readonly Vote[], lease: string): Published {
-    const { published, policy } = record;
-    const { quorums, lsn } = published;
-    const me = this.me.name;
-    const alive = votes.map(({ name }) => name).filter((name) => name !== me);
-    const target = targetQuorum({ me, policy, alive, current: quorums.at(-1)?.members ?? [] });
-    const isSafe = "winner" in elect({ quorums, systemId: mine.systemId, votes });
-    const lost = lsn === undefined ? 0n : parseLsn(lsn) - mine.lsn;
-    return dedupe({
-      ...published,
-      // What was promised and is lost need not be waited for; everything else is promised still.
-      quorums: isSafe ? [...quorums, target] : [target],
-      checkpointed: false,
-      lastFailover: {
-        epoch: record.epoch + 1,
-        from: record.holder,
-        to: me,
-        at: new Date(this.#options.clock.now()).toISOString(),
-        lostBytes: isSafe || lost < 0n ? 0 : Number(lost),
-        reason: !isSafe && policy.durability !== "async" ? "approved" : lease,
-      },
-    });
-  }
-
-  /** Whether we may take over with these votes. If not, the reason is kept for people, and a better one is called. */
-  #wins(record: LeaseRecord, votes: readonly Vote[]): boolean {
-    const mine = votes.find(({ name }) => name === this.me.name);
-    const best = this.#judge(record, votes);
-    if (!best || !mine) return false;
-    const { approval } = record.policy;
-    const isForced = approval?.epoch === record.epoch && approval.instance === this.me.name;
-    if (isForced || compareData(best, mine) <= 0) return true;
-    this.#reason = `${best.name} has more`;
-    void this.#options.peers.nudge(best.name).catch(() => undefined);
-    return false;
-  }
-
-  /** Who wins with these votes; undefined, with the reason kept for people, when nobody may. */
-  #judge(record: LeaseRecord, votes: readonly Vote[]): Vote | undefined {
-    const { published, policy, holder } = record;
-    const { quorums, systemId = "" } = published;
-    const preferred = [this.me.name];
-    const safe = elect({ quorums, systemId, votes, preferred });
-    if ("winner" in safe) return safe.winner;
-    const lossy = elect({ quorums, systemId, votes, preferred, acceptLoss: true });
-    if (!("winner" in lossy)) return undefined;
-    if (isApproved(record, this.me.name)) return lossy.winner;
-    const lag = published.lsn === undefined ? 0n : parseLsn(published.lsn) - lossy.winner.lsn;
-    if (policy.durability === "async" && this.keeper.lease !== "dead") {
-      if (lag <= BigInt(policy.maximumLagBytes)) return lossy.winner;
-      this.#reason = `${holder || "the primary"} is gone, and ${lag} bytes of its log are nowhere else; approval is needed`;
-      return undefined;
-    }
-    this.#reason = `without ${safe.missing.join(", ")} there are ${safe.votes} of ${safe.needed} votes: a commit could be lost; approval is needed`;
-    return undefined;
-  }
-
   async #long<T>(work: () => Promise<T>): Promise<T> {
     this.#isBusy = true;
     this.#vote = undefined;
@@ -741,11 +508,6 @@ export class Agent {
   }
 }
 
-/** A complaint is about one holder in one epoch: the next one is not to blame. */
-function complaintAbout({ holder, holderUid, epoch }: LeaseRecord): string {
-  return `${holder}_${holderUid}@${epoch}`;
-}
-
 /** What is published when the primary has stopped for an upgrade, or for no particular reason. */
 function stopped(
   published: Published,
@@ -755,18 +517,4 @@ function stopped(
   return upgrade === undefined || !record
     ? published
     : { ...published, stoppedFor: { upgrade, epoch: record.epoch } };
-}
-
-function isApproved({ policy, epoch }: LeaseRecord, name: string): boolean {
-  const { approval } = policy;
-  return approval?.epoch === epoch && (approval.instance === undefined || approval.instance === name);
-}
-
-/** The same promise need not be kept twice. */
-function dedupe(published: Published): Published {
-  const [newest, ...older] = [...published.quorums].reverse();
-  if (!newest) return published;
-  const key = ({ members, acks }: Quorum) => JSON.stringify([[...members].sort(), acks]);
-  const rest = older.filter((quorum) => key(quorum) !== key(newest));
-  return { ...published, quorums: [...rest.reverse(), newest] };
 }

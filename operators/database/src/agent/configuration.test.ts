@@ -29,3 +29,12 @@ test("closed, it lets in nobody but the instances", () => {
   expect(closed).toContain("hostssl all all all reject");
   expect(closed).toContain("hostssl replication keelson_replication all scram-sha-256");
 });
+
+test("the log keeps to a part of a small volume, and to what the user says", () => {
+  const conf = (volumeBytes: number, parameters = {}) =>
+    postgresqlConf({ name: "a", socketDirectory: "/run", parameters, volumeBytes });
+  expect(conf(320 * 2 ** 20)).toContain("wal_keep_size = '32MB'\n");
+  expect(conf(320 * 2 ** 20)).toContain("max_wal_size = '64MB'\n");
+  expect(conf(2 ** 40)).toContain("wal_keep_size = '512MB'\n");
+  expect(conf(320 * 2 ** 20, { wal_keep_size: "100MB" })).toContain("wal_keep_size = '100MB'\n");
+});

@@ -5,6 +5,8 @@ export interface ConfigurationOptions {
   readonly name: string;
   readonly socketDirectory: string;
   readonly parameters: Readonly<{ [name: string]: string }>;
+  /** Of the volume. Absent: there is room for anything. */
+  readonly volumeBytes?: number;
   /** Directory with tls.crt and tls.key. */
   readonly tls?: string;
   /** Archives a segment; without it nothing is archived. */
@@ -78,14 +80,24 @@ const defaults: Readonly<{ [name: string]: string }> = {
   max_wal_senders: "16",
   max_replication_slots: "16",
   wal_level: "replica",
-  wal_keep_size: "512MB",
-  max_slot_wal_keep_size: "1GB",
   checkpoint_timeout: "5min",
   synchronous_commit: "on",
   password_encryption: "scram-sha-256",
   log_line_prefix: "%m [%p] %q%u@%d ",
   log_checkpoints: "off",
 };
+
+/** The log must not fill a small volume: parts of it, and on a large one what PostgreSQL and its users expect. */
+function logDefaults(volumeBytes = Number.POSITIVE_INFINITY): Readonly<{ [name: string]: string }> {
+  const part = (share: number, most: number) =>
+    `${Math.max(32, Math.min(most, Math.floor((volumeBytes * share) / 2 ** 20)))}MB`;
+  return {
+    wal_keep_size: part(0.1, 512),
+    max_slot_wal_keep_size: part(0.2, 1_024),
+    max_wal_size: part(0.2, 1_024),
+    min_wal_size: part(0.05, 80),
+  };
+}
 
 export function postgresqlConf(options: ConfigurationOptions): string {
   const { name, socketDirectory, parameters, tls } = options;
@@ -119,7 +131,9 @@ export function postgresqlConf(options: ConfigurationOptions): string {
     ...(options.restoreCommand !== undefined && { restore_command: options.restoreCommand }),
     ...(tls !== undefined && { ssl: "on", ssl_cert_file: `${tls}/tls.crt`, ssl_key_file: `${tls}/tls.key` }),
   };
-  const chosen = Object.entries({ ...defaults, ...parameters }).filter(([key]) => !reserved.includes(key));
+  const chosen = Object.entries({ ...defaults, ...logDefaults(options.volumeBytes), ...parameters }).filter(
+    ([key]) => !reserved.includes(key),
+  );
   const lines = [...chosen, ...Object.entries(fixed)].map(([key, value]) => `${key} = ${configValue(value)}`);
   return [
     "# Written by the Keelson agent; changes are lost.",

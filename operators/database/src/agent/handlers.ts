@@ -28,6 +28,8 @@ export interface HandlerOptions {
 export interface InstanceReport extends PeerStatus {
   readonly epoch: number | undefined;
   readonly systemId: string | undefined;
+  /** There is no data, or none that can be read. */
+  readonly isEmpty?: boolean;
   readonly timeline: number | undefined;
   readonly lastWords: string;
   readonly pendingRestart: readonly string[];
@@ -121,6 +123,7 @@ async function report(options: HandlerOptions): Promise<InstanceReport> {
     ...status,
     epoch: agent.record?.epoch,
     systemId: data?.systemId,
+    isEmpty: agent.isEmpty,
     timeline: data?.timeline,
     lastWords: engine.lastWords,
     pendingRestart: pending,

@@ -2,31 +2,28 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PgClient, type PgRow, quoteLiteral, scramVerifier } from "../engine/pg-client.ts";
-import { parseKnownJson } from "../ha/json.ts";
 import { type Lsn, maxLsn, parseLsn } from "../ha/lsn.ts";
 import type { Vote } from "../ha/quorum.ts";
 import type { Upgrade } from "../ha/state.ts";
 import type { Local } from "../ha/step.ts";
 import { archiveFolder } from "./archive.ts";
-import {
-  hbaConf,
-  keelsonConf,
-  limits,
-  postgresqlConf,
-  replicationUser,
-  withFloors,
-} from "./configuration.ts";
+import { limits, replicationUser, withFloors } from "./configuration.ts";
+import { type Control, newestTimeline, readControl, systemOf } from "./control-file.ts";
+import { LineageFile } from "./lineage.ts";
 import { MajorUpgrade, majorOf } from "./major-upgrade.ts";
 import type { Configuration, Engine, Log, Replication, Upstream } from "./ports.ts";
 import { PrivateServer } from "./private-server.ts";
 import { isAlive, killTree } from "./process-tree.ts";
+import { Rejoining } from "./rejoining.ts";
 import { Replacement } from "./replacement.ts";
-import { serverEnvironment, Tools, writeChanged, writeDurably } from "./tools.ts";
+import { ServerFiles } from "./server-files.ts";
+import { ServerWords } from "./server-words.ts";
+import { serverEnvironment, Tools, writeDurably } from "./tools.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 export interface PostgresOptions {
@@ -64,25 +61,8 @@ export interface Restore {
   readonly targetTime?: string;
 }
 
-/** Which epoch began the timeline that the data is on, as far as we know. */
-interface Lineage {
-  readonly timeline: number;
-  readonly epoch: number;
-  /** What a timeline that is newer than ours would be, because we promote or follow. */
-  readonly next?: { readonly timeline?: number; readonly epoch: number };
-}
-
-interface Control {
-  readonly systemId: string;
-  readonly state: string;
-  readonly timeline: number;
-  readonly checkpoint: Lsn;
-}
-
 /** How long a restore may take to replay the log. */
 const restoreMs = 24 * 3_600_000;
-/** How long data that was replaced is kept. */
-const keepAsideMs = 24 * 3_600_000;
 /** After so many attempts in a row the control file counts as unreadable. */
 const readAttempts = 4;
 /** How long a start is waited for before the round goes on without it. */
@@ -93,34 +73,38 @@ export class Postgres implements Engine {
   #process: ChildProcess | undefined;
   #startedAs: "primary" | "standby" | undefined;
   #client: PgClient | undefined;
-  #upstream: Upstream | undefined;
-  #synchronousNames = "";
-  #closed = false;
   /** Clients are kept out, and the last one is gone. */
   isClosed = false;
-  #complaint: Local["complaint"];
+  readonly #words = new ServerWords();
   #failedRewinds = 0;
   #failedReads = 0;
-  /** Its last process could not write. */
-  #isFull = false;
   #systemId: string | undefined;
-  #parameters: Readonly<{ [name: string]: string }> | undefined;
   /** What the spec asks for. */
   wanted: Readonly<{ [name: string]: string }> = {};
   /** Why it does not get it. */
   settingsProblem: string | undefined;
   #reload = { atMs: 0, replies: new Map<string, string>() };
   readonly tools: Tools;
-  #serverWords = "";
+  readonly #lineage: LineageFile;
+  readonly #files: ServerFiles;
+  readonly #rejoining: Rejoining;
 
   constructor(options: PostgresOptions) {
     this.#options = options;
     this.tools = new Tools(options.programs);
+    this.#lineage = new LineageFile(this.#keep("lineage.json"));
+    this.#files = new ServerFiles(options);
+    this.#rejoining = new Rejoining({
+      ...options,
+      tools: this.tools,
+      files: this.#files,
+      lineage: this.#lineage,
+    });
   }
 
   /** What the server or a tool said last, to explain why something failed. */
   get lastWords(): string {
-    return this.#serverWords || this.tools.lastWords;
+    return this.#words.last || this.tools.lastWords;
   }
 
   get dataDirectory(): string {
@@ -141,9 +125,9 @@ export class Postgres implements Engine {
       name,
       major,
       ...(data && { data }),
-      complaint: this.#complaint,
+      complaint: this.#words.complaint,
       failedRewinds: this.#failedRewinds,
-      isFull: this.#isFull,
+      isFull: this.#words.isFull,
     };
     if (!this.isRunning) return { ...common, server: "stopped" };
     const inRecovery = this.#startedAs === "standby";
@@ -155,7 +139,7 @@ export class Postgres implements Engine {
         ...common,
         server: "running",
         inRecovery: row?.["recovery"] === "t",
-        upstream: this.#upstream?.name,
+        upstream: this.#files.upstream?.name,
         receiving: row?.["receiver"] === "streaming",
       };
     } catch {
@@ -207,7 +191,7 @@ export class Postgres implements Engine {
 
   /** Each sender shows in shared memory whether it counts; one that has heard from its standby since has reread the rest. */
   #isEffective(rows: readonly PgRow[], names: string): boolean {
-    if (names !== this.#synchronousNames) return false;
+    if (names !== this.#files.synchronousNames) return false;
     return rows.every((row) => {
       const counted = row["sync"] === "quorum" || row["sync"] === "sync";
       const isNamed = names.includes(`"${row["name"]}"`);
@@ -254,9 +238,14 @@ export class Postgres implements Engine {
     // Data that its own tools cannot read belongs to nobody.
     if (control === "unreadable") return { systemId: "", timeline: 0, timelineEpoch: -1, kind: "standby" };
     this.#systemId = control?.systemId ?? this.#systemId;
-    const timeline = Math.max(control?.timeline ?? 0, await this.#newestTimeline());
+    const timeline = Math.max(control?.timeline ?? 0, await newestTimeline(this.dataDirectory));
     const kind = existsSync(join(this.dataDirectory, "standby.signal")) ? "standby" : "primary";
-    return { systemId: this.#systemId ?? "", timeline, timelineEpoch: await this.#epochOf(timeline), kind };
+    return {
+      systemId: this.#systemId ?? "",
+      timeline,
+      timelineEpoch: await this.#lineage.epochOf(timeline),
+      kind,
+    };
   }
 
   /** Of data that another major version wrote only the identifier can be read, which is the first field in all of them. */
@@ -268,7 +257,7 @@ export class Postgres implements Engine {
   /** One failure may have another cause than the file. */
   async #readControl(): Promise<Control | "unreadable"> {
     try {
-      const control = await this.#control();
+      const control = await readControl(this.tools, this.dataDirectory);
       this.#failedReads = 0;
       return control;
     } catch (error) {
@@ -277,59 +266,12 @@ export class Postgres implements Engine {
     }
   }
 
-  async #control(): Promise<Control> {
-    const { stdout } = await this.#tool("pg_controldata", ["-D", this.dataDirectory], { LC_ALL: "C" });
-    const of = (label: string) => new RegExp(`^${label}:\\s+(.*)$`, "m").exec(stdout)?.[1] ?? "";
-    return {
-      systemId: of("Database system identifier"),
-      state: of("Database cluster state"),
-      timeline: Math.max(
-        Number(of("Latest checkpoint's TimeLineID")),
-        Number(of("Min recovery ending loc's timeline")),
-      ),
-      checkpoint: parseLsn(of("Latest checkpoint location")),
-    };
-  }
-
-  /** The control file learns of a new timeline late; the names of the log's files know it at once. */
-  async #newestTimeline(): Promise<number> {
-    const names = await readdir(join(this.dataDirectory, "pg_wal")).catch(() => []);
-    const timelines = names
-      .filter((name) => /^[0-9A-F]{24}$/.test(name))
-      .map((name) => Number.parseInt(name.slice(0, 8), 16));
-    return Math.max(0, ...timelines);
-  }
-
-  // ---------------------------------------------------------------------------------------- lineage
-
-  async #epochOf(timeline: number): Promise<number> {
-    const lineage = await this.#lineage();
-    if (!lineage) return timeline === 1 ? 1 : -1;
-    if (lineage.timeline === timeline) return lineage.epoch;
-    const { next } = lineage;
-    const isNext =
-      next && timeline > lineage.timeline && (next.timeline === undefined || next.timeline === timeline);
-    return isNext ? next.epoch : -1;
-  }
-
-  async #lineage(): Promise<Lineage | undefined> {
-    const text = await readFile(this.#keep("lineage.json"), "utf8").catch(() => undefined);
-    return text === undefined ? undefined : (parseKnownJson(text) as Lineage);
-  }
-
-  /** Before the timeline changes, whose it will be. */
-  async #expect(next: Lineage["next"]): Promise<void> {
-    const timeline = Math.max((await this.#data())?.timeline ?? 0, 1);
-    const epoch = await this.#epochOf(timeline);
-    await this.#write("lineage.json", { timeline, epoch, ...(next && { next }) });
+  async #timeline(): Promise<number> {
+    return (await this.#data())?.timeline ?? 0;
   }
 
   #keep(file: string): string {
     return join(this.#options.directory, "keelson", file);
-  }
-
-  async #write(file: string, value: unknown): Promise<void> {
-    await writeDurably(this.#keep(file), JSON.stringify(value));
   }
 
   // ---------------------------------------------------------------------------------------- starting and stopping
@@ -353,11 +295,11 @@ export class Postgres implements Engine {
       ],
       ...(initdbOptions.length > 0 ? initdbOptions : ["--locale=C.UTF-8"]),
     ]);
-    await this.#configureDirectory(fresh);
+    await this.#files.configure(fresh);
     await rm(this.#keep("lineage.json"), { force: true });
     await this.#tool("initdb", ["-D", fresh, "--sync-only"]);
     await rename(fresh, this.dataDirectory);
-    await this.#write("lineage.json", { timeline: 1, epoch: 1 });
+    await this.#lineage.write({ timeline: 1, epoch: 1 });
   }
 
   async startPrimary({
@@ -368,8 +310,8 @@ export class Postgres implements Engine {
     readonly synchronousNames: string;
   }): Promise<void> {
     await this.#archiveAs(epoch);
-    this.#synchronousNames = synchronousNames;
-    this.#upstream = undefined;
+    this.#files.synchronousNames = synchronousNames;
+    this.#files.upstream = undefined;
     await rm(join(this.dataDirectory, "standby.signal"), { force: true });
     await rm(join(this.dataDirectory, "recovery.signal"), { force: true });
     await this.#start("primary");
@@ -386,9 +328,9 @@ export class Postgres implements Engine {
 
   /** The timeline that the data is on now is one of this epoch. */
   async #begin(epoch: number): Promise<void> {
-    const { timeline } = await this.#control();
-    const newest = Math.max(timeline, await this.#newestTimeline());
-    await this.#write("lineage.json", { timeline: newest, epoch });
+    const { timeline } = await readControl(this.tools, this.dataDirectory);
+    const newest = Math.max(timeline, await newestTimeline(this.dataDirectory));
+    await this.#lineage.write({ timeline: newest, epoch });
   }
 
   /** Before the first segment of a primary's time is archived, where it goes. */
@@ -403,7 +345,7 @@ export class Postgres implements Engine {
     log.info("restore", { backup, targetTime });
     await rm(fresh, { recursive: true, force: true });
     await copy(fresh);
-    await this.#configureDirectory(fresh, { restoreCommand: restoreCommand(await systemOf(fresh)) });
+    await this.#files.configure(fresh, { restoreCommand: restoreCommand(await systemOf(fresh)) });
     await rm(join(fresh, "standby.signal"), { force: true });
     await writeFile(join(fresh, "recovery.signal"), "");
     const socketDirectory = join(directory, "restore");
@@ -419,7 +361,7 @@ export class Postgres implements Engine {
     await server.query("CHECKPOINT", { timeoutMs: 600_000 });
     await server.stop();
     await rm(socketDirectory, { recursive: true, force: true });
-    await this.#configureDirectory(fresh);
+    await this.#files.configure(fresh);
     await this.#tool("initdb", ["-D", fresh, "--sync-only"]);
   }
 
@@ -443,16 +385,20 @@ export class Postgres implements Engine {
       await work.replace("restored");
     }
     this.#systemId = undefined;
-    this.#upstream = undefined;
+    this.#files.upstream = undefined;
     await this.#begin(epoch);
     return undo ? "what was there before is back" : `restored from ${backup}`;
   }
 
   async startStandby(upstream: Upstream | undefined): Promise<void> {
     await this.demote();
-    this.#upstream = upstream;
-    this.#complaint = undefined;
-    if (upstream) await this.#expect({ timeline: upstream.timeline, epoch: upstream.timelineEpoch });
+    this.#files.upstream = upstream;
+    this.#words.complaint = undefined;
+    if (upstream)
+      await this.#lineage.expect(
+        { timeline: upstream.timeline, epoch: upstream.timelineEpoch },
+        await this.#timeline(),
+      );
     await this.#start("standby");
   }
 
@@ -463,12 +409,12 @@ export class Postgres implements Engine {
   async #start(as: "primary" | "standby"): Promise<void> {
     if (this.isRunning) return;
     const { programs, socketDirectory, log, watchdog } = this.#options;
-    await this.#configureDirectory(this.dataDirectory);
+    await this.#files.configure(this.dataDirectory);
     await mkdir(socketDirectory, { recursive: true, mode: 0o700 });
     // The process of before is gone: its lock means nothing, even if something else has its number by now.
     await rm(join(this.dataDirectory, "postmaster.pid"), { force: true });
     this.#client = undefined;
-    this.#isFull = false;
+    this.#words.isFull = false;
     this.#startedAs = as;
     const child = spawn(join(programs, "postgres"), ["-D", this.dataDirectory], {
       stdio: ["ignore", "ignore", "pipe"],
@@ -476,7 +422,7 @@ export class Postgres implements Engine {
     });
     this.#process = child;
     if (as === "primary" && child.pid !== undefined) watchdog.arm(child.pid);
-    if (child.stderr) createInterface({ input: child.stderr }).on("line", (line) => this.#heard(line));
+    if (child.stderr) createInterface({ input: child.stderr }).on("line", (line) => this.#words.heard(line));
     child.once("exit", (code, signal) => {
       log.info("postgres ended", { code, signal });
       if (as === "primary" || this.#startedAs === "primary") watchdog.disarm();
@@ -488,29 +434,6 @@ export class Postgres implements Engine {
       if (await this.query("SELECT 1").catch(() => undefined)) return;
       await sleep(pauseMs);
       pauseMs = Math.min(250, pauseMs * 1.5);
-    }
-  }
-
-  #heard(line: string): void {
-    process.stdout.write(`${line}\n`);
-    if (/\b(FATAL|PANIC|ERROR):/.test(line)) this.#serverWords = line;
-    if (line.includes("No space left on device")) this.#isFull = true;
-    if (/requested WAL segment \S+ has already been removed/.test(line)) this.#complaint = "walGone";
-    if (/requested starting point .* is ahead of the WAL flush position/.test(line))
-      this.#complaint ??= "diverged";
-    if (/requested timeline \d+ is not a child of this server's history/.test(line))
-      this.#complaint = "diverged";
-    if (/highest timeline \d+ of the primary is behind recovery timeline/.test(line))
-      this.#complaint = "diverged";
-    if (
-      /new timeline \d+ forked off current database system timeline \d+ before current recovery point/.test(
-        line,
-      )
-    ) {
-      this.#complaint = "diverged";
-    }
-    if (/requested starting point \S+ on timeline \d+ is not in this server's history/.test(line)) {
-      this.#complaint = "diverged";
     }
   }
 
@@ -533,7 +456,7 @@ export class Postgres implements Engine {
   }
 
   async endOfLog(): Promise<Lsn> {
-    const { state, checkpoint } = await this.#control();
+    const { state, checkpoint } = await readControl(this.tools, this.dataDirectory);
     if (state !== "shut down") throw new Error(`PostgreSQL did not end cleanly: it is "${state}"`);
     return checkpoint;
   }
@@ -541,10 +464,14 @@ export class Postgres implements Engine {
   // ---------------------------------------------------------------------------------------- changing roles
 
   async follow(upstream: Upstream | undefined): Promise<void> {
-    if (upstream) await this.#expect({ timeline: upstream.timeline, epoch: upstream.timelineEpoch });
-    this.#upstream = upstream;
-    this.#complaint = undefined;
-    await this.#writeKeelsonConf();
+    if (upstream)
+      await this.#lineage.expect(
+        { timeline: upstream.timeline, epoch: upstream.timelineEpoch },
+        await this.#timeline(),
+      );
+    this.#files.upstream = upstream;
+    this.#words.complaint = undefined;
+    await this.#files.writeKeelsonConf();
     await this.query("SELECT pg_reload_conf()");
     if (upstream) return;
     // Only when the receiver is gone is what was received final.
@@ -568,12 +495,12 @@ export class Postgres implements Engine {
   }): Promise<void> {
     const pid = this.#process?.pid;
     if (pid === undefined) throw new Error("PostgreSQL does not run");
-    await this.#expect({ epoch });
+    await this.#lineage.expect({ epoch }, await this.#timeline());
     await this.#archiveAs(epoch);
     // Commits wait for whom they must wait from the first one on.
-    this.#synchronousNames = synchronousNames;
-    this.#upstream = undefined;
-    await this.#writeKeelsonConf();
+    this.#files.synchronousNames = synchronousNames;
+    this.#files.upstream = undefined;
+    await this.#files.writeKeelsonConf();
     await this.query("SELECT pg_reload_conf()");
     this.#startedAs = "primary";
     this.#options.watchdog.arm(pid);
@@ -584,7 +511,7 @@ export class Postgres implements Engine {
       await sleep(10);
     }
     const timeline = (await this.#data())?.timeline ?? 0;
-    await this.#write("lineage.json", { timeline, epoch: await this.#epochOf(timeline) });
+    await this.#lineage.write({ timeline, epoch: await this.#lineage.epochOf(timeline) });
     this.#reload = { atMs: performance.now(), replies: new Map() };
     await this.#ensureReplicationRole();
   }
@@ -599,17 +526,17 @@ export class Postgres implements Engine {
       oldPrograms,
       scratch: join(directory, "upgrade"),
       initdbOptions,
-      configure: async (place) => await this.#configureDirectory(place, { isUpgrade: true }),
+      configure: async (place) => await this.#files.configure(place, { isUpgrade: true }),
       log,
     });
     this.#systemId = undefined;
-    this.#upstream = undefined;
+    this.#files.upstream = undefined;
     try {
       const message = await work.run({ link, to: major });
-      await this.#write("lineage.json", { timeline: 1, epoch });
+      await this.#lineage.write({ timeline: 1, epoch });
       return message;
     } catch (error) {
-      if (work.isSpoiled) await this.#setAside("its files were shared with an upgrade that failed");
+      if (work.isSpoiled) await this.#rejoining.setAside("its files were shared with an upgrade that failed");
       throw error;
     }
   }
@@ -618,12 +545,12 @@ export class Postgres implements Engine {
     const rows = await this.query(
       "SELECT application_name AS name, reply_time AS reply FROM pg_stat_replication",
     );
-    this.#synchronousNames = value;
+    this.#files.synchronousNames = value;
     this.#reload = {
       atMs: performance.now(),
       replies: new Map(rows.map((row) => [row["name"] ?? "", row["reply"] ?? ""])),
     };
-    await this.#writeKeelsonConf();
+    await this.#files.writeKeelsonConf();
     // Somebody may have set it by hand, and that would win over our file.
     await this.query("ALTER SYSTEM RESET synchronous_standby_names");
     await this.query("SELECT pg_reload_conf()");
@@ -645,31 +572,26 @@ export class Postgres implements Engine {
 
   /** Settings that PostgreSQL would not start with are refused, and those of before stay. */
   async configure({ parameters, floors, closed }: Configuration): Promise<void> {
-    const before = this.#parameters ?? (await this.#goodParameters());
-    this.#closed = closed;
+    const before = this.#files.parameters ?? (await this.#files.goodParameters());
+    this.#files.isClosed = closed;
     this.isClosed = false;
     this.wanted = parameters;
-    this.#parameters = withFloors(parameters, floors);
+    this.#files.parameters = withFloors(parameters, floors);
     try {
-      await this.#configureDirectory(this.dataDirectory);
+      await this.#files.configure(this.dataDirectory);
       await this.#tool("postgres", ["-C", "max_connections", "-D", this.dataDirectory]);
       this.settingsProblem = undefined;
-      await writeChanged(this.#keep("parameters.json"), JSON.stringify(parameters));
+      await this.#files.keepGood(parameters);
     } catch (error) {
       this.settingsProblem = (error as Error).message;
-      this.#parameters = withFloors(before, floors);
-      await this.#configureDirectory(this.dataDirectory);
+      this.#files.parameters = withFloors(before, floors);
+      await this.#files.configure(this.dataDirectory);
     }
     if (!this.isRunning) return;
     await this.query("SELECT pg_reload_conf()");
     if (!closed) return;
     await this.#endClients();
     this.isClosed = true;
-  }
-
-  async #goodParameters(): Promise<Readonly<{ [name: string]: string }>> {
-    const text = await readFile(this.#keep("parameters.json"), "utf8").catch(() => "{}");
-    return parseKnownJson(text) as { [name: string]: string };
   }
 
   /** What clients have begun and not committed is lost to them, as with every restart. */
@@ -690,138 +612,26 @@ export class Postgres implements Engine {
   async rewind(from: Upstream): Promise<void> {
     await this.stop("fast");
     try {
-      await this.#rewindTo(from);
+      await this.#rejoining.rewind(from);
       this.#failedRewinds = 0;
-      this.#complaint = undefined;
+      this.#words.complaint = undefined;
     } catch (error) {
       this.#failedRewinds++;
       throw error;
     }
   }
 
-  async #rewindTo(from: Upstream): Promise<void> {
-    const before = await this.#control();
-    await this.#saveEvidence(from);
-    // The old timeline is left: what it was is of no use any more, whether this succeeds or is broken off.
-    await this.#write("lineage.json", {
-      timeline: before.timeline,
-      epoch: -1,
-      next: { timeline: from.timeline, epoch: from.timelineEpoch },
-    });
-    await rm(join(this.dataDirectory, "standby.signal"), { force: true });
-    await rm(join(this.dataDirectory, "postmaster.pid"), { force: true });
-    const args = [
-      "-D",
-      this.dataDirectory,
-      `--source-server=${await this.#conninfo(from.name, "postgres")}`,
-      "--no-sync",
-    ];
-    await this.#tool("pg_rewind", args, await this.#secret());
-    await this.demote();
-    await this.#write("lineage.json", {
-      timeline: before.timeline,
-      epoch: -1,
-      next: { timeline: from.timeline, epoch: from.timelineEpoch },
-    });
-    await this.#tool("initdb", ["-D", this.dataDirectory, "--sync-only"]);
-  }
-
-  /** What is about to be undone, to show later what it was. */
-  async #saveEvidence(from: Upstream): Promise<void> {
-    const control = await this.#control();
-    await this.#write("rewound.json", {
-      at: new Date().toISOString(),
-      to: from,
-      timeline: control.timeline,
-      state: control.state,
-      checkpoint: String(control.checkpoint),
-    });
-  }
-
   async clone(from: Upstream, reason: string): Promise<void> {
-    const { directory, log } = this.#options;
     await this.stop("fast");
-    await mkdir(join(directory, "keelson"), { recursive: true });
-    const fresh = join(directory, "pgdata.new");
-    await rm(fresh, { recursive: true, force: true });
-    await this.#tool(
-      "pg_basebackup",
-      [
-        ...[
-          "-D",
-          fresh,
-          "-d",
-          await this.#conninfo(from.name, "replication", `${this.#options.name}-clone`),
-          "--checkpoint=fast",
-        ],
-        ...["--wal-method=stream", "--no-sync"],
-      ],
-      await this.#secret(),
-    );
-    await this.#configureDirectory(fresh);
-    await this.#tool("initdb", ["-D", fresh, "--sync-only"]);
-    await writeFile(join(fresh, "standby.signal"), "");
-    // Nothing is deleted: what was here before is set aside, and only the newest of those is kept.
-    if (existsSync(this.dataDirectory)) await this.#setAside(reason);
-    await this.#write("lineage.json", {
-      timeline: 0,
-      epoch: -1,
-      next: { timeline: from.timeline, epoch: from.timelineEpoch },
-    });
-    await rename(fresh, this.dataDirectory);
+    await this.#rejoining.clone(from, reason);
     this.#systemId = undefined;
-    this.#complaint = undefined;
+    this.#words.complaint = undefined;
     this.#failedRewinds = 0;
-    log.info("cloned", { from: from.name, reason });
   }
 
   /** Removes what was set aside, and the data of before an upgrade, when it is a day old. */
   async tidy(nowMs: number): Promise<void> {
-    const { directory, log } = this.#options;
-    for (const name of await readdir(directory)) {
-      if (!/^(aside-|before-upgrade$)/.test(name)) continue;
-      const { ctimeMs } = await stat(join(directory, name));
-      if (nowMs - ctimeMs < keepAsideMs) continue;
-      log.info("removes what was kept", { name });
-      await rm(join(directory, name), { recursive: true, force: true });
-    }
-  }
-
-  async #setAside(reason: string): Promise<void> {
-    const { directory } = this.#options;
-    const older = (await readdir(directory)).filter((name) => name.startsWith("aside-"));
-    const stamp = new Date().toISOString().replaceAll(":", "").slice(0, 17);
-    const place = join(directory, `aside-${stamp}`);
-    await rename(this.dataDirectory, place);
-    await writeFile(join(place, "keelson-reason"), `${reason}\n`);
-    for (const name of older) await rm(join(directory, name), { recursive: true, force: true });
-  }
-
-  /** A clone streams under another name: what it receives must not count as received by a standby. */
-  async #conninfo(name: string, database: string, as = this.#options.name): Promise<string> {
-    const { hostOf, tls } = this.#options;
-    const fields = {
-      host: hostOf(name),
-      port: "5432",
-      user: replicationUser,
-      ...(database === "replication" ? {} : { dbname: database }),
-      application_name: as,
-      connect_timeout: "2",
-      keepalives_idle: "5",
-      keepalives_interval: "2",
-      keepalives_count: "3",
-      tcp_user_timeout: "10000",
-      sslmode: tls === undefined ? "prefer" : "verify-ca",
-      ...(tls !== undefined && { sslrootcert: `${tls.directory}/ca.crt` }),
-      passfile: this.#keep("pgpass"),
-    };
-    return Object.entries(fields)
-      .map(([key, value]) => `${key}='${value.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`)
-      .join(" ");
-  }
-
-  async #secret(): Promise<{ [name: string]: string }> {
-    return { PGPASSWORD: await this.#options.password() };
+    await this.#rejoining.tidy(nowMs);
   }
 
   /** The role by which standbys follow and rewind, with the password that everybody has. */
@@ -843,56 +653,9 @@ export class Postgres implements Engine {
     );
   }
 
-  // ---------------------------------------------------------------------------------------- files and tools
-
-  async #configureDirectory(
-    directory: string,
-    {
-      restoreCommand,
-      isUpgrade = false,
-    }: { readonly restoreCommand?: string; readonly isUpgrade?: boolean } = {},
-  ): Promise<void> {
-    const { name, socketDirectory, tls, archiveCommand } = this.#options;
-    const parameters = this.#parameters ?? (await this.#goodParameters());
-    const options = {
-      name,
-      socketDirectory,
-      // PostgreSQL 17 takes no other value while it is upgraded to.
-      parameters: isUpgrade ? { ...parameters, max_slot_wal_keep_size: "-1" } : parameters,
-      ...(tls !== undefined && { tls: tls.directory }),
-      ...(archiveCommand !== undefined && { archiveCommand }),
-      ...(restoreCommand !== undefined && { restoreCommand }),
-    };
-    await writeChanged(join(directory, "postgresql.conf"), postgresqlConf(options));
-    await writeChanged(
-      join(directory, "pg_hba.conf"),
-      hbaConf({ tls: tls !== undefined, require: tls?.require ?? false, closed: this.#closed }),
-    );
-    await this.#writeKeelsonConf(directory);
-  }
-
-  async #writeKeelsonConf(directory = this.dataDirectory): Promise<void> {
-    const upstream = this.#upstream;
-    if (upstream) {
-      const password = (await this.#options.password()).replace(/[\\:]/g, "\\$&");
-      await mkdir(join(this.#options.directory, "keelson"), { recursive: true });
-      await writeChanged(this.#keep("pgpass"), `*:*:*:${replicationUser}:${password}\n`);
-    }
-    const primaryConninfo = upstream ? await this.#conninfo(upstream.name, "replication") : "";
-    await writeChanged(
-      join(directory, "keelson.conf"),
-      keelsonConf({ primaryConninfo, synchronousNames: this.#synchronousNames }),
-    );
-  }
   async #tool(program: string, args: readonly string[], env: Readonly<{ [name: string]: string }> = {}) {
     return await this.tools.run(program, args, env);
   }
-}
-
-/** The identifier of a data directory: the first field of its control file, in every version. */
-async function systemOf(directory: string): Promise<string> {
-  const control = await readFile(join(directory, "global", "pg_control"));
-  return String(control.readBigUInt64LE(0));
 }
 
 /** PostgreSQL reads this setting before it knows the names of time zones. */

@@ -80,6 +80,12 @@ function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView 
       ? verdict(reasons.podObstacle, `${obstacle.name}: ${obstacle.pod?.obstacle}`, "Initialising")
       : verdict(reasons.initialising, "the first instance makes the database", "Initialising");
   }
+  const isLost = instances.length > 0 && instances.every(({ report }) => report?.isEmpty === true);
+  if (isLost) {
+    const advice =
+      "set spec.onDelete to Delete, delete the Database and make it again, with restoreFrom if there is a backup";
+    return verdict(reasons.dataMissing, `no instance has the data any more; ${advice}`, "Failed");
+  }
   // Those who tried to take over know best why nobody can.
   const blocked = instances.find(({ report }) => report?.reason.includes("approval is needed"));
   if (blocked) {

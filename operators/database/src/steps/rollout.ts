@@ -27,7 +27,10 @@ export async function rollOut(
   const sentence = `${next.name}: ${reasonFor(next)}`;
   // Never while a commit relies on everybody who is left.
   if (!isWhole(object, conditionsOf(observed))) return `${sentence}; it waits for replication to be whole`;
-  if (next === primary && next.pod?.template === wanted && next.report?.isLowering && access) {
+  // Only PostgreSQL starts again where the pod is as it should be. A primary hands over before, unless there is nobody,
+  // or its standbys must still allow more than it will.
+  const handsOver = next === primary && instances.length > 1 && next.report?.isLowering !== true;
+  if (next.pod?.template === wanted && !handsOver && access) {
     ctx.event("Normal", "InstanceRestarted", sentence);
     const instance = { namespace: databaseName(object).namespace, name: next.name };
     await askAgent(ctx, instance, { path: "/restart", body: {}, timeoutMs: 30_000 }, access);

@@ -42,6 +42,9 @@ export class SimPostgres implements Application, Surroundings {
   readonly store = new Map<string, StoredBackup>();
   /** Nothing can be read from the store, or written to it. */
   isStoreDown = false;
+  /** Rehearsals of upgrades end with an error; upgrades do. */
+  isRehearsalBroken = false;
+  isUpgradeBroken = false;
   /** Images whose PostgreSQL does not start. */
   readonly brokenVersions = new Set<string>();
   readonly #saved = new Map<string, SavedServer>();
@@ -62,6 +65,8 @@ export class SimPostgres implements Application, Surroundings {
   // -------------------------------------------------------------------------------------- containers
 
   start(start: ContainerStart): SimulatedProcess | ContainerEnd {
+    if (start.container.name === "rehearsal" && this.isRehearsalBroken)
+      return { exitCode: 1, message: "pg_upgrade --check: table odd uses regproc" };
     if (start.container.name !== "postgres" || !start.environment[settingsVariable])
       return { exitCode: 0, message: "" };
     const version = start.container.image?.split(":").at(-1) ?? "";

@@ -128,6 +128,21 @@ export const edits: readonly Edit[] = [
       return () => change(world, { version: before });
     },
   },
+  edit("edit: a newer major version", () => ({ version: "17.1" })),
+  {
+    name: "edit: a newer major version whose rehearsal fails",
+    lastsMs: 180_000,
+    begin: async (world) => {
+      const before = (world.primary?.spec as DatabaseObject["spec"] | undefined)?.version;
+      world.application.isRehearsalBroken = true;
+      await change(world, { version: "17.1" });
+      return async () => {
+        world.application.isRehearsalBroken = false;
+        await change(world, { version: before });
+      };
+    },
+  },
+  annotation("edit: a failed upgrade is tried again", "retry-upgrade", anything),
   annotation("edit: a switchover is asked for", "switchover", (random) =>
     pick(["any", "orders-0", "orders-1", "orders-2", `any@${anything(random)}`], random),
   ),

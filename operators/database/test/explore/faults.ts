@@ -61,4 +61,15 @@ const storeDown: Fault = {
   },
 };
 
-export const faults: readonly Fault[] = [apiGone, apiLost, deaf, crashed, storeDown];
+const upgradesFail: Fault = {
+  name: "upgrades fail half-way",
+  lastsMs: 300_000,
+  begin: ({ application }) => {
+    application.isUpgradeBroken = true;
+    return () => {
+      application.isUpgradeBroken = false;
+    };
+  },
+};
+
+export const faults: readonly Fault[] = [apiGone, apiLost, deaf, crashed, storeDown, upgradesFail];

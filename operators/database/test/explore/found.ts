@@ -12,4 +12,9 @@ export const found: Readonly<Record<string, Plan>> = {
     seed: 149,
     steps: [{ atMs: 0, do: "edit: nodes that do not exist", forMs: 1_300 }],
   },
+  "the only volume is wiped, and the status says what a person can do": {
+    beginning: "one instance",
+    seed: 207,
+    steps: [{ atMs: 0, do: "volume: destroyed", with: { which: 0.163, how: "wiped" } }],
+  },
 };

@@ -56,6 +56,7 @@ export class SimInstance implements SimulatedProcess, ServerPod {
   readonly name: string;
   readonly uid: string;
   readonly namespace: string;
+  readonly major: string;
   readonly disk: VolumeDisk;
   readonly server: SimulatedServer;
   readonly agent: Agent;
@@ -80,6 +81,7 @@ export class SimInstance implements SimulatedProcess, ServerPod {
     this.namespace = namespace;
     this.disk = new VolumeDisk(start.volume("data") ?? {});
     this.#settings = readSettings({ ...start.environment, POD_UID: uid });
+    this.major = this.#settings.major;
     const { clock } = app.parts;
     this.#clock = {
       now: () => clock.now(),
@@ -139,6 +141,10 @@ export class SimInstance implements SimulatedProcess, ServerPod {
   get ready(): boolean {
     const { serving, role, receiving } = this.agent.status();
     return this.ended === undefined && !this.isFrozen && serving && (role === "primary" || receiving);
+  }
+
+  get isUpgradeBroken(): boolean {
+    return this.#app.isUpgradeBroken;
   }
 
   get live(): boolean {
@@ -282,6 +288,7 @@ export class SimInstance implements SimulatedProcess, ServerPod {
       ...status,
       epoch: agent.record?.epoch,
       systemId: data?.systemId,
+      isEmpty: agent.isEmpty,
       timeline: data?.timeline,
       lastWords: "",
       pendingRestart: server.pendingRestart,

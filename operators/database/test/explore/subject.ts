@@ -1,7 +1,9 @@
 /** The Database operator as the explorer plays it. */
 import { clientName, type Oracle, type Subject, type World } from "@keelson/testing";
 import { PersistentVolumeClaim, StorageClass } from "keelson/kinds";
+import { reasons } from "../../src/api/conditions.ts";
 import { Database, type DatabaseObject } from "../../src/api/database.ts";
+import { annotations } from "../../src/api/names.ts";
 import { backupController } from "../../src/backup.ts";
 import { databaseController } from "../../src/reconcile.ts";
 import { simulatedCalls } from "./agent-calls.ts";
@@ -123,7 +125,17 @@ async function makeFeasible(world: PostgresWorld): Promise<void> {
   world.application.isStoreDown = false;
   world.application.brokenVersions.clear();
   world.simulation.kubelet.missingImages.clear();
-  await change(world, { paused: false, hibernate: false, parameters: null, pod: null, version });
+  world.application.isRehearsalBroken = false;
+  world.application.isUpgradeBroken = false;
+  const wanted = (world.primary?.spec as DatabaseObject["spec"] | undefined)?.version ?? version;
+  const { version: runs = "", upgrade } = (world.primary?.status ?? {}) as NonNullable<
+    DatabaseObject["status"]
+  >;
+  const isNew = runs.startsWith("17") || (wanted.startsWith("17") && upgrade?.phase !== "Failed");
+  await change(world, {
+    ...{ paused: false, hibernate: false, parameters: null, pod: null },
+    version: isNew ? "17.1" : version,
+  });
 }
 
 /** What keeps the Database from being what its spec asks for. */
@@ -171,7 +183,19 @@ async function followAdvice(world: PostgresWorld): Promise<string | undefined> {
     await change(world, { storage: { ...storage, size } });
     return `raises spec.storage.size to ${size}`;
   }
-  if (ready?.reason === "DataLost") {
+  if (ready?.reason === reasons.downgradeRefused) {
+    const [, runs] = /set spec.version to (\S+?),/.exec(message) ?? [];
+    await change(world, { version: runs });
+    return `sets spec.version to ${runs}`;
+  }
+  if (ready?.reason === reasons.upgradeFailed) {
+    const attempts = Number(world.notes.get("attempts") ?? 0) + 1;
+    world.notes.set("attempts", attempts);
+    const body = { metadata: { annotations: { [annotations.retryUpgrade]: `again-${attempts}` } } };
+    await world.client.kind(Database).patch(ref, { type: "merge", body });
+    return "asks for the upgrade again";
+  }
+  if (ready?.reason === reasons.dataMissing) {
     // Make it again: without a backup it begins empty.
     world.notes.set("mayHaveLost", true);
     const spec = { ...world.primary?.spec };

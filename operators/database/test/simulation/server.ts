@@ -29,6 +29,10 @@ export interface ServerPod {
   readonly name: string;
   readonly server: SimulatedServer;
   readonly isFrozen: boolean;
+  /** Of the programs that it has, where there are several versions. */
+  readonly major?: string;
+  /** Upgrades fail. */
+  readonly isUpgradeBroken?: boolean;
   /** What it stores survives everything but the loss of its volume. */
   readonly disk: Disk;
   whenThawed(run: () => void): void;
@@ -53,6 +57,8 @@ export interface Data {
   /** Negative while the data is not whole. */
   timelineEpoch: number;
   kind: "primary" | "standby";
+  /** What wrote it, where there are several versions. */
+  readonly major?: string | undefined;
 }
 
 type Settings = Readonly<{ [name: string]: string }>;
@@ -246,16 +252,21 @@ export class SimulatedServer implements Engine {
 
   async inspect(): Promise<Local> {
     await this.#take(1);
+    const { major } = this.#pod;
     const isCorrupt = this.#pod.disk.isCorrupt === true;
     const data = isCorrupt && this.data ? { ...this.data, systemId: "", timelineEpoch: -1 } : this.data;
+    const isForeign = data?.major !== undefined && data.major !== major;
     return {
       name: this.#pod.name,
+      ...(major !== undefined && { major }),
       ...(data && {
         data: {
           systemId: data.systemId,
-          timeline: data.timeline,
-          timelineEpoch: data.timelineEpoch,
           kind: data.kind,
+          // Of data that another version wrote only the identifier can be read.
+          ...(isForeign
+            ? { timeline: 0, timelineEpoch: -1, major: data.major ?? "" }
+            : { timeline: data.timeline, timelineEpoch: data.timelineEpoch }),
         },
       }),
       server: this.isRunning ? "running" : "stopped",
@@ -279,7 +290,9 @@ export class SimulatedServer implements Engine {
   async initialise(): Promise<void> {
     await this.#take(1_000);
     this.#expectRoom();
-    this.data = { systemId: "7000000000000000001", log: [], timeline: 1, timelineEpoch: 1, kind: "primary" };
+    const { major } = this.#pod;
+    const systemId = "7000000000000000001";
+    this.data = { systemId, log: [], timeline: 1, timelineEpoch: 1, kind: "primary", major };
   }
 
   async startPrimary(options: { readonly epoch: number; readonly synchronousNames: string }): Promise<void> {
@@ -400,8 +413,22 @@ export class SimulatedServer implements Engine {
     throw new Error("stories have no backups");
   }
 
-  async upgrade(): Promise<string> {
-    throw new Error("stories have one version");
+  /** Shared files make data useless that an upgrade has begun to work on. */
+  async upgrade({ epoch, link }: { readonly epoch: number; readonly link: boolean }): Promise<string> {
+    await this.stop("fast");
+    await this.#take(5_000);
+    this.#expectRoom();
+    const { data } = this;
+    if (!data) throw new Error("there is no data");
+    if (this.#pod.isUpgradeBroken) {
+      if (link && this.#world.chance.isTrue(0.5)) this.data = undefined;
+      throw new Error("pg_upgrade failed");
+    }
+    const systemId = String(BigInt(data.systemId) + 1n);
+    const { major } = this.#pod;
+    this.data = { systemId, log: [...data.log], timeline: 1, timelineEpoch: epoch, kind: "primary", major };
+    this.forkPosition = 0;
+    return `upgraded to ${major}`;
   }
 
   async checkpoint(): Promise<void> {

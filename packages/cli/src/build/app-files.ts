@@ -10,10 +10,10 @@ const LEFT_OUT =
   /(^|\/)(node_modules|test|tests|coverage|\.git|\.keelson)(\/|$)|\.test(-d)?\.ts$|\.tsbuildinfo$|\.map$|\.oci\.tar$/;
 
 /** The package itself, and its dependencies in node_modules. */
-export function appFiles(project: Project): TarFile[] {
+export function appFiles(project: Project, more: readonly TarFile[] = []): TarFile[] {
   const files = [...ownFiles(project.directory, "app")];
   for (const [into, directory] of closure(project)) files.push(...ownFiles(directory, into));
-  return withDirectories(files);
+  return withDirectories([...files, ...more]);
 }
 
 function* ownFiles(directory: string, into: string): Iterable<TarFile> {
@@ -42,7 +42,7 @@ interface Need {
  * Every package that can be reached by dependencies, by its place in the image. A package lies flat in node_modules, or
  * below the one that needs it where another version has that place.
  */
-function closure(project: Project): Map<string, string> {
+export function closure(project: Project): Map<string, string> {
   const placed = new Map<string, string>();
   const needs: Need[] = Object.keys(project.dependencies).map((name) => ({
     name,

@@ -6,13 +6,14 @@ import { writeTar } from "@keelson/images/internal";
 import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
 import { appFiles } from "./app-files.ts";
-import { layerOf } from "./base-layer.ts";
+import { packedBase } from "./base-layer.ts";
 import { ociArchive } from "./oci.ts";
+import { sbomOf } from "./sbom.ts";
 
 /** What an image is built from, and its name. */
 export interface BuildOptions {
   readonly image: string;
-  /** An image with Node 22.19 or newer. */
+  /** An image with Node 22.19 or newer, by name. */
   readonly base: string;
   readonly onProgress?: (sentence: string) => void;
 }
@@ -36,16 +37,21 @@ export async function buildImage(project: Project, options: BuildOptions) {
   const { base, image, onProgress = () => {} } = options;
   onProgress(`taking ${base} as the base`);
   const images = new Images({ onProgress });
-  const { rootfs, config } = (await images.find(base)) ?? (await images.pull(base));
+  const resolved = (await images.find(base)) ?? (await images.pull(base));
+  const { config } = resolved;
+  const packed = await packedBase(resolved);
   onProgress("packing the operator and its packages");
-  const app = writeTar(appFiles(project));
+  const sbom = sbomOf(project, resolved.rootfs);
+  const app = writeTar(
+    appFiles(project, [{ path: SBOM_PATH, type: "file", mode: 0o644, content: Buffer.from(sbom) }]),
+  );
   onProgress("writing the image");
-  return ociArchive({
+  const written = ociArchive({
     name: image,
-    layers: [layerOf(rootfs), app],
+    layers: [packed, app],
     architecture: process.arch === "x64" ? "amd64" : process.arch,
     config: {
-      Entrypoint: ["node", project.main],
+      Entrypoint: [nodeIn(config.entrypoint), project.main],
       Env: [...config.env, "NODE_ENV=production"],
       WorkingDir: "/app",
       User: "65532:65532",
@@ -55,4 +61,14 @@ export async function buildImage(project: Project, options: BuildOptions) {
       },
     },
   });
+  return { ...written, sbom };
+}
+
+/** Where an image has its own bill of materials. */
+const SBOM_PATH = "app/sbom.cdx.json";
+
+/** Some images have Node where no PATH leads. */
+function nodeIn(entrypoint: readonly string[]): string {
+  const [program = ""] = entrypoint;
+  return program.startsWith("/") && program.endsWith("/node") ? program : "node";
 }

@@ -10,6 +10,7 @@ interface BuildFlags {
   readonly base: string;
   readonly archive?: string;
   readonly load: boolean;
+  readonly sbom?: string;
   readonly output?: OutputFormat;
 }
 
@@ -32,10 +33,16 @@ export const build = buildCommand<BuildFlags>({
         default: false,
         withNegated: false,
       },
+      sbom: {
+        kind: "parsed",
+        parse: String,
+        brief: "Write its bill of materials (CycloneDX) to this file too",
+        optional: true,
+      },
       output,
     },
   },
-  async func({ archive: file, base, directory, image, load, output }) {
+  async func({ archive: file, base, directory, image, load, output, sbom }) {
     const [{ readProject }, { buildImage }, { writeFile }] = await Promise.all([
       import("../project.ts"),
       import("../build/build-image.ts"),
@@ -45,8 +52,10 @@ export const build = buildCommand<BuildFlags>({
     const name = image ?? `${project.name}:${project.version}`;
     const path = file ?? `${project.name}.oci.tar`;
     const line = progress(this.process);
-    const { archive, digest } = await buildImage(project, { image: name, base, onProgress: line.show });
+    const built = await buildImage(project, { image: name, base, onProgress: line.show });
+    const { archive, digest } = built;
     await writeFile(path, archive);
+    if (sbom !== undefined) await writeFile(sbom, built.sbom);
     if (load) {
       const { loadImages } = await import("@keelson/images");
       await loadImages(path, { onProgress: line.show });

@@ -2,6 +2,7 @@
 import { dirname, join, resolve } from "node:path";
 import type { ClusterRecord } from "@keelson/cluster/up";
 import { buildCommand, buildRouteMap } from "@stricli/core";
+import { type OutputFormat, output, print } from "../output.ts";
 import { progress } from "../progress.ts";
 import { PORT, wholeNumber } from "../whole-number.ts";
 import { faults } from "./fault.ts";
@@ -155,16 +156,22 @@ const down = buildCommand<{ readonly name: string }>({
   },
 });
 
-const status = buildCommand({
+const status = buildCommand<{ readonly output?: OutputFormat }>({
   docs: { brief: "List the clusters that run" },
-  parameters: { flags: {} },
-  async func() {
+  parameters: { flags: { output } },
+  async func({ output }) {
     const { clusterNames, readRecord } = await import("@keelson/cluster/up");
     const records = (await Promise.all((await clusterNames()).map(readRecord))).filter(
       (each) => each !== undefined,
     );
-    if (records.length === 0) this.process.stdout.write("No cluster is up. Start one: keelson cluster up\n");
     const states = await Promise.all(records.map(stateOf));
+    if (output !== undefined) {
+      const shown = records.map(({ name, server, kubeconfig, nodes, pods, startedAt }, index) => ({
+        ...{ name, server, kubeconfig, nodes, pods, startedAt, state: states[index] },
+      }));
+      return await print(this.process, shown, output);
+    }
+    if (records.length === 0) this.process.stdout.write("No cluster is up. Start one: keelson cluster up\n");
     for (const [index, { name, kubeconfig, server, startedAt }] of records.entries()) {
       this.process.stdout.write(
         `${name}  ${server}  ${states[index]}  since ${startedAt}\n  ${kubeconfig}\n`,

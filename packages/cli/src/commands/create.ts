@@ -1,6 +1,6 @@
 /** `keelson create api|version|webhook`: additions to a project. */
 import { buildCommand, buildRouteMap } from "@stricli/core";
-import type { Template } from "../scaffold/api-files.ts";
+import type { Template } from "../scaffold/templates.ts";
 import { template } from "./init.ts";
 import { left, said } from "./written.ts";
 
@@ -37,6 +37,9 @@ const api = buildCommand<CreateApiFlags>({
     const created = createApi(project, options);
     said(this.process, created);
     left(this.process, project.entry, created.left);
+    if (created.made.includes("package.json")) {
+      this.process.stdout.write("\nIt needs another package: npm install\n");
+    }
   },
 });
 

@@ -18,8 +18,11 @@ const text = (brief: string) => ({ kind: "parsed", parse: String, brief, optiona
 export const dev = buildCommand<DevFlags>({
   docs: {
     brief: "Run the operator on an embedded cluster and reload it at every save",
-    fullDescription:
-      "Starts an embedded cluster, applies the operator's CRDs, serves its webhooks and shows resources, reconciles and type errors until q or Ctrl-C. Without a terminal it prints plain lines.",
+    fullDescription: [
+      "Starts an embedded cluster, applies the operator's CRDs, serves its webhooks and",
+      "shows resources, reconciles and type errors until q or Ctrl-C. Without a",
+      "terminal it prints plain lines.",
+    ].join("\n"),
   },
   parameters: {
     flags: {
@@ -57,7 +60,7 @@ export const dev = buildCommand<DevFlags>({
       await using started = await startDev({
         ...flags,
         project,
-        name: name ?? project.name.slice(0, 42),
+        name: name ?? clusterNameOf(project.name),
         tell: show.tell,
       });
       const examples = join(project.directory, "examples");
@@ -71,6 +74,17 @@ export const dev = buildCommand<DevFlags>({
     }
   },
 });
+
+/** A package may have a name that no cluster can have. */
+function clusterNameOf(project: string): string {
+  return (
+    project
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, "-")
+      .slice(0, 42)
+      .replace(/^-|-$/g, "") || "dev"
+  );
+}
 
 interface Keys {
   readonly reload: () => void;

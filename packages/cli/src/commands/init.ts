@@ -1,7 +1,7 @@
 /** `keelson init` and `npm create keelson`: an operator of one's own, in a new folder. */
 import { buildCommand } from "@stricli/core";
 import { progress } from "../progress.ts";
-import type { Template } from "../scaffold/api-files.ts";
+import { type Template, templates } from "../scaffold/templates.ts";
 import { version as keelsonVersion } from "../version.ts";
 import { said } from "./written.ts";
 
@@ -19,7 +19,7 @@ const text = (brief: string) => ({ kind: "parsed", parse: String, brief, optiona
 
 export const template = {
   kind: "enum",
-  values: ["compose", "reconcile"],
+  values: templates,
   brief: "How its controller begins",
   default: "compose",
 } as const;
@@ -82,7 +82,7 @@ export const init = buildCommand<InitFlags, [string?]>({
       line.show("installing packages");
       await installPackages(directory).finally(line.end);
     }
-    const steps = [`cd ${directory}`, ...(install ? [] : ["npm install"]), "npm test", "npm run check"];
+    const steps = [`cd ${directory}`, ...(install ? [] : ["npm install"]), "npm test", "npx keelson dev"];
     this.process.stdout.write(`\n${name} is ready:\n\n${steps.map((step) => `  ${step}\n`).join("")}`);
   },
 });

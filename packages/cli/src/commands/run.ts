@@ -3,6 +3,7 @@ import { buildCommand } from "@stricli/core";
 
 interface RunFlags {
   readonly directory: string;
+  readonly file?: string;
   readonly context?: string;
   readonly kubeconfig?: string;
   readonly crds: boolean;
@@ -13,21 +14,31 @@ const text = (brief: string) => ({ kind: "parsed", parse: String, brief, optiona
 
 export const run = buildCommand<RunFlags>({
   docs: {
-    brief: "Run the operator against a cluster of your kubeconfig",
-    fullDescription:
-      "Runs the project's main module on this machine until Ctrl-C. A server that is not on this machine must be named with --context.",
+    brief: "Run the operator, or definitions without code, against a cluster of your kubeconfig",
+    fullDescription: [
+      "Runs the project's main module on this machine until Ctrl-C. A server that is",
+      "not on this machine must be named with --context.",
+    ].join("\n"),
   },
   parameters: {
     flags: {
       directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
+      file: text("Run the ResourceGraphDefinitions of this file or folder instead of a package"),
       context: text("Context of the kubeconfig. Default: the current one, if its server is on this machine"),
       kubeconfig: text("File to use. Default: as kubectl"),
       crds: { kind: "boolean", brief: "Apply the operator's CRDs first", default: false },
       webhookUrl: text("Where the API server reaches its webhooks, as https://192.168.0.7:9443"),
     },
-    aliases: { C: "directory" },
+    aliases: { C: "directory", f: "file" },
   },
-  async func({ crds, directory, webhookUrl, ...choice }) {
+  async func({ crds, directory, file, webhookUrl, ...choice }) {
+    if (file !== undefined) {
+      const { runFiles } = await import("../nocode/run.ts");
+      process.exitCode = await runFiles(file, choice, (sentence) =>
+        this.process.stderr.write(`${sentence}\n`),
+      );
+      return;
+    }
     const [{ loadOperator, readProject }, { chooseTarget }, { mainOf, runToItsEnd }, checks, { connect }] =
       await Promise.all([
         import("../project.ts"),
@@ -48,6 +59,7 @@ export const run = buildCommand<RunFlags>({
       await checks.checkAnswers(client, target);
       if (crds) {
         const { install } = await import("@keelson/runtime");
+        await checks.checkStored(client, parts);
         await install(client, parts.resources);
       } else await checks.checkKinds(client, parts, target);
       await checks.checkPermissions(client, parts, target);

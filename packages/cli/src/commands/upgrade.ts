@@ -12,8 +12,10 @@ interface UpgradeFlags {
 export const upgrade = buildCommand<UpgradeFlags>({
   docs: {
     brief: "Merge the scaffold of this release into a project",
-    fullDescription:
-      "Merges three ways: what the project was made from, what it is now, and what this release would write. All files are written, or none.",
+    fullDescription: [
+      "Merges three ways: what the project was made from, what it is now, and what",
+      "this release would write. All files are written, or none.",
+    ].join("\n"),
   },
   parameters: {
     flags: {

@@ -30,6 +30,8 @@ export class Board {
   phase: Phase = "starting";
   /** Why it is broken, or how it ended. */
   problem = "";
+  /** The code is broken, and the version before is still at work. */
+  goesOn = false;
   /** The last load: how long it took, and which files it was for. */
   load: { readonly at: number; readonly ms: number; readonly files: readonly string[] } | undefined;
   webhooks = 0;
@@ -67,6 +69,7 @@ export class Board {
       case "broken":
         this.phase = "broken";
         this.problem = event.text;
+        this.goesOn = event.goesOn;
         break;
       case "ended":
         this.phase = "ended";

@@ -14,6 +14,8 @@ export interface ResourceRow {
   readonly stalled: boolean;
   readonly reason?: string;
   readonly message?: string;
+  /** Conditions of the operator's own, beside Ready, Reconciling and Stalled: `BackupHealthy=False (NoBackup)`. */
+  readonly conditions: readonly string[];
   /** `Deployment example` and so on: its children by the inventory in its status. */
   readonly children: readonly string[];
 }
@@ -39,7 +41,8 @@ export type DevEvent =
   | { readonly type: "installed"; readonly kinds: readonly string[] }
   /** The operator works; `ms` after the start or the save. */
   | { readonly type: "working"; readonly ms: number; readonly files: readonly string[] }
-  | { readonly type: "broken"; readonly text: string }
+  /** The code cannot be loaded. `goesOn`: the version before is still at work. */
+  | { readonly type: "broken"; readonly text: string; readonly goesOn: boolean }
   | { readonly type: "ended"; readonly how: string }
   | { readonly type: "checking" }
   | { readonly type: "types"; readonly found: readonly Diagnostic[] }

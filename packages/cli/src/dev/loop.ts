@@ -37,9 +37,6 @@ export class OperatorLoop {
   #working: Life | undefined;
   #load: { readonly startedAt: number; readonly files: readonly string[] } = { startedAt: 0, files: [] };
   #installed = "";
-  /** They are watched once their CRDs are there. */
-  #pendingKinds: readonly KindName[] = [];
-  #kindNames: readonly string[] = [];
   #controllers: Readonly<Record<string, string>> = {};
   #closed = false;
 
@@ -89,7 +86,7 @@ export class OperatorLoop {
   }
 
   #begin({ process }: Life): void {
-    process.tell({ type: "load", directory: this.#parts.project.directory });
+    process.tell({ type: "load", installed: this.#installed });
   }
 
   async #heard(life: Life, message: FromOperator): Promise<void> {
@@ -102,28 +99,25 @@ export class OperatorLoop {
       case "loaded": {
         if (life !== this.#loading) return;
         this.#controllers = message.controllers;
-        this.#kindNames = message.kinds.map(({ kind }) => kind);
-        tell({ ...message, kinds: this.#kindNames });
+        tell({ ...message, kinds: message.kinds.map(({ kind }) => kind) });
+        kinds(message.kinds);
         const before = this.#working;
         this.#working = undefined;
         await before?.process.stop();
         if (life !== this.#loading) return;
         this.#working = life;
-        life.process.tell({ type: "start", installed: this.#installed });
-        if (message.crds === this.#installed) kinds(message.kinds);
-        else this.#pendingKinds = message.kinds;
+        life.process.tell({ type: "start" });
         return;
       }
       case "installed":
         this.#installed = message.crds;
-        tell({ type: "installed", kinds: this.#kindNames });
-        kinds(this.#pendingKinds);
+        tell({ type: "installed", kinds: message.kinds });
         return;
       case "broken":
         if (life !== this.#loading && life !== this.#working) return;
         if (life === this.#loading) this.#loading = undefined;
         if (life === this.#working) this.#working = undefined;
-        tell({ type: "broken", text: message.text });
+        tell({ type: "broken", text: message.text, goesOn: this.#working !== undefined });
         this.#keepWarm();
         return;
       case "working":

@@ -10,11 +10,10 @@ export interface KindName {
   readonly scope: "Namespaced" | "Cluster";
 }
 
-/** To the operator's process: import the entry; then, once its predecessor is gone, start. */
+/** To the operator's process: import the entry and apply its CRDs; then, once its predecessor is gone, start. */
 export type ToOperator =
-  | { readonly type: "load"; readonly directory: string }
   /** `installed`: a fingerprint of the CRDs that the cluster has already. */
-  | { readonly type: "start"; readonly installed: string };
+  { readonly type: "load"; readonly installed: string } | { readonly type: "start" };
 
 /** From the operator's process. */
 export type FromOperator =
@@ -27,11 +26,10 @@ export type FromOperator =
       /** The kind of each controller, by the controller's name. */
       readonly controllers: Readonly<Record<string, string>>;
       readonly webhooks: number;
-      readonly crds: string;
     }
   /** The project's modules cannot be imported, or its CRDs are refused. */
   | { readonly type: "broken"; readonly text: string }
-  | { readonly type: "installed"; readonly crds: string }
+  | { readonly type: "installed"; readonly crds: string; readonly kinds: readonly string[] }
   /** Every cache is complete: the operator works. */
   | { readonly type: "working" }
   | { readonly type: "reconciled"; readonly report: ReconcileReport };

@@ -29,16 +29,17 @@ process.channel?.unref();
 async function run(): Promise<void> {
   await warm();
   say({ type: "warm" });
-  await heard("load");
+  const { installed } = await heard("load");
   const project = readProject(directory);
   const parts = await loadOperator(project);
   const crds = fingerprintOf(parts);
-  say({ ...described(parts), type: "loaded", crds });
-  const { installed } = await heard("start");
+  // While the version before still works: CRDs that are refused leave it alone.
   if (installed !== crds) {
     await installCrds(parts);
-    say({ type: "installed", crds });
+    say({ type: "installed", crds, kinds: parts.resources.map(({ kind }) => kind) });
   }
+  say({ ...described(parts), type: "loaded" });
+  await heard("start");
   subscribe(reconcileChannel, (message) => say({ type: "reconciled", report: message as ReconcileReport }));
   subscribe(operatorChannel, () => say({ type: "working" }));
   process.channel?.unref();

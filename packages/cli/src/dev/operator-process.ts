@@ -33,6 +33,8 @@ export class DevOperatorProcess {
       [...nodeFlagsFor(project), "--enable-source-maps", module, project.directory],
       {
         cwd: project.directory,
+        // Ctrl-C is for the command, which ends this one in its own time. It ends with its parent in any case.
+        detached: true,
         stdio: ["ignore", "pipe", "pipe", "ipc"],
         env: { ...process.env, NODE_COMPILE_CACHE: join(privateCache(), "compile"), ...env },
       },

@@ -77,7 +77,11 @@ export function placeLines({ code, column, details, file, line, message }: Diagn
   return [`${file}:${line}:${column} ${code}: ${message}`, ...(last === undefined ? [] : [`  ${last}`])];
 }
 
-function stateText({ deleting, message, ready, reason, stalled }: ResourceRow): string {
+function stateText(row: ResourceRow): string {
+  return [readyText(row), ...row.conditions].join(", ");
+}
+
+function readyText({ deleting, message, ready, reason, stalled }: ResourceRow): string {
   const why = reason === undefined ? "" : ` (${reason}${message ? `: ${message}` : ""})`;
   if (deleting) return `is being deleted${why}`;
   if (ready === undefined) return "is new";

@@ -77,6 +77,9 @@ export function rowOf(kind: string, object: Stored): ResourceRow {
     createdAt: Date.parse(creationTimestamp ?? "") || 0,
     deleting: deletionTimestamp !== undefined,
     stalled,
+    conditions: (status?.conditions ?? [])
+      .filter(({ type }) => !["Ready", "Reconciling", "Stalled"].includes(type))
+      .map((each) => `${each.type}=${each.status} (${each.reason})`),
     children: (status?.inventory ?? []).map((each) => `${each.kind} ${each.name}`),
     ...(ready && {
       ready: ready.status as "True" | "False" | "Unknown",

@@ -43,10 +43,16 @@ function waitsFor(
   const again = next === undefined || next <= now ? "" : `looks again in ${spanText(next - now)}`;
   if (row.ready === "True" && !row.deleting) {
     const idle = row.children.length === 0 ? "" : `has ${row.children.join(", ")}`;
-    return [paint.dim(truncate([idle, again].filter(Boolean).join("; "), room))];
+    const rest = paint.dim(truncate([idle, again].filter(Boolean).join("; "), room));
+    return row.conditions.length === 0
+      ? [rest]
+      : [rest, ...wrap(row.conditions.join(", "), room, MESSAGE_LINES)];
   }
   const why = row.reason === undefined ? "its first reconcile" : `${row.reason}: ${row.message ?? ""}`;
-  const lines = wrap(why, room, MESSAGE_LINES);
+  const lines = [
+    ...wrap(why, room, MESSAGE_LINES),
+    ...(row.conditions.length === 0 ? [] : wrap(row.conditions.join(", "), room, 1)),
+  ];
   return again === "" ? lines : [...lines, paint.dim(again)];
 }
 

@@ -20,6 +20,7 @@ const row: ResourceRow = {
   ready: "False",
   reason: "ChildrenNotReady",
   message: "Deployment example: 0 of 2 replicas are available",
+  conditions: [],
   children: [],
 };
 const cluster: DevEvent = {
@@ -77,6 +78,22 @@ describe("the live view", () => {
     expect(text).toMatch(/ q quit$/);
   });
 
+  test("shows what a resource has that is ready, and its other conditions", () => {
+    const { reason: _, message: __, ...rest } = row;
+    const ready: ResourceRow = {
+      ...rest,
+      ready: "True",
+      children: ["Deployment example", "Service example"],
+      conditions: ["BackupHealthy=False (NoBackup)"],
+    };
+    expect(shown([...started, { type: "resource", row: ready }])).toMatch(
+      /✓ Cache default\/example {2}ready .* has Deployment example, Service example\n +BackupHealthy=False \(NoBackup\)/,
+    );
+    expect(new PlainLines().linesOf({ type: "resource", row: ready })).toEqual([
+      "Cache default/example: Ready, BackupHealthy=False (NoBackup)",
+    ]);
+  });
+
   test("counts what repeats, and forgets what is gone", () => {
     const text = shown([...started, reconciled, reconciled, reconciled]);
     expect(text).toMatch(/child Deployment changed ×3 {2}→/);
@@ -91,7 +108,9 @@ describe("the live view", () => {
     expect(text).toMatch(/1 type error/);
     expect(text).toMatch(/ src\/a\.ts:2:7 TS2322: Type 'string' is not assignable to type 'number'\./);
     expect(text).toMatch(/> 2 \| const size: number = "3";\n +\| +\^\^\^\^\n/);
-    expect(shown([...started, { type: "broken", text: "src/a.ts cannot be imported:\nError: no" }])).toMatch(
+    expect(
+      shown([...started, { type: "broken", goesOn: true, text: "src/a.ts cannot be imported:\nError: no" }]),
+    ).toMatch(
       /● cannot be loaded; the last version goes on[\s\S]*src\/a\.ts cannot be imported:\n Error: no/,
     );
   });

@@ -1,6 +1,6 @@
 /** The live view of `keelson dev`: a board as lines that fit a terminal. Pure, so that a test can read it. */
 import type { Board } from "./board.ts";
-import { type Paint, truncate } from "./paint.ts";
+import { type Paint, truncate, wrap } from "./paint.ts";
 import { placeLines } from "./plain.ts";
 import { type Frame, logLines, reconcileLines, resourceLines } from "./tables.ts";
 import { spanText } from "./words.ts";
@@ -30,8 +30,8 @@ function header(board: Board, { columns, now, paint }: Frame): string[] {
   ];
 }
 
-function operatorState({ load, phase, progress }: Board, now: number, paint: Paint): string {
-  if (phase === "broken") return paint.red("● cannot be loaded; the last version goes on");
+function operatorState({ goesOn, load, phase, progress }: Board, now: number, paint: Paint): string {
+  if (phase === "broken") return paint.red(`● cannot be loaded${goesOn ? "; the last version goes on" : ""}`);
   if (phase === "ended") return paint.red("● ended; it starts again when a file is saved");
   if (phase === "starting") return paint.yellow(`● ${progress || (load ? "reloading" : "starting")}`);
   if (!load) return paint.green("● working");
@@ -65,7 +65,8 @@ function problemLines(board: Board, { columns, paint, rows }: Frame): string[] {
     lines.push(...board.problem.split("\n").map((line) => paint.red(truncate(` ${line}`, columns))), "");
   }
   for (const each of board.diagnostics) {
-    lines.push(...placeLines(each).map((line) => paint.red(truncate(` ${line}`, columns))));
+    const sentences = placeLines(each).flatMap((line) => wrap(line, columns - 1, 2));
+    lines.push(...sentences.map((line) => paint.red(` ${line}`)));
     for (const line of each.frame) {
       const text = truncate(`   ${line}`, columns);
       lines.push(line.startsWith(">") ? text : paint.dim(text));

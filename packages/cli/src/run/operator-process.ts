@@ -38,7 +38,11 @@ export async function runToItsEnd(
   name: string,
   env: Readonly<Record<string, string>>,
 ): Promise<void> {
-  const options: SpawnOptions = { stdio: "inherit", env: { ...process.env, ...env } };
+  const options: SpawnOptions = {
+    stdio: ["ignore", "inherit", "inherit"],
+    detached: true,
+    env: { ...process.env, ...env },
+  };
   const child = spawn(process.execPath, [...nodeFlagsFor(project), mainOf(project)], options);
   const stop = passSignals(child);
   try {
@@ -55,18 +59,12 @@ export async function runToItsEnd(
   }
 }
 
-/** Ctrl-C reaches every process of the terminal by itself, and twice means at once: only what came to us alone is passed. */
+/** It is in a group of its own: a signal that reaches the whole terminal would come twice, and twice means at once. */
 function passSignals(child: ChildProcess): () => void {
-  const terminate = () => child.kill("SIGTERM");
-  const interrupt = () => {
-    if (!process.stdin.isTTY) child.kill("SIGINT");
-  };
-  process.on("SIGTERM", terminate);
-  process.on("SIGHUP", terminate);
-  process.on("SIGINT", interrupt);
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  const pass = (signal: NodeJS.Signals) => void child.kill(signal === "SIGHUP" ? "SIGTERM" : signal);
+  for (const signal of signals) process.on(signal, pass);
   return () => {
-    process.off("SIGTERM", terminate);
-    process.off("SIGHUP", terminate);
-    process.off("SIGINT", interrupt);
+    for (const signal of signals) process.off(signal, pass);
   };
 }

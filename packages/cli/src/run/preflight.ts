@@ -1,5 +1,7 @@
 /** What an operator would only meet after its start, asked before it: a server, its kinds, permissions. */
 import { type Client, ClientError } from "@keelson/client";
+import { objectKey, type Stored } from "@keelson/core";
+import { errorText } from "@keelson/core/internal";
 import { SelfSubjectAccessReview } from "@keelson/core/kinds";
 import { type PolicyRule, roleFor } from "@keelson/runtime";
 import { CliError } from "../errors.ts";
@@ -39,6 +41,36 @@ export async function checkKinds(client: Client, parts: OperatorParts, { context
         `the cluster of context ${context} does not serve ${kind} of ${group}/${version}; say --crds to apply the operator's CRDs first`,
         { cause },
       );
+    }
+  }
+}
+
+/** As many objects of a kind are looked at. */
+const LOOKED_AT = 500;
+
+/** Throws in one sentence when an object that is stored would not fit the CRDs that are about to be applied. */
+export async function checkStored(client: Client, { resources }: OperatorParts): Promise<void> {
+  for (const resource of resources) {
+    const { group, kind, version } = resource;
+    let items: readonly Stored[];
+    try {
+      await client.discover(`${group}/${version}`, kind);
+      ({ items } = await client.kind(resource).list({ limit: LOOKED_AT }));
+    } catch {
+      // Not served yet, or not to us: the server itself has the word.
+      continue;
+    }
+    for (const object of items) {
+      try {
+        resource.parse(object);
+      } catch (cause) {
+        throw new CliError(
+          "IncompatibleCrd",
+          `${kind} ${objectKey(object)} is stored and does not fit the new schema: ${errorText(cause)}; nothing was applied: ` +
+            "give a new field a default or make it optional, or add a version",
+          { cause },
+        );
+      }
     }
   }
 }

@@ -3,11 +3,15 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
-import { apiFiles, type Template } from "./api-files.ts";
+import { addDependency } from "./add-dependency.ts";
+import { apiFiles, packagesOf } from "./api-files.ts";
 import { type ApiNames, apiNames } from "./names.ts";
 import { changedEntry, recorded } from "./record.ts";
 import { register, registration } from "./register.ts";
+import type { Template } from "./templates.ts";
 import { type ScaffoldFile, type Written, writeFiles } from "./write-files.ts";
+
+const MANIFEST = "package.json";
 
 /** What a new resource is made from. */
 export interface CreateApiOptions {
@@ -34,9 +38,17 @@ export function createApi(project: Project, options: CreateApiOptions): CreatedA
   const made = apiFiles(api, options.template);
   const files: ScaffoldFile[] = [...made];
   if (registered !== undefined) files.push({ path: project.entry, content: registered, replaces: entry });
+  const needs = (text: string) =>
+    packagesOf(options.template).reduce((manifest, name) => addDependency(manifest, name) ?? manifest, text);
+  const manifest = readFileSync(join(project.directory, MANIFEST), "utf8");
+  if (needs(manifest) !== manifest)
+    files.push({ path: MANIFEST, content: needs(manifest), replaces: manifest });
   const { group, kind, version } = api;
   const record = recorded(project.directory, made, ({ apis, files: before }) => ({
-    files: changedEntry(before, project.entry, (text) => register(text, api)),
+    files: {
+      ...changedEntry(before, project.entry, (text) => register(text, api)),
+      ...changedEntry(before, MANIFEST, needs),
+    },
     apis: [
       ...apis.filter((each) => each.kind !== kind),
       { kind, group, version, template: options.template },

@@ -3,6 +3,7 @@ import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
 import { addVersion } from "./add-version.ts";
 import { existingApi } from "./existing-api.ts";
+import { formatFiles } from "./format.ts";
 import { versionName } from "./names.ts";
 import { type ScaffoldFile, type Written, writeFiles } from "./write-files.ts";
 
@@ -28,6 +29,8 @@ export function createVersion(
   const files =
     added === "there" ? [test] : [{ path: api.path, content: added.text, replaces: api.source }, test];
   const written = writeFiles(project.directory, files);
+  // Deeper in the file by two levels, its longest lines may not fit any more.
+  formatFiles(project.directory, written.made);
   return added === "there"
     ? { ...written, same: [api.path, ...written.same] }
     : { ...written, stored: added.stored };

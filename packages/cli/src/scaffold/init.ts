@@ -4,11 +4,11 @@ import { basename, join, resolve } from "node:path";
 import { CliError } from "../errors.ts";
 import { readManifest } from "../project.ts";
 import { version as keelsonVersion } from "../version.ts";
-import type { Template } from "./api-files.ts";
 import { apiNames, projectName } from "./names.ts";
 import type { Packages } from "./packages.ts";
 import { contentsOf, readRecord, recordFile } from "./record.ts";
 import { scaffoldFiles } from "./scaffold-files.ts";
+import type { Template } from "./templates.ts";
 import { type Written, writeFiles } from "./write-files.ts";
 
 /** What a new project is made from. */

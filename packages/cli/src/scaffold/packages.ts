@@ -7,6 +7,8 @@ import { CliError } from "../errors.ts";
 export interface Packages {
   /** What the operator needs in production. */
   readonly keelson: string;
+  /** Others that templates use, by name. */
+  readonly others: Readonly<Record<string, string>>;
   /** What its author needs. */
   readonly tools: Readonly<Record<string, string>>;
   /** Where the packages are files, those that they need are files too. */
@@ -14,9 +16,11 @@ export interface Packages {
 }
 
 const TOOLS = ["@keelson/cli", "@keelson/testing"];
+const OTHERS = ["@keelson/kit"];
 
 export function fromRegistry(version: string): Packages {
-  return { keelson: version, tools: Object.fromEntries(TOOLS.map((name) => [name, version])) };
+  const all = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, version]));
+  return { keelson: version, others: all(OTHERS), tools: all(TOOLS) };
 }
 
 /** `npm pack` names them `keelson-0.1.0.tgz` and `keelson-cli-0.1.0.tgz`. */
@@ -28,13 +32,14 @@ export function fromFolder(folder: string): Packages {
     const match = /^keelson(?:-([a-z]+))?-\d[^/]*\.tgz$/.exec(file);
     if (match) files[match[1] ? `@keelson/${match[1]}` : "keelson"] = `file:${join(directory, file)}`;
   }
-  const missing = ["keelson", ...TOOLS].filter((name) => files[name] === undefined);
+  const missing = ["keelson", ...TOOLS, ...OTHERS].filter((name) => files[name] === undefined);
   if (missing.length > 0) {
     throw new CliError(
       "NoPackages",
       `${folder} has no packed ${missing.join(" and no ")}; in a clone of Keelson run: npm run pack -- ${folder}`,
     );
   }
-  const tools = Object.fromEntries(TOOLS.map((name) => [name, files[name] ?? ""]));
-  return { keelson: files["keelson"] ?? "", tools, overrides: files };
+  const all = (names: readonly string[]) =>
+    Object.fromEntries(names.map((name) => [name, files[name] ?? ""]));
+  return { keelson: files["keelson"] ?? "", others: all(OTHERS), tools: all(TOOLS), overrides: files };
 }

@@ -12,6 +12,8 @@ export interface ProjectPlan {
   readonly name: string;
   readonly api: ApiNames;
   readonly packages: Packages;
+  /** Packages that its code imports beside keelson. */
+  readonly uses: readonly string[];
 }
 
 export function projectFiles(plan: ProjectPlan): ScaffoldFile[] {
@@ -26,8 +28,9 @@ export function projectFiles(plan: ProjectPlan): ScaffoldFile[] {
   ];
 }
 
-function manifestOf({ name, packages }: ProjectPlan) {
-  const { keelson, tools, overrides } = packages;
+function manifestOf({ name, packages, uses }: ProjectPlan) {
+  const { keelson, others, tools, overrides } = packages;
+  const used = Object.fromEntries(uses.map((each) => [each, others[each] ?? keelson]));
   return {
     name,
     version: "0.1.0",
@@ -40,7 +43,7 @@ function manifestOf({ name, packages }: ProjectPlan) {
       check: "biome ci --error-on-warnings . && tsc",
       format: "biome check --write .",
     },
-    dependencies: { keelson },
+    dependencies: { ...used, keelson },
     devDependencies: { ...toolVersions, ...tools },
     ...(overrides && { overrides }),
   };
@@ -100,9 +103,8 @@ A Kubernetes operator in TypeScript, made with Keelson.
 npm test           # in virtual time, with a crash at every write
 npm run check      # lint and types
 
-npx keelson cluster up                              # a cluster on this machine; it prints its KUBECONFIG to export
-npx keelson generate --crds | kubectl apply -f -
-npm start                                           # this operator, against that cluster
+npx keelson dev --apply examples    # a cluster on this machine, this operator in it, loaded again at every save
+npx keelson run                     # this operator, against a cluster of your kubeconfig
 \`\`\`
 
 - \`src/${api.folder}/api.ts\`: the resource; what users write, and what is reported
@@ -112,8 +114,8 @@ npm start                                           # this operator, against tha
 - \`src/index.ts\`: the resources, the controllers and the operator
 - \`src/main.ts\`: runs the operator
 
-To ship it: \`npx keelson build\` makes its image, \`npx keelson generate\` what installs it.
-Another resource: \`npx keelson create api --kind Name\`.
+To ship it: \`npx keelson generate\` writes what installs it, \`npx keelson deploy\` builds its image and installs it.
+More: \`npx keelson create api\`, \`create webhook\`, \`create version\`; \`npx keelson upgrade\` for a newer scaffold.
 `;
 }
 

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseJson } from "@keelson/core";
-import type { Template } from "./api-files.ts";
+import type { Template } from "./templates.ts";
 import type { ScaffoldFile } from "./write-files.ts";
 
 /** One resource of a scaffold. */

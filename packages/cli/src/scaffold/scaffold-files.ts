@@ -1,5 +1,5 @@
 /** Every file that a scaffold of this release writes for a project with these resources and webhooks. */
-import { apiFiles } from "./api-files.ts";
+import { apiFiles, packagesOf } from "./api-files.ts";
 import { apiNames } from "./names.ts";
 import type { Packages } from "./packages.ts";
 import { projectFiles } from "./project-files.ts";
@@ -21,7 +21,8 @@ const ENTRY = "src/index.ts";
 export function scaffoldFiles({ apis, name, webhooks }: Plan, packages: Packages): ScaffoldFile[] {
   const [first, ...others] = apis.map((api) => ({ ...apiNames(api), template: api.template }));
   if (!first) return [];
-  const files = projectFiles({ name, api: first, packages });
+  const uses = [...new Set(apis.flatMap(({ template }) => packagesOf(template)))];
+  const files = projectFiles({ name, api: first, packages, uses });
   for (const api of [first, ...others]) files.push(...apiFiles(api, api.template));
   let entry = files.find(({ path }) => path === ENTRY)?.content ?? "";
   for (const api of others) entry = register(entry, api) ?? entry;

@@ -553,4 +553,13 @@ describe("connect", () => {
       connect({ world: { ...world, process: fakeProcess({ HOME: folder }).process } }),
     ).rejects.toThrow(`the kubeconfig ${join(folder, ".kube/config")} does not exist`);
   });
+
+  it("takes the context that the environment names, unless the program names a kubeconfig or a context", async () => {
+    const path = await file("named.json", JSON.stringify(minimal()));
+    const env = { KUBECONFIG: path, KEELSON_CONTEXT: "another" };
+    const world = { ...systemWorld, process: fakeProcess(env).process };
+    await expect(connect({ world })).rejects.toThrow('has no context "another"; choose one of one');
+    await (await connect({ world, context: "one" })).close();
+    await (await connect({ world, kubeconfig: minimal() })).close();
+  });
 });

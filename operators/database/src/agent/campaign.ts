@@ -1,0 +1,197 @@
+/** An election from a candidate's side: everybody freezes, and the best of enough of them takes the lease. */
+import { parseLsn } from "../ha/lsn.ts";
+import { compareData, elect, type Quorum, type Vote } from "../ha/quorum.ts";
+import type { LeaseRecord, Published } from "../ha/state.ts";
+import { targetQuorum } from "../ha/sync.ts";
+import type { Keeper } from "./keeper.ts";
+import { othersIn } from "./others.ts";
+import type { Clock, Engine, Peers } from "./ports.ts";
+
+export interface CampaignOptions {
+  readonly me: { readonly name: string };
+  readonly engine: Engine;
+  readonly peers: Peers;
+  readonly keeper: Keeper;
+  readonly clock: Clock;
+}
+
+/** How long those are waited for whose answer is not needed: one of them may have more. */
+const patienceMs = 250;
+
+export class Campaign {
+  readonly #options: CampaignOptions;
+  readonly #me: string;
+  /** Why nothing came of it, for people. */
+  reason = "";
+  /** Where we stand while we campaign: two candidates that ask each other must not wait for each other. */
+  candidacy: Promise<Vote | undefined> | undefined;
+  /** Until then it is left to others. */
+  abstainUntilMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: CampaignOptions) {
+    this.#options = options;
+    this.#me = options.me.name;
+  }
+
+  /** Tries to become primary: everybody freezes, and the best of enough of them takes the lease. */
+  async run(vote: Vote | undefined, promote: (record: LeaseRecord) => Promise<void>): Promise<void> {
+    const { peers, engine, keeper } = this.#options;
+    const { stored, lease } = keeper;
+    this.reason = "campaign";
+    if (!stored || !vote) {
+      this.reason = "there is no primary, and its own data is not ready";
+      return;
+    }
+    if (this.#options.clock.monotonic() < this.abstainUntilMs) {
+      this.reason = "it was cut off as primary a moment ago, and leaves it to others";
+      return;
+    }
+    const { record, version } = stored;
+    const { quorums } = record.published;
+    // Commits that wait for nobody are fenced by time alone; those that wait for us, by our receiving nothing.
+    if (lease === "dead" && quorums.some(({ acks }) => acks < 2)) {
+      this.reason = `${record.holder} is gone; its lease must run out`;
+      return;
+    }
+    const names = othersIn(record, this.#me).filter((name) => lease !== "dead" || name !== record.holder);
+    const seen = await this.#collect(
+      names.map((name) => peers.status(name)),
+      (statuses) => this.#isElectable(record, [vote, ...statuses.map(({ vote }) => vote)]),
+    );
+    if (!this.#wins(record, [vote, ...seen.flatMap(({ vote }) => vote ?? [])])) return;
+    const own = await keeper.vote({ epoch: record.epoch, version });
+    if (own !== true) {
+      this.reason = own;
+      return;
+    }
+    this.candidacy = engine.follow(undefined).then(() => engine.position());
+    try {
+      const mine = await this.candidacy;
+      const answers = await this.#collect(
+        names.map((name) => peers.vote(name, { candidate: this.#me, epoch: record.epoch, version })),
+        (given) =>
+          this.#isElectable(record, [
+            mine,
+            ...given.map((answer) => ("vote" in answer ? answer.vote : undefined)),
+          ]),
+      );
+      const votes = [
+        ...(mine ? [mine] : []),
+        ...answers.flatMap((answer) => ("vote" in answer ? answer.vote : [])),
+      ];
+      if (!mine || !this.#wins(record, votes)) return;
+      if (!(await keeper.take(this.#succession(record, mine, votes, lease), version))) return;
+      const now = keeper.stored?.record;
+      if (now && keeper.isHolding) await promote(now);
+    } finally {
+      this.candidacy = undefined;
+    }
+  }
+
+  /** Whether these are enough; where loss is accepted, whether all have voted but the primary that is gone. */
+  #isElectable(record: LeaseRecord, votes: readonly (Vote | undefined)[]): boolean {
+    const { quorums, systemId = "" } = record.published;
+    const given = votes.filter((vote) => vote !== undefined);
+    const accepts = record.policy.durability === "async" || isApproved(record, this.#me);
+    if (accepts && given.length >= record.policy.instances.length - 1) return true;
+    return "winner" in elect({ quorums, systemId, votes: given });
+  }
+
+  /** The answers that came, until all did, or until those that came are enough and the others had a fair chance. */
+  async #collect<T>(
+    questions: readonly Promise<T>[],
+    isEnough: (answers: readonly T[]) => boolean,
+  ): Promise<T[]> {
+    const answers: T[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let open = questions.length;
+    const look = () => {
+      if (open === 0) resolve();
+      else if (isEnough(answers)) this.#options.clock.timer(patienceMs, resolve);
+    };
+    for (const question of questions) {
+      question
+        .then((answer) => answers.push(answer))
+        .catch(() => undefined)
+        .finally(() => {
+          open--;
+          look();
+        });
+    }
+    look();
+    await promise;
+    return [...answers];
+  }
+
+  /** What the record says once we have taken over. */
+  #succession(record: LeaseRecord, mine: Vote, votes: readonly Vote[], lease: string): Published {
+    const { published, policy } = record;
+    const { quorums, lsn } = published;
+    const me = this.#me;
+    const alive = votes.map(({ name }) => name).filter((name) => name !== me);
+    const target = targetQuorum({ me, policy, alive, current: quorums.at(-1)?.members ?? [] });
+    const isSafe = "winner" in elect({ quorums, systemId: mine.systemId, votes });
+    const lost = lsn === undefined ? 0n : parseLsn(lsn) - mine.lsn;
+    return dedupe({
+      ...published,
+      // What was promised and is lost need not be waited for; everything else is promised still.
+      quorums: isSafe ? [...quorums, target] : [target],
+      checkpointed: false,
+      lastFailover: {
+        epoch: record.epoch + 1,
+        from: record.holder,
+        to: me,
+        at: new Date(this.#options.clock.now()).toISOString(),
+        lostBytes: isSafe || lost < 0n ? 0 : Number(lost),
+        reason: !isSafe && policy.durability !== "async" ? "approved" : lease,
+      },
+    });
+  }
+
+  /** Whether we may take over with these votes. If not, the reason is kept for people, and a better one is called. */
+  #wins(record: LeaseRecord, votes: readonly Vote[]): boolean {
+    const mine = votes.find(({ name }) => name === this.#me);
+    const best = this.#judge(record, votes);
+    if (!best || !mine) return false;
+    const { approval } = record.policy;
+    const isForced = approval?.epoch === record.epoch && approval.instance === this.#me;
+    if (isForced || compareData(best, mine) <= 0) return true;
+    this.reason = `${best.name} has more`;
+    void this.#options.peers.nudge(best.name).catch(() => undefined);
+    return false;
+  }
+
+  /** Who wins with these votes; undefined, with the reason kept for people, when nobody may. */
+  #judge(record: LeaseRecord, votes: readonly Vote[]): Vote | undefined {
+    const { published, policy, holder } = record;
+    const { quorums, systemId = "" } = published;
+    const preferred = [this.#me];
+    const safe = elect({ quorums, systemId, votes, preferred });
+    if ("winner" in safe) return safe.winner;
+    const lossy = elect({ quorums, systemId, votes, preferred, acceptLoss: true });
+    if (!("winner" in lossy)) return undefined;
+    if (isApproved(record, this.#me)) return lossy.winner;
+    const lag = published.lsn === undefined ? 0n : parseLsn(published.lsn) - lossy.winner.lsn;
+    if (policy.durability === "async" && this.#options.keeper.lease !== "dead") {
+      if (lag <= BigInt(policy.maximumLagBytes)) return lossy.winner;
+      this.reason = `${holder || "the primary"} is gone, and ${lag} bytes of its log are nowhere else; approval is needed`;
+      return undefined;
+    }
+    this.reason = `without ${safe.missing.join(", ")} there are ${safe.votes} of ${safe.needed} votes: a commit could be lost; approval is needed`;
+    return undefined;
+  }
+}
+
+function isApproved({ policy, epoch }: LeaseRecord, name: string): boolean {
+  const { approval } = policy;
+  return approval?.epoch === epoch && (approval.instance === undefined || approval.instance === name);
+}
+
+/** The same promise need not be kept twice. */
+function dedupe(published: Published): Published {
+  const [newest, ...older] = [...published.quorums].reverse();
+  if (!newest) return published;
+  const key = ({ members, acks }: Quorum) => JSON.stringify([[...members].sort(), acks]);
+  const rest = older.filter((quorum) => key(quorum) !== key(newest));
+  return { ...published, quorums: [...rest.reverse(), newest] };
+}

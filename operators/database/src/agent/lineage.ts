@@ -1,0 +1,47 @@
+/** Remembers beside the data which epoch began the timeline that it is on: PostgreSQL only counts timelines. */
+import { readFile } from "node:fs/promises";
+import { parseKnownJson } from "../ha/json.ts";
+import { writeDurably } from "./tools.ts";
+
+/** Which epoch began the timeline that the data is on, as far as we know. */
+export interface Lineage {
+  readonly timeline: number;
+  readonly epoch: number;
+  /** What a timeline that is newer than ours would be, because we promote or follow. */
+  readonly next?: { readonly timeline?: number; readonly epoch: number };
+}
+
+export class LineageFile {
+  readonly #path: string;
+
+  constructor(path: string) {
+    this.#path = path;
+  }
+
+  async read(): Promise<Lineage | undefined> {
+    const text = await readFile(this.#path, "utf8").catch(() => undefined);
+    return text === undefined ? undefined : (parseKnownJson(text) as Lineage);
+  }
+
+  async write(lineage: Lineage): Promise<void> {
+    await writeDurably(this.#path, JSON.stringify(lineage));
+  }
+
+  /** Negative when it is not known. */
+  async epochOf(timeline: number): Promise<number> {
+    const lineage = await this.read();
+    if (!lineage) return timeline === 1 ? 1 : -1;
+    if (lineage.timeline === timeline) return lineage.epoch;
+    const { next } = lineage;
+    const isNext =
+      next && timeline > lineage.timeline && (next.timeline === undefined || next.timeline === timeline);
+    return isNext ? next.epoch : -1;
+  }
+
+  /** Before the timeline changes, whose it will be. */
+  async expect(next: Lineage["next"], present: number): Promise<void> {
+    const timeline = Math.max(present, 1);
+    const epoch = await this.epochOf(timeline);
+    await this.write({ timeline, epoch, ...(next && { next }) });
+  }
+}

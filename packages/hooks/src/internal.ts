@@ -1,0 +1,3 @@
+/** What our own packages need of hooks. No promise is made for it: it may change in any release. */
+export { type Hook, hookSchema, type Webhook, webhookSchema } from "./api/webhook.ts";
+export { type CallScope, HookClient } from "./call/hook-client.ts";
