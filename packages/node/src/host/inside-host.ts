@@ -201,7 +201,9 @@ export class InsideHost {
       });
       await network.apply();
       // Host ports of the loopback lead to pods; the rules keep pods from the loopback itself.
-      await writeFile("/proc/sys/net/ipv4/conf/all/route_localnet", "1");
+      await writeFile("/proc/sys/net/ipv4/conf/all/route_localnet", "1").catch((error: unknown) =>
+        this.#outside.log(`host ports do not answer on the nodes' loopback: ${String(error)}`),
+      );
       return network;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
