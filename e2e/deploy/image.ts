@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { buildImage } from "@keelson/cli";
 import { Images, loadImages } from "@keelson/images";
+import { parse, stringify } from "yaml";
 import type { Setting } from "./setting.ts";
 
 const LARGEST_MB = 60;
@@ -34,11 +35,16 @@ export async function imageRow({ project, say, scratch }: Setting): Promise<stri
 }
 
 /** From the start of the image's program to its first ready answer, on this machine, against the cluster. */
-export async function startRow({ kubeconfig, say }: Setting): Promise<string> {
+export async function startRow({ kubeconfig: own, parts, say, scratch }: Setting): Promise<string> {
   const found = await new Images().find(image);
   if (!found) throw new Error("the image is not here");
   const taken = await Promise.all([8080, 9443].map(isTaken));
   if (taken.includes(true)) return "skipped: the operator's ports are in use on this machine";
+  // In a pod it looks at its own namespace, where the Secret of its webhooks is.
+  const kubeconfig = join(scratch, "kubeconfig");
+  const document = parse(readFileSync(own, "utf8")) as { contexts: { context: { namespace?: string } }[] };
+  for (const { context } of document.contexts) context.namespace = parts.name;
+  writeFileSync(kubeconfig, stringify(document), { mode: 0o600 });
   const times: number[] = [];
   for (let run = 0; run < 5; run++) times.push(await readyAfter(found.rootfs, kubeconfig));
   say(`ready after ${times.map((ms) => ms.toFixed(0)).join(", ")} ms`);
