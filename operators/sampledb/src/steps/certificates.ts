@@ -75,13 +75,21 @@ async function given(
   const bound = secretText(ctx.own.binding.get(), tlsSecretKeys.authority);
   const authority = (pair && secretText(secret, tlsSecretKeys.authority)) ?? bound;
   if (authority === undefined) return undefined;
-  const ca = [...new Set([authority, bound ?? authority])].join("\n");
+  const ca = unitedBundle(authority, bound ?? "");
   return {
     trust: { ca, serverName: nameOfServers(db) },
     authority,
     fingerprint: pair && fingerprintOf(pair.certificate),
     changedMs: 0,
   };
+}
+
+/** Every certificate of both, once, those of the first one first. */
+export function unitedBundle(...bundles: readonly string[]): string {
+  const certificates = bundles.flatMap(
+    (bundle) => bundle.match(/-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g) ?? [],
+  );
+  return [...new Set(certificates)].map((each) => `${each}\n`).join("");
 }
 
 /** Undefined when it is not a certificate. */

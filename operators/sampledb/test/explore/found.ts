@@ -27,4 +27,13 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 56400, do: "by hand: a child is deleted", with: { which: 0.309 } },
     ],
   },
+  "the given certificate is replaced while the primary's volume is lost: whom to trust grew with every pass":
+    {
+      beginning: "a replica, with a given certificate",
+      seed: 31028,
+      steps: [
+        { atMs: 20700, do: "edit: the given certificate is replaced, and its authority" },
+        { atMs: 22400, do: "volume: destroyed", with: { which: 0.222, how: "wiped" } },
+      ],
+    },
 };

@@ -200,11 +200,33 @@ function missing(world: RedisWorld): string | undefined {
   const status = primary.status as SampleDBObject["status"];
   if (status?.replicas !== spec.replicas) return `${status?.replicas} of ${spec.replicas} replicas follow`;
   if (!status.version?.startsWith(spec.version)) return `Redis ${status.version} runs, not ${spec.version}`;
+  const late = lateCertificate(world);
+  if (late !== undefined) return late;
   const server = serving(world);
   if (!server) return "the Service leads nowhere";
   return server.name === status.primary
     ? undefined
     : `the Service leads to ${server.name}, not to ${status.primary}`;
+}
+
+/** A certificate reaches servers a while after it was written, and an authority is replaced in steps. */
+function lateCertificate(world: RedisWorld): string | undefined {
+  const { tls } = (world.primary?.spec ?? {}) as Partial<SampleDBObject["spec"]>;
+  if (!tls) return undefined;
+  const text = (secret: string, key: string) => {
+    const { data = {} } = (world.stored.get("secrets", secret, ref.namespace) ?? {}) as {
+      data?: Record<string, string>;
+    };
+    return data[key] === undefined ? undefined : Buffer.from(data[key], "base64").toString();
+  };
+  const managed = tls.secretName === undefined;
+  if (managed && (text("db-ca", "next.crt") ?? text("db-ca", "previous.crt")) !== undefined)
+    return "the authority is being replaced";
+  const wanted = text(tls.secretName ?? "db-tls", "tls.crt");
+  const late = [...world.application.servers].find(
+    ({ certificate }) => certificate && certificate.certificate !== wanted,
+  );
+  return late && `${late.name} presents an old certificate`;
 }
 
 /** Two primaries that both take writes with enough acknowledgements are never there. */
