@@ -183,7 +183,7 @@ describe("a parent", () => {
       await c.until(async () => (await c.client.kind(Thing).find(here("one"))) === undefined);
     });
     expect(report.writes).toBeGreaterThan(8);
-  });
+  }, 120_000);
 });
 
 describe("a hook that does not behave", () => {

@@ -57,7 +57,10 @@ function definition(spec: object) {
 
 async function called(transport: HookTransport): Promise<unknown> {
   const webhook = { url: "http://hooks.example/sync", timeout: "1ms" };
-  const client = new HookClient({ version: "v1", webhook }, "the sync hook", [], { transport });
+  const client = new HookClient({ version: "v1", webhook }, "the sync hook", [], {
+    transport,
+    services: "dns",
+  });
   const scope = { clock: systemClock, signal: new AbortController().signal, read: async () => undefined };
   return await client.call({}, "a", { ...scope, connect: async () => Promise.reject(new Error("no way")) });
 }

@@ -77,7 +77,7 @@ export class HookClient {
       : undefined;
     this.#endpoint = endpointOf(webhook, this.#url, configs);
     checkEndpoint(this.#endpoint, what);
-    this.#options = options;
+    this.#options = { ...options, services: options.services ?? defaultServices() };
   }
 
   get what(): string {
@@ -220,6 +220,11 @@ export class HookClient {
     const retryAfterMs = Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds) * 1_000) : 0;
     return new HookError("HookBusy", `${this.#what} asks to be called later`, { retryAfterMs });
   }
+}
+
+/** Cluster DNS answers inside a cluster alone. */
+function defaultServices(): "dns" | "forward" {
+  return process.env["KUBERNETES_SERVICE_HOST"] === undefined ? "forward" : "dns";
 }
 
 function shown(text: string): string {

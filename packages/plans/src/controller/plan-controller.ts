@@ -43,7 +43,7 @@ export function planController<K extends AnyKind>(
   const what = kind.kind;
   if (typeof plans !== "function") checkPlans(plans, what);
   const calls: CallOptions = {
-    services: services ?? (process.env["KUBERNETES_SERVICE_HOST"] === undefined ? "forward" : "dns"),
+    ...(services && { services }),
     ...(transport && { transport }),
     ...(maxAnswerBytes === undefined ? {} : { maxAnswerBytes }),
   };
