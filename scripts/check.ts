@@ -56,7 +56,9 @@ async function checkBuilt(): Promise<number> {
     const { name, exports } = JSON.parse(
       readFileSync(join(root, "packages", folder, "package.json"), "utf8"),
     ) as { name: string; exports: Record<string, unknown> };
-    return Object.keys(exports).map((entry) => name + entry.slice(1));
+    // A program would begin its work, and the manifest is no module.
+    const modules = Object.keys(exports).filter((entry) => entry !== "./main" && entry !== "./package.json");
+    return modules.map((entry) => name + entry.slice(1));
   });
   const program = entries.map((name) => `await import(${JSON.stringify(name)});`).join("\n");
   return run("node", ["--input-type=module", "--eval", program]);
