@@ -45,6 +45,16 @@ test("an upgrade that failed is not tried again until the spec changes", () => {
   expect(upgrade(changed).status?.upgrade?.phase).toBe("BackingUp");
 });
 
+test("an upgrade that failed is tried again when the spec was corrected meanwhile", () => {
+  const jobs = [{ key: "rehearse-8-0-2", state: "failed" as const, message: "cannot load" }];
+  const status = { upgrade: under("Rehearsing") };
+  const corrected = { jobs, generation: 3 };
+  const { status: after } = upgrade(observedFixture({ replicas: 1, spec, status, observed: corrected }));
+  expect(after?.failedUpgrade?.generation).toBe(2);
+  const next = observedFixture({ replicas: 1, spec, status: { ...after }, observed: { generation: 3 } });
+  expect(upgrade(next).status?.upgrade).toMatchObject({ phase: "BackingUp", id: "8-0-3" });
+});
+
 describe("before anything is touched", () => {
   test("a failed backup or rehearsal gives up", () => {
     const backups = new Map([["upgrade-8-0-2", { phase: "Failed", message: "no space" }]]);

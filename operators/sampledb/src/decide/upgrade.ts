@@ -70,7 +70,7 @@ function backingUp(o: Observed, under: Under): Plan {
   const name = `${o.database.name}-before-${under.id}`;
   const notReady = waitingFor(reasons.upgrading, `the backup ${name} is taken before the upgrade`, 2_000);
   if (!backup) return { actions: [{ do: "startBackup", key, name }], notReady };
-  if (backup.phase === "Failed") return giveUp(o, under, `its backup failed: ${backup.message}`);
+  if (backup.phase === "Failed") return giveUp(under, `its backup failed: ${backup.message}`);
   return backup.phase === "Done" ? phase(o, under, "Rehearsing", "the upgrade is rehearsed") : { notReady };
 }
 
@@ -83,7 +83,7 @@ function rehearsing(o: Observed, under: Under): Plan {
     const backup = `upgrade-${under.id}`;
     return { actions: [{ do: "startRehearsal", id: under.id, backup, version: under.to }], notReady };
   }
-  if (job.state === "failed") return giveUp(o, under, `the rehearsal failed: ${job.message}`);
+  if (job.state === "failed") return giveUp(under, `the rehearsal failed: ${job.message}`);
   if (job.state === "running") return { notReady };
   const next = o.spec.replicas > 0 ? "Replicas" : "Switching";
   return { ...phase(o, under, next, `Redis ${under.to} can load the data`, { imageVersion: under.to }) };
@@ -320,7 +320,7 @@ function goingBack(o: Observed, under: Under): Plan {
   return {
     status: {
       upgrade: undefined,
-      failedUpgrade: { to: under.to, generation: o.generation, message: under.message ?? "" },
+      failedUpgrade: { to: under.to, generation: begunAt(under), message: under.message ?? "" },
     },
     events: [
       {
@@ -353,10 +353,15 @@ function goBack(o: Observed, under: Under, message: string): Plan {
   };
 }
 
+/** The generation of the spec that it began with: a correction that came meanwhile is tried. */
+function begunAt({ id }: Under): number {
+  return Number(id.split("-").at(-1));
+}
+
 /** Nothing was touched yet. */
-function giveUp(o: Observed, under: Under, message: string): Plan {
+function giveUp(under: Under, message: string): Plan {
   return {
-    status: { upgrade: undefined, failedUpgrade: { to: under.to, generation: o.generation, message } },
+    status: { upgrade: undefined, failedUpgrade: { to: under.to, generation: begunAt(under), message } },
     events: [{ type: "Warning", reason: reasons.upgradeFailed, message }],
     notReady: waitingFor(reasons.upgrading, message, 0),
   };
