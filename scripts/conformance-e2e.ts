@@ -3,8 +3,8 @@
  * `--on reference` on the real control plane with Keelson's nodes.
  */
 import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { setPriority, tmpdir } from "node:os";
+import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { startCluster } from "@keelson/cluster";
@@ -47,11 +47,11 @@ if (values.help || (values.on !== undefined && values.on !== "reference")) {
 } else process.exitCode = await main();
 
 async function main(): Promise<number> {
-  setPriority(10);
   const programs = await buildPrograms({ ...(values.suite && { checkout: resolve(values.suite) }), say });
   await loadSuiteImages(programs, say);
   if (values.build) return 0;
   const logs = values.logs ? resolve(values.logs) : mkdtempSync(join(tmpdir(), "keelson-conformance-"));
+  mkdirSync(logs, { recursive: true });
   await using cluster = await (values.on === "reference" ? realControlPlane() : embedded());
   const results: SpecResult[] = [];
   const began = Date.now();
@@ -59,6 +59,7 @@ async function main(): Promise<number> {
     ["parallel", "Conformance && !Serial", values.procs],
     ["serial", "Conformance && Serial", "1"],
   ] as const) {
+    say(`${name} tests, output in ${join(logs, `${name}.log`)}`);
     await ginkgo({ programs, name, filter, procs, logs, kubeconfig: cluster.kubeconfig });
     const report = join(logs, `${name}.json`);
     if (existsSync(report)) results.push(...readReport(readFileSync(report, "utf8")));
@@ -115,19 +116,16 @@ async function ginkgo({ programs, name, filter, procs, logs, kubeconfig }: Run):
     ],
     { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, KUBECONFIG: kubeconfig } },
   );
-  let text = "";
-  const lines = (chunk: Buffer) => {
-    text += String(chunk);
-    const passed = String(chunk).match(/^• /gm)?.length ?? 0;
-    const failed = String(chunk).match(/^• \[FAILED\]/gm)?.length ?? 0;
-    if (passed > 0) process.stdout.write(".".repeat(passed - failed) + "F".repeat(failed));
-  };
-  child.stdout.on("data", lines);
-  child.stderr.on("data", lines);
+  const log = createWriteStream(join(logs, `${name}.log`));
+  child.stdout.pipe(log, { end: false });
+  child.stderr.pipe(log, { end: false });
+  // Who interrupts gets the report of what was done.
+  const interrupt = () => void child.kill("SIGINT");
+  process.on("SIGINT", interrupt);
   await new Promise<void>((done, reject) => {
     child.once("error", reject);
     child.once("close", () => done());
   });
-  process.stdout.write("\n");
-  writeFileSync(join(logs, `${name}.log`), text);
+  process.off("SIGINT", interrupt);
+  log.end();
 }

@@ -160,7 +160,7 @@ async function conversions() {
   );
   const began = performance.now();
   let right = 0;
-  for await (const each of client.kind(old).each({ namespace: "default" })) {
+  for await (const each of client.kind(old).each({ namespace: "default", timeoutMs: 120_000 })) {
     const { metadata, spec } = each as unknown as { metadata: { name: string }; spec: { at: string } };
     const index = Number(metadata.name.slice(2));
     if (spec.at === `${String(index % 24).padStart(2, "0")}:15`) right++;
@@ -180,7 +180,8 @@ async function migrate(old: ReturnType<typeof Schedule.at>) {
   await crds.update({ ...crd, spec: { ...crd.spec, versions } });
   let done = 0;
   const names: string[] = [];
-  for await (const { metadata } of client.kind(old).each({ namespace: "default" })) names.push(metadata.name);
+  for await (const { metadata } of client.kind(old).each({ namespace: "default", timeoutMs: 120_000 }))
+    names.push(metadata.name);
   await perSecond(names.length, 16, async (index) => {
     const ref = { namespace: "default", name: names[index] as string };
     await client.kind(old).patch(ref, { type: "merge", body: {} });
@@ -215,6 +216,8 @@ async function startOperator(lifeMs: number): Promise<ChildProcess> {
   const conditions = process.execArgv.filter((flag) => flag.startsWith("--conditions"));
   const args = [...conditions, script, kubeconfig, String(port), String(lifeMs)];
   const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  // It must not outlive a run that breaks off.
+  process.once("exit", () => child.kill("SIGKILL"));
   for await (const line of createInterface(child.stdout)) if (line === "ready") break;
   // A real server hears of configurations a little later than they are stored.
   await pause(2_000);

@@ -22,7 +22,7 @@ export async function startBucket(client: Client, namespace: string, image: stri
     data: {
       "signature.ts": await source("backup/store/signature.ts"),
       "s3-server.ts": server.replace("../backup/store/signature.ts", "./signature.ts"),
-      "main.ts": `import { s3Server } from "./s3-server.ts"; await s3Server({ host: "0.0.0.0", port: 9000 });`,
+      "main.ts": `import { s3Server } from "./s3-server.ts"; await s3Server({ host: "0.0.0.0", port: 9000, pageSize: 1000 });`,
       "package.json": '{ "type": "module" }',
     },
   });

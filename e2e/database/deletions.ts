@@ -33,7 +33,7 @@ const deletions: readonly Deletion[] = [
   },
   {
     id: "delete-foreground",
-    fault: "deleted in the foreground, as Argo CD does: the pods go first",
+    fault: "deleted in the foreground, as Argo CD does",
     left: "backup",
     act: async ({ world, name }) => await policy(world, name, "Foreground"),
   },

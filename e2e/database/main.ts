@@ -1,7 +1,7 @@
 /**
  * Breaks a real Database in every way that the operator promises to repair, under load, and prints what was measured:
  *
- *     npm run e2e:database -- [--only id,id] [--runs n] [--control-plane embedded|reference] [--resume] [--list]
+ *     npm run e2e:database -- [--only id,id] [--runs n] [--control-plane embedded|reference] [--resume] [--list] [--report]
  *
  * Results go to `e2e/database/results`, row by row, and to docs/database-results.md. With `--resume` a row is completed
  * to its number of runs, or left alone.
@@ -28,11 +28,17 @@ const { values } = parseArgs({
     "control-plane": { type: "string", default: "embedded" },
     resume: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
+    /** Writes docs/database-results.md again, and runs nothing. */
+    report: { type: "boolean", default: false },
   },
 });
 const scenarios = [...faults, ...rejoining, ...operations, ...upgrades, ...ways];
 if (values.list) {
   for (const { id, fault } of scenarios) console.log(`${id.padEnd(20)} ${fault}`);
+  process.exit(0);
+}
+if (values.report) {
+  await writeReport(scenarios);
   process.exit(0);
 }
 const startedAt = performance.now();

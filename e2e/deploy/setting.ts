@@ -3,7 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadOperator, main, readProject } from "@keelson/cli";
-import type { Client } from "@keelson/client";
+import { type Client, connect } from "@keelson/client";
+import { clusterDown, clusterUp } from "@keelson/cluster";
 import { type ControlPlaneName, startGround } from "../operator/control-plane.ts";
 import { eventually } from "../operator/eventually.ts";
 
@@ -27,18 +28,34 @@ export async function startSetting(
 ): Promise<Setting> {
   const stack = new AsyncDisposableStack();
   try {
-    const { plane } = await startGround(stack, { controlPlane, nodes: 2, say });
+    const { client, kubeconfig } =
+      controlPlane === "embedded"
+        ? await embedded(stack, say)
+        : (await startGround(stack, { controlPlane, nodes: 2, say })).plane;
     const scratch = await mkdtemp(join(tmpdir(), "keelson-e2e-deploy-"));
     stack.defer(async () => await rm(scratch, { recursive: true, force: true }));
     const project = readProject(directory);
     const parts = await loadOperator(project);
-    const { client, kubeconfig } = plane;
     const end = async () => await stack.disposeAsync();
     return { client, kubeconfig, controlPlane, project, parts, scratch, say, [Symbol.asyncDispose]: end };
   } catch (error) {
     await stack.disposeAsync();
     throw error;
   }
+}
+
+/** As `keelson cluster up` starts it: its API server reaches pods through the nodes, as webhooks need it. */
+async function embedded(stack: AsyncDisposableStack, say: (sentence: string) => void) {
+  const name = `e2e-deploy-${process.pid}`;
+  const { kubeconfig } = await clusterUp({ name, nodes: 2, onProgress: say });
+  stack.defer(async () => void (await clusterDown(name)));
+  // The cluster runs in the background: it must not outlive a run that breaks off.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    process.once(signal, () => void clusterDown(name).finally(() => process.exit(1)));
+  }
+  const client = await connect({ kubeconfig });
+  stack.defer(async () => await client.close());
+  return { client, kubeconfig };
 }
 
 /** The keelson command, as a person types it. */

@@ -50,7 +50,7 @@ try {
       types(project, resolution),
     );
   }
-  for (const release of values.node.split(",")) {
+  for (const release of values.node.split(",").filter(Boolean)) {
     await row(`its tests pass under Node ${release}`, "vitest in virtual time", () =>
       testsUnder(project, release),
     );
@@ -115,7 +115,15 @@ export const wrong: Parameters<typeof app.run> = [1, 2, 3];
       include: [`${file}.ts`],
     }),
   );
-  await run(join(project, "node_modules/.bin/tsc"), ["-p", `${file}.json`], project);
+  await run(join(project, "node_modules/.bin/tsc"), ["-p", `${file}.json`], project).catch(
+    (error: unknown) => {
+      // Declarations of other packages are theirs: stricli's do not hold under exactOptionalPropertyTypes.
+      const { stdout = "" } = error as { stdout?: string };
+      const files = [...stdout.matchAll(/^(\S+)\(\d+,\d+\): error/gm)].map(([, path = ""]) => path);
+      const foreign = /^node_modules\/(?!@keelson\/|keelson\/)/;
+      if (files.length === 0 || !files.every((path) => foreign.test(path))) throw error;
+    },
+  );
 }
 
 /** npm has every release of Node as a package. */

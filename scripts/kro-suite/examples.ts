@@ -2,6 +2,7 @@
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@keelson/client";
+import { CustomResourceDefinition } from "@keelson/core/kinds";
 import type { CaseResult } from "./chainsaw.ts";
 import { eventually, put, readObjects, remove, type YamlObject } from "./objects.ts";
 
@@ -99,6 +100,11 @@ async function playFolder(
   );
   for (const { definition } of definitions.reverse()) {
     await remove(client, definition, "default", timeoutMs).catch(() => {});
+    // Its CRD stays, and another example may define the same kind.
+    const labels = `kro.run/resource-graph-definition-name=${definition.metadata.name}`;
+    for (const { metadata } of (await client.kind(CustomResourceDefinition).list({ labels })).items) {
+      await client.kind(CustomResourceDefinition).delete(metadata);
+    }
   }
   return results;
 }
@@ -121,8 +127,9 @@ async function outcome(
       const told = status?.conditions?.find((each) => each.type === "Ready")?.message ?? last;
       if (told !== last) since = Date.now();
       last = told;
-      // A refusal that stays for as long as it takes to look again is final.
-      if (status?.state === "Inactive" && Date.now() - since > 15_000) throw new Error(last);
+      // A refusal that stays for as long as it takes to look again is final; what is only under way is waited for.
+      const isRefused = status?.conditions?.some((each) => each.status === "False") ?? false;
+      if (isRefused && Date.now() - since > 15_000) throw new Error(last);
       return last;
     }, timeoutMs);
     return { name, problem: undefined };

@@ -3,6 +3,7 @@ import { type Controller, controller, done, fail, type Outcome, waiting } from "
 import { type AgentCall, call as callAgent } from "./agent/wire.ts";
 import { reasons } from "./api/conditions.ts";
 import { Database, type DatabaseObject } from "./api/database.ts";
+import { annotations } from "./api/names.ts";
 import { statusOf, upToDate, type Verdict } from "./decide/report.ts";
 import type { DatabaseMetrics } from "./metrics.ts";
 import { operatorImage } from "./resources/agent-image.ts";
@@ -110,7 +111,10 @@ async function outcomeOf(object: DatabaseObject, ctx: DatabaseContext, pass: Pas
   if (restore?.phase === "Failed") return waiting(reasons.restoreFailed, restore.message, { recheckMs });
   if (restore && restore.phase !== "Done") return waiting(reasons.restoring, restore.message, soon);
   if (plan.refused !== undefined) return waiting(reasons.downgradeRefused, plan.refused, { recheckMs });
-  if (upgrade?.phase === "Failed") return waiting(reasons.upgradeFailed, upgrade.message, { recheckMs });
+  if (upgrade?.phase === "Failed") {
+    const advice = `set spec.version to ${upgrade.from}, or annotate the Database with another ${annotations.retryUpgrade} to try again`;
+    return waiting(reasons.upgradeFailed, `${upgrade.message}; ${advice}`, { recheckMs });
+  }
   if (upgrade && upgrade.phase !== "Done") return waiting(reasons.upgrading, upgrade.message, soon);
   const problem = observed.instances.find(({ report: said }) => said?.settingsProblem !== undefined);
   if (problem) {

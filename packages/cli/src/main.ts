@@ -36,20 +36,8 @@ const MISUSED = 2;
 
 const root = buildRouteMap({
   routes: {
-    ...{
-      init,
-      create,
-      dev,
-      run: runOperator,
-      install,
-      upgrade,
-      generate,
-      check,
-      build,
-      deploy,
-      undeploy,
-      image,
-    },
+    ...{ init, create, dev, run: runOperator, install, upgrade },
+    ...{ generate, check, build, deploy, undeploy, image },
     ...{ cluster, apiserver, node, registry, envtest, completion },
   },
   docs: {

@@ -149,3 +149,15 @@ function poisoning(module: string): string {
       if (JSON.stringify(parseJson(list)) !== list) console.log(way, list, "was read wrongly");
     }`;
 }
+
+test("a string that is kept does not keep the text that it came in", () => {
+  const before = process.memoryUsage().heapUsed;
+  const kept: unknown[] = [];
+  for (let i = 0; i < 120; i++) {
+    const text = `{"\\u0061":1,"big":"${String(i).padEnd(1 << 20, "x")}","small":"more than twelve characters"}`;
+    kept.push((parseJson(text) as { small: string }).small);
+  }
+  expect(kept).toHaveLength(120);
+  // Each text has 1 MiB; what was not collected yet is a part of them.
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(80 << 20);
+});

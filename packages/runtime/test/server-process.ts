@@ -37,10 +37,10 @@ export async function startServerProcess(): Promise<ServerProcess> {
     });
   let child = launch();
   stack.defer(() => ended(child));
-  await eventually(() => readFile(kubeconfig), 30_000);
+  await eventually(() => readFile(kubeconfig), 120_000);
   const client = await connect({ kubeconfig, retries: 0 });
   stack.defer(() => client.close());
-  const answers = () => eventually(() => client.raw({ path: "/readyz", timeoutMs: 2_000 }), 30_000);
+  const answers = () => eventually(() => client.raw({ path: "/readyz", timeoutMs: 2_000 }), 120_000);
   await answers();
   const all = stack.move();
   return {

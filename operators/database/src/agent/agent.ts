@@ -344,7 +344,8 @@ export class Agent {
       );
       this.#local = await engine.inspect();
       const { data } = this.#local;
-      if (!data) throw new Error("there is no data after the upgrade");
+      if (!data || data.systemId === "")
+        throw new Error("there is no data that can be read after the upgrade");
       await this.keeper.update(({ switchover, lastFailover }) => ({
         ...(switchover && { switchover }),
         ...(lastFailover && { lastFailover }),

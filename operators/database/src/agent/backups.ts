@@ -99,12 +99,12 @@ export class Backups {
       "--wal-method=stream",
       "--no-sync",
     ]);
+    const finishedAt = new Date().toISOString();
     // A backup belongs to nobody: a server that is started from it must not go and follow a primary as its source did.
     for (const file of leftOut) await rm(join(draft, file), { force: true });
     await tools.run("initdb", ["-D", draft, "--sync-only"]);
     const sizeBytes = await backups.keep(name, draft);
     const facts = await this.#options.describe();
-    const finishedAt = new Date().toISOString();
     const manifest: BackupManifest = {
       name,
       uid,

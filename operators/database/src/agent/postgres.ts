@@ -46,13 +46,15 @@ export interface PostgresOptions {
   /** In place of an empty database: the data of a backup, and the log up to a moment. */
   readonly restore?: Restore;
   /** A backup of its own, with the way to the log after it. */
-  readonly ownBackup?: (name: string) => Pick<Restore, "backup" | "copy" | "restoreCommand">;
+  readonly ownBackup?: (name: string) => Omit<Restore, "targetTime">;
   readonly initdbOptions?: readonly string[];
 }
 
 export interface Restore {
   /** What it is called. */
   readonly backup: string;
+  /** When its last byte was copied: a server that is started from it is never older. */
+  readonly finishedAt: () => Promise<string | undefined>;
   /** Makes a data directory of it. */
   readonly copy: (target: string) => Promise<void>;
   /** Brings a segment of a system's log. */
@@ -340,9 +342,15 @@ export class Postgres implements Engine {
     if (known !== folder) await writeDurably(this.#keep("archive-folder"), folder);
   }
 
-  async #replay({ backup, copy, restoreCommand, targetTime }: Restore, fresh: string): Promise<void> {
+  async #replay(
+    { backup, finishedAt, copy, restoreCommand, targetTime }: Restore,
+    fresh: string,
+  ): Promise<void> {
     const { programs, directory, log } = this.#options;
     log.info("restore", { backup, targetTime });
+    const since = await finishedAt();
+    if (targetTime !== undefined && since !== undefined && Date.parse(targetTime) < Date.parse(since))
+      throw new Error(`backup ${backup} is of ${since}, which is after ${targetTime}; choose an older one`);
     await rm(fresh, { recursive: true, force: true });
     await copy(fresh);
     await this.#files.configure(fresh, { restoreCommand: restoreCommand(await systemOf(fresh)) });

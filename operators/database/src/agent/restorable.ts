@@ -9,7 +9,7 @@ import { writeChanged } from "./tools.ts";
 
 export interface Restorable {
   readonly commands: ReturnType<typeof archiveCommands>;
-  readonly backup: (name: string) => Pick<Restore, "backup" | "copy" | "restoreCommand">;
+  readonly backup: (name: string) => Omit<Restore, "targetTime">;
 }
 
 /** `keep` is where the agent keeps its own files. */
@@ -25,6 +25,7 @@ export async function restorable(
     commands,
     backup: (name) => ({
       backup: name,
+      finishedAt: async () => (await new BaseBackups(await openStore(location)).manifest(name))?.finishedAt,
       copy: async (target) => await new BaseBackups(await openStore(location)).copy(name, target),
       restoreCommand: commands.fetch,
     }),

@@ -17,4 +17,12 @@ export const found: Readonly<Record<string, Plan>> = {
     seed: 207,
     steps: [{ atMs: 0, do: "volume: destroyed", with: { which: 0.163, how: "wiped" } }],
   },
+  "the data of the primary is spoiled while it is upgraded": {
+    beginning: "three instances, each must acknowledge",
+    seed: 541,
+    steps: [
+      { atMs: 200, do: "edit: a newer major version", with: { version: "17.1" } },
+      { atMs: 8300, do: "volume: destroyed", with: { which: 0.099, how: "corrupt" } },
+    ],
+  },
 };

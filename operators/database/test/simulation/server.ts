@@ -420,6 +420,7 @@ export class SimulatedServer implements Engine {
     this.#expectRoom();
     const { data } = this;
     if (!data) throw new Error("there is no data");
+    if (this.#pod.disk.isCorrupt) throw new Error("the old data cannot be read");
     if (this.#pod.isUpgradeBroken) {
       if (link && this.#world.chance.isTrue(0.5)) this.data = undefined;
       throw new Error("pg_upgrade failed");

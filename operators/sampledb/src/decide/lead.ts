@@ -5,7 +5,7 @@ import { redisPort } from "../engine/redis.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { followsPrimary, isInSync, seenByPrimary, serverNamed, wantedServers } from "./facts.ts";
 import { type Action, type NotReady, type Plan, type Told, waitingFor } from "./plan.ts";
-import { rolloutWish } from "./rollout.ts";
+import { leavingReplica, rolloutWish } from "./rollout.ts";
 import { closedGuard, isHidden } from "./upgrade.ts";
 
 interface Primary {
@@ -102,8 +102,11 @@ function mayForget(o: Observed, name: string, primary: Primary): boolean {
 /** Raised on the primary before it is recorded, lowered after: the record never promises more than is so. */
 function guard(o: Observed, { server, facts }: Primary): { recorded: number; actions: Action[] } {
   const { followers = [], guard: recorded = 0 } = o.status.leadership ?? {};
+  // One that is about to go does not count: while it is away, writes go on without it.
+  const leaving = leavingReplica(o);
   const close = followers.filter((name) => {
     const follower = serverNamed(o, name);
+    if (follower === leaving || follower?.pod?.deleting) return false;
     const seen = follower && seenByPrimary(follower, facts);
     return seen !== undefined && seen.lagSeconds < o.spec.durability.maxLagSeconds;
   });

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
-import type { Observed } from "../observe/observed.ts";
-import { observedFixture } from "./fixture.ts";
+import type { ServerFacts } from "../engine/info.ts";
+import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { leadershipFixture, observedFixture } from "./fixture.ts";
+import { leadership } from "./leadership.ts";
 import { rollout } from "./rollout.ts";
 
 /** Servers as they were, and a StatefulSet that makes others. */
@@ -12,6 +14,26 @@ describe("servers that are not as the spec says", () => {
   test("are replaced one at a time, a replica first", () => {
     const { actions } = rollout(outdated());
     expect(actions).toMatchObject([{ do: "deletePod", server: "db-2" }]);
+  });
+
+  test("are not missed by writes: the primary's guard no longer counts on the one that goes", () => {
+    const o = observedFixture({ replicas: 1, observed: { setTemplate: "new", wantedTemplate: "new" } });
+    expect(rollout(o).actions ?? []).toEqual([]);
+    expect(leadership(o).status?.leadership?.guard).toBe(0);
+    const recorded = { ...o, status: { ...o.status, leadership: leadershipFixture(1, { guard: 0 }) } };
+    expect(leadership(recorded).actions).toContainEqual({ do: "setGuard", server: "db-0", guard: 0 });
+    const [primary, replica] = o.servers as [Server, Server];
+    const facts = { ...factsOf(primary), guard: 0 } as ServerFacts;
+    const open = {
+      ...recorded,
+      servers: [{ ...primary, answer: { state: "facts", facts } as const }, replica],
+    };
+    expect(rollout(open).actions).toMatchObject([{ do: "deletePod", server: "db-1" }]);
+    // It is on its way out, and follows still.
+    const going = { ...replica, pod: replica.pod && { ...replica.pod, deleting: true } };
+    expect(leadership({ ...open, servers: [open.servers[0] as Server, going] }).actions).not.toContainEqual(
+      expect.objectContaining({ do: "setGuard" }),
+    );
   });
 
   test("wait for the one before, also while that still follows and is about to stop", () => {

@@ -1,5 +1,6 @@
 /** Pods that are not as the spec says are replaced: replicas first, one at a time, then the primary by a handover. Pure. */
 import { reasons } from "../api/conditions.ts";
+import type { ServerFacts } from "../engine/info.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { tlsSecretName } from "../resources/names.ts";
 import { healthyPrimary, isInSync, wantedServers } from "./facts.ts";
@@ -17,9 +18,7 @@ export function rolloutWish(o: Observed): string | undefined {
 }
 
 export function rollout(o: Observed): Plan {
-  // In between, an upgrade keeps the old primary to go back to, and decides itself.
-  const phase = o.status.upgrade?.phase;
-  if (phase === "Switching" || phase === "Verifying" || phase === "GoingBack") return {};
+  if (isHeldByUpgrade(o)) return {};
   if (o.trial) {
     const reason = o.trial.state === "failed" ? reasons.rolloutFailed : reasons.rollingOut;
     return { notReady: waitingFor(reason, o.trial.message) };
@@ -35,22 +34,19 @@ export function rollout(o: Observed): Plan {
   );
   if (stuck) return replace(stuck, "its pod cannot start, and the spec has changed");
   if (!primary) return {};
-  const replicas = outdated.filter((server) => server !== primary.server);
-  const [next] = replicas.sort((a, b) => b.ordinal - a.ordinal);
+  const next = nextReplica(o, primary.server);
   if (next) {
-    const waiting = o.servers.filter(
-      (server) =>
-        server !== primary.server &&
-        server !== next &&
-        server.ordinal < wantedServers(o) &&
-        // One that is about to stop still follows.
-        (server.pod?.deleting || !isInSync(server, primary)),
-    );
-    if (waiting.length > 0) {
-      const names = waiting.map(({ name }) => name).join(", ");
+    const behind = notInSync(o, next, primary);
+    if (behind.length > 0) {
+      const names = behind.map(({ name }) => name).join(", ");
       return {
         notReady: waitingFor(reasons.rollingOut, `${next.name} is replaced when ${names} is in sync`, 500),
       };
+    }
+    const left = primary.facts.replicas.filter(({ host, online }) => online && host !== next.pod?.ip).length;
+    if (primary.facts.guard > left) {
+      const message = `${next.name} is replaced when ${primary.server.name} takes writes without it`;
+      return { notReady: waitingFor(reasons.rollingOut, message, 50) };
     }
     return replace(next, "its pod is outdated");
   }
@@ -64,6 +60,36 @@ export function rollout(o: Observed): Plan {
       200,
     ),
   };
+}
+
+/** The replica that is about to be replaced: the primary's guard must not count on it. */
+export function leavingReplica(o: Observed): Server | undefined {
+  const primary = healthyPrimary(o);
+  if (!primary || o.trial || isHeldByUpgrade(o)) return undefined;
+  const next = nextReplica(o, primary.server);
+  return next && notInSync(o, next, primary).length === 0 ? next : undefined;
+}
+
+function nextReplica(o: Observed, primary: Server): Server | undefined {
+  const replicas = o.servers.filter((server) => server !== primary && isOutdated(o, server));
+  return replicas.sort((a, b) => b.ordinal - a.ordinal)[0];
+}
+
+/** Replicas that must come back before another one goes. One that is about to stop still follows. */
+function notInSync(o: Observed, next: Server, primary: { server: Server; facts: ServerFacts }): Server[] {
+  return o.servers.filter(
+    (server) =>
+      server !== primary.server &&
+      server !== next &&
+      server.ordinal < wantedServers(o) &&
+      (server.pod?.deleting || !isInSync(server, primary)),
+  );
+}
+
+/** In between, an upgrade keeps the old primary to go back to, and decides itself. */
+function isHeldByUpgrade({ status }: Observed): boolean {
+  const phase = status.upgrade?.phase;
+  return phase === "Switching" || phase === "Verifying" || phase === "GoingBack";
 }
 
 /** The upgrade decides when the primary changes. */

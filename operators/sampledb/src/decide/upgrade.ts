@@ -67,9 +67,9 @@ function begin(o: Observed): Plan {
 function backingUp(o: Observed, under: Under): Plan {
   const key = `upgrade-${under.id}`;
   const backup = o.backups.get(key);
-  const notReady = waitingFor(reasons.upgrading, "a backup is taken before the upgrade", 2_000);
-  if (!backup)
-    return { actions: [{ do: "startBackup", key, name: `${o.database.name}-before-${under.id}` }], notReady };
+  const name = `${o.database.name}-before-${under.id}`;
+  const notReady = waitingFor(reasons.upgrading, `the backup ${name} is taken before the upgrade`, 2_000);
+  if (!backup) return { actions: [{ do: "startBackup", key, name }], notReady };
   if (backup.phase === "Failed") return giveUp(o, under, `its backup failed: ${backup.message}`);
   return backup.phase === "Done" ? phase(o, under, "Rehearsing", "the upgrade is rehearsed") : { notReady };
 }
@@ -77,7 +77,8 @@ function backingUp(o: Observed, under: Under): Plan {
 function rehearsing(o: Observed, under: Under): Plan {
   const key = `rehearse-${under.id}`;
   const job = o.jobs.find((each) => each.key === key);
-  const notReady = waitingFor(reasons.upgrading, `Redis ${under.to} loads the backup, on trial`, 2_000);
+  const message = `Redis ${under.to} loads the backup, on trial, in Job ${o.database.name}-${key}`;
+  const notReady = waitingFor(reasons.upgrading, message, 2_000);
   if (!job) {
     const backup = `upgrade-${under.id}`;
     return { actions: [{ do: "startRehearsal", id: under.id, backup, version: under.to }], notReady };

@@ -8,11 +8,32 @@ import type {
   SimulatedProcess,
   SimulatedVolume,
 } from "@keelson/testing";
+import { parseJson } from "keelson";
+import { taskVariable } from "../../src/agent/task.ts";
 import { nowhere, redisPort } from "../../src/engine/redis.ts";
+import { compareVersions } from "../../src/engine/version.ts";
 
 /** What lies on a server's volume. */
 interface Files {
   readonly keys: Map<string, string>;
+  /** The version that wrote it: an older one cannot read it. */
+  version: string;
+  /** Copies that were kept, by name, and the plans that were carried out, by id. */
+  readonly copies: Map<string, Pick<Files, "keys" | "version">>;
+  readonly plans: Set<string>;
+}
+
+function cloned({ keys, version, copies, plans }: Files): Files {
+  const of = (each: Pick<Files, "keys" | "version">) => ({ ...each, keys: new Map(each.keys) });
+  return {
+    ...of({ keys, version }),
+    copies: new Map([...copies].map(([name, copy]) => [name, of(copy)])),
+    plans: new Set(plans),
+  };
+}
+
+function newFiles(version: string): Files {
+  return { keys: new Map(), version, copies: new Map(), plans: new Set() };
 }
 
 interface Upstream {
@@ -87,16 +108,39 @@ export class SimRedis implements Application {
   }
 
   start(start: ContainerStart): SimulatedProcess | ContainerEnd {
-    if (start.container.name !== "redis") return { exitCode: 0, message: JSON.stringify({ ok: true }) };
+    if (start.container.name !== "redis") return this.#runAgent(start);
     const conf = start.files("config")["redis.conf"] ?? "";
     const bad = [...this.badSettings].find((line) => conf.includes(line));
     if (bad !== undefined)
       return { exitCode: 1, message: `Bad directive or wrong number of arguments: ${bad}` };
     const volume = start.volume("data") ?? {};
     if (volume.corrupt) return { exitCode: 1, message: "Bad file format reading the append only file" };
-    const server = new SimServer(this, start, volume, this.newId());
+    const version = versionOf(start);
+    const isEmpty = prepareVolume(start, volume, version);
+    const files = volume.data as Files;
+    if (compareVersions(files.version, version) > 0)
+      return { exitCode: 1, message: `Can't handle RDB format of ${files.version}` };
+    files.version = version;
+    const server = new SimServer(this, start, volume, { runId: this.newId(), isEmpty });
     this.servers.add(server);
     return server;
+  }
+
+  /** Tasks of the agent succeed, but for a migration that is written to fail. */
+  #runAgent({ container, pod }: ContainerStart): ContainerEnd {
+    const done = (report: object) => ({ exitCode: 0, message: JSON.stringify({ ok: true, ...report }) });
+    const task = taskOf(container);
+    if (container.name === "migrate" && JSON.stringify(task).includes(failingScript))
+      return { exitCode: 1, message: JSON.stringify({ ok: false, code: "Failed", message: "it fails" }) };
+    if (container.name !== "verify") return done({});
+    const copy = taskOf(pod.spec?.initContainers?.find(({ name }) => name === "copy"));
+    const at = new Date(this.parts.clock.now()).toISOString();
+    const [redisVersion, keys] = ["7.0.1", 1];
+    const verified = { at, redisVersion, keys };
+    const manifest = { backupUid: copy["backupUid"], takenAt: at, sizeBytes: 1, sha256: "", verified };
+    return done({
+      manifest: { ...manifest, format: 1, database: "db", redisVersion, rdbVersion: 10, source: "" },
+    });
   }
 
   save(): Saved {
@@ -109,14 +153,16 @@ export class SimRedis implements Application {
     for (const server of servers) this.#saved.set(server.podUid, server);
     for (const volume of volumes.values()) {
       const files = volume.data as Files | undefined;
-      if (files) volume.data = { keys: new Map(files.keys) };
+      if (files) volume.data = cloned(files);
     }
   }
 
   resume(podUid: string, start: ContainerStart): SimulatedProcess | undefined {
     const saved = this.#saved.get(podUid);
     if (!saved) return undefined;
-    const server = new SimServer(this, start, start.volume("data") ?? {}, saved.runId);
+    const volume = start.volume("data") ?? {};
+    volume.data ??= newFiles(versionOf(start));
+    const server = new SimServer(this, start, volume, { runId: saved.runId, isEmpty: false });
     Object.assign(server, { ...saved.state, settings: new Map(saved.state.settings) });
     this.servers.add(server);
     return server;
@@ -149,6 +195,35 @@ export class SimRedis implements Application {
   }
 }
 
+/** A migration with this in its script fails on the database, though not when it is rehearsed. */
+export const failingScript = "return redis.error_reply('it fails')";
+
+function taskOf(container: Pick<ContainerStart["container"], "env"> | undefined): Record<string, unknown> {
+  const text = container?.env?.find(({ name }) => name === taskVariable)?.value;
+  return text === undefined ? {} : (parseJson(text) as Record<string, unknown>);
+}
+
+function versionOf({ container }: ContainerStart): string {
+  return /:([0-9.]+)$/.exec(container.image ?? "")?.[1] ?? "7.0";
+}
+
+/** What the start script does. True when the server starts on nothing. */
+function prepareVolume(start: ContainerStart, volume: SimulatedVolume, version: string): boolean {
+  const isNew = volume.data === undefined;
+  volume.data ??= newFiles(version);
+  const files = volume.data as Files;
+  const [id = "", action, copy = ""] = (start.files("config")[`plan.${start.pod.metadata.name}`] ?? "")
+    .trim()
+    .split(" ");
+  if (action === undefined || files.plans.has(id)) return isNew;
+  const kept = files.copies.get(copy);
+  if (action === "copy") files.copies.set(copy, { keys: new Map(files.keys), version: files.version });
+  else if (action === "empty") Object.assign(files, { keys: new Map(), version });
+  else if (kept) Object.assign(files, { keys: new Map(kept.keys), version: kept.version });
+  files.plans.add(id);
+  return isNew || action === "empty";
+}
+
 export class SimServer implements SimulatedProcess {
   readonly name: string;
   readonly address: string;
@@ -178,19 +253,21 @@ export class SimServer implements SimulatedProcess {
   /** When each replica was last heard, by its run id. */
   readonly #heard = new Map<string, { readonly server: SimServer; atMs: number }>();
 
-  constructor(world: SimRedis, start: ContainerStart, volume: SimulatedVolume, runId: string) {
+  constructor(
+    world: SimRedis,
+    start: ContainerStart,
+    volume: SimulatedVolume,
+    { runId, isEmpty }: { readonly runId: string; readonly isEmpty: boolean },
+  ) {
     this.#world = world;
     this.#start = start;
     this.volume = volume;
     this.runId = runId;
     this.name = start.pod.metadata.name;
     this.address = start.address;
-    this.version = `${/:([0-9.]+)$/.exec(start.container.image ?? "")?.[1] ?? "7.0"}.1`;
-    const found = volume.data as Files | undefined;
-    const port = found ? nowhere.portWithData : nowhere.portWhenEmpty;
-    this.files = found ?? { keys: new Map() };
-    volume.data = this.files;
-    this.upstream = { host: nowhere.host, port };
+    this.version = `${versionOf(start)}.1`;
+    this.files = volume.data as Files;
+    this.upstream = { host: nowhere.host, port: isEmpty ? nowhere.portWhenEmpty : nowhere.portWithData };
     this.replicationId = world.newId();
     this.readCertificate();
   }
@@ -284,6 +361,8 @@ export class SimServer implements SimulatedProcess {
     const found = this.upstream?.port === redisPort ? this.#world.at(this.upstream.host) : undefined;
     if (found?.role !== "primary" || found === this || !this.#hears(found)) return;
     if (!found.accepts(this.certificate?.ca)) return;
+    // An older server cannot read what a newer one sends.
+    if (compareVersions(found.files.version, this.files.version) > 0) return;
     // A replica that is paused does not apply what it is sent.
     if (this.isPaused) return;
     this.#copy(found);

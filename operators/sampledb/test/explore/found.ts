@@ -13,4 +13,18 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 100000, do: "edit: paused", forMs: 100 },
     ],
   },
+  "the operator is killed three times in a row, and each lease has to run out": {
+    beginning: "no replicas",
+    seed: 30005,
+    managers: 2,
+    steps: [
+      { atMs: 17800, do: "operator: killed at a write", with: { in: 1, when: "before" } },
+      { atMs: 23900, do: "pod: deleted", with: { which: 0.313, force: false } },
+      { atMs: 35000, do: "operator: killed at a call to the application", with: { in: 1, when: "before" } },
+      { atMs: 40100, do: "operator: killed at a write", with: { in: 7, when: "before" } },
+      { atMs: 41600, do: "operator: killed at a write", with: { in: 2, when: "before" } },
+      { atMs: 43300, do: "node: loses power", forMs: 9500, with: { which: 0.563 } },
+      { atMs: 56400, do: "by hand: a child is deleted", with: { which: 0.309 } },
+    ],
+  },
 };

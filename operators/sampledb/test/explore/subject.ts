@@ -1,8 +1,9 @@
 /** The SampleDB operator as the explorer plays it. */
 import { clientName, type Disturbance, type Oracle, pick, type Subject, type World } from "@keelson/testing";
 import { SampleDB, type SampleDBObject } from "../../src/api/sampledb.ts";
+import { sampleDBBackup } from "../../src/backup/backup.ts";
 import { sampleDB } from "../../src/reconcile.ts";
-import { SimRedis, type SimServer } from "./application.ts";
+import { failingScript, SimRedis, type SimServer } from "./application.ts";
 import { simulatedDial } from "./client.ts";
 import { giveCertificate, givenCertificateEdits, givenSecret } from "./given-certificate.ts";
 import { startWorkloads } from "./workloads.ts";
@@ -18,7 +19,7 @@ export const subject: Subject<SimRedis> = {
   resource: "sampledb.keelson.dev/sampledbs",
   ref,
   application: (parts) => new SimRedis(parts),
-  controllers: (simulation) => [sampleDB({ dial: simulatedDial(simulation) })],
+  controllers: (simulation) => [sampleDB({ dial: simulatedDial(simulation) }), sampleDBBackup()],
   collected: ["sampledb.keelson.dev/sampledbs", "sampledb.keelson.dev/sampledbbackups"],
   beginnings: {
     "a replica": begin({ replicas: 1 }),
@@ -65,6 +66,10 @@ export const subject: Subject<SimRedis> = {
         return () => change(world, { paused: false });
       },
     },
+    edit("edit: a newer version", (random) => ({
+      version: "8.0",
+      migrations: pick([[], [], [migration("return 1")], [migration(failingScript)]], random),
+    })),
     edit("edit: TLS is switched on or off", (random) => ({ tls: pick([{}, {}, null], random) })),
     ...givenCertificateEdits,
     annotation("edit: another authority is asked for", "sampledb.keelson.dev/rotate-authorities", (random) =>
@@ -78,7 +83,7 @@ export const subject: Subject<SimRedis> = {
     ),
   ],
   makeFeasible: async (world) => {
-    await change(world, { paused: false, settings: null, pod: { nodeSelector: null } });
+    await change(world, { paused: false, settings: null, pod: { nodeSelector: null }, migrations: null });
     const body = { metadata: { annotations: { "sampledb.keelson.dev/hand-over-to": null } } };
     await world.client.kind(SampleDB).patch(ref, { type: "merge", body: body as never });
   },
@@ -123,6 +128,10 @@ export const subject: Subject<SimRedis> = {
   ],
   keeps: () => ["persistentvolumeclaims", "secrets", "configmaps"],
 };
+
+function migration(script: string) {
+  return { version: 1, name: "change", since: "8.0", script };
+}
 
 function acknowledgedIn(world: RedisWorld): Map<string, string> {
   const known = world.notes.get("acknowledged") as Map<string, string> | undefined;
@@ -190,6 +199,7 @@ function missing(world: RedisWorld): string | undefined {
   const spec = primary.spec as unknown as SampleDBObject["spec"];
   const status = primary.status as SampleDBObject["status"];
   if (status?.replicas !== spec.replicas) return `${status?.replicas} of ${spec.replicas} replicas follow`;
+  if (!status.version?.startsWith(spec.version)) return `Redis ${status.version} runs, not ${spec.version}`;
   const server = serving(world);
   if (!server) return "the Service leads nowhere";
   return server.name === status.primary
@@ -207,6 +217,7 @@ function onePrimary(): Oracle<SimRedis> {
         (server) =>
           server.running &&
           server.role === "primary" &&
+          server.closeReplicas >= server.guard &&
           server.replicas.filter(({ server: each }) => each.isLinkedTo(server)).length >= Math.max(1, acks),
       );
       return able.length > 1 ? `${able.map(({ name }) => name).join(" and ")} lead at once` : undefined;

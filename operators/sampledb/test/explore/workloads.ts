@@ -73,14 +73,20 @@ async function lookAtJob(world: World<SimRedis>, job: JobObject, pods: readonly 
   const over = job.status?.conditions?.some(({ type }) => type === "Complete" || type === "Failed");
   if (deletionTimestamp !== undefined || over) return;
   const own = pods.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.uid === uid));
-  if (own.some(({ status }) => status?.phase === "Succeeded")) {
+  const failed = own.filter(({ status }) => status?.phase === "Failed").length;
+  const isDone = own.some(({ status }) => status?.phase === "Succeeded");
+  if (isDone || failed > (job.spec?.backoffLimit ?? 6)) {
     const at = new Date(world.clock.now()).toISOString().replace(/\.\d{3}Z$/, "Z");
-    const conditions = ["SuccessCriteriaMet", "Complete"].map((type) => ({
-      type,
-      status: "True",
-      lastTransitionTime: at,
+    const types = isDone ? ["SuccessCriteriaMet", "Complete"] : ["FailureTarget", "Failed"];
+    const message = isDone ? {} : { reason: "BackoffLimitExceeded", message: "it failed too often" };
+    const conditions = types.map((type) => ({
+      ...{ type, status: "True", lastTransitionTime: at },
+      ...message,
     }));
-    const status = { conditions, succeeded: 1, startTime: at, completionTime: at };
+    const status = {
+      ...{ conditions, startTime: at },
+      ...(isDone ? { succeeded: 1, completionTime: at } : { failed }),
+    };
     await tolerant(
       world.client
         .kind(Job)

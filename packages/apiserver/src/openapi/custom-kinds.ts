@@ -2,7 +2,7 @@
 import type { JsonObject } from "@keelson/core";
 import { isObject, type JsonSchema } from "../crd/schema.ts";
 import { type ApiResource, type ApiVersion, apiVersionText } from "../registry/api-resource.ts";
-import { type CustomKinds, operationsOfCustom } from "../tables/index.ts";
+import { type CustomKinds, commonDescription, operationsOfCustom } from "../tables/index.ts";
 
 /** A served version of a custom resource. */
 export interface CustomVersion {
@@ -93,9 +93,9 @@ function asResource(schema: JsonObject, document: DocumentVersion): JsonObject {
     ...schema,
     properties: {
       ...((schema.properties as JsonObject | undefined) ?? {}),
-      apiVersion: { type: "string" },
-      kind: { type: "string" },
-      metadata: reference("ObjectMeta", document),
+      apiVersion: { type: "string", description: commonDescription("apiVersion") },
+      kind: { type: "string", description: commonDescription("kind") },
+      metadata: { ...reference("ObjectMeta", document), description: commonDescription("metadata") },
     },
   };
 }

@@ -4,6 +4,7 @@ import { backgroundClock } from "@keelson/core/internal";
 import { socketWebhooks } from "../admission/webhooks/call.ts";
 import { Aggregator } from "../aggregation/aggregator.ts";
 import type { FrontProxyIdentity } from "../aggregation/extension.ts";
+import { ServiceAddressObjects } from "../bootstrap/ip-addresses.ts";
 import { bootstrapObjects } from "../bootstrap/objects.ts";
 import type { Authenticator, UserInfo } from "../contracts/authentication.ts";
 import type { Authorizer } from "../contracts/authorization.ts";
@@ -195,6 +196,7 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   for (const hook of hooks) writeFirstObjects(pluginStore, registry, (await hook.bootstrap?.()) ?? [], nowMs);
   definitions.start();
   aggregator.start();
+  new ServiceAddressObjects({ store, clock, random }).start();
   const expiry = new EventExpiry(store, clock, parseDuration(flags["event-ttl"] ?? "1h"));
 
   let closed: Promise<void> | undefined;

@@ -13,11 +13,12 @@
  *     bootstrapObjects()               default RBAC, priority classes, flow schemas
  *
  * Everything is synchronous, frozen and shared. A package of definitions is parsed when something in it is
- * first asked for. All of it is generated from a running server by `reference/generate`; nothing here holds
- * anybody's prose.
+ * first asked for. All of it is generated from a running server by `reference/generate`, but the descriptions, which
+ * are our own words.
  */
 export { bootstrapObjects } from "./bootstrap.ts";
 export { definition, definitionName, definitionNames } from "./definitions.ts";
+export { commonDescription } from "./descriptions.ts";
 export { kubernetesVersion } from "./kubernetes-version.ts";
 export { fieldSelectorRefusal, fieldSelectors, tableColumns } from "./lists.ts";
 export type { Resource, Schema } from "./notation/schema.ts";

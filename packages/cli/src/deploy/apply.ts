@@ -48,7 +48,9 @@ export async function deleteManifests(
     options.onObject?.(manifest);
     try {
       const kind = await client.discover(manifest.apiVersion, manifest.kind);
-      await client.kind(kind).delete(manifest.metadata, { propagation: "Foreground" });
+      // The Deployment is gone when its pods are: they give back their lease while they still may.
+      const propagation = manifest.kind === "Deployment" ? "Foreground" : "Background";
+      await client.kind(kind).delete(manifest.metadata, { propagation });
       await gone(client, manifest, options.timeoutMs ?? 60_000);
     } catch (cause) {
       if (isNotFound(cause) || (cause instanceof ClientError && cause.code === "KindUnknown")) continue;

@@ -40,7 +40,12 @@ export type DevEvent =
     }
   | { readonly type: "installed"; readonly kinds: readonly string[] }
   /** The operator works; `ms` after the start or the save. */
-  | { readonly type: "working"; readonly ms: number; readonly files: readonly string[] }
+  | {
+      readonly type: "working";
+      readonly ms: number;
+      readonly cpuMs: number;
+      readonly files: readonly string[];
+    }
   /** The code cannot be loaded. `goesOn`: the version before is still at work. */
   | { readonly type: "broken"; readonly text: string; readonly goesOn: boolean }
   | { readonly type: "ended"; readonly how: string }

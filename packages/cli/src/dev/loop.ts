@@ -123,7 +123,12 @@ export class OperatorLoop {
       case "working":
         if (life !== this.#working) return;
         this.#loading = undefined;
-        tell({ type: "working", ms: performance.now() - this.#load.startedAt, files: this.#load.files });
+        tell({
+          type: "working",
+          ms: performance.now() - this.#load.startedAt,
+          cpuMs: message.cpuMs,
+          files: this.#load.files,
+        });
         works();
         this.#keepWarm();
         return;

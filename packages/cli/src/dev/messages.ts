@@ -30,6 +30,6 @@ export type FromOperator =
   /** The project's modules cannot be imported, or its CRDs are refused. */
   | { readonly type: "broken"; readonly text: string }
   | { readonly type: "installed"; readonly crds: string; readonly kinds: readonly string[] }
-  /** Every cache is complete: the operator works. */
-  | { readonly type: "working" }
+  /** Every cache is complete: the operator works. `cpuMs`: what its process has computed for that since `load`. */
+  | { readonly type: "working"; readonly cpuMs: number }
   | { readonly type: "reconciled"; readonly report: ReconcileReport };

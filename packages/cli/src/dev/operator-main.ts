@@ -30,6 +30,7 @@ async function run(): Promise<void> {
   await warm();
   say({ type: "warm" });
   const { installed } = await heard("load");
+  const before = process.cpuUsage();
   const project = readProject(directory);
   const parts = await loadOperator(project);
   const crds = fingerprintOf(parts);
@@ -41,7 +42,10 @@ async function run(): Promise<void> {
   say({ ...described(parts), type: "loaded" });
   await heard("start");
   subscribe(reconcileChannel, (message) => say({ type: "reconciled", report: message as ReconcileReport }));
-  subscribe(operatorChannel, () => say({ type: "working" }));
+  subscribe(operatorChannel, () => {
+    const { system, user } = process.cpuUsage(before);
+    say({ type: "working", cpuMs: (system + user) / 1_000 });
+  });
   process.channel?.unref();
   await import(pathToFileURL(mainOf(project)).href);
 }

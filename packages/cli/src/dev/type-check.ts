@@ -2,7 +2,6 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { findPackageJSON } from "node:module";
-import { constants, setPriority } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseJson } from "@keelson/core";
@@ -55,8 +54,6 @@ export async function checkTypes(
     stdio: ["ignore", "pipe", "pipe"],
     signal,
   });
-  // The operator's restart comes first.
-  if (child.pid !== undefined) lower(child.pid);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text: string) => {
@@ -93,13 +90,5 @@ function textOf(path: string): string {
     return readFileSync(path, "utf8");
   } catch {
     return "";
-  }
-}
-
-function lower(pid: number): void {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL);
-  } catch {
-    // It has ended already.
   }
 }

@@ -58,7 +58,7 @@ function shown(events: readonly DevEvent[], rows = 24): string {
 const started: readonly DevEvent[] = [
   cluster,
   { type: "loaded", name: "cache-operator", kinds: ["Cache"], controllers: { cache: "Cache" }, webhooks: 1 },
-  { type: "working", ms: 412, files: [] },
+  { type: "working", ms: 412, cpuMs: 90, files: [] },
 ];
 
 describe("the live view", () => {

@@ -7,7 +7,7 @@ import { parseAllDocuments } from "yaml";
 import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
 
-/** One of each kind or more, in the order of the resources. */
+/** One of each version of each kind or more, in the order of the resources. */
 export function examplesOf(project: Project, resources: readonly Resource[]): KubeObject[] {
   const written = readExamples(join(project.directory, "examples"));
   return resources.flatMap((resource) => {
@@ -15,8 +15,22 @@ export function examplesOf(project: Project, resources: readonly Resource[]): Ku
     const own = written.filter(
       (each) => each.kind === kind && String(each.apiVersion).startsWith(`${group}/`),
     );
-    return own.length > 0 ? own : [smallest(resource)];
+    const found = own.length > 0 ? own : [smallest(resource)];
+    const [first] = found;
+    const missing = Object.keys(resource.versions).filter(
+      (version) => !found.some((each) => each.apiVersion === `${group}/${version}`),
+    );
+    return [...found, ...missing.flatMap((version) => (first ? converted(resource, first, version) : []))];
   });
+}
+
+/** An example at another version, where the resource says how that is made. */
+function converted(resource: Resource, example: KubeObject, version: string): KubeObject[] {
+  try {
+    return [resource.convert(example, version)];
+  } catch {
+    return [];
+  }
 }
 
 function readExamples(folder: string): KubeObject[] {

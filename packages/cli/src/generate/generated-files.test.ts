@@ -198,6 +198,29 @@ describe("the bundle", () => {
     expect(examples()).toEqual([{ apiVersion: "cache.example.com/v1", kind: "Cache", spec: { size: 5 } }]);
   });
 
+  test("has an example of each version, by the author's own conversion", () => {
+    const Schedule = resource({
+      group: "batch.example.com",
+      kind: "Schedule",
+      versions: {
+        v1beta1: { spec: z.object({ at: z.string() }) },
+        v1: { spec: z.object({ hour: z.string() }) },
+      },
+      storage: "v1",
+      conversions: {
+        v1beta1: {
+          toStored: ({ spec }) => ({ spec: { hour: spec.at } }),
+          fromStored: ({ spec }) => ({ spec: { at: spec.hour } }),
+        },
+      },
+    });
+    const { annotations } = csv(made(parts({ resources: [Schedule] }))).metadata;
+    expect(JSON.parse(annotations["alm-examples"] ?? "")).toEqual([
+      expect.objectContaining({ apiVersion: "batch.example.com/v1", spec: { hour: "example" } }),
+      expect.objectContaining({ apiVersion: "batch.example.com/v1beta1", spec: { at: "example" } }),
+    ]);
+  });
+
   test("claims a capability level that there is", () => {
     const claim = (capabilities: string) => made(parts(), project({ about: { bundle: { capabilities } } }));
     expect(csv(claim("full lifecycle")).metadata.annotations["capabilities"]).toBe("Full Lifecycle");

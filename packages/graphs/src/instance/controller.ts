@@ -10,9 +10,10 @@ import {
   type ManyHandle,
   waiting,
 } from "@keelson/runtime";
-import type { Graph } from "../graph/graph.ts";
+import { type Graph, ownedKinds } from "../graph/graph.ts";
 import { mergePatch } from "../json-patch.ts";
-import { definitionLabels, fieldManager, finalizer, isSuspended, labelValue } from "./marks.ts";
+import { deleteInherited, inheritedChildren, isInherited } from "./inherited.ts";
+import { definitionLabels, fieldManager, finalizer, isSuspended, labelValue, versionLabel } from "./marks.ts";
 import { childrenOf, pass } from "./run.ts";
 import { readsFor, slotsFor } from "./slots.ts";
 import { deletingStatus, statusAfter, suspendedStatus } from "./status.ts";
@@ -24,6 +25,9 @@ export interface InstanceControllerOptions {
   /** Kinds of an earlier definition: children of theirs are still to be found, and go. */
   readonly retired?: readonly AnyKind[];
 }
+
+/** Nothing watches what does not bear our labels. */
+const inheritedMs = 1_000;
 
 /** Of a controller that a definition starts: the name follows from the kind, so that a successor takes over. */
 export function controllerName({ kind }: Pick<Graph, "kind">): string {
@@ -38,6 +42,7 @@ export function instanceController({
 }: InstanceControllerOptions): Controller {
   const { kind } = graph;
   const statuses = new StatusWriter(kind);
+  const kinds = [...ownedKinds(graph), ...retired];
   return controller(kind, {
     name: controllerName(graph),
     owns: slotsFor(graph, retired),
@@ -49,7 +54,8 @@ export function instanceController({
     reconcile: async (object, ctx) => {
       const instance = object as Stored;
       const context = ctx as unknown as Context;
-      await mark(kind, instance, definitionLabels(definition), context);
+      const { [versionLabel]: version, ...labels } = definitionLabels(definition);
+      await mark(kind, instance, labels, context);
       if (isSuspended(instance)) {
         await statuses.write(instance, suspendedStatus(graph, instance, ctx.clock.now()), context);
         return done();
@@ -57,12 +63,30 @@ export function instanceController({
       const result = await pass(graph, instance, context);
       await statuses.write(instance, statusAfter(graph, instance, result, ctx.clock.now()), context);
       if (result.error) throw result.error;
+      const isThrough = [...result.states.values()].every(
+        ({ state }) => state === "synced" || state === "skipped",
+      );
+      if (!isThrough) return done();
+      if (isInherited(instance)) {
+        const left = await inheritedChildren(kind, kinds, instance, context);
+        if (left.length > 0) {
+          await deleteInherited(left, context);
+          return waiting("Inherited", "resources of an earlier definition go", { recheckMs: inheritedMs });
+        }
+      }
+      await mark(kind, instance, { [versionLabel]: version as string }, context);
       return done();
     },
     finalize: async (object, ctx) => {
       const instance = object as Stored;
       const context = ctx as unknown as Context;
       if (context.orphaned) return done();
+      const inherited = isInherited(instance) ? await inheritedChildren(kind, kinds, instance, context) : [];
+      if (inherited.length > 0) {
+        const message = `${await deleteInherited(inherited, context)} resources that kro made are left`;
+        await statuses.write(instance, deletingStatus(graph, instance, message, ctx.clock.now()), context);
+        return waiting("Deleting", message, { recheckMs: inheritedMs });
+      }
       const left = await deleteWaves(context);
       if (left === 0) {
         statuses.forget(instance);

@@ -27,7 +27,10 @@ export function applySetId(kind: AnyKind, { metadata }: Stored): string {
   return `applyset-${hash("sha256", parts, "base64url")}-v1`;
 }
 
-const owned = { "kro.run/owned": "true", "kro.run/kro-version": "keelson" };
+/** Who keeps an object. On an instance it is written once all its resources were gone through. */
+export const versionLabel = "kro.run/kro-version";
+export const versionValue = "keelson";
+const owned = { "kro.run/owned": "true", [versionLabel]: versionValue };
 
 /** What instances and generated CRDs carry. */
 export function definitionLabels(definition: {
@@ -70,6 +73,12 @@ export function labelValue(text: string): string {
     .replace(/[^A-Za-z0-9._-]/g, "-")
     .replace(/[^A-Za-z0-9]+$/, "");
   return `${start}-${hash("sha256", text).slice(0, 16)}`;
+}
+
+/** The wave in which an object goes; 0 when it bears none. */
+export function waveOf({ metadata }: Stored): number {
+  const wave = Number(metadata.annotations?.[waveAnnotation]);
+  return Number.isInteger(wave) && wave > 0 ? wave : 0;
 }
 
 export function isSuspended(instance: Stored): boolean {

@@ -6,7 +6,7 @@ import { type Context, type ManyHandle, RuntimeError } from "@keelson/runtime";
 import { DataPending } from "../expressions/expression.ts";
 import { type Graph, type GraphNode, isExternal } from "../graph/graph.ts";
 import { Evaluation } from "./evaluation.ts";
-import { childLabels, waveAnnotation } from "./marks.ts";
+import { childLabels, waveAnnotation, waveOf } from "./marks.ts";
 import { keyOfChild, readOf, slotOf } from "./slots.ts";
 
 /** How a resource stands. `waiting` and `error` come with a sentence. */
@@ -191,9 +191,4 @@ export function childrenOf(own: Context["own"]): Child[] {
     >;
     return [...entries].map(([key, object]) => ({ slot, key, object, wave: waveOf(object) }));
   });
-}
-
-function waveOf({ metadata }: Stored): number {
-  const wave = Number(metadata.annotations?.[waveAnnotation]);
-  return Number.isInteger(wave) && wave > 0 ? wave : 0;
 }

@@ -25,10 +25,12 @@ export interface S3Server extends AsyncDisposable {
 
 const credentials = { accessKeyId: "test-key", secretAccessKey: "test-secret" };
 const bucket = "backups";
-const pageSize = 3;
 
-/** Starts a server. Default: on loopback, on a free port. */
-export async function s3Server(at: { host?: string; port?: number } = {}): Promise<S3Server> {
+/** Starts a server. Default: on loopback, on a free port, with three objects on a page of a listing. */
+export async function s3Server(
+  at: { host?: string; port?: number; pageSize?: number } = {},
+): Promise<S3Server> {
+  const { pageSize = 3 } = at;
   const objects = new Map<string, Buffer>();
   const uploads: S3Server["uploads"] = new Map();
   const requests: string[] = [];

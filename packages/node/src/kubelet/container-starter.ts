@@ -175,12 +175,12 @@ async function allMounts(
 
 export function limitsOf(container: Container): ContainerLimits {
   const { limits, requests } = container.resources ?? {};
+  // Who asks for nothing has the least weight; a limit stands for a request that is missing.
+  const requested = Quantity.from(requests?.cpu ?? limits?.cpu ?? 0).milliValue();
   return {
     ...(limits?.memory === undefined ? {} : { memoryBytes: Number(Quantity.from(limits.memory).value()) }),
     ...(limits?.cpu === undefined ? {} : { cpuMillis: Number(Quantity.from(limits.cpu).milliValue()) }),
-    ...(requests?.cpu === undefined
-      ? {}
-      : { cpuShares: Math.max(2, Number((Quantity.from(requests.cpu).milliValue() * 1024n) / 1000n)) }),
+    cpuShares: Math.max(2, Number((requested * 1024n) / 1000n)),
   };
 }
 

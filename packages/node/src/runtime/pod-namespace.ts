@@ -70,7 +70,8 @@ export async function createPodNamespace(
     `link add ${spec.link} type veth peer name eth0 netns ${join(directory, "net")}`,
     `addr add ${spec.gateway}/32 dev ${spec.link}`,
     `link set ${spec.link} up`,
-    `route add ${spec.address}/32 dev ${spec.link} src ${spec.gateway}`,
+    // A cable that could not be removed must not keep the address from the next pod that has it.
+    `route replace ${spec.address}/32 dev ${spec.link} src ${spec.gateway}`,
     "END",
     `${quote(tools.nsenter)} --net=${network} ${ip} -batch - <<'END'`,
     "link set lo up",

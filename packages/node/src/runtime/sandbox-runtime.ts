@@ -315,12 +315,16 @@ class RealPodSandbox implements PodSandbox {
     const running = [...this.#running];
     for (const container of running) container.signal("SIGKILL");
     await Promise.all(running.map((container) => container.exited));
-    await Promise.all(
-      running.map((container) => unmountRoot(join(this.directory, "containers", container.id))),
-    );
-    await this.#options.holder?.end();
-    await this.#options.group?.remove();
-    await removePodNamespace(this.#options.tools, this.directory, this.#options.link);
+    try {
+      await Promise.all(
+        running.map((container) => unmountRoot(join(this.directory, "containers", container.id))),
+      );
+      await this.#options.holder?.end();
+      await this.#options.group?.remove();
+    } finally {
+      // Whatever else stays behind, the pod's address is another's from now on: its cable must go.
+      await removePodNamespace(this.#options.tools, this.directory, this.#options.link);
+    }
   }
 
   /** A writable layer over the image; the image itself is never changed. */

@@ -209,8 +209,12 @@ function webhookServerOf(
   const { KEELSON_WEBHOOK_URL: url } = env;
   const served = { ...servedBy(env), ...webhookServer };
   if (served.url !== undefined || !url) return served;
-  const port = Number(new URL(url).port) || 443;
-  return { port, ...served, url };
+  const { hostname, port } = new URL(url);
+  // Who is found on this machine alone need not listen to others.
+  const host = /^(127\.[\d.]+|localhost|\[::1\])$/.test(hostname)
+    ? { host: hostname.replace(/^\[|\]$/g, "") }
+    : {};
+  return { port: Number(port) || 443, ...host, ...served, url };
 }
 
 /** `connect` is given when another thread can make the same connection, to hold the lease there. */

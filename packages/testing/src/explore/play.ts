@@ -46,6 +46,8 @@ const restMs = 61_000;
 const idleMs = 30_000;
 /** How long a client may wait for one answer. */
 const requestMs = 30_000;
+/** How long it may take until another manager leads: a lease has to run out. */
+const leaseMs = 30_000;
 /** What was held back needs a moment to be seen. */
 const sightMs = 15_000;
 
@@ -122,6 +124,8 @@ class Run<A extends Application> {
   readonly #states = new Set<string>();
   readonly #wrongSince = new Map<string, number>();
   #overlap = 0;
+  /** Since when no manager leads. */
+  #leaderlessSinceMs: number | undefined;
   #convergedMs: number | undefined;
 
   constructor(subject: Subject<A>, world: World<A>, plan: Plan, options: PlayOptions) {
@@ -229,7 +233,7 @@ class Run<A extends Application> {
 
   #look(): void {
     const world = this.#world;
-    if (this.#isUnanswered()) world.blindUntilMs = world.atMs + sightMs;
+    if (this.#isUnanswered() || this.#isLeaderless()) world.blindUntilMs = world.atMs + sightMs;
     const blind =
       world.atMs < world.blindUntilMs ||
       [...world.active].some((step) => this.#disturbances.get(step.do)?.blinds === true);
@@ -253,6 +257,14 @@ class Run<A extends Application> {
     const { cluster, clock } = this.#world.simulation;
     const since = cluster.managers.flatMap(({ port }) => port.silentSinceMs);
     return since.some((sinceMs) => clock.monotonic() - sinceMs <= requestMs);
+  }
+
+  /** The manager that led was killed, and its lease has not run out yet: nobody can report meanwhile. */
+  #isLeaderless(): boolean {
+    const { cluster, clock } = this.#world.simulation;
+    const isLed = cluster.managers.some(({ running, paused }) => running?.leading === true && !paused);
+    this.#leaderlessSinceMs = isLed ? undefined : (this.#leaderlessSinceMs ?? clock.monotonic());
+    return this.#leaderlessSinceMs !== undefined && clock.monotonic() - this.#leaderlessSinceMs <= leaseMs;
   }
 
   // -------------------------------------------------------------------------------------- rest

@@ -4,7 +4,7 @@ import { Pod } from "@keelson/core/kinds";
 import { environmentOf, filesOf, MissingFile } from "./files.ts";
 import { type Later, type SimulationHost, timeOf, unlessGone } from "./host.ts";
 import type { SimulatedNode, SimulatedNodes } from "./nodes.ts";
-import { type ContainerRun, type PodRun, podRun, statusOf, summaryOf } from "./pod-run.ts";
+import { type ContainerRun, type PodRun, phaseOf, podRun, statusOf, summaryOf } from "./pod-run.ts";
 import type { Application, ContainerStart, PodObject, SimulatedProcess } from "./process.ts";
 import type { SimulatedVolumes } from "./volumes.ts";
 
@@ -309,7 +309,7 @@ export class SimulatedKubelet {
     });
   }
 
-  /** A run on another node that still has one of this pod's volumes. */
+  /** A run on another node that still has one of this pod's volumes. A pod that has ended has none mounted. */
   #holderOf(run: PodRun): PodRun | undefined {
     const { namespace = "" } = run.pod.metadata;
     const claims = (run.pod.spec?.volumes ?? [])
@@ -320,6 +320,7 @@ export class SimulatedKubelet {
         other !== run &&
         other.started &&
         other.node !== run.node &&
+        !["Succeeded", "Failed"].includes(phaseOf(other)) &&
         claims.some((claim) => usesClaim(other.pod, namespace, claim)),
     );
   }

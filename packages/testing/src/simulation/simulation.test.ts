@@ -184,6 +184,22 @@ describe("volumes", () => {
     expect(s.volumes.of("default", "one")?.data).toBe(2);
   });
 
+  test("of a pod that has ended are free for a pod on another node", async () => {
+    await using s = await world();
+    await createClaim(s);
+    await createPod(s, { ...onClaim, restartPolicy: "Never" }, ["end"]);
+    await s.cluster.until(async () => (await status(s))?.phase === "Succeeded");
+    const node = s.kubelet.run("one")?.node;
+    const other = [...s.nodes.all.keys()].find((each) => each !== node);
+    const containers = [{ name: "main", image: "main", command: ["end"] }];
+    await s.client.kind(Pod).create({
+      metadata: { ...ref, name: "two" },
+      spec: { containers, nodeName: other, ...onClaim, restartPolicy: "Never" } as never,
+    });
+    await s.cluster.advance(60_000);
+    expect((await s.client.kind(Pod).get({ ...ref, name: "two" })).status?.phase).toBe("Succeeded");
+  });
+
   test("that do not come keep their pod Pending, with the reason", async () => {
     await using s = await world();
     const release = s.volumes.stick("");

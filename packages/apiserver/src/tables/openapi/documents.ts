@@ -2,11 +2,12 @@
  * Complete OpenAPI documents, rebuilt from the tables.
  *
  * They say what the real server's documents say: paths, parameters, bodies, answers, media types,
- * `x-kubernetes-action`, `x-kubernetes-group-version-kind` and definitions. Operations and parameters are described
- * in words of our own, fields of built-in kinds not at all.
+ * `x-kubernetes-action`, `x-kubernetes-group-version-kind` and definitions. Operations, parameters and the fields that
+ * people look up are described in words of our own.
  */
 import type { JsonObject, JsonValue } from "@keelson/core";
 import { definition, definitionNames } from "../definitions.ts";
+import { withDescriptions } from "../descriptions.ts";
 import type { GroupVersion, Schema } from "../notation/schema.ts";
 import { groupVersions, resources } from "../resources.ts";
 import { type Operation, operationsOf, operationsOfGroup, rootOperations } from "./operations.ts";
@@ -59,7 +60,7 @@ const customReferences = ["ObjectMeta", "ListMeta"].map(
 export function customOpenApiV3({ operations, definitions }: CustomKinds): JsonObject {
   const schemas: JsonObject = {};
   for (const name of reachable(operations, customReferences).sort())
-    schemas[name] = definitions[name] ?? v3Schema(forExtensions(name, definition(name) ?? {}));
+    schemas[name] = definitions[name] ?? v3Schema(forExtensions(name, described(name)));
   return {
     openapi: "3.0.0",
     info: { title: "Kubernetes CRD Swagger", version: "v0.1.0" },
@@ -83,9 +84,9 @@ export function openApiV2(custom: CustomKinds = { operations: [], definitions: {
   };
 }
 
-/** Of built-in kinds only what lists hold can be told without knowing the kind. */
+/** With what we have to say of the kind; what lists hold can be told of every kind. */
 function described(name: string): Schema {
-  const schema = definition(name) ?? {};
+  const schema = withDescriptions(name, definition(name) ?? {});
   const { items } = schema.properties ?? {};
   const plural = listed().get(name);
   if (items === undefined || plural === undefined) return schema;
@@ -286,8 +287,10 @@ function forExtensions(name: string, schema: Schema): Schema {
 
 function v3Schema(schema: Schema): JsonObject {
   const { $ref, format, "x-kubernetes-int-or-string": intOrString, ...rest } = schema;
-  if (intOrString) return { format: "int-or-string", oneOf: [{ type: "integer" }, { type: "string" }] };
-  if (format === "quantity") return { oneOf: [{ type: "string" }, { type: "number" }] };
+  const said: JsonObject = rest.description === undefined ? {} : { description: rest.description };
+  if (intOrString)
+    return { ...said, format: "int-or-string", oneOf: [{ type: "integer" }, { type: "string" }] };
+  if (format === "quantity") return { ...said, oneOf: [{ type: "string" }, { type: "number" }] };
   const written = withInner(rest, v3Schema);
   if (format !== undefined) written.format = format;
   if ($ref === undefined) return written;
@@ -297,8 +300,9 @@ function v3Schema(schema: Schema): JsonObject {
 
 function v2Schema(schema: Schema): JsonObject {
   const { $ref, format, default: _, "x-kubernetes-int-or-string": intOrString, ...rest } = schema;
-  if (intOrString) return { type: "string", format: "int-or-string" };
-  if (format === "quantity") return { type: "string" };
+  const said: JsonObject = rest.description === undefined ? {} : { description: rest.description };
+  if (intOrString) return { ...said, type: "string", format: "int-or-string" };
+  if (format === "quantity") return { ...said, type: "string" };
   const written = withInner(rest, v2Schema);
   if (format !== undefined) written.format = format;
   return $ref === undefined ? written : { $ref: `#/definitions/${$ref}`, ...written };

@@ -1,0 +1,4 @@
+/** Runs the operator. */
+import { guards } from "./index.ts";
+
+await guards.run();

@@ -1,0 +1,43 @@
+/** The agent's dealings with a real PostgreSQL, where this machine has one. */
+import { execFile } from "node:child_process";
+import { chown, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { expect, test } from "vitest";
+
+const versions = await readdir("/usr/lib/postgresql").catch(() => []);
+const programs = versions.map((version) => `/usr/lib/postgresql/${version}/bin`).at(-1);
+const nobody = { uid: 65_534, gid: 65_534 };
+
+test.skipIf(programs === undefined)(
+  "a backup in a bucket is proven, restored, restored in place and undone; nothing ends early",
+  { timeout: 300_000 },
+  async () => {
+    const base = await mkdtemp(join(tmpdir(), "keelson-postgres-"));
+    const isRoot = process.getuid?.() === 0;
+    if (isRoot) await chown(base, nobody.uid, nobody.gid);
+    try {
+      const script = join(import.meta.dirname, "real/engine.ts");
+      const args = ["--conditions=keelson-source", script, programs ?? "", base];
+      const { stdout } = await promisify(execFile)(process.execPath, args, {
+        ...(isRoot && nobody),
+        env: { PATH: process.env["PATH"], HOME: base, NODE_NO_WARNINGS: "1" },
+        maxBuffer: 1 << 26,
+      });
+      const result = JSON.parse(/^RESULT (.*)$/m.exec(stdout)?.[1] ?? "{}") as Record<string, unknown>;
+      expect(result).toMatchObject({
+        backup: "Done: a server that was started from it answered",
+        restored: 1500,
+        // The log from after the last archived segment is not in the store.
+        inPlace: expect.toSatisfy((rows: number) => rows >= 1500 && rows <= 1600),
+        undone: 1600,
+        unreadable: "",
+      });
+      expect(result["early"]).toContain("choose an older one");
+      expect(result["withoutLog"]).toContain("could not restore file");
+    } finally {
+      await rm(base, { recursive: true, force: true });
+    }
+  },
+);

@@ -1,0 +1,131 @@
+/**
+ * Takes a real PostgreSQL through a backup into a bucket and back, and prints what came of it as JSON:
+ * `node engine.ts PROGRAMS DIRECTORY`. PostgreSQL wants an ordinary user.
+ */
+import { mkdir, truncate, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openStore } from "@keelson/kit/store";
+import { s3Server } from "@keelson/kit/testing";
+import { Backups } from "../../src/agent/backups.ts";
+import type { Log } from "../../src/agent/ports.ts";
+import { Postgres } from "../../src/agent/postgres.ts";
+import { restorable } from "../../src/agent/restorable.ts";
+import { monotonicMs, Watchdog } from "../../src/agent/watchdog.ts";
+
+const [programs = "", base = ""] = process.argv.slice(2);
+const major = /\/(\d+)\/bin$/.exec(programs)?.[1] ?? "";
+const log: Log = { info: () => {}, warn: () => {} };
+const bucket = await s3Server({ pageSize: 1_000 });
+const credentials = join(base, "credentials");
+await mkdir(credentials, { recursive: true });
+for (const [key, value] of Object.entries(bucket.credentials)) await writeFile(join(credentials, key), value);
+const location = {
+  s3: {
+    ...{ endpoint: bucket.endpoint, bucket: bucket.bucket },
+    ...{ region: "us-east-1", prefix: "prod/orders", credentials },
+  },
+};
+
+interface Instance {
+  readonly engine: Postgres;
+  readonly directory: string;
+}
+
+async function instance(name: string, restored: boolean): Promise<Instance> {
+  const directory = join(base, name);
+  await mkdir(directory, { recursive: true });
+  const store = await restorable(location, { keep: join(directory, "keelson"), place: "store.json" });
+  const watchdog = new Watchdog(log);
+  watchdog.extend(monotonicMs() + 3_600_000);
+  const engine = new Postgres({
+    ...{ name, directory, programs, major, watchdog, log },
+    socketDirectory: join(directory, "run"),
+    hostOf: () => "127.0.0.1",
+    password: async () => "secret",
+    archiveCommand: store.commands.push,
+    ownBackup: store.backup,
+    ...(restored && { restore: store.backup("first") }),
+  });
+  return { engine, directory };
+}
+
+async function rows({ engine }: Instance): Promise<number> {
+  const [row] = await engine.query("SELECT count(*) AS n FROM items");
+  return Number(row?.["n"]);
+}
+
+async function taken({ engine, directory }: Instance): Promise<string> {
+  const backups = new Backups({
+    ...{ programs, tools: engine.tools, log, scratch: directory },
+    store: async () => await openStore(location),
+    socketDirectory: join(directory, "run"),
+    describe: async () => ({
+      systemId: (await engine.inspect()).data?.systemId ?? "",
+      ...{ timeline: 1, version: major },
+    }),
+  });
+  await backups.start({ name: "first", uid: "1" });
+  for (;;) {
+    const { phase, message } = backups.job("first") ?? { phase: "Failed", message: "it is unknown" };
+    if (phase === "Done" || phase === "Failed") return `${phase}: ${message}`;
+    await sleep(100);
+  }
+}
+
+async function archived({ engine }: Instance, atLeast: number): Promise<void> {
+  for (;;) {
+    const [row] = await engine.query("SELECT archived_count AS n FROM pg_stat_archiver");
+    if (Number(row?.["n"]) >= atLeast) return;
+    await sleep(100);
+  }
+}
+
+const primary = { epoch: 1, synchronousNames: "" };
+const first = await instance("first", false);
+await first.engine.initialise();
+await first.engine.startPrimary(primary);
+await first.engine.query("CREATE TABLE items AS SELECT generate_series(1, 1000) AS id");
+const backup = await taken(first);
+await first.engine.query("INSERT INTO items SELECT generate_series(1001, 1500)");
+await first.engine.query("SELECT pg_switch_wal()");
+await archived(first, 3);
+
+const second = await instance("second", true);
+// One port: the first one makes room.
+await first.engine.stop("fast");
+await second.engine.initialise();
+await second.engine.startPrimary({ ...primary, epoch: 2 });
+const restored = await rows(second);
+await second.engine.stop("fast");
+
+await first.engine.startPrimary(primary);
+await first.engine.query("INSERT INTO items SELECT generate_series(1501, 1600)");
+const targetTime = new Date(Date.now() - 3_600_000).toISOString();
+const early = await first.engine
+  .restoreInPlace({ backup: "first", targetTime, epoch: 3 })
+  .catch((error: Error) => error.message);
+await first.engine.restoreInPlace({ backup: "first", epoch: 3 });
+await first.engine.startPrimary({ ...primary, epoch: 3 });
+const inPlace = await rows(first);
+await first.engine.stop("fast");
+await first.engine.restoreInPlace({ undo: true, epoch: 4 });
+await first.engine.startPrimary({ ...primary, epoch: 4 });
+const undone = await rows(first);
+await first.engine.stop("fast");
+
+bucket.fault = (request) => (request.includes("/wal/") ? "refuse" : undefined);
+const third = await instance("third", true);
+const withoutLog = await third.engine.initialise().then(
+  () => "restored",
+  (error: Error) => error.message,
+);
+
+await truncate(join(second.directory, "pgdata/global/pg_control"), 100);
+let unreadable: string | undefined;
+for (let attempt = 0; attempt < 5; attempt++) {
+  const { data } = await second.engine.inspect().catch(() => ({ data: undefined }));
+  unreadable = data?.systemId;
+}
+console.log(`RESULT ${JSON.stringify({ backup, restored, early, inPlace, undone, withoutLog, unreadable })}`);
+process.exit(0);

@@ -1,0 +1,66 @@
+/** A look at an object that finds nothing to do, and what must not be taken for one. */
+import { ConfigMap } from "@keelson/core/kinds";
+import { controller, done } from "@keelson/runtime";
+import { resource } from "@keelson/schema";
+import { cluster } from "@keelson/testing";
+import { expect, test } from "vitest";
+import { z } from "zod";
+
+const Site = resource({
+  group: "unchanged.example.com",
+  kind: "Site",
+  version: "v1",
+  spec: z.object({ pages: z.int() }),
+  status: z.object({ pages: z.array(z.int()).optional() }),
+});
+const ref = { namespace: "default", name: "a" };
+
+test("what an author changes in place is seen, and what others change is put back", async () => {
+  // One object for all runs, as a careless author might have it.
+  const shared = {
+    child: { data: { pages: "0" } },
+    status: { pages: [0] },
+    condition: { type: "Indexed", status: "True" as "True" | "False", reason: "Indexed", message: "" },
+  };
+  let runs = 0;
+  const site = controller(Site, {
+    owns: { config: ConfigMap },
+    resyncMs: 60_000,
+    async reconcile({ spec }, ctx) {
+      runs++;
+      shared.child.data.pages = String(spec.pages);
+      shared.status.pages[0] = spec.pages;
+      shared.condition.status = spec.pages > 1 ? "False" : "True";
+      await ctx.own.config.apply(shared.child);
+      ctx.setStatus(shared.status);
+      ctx.setCondition(shared.condition);
+      return done();
+    },
+  });
+  await using c = await cluster({ controllers: [site] });
+  await c.client.kind(Site).create({ metadata: ref, spec: { pages: 1 } });
+  const expectPages = async (pages: number) => {
+    await c.converges();
+    expect((await c.client.kind(ConfigMap).get(ref)).data).toEqual({ pages: String(pages) });
+    const { status } = await c.client.kind(Site).get(ref);
+    expect(status?.pages).toEqual([pages]);
+    const indexed = status?.conditions?.find(({ type }) => type === "Indexed");
+    expect(indexed?.status).toBe(pages > 1 ? "False" : "True");
+  };
+  await expectPages(1);
+
+  const [before, written] = [runs, c.writes.length];
+  await c.advance(200_000);
+  expect(runs).toBeGreaterThanOrEqual(before + 3);
+  expect(c.writes.length).toBe(written);
+
+  await c.client.kind(Site).patch(ref, { type: "merge", body: { spec: { pages: 2 } } });
+  await expectPages(2);
+  await c.client.kind(ConfigMap).patch(ref, { type: "merge", body: { data: { pages: "7" } } });
+  await expectPages(2);
+  const status = { pages: [7] };
+  await c.client.kind(Site).subresource("status").patch(ref, { type: "merge", body: { status } });
+  await expectPages(2);
+  await c.client.kind(ConfigMap).delete(ref);
+  await expectPages(2);
+});
