@@ -24,7 +24,7 @@ export interface HookOptions extends CallOptions {
   readonly concurrency?: number;
   /** Signs what is written. Default: `metacontroller`, so that what Metacontroller made is taken over. */
   readonly fieldManager?: string;
-  /** How long a parent whose hook failed waits. Default: 250 ms at first, at most 2 minutes. */
+  /** How long a parent whose hook failed waits. Default: 250 ms at first, at most 20 s: a hook that works again is asked soon. */
   readonly backoff?: Backoff;
 }
 
@@ -34,7 +34,7 @@ export type Discover = (apiVersion: string, resource: string) => Promise<AnyKind
 /** Names kinds that a customize hook may ask for, as `v1/configmaps,apps/v1/deployments`: for the role. */
 export const relatedAnnotation = "hooks.keelson.dev/related";
 
-export const defaultBackoff: Backoff = { firstMs: 250, longestMs: 120_000 };
+export const defaultBackoff: Backoff = { firstMs: 250, longestMs: 20_000 };
 export const defaultFieldManager = "metacontroller";
 
 /** The hooks of a definition. */
