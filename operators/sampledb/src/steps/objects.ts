@@ -37,7 +37,8 @@ export async function applyObjects(
     configMap({
       database,
       spec: db.spec,
-      plans: volumePlans(db),
+      // A pod of the version that is given up must not carry out what is meant for the other.
+      plans: tried ? volumePlans(db) : new Map(),
       kept: tried ? undefined : own.config.get()?.data?.["redis.conf"],
       servers: serversToRun({ spec: db.spec, status, database }) || 1 + db.spec.replicas,
       initialize: JSON.stringify(content),
