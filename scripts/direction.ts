@@ -28,7 +28,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   node: ["core", "pki", "client", "runtime", "machine", "workloads", "images"],
   cluster: parts,
   testing: [...parts, "cluster"],
-  cli: [...parts, "cluster", "graphs"],
+  cli: [...parts, "cluster", "graphs", "hooks", "plans"],
   "create-keelson": ["cli"],
 };
 

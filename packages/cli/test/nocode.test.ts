@@ -1,7 +1,9 @@
 /** Operators without code from the command line: what is refused, what is installed, and what runs. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Cluster, startCluster } from "@keelson/cluster";
@@ -94,9 +96,8 @@ test("what is installed has the role that the definitions need, and it changes w
   expect(said).toContain("secrets");
 });
 
-test("definitions of a file run until a signal", { timeout: 60_000 }, async () => {
-  const file = join(home, "good.yaml");
-  writeFileSync(file, definition("Good", "ConfigMap"));
+/** `keelson run -f`, begun; until its caches are complete. */
+async function running(file: string) {
   const bin = join(root, "packages/keelson/bin/keelson.js");
   const child = spawn(process.execPath, [bin, "run", "-f", file, "--kubeconfig", cluster.kubeconfig], {
     stdio: ["ignore", "pipe", "pipe"],
@@ -104,7 +105,14 @@ test("definitions of a file run until a signal", { timeout: 60_000 }, async () =
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
   await vi.waitFor(() => expect(output).toMatch(/caches are complete/), { timeout: 40_000 });
-  expect(output).toMatch(/^Good of .*good\.yaml run against keelson at https:\/\/127/m);
+  return { child, output: () => output };
+}
+
+test("definitions of a file run until a signal", { timeout: 60_000 }, async () => {
+  const file = join(home, "good.yaml");
+  writeFileSync(file, definition("Good", "ConfigMap"));
+  const { child, output } = await running(file);
+  expect(output()).toMatch(/^Good of .*good\.yaml run against keelson at https:\/\/127/m);
   const Good = dynamicKind({
     group: "kro.run",
     version: "v1alpha1",
@@ -117,4 +125,103 @@ test("definitions of a file run until a signal", { timeout: 60_000 }, async () =
   await vi.waitFor(() => cluster.client.kind(ConfigMap).get(ref), { timeout: 20_000 });
   child.kill("SIGTERM");
   expect(await once(child, "exit")).toEqual([0, null]);
+});
+
+const crd = `apiVersion: apiextensions.k8s.io/v1
+kind: CustomResourceDefinition
+metadata: { name: nests.example.com }
+spec:
+  group: example.com
+  scope: Namespaced
+  names: { kind: Nest, plural: nests, singular: nest }
+  versions:
+  - name: v1
+    served: true
+    storage: true
+    subresources: { status: {} }
+    schema: { openAPIV3Schema: { type: object, x-kubernetes-preserve-unknown-fields: true } }
+`;
+
+const composite = (child: string, url: string) => `apiVersion: metacontroller.k8s.io/v1alpha1
+kind: CompositeController
+metadata: { name: nests }
+spec:
+  generateSelector: true
+  parentResource: { apiVersion: example.com/v1, resource: nests }
+  childResources: [{ apiVersion: v1, resource: ${child}, updateStrategy: { method: InPlace } }]
+  hooks: { sync: { webhook: { url: "${url}" } } }
+`;
+
+const planned = (kind: string) => `apiVersion: plans.keelson.dev/v1alpha1
+kind: PlanDefinition
+metadata: { name: wiki }
+spec:
+  resource: { group: example.com, version: v1, kind: Wiki }
+  parameters: { text: { type: string, default: hello } }
+  plans:
+    deploy:
+      phases:
+      - name: run
+        steps:
+        - name: page
+          apply: [{ apiVersion: v1, kind: ${kind}, metadata: { name: "\${name}-page" }, data: { text: "\${parameters.text}" } }]
+`;
+
+test("mistakes in hooks and plans are sentences with their file, too", async () => {
+  const folder = join(home, "bad");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "hook.yaml"), `${crd}---\n${composite("confmaps", "http://127.0.0.1:1/")}`);
+  writeFileSync(join(folder, "plan.yaml"), planned("Confmap"));
+  const { code, said } = await say("run", "-f", folder);
+  expect(code).toBe(1);
+  expect(said.trim().split("\n")).toEqual([
+    expect.stringMatching(/hook\.yaml:15: .*confmaps/),
+    expect.stringMatching(
+      /plan\.yaml:1: PlanDefinition wiki names Confmap of v1, which the cluster does not serve/,
+    ),
+  ]);
+  const { said: installed } = await say("install", "-f", folder);
+  expect(installed).toMatch(/hook\.yaml:15: /);
+});
+
+test("hooks and plans of a folder run beside graphs", { timeout: 60_000 }, async () => {
+  const hook = createServer((request, response) => {
+    request.resume().once("end", () => {
+      const child = { apiVersion: "v1", kind: "ConfigMap", metadata: { name: "egg" }, data: { size: "1" } };
+      response.end(JSON.stringify({ status: {}, children: [child] }));
+    });
+  });
+  await new Promise<void>((resolve) => hook.listen(0, "127.0.0.1", resolve));
+  const url = `http://127.0.0.1:${(hook.address() as AddressInfo).port}/sync`;
+  const folder = join(home, "all");
+  mkdirSync(folder);
+  writeFileSync(join(folder, "graph.yaml"), definition("Great", "ConfigMap"));
+  writeFileSync(join(folder, "hook.yaml"), `${crd}---\n${composite("configmaps", url)}`);
+  writeFileSync(join(folder, "plan.yaml"), planned("ConfigMap"));
+  const { child, output } = await running(folder);
+  expect(output()).toMatch(
+    /^Great, CompositeController nests, PlanDefinition wiki of .* run against keelson/m,
+  );
+  const kind = (name: string, resource: string) =>
+    cluster.client.kind(
+      dynamicKind({ group: "example.com", version: "v1", kind: name, resource, scope: "Namespaced" }),
+    );
+  await kind("Nest", "nests").create({ metadata: { namespace: "default", name: "nest" } });
+  await vi.waitFor(
+    () => kind("Wiki", "wikis").create({ metadata: { namespace: "default", name: "w" }, spec: {} } as never),
+    {
+      timeout: 20_000,
+    },
+  );
+  for (const name of ["egg", "w-page"]) {
+    const ref = { namespace: "default", name };
+    await vi.waitFor(() => cluster.client.kind(ConfigMap).get(ref), { timeout: 20_000 });
+  }
+  const { said } = await say("install", "-f", folder);
+  expect(said).toContain(
+    "has a CompositeController, which keelson install does not run yet; keelson run -f does",
+  );
+  child.kill("SIGTERM");
+  expect(await once(child, "exit")).toEqual([0, null]);
+  hook.close();
 });

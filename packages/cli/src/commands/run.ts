@@ -23,7 +23,7 @@ export const run = buildCommand<RunFlags>({
   parameters: {
     flags: {
       directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
-      file: text("Run the ResourceGraphDefinitions of this file or folder instead of a package"),
+      file: text("Run the graphs, hooks and plans of this file or folder instead of a package"),
       context: text("Context of the kubeconfig. Default: the current one, if its server is on this machine"),
       kubeconfig: text("File to use. Default: as kubectl"),
       crds: { kind: "boolean", brief: "Apply the operator's CRDs first", default: false },

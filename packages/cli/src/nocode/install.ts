@@ -9,6 +9,7 @@ import {
   clusterFacts,
   type DefinitionObject,
   type Graph,
+  GraphError,
   graphControllers,
   leftKinds,
   ResourceGraphDefinition,
@@ -35,6 +36,7 @@ export interface Installation {
 /** Looks at the cluster and the files, and writes nothing. @throws GraphError */
 export async function installation(client: Client, options: InstallOptions): Promise<Installation> {
   const files = options.file === undefined ? undefined : await checkedFiles(client, options.file);
+  refuseOthers(files);
   const graphs = [...(files?.graphs ?? []), ...(await graphsOfCluster(client, files))];
   const known = await Promise.all(
     graphs.map(async (graph) => ({ graph, retired: await leftKinds(client, graph) })),
@@ -47,6 +49,15 @@ export async function installation(client: Client, options: InstallOptions): Pro
     policies: [],
   };
   return { files, manifests: manifestsFor(graphsProject(), parts, options) };
+}
+
+/** The image runs graphs; hooks and plans would be applied and nobody would run them. */
+function refuseOthers(files: CheckedFiles | undefined): void {
+  const [other] = [...(files?.hooks ?? []), ...(files?.plans ?? [])];
+  if (!other) return;
+  const { file, object } = other;
+  const message = `${file} has a ${object.kind}, which keelson install does not run yet; keelson run -f does`;
+  throw new GraphError("InvalidDefinition", [{ path: [], message }]);
 }
 
 /** Applies all of it. Running it again follows what has changed, the role above all. */

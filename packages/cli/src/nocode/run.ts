@@ -1,10 +1,12 @@
 /** `keelson run -f DIR`: the definitions of a folder, run by this process. */
 import { connect } from "@keelson/client";
 import { graphs } from "@keelson/graphs";
+import { hookHosts } from "@keelson/hooks";
+import { planHost } from "@keelson/plans";
 import { operator } from "@keelson/runtime";
 import { chooseTarget, type TargetChoice } from "../kubeconfig/target.ts";
 import { checkAnswers } from "../run/preflight.ts";
-import { applyFiles, checkedFiles } from "./definitions.ts";
+import { applyFiles, type CheckedFiles, checkedFiles } from "./definitions.ts";
 
 /** Runs until Ctrl-C, and gives the exit code. */
 export async function runFiles(
@@ -18,14 +20,27 @@ export async function runFiles(
     ...(choice.kubeconfig === undefined ? {} : { kubeconfig: choice.kubeconfig }),
   };
   const client = await connect(settings);
+  let files: CheckedFiles;
   try {
     await checkAnswers(client, target);
-    const files = await checkedFiles(client, place);
+    files = await checkedFiles(client, place);
     await applyFiles(client, files);
-    const kinds = files.graphs.map(({ kind }) => kind.kind).join(", ");
-    say(`${kinds} of ${place} run against ${target.context} at ${target.server}; Ctrl-C ends it.`);
+    say(`${namesOf(files)} of ${place} run against ${target.context} at ${target.server}; Ctrl-C ends it.`);
   } finally {
     await client.close();
   }
-  return await operator({ name: "graphs", controllers: [graphs()], client: settings }).run();
+  const controllers = [
+    ...(files.definitions.length > 0 ? [graphs()] : []),
+    ...(files.hooks.length > 0 ? hookHosts() : []),
+    ...(files.plans.length > 0 ? [planHost()] : []),
+  ];
+  return await operator({ name: "nocode", controllers, client: settings }).run();
+}
+
+/** A graph by the kind that it makes, the others by their own names. */
+function namesOf({ graphs: made, hooks, plans }: CheckedFiles): string {
+  const named = [...hooks, ...plans].map(
+    ({ object }) => `${object.kind} ${(object["metadata"] as { name?: string } | undefined)?.name}`,
+  );
+  return [...made.map(({ kind }) => kind.kind), ...named].join(", ");
 }
