@@ -1,9 +1,21 @@
 /** A sample of what `npm run explore -- --operator plans` plays at length. */
-import { explore } from "@keelson/testing";
+import { explore, replay } from "@keelson/testing";
 import { expect, test } from "vitest";
 import { subject } from "./explore/index.ts";
 
 test("ten scenarios leave nothing stuck, nothing behind and nothing to write", async () => {
   const report = await explore(subject, { runs: 10, seed: 4_711 });
   expect(report.failures.map(({ test: found }) => found)).toEqual([]);
+}, 60_000);
+
+test("a wait ends when the clock is set back by an hour while it lasts", async () => {
+  await replay(subject, {
+    beginning: "deployed",
+    seed: 7105,
+    steps: [
+      { atMs: 15_100, do: "by hand: a plan is run", with: { plan: "upgrade", id: "1" } },
+      { atMs: 15_500, do: "time: the wall clock jumps", with: { minutes: -60 } },
+      { atMs: 45_400, do: "node: kubelet cut off", forMs: 8_100, with: { which: 0.499 } },
+    ],
+  });
 }, 60_000);

@@ -204,12 +204,15 @@ class Engine {
   async #step(plan: Plan, phase: Phase, step: Step): Promise<StepOutcome> {
     const { ctx } = this.#world;
     const name = `${phase.name}/${step.name}`;
-    const startedAt = stepOf(this.#run, name)?.startedAt ?? formatTime(ctx.clock.now());
+    const now = ctx.clock.now();
+    const known = stepOf(this.#run, name)?.startedAt;
+    // A clock that was set back would make waits longer by as much: the step's time begins again.
+    const startedAt = known === undefined || parseTime(known) > now ? formatTime(now) : known;
     const record = (change: Partial<StepState>) => {
       const before = stepOf(this.#run, name) ?? { name, state: "Running", startedAt };
       this.#set({ ...this.#status, plan: withStep(this.#run, { ...before, ...change } as StepState, plan) });
     };
-    record({ state: "Running" });
+    record({ state: "Running", startedAt });
     const outcome = await this.#look(phase, step, startedAt);
     const finishedAt = formatTime(ctx.clock.now());
     const { message } = outcome;
