@@ -68,7 +68,7 @@ describe.skipIf(reason !== undefined)(titled("volumes", reason), { timeout: 60_0
       ],
     });
     await pods.until("files", isReady);
-    expect(await pods.log("files")).toBe("very-secret-valueend\n");
+    await expect.poll(() => pods.log("files")).toBe("very-secret-valueend\n");
     const found = execFileSync("sh", [
       "-c",
       'grep -rl very-secret-value "$1" || true',

@@ -73,10 +73,12 @@ async function taken({ engine, directory }: Instance): Promise<string> {
   }
 }
 
-async function archived({ engine }: Instance, atLeast: number): Promise<void> {
+/** Ends the segment of the log that is being written, and waits until it is in the store. */
+async function archived({ engine }: Instance): Promise<void> {
+  const [ended] = await engine.query("SELECT pg_walfile_name(pg_switch_wal()) AS file");
   for (;;) {
-    const [row] = await engine.query("SELECT archived_count AS n FROM pg_stat_archiver");
-    if (Number(row?.["n"]) >= atLeast) return;
+    const [row] = await engine.query("SELECT last_archived_wal AS file FROM pg_stat_archiver");
+    if (String(row?.["file"] ?? "") >= String(ended?.["file"])) return;
     await sleep(100);
   }
 }
@@ -88,8 +90,7 @@ await first.engine.startPrimary(primary);
 await first.engine.query("CREATE TABLE items AS SELECT generate_series(1, 1000) AS id");
 const backup = await taken(first);
 await first.engine.query("INSERT INTO items SELECT generate_series(1001, 1500)");
-await first.engine.query("SELECT pg_switch_wal()");
-await archived(first, 3);
+await archived(first);
 
 const second = await instance("second", true);
 // One port: the first one makes room.
