@@ -318,6 +318,9 @@ export class Postgres implements Engine {
     await rm(join(this.dataDirectory, "recovery.signal"), { force: true });
     await this.#start("primary");
     await this.#ensureReplicationRole();
+    // After a crash the checkpointer may have gone to sleep while recovery was not quite over: it follows archive_timeout
+    // only from its next waking, up to checkpoint_timeout later. A signal wakes it.
+    await this.query("SELECT pg_reload_conf()");
   }
 
   /** Replays the log onto the backup beside the place of the data, and moves it there when it is complete. */
