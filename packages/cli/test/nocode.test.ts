@@ -1,5 +1,5 @@
 /** Operators without code from the command line: what is refused, what is installed, and what runs. */
-import { spawn } from "node:child_process";
+import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -20,7 +20,9 @@ beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), "keelson-nocode-"));
   cluster = await startCluster({ nodes: 0 });
 });
+const children: ChildProcess[] = [];
 afterAll(async () => {
+  for (const child of children) child.kill("SIGKILL");
   await cluster.stop();
   rmSync(home, { recursive: true });
 });
@@ -102,6 +104,7 @@ async function running(file: string) {
   const child = spawn(process.execPath, [bin, "run", "-f", file, "--kubeconfig", cluster.kubeconfig], {
     stdio: ["ignore", "pipe", "pipe"],
   });
+  children.push(child);
   let output = "";
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => (output += String(chunk)));
   await vi.waitFor(() => expect(output).toMatch(/caches are complete/), { timeout: 40_000 });
