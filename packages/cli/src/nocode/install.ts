@@ -14,6 +14,7 @@ import {
   leftKinds,
   ResourceGraphDefinition,
 } from "@keelson/graphs";
+import { applyManifests } from "../deploy/apply.ts";
 import { manifestsFor } from "../generate/manifests.ts";
 import type { Project } from "../project.ts";
 import { applyFiles, type CheckedFiles, checkedFiles } from "./definitions.ts";
@@ -62,10 +63,7 @@ function refuseOthers(files: CheckedFiles | undefined): void {
 
 /** Applies all of it. Running it again follows what has changed, the role above all. */
 export async function applyInstallation(client: Client, { files, manifests }: Installation): Promise<void> {
-  for (const manifest of manifests) {
-    const kind = await client.discover(manifest.apiVersion, manifest.kind);
-    await client.kind(kind).apply(manifest as never, { force: true });
-  }
+  await applyManifests(client, manifests);
   if (files) await applyFiles(client, files);
 }
 
