@@ -1,4 +1,4 @@
-/** What a manager costs: one that keeps a child and a status for each object, whoever made it. */
+/** What a manager costs: one that keeps a child and a status for each object, ours and the peers'. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -95,7 +95,7 @@ export async function measureManager(contender: Contender, options: ManagerOptio
   }
 }
 
-/** Whoever is fast must have done the work. */
+/** A fast manager must have done the work. */
 async function checkWork(client: Client, namespace: string, objects: number): Promise<void> {
   const sizes = new Map<string, string | undefined>();
   for await (const { metadata, data } of client.kind(ConfigMap).each({ namespace })) {

@@ -93,7 +93,7 @@ const stages: readonly Stage[] = [
 
 /** How many changes each stage takes without a crash. */
 const usual = new Map<Stage, number>();
-/** Whoever is in office: what one leaves undone the next one finds. */
+/** What one operator leaves undone the next one finds. */
 let incumbent: OperatorProcess | undefined;
 
 export const operatorKilled: Scenario = {

@@ -12,7 +12,7 @@ interface Disturbance extends Pick<Scenario, "id" | "fault" | "goal" | "runs"> {
   readonly outage?: boolean;
 }
 
-/** Whoever is met comes back in another pod or container, and everyone is the member that it was, of the same cluster. */
+/** A member that is hit comes back in another pod or container, and everyone is the member that it was, of the same cluster. */
 function disturbance({ whom, disturb, limits, outage = false, ...row }: Disturbance): Scenario {
   const run = async (bench: Bench, nth: number): Promise<Run> => {
     const names = await whom(bench, nth);

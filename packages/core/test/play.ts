@@ -27,7 +27,7 @@ export interface Answer {
   readonly body: JsonObject;
 }
 
-/** Whoever answers: a real API server, or what one answered before. */
+/** What answers: a real API server, or what one answered before. */
 export interface Server {
   send(method: string, path: string, body?: unknown, contentType?: string): Promise<Answer>;
 }

@@ -36,7 +36,7 @@ export interface RegistryServer extends AsyncDisposable {
   readonly address: string;
 }
 
-/** Starts a registry of the image store on loopback; whoever can connect may push. */
+/** Starts a registry of the image store on loopback; everyone who can connect may push. */
 export async function startRegistry(options: RegistryServerOptions = {}): Promise<RegistryServer> {
   const registry = await Registry.open(options);
   const server = createServer((request, response) => {

@@ -25,7 +25,7 @@ export interface Segment {
 
 export async function push(store: Store, { folder, source, name }: Segment): Promise<void> {
   const key = `wal/${folder}/${name}`;
-  // Whoever restores looks for epochs here: there are few, and many segments.
+  // A restore looks for epochs here: there are few, and many segments.
   if (!(await store.head(`epochs/${folder}`))) await store.put(`epochs/${folder}`, Readable.from([]));
   try {
     await store.put(key, createReadStream(source), { ifAbsent: true });

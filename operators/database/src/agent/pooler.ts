@@ -43,7 +43,7 @@ export function poolerConf(settings: PoolerSettings, primary: string): string {
     unix_socket_dir: directory,
     auth_type: "scram-sha-256",
     auth_file: join(directory, "users.txt"),
-    // Whoever runs as we do may ask, and nobody else.
+    // Processes of our own user may ask, and nobody else.
     admin_users: "",
     pool_mode: settings.mode,
     default_pool_size: String(settings.poolSize),

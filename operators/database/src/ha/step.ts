@@ -113,7 +113,7 @@ function upgrading(view: StepView, { id, to }: Upgrade, record: LeaseRecord): St
     return { step: "stop", how: "fast", reason: "its data is replaced" };
   if (holding) return { step: "upgrade" };
   const { stoppedFor } = record.published;
-  // Whoever was primary after us may have acknowledged commits that our data lacks.
+  // A primary after us may have acknowledged commits that our data lacks.
   const isLast = stoppedFor?.upgrade === id && stoppedFor.epoch === record.epoch;
   return isLast && (lease === "free" || lease === "expired")
     ? { step: "claim" }
@@ -157,7 +157,7 @@ function asStandby(view: StepView, { holder, holderUid, published, epoch }: Leas
     );
   }
   const { data } = local;
-  // Whoever follows before the timeline is known cannot tell afterwards whose log it has.
+  // An instance that follows before the timeline is known cannot tell afterwards whose log it has.
   const isPublished = published.servingEpoch === epoch;
   if (!data) {
     if (!view.primaryServes || !isPublished) return wait(`${holder} does not serve yet`);

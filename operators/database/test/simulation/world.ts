@@ -257,7 +257,7 @@ export class World implements Surroundings {
       }
       void run();
     });
-    // Whoever is asked may die before it answers.
+    // The instance that is asked may die before it answers.
     const untilMs = to === api ? this.timings.requestTimeoutMs : 5_000;
     void from.sleep(untilMs).then(() => reject(new Error(`${to} took too long`)));
     return await promise;

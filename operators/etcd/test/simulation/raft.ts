@@ -102,7 +102,7 @@ export class Group {
     return copy;
   }
 
-  /** After a copy: whoever led leads on. */
+  /** After a copy: the leader leads on. */
   continueLead(from: Group): void {
     const id = from.#leader?.data.memberId;
     this.#leader = id === undefined ? undefined : this.nodes.get(id);

@@ -51,7 +51,7 @@ export const ${controller} = controller(${kind}, {
 
   async reconcile(object, ctx) {
     const { own } = ctx;
-    // Made once: what is there stays, whoever restarts.
+    // Made once: what is there stays over a restart.
     const password = own.password.get()?.data?.password ?? Buffer.from(ctx.random.bytes(24)).toString("base64");
     await own.password.apply({ data: { password } });
     await own.service.apply({ spec: { clusterIP: "None", selector: labelsOf(object), ports: [{ port: PORT }] } });

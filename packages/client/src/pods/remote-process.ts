@@ -46,7 +46,7 @@ export interface TerminalSize {
 }
 
 /**
- * A process in a container. `stdout` and `stderr` share one connection: whoever reads only one of them must
+ * A process in a container. `stdout` and `stderr` share one connection: a reader of only one of them must
  * `resume()` the other or leave it out, or both block after a megabyte.
  */
 export interface RemoteProcess {
@@ -183,7 +183,7 @@ class ChannelProcess implements RemoteProcess {
     this.#settings = settings;
     this.stdin = settings.stdin ? this.#input() : undefined;
     this.exit = this.#receive();
-    // Whoever does not wait for the end must not be ended by it.
+    // A caller who does not wait for the end must not be ended by it.
     this.exit.catch(() => {});
   }
 

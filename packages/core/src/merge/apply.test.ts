@@ -858,7 +858,7 @@ describe("laws", () => {
           for (const { manager, spec: wanted } of steps) {
             if (store.apply(manager, wanted).conflicts === undefined) wishes.set(manager, wanted);
           }
-          // Whoever was accepted may repeat itself without a conflict.
+          // An apply that was accepted may be repeated without a conflict.
           for (const [manager, wanted] of wishes)
             expect(store.apply(manager, wanted).conflicts).toBeUndefined();
         },

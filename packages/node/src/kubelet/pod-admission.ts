@@ -49,7 +49,7 @@ function shortage(spec: PodSpec, { allocatable, others }: NodeView): Rejection |
   used.set("pods", others.length);
   for (const [name, requested] of wanted) {
     const all = capacity.get(name);
-    // What a node does not have at all is for whoever offers it to decide.
+    // What a node does not have at all is decided by the one who offers it.
     if (all === undefined || requested === 0) continue;
     const taken = used.get(name) ?? 0;
     if (taken + requested <= all) continue;

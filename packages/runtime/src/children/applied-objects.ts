@@ -116,7 +116,7 @@ export class AppliedObjects {
   }
 
   /**
-   * Whether an apply of this body would change the object, whoever owns its fields. The server is asked by a dry run
+   * Whether an apply of this body would change the object, no matter who owns its fields. The server is asked by a dry run
    * where the cache cannot tell; an apply that it refuses (a field is immutable) counts as a change.
    */
   async wouldChange(

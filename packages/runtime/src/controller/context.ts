@@ -214,7 +214,7 @@ export interface Startable {
 
 /**
  * Controllers that come and go while the operator runs: for those who learn only then what to reconcile. They run in the
- * process that leads, share its caches and end with it; whoever leads next starts them again.
+ * process that leads, share its caches and end with it; the next leader starts them again.
  */
 export interface RunningControllers {
   /** The one of this name that a reconcile started. */

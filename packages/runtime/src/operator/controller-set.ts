@@ -22,7 +22,7 @@ export interface ControllerSetParts {
 const fillMs = 30_000;
 
 export class ControllerSet implements ControllersService {
-  /** Of all controllers. Changes in place: whoever holds it sees those that came later. */
+  /** Of all controllers. Changes in place: everyone who holds it sees those that came later. */
   readonly loops: Loop[] = [];
   /** Changes in place as well. */
   readonly controllers: AnyController[] = [];
