@@ -66,6 +66,21 @@ describe("whatever is sent", () => {
     );
   });
 
+  it("is answered: a number of more than 53 bits where a text belongs", async () => {
+    await using server = await Server.start();
+    await server.post(configMaps, configMap("a"));
+    const big = "9007199254740993";
+    const token = Buffer.from(`{"v":${big},"rv":1,"start":"a"}`).toString("base64url");
+    const eviction = `{"apiVersion":${big},"kind":${big},"metadata":{"name":"p"}}`;
+    for (const answer of [
+      await server.send("DELETE", `${configMaps}/a`, `{"kind":${big}}`),
+      await server.send("DELETE", configMaps, `{"apiVersion":${big}}`),
+      await server.send("POST", "/api/v1/namespaces/default/pods/p/eviction", eviction),
+      await server.send("GET", configMaps, undefined, { query: { limit: "1", continue: token } }),
+    ])
+      expect(answer).toMatchObject({ status: 400, body: { kind: "Status", reason: "BadRequest" } });
+  });
+
   it("is answered: any path and query gives an answer below 500", async () => {
     await using server = await Server.start();
     const part = fc.oneof(

@@ -1,5 +1,6 @@
 /** Conversion between versions of a custom resource: by name alone, or by a webhook. */
 import type { JsonObject, JsonValue, Random } from "@keelson/core";
+import { goValue } from "../contracts/field-error.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import { failure } from "../contracts/status-error.ts";
 import type { Definition, WebhookClientConfig } from "./definition.ts";
@@ -78,9 +79,9 @@ function readAnswer(
   const response = isObject(answer) ? answer.response : undefined;
   if (!isObject(response)) throw fail("invalid response: no response provided");
   if (response.uid !== uid)
-    throw fail(`invalid response: expected response.uid=${uid}, got ${String(response.uid)}`);
+    throw fail(`invalid response: expected response.uid=${uid}, got ${goValue(response.uid ?? "")}`);
   const result = response.result as JsonObject | undefined;
-  if (result?.status !== "Success") throw fail(String(result?.message ?? "unknown reason"));
+  if (result?.status !== "Success") throw fail(goValue(result?.message ?? "unknown reason"));
   const objects = response.convertedObjects as JsonValue[] | undefined;
   if (!Array.isArray(objects) || objects.length !== 1)
     throw fail(`invalid response: expected 1 converted objects, got ${objects?.length ?? 0}`);

@@ -4,7 +4,7 @@ import { type CompiledRules, compileRules, type RuleSchema } from "@keelson/cel"
 import { deepCopy, type JsonValue } from "@keelson/core";
 import { type TypeRef, typeFromStructuralSchema } from "@keelson/core/internal/merge";
 import { DecodeError } from "../builtin/scalars.ts";
-import { type FieldError, goQuote, invalidField } from "../contracts/field-error.ts";
+import { type FieldError, goQuote, goValue, invalidField } from "../contracts/field-error.ts";
 import type { ApiMeta, ApiObject } from "../contracts/object.ts";
 import { badRequest } from "../contracts/status-error.ts";
 import { apiVersionText, type ObjectType, versionOf } from "../registry/api-resource.ts";
@@ -195,7 +195,7 @@ function rootMetadata(value: JsonValue | undefined): ApiMeta {
 }
 
 function shown(value: JsonValue | undefined): string {
-  return value === undefined || value === null ? "" : String(value);
+  return value === undefined || value === null ? "" : goValue(value);
 }
 
 function validate(

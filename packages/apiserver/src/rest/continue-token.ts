@@ -1,5 +1,6 @@
 /** Continue tokens: where the next page starts, and of which snapshot. */
-import { parseJson } from "@keelson/core";
+import { type JsonValue, parseJson } from "@keelson/core";
+import { goValue } from "../contracts/field-error.ts";
 import { badRequest } from "../contracts/status-error.ts";
 
 export interface ContinueToken {
@@ -20,7 +21,7 @@ export function decodeContinue(text: string): ContinueToken {
     throw fail(`illegal base64 data at input byte ${bad < 0 ? text.length - 1 : bad}`);
   }
   const decoded = Buffer.from(text, "base64url");
-  let token: { v?: unknown; rv?: unknown; start?: unknown };
+  let token: { v?: JsonValue; rv?: JsonValue; start?: JsonValue };
   try {
     token = parseJson(decoded.toString()) as typeof token;
   } catch {
@@ -30,7 +31,7 @@ export function decodeContinue(text: string): ContinueToken {
   if (token === null || typeof token !== "object") throw fail("json: cannot unmarshal the token");
   if (token.v !== "meta.k8s.io/v1")
     throw badRequest(
-      `invalid continue token: continue key is not valid: server does not recognize this encoded version "${String(token.v ?? "")}"`,
+      `invalid continue token: continue key is not valid: server does not recognize this encoded version "${goValue(token.v ?? "")}"`,
     );
   const { rv, start } = token;
   if (typeof rv !== "number" || rv === 0)

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from "@keelson/core";
 import { lookupTable } from "@keelson/core/internal";
 import { decodeBuiltin } from "../builtin/decode.ts";
 import { DecodeError } from "../builtin/scalars.ts";
-import { goQuote } from "../contracts/field-error.ts";
+import { goQuote, goValue } from "../contracts/field-error.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import { badRequest } from "../contracts/status-error.ts";
 import { definitionName } from "../tables/index.ts";
@@ -41,8 +41,8 @@ const alsoTaken: Readonly<Record<string, string>> = lookupTable({ Eviction: "pol
 function refuseOthers(kind: KindName, apiVersion: string, value: JsonValue): void {
   if (typeof value !== "object" || value === null) return;
   const given = value as JsonObject;
-  const name = String(given.kind || kind.kind);
-  const version = String(given.apiVersion || apiVersion);
+  const name = goValue(given.kind || kind.kind);
+  const version = goValue(given.apiVersion || apiVersion);
   const taken = version === apiVersion || version === alsoTaken[kind.kind];
   if (name === kind.kind && taken) return;
   throw badRequest(

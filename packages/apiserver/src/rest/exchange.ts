@@ -3,7 +3,7 @@ import { type Clock, type JsonObject, type JsonValue, parseApiVersion, type Rand
 import { isObject, jsonType } from "../builtin/scalars.ts";
 import { type DecodedBody, decodeBody, unrecognized } from "../codec/body.ts";
 import type { UserInfo } from "../contracts/authentication.ts";
-import { goQuote, invalidField } from "../contracts/field-error.ts";
+import { goQuote, goValue, invalidField } from "../contracts/field-error.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import { badRequest, invalid } from "../contracts/status-error.ts";
 import type { StoreReader } from "../contracts/store.ts";
@@ -192,7 +192,7 @@ export function refuseOtherKind(
   kind: string,
 ): void {
   if (kind === resource.kind) return;
-  const name = isObject(body.metadata) ? String(body.metadata.name ?? "") : "";
+  const name = isObject(body.metadata) ? goValue(body.metadata.name ?? "") : "";
   throw invalid({ group: parseApiVersion(apiVersion).group, kind }, name, [
     invalidField("kind", kind, `must be ${resource.kind}`),
   ]);

@@ -5,6 +5,7 @@ import { DecodeError, isObject } from "../builtin/scalars.ts";
 import {
   type FieldError,
   forbiddenField,
+  goValue,
   invalidField,
   notSupportedField,
   requiredField,
@@ -67,7 +68,7 @@ export function deleteOptions(query: URLSearchParams, body: JsonValue | undefine
   if (isObject(body)) {
     if (body.kind !== undefined && body.kind !== "" && body.kind !== "DeleteOptions")
       throw badRequest(
-        `decoded object cannot be converted to DeleteOptions: expected DeleteOptions, got ${String(body.kind)}`,
+        `decoded object cannot be converted to DeleteOptions: expected DeleteOptions, got ${goValue(body.kind)}`,
       );
     checkShape(body);
     Object.assign(raw, body);

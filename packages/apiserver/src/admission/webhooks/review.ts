@@ -2,6 +2,7 @@
 import { type JsonObject, type JsonValue, parseJson } from "@keelson/core";
 import type { JsonPatchOperation } from "@keelson/core/internal/merge";
 import type { AdmissionRequest } from "../../contracts/admission.ts";
+import { goValue } from "../../contracts/field-error.ts";
 import { StatusError } from "../../contracts/status-error.ts";
 import { requestJson, type VersionedObjects } from "../expressions.ts";
 import type { Match } from "../matching.ts";
@@ -52,7 +53,7 @@ export function answerOf(text: string, { uid, version }: Question, mutating: boo
   const patch = mutating && typeof response.patch === "string" ? response.patch : "";
   return {
     allowed: response.allowed === true,
-    warnings: Array.isArray(response.warnings) ? response.warnings.map(String) : [],
+    warnings: Array.isArray(response.warnings) ? response.warnings.map(goValue) : [],
     status: isJsonObject(response.status) ? response.status : undefined,
     patch: patch === "" ? [] : patchOf(patch, version === "v1" ? response.patchType : "JSONPatch"),
   };
