@@ -23,6 +23,8 @@ import {
 import { isPlanDefinition, PlanDefinition, PlanError, planControllers } from "@keelson/plans";
 import { install } from "@keelson/runtime";
 import type { CustomResourceDefinitionObject } from "@keelson/schema";
+import { applyManifests } from "../deploy/apply.ts";
+import type { Manifest } from "../generate/manifests.ts";
 
 /** Definitions in which nothing is wrong. */
 export interface CheckedFiles extends DefinitionFiles {
@@ -108,8 +110,5 @@ export async function applyFiles(client: Client, files: CheckedFiles): Promise<v
     ...definitions.map(({ metadata: { name }, spec }) => ({ apiVersion, kind, metadata: { name }, spec })),
     ...[...hooks, ...plans].map(({ object }) => object),
   ];
-  for (const object of objects) {
-    const found = await client.discover(object.apiVersion, object.kind);
-    await client.kind(found).apply(object as never, { force: true });
-  }
+  await applyManifests(client, objects as Manifest[]);
 }
