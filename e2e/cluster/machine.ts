@@ -24,8 +24,13 @@ export class Machine implements AsyncDisposable {
   }
 
   static async start(): Promise<Machine> {
-    return new Machine(await mkdtemp(join(tmpdir(), "klc-")));
+    const machine = new Machine(await mkdtemp(join(tmpdir(), "klc-")));
+    // Its cluster runs in the background: it must not outlive a run that breaks off.
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, machine.#breakOff);
+    return machine;
   }
+
+  readonly #breakOff = () => void this[Symbol.asyncDispose]().finally(() => process.exit(1));
 
   /** Throws with what was said when the command fails. */
   async keelson(...args: string[]): Promise<string> {
@@ -93,6 +98,7 @@ export class Machine implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    for (const signal of ["SIGINT", "SIGTERM"] as const) process.off(signal, this.#breakOff);
     await this.keelson("cluster", "down");
     // A removed directory is one more proof: files of users that pods played would keep it.
     const { removeTree } = await import("@keelson/machine");

@@ -19,10 +19,13 @@ const chosen = choose(
   { ...values, only },
 );
 const say = narrator();
-let shown: Shown[] = [];
+const shown: Shown[] = [];
 {
   await using shell = await Shell.start(say);
-  shown = await show(chosen, shell, say);
+  for (const claim of chosen) {
+    const results = await show([claim], shell, say);
+    keep(results);
+    shown.push(...results);
+  }
 }
-keep(shown);
 conclude(shown, "claim", say);
