@@ -1,15 +1,18 @@
 /** The images that the suite's pods use: its own programs on Debian packages, under the names it asks for. */
+import { createHash } from "node:crypto";
 import {
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseJson } from "@keelson/core";
 import { ImageStore, loadImages, parseImageReference } from "@keelson/images";
 import {
   fetchPackages,
@@ -20,6 +23,7 @@ import {
   scriptDependencies,
   unpackPackages,
 } from "@keelson/images/internal";
+import { createAuthority } from "@keelson/pki";
 import { etcdRelease, programPath } from "../../reference/releases.ts";
 import { output, type SuitePrograms } from "./programs.ts";
 
@@ -42,6 +46,9 @@ const suite = (name: string, ...tags: string[]) =>
 function add({ root }: Making, from: string, to: string): void {
   copyFileSync(from, join(root.path, to));
 }
+
+/** Debian's alternatives are links that a package's own scripts make. */
+const linkNetcat = ({ root }: Making) => root.link("bin/nc", "nc.openbsd");
 
 const nginx = (tag: string): SuiteImage => ({
   names: suite("nginx", tag),
@@ -79,7 +86,12 @@ const images: readonly SuiteImage[] = [
     async fill(making) {
       add(making, making.programs.path("agnhost"), "agnhost");
       symlinkSync("agnhost", join(making.root.path, "agnhost-2"));
+      await linkNetcat(making);
       await making.root.directory("uploads");
+      const year = 365 * 24 * 3_600_000;
+      const { certificate, key } = createAuthority("localhost", Date.now() - year, Date.now() + 10 * year);
+      await making.root.write("localhost.crt", certificate);
+      await making.root.write("localhost.key", key);
       await making.root.accounts([{ name: "user-defined-in-image", uid: 1000, gid: 1000 }]);
       await output(
         "sh",
@@ -88,7 +100,14 @@ const images: readonly SuiteImage[] = [
       );
     },
   },
-  { names: suite("busybox", "1.37.0-1"), packages: ["busybox"], base: "none", config: { Cmd: ["sh"] } },
+  {
+    names: suite("busybox", "1.37.0-1"),
+    packages: ["busybox", "bash-static"],
+    base: "none",
+    config: { Cmd: ["sh"] },
+    // Debian's busybox has a shell that drops variables such as data-1.
+    fill: ({ root }) => root.link("bin/sh", "/bin/bash-static"),
+  },
   nginx("1.15-4"),
   nginx("1.27-0"),
   page("kitten"),
@@ -111,6 +130,7 @@ const images: readonly SuiteImage[] = [
     packages: ["bind9-dnsutils", "curl", "netcat-openbsd", "hostname"],
     base: "debian",
     config: { Cmd: ["sleep", "1000000"] },
+    fill: linkNetcat,
   },
   {
     names: suite("sample-apiserver", "1.29.2"),
@@ -132,19 +152,32 @@ const images: readonly SuiteImage[] = [
   },
 ];
 
-/** Makes those that the image store does not have. */
+/** Of what an image is made: it is made again when this changes. */
+function recipe({ fill, ...image }: SuiteImage): string {
+  return createHash("sha256")
+    .update(`${JSON.stringify(image)}${fill}`)
+    .digest("hex");
+}
+
+/** Makes those that the image store does not have, or has of an older recipe. */
 export async function loadSuiteImages(
   programs: SuitePrograms,
   say: (sentence: string) => void,
 ): Promise<void> {
   const store = new ImageStore({});
   const has = async (name: string) => (await store.find(parseImageReference(name))) !== undefined;
+  const record = join(programs.directory, "images.json");
+  const made = (existsSync(record) ? parseJson(readFileSync(record, "utf8")) : {}) as Record<string, string>;
   for (const image of images) {
-    if ((await Promise.all(image.names.map(has))).every(Boolean)) continue;
+    const name = image.names.join();
+    const present = (await Promise.all(image.names.map(has))).every(Boolean);
+    if (present && made[name] === recipe(image)) continue;
     say(`making ${image.names[0]}`);
     const work = mkdtempSync(join(tmpdir(), "keelson-conformance-image-"));
     try {
       await make(image, programs, work);
+      made[name] = recipe(image);
+      writeFileSync(record, JSON.stringify(made, null, 2));
     } finally {
       rmSync(work, { recursive: true, force: true });
     }
