@@ -30,6 +30,8 @@ import { output, type SuitePrograms } from "./programs.ts";
 interface Making {
   readonly root: RootDirectory;
   readonly programs: SuitePrograms;
+  /** A busybox to use instead of Debian's. */
+  readonly busybox?: string;
 }
 
 interface SuiteImage {
@@ -74,6 +76,8 @@ const page = (name: string): SuiteImage => ({
   async fill(making) {
     add(making, making.programs.path("agnhost"), "agnhost");
     await making.root.write("data.json", `{\n  "image": "${name}.jpg"\n}\n`);
+    // A test reads it from the image as a volume, to see that all of it is there.
+    await making.root.write("etc/os-release", 'PRETTY_NAME="in the place of Alpine Linux"\n');
   },
 });
 
@@ -105,8 +109,11 @@ const images: readonly SuiteImage[] = [
     packages: ["busybox", "bash-static"],
     base: "none",
     config: { Cmd: ["sh"] },
-    // Debian's busybox has a shell that drops variables such as data-1.
-    fill: ({ root }) => root.link("bin/sh", "/bin/bash-static"),
+    // Debian's busybox has a shell that drops variables such as data-1; bash says other words than busybox.
+    async fill({ root, busybox }) {
+      if (busybox === undefined) await root.link("bin/sh", "/bin/bash-static");
+      else copyFileSync(busybox, join(root.path, "bin/busybox"));
+    },
   },
   nginx("1.15-4"),
   nginx("1.27-0"),
@@ -153,16 +160,17 @@ const images: readonly SuiteImage[] = [
 ];
 
 /** Of what an image is made: it is made again when this changes. */
-function recipe({ fill, ...image }: SuiteImage): string {
-  return createHash("sha256")
-    .update(`${JSON.stringify(image)}${fill}`)
-    .digest("hex");
+function recipe({ fill, ...image }: SuiteImage, busybox: string | undefined): string {
+  const hash = createHash("sha256").update(`${JSON.stringify(image)}${fill}`);
+  if (busybox !== undefined) hash.update(readFileSync(busybox));
+  return hash.digest("hex");
 }
 
 /** Makes those that the image store does not have, or has of an older recipe. */
 export async function loadSuiteImages(
   programs: SuitePrograms,
   say: (sentence: string) => void,
+  busybox: string | undefined,
 ): Promise<void> {
   const store = new ImageStore({});
   const has = async (name: string) => (await store.find(parseImageReference(name))) !== undefined;
@@ -171,12 +179,12 @@ export async function loadSuiteImages(
   for (const image of images) {
     const name = image.names.join();
     const present = (await Promise.all(image.names.map(has))).every(Boolean);
-    if (present && made[name] === recipe(image)) continue;
+    if (present && made[name] === recipe(image, busybox)) continue;
     say(`making ${image.names[0]}`);
     const work = mkdtempSync(join(tmpdir(), "keelson-conformance-image-"));
     try {
-      await make(image, programs, work);
-      made[name] = recipe(image);
+      await make(image, { programs, ...(busybox && { busybox }) }, work);
+      made[name] = recipe(image, busybox);
       writeFileSync(record, JSON.stringify(made, null, 2));
     } finally {
       rmSync(work, { recursive: true, force: true });
@@ -184,7 +192,7 @@ export async function loadSuiteImages(
   }
 }
 
-async function make(image: SuiteImage, programs: SuitePrograms, work: string): Promise<void> {
+async function make(image: SuiteImage, making: Omit<Making, "root">, work: string): Promise<void> {
   const path = join(work, "root");
   mkdirSync(path);
   if (image.base === "debian") await makeDebianBase(path, {});
@@ -195,7 +203,7 @@ async function make(image: SuiteImage, programs: SuitePrograms, work: string): P
   }
   const root = new RootDirectory(path);
   await linkApplets(root);
-  await image.fill?.({ root, programs });
+  await image.fill?.({ ...making, root });
   const archive = join(work, "archive");
   mkdirSync(archive);
   await output("tar", ["--numeric-owner", "-C", path, "-cf", join(archive, "layer.tar"), "."], work);
