@@ -284,15 +284,13 @@ export class Agent {
     }
   }
 
-  /** The first holder of a new database, or the last one before an upgrade. */
+  /** The first holder of a new database, or the last one before its data is replaced: what was promised stays promised. */
   async #claim(): Promise<void> {
     const stored = this.keeper.stored;
     if (!stored) return;
     const { published, epoch } = stored.record;
     const { stoppedFor } = published;
-    const next = stoppedFor
-      ? { ...published, stoppedFor: { ...stoppedFor, epoch: epoch + 1 } }
-      : { ...published, quorums: [] };
+    const next = stoppedFor ? { ...published, stoppedFor: { ...stoppedFor, epoch: epoch + 1 } } : published;
     await this.keeper.take(next, stored.version);
   }
 
