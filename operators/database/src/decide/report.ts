@@ -185,7 +185,7 @@ export function isWhole(
 }
 
 export function upToDate({ version, report, refused }: UpgradePlan, wanted: string) {
-  const isSo = majorPart(version) === majorPart(wanted);
+  const isSo = majorPart(version) === majorPart(wanted) && report?.phase !== "Upgrading";
   const failed = refused === undefined ? reasons.upgradeFailed : reasons.downgradeRefused;
   const isOver = refused !== undefined || report?.phase === "Failed";
   return {
