@@ -24,9 +24,10 @@ export interface RestorePlan {
   readonly report?: NonNullable<Status["restore"]>;
 }
 
+/** Without the wish it is called off; an instance that is about to put the data in place does so all the same. */
 export function planRestore(view: RestoreView): RestorePlan {
   const { wish, record, before, whole } = view;
-  if (!wish || !record) return before ? { report: before } : {};
+  if (!wish || !record) return {};
   const id = `restore-${wish.id}`;
   const report = (phase: NonNullable<Status["restore"]>["phase"], message: string) => ({
     id: wish.id,
