@@ -7,7 +7,8 @@ test("a primary whose pod is lost while it restores ends what it began, and noth
   for (const pod of world.pods) pod.start();
   await world.advance(20_000);
   const primary = world.pod(world.record.holder);
-  const upgrade = { id: "restore-1", to: "15", instance: primary.name, restore: { backup: "first" } };
+  const restore = { backup: "first", since: world.record.epoch };
+  const upgrade = { id: "restore-1", to: "15", instance: primary.name, restore };
   for (const pod of world.pods) pod.major = "15";
   world.policy({ upgrade });
   await world.advance(3_000);

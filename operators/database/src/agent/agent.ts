@@ -338,7 +338,7 @@ export class Agent {
       const { epoch } = record;
       const { restore } = upgrade;
       const message = await this.#long(() =>
-        restore ? engine.restoreInPlace({ ...restore, epoch }) : engine.upgrade({ epoch, link }),
+        restore ? engine.restoreInPlace({ ...restore, id, epoch }) : engine.upgrade({ epoch, link }),
       );
       this.#local = await engine.inspect();
       const { data } = this.#local;

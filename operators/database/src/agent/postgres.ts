@@ -6,7 +6,6 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type PgRow, quoteLiteral, scramVerifier } from "../engine/pg-client.ts";
 import { type Lsn, maxLsn } from "../ha/lsn.ts";
 import type { Vote } from "../ha/quorum.ts";
-import type { Upgrade } from "../ha/state.ts";
 import type { Local } from "../ha/step.ts";
 import { archiveFolder } from "./archive.ts";
 import { replicationUser, withFloors } from "./configuration.ts";
@@ -16,7 +15,7 @@ import { LineageFile } from "./lineage.ts";
 import { MajorUpgrade } from "./major-upgrade.ts";
 import type { Configuration, Engine, Log, Replication, Upstream } from "./ports.ts";
 import { Rejoining } from "./rejoining.ts";
-import { type Restore, Restoring } from "./restoring.ts";
+import { type Restore, type RestoreInPlace, Restoring } from "./restoring.ts";
 import { ServerFiles } from "./server-files.ts";
 import { ServerProcess } from "./server-process.ts";
 import { ServerWords } from "./server-words.ts";
@@ -233,9 +232,7 @@ export class Postgres implements Engine {
     if (known !== folder) await writeDurably(this.#keep("archive-folder"), folder);
   }
 
-  async restoreInPlace(
-    options: NonNullable<Upgrade["restore"]> & { readonly epoch: number },
-  ): Promise<string> {
+  async restoreInPlace(options: RestoreInPlace): Promise<string> {
     await this.stop("fast");
     const message = await this.#restoring.inPlace(options);
     this.#data.forget();

@@ -1,7 +1,8 @@
 /** Makes data of a backup and the log after it: in an empty volume, or in the place of what is there. */
 import { existsSync } from "node:fs";
-import { rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parseKnownJson } from "../ha/json.ts";
 import type { Upgrade } from "../ha/state.ts";
 import { newestTimeline, readControl, systemOf } from "./control-file.ts";
 import type { LineageFile } from "./lineage.ts";
@@ -9,7 +10,7 @@ import type { Log } from "./ports.ts";
 import { PrivateServer } from "./private-server.ts";
 import { Replacement } from "./replacement.ts";
 import type { ServerFiles } from "./server-files.ts";
-import type { Tools } from "./tools.ts";
+import { type Tools, writeDurably } from "./tools.ts";
 
 export interface Restore {
   /** What it is called. */
@@ -36,6 +37,19 @@ export interface RestoringOptions {
   readonly ownBackup?: (name: string) => Omit<Restore, "targetTime">;
 }
 
+/** What a restore in place is told; `id` and `since` tell it from every other one. */
+export type RestoreInPlace = NonNullable<Upgrade["restore"]> & {
+  readonly id: string;
+  /** The epoch of the one who restores. */
+  readonly epoch: number;
+};
+
+/** How far the last restore in place has come. */
+interface Progress {
+  readonly request: string;
+  readonly isInPlace: boolean;
+}
+
 /** How long a restore may take to replay the log. */
 const restoreMs = 24 * 3_600_000;
 
@@ -59,26 +73,53 @@ export class Restoring {
     await this.#begin(1);
   }
 
-  /** Replaces the data by that of a backup, or by what was there before; keeps what is there now. */
-  async inPlace(options: NonNullable<Upgrade["restore"]> & { readonly epoch: number }): Promise<string> {
-    const { directory, files, ownBackup } = this.#options;
-    const { backup, targetTime, undo = false, epoch } = options;
+  /**
+   * Replaces the data by that of a backup, or by what was there before; keeps what is there now. An agent that is stopped on
+   * the way and asked again goes on from where it was, and does nothing twice.
+   */
+  async inPlace({ id, since, epoch, ...wanted }: RestoreInPlace): Promise<string> {
+    const { directory, files } = this.#options;
     const work = new Replacement(directory);
-    if (undo) await work.undo();
+    const request = `${id}@${since}`;
+    const before = await this.#readProgress();
+    const isKnown = before?.request === request;
+    if (!isKnown) {
+      await work.settle();
+      await this.#writeProgress({ request, isInPlace: false });
+    }
+    const done = async () => await this.#writeProgress({ request, isInPlace: true });
+    if (isKnown && before.isInPlace) await work.finish();
+    else if (wanted.undo) await work.undo(done);
     else {
-      if (!ownBackup || backup === undefined) throw new Error("this instance has no store for backups");
-      const fresh = join(directory, "pgdata.new");
-      // One that is complete already was made by an attempt that was stopped while it was put in place.
-      const isReady = existsSync(join(directory, "restored"));
-      if (!isReady) {
-        await this.#replay({ ...ownBackup(backup), ...(targetTime !== undefined && { targetTime }) }, fresh);
-        await rename(fresh, join(directory, "restored"));
-      }
-      await work.replace("restored");
+      if (!work.isHalfDone) await this.#prepare(wanted);
+      await work.replace("restored", done);
     }
     files.upstream = undefined;
     await this.#begin(epoch);
-    return undo ? "what was there before is back" : `restored from ${backup}`;
+    return wanted.undo ? "what was there before is back" : `restored from ${wanted.backup}`;
+  }
+
+  /** Makes `restored`, if an attempt before has not done so. */
+  async #prepare({ backup, targetTime }: Pick<RestoreInPlace, "backup" | "targetTime">): Promise<void> {
+    const { directory, ownBackup } = this.#options;
+    if (!ownBackup || backup === undefined) throw new Error("this instance has no store for backups");
+    const [restored, fresh] = [join(directory, "restored"), join(directory, "pgdata.new")];
+    if (existsSync(restored)) return;
+    await this.#replay({ ...ownBackup(backup), ...(targetTime !== undefined && { targetTime }) }, fresh);
+    await rename(fresh, restored);
+  }
+
+  get #progressPath(): string {
+    return join(this.#options.directory, "keelson", "restore-in-place.json");
+  }
+
+  async #readProgress(): Promise<Progress | undefined> {
+    const text = await readFile(this.#progressPath, "utf8").catch(() => undefined);
+    return text === undefined ? undefined : (parseKnownJson(text) as Progress);
+  }
+
+  async #writeProgress(progress: Progress): Promise<void> {
+    await writeDurably(this.#progressPath, JSON.stringify(progress));
   }
 
   async #replay(

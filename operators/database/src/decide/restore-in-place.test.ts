@@ -29,12 +29,16 @@ const ended = (outcome: "Done" | "Failed", id = "restore-1"): LeaseRecord => ({
   ...record,
   published: { ...record.published, upgrade: { id, outcome, message: "m" } },
 });
-const pending = { id: "restore-1", to: "15", instance: "db-0", restore: { backup: "late" } };
+const pending = { id: "restore-1", to: "15", instance: "db-0", restore: { backup: "late", since: 3 } };
 const withPending: LeaseRecord = { ...record, policy: { ...record.policy, upgrade: pending } };
 
 test.each<[string, Partial<RestoreView>, object]>([
   ["nothing is asked", { wish: undefined }, {}],
-  ["the newest backup is taken", {}, { upgrade: { instance: "db-0", restore: { backup: "late" } } }],
+  [
+    "the newest backup is taken",
+    {},
+    { upgrade: { instance: "db-0", restore: { backup: "late", since: 3 } } },
+  ],
   [
     "or the newest from before the moment",
     { wish: { id: "1", undo: false, targetTime: "2026-01-02T00:00:00Z" } },

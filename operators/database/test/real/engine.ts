@@ -104,13 +104,13 @@ await first.engine.startPrimary(primary);
 await first.engine.query("INSERT INTO items SELECT generate_series(1501, 1600)");
 const targetTime = new Date(Date.now() - 3_600_000).toISOString();
 const early = await first.engine
-  .restoreInPlace({ backup: "first", targetTime, epoch: 3 })
+  .restoreInPlace({ id: "1", since: 1, backup: "first", targetTime, epoch: 3 })
   .catch((error: Error) => error.message);
-await first.engine.restoreInPlace({ backup: "first", epoch: 3 });
+await first.engine.restoreInPlace({ id: "2", since: 1, backup: "first", epoch: 3 });
 await first.engine.startPrimary({ ...primary, epoch: 3 });
 const inPlace = await rows(first);
 await first.engine.stop("fast");
-await first.engine.restoreInPlace({ undo: true, epoch: 4 });
+await first.engine.restoreInPlace({ id: "3", since: 1, undo: true, epoch: 4 });
 await first.engine.startPrimary({ ...primary, epoch: 4 });
 const undone = await rows(first);
 await first.engine.stop("fast");
