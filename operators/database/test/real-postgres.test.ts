@@ -34,6 +34,9 @@ test.skipIf(programs === undefined)(
         undone: 1600,
         unreadable: "",
       });
+      // A restore from the same backup follows what was done since, and not what was undone.
+      expect(result["afterInPlace"]).toBe(Number(result["inPlace"]) + 10);
+      expect(result["afterUndo"]).toBe(1610);
       expect(result["early"]).toContain("choose an older one");
       expect(result["withoutLog"]).toContain("could not restore file");
     } finally {

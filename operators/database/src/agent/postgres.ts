@@ -44,6 +44,8 @@ export interface PostgresOptions {
   readonly restore?: Restore;
   /** A backup of its own, with the way to the log after it. */
   readonly ownBackup?: (name: string) => Omit<Restore, "targetTime">;
+  /** Brings a segment of a system's log that this database has archived. */
+  readonly restoreCommand?: (systemId: string) => string;
   readonly initdbOptions?: readonly string[];
 }
 

@@ -46,11 +46,19 @@ export class Replacement {
     await rename(this.#at("swapped"), this.#at(kept));
   }
 
-  /** Puts back what was there before, and keeps what is there now. */
-  async undo(done: () => Promise<void> = async () => {}): Promise<void> {
-    if (existsSync(this.#at(kept)) && !this.isHalfDone) await rename(this.#at(kept), this.#at("undone"));
-    if (!existsSync(this.#at("undone")) && !this.isHalfDone)
-      throw new Error("nothing is kept from before a restore");
+  /** Puts back what was there before, and keeps what is there now. `prepare` is called with where that lies. */
+  async undo({
+    prepare = async () => {},
+    done,
+  }: {
+    readonly prepare?: (directory: string) => Promise<void>;
+    readonly done?: () => Promise<void>;
+  } = {}): Promise<void> {
+    if (!this.isHalfDone) {
+      if (existsSync(this.#at(kept))) await rename(this.#at(kept), this.#at("undone"));
+      if (!existsSync(this.#at("undone"))) throw new Error("nothing is kept from before a restore");
+      await prepare(this.#at("undone"));
+    }
     await this.replace("undone", done);
   }
 

@@ -35,6 +35,8 @@ export interface RestoringOptions {
   readonly log: Log;
   /** A backup of its own, with the way to the log after it. */
   readonly ownBackup?: (name: string) => Omit<Restore, "targetTime">;
+  /** Brings a segment of a system's log that this database has archived. */
+  readonly restoreCommand?: (systemId: string) => string;
 }
 
 /** What a restore in place is told; `id` and `since` tell it from every other one. */
@@ -89,7 +91,7 @@ export class Restoring {
     }
     const done = async () => await this.#writeProgress({ request, isInPlace: true });
     if (isKnown && before.isInPlace) await work.finish();
-    else if (wanted.undo) await work.undo(done);
+    else if (wanted.undo) await work.undo({ prepare: async (place) => await this.#branchOff(place), done });
     else {
       if (!work.isHalfDone) await this.#prepare(wanted);
       await work.replace("restored", done);
@@ -97,6 +99,15 @@ export class Restoring {
     files.upstream = undefined;
     await this.#begin(epoch);
     return wanted.undo ? "what was there before is back" : `restored from ${wanted.backup}`;
+  }
+
+  /** What was restored meanwhile is in the archive too: this data goes on as a branch of its own, the newest of all. */
+  async #branchOff(directory: string): Promise<void> {
+    const { restoreCommand } = this.#options;
+    if (!restoreCommand) return;
+    await this.#recover(directory, restoreCommand(await systemOf(directory)), [
+      "recovery_target_timeline=current",
+    ]);
   }
 
   /** Makes `restored`, if an attempt before has not done so. */
@@ -126,31 +137,41 @@ export class Restoring {
     { backup, finishedAt, copy, restoreCommand, targetTime }: Restore,
     fresh: string,
   ): Promise<void> {
-    const { programs, directory, files, tools, log } = this.#options;
+    const { log } = this.#options;
     log.info("restore", { backup, targetTime });
     const since = await finishedAt();
     if (targetTime !== undefined && since !== undefined && Date.parse(targetTime) < Date.parse(since))
       throw new Error(`backup ${backup} is of ${since}, which is after ${targetTime}; choose an older one`);
     await rm(fresh, { recursive: true, force: true });
     await copy(fresh);
-    await files.configure(fresh, { restoreCommand: restoreCommand(await systemOf(fresh)) });
-    await rm(join(fresh, "standby.signal"), { force: true });
-    await writeFile(join(fresh, "recovery.signal"), "");
-    const socketDirectory = join(directory, "restore");
     const moment = targetTime === undefined ? [] : [`recovery_target_time=${numericZone(targetTime)}`];
-    const settings = ["recovery_target_action=promote", ...moment];
+    await this.#recover(fresh, restoreCommand(await systemOf(fresh)), moment);
+    log.info("restored", { backup });
+  }
+
+  /**
+   * Replays the log, and ends on a timeline that is in nobody's archive yet. That one is archived by the server that is
+   * started on the data: a later restore from the same backup must find the way to it.
+   */
+  async #recover(directory: string, restoreCommand: string, settings: readonly string[]): Promise<void> {
+    const { programs, files, tools } = this.#options;
+    await files.configure(directory, { restoreCommand });
+    await rm(join(directory, "standby.signal"), { force: true });
+    await writeFile(join(directory, "recovery.signal"), "");
+    const socketDirectory = join(this.#options.directory, "restore");
+    const archiving = ["archive_mode=on", "archive_command="];
     const server = await PrivateServer.start({
       programs,
-      directory: fresh,
+      directory,
       socketDirectory,
-      settings,
+      settings: ["recovery_target_action=promote", ...archiving, ...settings],
       timeoutMs: restoreMs,
     });
     await server.query("CHECKPOINT", { timeoutMs: 600_000 });
     await server.stop();
     await rm(socketDirectory, { recursive: true, force: true });
-    await files.configure(fresh);
-    await tools.run("initdb", ["-D", fresh, "--sync-only"]);
+    await files.configure(directory);
+    await tools.run("initdb", ["-D", directory, "--sync-only"]);
   }
 
   /** The timeline that the data is on now is one of this epoch. */

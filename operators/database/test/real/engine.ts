@@ -45,6 +45,7 @@ async function instance(name: string, restored: boolean): Promise<Instance> {
     password: async () => "secret",
     archiveCommand: store.commands.push,
     ownBackup: store.backup,
+    restoreCommand: store.commands.fetch,
     ...(restored && { restore: store.backup("first") }),
   });
   return { engine, directory };
@@ -109,11 +110,23 @@ const early = await first.engine
 await first.engine.restoreInPlace({ id: "2", since: 1, backup: "first", epoch: 3 });
 await first.engine.startPrimary({ ...primary, epoch: 3 });
 const inPlace = await rows(first);
-await first.engine.stop("fast");
+/** What a disaster now would leave: the backup from before, and the log of whatever was done since. */
+async function afterDisaster(name: string): Promise<number> {
+  await first.engine.query("INSERT INTO items SELECT generate_series(5001, 5010)");
+  await archived(first);
+  await first.engine.stop("fast");
+  const other = await instance(name, true);
+  await other.engine.initialise();
+  await other.engine.startPrimary(primary);
+  const found = await rows(other);
+  await other.engine.stop("fast");
+  return found;
+}
+const afterInPlace = await afterDisaster("after-in-place");
 await first.engine.restoreInPlace({ id: "3", since: 1, undo: true, epoch: 4 });
 await first.engine.startPrimary({ ...primary, epoch: 4 });
 const undone = await rows(first);
-await first.engine.stop("fast");
+const afterUndo = await afterDisaster("after-undo");
 
 bucket.fault = (request) => (request.includes("/wal/") ? "refuse" : undefined);
 const third = await instance("third", true);
@@ -128,5 +141,7 @@ for (let attempt = 0; attempt < 5; attempt++) {
   const { data } = await second.engine.inspect().catch(() => ({ data: undefined }));
   unreadable = data?.systemId;
 }
-console.log(`RESULT ${JSON.stringify({ backup, restored, early, inPlace, undone, withoutLog, unreadable })}`);
+console.log(
+  `RESULT ${JSON.stringify({ backup, restored, early, inPlace, afterInPlace, undone, afterUndo, withoutLog, unreadable })}`,
+);
 process.exit(0);
