@@ -27,6 +27,7 @@ test.skipIf(programs === undefined)(
       });
       const result = JSON.parse(/^RESULT (.*)$/m.exec(stdout)?.[1] ?? "{}") as Record<string, unknown>;
       expect(result).toMatchObject({
+        slow: { role: "1", woken: "t" },
         backup: "Done: a server that was started from it answered",
         restored: 1500,
         // The log from after the last archived segment is not in the store.

@@ -55,6 +55,7 @@ export class Postgres implements Engine {
   isClosed = false;
   readonly #words = new ServerWords();
   #failedRewinds = 0;
+  #isPrepared = false;
   /** What the spec asks for. */
   wanted: Readonly<{ [name: string]: string }> = {};
   /** Why it does not get it. */
@@ -165,6 +166,7 @@ export class Postgres implements Engine {
   }
 
   async replication(): Promise<Replication> {
+    await this.#prepare();
     return await this.#synchronous.look();
   }
 
@@ -220,11 +222,9 @@ export class Postgres implements Engine {
     this.#files.upstream = undefined;
     await rm(join(this.dataDirectory, "standby.signal"), { force: true });
     await rm(join(this.dataDirectory, "recovery.signal"), { force: true });
+    this.#isPrepared = false;
     await this.#start("primary");
-    await this.#ensureReplicationRole();
-    // After a crash the checkpointer may have gone to sleep while recovery was not quite over: it follows archive_timeout
-    // only from its next waking, up to checkpoint_timeout later. A signal wakes it.
-    await this.query("SELECT pg_reload_conf()");
+    await this.#prepare();
   }
 
   /** Before the first segment of a primary's time is archived, where it goes. */
@@ -322,7 +322,8 @@ export class Postgres implements Engine {
     const timeline = (await this.#present())?.timeline ?? 0;
     await this.#lineage.write({ timeline, epoch: await this.#lineage.epochOf(timeline) });
     this.#synchronous.begin();
-    await this.#ensureReplicationRole();
+    this.#isPrepared = false;
+    await this.#prepare();
   }
 
   async upgrade({ epoch, link }: { readonly epoch: number; readonly link: boolean }): Promise<string> {
@@ -425,6 +426,16 @@ export class Postgres implements Engine {
   /** Removes what was set aside, and the data of before an upgrade, when it is a day old. */
   async tidy(nowMs: number): Promise<void> {
     await this.#rejoining.tidy(nowMs);
+  }
+
+  /** What a server needs once it is a primary. One that recovers for long answers only after its start was given up. */
+  async #prepare(): Promise<void> {
+    if (this.#isPrepared) return;
+    await this.#ensureReplicationRole();
+    // After a crash the checkpointer may have gone to sleep while recovery was not quite over: it follows archive_timeout
+    // only from its next waking, up to checkpoint_timeout later. A signal wakes it.
+    await this.query("SELECT pg_reload_conf()");
+    this.#isPrepared = true;
   }
 
   /** The role by which standbys follow and rewind, with the password that everybody has. */
