@@ -83,11 +83,16 @@ async function serveApplications(
   agentImage: string,
 ): Promise<Outcome | undefined> {
   if (primary && access) {
+    const { systemId, timeline, timelineEpoch } = record?.published ?? {};
     const outcome = await applySql(object, ctx, {
       primary: primary.name,
       access,
       done: object.status?.sqlHash,
-      epoch: record?.published.timelineEpoch ?? 0,
+      data: {
+        ...(systemId !== undefined && { systemId }),
+        ...(timeline !== undefined && { timeline }),
+        ...(timelineEpoch !== undefined && { timelineEpoch }),
+      },
       authority,
     });
     if ("reason" in outcome) return waiting(outcome.reason, outcome.message, { recheckMs });
