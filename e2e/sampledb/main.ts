@@ -44,9 +44,10 @@ const say = (sentence: string) =>
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()} ${arch()}`;
 
 const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
-/** What was measured before does not count as a change. */
-const changes = git("status", "--porcelain", "--", "packages", "operators", "e2e", ":!e2e/sampledb/results");
-const commit = `${git("rev-parse", "--short", "HEAD")}${changes === "" ? "" : "+"}`;
+/** What was measured before is no part of the code. */
+const code = ["--", "packages", "operators", "e2e", ":!e2e/sampledb/results"];
+const changes = git("status", "--porcelain", ...code);
+const commit = `${git("log", "-1", "--format=%h", ...code)}${changes === "" ? "" : "+"}`;
 const isOver = () =>
   performance.now() - startedAt > Number(values.within ?? Number.POSITIVE_INFINITY) * 1_000;
 
