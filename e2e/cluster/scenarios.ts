@@ -1,6 +1,7 @@
 /** What the embedded cluster promises, done as a person would and measured. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Promised, seconds, timed } from "../promises/promises.ts";
+import { autoscaling } from "./autoscaling.ts";
 import type { Machine } from "./machine.ts";
 import { deployment, etcdService, etcdSet, webService } from "./manifests.ts";
 import { Visitors, visit } from "./visitors.ts";
@@ -228,4 +229,4 @@ const nothing: Scenario = {
   },
 };
 
-export const scenarios: readonly Scenario[] = [up, web, etcd, replaced, lasting, nothing];
+export const scenarios: readonly Scenario[] = [up, web, etcd, replaced, lasting, nothing, autoscaling];

@@ -7,6 +7,7 @@ import { bundleRow } from "./bundle.ts";
 import { helmRow } from "./helm.ts";
 import { imageRow, startRow } from "./image.ts";
 import { watchLeadership } from "./leadership.ts";
+import { nocodeRow } from "./nocode.ts";
 import { Ticket } from "./operator/src/api.ts";
 import { keelson, type Setting, soon } from "./setting.ts";
 
@@ -168,6 +169,11 @@ export const scenarios: readonly Promised<Setting>[] = [
     id: "bundle",
     promise: "operator-framework's own validators and opm find nothing wrong with its bundle and catalog",
     run: bundleRow,
+  },
+  {
+    id: "nocode",
+    promise: "`keelson install` runs a graph, a hook behind its Service and plans in a pod, under their role",
+    run: nocodeRow,
   },
   {
     id: "undeploy",
