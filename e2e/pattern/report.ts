@@ -28,6 +28,7 @@ export function keep(shown: readonly Shown[]): void {
   const results = { ...read(), ...Object.fromEntries(now) };
   writeFileSync(file, `${JSON.stringify(results, undefined, 2)}\n`);
   writeFileSync(page, markdown(results));
+  execFileSync("biome", ["format", "--write", page, file], { cwd: root, stdio: "ignore" });
 }
 
 function read(): Results {
