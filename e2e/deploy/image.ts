@@ -57,9 +57,9 @@ export async function startRow({ kubeconfig: own, parts, say, scratch }: Setting
 type Found = NonNullable<Awaited<ReturnType<Images["find"]>>>;
 
 async function readyAfter({ config, rootfs }: Found, kubeconfig: string): Promise<number> {
-  const [node = "", main = ""] = config.entrypoint;
+  const [node = "", ...args] = config.entrypoint;
   const startedAt = performance.now();
-  const operator = spawn(join(rootfs, node), [main], {
+  const operator = spawn(join(rootfs, node), args, {
     cwd: join(rootfs, config.workingDir),
     // As in a pod, but for the way to the API server.
     env: {
