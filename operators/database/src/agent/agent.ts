@@ -394,7 +394,8 @@ export class Agent {
     const { data } = this.#local;
     const record = this.record;
     if (!data || !record || !this.keeper.isHolding || this.#local.inRecovery !== false) return;
-    await this.#label(record);
+    // Clients find it while others learn of it: neither waits for the other.
+    const labelled = this.#label(record);
     const { published, policy } = record;
     const isPublished =
       published.timeline === data.timeline &&
@@ -407,9 +408,11 @@ export class Agent {
       // Commits wait for them: they need not wait for their next round.
       for (const name of othersIn(record, this.me.name))
         void this.#options.peers.nudge(name).catch(() => undefined);
+      await labelled;
       return await this.#serve();
     }
     this.#pointPoolers(record);
+    await labelled;
     const replication = await engine.replication();
     this.#replication = replication;
     this.keeper.lsn = formatLsn(replication.lsn);

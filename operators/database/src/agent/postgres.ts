@@ -322,8 +322,8 @@ export class Postgres implements Engine {
     const timeline = (await this.#present())?.timeline ?? 0;
     await this.#lineage.write({ timeline, epoch: await this.#lineage.epochOf(timeline) });
     this.#synchronous.begin();
+    // Others can follow already: what its predecessor prepared came with the data.
     this.#isPrepared = false;
-    await this.#prepare();
   }
 
   async upgrade({ epoch, link }: { readonly epoch: number; readonly link: boolean }): Promise<string> {
