@@ -16,7 +16,7 @@ import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.
 import { ways } from "./deletions.ts";
 import { operations } from "./operations.ts";
 import { rejoining } from "./rejoining.ts";
-import { type Run, readResults, writeReport, writeResults } from "./results.ts";
+import { type Run, readResults, recordRuns, writeReport } from "./results.ts";
 import { type Bench, scenarios as faults, type Scenario } from "./scenarios.ts";
 import { upgrades } from "./upgrades.ts";
 import { World } from "./world.ts";
@@ -73,8 +73,7 @@ for (const scenario of chosen) {
     });
     if (!run) break;
     runs.push(run);
-    results.rows[scenario.id] = runs;
-    await writeResults(controlPlane, { ...results, machine });
+    await recordRuns(controlPlane, { row: scenario.id, runs, machine });
     await writeReport(scenarios);
     missed += run.missed.length;
     say(

@@ -32,7 +32,13 @@ export async function readResults(plane: ControlPlaneName): Promise<Results> {
   return text === undefined ? { rows: {} } : (JSON.parse(text) as Results);
 }
 
-export async function writeResults(plane: ControlPlaneName, results: Results): Promise<void> {
+/** Replaces one row. Others may have been measured meanwhile: they are read again. */
+export async function recordRuns(
+  plane: ControlPlaneName,
+  { row, runs, machine }: { readonly row: string; readonly runs: readonly Run[]; readonly machine: string },
+): Promise<void> {
+  const { rows } = await readResults(plane);
+  const results: Results = { machine, rows: { ...rows, [row]: runs } };
   await mkdir(directory, { recursive: true });
   await writeFile(join(directory, `${plane}.recorded.json`), `${JSON.stringify(results, undefined, 1)}\n`);
 }
