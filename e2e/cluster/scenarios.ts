@@ -1,20 +1,10 @@
 /** What the embedded cluster promises, done as a person would and measured. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { autoscaling } from "./autoscaling.ts";
 import type { Machine } from "./machine.ts";
 import { deployment, etcdService, etcdSet, webService } from "./manifests.ts";
+import type { Result, Scenario } from "./scenario.ts";
 import { Visitors, visit } from "./visitors.ts";
-
-export interface Result {
-  readonly measured: string;
-  /** Why the promise is broken; undefined when it is kept. */
-  readonly broken?: string;
-}
-
-export interface Scenario {
-  readonly id: string;
-  readonly promise: string;
-  run(machine: Machine, say: (sentence: string) => void): Promise<Result>;
-}
 
 /** Whatever release this machine has. */
 const etcdImage = "gcr.io/etcd-development/etcd";
@@ -241,4 +231,4 @@ const nothing: Scenario = {
   },
 };
 
-export const scenarios: readonly Scenario[] = [up, web, etcd, replaced, lasting, nothing];
+export const scenarios: readonly Scenario[] = [up, web, etcd, replaced, lasting, nothing, autoscaling];
