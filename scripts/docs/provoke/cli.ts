@@ -14,6 +14,7 @@ import { lastRelease } from "../../../packages/cli/src/check/release.ts";
 import { applyManifests, until } from "../../../packages/cli/src/deploy/apply.ts";
 import { checkRegistry } from "../../../packages/cli/src/deploy/deliver-image.ts";
 import { checkManifests } from "../../../packages/cli/src/dev/apply.ts";
+import { compositeFiles } from "../../../packages/cli/src/eject/composite-files.ts";
 import { capabilityOf } from "../../../packages/cli/src/generate/bundle.ts";
 import { refuseStale } from "../../../packages/cli/src/generate/generated-files.ts";
 import { valuesOver } from "../../../packages/cli/src/generate/values.ts";
@@ -77,6 +78,11 @@ export const cli: Provocations<CliErrorCode> = {
     await c.client.kind(before).create({ metadata: { namespace: "default", name: "a" }, spec: {} });
     return await checkStored(c.client, { ...noParts, resources: [after] });
   },
+  CannotEject: async () =>
+    await compositeFiles(
+      { apiVersion: "metacontroller.k8s.io/v1alpha1", kind: "DecoratorController", metadata: { name: "a" } },
+      async () => Promise.reject(new Error("no kind is asked for")),
+    ),
   NotPermitted: async () => {
     const { controllers } = await loadOperator(readProject(memcached));
     const refusing = { kind: () => ({ create: async () => ({ status: { allowed: false } }) }) };

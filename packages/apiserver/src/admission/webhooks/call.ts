@@ -60,6 +60,11 @@ const externalLookup: LookupFunction = (name, options, done) => {
   });
 };
 
+/** A path as Go joins one: `//convert/` is `/convert`. Suites of Go projects write such URLs. */
+function cleanPath(path: string): string {
+  return `/${path.split("/").filter(Boolean).join("/")}`;
+}
+
 export function socketWebhooks(store: StoreReader, dialer: ClusterDialer): WebhookCaller {
   const agents = new Map<string, Agent>();
   let turn = 0;
@@ -72,7 +77,8 @@ export function socketWebhooks(store: StoreReader, dialer: ClusterDialer): Webho
       const options: ConnectionOptions = {
         // An address is no name to ask for; it is verified all the same.
         ...(isIP(name) === 0 && { servername: name }),
-        ...(authorities && { ca: authorities }),
+        // As in Go, a certificate that is trusted need not be an authority: suites give the server's own.
+        ...(authorities && { ca: authorities, allowPartialTrustChain: true }),
       };
       agent =
         through === "cluster"
@@ -116,7 +122,7 @@ export function socketWebhooks(store: StoreReader, dialer: ClusterDialer): Webho
         {
           host,
           port,
-          path: `${url.pathname}${url.search}`,
+          path: `${cleanPath(url.pathname)}${url.search}`,
           method: "POST",
           agent: agentFor(target.authorities, url.hostname, through),
           headers: {
