@@ -26,9 +26,13 @@ async function deploy(setting: Setting, logLevel = "info"): Promise<void> {
   const running = live?.spec?.template.spec?.containers[0]?.image ?? image;
   for (const manifest of manifestsFor(project, parts, { namespace: parts.name, image: running })) {
     const kind = await client.discover(manifest.apiVersion, manifest.kind);
-    const object = JSON.parse(
-      JSON.stringify(manifest).replace('"value":"info"', `"value":"${logLevel}"`),
-    ) as never;
+    const text = JSON.stringify(manifest).replace('"value":"info"', `"value":"${logLevel}"`);
+    // The real API server has no way to webhooks in the network of our nodes, and must not wait for their consent.
+    const reached =
+      controlPlane === "embedded"
+        ? text
+        : text.replaceAll('"failurePolicy":"Fail"', '"failurePolicy":"Ignore"');
+    const object = JSON.parse(reached) as never;
     await soon(`${manifest.kind} is applied`, async () => {
       await client.kind(kind).apply(object, { force: true });
       return true;
