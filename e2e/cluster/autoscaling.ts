@@ -1,7 +1,7 @@
 /** Metrics of pods, read by `kubectl top`, and an autoscaler that acts on them. */
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Promised } from "../promises/promises.ts";
 import type { Machine } from "./machine.ts";
-import type { Scenario } from "./scenario.ts";
 
 const busy = { app: "busy" };
 
@@ -60,7 +60,7 @@ async function until(what: string, condition: () => Promise<boolean>): Promise<n
   return Math.round((performance.now() - began) / 1_000);
 }
 
-export const autoscaling: Scenario = {
+export const autoscaling: Promised<Machine> = {
   id: "autoscale",
   promise:
     "`kubectl top` shows what pods use; an autoscaler goes from one pod to three under load and back without it",
@@ -74,15 +74,12 @@ export const autoscaling: Scenario = {
       return Number(/^busy-\S+ +(\d+)m +\d+Mi/m.exec(used)?.[1] ?? 0) >= 50;
     });
     const node = await machine.kubectl("top", "nodes", "--no-headers");
-    if (!/ [1-9]\d*m +\d+% +[1-9]\d*Mi /.test(node))
-      return { measured: node, broken: "the node uses nothing" };
+    if (!/ [1-9]\d*m +\d+% +[1-9]\d*Mi /.test(node)) throw new Error(`the node uses nothing: ${node}`);
     const grown = await until("three pods", async () => (await replicas(machine)) === 3);
     const names = await machine.kubectl("get", "pods", "-l", "app=busy", "-o", "name");
     await machine.kubectl("rollout", "status", "deployment/busy", "--timeout=60s");
     for (const name of names.trim().split("\n")) await machine.kubectl("exec", name, "--", "rm", "/work");
     const shrunk = await until("one pod", async () => (await replicas(machine)) === 1);
-    return {
-      measured: `${used.trim().split(/ +/)[1]} of 200m used; three pods after ${grown} s, one ${shrunk} s after the load`,
-    };
+    return `${used.trim().split(/ +/)[1]} of 200m used; three pods after ${grown} s, one ${shrunk} s after the load`;
   },
 };

@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { dynamicKind } from "keelson";
 import { ConfigMap, Deployment, Pod, Secret, Service, SubjectAccessReview } from "keelson/kinds";
-import { keelson, type Setting, seconds, soon, timed } from "./setting.ts";
+import { seconds, timed } from "../promises/promises.ts";
+import { keelson, type Setting, soon } from "./setting.ts";
 
 const image = "keelson-nocode:e2e";
 const at = (name: string) => ({ namespace: "default", name });
