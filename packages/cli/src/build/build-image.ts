@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Images } from "@keelson/images";
 import { writeTar } from "@keelson/images/internal";
+import { operatorFlags } from "@keelson/runtime/internal";
 import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
 import { appFiles } from "./app-files.ts";
@@ -51,7 +52,7 @@ export async function buildImage(project: Project, options: BuildOptions) {
     layers: [packed, app],
     architecture: process.arch === "x64" ? "amd64" : process.arch,
     config: {
-      Entrypoint: [nodeIn(config.entrypoint), project.main],
+      Entrypoint: [nodeIn(config.entrypoint), ...operatorFlags, project.main],
       Env: [...config.env, "NODE_ENV=production"],
       WorkingDir: "/app",
       User: "65532:65532",
