@@ -22,6 +22,7 @@ const usage = `npm run conformance:e2e [-- options]
   --procs N        tests at a time (default: 6); serial ones are run afterwards, one at a time
   --on reference   on the real control plane (npm run reference) with Keelson's nodes
   --suite DIR      build from this checkout of Kubernetes instead of the published Go modules
+  --busybox FILE   a static busybox of upstream for the tests' images instead of Debian's, whose shell drops some variables
   --logs DIR       where the output and the reports go (default: a temporary directory)
   --build          build the programs and make the images, and run nothing`;
 
@@ -32,6 +33,7 @@ const { values } = parseArgs({
     procs: { type: "string", default: "6" },
     on: { type: "string" },
     suite: { type: "string" },
+    busybox: { type: "string" },
     logs: { type: "string" },
     build: { type: "boolean", default: false },
     help: { type: "boolean" },
@@ -48,7 +50,7 @@ if (values.help || (values.on !== undefined && values.on !== "reference")) {
 
 async function main(): Promise<number> {
   const programs = await buildPrograms({ ...(values.suite && { checkout: resolve(values.suite) }), say });
-  await loadSuiteImages(programs, say);
+  await loadSuiteImages(programs, say, values.busybox && resolve(values.busybox));
   if (values.build) return 0;
   const logs = values.logs ? resolve(values.logs) : mkdtempSync(join(tmpdir(), "keelson-conformance-"));
   mkdirSync(logs, { recursive: true });

@@ -20,6 +20,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   graphs: sdk,
   hooks: sdk,
   plans: [...sdk, "hooks"],
+  nocode: [...sdk, "graphs", "hooks", "plans"],
   machine: [],
   workloads: ["core"],
   apiserver: ["core", "cel", "pki", "client", "runtime", "machine", "workloads"],
@@ -28,7 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   node: ["core", "pki", "client", "runtime", "machine", "workloads", "images"],
   cluster: parts,
   testing: [...parts, "cluster"],
-  cli: [...parts, "cluster", "graphs", "hooks", "plans"],
+  cli: [...parts, "cluster", "graphs", "hooks", "plans", "nocode"],
   "create-keelson": ["cli"],
 };
 

@@ -66,7 +66,7 @@ interface Row {
 const rows: string[][] = [];
 await measure("Keelson graphs", async (client, kubeconfig) => {
   await install(client, [ResourceGraphDefinition]);
-  const program = join(import.meta.dirname, "../../packages/graphs/src/main.ts");
+  const program = join(import.meta.dirname, "../../packages/nocode/src/main.ts");
   return spawn(process.execPath, ["--conditions=keelson-source", program], started(kubeconfig));
 });
 if (flags.kro !== undefined && flags.suite !== undefined) {
@@ -95,7 +95,10 @@ console.log(
 );
 
 function started(kubeconfig: string) {
-  return { env: { ...process.env, KUBECONFIG: kubeconfig, LOG_LEVEL: "warn" }, stdio: "ignore" as const };
+  return {
+    env: { ...process.env, KUBECONFIG: kubeconfig, LOG_LEVEL: "warn", KEELSON_DEFINITIONS: "graphs" },
+    stdio: "ignore" as const,
+  };
 }
 
 async function measure(

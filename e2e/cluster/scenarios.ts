@@ -1,36 +1,22 @@
 /** What the embedded cluster promises, done as a person would and measured. */
 import { setTimeout as sleep } from "node:timers/promises";
+import { type Promised, seconds, timed } from "../promises/promises.ts";
+import { autoscaling } from "./autoscaling.ts";
 import type { Machine } from "./machine.ts";
 import { deployment, etcdService, etcdSet, webService } from "./manifests.ts";
 import { Visitors, visit } from "./visitors.ts";
 
-export interface Result {
-  readonly measured: string;
-  /** Why the promise is broken; undefined when it is kept. */
-  readonly broken?: string;
-}
-
-export interface Scenario {
-  readonly id: string;
-  readonly promise: string;
-  run(machine: Machine, say: (sentence: string) => void): Promise<Result>;
-}
+type Scenario = Promised<Machine>;
 
 /** Whatever release this machine has. */
 const etcdImage = "gcr.io/etcd-development/etcd";
-const seconds = (ms: number) => `${(ms / 1_000).toFixed(2)} s`;
 
-async function timed<T>(run: () => Promise<T>): Promise<number> {
-  const began = performance.now();
-  await run();
-  return performance.now() - began;
-}
-
-function within(values: readonly number[], goalMs: number): Result {
+function within(values: readonly number[], goalMs: number): string {
   const sorted = values.toSorted((a, b) => a - b);
   const median = sorted[sorted.length >> 1] ?? Number.NaN;
   const measured = `median ${seconds(median)} of ${values.length}, best ${seconds(sorted[0] ?? Number.NaN)}`;
-  return median <= goalMs ? { measured } : { measured, broken: `more than ${seconds(goalMs)}` };
+  if (median > goalMs) throw new Error(`more than ${seconds(goalMs)}: ${measured}`);
+  return measured;
 }
 
 const up: Scenario = {
@@ -41,7 +27,7 @@ const up: Scenario = {
     for (let round = 0; round < 5; round++) {
       times.push(await timed(() => machine.keelson("cluster", "up")));
       const nodes = await machine.kubectl("get", "nodes", "--no-headers");
-      if (!/ Ready /.test(nodes)) return { measured: nodes, broken: "the node is not Ready" };
+      if (!/ Ready /.test(nodes)) throw new Error(`the node is not Ready: ${nodes}`);
       await machine.keelson("cluster", "down");
     }
     return within(times, 2_000);
@@ -76,8 +62,9 @@ const web: Scenario = {
     const measured = `${answered} requests answered, ${failures.length} failed`;
     const replaced =
       after.length === 3 && !after.includes(victim) && others.every((name) => after.includes(name));
-    if (!replaced) return { measured, broken: `the pods afterwards: ${after.join(", ")}` };
-    return failures.length === 0 ? { measured } : { measured, broken: [...new Set(failures)].join("; ") };
+    if (!replaced) throw new Error(`the pods afterwards: ${after.join(", ")}`);
+    if (failures.length > 0) throw new Error(`${measured}: ${[...new Set(failures)].join("; ")}`);
+    return measured;
   },
 };
 
@@ -116,7 +103,7 @@ const etcd: Scenario = {
       );
       say(`ready after ${seconds(times.at(-1) ?? 0)}`);
       const list = await etcdctl(machine, "etcd-0", "member", "list");
-      if (list.match(/started/g)?.length !== 3) return { measured: list, broken: "not three members" };
+      if (list.match(/started/g)?.length !== 3) throw new Error(`not three members: ${list}`);
       await machine.keelson("cluster", "down");
     }
     return within(times, 10_000);
@@ -149,8 +136,9 @@ const replaced: Scenario = {
     );
     await machine.keelson("cluster", "down");
     const measured = `back after ${seconds(spent)}`;
-    if (before === after) return { measured, broken: "it is the same pod" };
-    return value.trim() === "hello" ? { measured } : { measured, broken: `it has ${JSON.stringify(value)}` };
+    if (before === after) throw new Error("it is the same pod");
+    if (value.trim() !== "hello") throw new Error(`it has ${JSON.stringify(value)}`);
+    return measured;
   },
 };
 
@@ -179,10 +167,10 @@ const lasting: Scenario = {
       );
       say(`after ${death}: ready again in ${seconds(times.at(-1) ?? 0)}`);
       const value = await etcdctl(machine, "etcd-2", "get", "greeting", "--print-value-only");
-      if (value.trim() !== "hello") return { measured: `after ${death}`, broken: `it has ${value}` };
+      if (value.trim() !== "hello") throw new Error(`after ${death} it has ${value}`);
     }
     await machine.keelson("cluster", "down");
-    return { measured: `up and Ready again after ${times.map(seconds).join(", ")}` };
+    return `up and Ready again after ${times.map(seconds).join(", ")}`;
   },
 };
 
@@ -235,10 +223,10 @@ const nothing: Scenario = {
       const { processes, mounts, networks, groups, files } = await machine.quiet();
       const own = files.filter((path) => path.startsWith("state/clusters/"));
       const left = [...processes.map(String), ...mounts, ...networks, ...groups, ...own];
-      if (left.length > 0) return { measured: how, broken: left.join(", ") };
+      if (left.length > 0) throw new Error(`after ${how}: ${left.join(", ")}`);
     }
-    return { measured: `of ${most} processes 0; mounts, networks, control groups, files: 0` };
+    return `of ${most} processes 0; mounts, networks, control groups, files: 0`;
   },
 };
 
-export const scenarios: readonly Scenario[] = [up, web, etcd, replaced, lasting, nothing];
+export const scenarios: readonly Scenario[] = [up, web, etcd, replaced, lasting, nothing, autoscaling];

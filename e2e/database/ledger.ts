@@ -10,6 +10,8 @@ export interface Target {
   /** Default: `app`. */
   readonly user?: string;
   readonly password: string;
+  /** How long a client waits for an acknowledgement. */
+  readonly patienceMs: number;
   /** The way into the cluster's network. */
   readonly socket: string;
 }
@@ -30,7 +32,6 @@ const pauseMs = 60;
 /** Probes ask every instance whether it takes a write: only the primary may. */
 const probeEveryMs = 100;
 const firstProbe = 1_000;
-const statementMs = 1_500;
 
 export class Ledger {
   readonly commits: Commit[] = [];
@@ -168,7 +169,7 @@ export class Ledger {
   async #commit(client: PgClient, writer: number, seq: number, startMs: number): Promise<void> {
     const [row] = await client.query(
       `INSERT INTO ledger VALUES (${writer}, ${seq}) RETURNING current_setting('cluster_name') AS server, pg_walfile_name(pg_current_wal_insert_lsn()) AS file`,
-      { timeoutMs: statementMs },
+      { timeoutMs: this.#target.patienceMs },
     );
     const timeline = Number.parseInt(row?.["file"]?.slice(0, 8) ?? "0", 16);
     this.commits.push({ writer, seq, server: row?.["server"] ?? "", timeline, startMs, endMs: this.now });

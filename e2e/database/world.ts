@@ -180,6 +180,8 @@ export class World implements AsyncDisposable {
       host: service.spec?.clusterIP ?? "",
       instances: () => this.instances(name),
       password: Buffer.from(secret.data?.["password"] ?? "", "base64").toString(),
+      // A pooler holds clients back while primaryship changes: those that come through it are told to wait.
+      patienceMs: through === "pooler" ? 5_000 : 1_500,
       socket: this.#socket,
     };
   }

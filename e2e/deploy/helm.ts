@@ -6,7 +6,8 @@ import { manifestsFor } from "@keelson/cli";
 import { locateHelm } from "@keelson/reference/locate";
 import { CustomResourceDefinition, Deployment } from "keelson/kinds";
 import { parseAllDocuments } from "yaml";
-import { keelson, type Setting, seconds, timed } from "./setting.ts";
+import { seconds, timed } from "../promises/promises.ts";
+import { keelson, type Setting } from "./setting.ts";
 
 const run = promisify(execFile);
 

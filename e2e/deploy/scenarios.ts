@@ -2,19 +2,14 @@
 import { manifestsFor } from "@keelson/cli";
 import { ConfigMap, Deployment, Namespace, Pod, SubjectAccessReview } from "keelson/kinds";
 import { makeOperatorImages } from "../operator/images.ts";
+import { type Promised, seconds, timed } from "../promises/promises.ts";
 import { bundleRow } from "./bundle.ts";
 import { helmRow } from "./helm.ts";
 import { imageRow, startRow } from "./image.ts";
 import { watchLeadership } from "./leadership.ts";
+import { nocodeRow } from "./nocode.ts";
 import { Ticket } from "./operator/src/api.ts";
-import { keelson, type Setting, seconds, soon, timed } from "./setting.ts";
-
-export interface Scenario {
-  readonly id: string;
-  readonly promise: string;
-  /** What was measured; throws when the promise is broken. */
-  readonly run: (setting: Setting) => Promise<string>;
-}
+import { keelson, type Setting, soon } from "./setting.ts";
 
 const HANDOVER_MS = 2_000;
 const at = (name: string) => ({ namespace: "default", name });
@@ -66,7 +61,7 @@ async function receipt({ client }: Setting, name: string, paid: string): Promise
   });
 }
 
-export const scenarios: readonly Scenario[] = [
+export const scenarios: readonly Promised<Setting>[] = [
   {
     id: "deploy",
     promise: "`keelson deploy` brings an operator from its sources to two available replicas",
@@ -174,6 +169,11 @@ export const scenarios: readonly Scenario[] = [
     id: "bundle",
     promise: "operator-framework's own validators and opm find nothing wrong with its bundle and catalog",
     run: bundleRow,
+  },
+  {
+    id: "nocode",
+    promise: "`keelson install` runs a graph, a hook behind its Service and plans in a pod, under their role",
+    run: nocodeRow,
   },
   {
     id: "undeploy",

@@ -66,15 +66,6 @@ export async function keelson(...args: readonly string[]): Promise<void> {
   if (code !== 0) throw new Error(`keelson ${args.join(" ")} ended with ${code}`);
 }
 
-/** How long something takes. */
-export async function timed(what: () => Promise<unknown>): Promise<number> {
-  const startedAt = performance.now();
-  await what();
-  return performance.now() - startedAt;
-}
-
-export const seconds = (ms: number) => `${(ms / 1_000).toFixed(2)} s`;
-
 export async function soon(what: string, holds: () => Promise<boolean>, withinMs = 60_000): Promise<void> {
   await eventually(what, withinMs, holds);
 }

@@ -3,10 +3,11 @@
  * measured to docs/sampledb-results.md:
  *
  *     npm run e2e:sampledb -- [--only id,id] [--runs n] [--control-plane embedded|reference] [--resume]
- *                             [--within seconds] [--list]
+ *                             [--within seconds] [--at-once n] [--list]
  *
  * Results are kept run by run: a row that is measured again replaces what was there; with `--resume` it is completed to
  * its number of runs, or left alone. `--within` begins no run after that time; `--resume` goes on with them later.
+ * `--at-once` has so many databases deleted at the same time, where a row is about deleting.
  */
 import { execFileSync } from "node:child_process";
 import { arch, cpus, loadavg, release, totalmem } from "node:os";
@@ -24,6 +25,7 @@ const { values } = parseArgs({
     "control-plane": { type: "string", default: "embedded" },
     resume: { type: "boolean", default: false },
     within: { type: "string" },
+    "at-once": { type: "string", default: "1" },
     list: { type: "boolean", default: false },
   },
 });
@@ -42,9 +44,10 @@ const say = (sentence: string) =>
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()} ${arch()}`;
 
 const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
-/** What was measured before does not count as a change. */
-const changes = git("status", "--porcelain", "--", "packages", "operators", "e2e", ":!e2e/sampledb/results");
-const commit = `${git("rev-parse", "--short", "HEAD")}${changes === "" ? "" : "+"}`;
+/** What was measured before is no part of the code. */
+const code = ["--", "packages", "operators", "e2e", ":!e2e/sampledb/results"];
+const changes = git("status", "--porcelain", ...code);
+const commit = `${git("log", "-1", "--format=%h", ...code)}${changes === "" ? "" : "+"}`;
 const isOver = () =>
   performance.now() - startedAt > Number(values.within ?? Number.POSITIVE_INFINITY) * 1_000;
 
@@ -77,13 +80,15 @@ process.exit(missed.length === 0 ? 0 : 1);
 
 async function measure(scenario: Scenario, before: RowResult, count: number): Promise<RowResult> {
   let row = before;
-  const keep = async (next: RowResult) => {
-    row = next;
+  let written = Promise.resolve();
+  const keep = async (change: (row: RowResult) => RowResult) => {
+    row = change(row);
     results = withRow(results, scenario.id, row, loadavg()[0] ?? 0);
-    await writeResults(results, scenarios);
+    const now = results;
+    written = written.then(async () => await writeResults(now, scenarios));
+    await written;
   };
-  const rounds = scenario.fresh ? count : 1;
-  for (let round = 0; round < rounds && !isOver(); round++) {
+  const round = async () => {
     const name = `db-${made++}`;
     const spec = { replicas: 1, ...scenario.spec };
     await world.create(name, spec);
@@ -93,7 +98,7 @@ async function measure(scenario: Scenario, before: RowResult, count: number): Pr
     await scenario.prepare?.(bench);
     for (let nth = 0; nth < (scenario.fresh ? 1 : count) && (nth === 0 || !isOver()); nth++) {
       const run = await scenario.run(bench, row.runs.length).catch(failedRun);
-      await keep({ ...row, runs: [...row.runs, { at: new Date().toISOString(), commit, ...run }] });
+      await keep((so) => ({ ...so, runs: [...so.runs, { at: new Date().toISOString(), commit, ...run }] }));
       if (await world.find(name)) await load.check().catch((error: unknown) => say(String(error)));
       say(`${scenario.id} ${row.runs.length}: ${told(run)}`);
     }
@@ -101,9 +106,13 @@ async function measure(scenario: Scenario, before: RowResult, count: number): Pr
     const report = await load
       .finish({ check: (await world.find(name)) !== undefined })
       .catch((error: unknown) => say(String(error)));
-    if (report) await keep({ ...row, loads: [...row.loads, report] });
+    if (report) await keep((so) => ({ ...so, loads: [...so.loads, report] }));
     await world.remove(name).catch((error: unknown) => say(String(error)));
-  }
+  };
+  const rounds = scenario.fresh ? count : 1;
+  const atOnce = scenario.mayShare ? Number(values["at-once"]) : 1;
+  for (let done = 0; done < rounds && !isOver(); done += atOnce)
+    await Promise.all(Array.from({ length: Math.min(atOnce, rounds - done) }, round));
   return row;
 }
 

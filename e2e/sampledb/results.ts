@@ -61,10 +61,6 @@ const how = `\`npm run e2e:sampledb\` breaks real Redis processes while ${load.w
 /** Of runs that missed their goal: kept by hand, and true of the rows above. */
 const causes = `## What was missed, and why
 
-- **Upgrade with a replica**, 3.46 s: clients met NOREPLICAS. At 7b69b93 the primary refused writes from the moment its only replica was replaced until
-  the operator had lowered its guard. The guard is lowered first now; the row was not measured again.
-- **Upgrade without replicas**, 12.1 s: the server stops, its volume is copied, the new version starts and is verified, each with
-  a pod's start and its probes. At a load of 46 on two cores that took two to three times as long as before (4.5 s).
 - **Its namespace deleted**, 2 of 3 †: one run found no event on the first volume. It was not measured again.`;
 
 function text(scenarios: readonly Scenario[], all: readonly Results[]): string {

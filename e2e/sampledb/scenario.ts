@@ -21,8 +21,8 @@ export interface Scenario {
   readonly spec?: Spec;
   /** A database of its own for every run. */
   readonly fresh?: boolean;
-  /** Without clients: the scenario has its own. */
-  readonly quiet?: boolean;
+  /** Several runs can go on at the same time: what it does touches its own database only, and no time is its goal. */
+  readonly mayShare?: boolean;
   /** Before the first run on a database, and after the last. */
   readonly prepare?: (bench: Bench) => Promise<void>;
   readonly conclude?: (bench: Bench) => Promise<void>;

@@ -3,6 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { ConfigMap } from "keelson/kinds";
 import { eventually } from "../operator/eventually.ts";
+import type { Promised } from "../promises/promises.ts";
 import { CertManager } from "./cert-manager.ts";
 import { type Guarded, operatorName, secretRef } from "./guarded.ts";
 import { load, type Policy, type Tally } from "./load.ts";
@@ -14,42 +15,35 @@ interface Pace {
   readonly seconds: number;
 }
 
-interface Result {
-  readonly measured: string;
-  readonly broken?: string;
-}
-
-interface Scenario {
-  readonly id: string;
-  readonly promise: string;
-  run(guarded: Guarded, pace: Pace): Promise<Result>;
-}
-
-export const scenarios: readonly Scenario[] = [
+export const scenarios = (pace: Pace): readonly Promised<Guarded>[] => [
   {
     id: "serve",
     promise: "two replicas validate, mutate and convert behind their Service, with one certificate",
     run: serve,
   },
-  { id: "rotate", promise: "certificates are rotated under load: no request fails", run: rotate },
+  {
+    id: "rotate",
+    promise: "certificates are rotated under load: no request fails",
+    run: (guarded) => rotate(guarded, pace),
+  },
   {
     id: "kill",
     promise: "serving pods are killed, `failurePolicy: Fail`: no wrong answer, nothing passes unasked",
-    run: (guarded, pace) => kill(guarded, pace, "fail"),
+    run: (guarded) => kill(guarded, pace, "fail"),
   },
   {
     id: "ignore",
     promise: "serving pods are killed, `failurePolicy: Ignore`: no wrong answer, no request fails",
-    run: (guarded, pace) => kill(guarded, pace, "ignore"),
+    run: (guarded) => kill(guarded, pace, "ignore"),
   },
   {
     id: "given",
     promise: "certificates of cert-manager are served, and renewed under load: no request fails",
-    run: given,
+    run: (guarded) => given(guarded, pace),
   },
 ];
 
-async function serve(guarded: Guarded): Promise<Result> {
+async function serve(guarded: Guarded): Promise<string> {
   const { client } = guarded;
   const make = (policy: Policy, data: Record<string, string>) => {
     const metadata = { namespace: "default", name: `serve-${policy}`, labels: { policy } };
@@ -60,22 +54,22 @@ async function serve(guarded: Guarded): Promise<Result> {
     return (await make("fail", { good: "yes" })).data?.["seen"] === "yes";
   });
   const refusal = await make("fail", { bad: "yes" }).then(() => "none", String);
-  if (!refusal.includes("this one is bad")) return broken(`a bad one was not refused: ${refusal}`);
+  if (!refusal.includes("this one is bad")) throw new Error(`a bad one was not refused: ${refusal}`);
   const old = Schedule.at("v1beta1");
   const ref = { namespace: "default", name: "nightly" };
   await client.kind(old).create({ metadata: ref, spec: { at: "03:15" } } as never);
   const { spec } = await client.kind(Schedule).get(ref);
-  if (spec.hour !== "03" || spec.minute !== "15") return broken(`converted to ${JSON.stringify(spec)}`);
+  if (spec.hour !== "03" || spec.minute !== "15") throw new Error(`converted to ${JSON.stringify(spec)}`);
   const secret = await guarded.secret();
   const kept = new X509Certificate(secret["tls.crt"] ?? "").fingerprint256;
   const pods = await guarded.pods();
   const shown = await Promise.all(pods.map((pod) => guarded.certificateOf(pod, secret["ca.crt"] ?? "")));
   if (!shown.every((each) => each === kept))
-    return broken("a replica shows another certificate than the Secret");
-  return { measured: `${pods.length} replicas show the certificate of Secret ${secretRef.name}` };
+    throw new Error("a replica shows another certificate than the Secret");
+  return `${pods.length} replicas show the certificate of Secret ${secretRef.name}`;
 }
 
-async function rotate(guarded: Guarded, { rate, seconds }: Pace): Promise<Result> {
+async function rotate(guarded: Guarded, { rate, seconds }: Pace): Promise<string> {
   // Long enough for four certificates and a new authority.
   const leafMs = (seconds * 1000) / 4;
   await guarded.configure({ LEAF_MS: String(leafMs) });
@@ -96,13 +90,12 @@ async function rotate(guarded: Guarded, { rate, seconds }: Pace): Promise<Result
   await watching;
   await guarded.configure({ LEAF_MS: "0" });
   const measured = `${tally.sent} requests, ${tally.failed} failed, ${tally.wrong} wrong; ${seen.leaves.size} certificates of ${seen.authorities.size} authorities`;
-  if (tally.failed > 0 || tally.wrong > 0) return { measured, broken: `${measured}: ${tally.example}` };
-  if (seen.leaves.size < 3 || seen.authorities.size < 2)
-    return { measured, broken: `too little: ${measured}` };
-  return { measured };
+  if (tally.failed > 0 || tally.wrong > 0) throw new Error(`${measured}: ${tally.example}`);
+  if (seen.leaves.size < 3 || seen.authorities.size < 2) throw new Error(`too little: ${measured}`);
+  return measured;
 }
 
-async function kill(guarded: Guarded, { rate, seconds }: Pace, policy: Policy): Promise<Result> {
+async function kill(guarded: Guarded, { rate, seconds }: Pace, policy: Policy): Promise<string> {
   await guarded.serves();
   const killing = (async () => {
     const pods = await guarded.pods();
@@ -119,10 +112,11 @@ async function kill(guarded: Guarded, { rate, seconds }: Pace, policy: Policy): 
   const measured = `${told(tally)}; afterwards ${told(after)}`;
   const wrong = tally.wrong + after.wrong;
   const unexpected = policy === "ignore" ? tally.failed + after.failed : tally.unseen + after.failed;
-  return wrong > 0 || unexpected > 0 ? { measured, broken: `${measured}: ${tally.example}` } : { measured };
+  if (wrong > 0 || unexpected > 0) throw new Error(`${measured}: ${tally.example}`);
+  return measured;
 }
 
-async function given(guarded: Guarded, { rate, seconds }: Pace): Promise<Result> {
+async function given(guarded: Guarded, { rate, seconds }: Pace): Promise<string> {
   const manager = new CertManager(guarded.client, { secret: secretRef, operator: operatorName });
   await manager.issue();
   await manager.inject();
@@ -145,15 +139,10 @@ async function given(guarded: Guarded, { rate, seconds }: Pace): Promise<Result>
     return shown.every((each) => each === renewed);
   });
   const measured = `${told(tally)}; renewed 3 times`;
-  return tally.failed + tally.wrong + tally.unseen > 0
-    ? { measured, broken: `${measured}: ${tally.example}` }
-    : { measured };
+  if (tally.failed + tally.wrong + tally.unseen > 0) throw new Error(`${measured}: ${tally.example}`);
+  return measured;
 }
 
 function told({ sent, failed, unseen, wrong }: Tally): string {
   return `${sent} requests, ${failed} failed, ${unseen} passed unasked, ${wrong} wrong`;
-}
-
-function broken(why: string): Result {
-  return { measured: "", broken: why };
 }

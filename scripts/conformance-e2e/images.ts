@@ -1,15 +1,18 @@
 /** The images that the suite's pods use: its own programs on Debian packages, under the names it asks for. */
+import { createHash } from "node:crypto";
 import {
   copyFileSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { parseJson } from "@keelson/core";
 import { ImageStore, loadImages, parseImageReference } from "@keelson/images";
 import {
   fetchPackages,
@@ -20,12 +23,15 @@ import {
   scriptDependencies,
   unpackPackages,
 } from "@keelson/images/internal";
+import { createAuthority } from "@keelson/pki";
 import { etcdRelease, programPath } from "../../reference/releases.ts";
 import { output, type SuitePrograms } from "./programs.ts";
 
 interface Making {
   readonly root: RootDirectory;
   readonly programs: SuitePrograms;
+  /** A busybox to use instead of Debian's. */
+  readonly busybox?: string;
 }
 
 interface SuiteImage {
@@ -42,6 +48,9 @@ const suite = (name: string, ...tags: string[]) =>
 function add({ root }: Making, from: string, to: string): void {
   copyFileSync(from, join(root.path, to));
 }
+
+/** Debian's alternatives are links that a package's own scripts make. */
+const linkNetcat = ({ root }: Making) => root.link("bin/nc", "nc.openbsd");
 
 const nginx = (tag: string): SuiteImage => ({
   names: suite("nginx", tag),
@@ -67,6 +76,8 @@ const page = (name: string): SuiteImage => ({
   async fill(making) {
     add(making, making.programs.path("agnhost"), "agnhost");
     await making.root.write("data.json", `{\n  "image": "${name}.jpg"\n}\n`);
+    // A test reads it from the image as a volume, to see that all of it is there.
+    await making.root.write("etc/os-release", 'PRETTY_NAME="in the place of Alpine Linux"\n');
   },
 });
 
@@ -79,7 +90,12 @@ const images: readonly SuiteImage[] = [
     async fill(making) {
       add(making, making.programs.path("agnhost"), "agnhost");
       symlinkSync("agnhost", join(making.root.path, "agnhost-2"));
+      await linkNetcat(making);
       await making.root.directory("uploads");
+      const year = 365 * 24 * 3_600_000;
+      const { certificate, key } = createAuthority("localhost", Date.now() - year, Date.now() + 10 * year);
+      await making.root.write("localhost.crt", certificate);
+      await making.root.write("localhost.key", key);
       await making.root.accounts([{ name: "user-defined-in-image", uid: 1000, gid: 1000 }]);
       await output(
         "sh",
@@ -88,7 +104,17 @@ const images: readonly SuiteImage[] = [
       );
     },
   },
-  { names: suite("busybox", "1.37.0-1"), packages: ["busybox"], base: "none", config: { Cmd: ["sh"] } },
+  {
+    names: suite("busybox", "1.37.0-1"),
+    packages: ["busybox", "bash-static"],
+    base: "none",
+    config: { Cmd: ["sh"] },
+    // Debian's busybox has a shell that drops variables such as data-1; bash says other words than busybox.
+    async fill({ root, busybox }) {
+      if (busybox === undefined) await root.link("bin/sh", "/bin/bash-static");
+      else copyFileSync(busybox, join(root.path, "bin/busybox"));
+    },
+  },
   nginx("1.15-4"),
   nginx("1.27-0"),
   page("kitten"),
@@ -111,6 +137,7 @@ const images: readonly SuiteImage[] = [
     packages: ["bind9-dnsutils", "curl", "netcat-openbsd", "hostname"],
     base: "debian",
     config: { Cmd: ["sleep", "1000000"] },
+    fill: linkNetcat,
   },
   {
     names: suite("sample-apiserver", "1.29.2"),
@@ -132,26 +159,40 @@ const images: readonly SuiteImage[] = [
   },
 ];
 
-/** Makes those that the image store does not have. */
+/** Of what an image is made: it is made again when this changes. */
+function recipe({ fill, ...image }: SuiteImage, busybox: string | undefined): string {
+  const hash = createHash("sha256").update(`${JSON.stringify(image)}${fill}`);
+  if (busybox !== undefined) hash.update(readFileSync(busybox));
+  return hash.digest("hex");
+}
+
+/** Makes those that the image store does not have, or has of an older recipe. */
 export async function loadSuiteImages(
   programs: SuitePrograms,
   say: (sentence: string) => void,
+  busybox: string | undefined,
 ): Promise<void> {
   const store = new ImageStore({});
   const has = async (name: string) => (await store.find(parseImageReference(name))) !== undefined;
+  const record = join(programs.directory, "images.json");
+  const made = (existsSync(record) ? parseJson(readFileSync(record, "utf8")) : {}) as Record<string, string>;
   for (const image of images) {
-    if ((await Promise.all(image.names.map(has))).every(Boolean)) continue;
+    const name = image.names.join();
+    const present = (await Promise.all(image.names.map(has))).every(Boolean);
+    if (present && made[name] === recipe(image, busybox)) continue;
     say(`making ${image.names[0]}`);
     const work = mkdtempSync(join(tmpdir(), "keelson-conformance-image-"));
     try {
-      await make(image, programs, work);
+      await make(image, { programs, ...(busybox && { busybox }) }, work);
+      made[name] = recipe(image, busybox);
+      writeFileSync(record, JSON.stringify(made, null, 2));
     } finally {
       rmSync(work, { recursive: true, force: true });
     }
   }
 }
 
-async function make(image: SuiteImage, programs: SuitePrograms, work: string): Promise<void> {
+async function make(image: SuiteImage, making: Omit<Making, "root">, work: string): Promise<void> {
   const path = join(work, "root");
   mkdirSync(path);
   if (image.base === "debian") await makeDebianBase(path, {});
@@ -162,7 +203,7 @@ async function make(image: SuiteImage, programs: SuitePrograms, work: string): P
   }
   const root = new RootDirectory(path);
   await linkApplets(root);
-  await image.fill?.({ root, programs });
+  await image.fill?.({ ...making, root });
   const archive = join(work, "archive");
   mkdirSync(archive);
   await output("tar", ["--numeric-owner", "-C", path, "-cf", join(archive, "layer.tar"), "."], work);

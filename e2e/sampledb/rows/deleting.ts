@@ -16,6 +16,8 @@ interface Way {
   /** What is wrong with what is left; none is expected. */
   readonly left: (bench: Bench, keys: number) => Promise<readonly string[]>;
   readonly spec?: Spec;
+  /** It stops the operator, which others need. */
+  readonly alone?: boolean;
 }
 
 const snapshotGoal = "a verified last snapshot with every key; volumes gone";
@@ -113,6 +115,7 @@ const ways: readonly Way[] = [
       await scale(1);
     },
     left: snapshot,
+    alone: true,
   },
   {
     id: "del-dead",
@@ -152,13 +155,14 @@ const ways: readonly Way[] = [
   },
 ];
 
-function scenario({ id, fault, goal, remove: end, left, spec }: Way): Scenario {
+function scenario({ id, fault, goal, remove: end, left, spec, alone = false }: Way): Scenario {
   return {
     id,
     fault,
     goal,
     runs: 10,
     fresh: true,
+    mayShare: !alone,
     spec: { replicas: 1, onDelete: "Snapshot", ...spec },
     run: async (bench): Promise<Run> => {
       await bench.load.steady(60_000);
@@ -178,7 +182,6 @@ export const namespaceDeleted: Scenario = {
   fault: "its namespace deleted",
   goal: "volumes survive (PersistentVolume Retain), an event says so, the namespace goes",
   runs: 10,
-  quiet: true,
   run: async (bench, nth): Promise<Run> => {
     const { client } = bench.world;
     const namespace = `going-${nth}-${Date.now() % 100_000}`;

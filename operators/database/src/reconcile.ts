@@ -4,7 +4,7 @@ import { type AgentCall, call as callAgent } from "./agent/wire.ts";
 import { reasons } from "./api/conditions.ts";
 import { Database, type DatabaseObject } from "./api/database.ts";
 import { annotations } from "./api/names.ts";
-import { statusOf, upToDate, type Verdict } from "./decide/report.ts";
+import { type Readiness, statusOf, upToDate } from "./decide/report.ts";
 import type { DatabaseMetrics } from "./metrics.ts";
 import { operatorImage } from "./resources/agent-image.ts";
 import { type DatabaseContext, owns, reads, writes } from "./resources/declaration.ts";
@@ -46,7 +46,7 @@ export function databaseController(options: DatabaseOptions = {}): Controller {
       report(object, ctx, pass);
       options.metrics?.record(
         pass.observed,
-        [...pass.reports, readiness(pass.verdict)],
+        [...pass.reports, readyCondition(pass.readiness)],
         ctx.own.backups.list(),
       );
       if (!object.spec.paused) {
@@ -64,16 +64,16 @@ export function databaseController(options: DatabaseOptions = {}): Controller {
 }
 
 function report(object: DatabaseObject, ctx: DatabaseContext, pass: Pass): void {
-  const { observed, verdict, plan, reports } = pass;
+  const { observed, readiness, plan, reports } = pass;
   for (const condition of [...reports, upToDate(plan, object.spec.version)]) ctx.setCondition(condition);
   ctx.setStatus({
-    ...statusOf(observed, verdict, object.status),
+    ...statusOf(observed, readiness, object.status),
     ...(plan.report && { upgrade: plan.report }),
     ...(pass.restoring.report && { restore: pass.restoring.report }),
   });
 }
 
-const readiness = ({ ready }: Verdict) => ({ type: "Ready", status: ready ? "True" : "False" });
+const readyCondition = ({ ready }: Readiness) => ({ type: "Ready", status: ready ? "True" : "False" });
 
 /** Roles, databases, the pooler, backups. */
 async function serveApplications(
@@ -83,11 +83,16 @@ async function serveApplications(
   agentImage: string,
 ): Promise<Outcome | undefined> {
   if (primary && access) {
+    const { systemId, timeline, timelineEpoch } = record?.published ?? {};
     const outcome = await applySql(object, ctx, {
       primary: primary.name,
       access,
       done: object.status?.sqlHash,
-      epoch: record?.published.timelineEpoch ?? 0,
+      data: {
+        ...(systemId !== undefined && { systemId }),
+        ...(timeline !== undefined && { timeline }),
+        ...(timelineEpoch !== undefined && { timelineEpoch }),
+      },
       authority,
     });
     if ("reason" in outcome) return waiting(outcome.reason, outcome.message, { recheckMs });
@@ -101,13 +106,13 @@ async function serveApplications(
 }
 
 async function outcomeOf(object: DatabaseObject, ctx: DatabaseContext, pass: Pass): Promise<Outcome> {
-  const { plan, verdict, observed } = pass;
+  const { plan, readiness, observed } = pass;
   const { report: upgrade } = plan;
   const soon = { recheckMs: restlessMs };
   if (upgrade?.phase === "Upgrading") return waiting(reasons.upgrading, upgrade.message, soon);
   const { report: restore } = pass.restoring;
   if (restore?.phase === "Restoring") return waiting(reasons.restoring, restore.message, soon);
-  if (!verdict.ready) return waiting(verdict.reason, verdict.message, soon);
+  if (!readiness.ready) return waiting(readiness.reason, readiness.message, soon);
   if (restore?.phase === "Failed") return waiting(reasons.restoreFailed, restore.message, { recheckMs });
   if (restore && restore.phase !== "Done") return waiting(reasons.restoring, restore.message, soon);
   if (plan.refused !== undefined) return waiting(reasons.downgradeRefused, plan.refused, { recheckMs });

@@ -52,3 +52,20 @@ test("a restore that cannot begin says why", async () => {
   expect(status?.conditions?.find(({ type }) => type === "Ready")).toMatchObject({ reason: "BackupPending" });
   expect((await c.client.kind(Pod).list(here)).items).toEqual([]);
 });
+
+test("what PostgreSQL trusts stays trusted when the authority's Secret is deleted", async () => {
+  await using c = await cluster({ controllers });
+  await c.client.kind(Database).create(Database.object({ metadata: here, spec: { version: "15" } }));
+  await c.converges({ ready: false });
+  const secrets = c.client.kind(Secret);
+  const text = (data: { [key: string]: string } | undefined, key: string) =>
+    Buffer.from(data?.[key] ?? "", "base64").toString();
+  const before = (await secrets.get({ ...here, name: "orders-tls" })).data;
+  await secrets.delete({ ...here, name: "orders-ca" });
+  await c.converges({ ready: false });
+  const after = (await secrets.get({ ...here, name: "orders-tls" })).data;
+  // Nobody trusts the new authority yet, so it issues nothing.
+  expect(text(after, "tls.crt")).toBe(text(before, "tls.crt"));
+  expect(text(after, "ca.crt")).toContain(text(before, "ca.crt").trim());
+  expect(text(after, "ca.crt")).not.toBe(text(before, "ca.crt"));
+});

@@ -27,6 +27,7 @@ test.skipIf(programs === undefined)(
       });
       const result = JSON.parse(/^RESULT (.*)$/m.exec(stdout)?.[1] ?? "{}") as Record<string, unknown>;
       expect(result).toMatchObject({
+        slow: { role: "1", woken: "t" },
         backup: "Done: a server that was started from it answered",
         restored: 1500,
         // The log from after the last archived segment is not in the store.
@@ -34,6 +35,9 @@ test.skipIf(programs === undefined)(
         undone: 1600,
         unreadable: "",
       });
+      // A restore from the same backup follows what was done since, and not what was undone.
+      expect(result["afterInPlace"]).toBe(Number(result["inPlace"]) + 10);
+      expect(result["afterUndo"]).toBe(1610);
       expect(result["early"]).toContain("choose an older one");
       expect(result["withoutLog"]).toContain("could not restore file");
     } finally {

@@ -1,5 +1,5 @@
 /** Memcached: a cache of a given size. */
-import { quantity, resource, z } from "keelson";
+import { quantity, resource, set, z } from "keelson";
 
 export const Memcached = resource({
   group: "cache.keelson.dev",
@@ -13,6 +13,7 @@ export const Memcached = resource({
   }),
   status: z.object({
     readyReplicas: z.int().optional().describe("Servers that answer."),
+    nodes: set(z.string()).optional().describe("The names of the servers' pods."),
     selector: z.string().optional(),
   }),
   columns: { Size: ".spec.size", Running: ".status.readyReplicas" },

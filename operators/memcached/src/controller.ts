@@ -1,21 +1,29 @@
-/** A Memcached is a Deployment and a Service; its status is what the Deployment says. */
-import { controller, type Desired, type ObjectOf, Quantity } from "keelson";
-import { Deployment, Service } from "keelson/kinds";
+/** A Memcached is a Deployment and a Service; its status is what the Deployment says, and its pods by name. */
+import { controller, type Desired, type ObjectOf, Quantity, select } from "keelson";
+import { Deployment, Pod, Service } from "keelson/kinds";
 import { Memcached } from "./api.ts";
 
 const PORT = 11211;
 
 export const memcached = controller(Memcached, {
   owns: { deployment: Deployment, service: Service },
+  reads: { pods: select(Pod, (object: ObjectOf<typeof Memcached>) => ({ labels: labelsOf(object) })) },
   // No outcome of its own: a Memcached is ready when its Deployment and its Service are.
-  compose: (object, { deployment }) => ({
+  compose: (object, { deployment, pods }) => ({
     children: { deployment: deploymentFor(object), service: serviceFor(object) },
     status: {
       readyReplicas: deployment?.status?.readyReplicas ?? 0,
+      nodes: namesOf(pods),
       selector: `app=memcached,instance=${object.metadata.name}`,
     },
   }),
 });
+
+/** Without those that are going. */
+function namesOf(pods: readonly ObjectOf<typeof Pod>[]): string[] {
+  const staying = pods.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  return staying.map(({ metadata }) => metadata.name).sort();
+}
 
 function labelsOf(object: ObjectOf<typeof Memcached>) {
   return { app: "memcached", instance: object.metadata.name };

@@ -74,6 +74,19 @@ describe.each(controlPlanes)("a Memcached on $name", { timeout: 120_000 }, ({ mi
     expect(await pods()).toHaveLength(2);
   });
 
+  test("names its pods in its status, and no pod of another", async ({ skip }) => {
+    if (missing) skip(missing);
+    const metadata = { namespace, name: "other" };
+    await client.kind(Memcached).create(Memcached.object({ metadata, spec: { size: 1 } }));
+    await until(client, Memcached, metadata, (object) => object?.status?.nodes?.length === 1);
+    const named = (object: Object | undefined) => object?.status?.nodes?.length === 2;
+    const { status } = (await until(client, Memcached, here, named)) as Object;
+    const own = (await pods()).filter(({ metadata: { labels } }) => labels?.["instance"] === here.name);
+    expect(status?.nodes).toEqual(own.map(({ metadata: { name } }) => name).sort());
+    await client.kind(Memcached).delete(metadata, { propagation: "Foreground" });
+    await until(client, Memcached, metadata, (object) => object === undefined);
+  });
+
   test("scales by its spec and by its scale subresource", async ({ skip }) => {
     if (missing) skip(missing);
     await client.kind(Memcached).patch(here, { type: "merge", body: { spec: { size: 4 } } });

@@ -1,6 +1,7 @@
 /** Generated scenarios with fixed seeds: a sample of what `npm run explore -- --operator sampledb` plays. */
 import { Beginnings, explore, formatReport, type Plan, replay } from "@keelson/testing";
 import { describe, expect, test } from "vitest";
+import { failingScript } from "./explore/application.ts";
 import { found } from "./explore/found.ts";
 import { subject } from "./explore/index.ts";
 
@@ -46,6 +47,32 @@ describe("servers stay within reach", { timeout: 120_000 }, () => {
     const { longestOutageMs, trace } = await replay(subject, { seed: 1, ...plan }, { beginnings });
     expect(trace.filter(({ text }) => text.includes("does not answer"))).toEqual([]);
     expect(longestOutageMs).toBeLessThanOrEqual(5_000);
+  });
+});
+
+describe("an upgrade", { timeout: 120_000 }, () => {
+  const long = { atMs: 200_000, do: "edit: paused", forMs: 100 };
+  const steps = (migrations: readonly object[]) => [
+    { atMs: 1_000, do: "edit: a newer version", with: { version: "8.0", migrations } as never },
+    long,
+  ];
+
+  test.each(["no replicas", "a replica", "two replicas"])(
+    "ends writes for a moment only: %s",
+    async (beginning) => {
+      const { longestOutageMs } = await replay(
+        subject,
+        { seed: 1, beginning, steps: steps([]) },
+        { beginnings },
+      );
+      expect(longestOutageMs).toBeLessThanOrEqual(1_000);
+    },
+  );
+
+  test.each(["no replicas", "a replica"])("goes back when a migration fails: %s", async (beginning) => {
+    const fails = { version: 1, name: "change", since: "8.0", script: failingScript };
+    const { trace } = await replay(subject, { seed: 1, beginning, steps: steps([fails]) }, { beginnings });
+    expect(trace.some(({ text }) => text.includes("7.0 runs on"))).toBe(true);
   });
 });
 

@@ -213,6 +213,14 @@ test("discovery and OpenAPI have what the extension has", async () => {
   expect((await server.get(`/openapi/v3${gv}`, { hash: "A" })).body.openapi).toBe("3.0.0");
 });
 
+test("an extension whose registration is changed stays available", async () => {
+  const at = `${apiServices}/v1alpha1.${group}`;
+  const patch = { spec: { versionPriority: 400 } };
+  const type = "application/merge-patch+json";
+  expect((await server.send("PATCH", at, JSON.stringify(patch), { type })).status).toBe(200);
+  expect((await server.get(`${gv}/flunders`)).status).toBe(200);
+});
+
 test("an extension that goes takes its API with it", async () => {
   isWorking = false;
   await condition("FailedDiscoveryCheck");

@@ -94,3 +94,11 @@ test("a review that is asked for as a table is not acceptable", async () => {
     200,
   );
 });
+
+test("a hundred problems are named and no more", async () => {
+  const unknown = Array.from({ length: 150 }, (_, i) => `"f${i}":1`).join(",");
+  const path = "/api/v1/namespaces/default/configmaps";
+  const { body: answer } = await server.post(path, `{"metadata":{"name":"b"},${unknown}}`, strict);
+  expect(answer.message.match(/unknown field/g)).toHaveLength(100);
+  expect(answer.message).toMatch(/unknown field "f99"$/);
+});

@@ -8,7 +8,13 @@ import { networkTransport } from "@keelson/hooks";
 import { roleFor } from "@keelson/runtime";
 import { cluster } from "@keelson/testing";
 import { expect, test } from "vitest";
-import { PlanDefinition, planControllers, planHost } from "../src/index.ts";
+import {
+  PlanDefinition,
+  type PlanDefinitionObject,
+  planControllers,
+  planHost,
+  plannedKind,
+} from "../src/index.ts";
 
 const here = { namespace: "default", name: "one" };
 const Wiki = dynamicKind({
@@ -99,7 +105,9 @@ test("a definition makes its kind, runs its plans, and calls its hooks until the
   const columns = crd.spec.versions[0]?.additionalPrinterColumns?.map(({ name }) => name);
   expect(columns?.slice(0, 4)).toEqual(["Plan", "State", "Progress", "Step"]);
 
-  await c.client.kind(Wiki).create({ metadata: here, spec: {} } as never);
+  // All parameters have defaults or may be left out: there need be no spec.
+  await c.client.kind(Wiki).create({ metadata: here });
+  expect(await c.client.kind(Wiki).get(here)).toMatchObject({ spec: { text: "hello" } });
   await c.until(async () => {
     const { status } = (await c.client.kind(Wiki).get(here)) as { status?: { plan?: { state: string } } };
     return status?.plan?.state === "Succeeded";
@@ -119,6 +127,18 @@ test("a definition makes its kind, runs its plans, and calls its hooks until the
   const invalid = { metadata: { ...here, name: "two" }, spec: { size: 0 } } as never;
   await expect(c.client.kind(Wiki).create(invalid)).rejects.toThrow(/spec.size/);
   server.close();
+});
+
+test("a parameter that must be given makes the spec necessary, and one with a default does not", () => {
+  const schemaOf = (required: string[]) => {
+    const { spec } = definition({}) as unknown as PlanDefinitionObject;
+    const [version] = plannedKind({ spec: { ...spec, required } }).crd().spec.versions;
+    return version?.schema.openAPIV3Schema;
+  };
+  expect(schemaOf(["text"])).not.toHaveProperty("required");
+  expect(schemaOf(["text"])?.properties?.["spec"]).toMatchObject({ default: {} });
+  expect(schemaOf(["text", "size"])).toMatchObject({ required: ["spec"] });
+  expect(schemaOf(["text", "size"])?.properties?.["spec"]).toMatchObject({ required: ["size"] });
 });
 
 test("a definition that cannot work is one sentence", async () => {

@@ -74,16 +74,18 @@ function versionOf(name: string, version: VersionDefinition, storage: boolean): 
   };
 }
 
+/** Objects need no spec where it has a default. */
 function objectSchema(version: VersionDefinition): StructuralSchema {
+  const spec = structuralSchema(version.spec, "spec");
   return {
     type: "object",
     ...(version.description ? { description: version.description } : {}),
-    required: ["spec"],
+    ...(spec.default === undefined ? { required: ["spec"] } : {}),
     properties: {
       apiVersion: { type: "string" },
       kind: { type: "string" },
       metadata: { type: "object" },
-      spec: structuralSchema(version.spec, "spec"),
+      spec,
       status: statusSchema(version.status),
     },
   };

@@ -93,6 +93,16 @@ describe("resource", () => {
     });
   });
 
+  test("needs no spec where the spec has a default, whose own fields are filled in", () => {
+    const spec = z.object({ size: z.int().default(3) }).prefault({});
+    const Policy = resource({ group: "a.example.com", kind: "Policy", version: "v1", spec });
+    const schema = Policy.crd().spec.versions[0]?.schema.openAPIV3Schema;
+    expect(schema).not.toHaveProperty("required");
+    expect(schema?.properties?.["spec"]).toMatchObject({ default: {} });
+    const parsed: unknown = Policy.parse({ metadata: { name: "a" } });
+    expect(parsed).toMatchObject({ spec: { size: 3 } });
+  });
+
   test("refuses a path to a field that is not there, where the server would show nothing", () => {
     const names = { group: "a.example.com", kind: "Policy", version: "v1" } as const;
     const spec = z.object({ size: z.int(), labels: z.record(z.string(), z.string()) });

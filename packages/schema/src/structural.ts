@@ -43,6 +43,8 @@ function convert(schema: Schema, path: string, above: readonly Schema[]): Conver
         path,
       );
     }
+    // What the server does with a default is zod's prefault: defaults inside it are filled in.
+    case "prefault":
     case "default": {
       const inner = convert(def.innerType as Schema, path, inside);
       const filled = { ...inner.schema, default: jsonDefault(def.defaultValue, path) };
@@ -136,9 +138,8 @@ function bare(schema: Schema, path: string, inside: readonly Schema[]): Structur
       );
     case "lazy":
       throw notStructural(path, "z.lazy() hides its type", "write the schema itself");
-    case "prefault":
     case "catch":
-      throw notStructural(path, `the server has no ${def.type}`, "write .default()");
+      throw notStructural(path, "the server has no catch", "write .default()");
     case "tuple":
       throw notStructural(
         path,

@@ -284,15 +284,13 @@ export class Agent {
     }
   }
 
-  /** The first holder of a new database, or the last one before an upgrade. */
+  /** The first holder of a new database, or the last one before its data is replaced: what was promised stays promised. */
   async #claim(): Promise<void> {
     const stored = this.keeper.stored;
     if (!stored) return;
     const { published, epoch } = stored.record;
     const { stoppedFor } = published;
-    const next = stoppedFor
-      ? { ...published, stoppedFor: { ...stoppedFor, epoch: epoch + 1 } }
-      : { ...published, quorums: [] };
+    const next = stoppedFor ? { ...published, stoppedFor: { ...stoppedFor, epoch: epoch + 1 } } : published;
     await this.keeper.take(next, stored.version);
   }
 
@@ -340,7 +338,7 @@ export class Agent {
       const { epoch } = record;
       const { restore } = upgrade;
       const message = await this.#long(() =>
-        restore ? engine.restoreInPlace({ ...restore, epoch }) : engine.upgrade({ epoch, link }),
+        restore ? engine.restoreInPlace({ ...restore, id, epoch }) : engine.upgrade({ epoch, link }),
       );
       this.#local = await engine.inspect();
       const { data } = this.#local;

@@ -1,5 +1,5 @@
 /** Remembers beside the data which epoch began the timeline that it is on: PostgreSQL only counts timelines. */
-import { readFile } from "node:fs/promises";
+import { readFile, rm } from "node:fs/promises";
 import { parseKnownJson } from "../ha/json.ts";
 import { writeDurably } from "./tools.ts";
 
@@ -25,6 +25,11 @@ export class LineageFile {
 
   async write(lineage: Lineage): Promise<void> {
     await writeDurably(this.#path, JSON.stringify(lineage));
+  }
+
+  /** Of data that is being made nothing is known yet. */
+  async forget(): Promise<void> {
+    await rm(this.#path, { force: true });
   }
 
   /** Negative when it is not known. */

@@ -77,7 +77,7 @@ const engine = new Postgres({
   }),
   ...(settings.initdb && { initdbOptions: settings.initdb }),
   ...(own && settings.archive && { archiveCommand: own.commands.push }),
-  ...(own && { ownBackup: own.backup }),
+  ...(own && { ownBackup: own.backup, restoreCommand: own.commands.fetch }),
   ...(restore &&
     other && {
       restore: {

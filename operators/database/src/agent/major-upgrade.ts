@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { findMismatches, rebuild } from "./collations.ts";
 import type { Log } from "./ports.ts";
 import { PrivateServer } from "./private-server.ts";
-import { Tools } from "./tools.ts";
+import { Tools, writeDurably } from "./tools.ts";
 
 export interface MajorUpgradeOptions {
   /** The volume: `pgdata` lies in it. */
@@ -32,7 +32,7 @@ export class MajorUpgrade {
   readonly #options: MajorUpgradeOptions;
   readonly #new: Tools;
   readonly #old: Tools;
-  /** The new server was started on files that the old data has too: the old data is of no use any more. */
+  /** The new server was started on files that the old data has too, or may have been: the old data is of no use any more. */
   isSpoiled = false;
 
   constructor(options: MajorUpgradeOptions) {
@@ -47,6 +47,15 @@ export class MajorUpgrade {
 
   get #fresh(): string {
     return join(this.#options.directory, "pgdata.new");
+  }
+
+  /** Lies in the old data while another server may write to its files, so that a stopped attempt is known as such. */
+  get #mark(): string {
+    return join(this.#data, "keelson-linked");
+  }
+
+  get #control(): string {
+    return join(this.#data, "global", "pg_control");
   }
 
   /** Where the data of before stays. */
@@ -88,6 +97,13 @@ export class MajorUpgrade {
 
   async #make(link: boolean): Promise<string> {
     const { programs, oldPrograms, scratch, initdbOptions, configure, log } = this.#options;
+    if (existsSync(this.#mark)) {
+      // pg_upgrade moves the control file away before it links the first file.
+      this.isSpoiled = !existsSync(this.#control);
+      if (this.isSpoiled)
+        throw new Error("an attempt before was stopped while it shared files with the data");
+      await rm(this.#mark);
+    }
     const { stdout } = await this.#old.run("pg_controldata", ["-D", this.#data]);
     const state = /^Database cluster state:\s+(.*)$/m.exec(stdout)?.[1];
     if (state !== "shut down") throw new Error(`PostgreSQL did not end cleanly: it is "${state}"`);
@@ -109,6 +125,7 @@ export class MajorUpgrade {
       ...["--username=postgres", "--socketdir", scratch, "--old-options", quiet, "--new-options", quiet],
       ...(link ? ["--link"] : []),
     ];
+    if (link) await writeDurably(this.#mark, "");
     await this.#new.run("pg_upgrade", args, {}, { cwd: scratch, words: "stdout" });
     const done = await this.#settle(link);
     await this.#new.run("initdb", ["-D", this.#fresh, "--sync-only"]);
@@ -153,8 +170,8 @@ export class MajorUpgrade {
 
   async #undo(): Promise<void> {
     await rm(this.#fresh, { recursive: true, force: true });
-    const control = join(this.#data, "global", "pg_control");
-    // pg_upgrade moves it away when files are linked, so that nobody starts the old server by mistake.
-    if (!this.isSpoiled && existsSync(`${control}.old`)) await rename(`${control}.old`, control);
+    if (this.isSpoiled) return;
+    if (existsSync(`${this.#control}.old`)) await rename(`${this.#control}.old`, this.#control);
+    await rm(this.#mark, { force: true });
   }
 }

@@ -133,7 +133,9 @@ export interface Engine {
   rewind(from: Upstream): Promise<void>;
   clone(from: Upstream, reason: string): Promise<void>;
   /** Replaces the data by that of a backup, or by what was there before; keeps what is there now. */
-  restoreInPlace(options: NonNullable<Upgrade["restore"]> & { readonly epoch: number }): Promise<string>;
+  restoreInPlace(
+    options: NonNullable<Upgrade["restore"]> & { readonly id: string; readonly epoch: number },
+  ): Promise<string>;
   /** Takes the data to the major version of the programs. Whatever fails, the data of before is there again. */
   upgrade(options: { readonly epoch: number; readonly link: boolean }): Promise<string>;
   checkpoint(): Promise<void>;

@@ -21,8 +21,13 @@ export class Replacement {
     return join(this.#directory, name);
   }
 
-  /** Puts `source` in place. What was kept by an earlier one goes. */
-  async replace(source: string): Promise<void> {
+  /** It was stopped between the first rename and the last. */
+  get isHalfDone(): boolean {
+    return existsSync(this.#at("swapped"));
+  }
+
+  /** Puts `source` in place. What was kept by an earlier one goes. `done` is called when the data is in place. */
+  async replace(source: string, done: () => Promise<void> = async () => {}): Promise<void> {
     if (existsSync(this.#at(source))) {
       if (existsSync(this.#at("pgdata"))) {
         await rm(this.#at("swapped"), { recursive: true, force: true });
@@ -30,16 +35,42 @@ export class Replacement {
       }
       await rename(this.#at(source), this.#at("pgdata"));
     }
-    if (!existsSync(this.#at("swapped"))) return;
+    await done();
+    await this.finish();
+  }
+
+  /** Keeps what was there, if that was not done yet. */
+  async finish(): Promise<void> {
+    if (!this.isHalfDone) return;
     await rm(this.#at(kept), { recursive: true, force: true });
     await rename(this.#at("swapped"), this.#at(kept));
   }
 
-  /** Puts back what was there before, and keeps what is there now. */
-  async undo(): Promise<void> {
-    if (existsSync(this.#at(kept))) await rename(this.#at(kept), this.#at("undone"));
-    if (!existsSync(this.#at("undone")) && !existsSync(this.#at("swapped")))
-      throw new Error("nothing is kept from before a restore");
-    await this.replace("undone");
+  /** Puts back what was there before, and keeps what is there now. `prepare` is called with where that lies. */
+  async undo({
+    prepare = async () => {},
+    done,
+  }: {
+    readonly prepare?: (directory: string) => Promise<void>;
+    readonly done?: () => Promise<void>;
+  } = {}): Promise<void> {
+    if (!this.isHalfDone) {
+      if (existsSync(this.#at(kept))) await rename(this.#at(kept), this.#at("undone"));
+      if (!existsSync(this.#at("undone"))) throw new Error("nothing is kept from before a restore");
+      await prepare(this.#at("undone"));
+    }
+    await this.replace("undone", done);
+  }
+
+  /** Ends what somebody was about who does not come back: the data is one of the two, and the other is kept. */
+  async settle(): Promise<void> {
+    for (const source of ["restored", "undone"]) {
+      if (!existsSync(this.#at("pgdata")) && existsSync(this.#at(source)))
+        await rename(this.#at(source), this.#at("pgdata"));
+    }
+    await this.finish();
+    if (existsSync(this.#at("undone")) && !existsSync(this.#at(kept)))
+      await rename(this.#at("undone"), this.#at(kept));
+    for (const source of ["restored", "undone"]) await rm(this.#at(source), { recursive: true, force: true });
   }
 }

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { openStore, type StoreLocation } from "@keelson/kit/store";
 import { archiveCommands } from "./archive.ts";
 import { BaseBackups } from "./base-backups.ts";
-import type { Restore } from "./postgres.ts";
+import type { Restore } from "./restoring.ts";
 import { writeChanged } from "./tools.ts";
 
 export interface Restorable {

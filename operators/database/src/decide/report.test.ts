@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { InstanceReport } from "../agent/handlers.ts";
 import { Database } from "../api/database.ts";
 import type { Observed } from "../observe/observed.ts";
-import { judge } from "./report.ts";
+import { readinessOf } from "./report.ts";
 
 const object = Database.object({
   metadata: { name: "orders", namespace: "default" },
@@ -26,7 +26,7 @@ function observed(reports: readonly (Partial<InstanceReport> | undefined)[]): Ob
 }
 
 test("data counts as lost when every instance has looked and found none", () => {
-  expect(judge(observed([{ isEmpty: true }, { isEmpty: true }])).reason).toBe("DataMissing");
+  expect(readinessOf(observed([{ isEmpty: true }, { isEmpty: true }])).reason).toBe("DataMissing");
 });
 
 test.each([
@@ -34,5 +34,5 @@ test.each([
   ["an instance does not answer", [{ isEmpty: true }, undefined]],
   ["there is no instance", []],
 ])("data does not count as lost while %s", (_when, reports) => {
-  expect(judge(observed(reports)).reason).toBe("NoPrimary");
+  expect(readinessOf(observed(reports)).reason).toBe("NoPrimary");
 });

@@ -5,7 +5,7 @@ import { votesNeeded } from "../ha/quorum.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
 import { majorPart, type UpgradePlan } from "./upgrade.ts";
 
-export interface Verdict {
+export interface Readiness {
   readonly ready: boolean;
   readonly reason: Reason;
   readonly message: string;
@@ -18,10 +18,10 @@ export function primaryOf({ record, instances }: Observed): InstanceView | undef
   );
 }
 
-export function judge(observed: Observed): Verdict {
+export function readinessOf(observed: Observed): Readiness {
   const { object, record, instances } = observed;
   const { spec } = object;
-  const verdict = (reason: Reason, message: string, phase: string = reason): Verdict => ({
+  const notReady = (reason: Reason, message: string, phase: string = reason): Readiness => ({
     ready: false,
     reason,
     message,
@@ -31,7 +31,7 @@ export function judge(observed: Observed): Verdict {
   if (spec.hibernate) {
     const running = instances.filter(({ report }) => report?.role !== undefined && report.role !== "none");
     return running.length > 0
-      ? verdict(reasons.hibernated, `${running.length} instances are stopping`, "Hibernating")
+      ? notReady(reasons.hibernated, `${running.length} instances are stopping`, "Hibernating")
       : {
           ready: true,
           reason: reasons.hibernated,
@@ -42,7 +42,7 @@ export function judge(observed: Observed): Verdict {
   const primary = primaryOf(observed);
   const full = instances.filter((each) => isFull(each) && !isReady(each)).map(({ name }) => name);
   if (full.length > 0)
-    return verdict(
+    return notReady(
       reasons.diskFull,
       `the volume of ${full.join(", ")} is full; raise spec.storage.size`,
       "Degraded",
@@ -57,19 +57,19 @@ export function judge(observed: Observed): Verdict {
           `${name}: ${pod?.obstacle ?? report?.reason ?? (pod ? "its agent does not answer" : "it has no pod")}`,
       )
       .join("; ");
-    return verdict(
+    return notReady(
       obstacle ? reasons.podObstacle : reasons.startingReplicas,
       `${ready} of ${spec.instances} instances are ready; ${why}`,
       record?.published.systemId === undefined ? "Initialising" : "Degraded",
     );
   }
   if (spec.paused)
-    return verdict(reasons.paused, "spec.paused is set: nothing is changed and nobody fails over", "Paused");
+    return notReady(reasons.paused, "spec.paused is set: nothing is changed and nobody fails over", "Paused");
   return { ready: true, reason: reasons.running, message: `${primary.name} is primary`, phase: "Running" };
 }
 
-function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView | undefined): Verdict {
-  const verdict = (reason: Reason, message: string, phase: string): Verdict => ({
+function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView | undefined): Readiness {
+  const notReady = (reason: Reason, message: string, phase: string): Readiness => ({
     ready: false,
     reason,
     message,
@@ -77,26 +77,26 @@ function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView 
   });
   if (record?.published.systemId === undefined) {
     return obstacle
-      ? verdict(reasons.podObstacle, `${obstacle.name}: ${obstacle.pod?.obstacle}`, "Initialising")
-      : verdict(reasons.initialising, "the first instance makes the database", "Initialising");
+      ? notReady(reasons.podObstacle, `${obstacle.name}: ${obstacle.pod?.obstacle}`, "Initialising")
+      : notReady(reasons.initialising, "the first instance makes the database", "Initialising");
   }
   const isLost = instances.length > 0 && instances.every(({ report }) => report?.isEmpty === true);
   if (isLost) {
     const advice =
       "set spec.onDelete to Delete, delete the Database and make it again, with restoreFrom if there is a backup";
-    return verdict(reasons.dataMissing, `no instance has the data any more; ${advice}`, "Failed");
+    return notReady(reasons.dataMissing, `no instance has the data any more; ${advice}`, "Failed");
   }
   // Those who tried to take over know best why nobody can.
   const blocked = instances.find(({ report }) => report?.reason.includes("approval is needed"));
   if (blocked) {
     const hint = `to accept that, annotate the Database: database.keelson.dev/approve-failover=${record.epoch}`;
-    return verdict(reasons.failoverBlocked, `${blocked.report?.reason}; ${hint}`, "Blocked");
+    return notReady(reasons.failoverBlocked, `${blocked.report?.reason}; ${hint}`, "Blocked");
   }
   const holder = record.holder === "" ? "nobody" : record.holder;
   const said = instances
     .map(({ name, report, pod }) => `${name}: ${report?.reason ?? pod?.obstacle ?? "no answer"}`)
     .join("; ");
-  return verdict(
+  return notReady(
     reasons.noPrimary,
     `${holder} holds the lease, and no primary serves; ${said}`,
     "FailingOver",
@@ -185,7 +185,7 @@ export function isWhole(
 }
 
 export function upToDate({ version, report, refused }: UpgradePlan, wanted: string) {
-  const isSo = majorPart(version) === majorPart(wanted);
+  const isSo = majorPart(version) === majorPart(wanted) && report?.phase !== "Upgrading";
   const failed = refused === undefined ? reasons.upgradeFailed : reasons.downgradeRefused;
   const isOver = refused !== undefined || report?.phase === "Failed";
   return {
@@ -196,7 +196,11 @@ export function upToDate({ version, report, refused }: UpgradePlan, wanted: stri
   };
 }
 
-export function statusOf(observed: Observed, verdict: Verdict, before: Status | undefined): Partial<Status> {
+export function statusOf(
+  observed: Observed,
+  readiness: Readiness,
+  before: Status | undefined,
+): Partial<Status> {
   const { record, instances, object } = observed;
   const primary = primaryOf(observed);
   const published = record?.published;
@@ -205,7 +209,7 @@ export function statusOf(observed: Observed, verdict: Verdict, before: Status | 
   );
   const quorum = published?.quorums.at(-1);
   return {
-    phase: verdict.phase,
+    phase: readiness.phase,
     instances: instances.filter(({ pod }) => pod !== undefined).length,
     readyInstances: instances.filter(isReady).length,
     selector: `app.kubernetes.io/name=postgresql,app.kubernetes.io/instance=${object.metadata.name}`,

@@ -29,10 +29,16 @@ const ended = (outcome: "Done" | "Failed", id = "restore-1"): LeaseRecord => ({
   ...record,
   published: { ...record.published, upgrade: { id, outcome, message: "m" } },
 });
+const pending = { id: "restore-1", to: "15", instance: "db-0", restore: { backup: "late", since: 3 } };
+const withPending: LeaseRecord = { ...record, policy: { ...record.policy, upgrade: pending } };
 
 test.each<[string, Partial<RestoreView>, object]>([
   ["nothing is asked", { wish: undefined }, {}],
-  ["the newest backup is taken", {}, { upgrade: { instance: "db-0", restore: { backup: "late" } } }],
+  [
+    "the newest backup is taken",
+    {},
+    { upgrade: { instance: "db-0", restore: { backup: "late", since: 3 } } },
+  ],
   [
     "or the newest from before the moment",
     { wish: { id: "1", undo: false, targetTime: "2026-01-02T00:00:00Z" } },
@@ -52,6 +58,20 @@ test.each<[string, Partial<RestoreView>, object]>([
     { wish: { id: "2", undo: true }, record: ended("Done") },
     { upgrade: { restore: { undo: true } } },
   ],
+  [
+    "without the wish it is called off, and nothing more is said of it",
+    {
+      wish: undefined,
+      record: withPending,
+      before: { id: "1", phase: "Restoring", message: "" },
+    },
+    { upgrade: undefined, report: undefined },
+  ],
+  [
+    "what is under way goes on",
+    { record: withPending, whole: false, primary: undefined },
+    { upgrade: pending, report: { id: "1", phase: "Restoring" } },
+  ],
 ])("%s", (_, change, expected) => {
-  expect(planRestore(view(change))).toMatchObject(expected);
+  expect({ upgrade: undefined, report: undefined, ...planRestore(view(change)) }).toMatchObject(expected);
 });

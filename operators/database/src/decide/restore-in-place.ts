@@ -24,9 +24,10 @@ export interface RestorePlan {
   readonly report?: NonNullable<Status["restore"]>;
 }
 
+/** Without the wish it is called off; an instance that is about to put the data in place does so all the same. */
 export function planRestore(view: RestoreView): RestorePlan {
   const { wish, record, before, whole } = view;
-  if (!wish || !record) return before ? { report: before } : {};
+  if (!wish || !record) return {};
   const id = `restore-${wish.id}`;
   const report = (phase: NonNullable<Status["restore"]>["phase"], message: string) => ({
     id: wish.id,
@@ -53,11 +54,16 @@ export function planRestore(view: RestoreView): RestorePlan {
     return { report: report("Waiting", "it begins when every instance is ready") };
   const target = targetOf(view);
   if (typeof target === "string") return { report: report("Waiting", target) };
-  const upgrade = { id, to: majorPart(view.version), instance: view.primary, restore: target };
+  const upgrade = {
+    id,
+    to: majorPart(view.version),
+    instance: view.primary,
+    restore: { ...target, since: record.epoch },
+  };
   return { upgrade, report: report("Restoring", `${view.primary} stops, and replaces its data`) };
 }
 
-function targetOf({ wish, backups }: RestoreView): NonNullable<Upgrade["restore"]> | string {
+function targetOf({ wish, backups }: RestoreView): Omit<NonNullable<Upgrade["restore"]>, "since"> | string {
   if (!wish || wish.undo) return { undo: true };
   const moment = wish.targetTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(wish.targetTime);
   const done = backups

@@ -130,6 +130,36 @@ test.each<[string, Partial<UpgradeView>, object]>([
     },
     { version: "17", report: { phase: "Done" } },
   ],
+  [
+    "also when the operator ended before it could say so",
+    {
+      record: withPolicy({ version: "17" }),
+      before: { from: "15", to: "17", phase: "Upgrading", message: "" },
+    },
+    { version: "17", report: { phase: "Done" } },
+  ],
+  [
+    "what has begun goes on when the spec goes back",
+    { wanted: "15", record: withPolicy({ upgrade: pending }), whole: false, primary: undefined },
+    { version: "15", upgrade: pending, report: { phase: "Upgrading" } },
+  ],
+  [
+    "and ends in the version that the data has",
+    {
+      wanted: "15",
+      record: withPolicy({ upgrade: pending }, { upgrade: { id: "15-17", outcome: "Done", message: "yes" } }),
+    },
+    { version: "17", report: { phase: "Cloning" } },
+  ],
+  [
+    "to which the spec must follow",
+    {
+      wanted: "15",
+      record: withPolicy({ version: "17" }),
+      before: { from: "15", to: "17", phase: "Cloning", message: "" },
+    },
+    { version: "17", refused: expect.stringContaining("cannot go back"), report: { phase: "Done" } },
+  ],
 ])("%s", (_, change, expected) => {
   expect(planUpgrade(view(change))).toMatchObject(expected);
 });

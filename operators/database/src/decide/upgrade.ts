@@ -43,10 +43,12 @@ const returnMs = 3 * 60_000;
 
 export const majorPart = (version: string): string => version.split(".")[0] ?? version;
 
+/** An upgrade that has begun goes on, whatever the spec says by now: half-way there is no version to go back to. */
 export function planUpgrade(view: UpgradeView): UpgradePlan {
   const { wanted, record, before } = view;
   const current = record?.policy.version ?? wanted;
-  const [from, to] = [majorPart(current), majorPart(wanted)];
+  const begun = record?.policy.upgrade?.restore ? undefined : record?.policy.upgrade;
+  const [from, to] = [majorPart(current), begun?.to ?? majorPart(wanted)];
   if (from === to || !record || record.published.systemId === undefined) {
     const isDone = before !== undefined && before.phase !== "Failed" && before.to === to;
     return { version: wanted, ...(isDone && { report: settled(before, view) }) };
@@ -56,9 +58,10 @@ export function planUpgrade(view: UpgradeView): UpgradePlan {
     return {
       version: current,
       refused: `the data is of PostgreSQL ${from} and cannot go back to ${to}; ${advice}`,
+      ...(before?.to === from && { report: settled(before, view) }),
     };
   }
-  const id = [from, to, view.attempt].filter(Boolean).join("-");
+  const id = begun?.id ?? [from, to, view.attempt].filter(Boolean).join("-");
   const { upgrade: outcome } = record.published;
   const report = (phase: NonNullable<Status["upgrade"]>["phase"], message: string) => ({
     from,
@@ -68,7 +71,7 @@ export function planUpgrade(view: UpgradeView): UpgradePlan {
     ...(before?.startedAt !== undefined && record.policy.upgrade && { startedAt: before.startedAt }),
   });
   if (outcome?.id === id && outcome.outcome === "Done") {
-    return { version: wanted, report: report("Cloning", outcome.message), id };
+    return { version: versionTo(to, wanted), report: report("Cloning", outcome.message), id };
   }
   const failed = (message: string): UpgradePlan => ({
     version: current,
@@ -99,14 +102,19 @@ export function planUpgrade(view: UpgradeView): UpgradePlan {
   if (view.backup === "absent") return next("backup", "BackingUp", "a backup is taken first");
   if (view.backup === "running") return next(undefined, "BackingUp", "a backup is taken first");
   const startedAt = new Date(view.nowMs).toISOString();
-  const begun = report("Upgrading", `${view.primary} stops, and takes its data to ${to}`);
+  const said = report("Upgrading", `${view.primary} stops, and takes its data to ${to}`);
   return {
     version: current,
     action: "begin",
     upgrade: { id, to, instance: view.primary },
-    report: { ...begun, startedAt },
+    report: { ...said, startedAt },
     id,
   };
+}
+
+/** The full version that the spec asks for, if it asks for this major one. */
+export function versionTo(major: string, wanted: string): string {
+  return majorPart(wanted) === major ? wanted : major;
 }
 
 function underWay(
@@ -126,9 +134,11 @@ function underWay(
   return isLost ? { action: "abort", report: said } : { upgrade: pending, report: { ...said, startedAt } };
 }
 
+/** The data is of that version: what is left is that the replicas are cloned. */
 function settled(
   before: NonNullable<Status["upgrade"]>,
   { whole }: UpgradeView,
 ): NonNullable<Status["upgrade"]> {
-  return before.phase === "Cloning" && whole ? { ...before, phase: "Done" } : before;
+  if (before.phase === "Done") return before;
+  return { ...before, phase: whole ? "Done" : "Cloning" };
 }

@@ -39,7 +39,13 @@ export interface Upgrade {
   readonly to: string;
   readonly instance: string;
   /** Not by an upgrade, but from a backup in the Database's own store, or by what was there before the last one. */
-  readonly restore?: { readonly backup?: string; readonly targetTime?: string; readonly undo?: boolean };
+  readonly restore?: {
+    readonly backup?: string;
+    readonly targetTime?: string;
+    readonly undo?: boolean;
+    /** The epoch in which it was asked for: the same request may come again later. */
+    readonly since: number;
+  };
 }
 
 /** What primaries publish. */

@@ -197,6 +197,16 @@ test.each<[string, Partial<StepView>, object]>([
     { step: "wait" },
   ],
   [
+    "also when its pod was lost in the middle: nobody was primary since",
+    { local: returned, uid: "b2", record: asked, lease: "expired" },
+    { step: "claim" },
+  ],
+  [
+    "but not before its lease has run out",
+    { local: returned, uid: "b2", record: asked, lease: "dead" },
+    { step: "wait" },
+  ],
+  [
     "the others elect nobody",
     { local: { ...standby, name: "c" }, record: free, lease: "free" },
     { step: "wait", reason: expect.stringContaining("b takes the data") },

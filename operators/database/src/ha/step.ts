@@ -114,7 +114,8 @@ function upgrading(view: StepView, { id, to }: Upgrade, record: LeaseRecord): St
   if (holding) return { step: "upgrade" };
   const { stoppedFor } = record.published;
   // A primary after us may have acknowledged commits that our data lacks.
-  const isLast = stoppedFor?.upgrade === id && stoppedFor.epoch === record.epoch;
+  const isLast =
+    record.holder === local.name || (stoppedFor?.upgrade === id && stoppedFor.epoch === record.epoch);
   return isLast && (lease === "free" || lease === "expired")
     ? { step: "claim" }
     : wait("somebody else was primary after it stopped, or is still");

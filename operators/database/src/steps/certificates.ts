@@ -2,11 +2,10 @@
 import { hash } from "node:crypto";
 import {
   type Authority,
-  advanceAuthority,
   CertificateSecrets,
-  issuerOf,
-  leafFor,
-  newAuthority,
+  keepAuthority,
+  keepLeaf,
+  type SecretSlot,
   secretKeyPair,
   secretText,
   tlsSecretKeys,
@@ -53,34 +52,45 @@ export async function keepCertificates(
     }
     return { bundle };
   }
-  const nowMs = ctx.clock.now();
-  const name = `${database.name} authority`;
-  const found = ctx.own.secrets.get("authority") ?? (await ctx.own.secrets.live("authority"));
-  const old: Authority = secrets.readAuthority(found) ?? {
-    current: newAuthority(name, { nowMs }),
-    sinceMs: nowMs,
-  };
-  const trust = hash("sha256", trustBundle(old));
-  const reports = before?.instances.map(({ report }) => report) ?? [];
-  const isEverywhere = reports.length > 0 && reports.every((report) => report?.trust === trust);
-  const authority = advanceAuthority(name, old, {
-    nowMs,
-    overlapMs,
+  const labels = selectorLabels(database);
+  const common = { secrets, nowMs: ctx.clock.now() };
+  const tls = slotOf(ctx, "tls");
+  // PostgreSQL is given whom it trusts together with its certificate.
+  const isEverywhere = (authority: Authority) => isGiven(before, hash("sha256", trustBundle(authority)));
+  const { authority } = await keepAuthority({
+    ...common,
+    slot: slotOf(ctx, "authority"),
+    identity: { name: authoritySecret(database), labels },
+    commonName: `${database.name} authority`,
+    issued: [tls.get() ?? (await tls.live())],
     trusted: isEverywhere,
     served: isEverywhere,
+    overlapMs,
     rotation: object.metadata.annotations?.[annotations.rotateAuthority],
   });
-  const labels = selectorLabels(database);
-  await ctx.own.secrets.apply(
-    "authority",
-    secrets.authority({ name: authoritySecret(database), labels }, authority),
-  );
-  const current = secrets.readLeaf(ctx.own.secrets.get("tls") ?? (await ctx.own.secrets.live("tls")));
-  const spec = { commonName: "", names: namesOf(object), usages: ["server", "client"] as const, lifetimeMs };
-  const leaf = leafFor(issuerOf(authority), { ...spec, usages: [...spec.usages] }, current, nowMs);
-  const bundle = trustBundle(authority);
-  await ctx.own.secrets.apply("tls", secrets.leaf({ name: tlsSecret(database), labels }, leaf, bundle));
-  return { bundle };
+  if (!authority) throw new Error("there is no authority, though nothing kept it from being made");
+  await keepLeaf({
+    ...common,
+    slot: tls,
+    identity: { name: tlsSecret(database), labels },
+    authority,
+    spec: { commonName: "", names: namesOf(object), usages: ["server", "client"], lifetimeMs },
+  });
+  return { bundle: trustBundle(authority) };
+}
+
+function slotOf({ own }: DatabaseContext, key: string): SecretSlot {
+  return {
+    get: () => own.secrets.get(key),
+    live: async () => await own.secrets.live(key),
+    apply: async (secret) => await own.secrets.apply(key, secret),
+  };
+}
+
+/** Every instance has told that its PostgreSQL trusts exactly these. */
+function isGiven(observed: Observed | undefined, trust: string): boolean {
+  const instances = observed?.instances ?? [];
+  return instances.length > 0 && instances.every(({ report }) => report?.trust === trust);
 }
 
 function namesOf(object: DatabaseObject): string[] {

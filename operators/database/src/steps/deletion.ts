@@ -124,7 +124,7 @@ async function lastBackup(
       closing: true,
     });
     if ("obstacle" in pass) return pass.obstacle;
-    ctx.setStatus({ ...statusOf(pass.observed, pass.verdict, status), phase: "Deleting" });
+    ctx.setStatus({ ...statusOf(pass.observed, pass.readiness, status), phase: "Deleting" });
     const isClosed = pass.primary?.report?.closed === true;
     if (!backup && isClosed) {
       await ctx.own.backups.apply(key, {

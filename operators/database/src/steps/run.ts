@@ -4,7 +4,14 @@ import type { AgentCall } from "../agent/wire.ts";
 import { reasons } from "../api/conditions.ts";
 import type { DatabaseObject } from "../api/database.ts";
 import { planMembers } from "../decide/members.ts";
-import { conditionsOf, isWhole, judge, mustRemount, primaryOf, type Verdict } from "../decide/report.ts";
+import {
+  conditionsOf,
+  isWhole,
+  mustRemount,
+  primaryOf,
+  type Readiness,
+  readinessOf,
+} from "../decide/report.ts";
 import { planRestore, type RestorePlan } from "../decide/restore-in-place.ts";
 import type { UpgradePlan } from "../decide/upgrade.ts";
 import type { LeaseRecord } from "../ha/state.ts";
@@ -27,7 +34,7 @@ export interface Pass {
   readonly access: AgentAccess | undefined;
   readonly plan: UpgradePlan;
   readonly restoring: RestorePlan;
-  readonly verdict: Verdict;
+  readonly readiness: Readiness;
   readonly reports: ReturnType<typeof conditionsOf>;
   /** Whom clients trust. */
   readonly authority: string;
@@ -78,16 +85,16 @@ export async function runInstances(
     promised: record?.published.quorums.flatMap(({ members: each }) => [...each]) ?? [],
     initialised: record?.published.systemId !== undefined,
   });
-  const verdict = judge(observed);
+  const readiness = readinessOf(observed);
   const reports = conditionsOf(observed);
   const plan = upgradePlan(observed, ctx, {
-    whole: verdict.ready && isWhole(object, reports) && !closing,
+    whole: readiness.ready && isWhole(object, reports) && !closing,
     primary: primary?.name,
   });
   const restoring = planRestore({
     wish: closing ? undefined : object.spec.restoreInPlace,
     record,
-    whole: verdict.ready && isWhole(object, reports) && plan.report?.phase !== "Upgrading",
+    whole: readiness.ready && isWhole(object, reports) && plan.report?.phase !== "Upgrading",
     primary: primary?.name,
     version: plan.version,
     backups: [...ctx.own.backups.list(), ...(ctx.read.inPlaceBackup ? [ctx.read.inPlaceBackup] : [])].filter(
@@ -118,7 +125,7 @@ export async function runInstances(
       ctx.event("Normal", "InstanceReplaced", `${name}: its volume has grown and is mounted again`);
     }
   }
-  return { observed, record, primary, access, plan, restoring, verdict, reports, authority: trust.bundle };
+  return { observed, record, primary, access, plan, restoring, readiness, reports, authority: trust.bundle };
 }
 
 function namesOf(

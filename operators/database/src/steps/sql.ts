@@ -4,6 +4,7 @@ import type { SqlObjects, SqlRole } from "../agent/sql-objects.ts";
 import { reasons } from "../api/conditions.ts";
 import type { DatabaseObject } from "../api/database.ts";
 import { scramVerifier } from "../engine/pg-client.ts";
+import type { Published } from "../ha/state.ts";
 import { type AgentAccess, askAgent } from "../observe/observe.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName } from "../resources/names.ts";
@@ -26,7 +27,8 @@ export async function applySql(
     readonly primary: string;
     readonly access: AgentAccess;
     readonly done: string | undefined;
-    readonly epoch: number;
+    /** Which data it is: other data may have other passwords, as after a failover or a restore in place. */
+    readonly data: Pick<Published, "systemId" | "timeline" | "timelineEpoch">;
     /** Whom clients trust. */
     readonly authority: string;
   },
@@ -65,7 +67,7 @@ export async function applySql(
     named,
     databases,
     passwords: [...passwords].map(([name, value]) => [name, digestOf(value)]),
-    epoch: options.epoch,
+    data: options.data,
   });
   if (hash === options.done) return { hash, passwords };
   const roles: SqlRole[] = named.map(({ passwordSecret: _, ...role }) => {

@@ -2,7 +2,7 @@
 import type { ObjectOf } from "keelson";
 import type { Pod } from "keelson/kinds";
 import { annotations } from "../api/names.ts";
-import { majorPart, planUpgrade, type UpgradePlan, type UpgradeView } from "../decide/upgrade.ts";
+import { majorPart, planUpgrade, type UpgradePlan, type UpgradeView, versionTo } from "../decide/upgrade.ts";
 import type { LeaseRecord, Policy } from "../ha/state.ts";
 import type { Observed } from "../observe/observed.ts";
 import { installCommand } from "../resources/agent-image.ts";
@@ -128,7 +128,8 @@ export function versionsOf(
 
 /** What one instance should run: the one that is upgraded is ahead of the others. */
 export function versionFor(name: string, plan: UpgradePlan, wanted: string): string {
-  return plan.upgrade?.instance === name && plan.action === undefined ? wanted : plan.version;
+  const isAhead = plan.upgrade?.instance === name && plan.action === undefined;
+  return isAhead ? versionTo(plan.upgrade.to, wanted) : plan.version;
 }
 
 /** Pods with the programs of another major version can do nothing: they go at once. The primary stops cleanly before. */

@@ -2,7 +2,7 @@
  * Takes a real PostgreSQL through a backup into a bucket and back, and prints what came of it as JSON:
  * `node engine.ts PROGRAMS DIRECTORY`. PostgreSQL wants an ordinary user.
  */
-import { mkdir, truncate, writeFile } from "node:fs/promises";
+import { mkdir, readdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openStore } from "@keelson/kit/store";
@@ -13,8 +13,8 @@ import { Postgres } from "../../src/agent/postgres.ts";
 import { restorable } from "../../src/agent/restorable.ts";
 import { monotonicMs, Watchdog } from "../../src/agent/watchdog.ts";
 
-const [programs = "", base = ""] = process.argv.slice(2);
-const major = /\/(\d+)\/bin$/.exec(programs)?.[1] ?? "";
+const [realPrograms = "", base = ""] = process.argv.slice(2);
+const major = /\/(\d+)\/bin$/.exec(realPrograms)?.[1] ?? "";
 const log: Log = { info: () => {}, warn: () => {} };
 const bucket = await s3Server({ pageSize: 1_000 });
 const credentials = join(base, "credentials");
@@ -32,7 +32,7 @@ interface Instance {
   readonly directory: string;
 }
 
-async function instance(name: string, restored: boolean): Promise<Instance> {
+async function instance(name: string, restored: boolean, programs = realPrograms): Promise<Instance> {
   const directory = join(base, name);
   await mkdir(directory, { recursive: true });
   const store = await restorable(location, { keep: join(directory, "keelson"), place: "store.json" });
@@ -45,6 +45,7 @@ async function instance(name: string, restored: boolean): Promise<Instance> {
     password: async () => "secret",
     archiveCommand: store.commands.push,
     ownBackup: store.backup,
+    restoreCommand: store.commands.fetch,
     ...(restored && { restore: store.backup("first") }),
   });
   return { engine, directory };
@@ -57,7 +58,7 @@ async function rows({ engine }: Instance): Promise<number> {
 
 async function taken({ engine, directory }: Instance): Promise<string> {
   const backups = new Backups({
-    ...{ programs, tools: engine.tools, log, scratch: directory },
+    ...{ programs: realPrograms, tools: engine.tools, log, scratch: directory },
     store: async () => await openStore(location),
     socketDirectory: join(directory, "run"),
     describe: async () => ({
@@ -83,7 +84,38 @@ async function archived({ engine }: Instance): Promise<void> {
   }
 }
 
+/** The programs, of which the server takes longer to start than its start is waited for. */
+async function slowPrograms(): Promise<string> {
+  const directory = join(base, "slow-programs");
+  await mkdir(directory);
+  for (const name of await readdir(realPrograms))
+    if (name !== "postgres") await symlink(join(realPrograms, name), join(directory, name));
+  const script = `#!/bin/sh\n[ "$1" = -D ] && sleep 7\nexec '${join(realPrograms, "postgres")}' "$@"\n`;
+  await writeFile(join(directory, "postgres"), script, { mode: 0o755 });
+  return directory;
+}
+
+/** A primary whose start was given up has what standbys need, and its checkpointer was woken. */
+async function slowStart(): Promise<{ role: string; woken: string }> {
+  const { engine } = await instance("slow", false, await slowPrograms());
+  await engine.initialise();
+  await engine.startPrimary(primary).catch(() => undefined);
+  while ((await engine.inspect()).server !== "running") await sleep(100);
+  await engine.replication();
+  let found: Readonly<{ [column: string]: string | null }> | undefined;
+  for (let tries = 0; tries < 50 && found?.["woken"] !== "t"; tries++) {
+    [found] = await engine.query(
+      "SELECT (SELECT count(*) FROM pg_roles WHERE rolreplication AND NOT rolsuper) AS role," +
+        " pg_conf_load_time() > pg_postmaster_start_time() AS woken",
+    );
+    await sleep(100);
+  }
+  await engine.stop("fast");
+  return { role: found?.["role"] ?? "", woken: found?.["woken"] ?? "" };
+}
+
 const primary = { epoch: 1, synchronousNames: "" };
+const slow = await slowStart();
 const first = await instance("first", false);
 await first.engine.initialise();
 await first.engine.startPrimary(primary);
@@ -104,16 +136,28 @@ await first.engine.startPrimary(primary);
 await first.engine.query("INSERT INTO items SELECT generate_series(1501, 1600)");
 const targetTime = new Date(Date.now() - 3_600_000).toISOString();
 const early = await first.engine
-  .restoreInPlace({ backup: "first", targetTime, epoch: 3 })
+  .restoreInPlace({ id: "1", since: 1, backup: "first", targetTime, epoch: 3 })
   .catch((error: Error) => error.message);
-await first.engine.restoreInPlace({ backup: "first", epoch: 3 });
+await first.engine.restoreInPlace({ id: "2", since: 1, backup: "first", epoch: 3 });
 await first.engine.startPrimary({ ...primary, epoch: 3 });
 const inPlace = await rows(first);
-await first.engine.stop("fast");
-await first.engine.restoreInPlace({ undo: true, epoch: 4 });
+/** What a disaster now would leave: the backup from before, and the log of whatever was done since. */
+async function afterDisaster(name: string): Promise<number> {
+  await first.engine.query("INSERT INTO items SELECT generate_series(5001, 5010)");
+  await archived(first);
+  await first.engine.stop("fast");
+  const other = await instance(name, true);
+  await other.engine.initialise();
+  await other.engine.startPrimary(primary);
+  const found = await rows(other);
+  await other.engine.stop("fast");
+  return found;
+}
+const afterInPlace = await afterDisaster("after-in-place");
+await first.engine.restoreInPlace({ id: "3", since: 1, undo: true, epoch: 4 });
 await first.engine.startPrimary({ ...primary, epoch: 4 });
 const undone = await rows(first);
-await first.engine.stop("fast");
+const afterUndo = await afterDisaster("after-undo");
 
 bucket.fault = (request) => (request.includes("/wal/") ? "refuse" : undefined);
 const third = await instance("third", true);
@@ -128,5 +172,7 @@ for (let attempt = 0; attempt < 5; attempt++) {
   const { data } = await second.engine.inspect().catch(() => ({ data: undefined }));
   unreadable = data?.systemId;
 }
-console.log(`RESULT ${JSON.stringify({ backup, restored, early, inPlace, undone, withoutLog, unreadable })}`);
+console.log(
+  `RESULT ${JSON.stringify({ slow, backup, restored, early, inPlace, afterInPlace, undone, afterUndo, withoutLog, unreadable })}`,
+);
 process.exit(0);

@@ -9,6 +9,8 @@ export class Pod implements ServerPod {
   readonly disk: Disk = {};
   readonly server: SimulatedServer;
   readonly #world: World;
+  /** Of the programs that it has. */
+  major?: string;
   agent: Agent | undefined;
   uid: string;
   isFrozen = false;

@@ -271,7 +271,6 @@ export const SampleDB = resource({
           .object({ server: z.string(), runId: z.string() })
           .optional()
           .describe("The replica of the new version that is to lead."),
-        keys: z.int().optional().describe("How many keys there were when writes stopped."),
         message: z.string().optional(),
       })
       .optional(),

@@ -151,8 +151,12 @@ function mostAdvanced(servers: readonly Candidate[]): Candidate | undefined {
   })[0];
 }
 
-/** Of all replicas that may have acknowledged a write, fewer than WAIT asks for are missing. */
+/**
+ * Of all replicas that may have acknowledged a write, fewer than WAIT asks for are missing. Where none are asked for,
+ * one that is there for an upgrade, or about to go, counts for nothing: the primary's own file has everything.
+ */
 function enough(o: Observed, alive: readonly Candidate[], { followers }: Leadership): boolean {
+  if (o.spec.replicas === 0) return false;
   const asked = followers.filter((name) => alive.some((server) => server.name === name)).length;
   const { acknowledgements } = o.spec.durability;
   return asked > 0 && (acknowledgements === 0 || asked > followers.length - acknowledgements);
@@ -164,7 +168,8 @@ function restartedFollower(
   all: readonly Candidate[],
   { followers }: Leadership,
 ): Candidate | undefined {
-  if (followers.length === 0 || o.spec.durability.acknowledgements < followers.length) return undefined;
+  if (o.spec.replicas === 0 || followers.length === 0) return undefined;
+  if (o.spec.durability.acknowledgements < followers.length) return undefined;
   const primaryGone = hasLostVolume(o);
   return primaryGone
     ? all.find(

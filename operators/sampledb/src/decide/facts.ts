@@ -3,9 +3,10 @@
 import type { ConnectedReplica, ServerFacts } from "../engine/info.ts";
 import { nowhere, redisPort } from "../engine/redis.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { replicasToRun } from "../observe/servers-to-run.ts";
 
-export function wantedServers({ spec }: Observed): number {
-  return 1 + spec.replicas;
+export function wantedServers(o: Observed): number {
+  return 1 + replicasToRun(o);
 }
 
 export function serverNamed(o: Observed, name: string | undefined): Server | undefined {

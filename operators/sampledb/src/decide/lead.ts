@@ -6,7 +6,7 @@ import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { followsPrimary, isInSync, seenByPrimary, serverNamed, wantedServers } from "./facts.ts";
 import { type Action, type NotReady, type Plan, type Told, waitingFor } from "./plan.ts";
 import { leavingReplica, rolloutWish } from "./rollout.ts";
-import { closedGuard, isHidden } from "./upgrade.ts";
+import { closedGuard, isClosedByUpgrade, isHidden } from "./upgrade.ts";
 
 interface Primary {
   readonly server: Server;
@@ -106,13 +106,14 @@ function guard(o: Observed, { server, facts }: Primary): { recorded: number; act
   const leaving = leavingReplica(o);
   const close = followers.filter((name) => {
     const follower = serverNamed(o, name);
-    if (follower === leaving || follower?.pod?.deleting) return false;
-    const seen = follower && seenByPrimary(follower, facts);
+    if (!follower || follower === leaving || follower.pod?.deleting) return false;
+    if (follower.ordinal >= wantedServers(o)) return false;
+    const seen = seenByPrimary(follower, facts);
     return seen !== undefined && seen.lagSeconds < o.spec.durability.maxLagSeconds;
   });
-  const wanted = Math.min(o.spec.durability.acknowledgements, close.length);
+  const wanted = Math.min(o.spec.durability.acknowledgements, o.spec.replicas, close.length);
   // An upgrade or a handover has ended writes here by a guard that nothing satisfies.
-  const closes = o.status.upgrade !== undefined || o.status.handover !== undefined;
+  const closes = isClosedByUpgrade(o.status.upgrade) || o.status.handover !== undefined;
   if (o.status.upgrade?.held === server.name || (facts.guard >= closedGuard && closes))
     return { recorded, actions: [] };
   // It was given up, or nobody is there any more who would go on with it.

@@ -47,8 +47,6 @@ export type Action =
   | { readonly do: "startRehearsal"; readonly id: string; readonly backup: string; readonly version: string }
   /** Runs the migrations of the version to come on this server. */
   | { readonly do: "startMigrations"; readonly id: string; readonly server: string }
-  /** Ends writes on a primary, until `resume`. */
-  | { readonly do: "quiesce"; readonly server: string }
   /** Ends writes on a primary, has the replica receive all of them and lead, verifies it, and opens it. */
   | {
       readonly do: "switchOver";

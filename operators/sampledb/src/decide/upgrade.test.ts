@@ -1,8 +1,17 @@
 import { describe, expect, test } from "vitest";
 import { reasons } from "../api/conditions.ts";
 import type { Observed } from "../observe/observed.ts";
+import { serversToRun } from "../observe/servers-to-run.ts";
 import { decide } from "./decide.ts";
-import { factsFixture, observedFixture, podFixture, podless } from "./fixture.ts";
+import { wantedServers } from "./facts.ts";
+import {
+  factsFixture,
+  leadershipFixture,
+  observedFixture,
+  podFixture,
+  podless,
+  restarted,
+} from "./fixture.ts";
 import { leadership } from "./leadership.ts";
 import { rollout } from "./rollout.ts";
 import { closedGuard, upgrade } from "./upgrade.ts";
@@ -159,6 +168,51 @@ describe("the switch", () => {
   });
 });
 
+describe("a database without replicas", () => {
+  const alone = { replicas: 0, spec, observed: rolled } as const;
+
+  test("gets a replica of the new version for as long as it is upgraded", () => {
+    const jobs = [{ key: "rehearse-8-0-2", state: "succeeded" as const, message: "" }];
+    const rehearsed = observedFixture({
+      ...alone,
+      status: { upgrade: under("Rehearsing") },
+      observed: { ...rolled, jobs },
+    });
+    expect(wantedServers(rehearsed)).toBe(1);
+    expect(upgrade(rehearsed).status?.upgrade?.phase).toBe("Replicas");
+    const during = observedFixture({ ...alone, status: { upgrade: under("Replicas") } });
+    expect([serversToRun(during), wantedServers(during)]).toEqual([2, 2]);
+    const after = observedFixture({ ...alone, status: { primary: "db-1" } });
+    expect([serversToRun(after), wantedServers(after)]).toEqual([2, 1]);
+    const back = observedFixture({ ...alone, status: { upgrade: under("GoingBack", { held: "db-0" }) } });
+    expect(serversToRun(back)).toBe(1);
+  });
+
+  const lent = { ...modern(1), claim: undefined };
+  const followed = leadershipFixture(1, { guard: 0 });
+
+  test("takes writes whether that replica keeps up or not", () => {
+    const o = observedFixture({
+      ...alone,
+      servers: [undefined, lent],
+      status: { imageVersion: "8.0", leadership: followed, upgrade: under("Replicas") },
+    });
+    expect(leadership(o).actions?.filter((action) => action.do === "setGuard")).toEqual([]);
+  });
+
+  test("waits for its primary, which has every write, and not for that replica", () => {
+    const orphaned = factsFixture(1, { version: "8.0.2", linkUp: false });
+    const o = observedFixture({
+      ...alone,
+      servers: [podless, { pod: podFixture(1), answer: { state: "facts", facts: orphaned } }],
+      status: { imageVersion: "8.0", leadership: followed, upgrade: under("Replicas") },
+    });
+    const plan = leadership(o);
+    expect(plan.status?.promotion).toBeUndefined();
+    expect(plan.notReady?.message).toContain("until db-0");
+  });
+});
+
 describe("going back", () => {
   const status = { imageVersion: "7.0", upgrade: under("GoingBack", { held: "db-0", message: "no" }) };
 
@@ -180,9 +234,44 @@ describe("going back", () => {
     expect(plan.status?.promotion).toBeUndefined();
     expect(plan.notReady?.message).toContain("db-0");
   });
+
+  const switched = under("GoingBack", { held: "db-0", candidate: { server: "db-1", runId: "run-1" } });
+
+  test("has the held primary lead again, then lets clients write", () => {
+    const old = factsFixture(0, { role: "primary", guard: closedGuard, upstream: undefined });
+    const facts = factsFixture(1, { role: "primary", version: "8.0.2", upstream: undefined });
+    const servers = [
+      { answer: { state: "facts" as const, facts: old } },
+      { ...modern(1), answer: { state: "facts" as const, facts } },
+    ];
+    const leader = { primary: "db-1", leadership: leadershipFixture(0, { runId: "run-1" }) };
+    const now = { imageVersion: "7.0", upgrade: switched };
+    const first = upgrade(observedFixture({ replicas: 1, spec, servers, status: { ...now, ...leader } }));
+    expect(first.status?.promotion).toMatchObject({ server: "db-0", loss: "nothing" });
+    const second = upgrade(observedFixture({ replicas: 1, spec, servers, status: now }));
+    expect(second.actions).toEqual([{ do: "resume", server: "db-0" }]);
+    expect(second.status?.upgrade?.candidate).toBeUndefined();
+  });
+
+  test("does not put the held primary in the place of another of the old version that a failover chose since", () => {
+    const facts = factsFixture(1, { role: "primary", upstream: undefined });
+    const o = observedFixture({
+      replicas: 1,
+      spec,
+      servers: [restarted(0), { answer: { state: "facts", facts } }],
+      status: { ...status, primary: "db-1", leadership: leadershipFixture(0, { runId: "run-1" }) },
+    });
+    expect(upgrade(o).status?.promotion).toBeUndefined();
+    const gone = {
+      ...o,
+      servers: o.servers.map((each) => (each.ordinal === 1 ? { ...each, ...podless } : each)),
+    };
+    expect(upgrade(gone).status?.promotion).toBeUndefined();
+  });
 });
 
 describe("verification", () => {
+  /** `db-1` leads with the new version, and `db-0` is held as it was: with ten keys. */
   const leads = (
     keys: number,
     {
@@ -190,18 +279,21 @@ describe("verification", () => {
       ...changes
     }: Parameters<typeof observedFixture>[0] & { readonly guard?: number } = {},
   ) => {
-    const facts = factsFixture(0, {
-      role: "primary",
-      version: "8.0.2",
-      guard,
-      keys,
-      upstream: undefined,
-    });
+    const old = factsFixture(0, { role: "primary", keys: 10, guard: closedGuard, upstream: undefined });
+    const facts = factsFixture(1, { role: "primary", version: "8.0.2", guard, keys, upstream: undefined });
     return observedFixture({
-      replicas: 0,
+      replicas: 1,
       spec,
-      servers: [{ pod: podFixture(0, { template: "t2" }), answer: { state: "facts", facts } }],
-      status: { imageVersion: "8.0", upgrade: under("Verifying", { keys: 10 }) },
+      servers: [
+        { answer: { state: "facts", facts: old } },
+        { pod: podFixture(1, { template: "t2" }), answer: { state: "facts", facts } },
+      ],
+      status: {
+        imageVersion: "8.0",
+        primary: "db-1",
+        leadership: leadershipFixture(0, { runId: "run-1", followers: [] }),
+        upgrade: under("Verifying", { held: "db-0", candidate: { server: "db-1", runId: "run-1" } }),
+      },
       observed: rolled,
       ...changes,
     });
@@ -209,7 +301,7 @@ describe("verification", () => {
 
   test("opens the database, and names the point of no return", () => {
     const plan = upgrade(leads(10));
-    expect(plan.actions).toEqual([{ do: "resume", server: "db-0" }]);
+    expect(plan.actions).toEqual([{ do: "resume", server: "db-1" }]);
     expect(plan.status?.upgrade).toMatchObject({ phase: "Finishing", pointOfNoReturn: true });
   });
 
@@ -224,12 +316,12 @@ describe("verification", () => {
   test("waits for migrations, and goes back when one fails", () => {
     const due = { ...rolled, migrationsDue: 1 };
     const closed = leads(10, { observed: due });
-    expect(upgrade(closed).actions).toEqual([{ do: "setGuard", server: "db-0", guard: 0 }]);
+    expect(upgrade(closed).actions).toEqual([{ do: "setGuard", server: "db-1", guard: 0 }]);
     const open = leads(10, { observed: due, guard: 0 });
-    expect(upgrade(open).actions).toEqual([{ do: "startMigrations", id: "8-0-2", server: "db-0" }]);
+    expect(upgrade(open).actions).toEqual([{ do: "startMigrations", id: "8-0-2", server: "db-1" }]);
     // They write where clients must not: no Service leads there.
     const labels = leadership(open).actions?.filter((action) => action.do === "label");
-    expect(labels).toEqual([{ do: "label", server: "db-0", role: null, read: false }]);
+    expect(labels).toContainEqual({ do: "label", server: "db-1", role: null, read: false });
     const jobs = [{ key: "migrate-8-0-2", state: "failed" as const, message: "bad script" }];
     expect(upgrade(leads(10, { guard: 0, observed: { ...due, jobs } })).status?.upgrade?.phase).toBe(
       "GoingBack",

@@ -6,7 +6,7 @@ import { reasons } from "../api/conditions.ts";
 import { changeProblem, minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { healthyPrimary, isInSync, serverNamed, wantedServers } from "./facts.ts";
-import { type Plan, waitingFor } from "./plan.ts";
+import { type Action, type Plan, waitingFor } from "./plan.ts";
 import { isOutdated } from "./rollout.ts";
 
 type Under = NonNullable<Observed["status"]["upgrade"]>;
@@ -85,11 +85,10 @@ function rehearsing(o: Observed, under: Under): Plan {
   }
   if (job.state === "failed") return giveUp(under, `the rehearsal failed: ${job.message}`);
   if (job.state === "running") return { notReady };
-  const next = o.spec.replicas > 0 ? "Replicas" : "Switching";
-  return { ...phase(o, under, next, `Redis ${under.to} can load the data`, { imageVersion: under.to }) };
+  return phase(o, under, "Replicas", `Redis ${under.to} can load the data`, { imageVersion: under.to });
 }
 
-/** The rollout replaces them, one after the other; this waits. */
+/** The rollout replaces them, one after the other; one may come in addition for the upgrade. This waits. */
 function replicas(o: Observed, under: Under): Plan {
   const primary = healthyPrimary(o);
   const notReady = waitingFor(reasons.upgrading, "replicas are upgraded first", 300);
@@ -118,7 +117,7 @@ function replicas(o: Observed, under: Under): Plan {
 function switching(o: Observed, under: Under): Plan {
   const notReady = waitingFor(reasons.upgrading, "the primary changes; no writes until it is verified", 50);
   const { held, candidate } = under;
-  if (held === undefined || !candidate) return switchingAlone(o, under);
+  if (held === undefined || !candidate) return phase(o, under, "Replicas", "nobody was chosen to lead");
   const primary = healthyPrimary(o);
   if (primary?.server.name !== held)
     return isOverdue(o, under) ? goBack(o, under, "the primary did not change") : { notReady };
@@ -193,37 +192,9 @@ export function isHidden(o: Observed, server: Server): boolean {
 /** With fewer replicas than this a primary takes no writes: more than there can be. */
 export const closedGuard = 99;
 
-/** Without replicas the server itself starts with the new version, on a volume that it copied first. */
-function switchingAlone(o: Observed, under: Under): Plan {
-  const server = serverNamed(o, o.status.primary);
-  const primary = healthyPrimary(o);
-  const notReady = waitingFor(reasons.upgrading, "no writes: the server starts with the new version", 100);
-  if (primary && runs(primary.server, under.to)) return phase(o, under, "Verifying", "the new version leads");
-  if (o.trial?.state === "failed" && isOverdue(o, under)) return goBack(o, under, o.trial.message);
-  if (o.setTemplate !== o.wantedTemplate) return { notReady };
-  if (server && isOutdated(o, server) && primary) {
-    if (primary.facts.guard < closedGuard)
-      return {
-        actions: [{ do: "quiesce", server: server.name }],
-        notReady: { ...notReady, recheckMs: 0 },
-      };
-    return {
-      actions: [
-        {
-          do: "deletePod",
-          server: server.name,
-          uid: server.pod?.uid ?? "",
-          why: `it starts with Redis ${under.to}`,
-        },
-      ],
-      status: { upgrade: { ...under, keys: primary.facts.keys } },
-      notReady,
-    };
-  }
-  const obstacle = server?.pod?.obstacle;
-  return isOverdue(o, under)
-    ? goBack(o, under, `${server?.name} does not start: ${obstacle ?? "it does not answer"}`)
-    : { notReady };
+/** Writes have ended in these phases, or are about to end: nobody but the upgrade itself lets them begin again. */
+export function isClosedByUpgrade(under: Pick<Under, "phase"> | undefined): boolean {
+  return under?.phase === "Switching" || under?.phase === "Verifying" || under?.phase === "GoingBack";
 }
 
 function verifying(o: Observed, under: Under): Plan {
@@ -247,10 +218,11 @@ function verifying(o: Observed, under: Under): Plan {
       };
     if (job.state === "failed") return goBack(o, under, `a migration failed: ${job.message}`);
     if (job.state === "running") return { notReady: { ...notReady, recheckMs: 1_000 } };
-  } else if (facts.keys > (under.keys ?? facts.keys)) {
-    return goBack(o, under, `there were ${under.keys} keys, and the new version has ${facts.keys}`);
-  } else if (facts.keys === 0 && (under.keys ?? 0) > 0) {
-    return goBack(o, under, `there were ${under.keys} keys, and the new version has none`);
+  } else {
+    // The old primary is as it was when writes ended; keys may have expired since.
+    const before = keysOf(serverNamed(o, under.held));
+    if (before !== undefined && (facts.keys > before || (facts.keys === 0 && before > 0)))
+      return goBack(o, under, `there were ${before} keys, and the new version has ${facts.keys}`);
   }
   if (facts.persistenceFailed) return goBack(o, under, "the new version cannot write to its volume");
   const message = "verified; from here on only a restore leads back to the old version";
@@ -273,7 +245,7 @@ function finishing(o: Observed, under: Under): Plan {
   };
 }
 
-/** The old primary leads again, or the copy of its volume is put back; the others start empty and copy it. */
+/** The old primary leads again; the others start empty and copy it. */
 function goingBack(o: Observed, under: Under): Plan {
   const notReady = waitingFor(
     reasons.upgrading,
@@ -283,9 +255,12 @@ function goingBack(o: Observed, under: Under): Plan {
   const held = serverNamed(o, under.held);
   const facts = held && factsOf(held);
   const primary = healthyPrimary(o);
-  if (held && (primary?.server !== held || primary.facts.guard >= closedGuard)) {
-    if (o.status.promotion || !facts || !held.pod || !held.claim) return { notReady };
-    if (primary?.server === held) return { actions: [{ do: "resume", server: held.name }], notReady };
+  if (!primary || !runs(primary.server, under.from)) {
+    // Before the switch, and when the old version leads again, a primary that is lost is replaced as at any time.
+    const switched = under.candidate !== undefined && o.status.primary === under.candidate.server;
+    if (held && isOutdated(o, held) && !runs(held, under.from) && o.setTemplate === o.wantedTemplate)
+      return { actions: [backTo(under, held)], notReady };
+    if (!switched || o.status.promotion || !facts || !held?.pod || !held.claim) return { notReady };
     const promotion = {
       server: held.name,
       runId: facts.runId,
@@ -297,23 +272,19 @@ function goingBack(o: Observed, under: Under): Plan {
     };
     return { status: { promotion }, notReady: { ...notReady, recheckMs: 0 } };
   }
+  if (under.candidate || primary.facts.guard >= closedGuard)
+    return {
+      actions: [{ do: "resume", server: primary.server.name }],
+      status: { upgrade: { ...under, candidate: undefined } },
+      notReady,
+    };
   const old = o.servers.every((server) => server.ordinal >= wantedServers(o) || runs(server, under.from));
   if (!old || !isWell(o)) {
     const wrong = o.servers.find(
       (server) => server.pod && !server.pod.deleting && server !== held && isOutdated(o, server),
     );
     if (wrong && o.setTemplate === o.wantedTemplate) {
-      return {
-        actions: [
-          {
-            do: "deletePod",
-            server: wrong.name,
-            uid: wrong.pod?.uid ?? "",
-            why: `it goes back to Redis ${under.from}`,
-          },
-        ],
-        notReady,
-      };
+      return { actions: [backTo(under, wrong)], notReady };
     }
     return { notReady };
   }
@@ -333,9 +304,14 @@ function goingBack(o: Observed, under: Under): Plan {
   };
 }
 
+/** Its pod is made again, with the old version. */
+function backTo({ from }: Under, { name, pod }: Server): Action {
+  return { do: "deletePod", server: name, uid: pod?.uid ?? "", why: `it goes back to Redis ${from}` };
+}
+
 function goBack(o: Observed, under: Under, message: string): Plan {
-  // Before the switch the old primary leads still; a server without replicas has a copy to go back to.
-  const held = under.held ?? (o.spec.replicas > 0 ? o.status.primary : undefined);
+  // Before the switch the old primary leads still.
+  const held = under.held ?? o.status.primary;
   return {
     status: {
       upgrade: {
@@ -383,6 +359,10 @@ function phase(
 
 function isOverdue(o: Observed, under: Under): boolean {
   return o.nowMs - Date.parse(under.since) > startMs;
+}
+
+function keysOf(server: Server | undefined): number | undefined {
+  return server && factsOf(server)?.keys;
 }
 
 function runs(server: Server, version: string): boolean {

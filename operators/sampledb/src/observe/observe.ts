@@ -18,7 +18,7 @@ import { type Answers, ask } from "./ask.ts";
 import { type Certificates, trustOf } from "./certificates.ts";
 import type { DatabaseMemory } from "./memory.ts";
 import { factsOf, type JobView, type Observed, type Server } from "./observed.ts";
-import { serversToRun } from "./servers-to-run.ts";
+import { replicasToRun, serversToRun } from "./servers-to-run.ts";
 import { claimView, jobView, nodeView, podView } from "./views.ts";
 import { workerView } from "./worker-view.ts";
 
@@ -64,7 +64,7 @@ export async function observe(
   );
   const nowMs = ctx.clock.now();
   const nodes = new Map(ctx.read.nodes.map((node) => [node.metadata.name, node]));
-  const count = Math.max(serversToRun({ spec, status, database }), 1 + spec.replicas);
+  const count = Math.max(serversToRun({ spec, status, database }), 1 + replicasToRun({ spec, status }));
   const ordinals = new Set([...Array(count).keys(), ...pods.keys(), ...claims.keys()]);
   const servers = [...ordinals]
     .sort((a, b) => a - b)

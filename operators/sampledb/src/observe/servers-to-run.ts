@@ -2,13 +2,26 @@
 import { ordinalOf } from "../resources/names.ts";
 import type { Observed } from "./observed.ts";
 
+/** In these phases of an upgrade servers are replaced, and the primary hands over to a replica of the new version. */
+const replacing: ReadonlySet<string> = new Set(["Replicas", "Switching", "Verifying", "Finishing"]);
+
+/**
+ * How many replicas there should be now. An upgrade adds one where that is needed: for the primary to hand over to, and
+ * for WAIT to count on while another is replaced.
+ */
+export function replicasToRun({ spec, status }: Pick<Observed, "spec" | "status">): number {
+  if (!replacing.has(status.upgrade?.phase ?? "")) return spec.replicas;
+  const promised = Math.min(spec.durability.acknowledgements, spec.replicas);
+  return Math.max(spec.replicas, promised + 1);
+}
+
 /** The primary is never among those that go: it hands over first. */
 export function serversToRun(o: Pick<Observed, "spec" | "status" | "database">): number {
   const { primary, promotion } = o.status;
   if (isFilling(o)) return 0;
   const names = [primary, promotion?.server].filter((name) => name !== undefined);
   const highest = Math.max(-1, ...names.map((name) => ordinalOf(o.database, name) ?? -1));
-  return Math.max(1 + o.spec.replicas, highest + 1);
+  return Math.max(1 + replicasToRun(o), highest + 1);
 }
 
 /** No server runs while a volume is filled, and none ever runs on an empty volume when a backup was asked for. */

@@ -2,18 +2,11 @@
 import { nowhere } from "../engine/redis.ts";
 import { paths, systemUsers } from "./settings.ts";
 
-/**
- * What a server does with its volume before it starts, each once, known by its id:
- *
- * - `copy`: keeps a copy of the data beside it, to go back to.
- * - `back`: puts that copy in place again and keeps what was there.
- * - `empty`: puts the data aside, because the version that starts cannot read it.
- */
+/** Before a server starts it puts its data aside, once, if another version wrote it, which may be a newer one. */
 export interface VolumePlan {
   readonly id: string;
-  readonly action: "copy" | "back" | "empty";
-  /** The copy that `copy` makes and `back` uses. */
-  readonly copy: string;
+  /** What the data is called from then on. */
+  readonly aside: string;
 }
 
 /** The key of a server's plan in the ConfigMap. */
@@ -21,55 +14,36 @@ export function planKey(server: string): string {
   return `plan.${server}`;
 }
 
-export function planText({ id, action, copy }: VolumePlan): string {
-  return `${id} ${action} ${copy}\n`;
+export function planText({ id, aside }: VolumePlan): string {
+  return `${id} ${aside}\n`;
 }
 
-/**
- * Files of the base are never written to again, so a link is a copy of them; the newest part of the append-only file
- * is appended to, so it is copied. A marker is written last: a start that was cut short begins again from a clean slate.
- */
+/** A marker is written last: a start that was cut short begins again. */
 export const startScript = `#!/bin/sh
 set -eu
 cd ${paths.data}
 aof=appendonlydir
 state=.keelson
 mkdir -p $state
+version="$(redis-server --version)"
+version="\${version#*v=}"
+version="\${version%% *}"
+version="\${version%.*}"
+wrote="$(cat $state/version 2>/dev/null || true)"
 plan=${paths.config}/plan.$(hostname)
 if [ -f "$plan" ]; then
-  read -r id action copy < "$plan"
+  read -r id aside < "$plan"
   if [ ! -e "$state/done-$id" ]; then
-    echo "preparing the volume: $action $copy ($id)"
-    case "$action" in
-      copy)
-        rm -rf "$state/$copy"
-        mkdir -p "$state/$copy"
-        for file in $aof/*; do
-          case "$file" in
-            *.incr.aof) cp "$file" "$state/$copy/" ;;
-            *.manifest) cp "$file" "$state/$copy/" ;;
-            *) ln "$file" "$state/$copy/" 2>/dev/null || cp "$file" "$state/$copy/" ;;
-          esac
-        done
-        ;;
-      back)
-        if [ -d "$state/$copy" ]; then
-          rm -rf "$state/after-$copy"
-          [ ! -d $aof ] || mv $aof "$state/after-$copy"
-          mv "$state/$copy" $aof
-        fi
-        ;;
-      empty)
-        if [ -d $aof ]; then
-          rm -rf "$state/$copy"
-          mv $aof "$state/$copy"
-        fi
-        ;;
-    esac
+    if [ -d $aof ] && [ "$wrote" != "$version" ]; then
+      echo "preparing the volume: the data becomes $aside ($id)"
+      rm -rf "$state/$aside"
+      mv $aof "$state/$aside"
+    fi
     sync
     : > "$state/done-$id"
   fi
 fi
+[ "$wrote" = "$version" ] || echo "$version" > $state/version
 port=${nowhere.portWithData}
 [ -s $aof/appendonly.aof.manifest ] || port=${nowhere.portWhenEmpty}
 umask 077

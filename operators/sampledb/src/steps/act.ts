@@ -5,7 +5,7 @@ import { PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { annotations, labels } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
 import type { Action } from "../decide/plan.ts";
-import { closedGuard } from "../decide/upgrade.ts";
+import { closedGuard, isClosedByUpgrade } from "../decide/upgrade.ts";
 import { RedisError } from "../engine/errors.ts";
 import type { ServerFacts } from "../engine/info.ts";
 import { guardSetting, nowhere, type Redis, redisPort } from "../engine/redis.ts";
@@ -80,8 +80,6 @@ async function perform(pass: Pass, action: Action): Promise<void> {
       return await startRehearsal(pass, action);
     case "startMigrations":
       return await startMigrations(pass, action);
-    case "quiesce":
-      return await quiesce(pass, action);
     case "switchOver":
       return await switchOver(pass, action);
     case "resume":
@@ -96,7 +94,7 @@ async function promote(pass: Pass, { server, runId }: Doing<"promote">): Promise
   const facts = await redis.facts();
   if (facts.runId !== runId) throw new RedisError("Answered", `${server} was restarted since it was chosen`);
   // During an upgrade nobody writes before the new version was verified.
-  const closed = pass.db.status?.upgrade?.phase === "Switching" && pass.db.status.upgrade.held === undefined;
+  const closed = isClosedByUpgrade(pass.db.status?.upgrade);
   await redis.set(new Map([[guardSetting, closed ? String(closedGuard) : "0"]]));
   await redis.lead();
 }
@@ -241,13 +239,6 @@ async function deleteClaim({ db, ctx }: Pass, { server, uid, why }: Doing<"delet
 
 /** How long writes wait before they are refused, so that most clients see a pause and no error. */
 const closeMs = 5_000;
-
-/** Writes wait, then are refused. */
-async function quiesce(pass: Pass, { server }: Doing<"quiesce">): Promise<void> {
-  const primary = redisOf(pass, server);
-  await primary.pauseWrites(closeMs);
-  await primary.set(new Map([[guardSetting, String(closedGuard)]]));
-}
 
 /**
  * The new primary takes no writes until it was verified, and the old one none any more. It stays what it is, to go back

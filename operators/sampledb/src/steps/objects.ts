@@ -3,7 +3,7 @@ import { adoptAnnotation, Quantity } from "keelson";
 import { initialization } from "../agent/initialization.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
 import { ownStatus } from "../observe/observe.ts";
-import { serversToRun } from "../observe/servers-to-run.ts";
+import { replicasToRun, serversToRun } from "../observe/servers-to-run.ts";
 import type { Access } from "../resources/access.ts";
 import { primaryBudget, replicaBudget } from "../resources/budgets.ts";
 import { backupsClaim, dataClaim } from "../resources/claims.ts";
@@ -40,7 +40,8 @@ export async function applyObjects(
       // A pod of the version that is given up must not carry out what is meant for the other.
       plans: tried ? volumePlans(db) : new Map(),
       kept: tried ? undefined : own.config.get()?.data?.["redis.conf"],
-      servers: serversToRun({ spec: db.spec, status, database }) || 1 + db.spec.replicas,
+      servers:
+        serversToRun({ spec: db.spec, status, database }) || 1 + replicasToRun({ spec: db.spec, status }),
       initialize: JSON.stringify(content),
     }),
   );
@@ -50,21 +51,12 @@ export async function applyObjects(
 export function volumePlans(db: SampleDBObject): ReadonlyMap<string, VolumePlan> {
   const { upgrade, primary } = ownStatus(db);
   const database = databaseName(db);
-  if (!upgrade) return new Map();
-  const { id, phase, held } = upgrade;
+  if (upgrade?.phase !== "GoingBack") return new Map();
+  const { id, held = primary } = upgrade;
   const names = Array.from({ length: 1 + db.spec.replicas }, (_, ordinal) => serverName(database, ordinal));
-  if (phase === "Switching" && db.spec.replicas === 0)
-    return new Map(names.map((name) => [name, { id: `copy-${id}`, action: "copy", copy: `before-${id}` }]));
-  if (phase !== "GoingBack") return new Map();
-  // The old version cannot read what the new one wrote. The old primary has the data: as it is, or in its copy.
-  const old = held ?? primary;
-  return new Map(
-    names.map((name): [string, VolumePlan] =>
-      name === old
-        ? [name, { id: `back-${id}`, action: "back", copy: `before-${id}` }]
-        : [name, { id: `empty-${id}`, action: "empty", copy: `new-${id}` }],
-    ),
-  );
+  // The old version cannot read what the new one wrote. The old primary has all data, as it is.
+  const others = names.filter((name) => name !== held);
+  return new Map(others.map((name) => [name, { id: `empty-${id}`, aside: `new-${id}` }]));
 }
 
 /** Volumes before pods: a StatefulSet would make them too, but not of the size that is wanted by then. */
@@ -76,7 +68,7 @@ export async function applyServers(
   const database = databaseName(db);
   const status = ownStatus(db);
   const servers = serversToRun({ spec: db.spec, status, database });
-  for (let ordinal = 0; ordinal < Math.max(servers, 1 + db.spec.replicas); ordinal++)
+  for (let ordinal = 0; ordinal < Math.max(servers, 1 + replicasToRun({ spec: db.spec, status })); ordinal++)
     await applyClaim(db, ctx, ordinal);
   if (db.spec.backup.store === undefined) await ctx.own.backupsClaim.apply(backupsClaim(database, db.spec));
   const set = ctx.own.set.get();

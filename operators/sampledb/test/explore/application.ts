@@ -18,22 +18,16 @@ interface Files {
   readonly keys: Map<string, string>;
   /** The version that wrote it: an older one cannot read it. */
   version: string;
-  /** Copies that were kept, by name, and the plans that were carried out, by id. */
-  readonly copies: Map<string, Pick<Files, "keys" | "version">>;
+  /** The plans that were carried out, by id. */
   readonly plans: Set<string>;
 }
 
-function cloned({ keys, version, copies, plans }: Files): Files {
-  const of = (each: Pick<Files, "keys" | "version">) => ({ ...each, keys: new Map(each.keys) });
-  return {
-    ...of({ keys, version }),
-    copies: new Map([...copies].map(([name, copy]) => [name, of(copy)])),
-    plans: new Set(plans),
-  };
+function cloned({ keys, version, plans }: Files): Files {
+  return { keys: new Map(keys), version, plans: new Set(plans) };
 }
 
 function newFiles(version: string): Files {
-  return { keys: new Map(), version, copies: new Map(), plans: new Set() };
+  return { keys: new Map(), version, plans: new Set() };
 }
 
 interface Upstream {
@@ -212,16 +206,12 @@ function prepareVolume(start: ContainerStart, volume: SimulatedVolume, version: 
   const isNew = volume.data === undefined;
   volume.data ??= newFiles(version);
   const files = volume.data as Files;
-  const [id = "", action, copy = ""] = (start.files("config")[`plan.${start.pod.metadata.name}`] ?? "")
-    .trim()
-    .split(" ");
-  if (action === undefined || files.plans.has(id)) return isNew;
-  const kept = files.copies.get(copy);
-  if (action === "copy") files.copies.set(copy, { keys: new Map(files.keys), version: files.version });
-  else if (action === "empty") Object.assign(files, { keys: new Map(), version });
-  else if (kept) Object.assign(files, { keys: new Map(kept.keys), version: kept.version });
+  const [id, aside] = (start.files("config")[`plan.${start.pod.metadata.name}`] ?? "").trim().split(" ");
+  if (id === undefined || aside === undefined || files.plans.has(id)) return isNew;
   files.plans.add(id);
-  return isNew || action === "empty";
+  if (files.version === version) return isNew;
+  Object.assign(files, { keys: new Map(), version });
+  return true;
 }
 
 export class SimServer implements SimulatedProcess {

@@ -171,7 +171,8 @@ export class Aggregator implements Extensions {
       return;
     }
     if (known && JSON.stringify(known.extension) === JSON.stringify(extension)) return;
-    this.#known.set(name, { extension, isAvailable: false });
+    // What is known of it holds until it is asked again.
+    this.#known.set(name, { isAvailable: false, ...known, extension });
     this.#generation++;
     this.#checkSoon();
     this.#timer ??= this.#every();

@@ -59,7 +59,7 @@ export function extensionDestination(
     tls: {
       servername: `${name}.${namespace}.svc`,
       rejectUnauthorized: !insecure,
-      ...(authorities && { ca: authorities }),
+      ...(authorities && { ca: authorities, allowPartialTrustChain: true }),
       ...(identity && { cert: identity.certificate, key: identity.key }),
     },
   };

@@ -87,7 +87,8 @@ class Decoder {
       out[field.name] = value;
     }
     if (this.#unknown) {
-      for (const key in input) if (!shape.names.has(key)) this.#unknown.push(shown ? `${shown}.${key}` : key);
+      for (const key of Object.keys(input))
+        if (!shape.names.has(key)) this.#unknown.push(shown ? `${shown}.${key}` : key);
     }
     return out;
   }

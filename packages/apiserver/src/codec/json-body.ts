@@ -32,12 +32,21 @@ export function parseJsonBody(text: string): JsonBody {
   return { value, duplicates: countWritten(text) > keys ? new Scanner(text).document() : [] };
 }
 
-/** The paths of all keys of a valid text, in the order in which they are written, one that is repeated again. */
-export function writtenKeys(text: string): readonly string[] {
-  const scanner = new Scanner(text);
-  scanner.document();
-  return scanner.keys;
+/**
+ * Calls back with the paths of the keys of a valid text, in the order in which they are written, one that is repeated
+ * again; until the answer is true.
+ */
+export function findWrittenKey(text: string, isLast: (path: string) => boolean): void {
+  try {
+    new Scanner(text, (path) => {
+      if (isLast(path)) throw new Found();
+    }).document();
+  } catch (error) {
+    if (!(error instanceof Found)) throw error;
+  }
 }
+
+class Found extends Error {}
 
 const quote = '"';
 const colon = 58;
@@ -86,8 +95,9 @@ function countKeys(value: JsonValue, depth: number): number {
     return count;
   }
   if (Object.getPrototypeOf(value) === null) return 0;
-  for (const key in value) {
-    count++;
+  const keys = Object.keys(value);
+  count += keys.length;
+  for (const key of keys) {
     const item = value[key] as JsonValue;
     if (typeof item === "object") count += countKeys(item, depth + 1);
   }
@@ -99,10 +109,11 @@ class Scanner {
   readonly #text: string;
   #at = 0;
   readonly #duplicates: string[] = [];
-  readonly keys: string[] = [];
+  readonly #onKey: ((path: string) => void) | undefined;
 
-  constructor(text: string) {
+  constructor(text: string, onKey?: (path: string) => void) {
     this.#text = text;
+    this.#onKey = onKey;
   }
 
   document(): string[] {
@@ -138,7 +149,7 @@ class Scanner {
       if (this.#text[this.#at] !== '"') this.#fail("looking for beginning of object key string");
       const key = this.#string();
       const at = path ? `${path}.${key}` : key;
-      this.keys.push(at);
+      this.#onKey?.(at);
       if (seen.has(key)) this.#duplicates.push(at);
       seen.add(key);
       this.#space();
@@ -177,16 +188,20 @@ class Scanner {
 
   #string(): string {
     const start = this.#at++;
+    let isPlain = true;
     for (;;) {
       const char = this.#text[this.#at];
       if (char === undefined) throw new JsonSyntaxError("unexpected end of JSON input");
-      if (char === "\\") this.#at += 2;
-      else if (char < " ") this.#fail("in string literal");
+      if (char === "\\") {
+        this.#at += 2;
+        isPlain = false;
+      } else if (char < " ") this.#fail("in string literal");
       else {
         this.#at++;
         if (char === '"') break;
       }
     }
+    if (isPlain) return this.#text.slice(start + 1, this.#at - 1);
     const raw = this.#text.slice(start, this.#at);
     try {
       return parseJson(raw) as string;

@@ -1,7 +1,7 @@
 /** What strict decoding complains about, in the words and in the order of the real server. */
 import type { JsonValue } from "@keelson/core";
 import type { DecodedBody } from "../codec/body.ts";
-import { writtenKeys } from "../codec/json-body.ts";
+import { findWrittenKey } from "../codec/json-body.ts";
 import { goQuote } from "../contracts/field-error.ts";
 
 const yamlErrors = "yaml: unmarshal errors:";
@@ -28,8 +28,12 @@ export function warningsOf(problem: string): string[] {
 export function strictProblems(body: DecodedBody, unknown: readonly string[], custom: boolean): string[] {
   const inYaml = body.repeated.length > 0 ? [repeatedKeys(body.repeated)] : [];
   if (custom)
-    return [...inYaml, ...new Set(body.duplicates.map(duplicateField)), ...unknown.map(unknownField)];
-  return [...inYaml, ...inOrder(keysOf(body), new Set(unknown), new Set(body.duplicates))];
+    return [
+      ...inYaml,
+      ...[...new Set(body.duplicates.map(duplicateField))].slice(0, mostProblems),
+      ...unknown.map(unknownField),
+    ];
+  return [...inYaml, ...inOrder(body, new Set(unknown), new Set(body.duplicates))];
 }
 
 function duplicateField(path: string): string {
@@ -38,12 +42,6 @@ function duplicateField(path: string): string {
 
 function unknownField(path: string): string {
   return `unknown field ${goQuote(path)}`;
-}
-
-function keysOf({ value, source, mediaType }: DecodedBody): Iterable<string> {
-  return mediaType === "application/json"
-    ? writtenKeys(Buffer.from(source).toString())
-    : sortedKeys(value, "");
 }
 
 /** YAML is read as a map and printed as JSON before its fields are looked at, which puts them in order. */
@@ -59,22 +57,28 @@ function* sortedKeys(value: JsonValue, path: string): Generator<string> {
   }
 }
 
+/** So many are named, as by the real server. */
+const mostProblems = 100;
+
 function inOrder(
-  keys: Iterable<string>,
+  { value, source, mediaType }: DecodedBody,
   unknown: ReadonlySet<string>,
   duplicates: ReadonlySet<string>,
 ): Set<string> {
   const problems = new Set<string>();
   const seen = new Set<string>();
   let skipped: string | undefined;
-  for (const key of keys) {
+  const isLast = (key: string): boolean => {
     // What is inside a field that nobody knows is not read.
-    if (skipped !== undefined && isWithin(key, skipped)) continue;
+    if (skipped !== undefined && isWithin(key, skipped)) return false;
     skipped = unknown.has(key) ? key : undefined;
     if (skipped !== undefined) problems.add(unknownField(key));
     else if (seen.has(key) && duplicates.has(key)) problems.add(duplicateField(key));
     seen.add(key);
-  }
+    return problems.size === mostProblems;
+  };
+  if (mediaType === "application/json") findWrittenKey(Buffer.from(source).toString(), isLast);
+  else for (const key of sortedKeys(value, "")) if (isLast(key)) break;
   return problems;
 }
 

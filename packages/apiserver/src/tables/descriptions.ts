@@ -392,7 +392,7 @@ io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinitio
 
 /** What fields of these names are in every kind. */
 const common: Readonly<Record<string, string | undefined>> = lookupTable({
-  apiVersion: "The API group and version of this object.",
+  apiVersion: "APIVersion defines the schema of this object: its API group and version.",
   kind: "The kind of this object, in CamelCase.",
   metadata: "Standard object's metadata: its name, its labels, its owners and its version.",
 });

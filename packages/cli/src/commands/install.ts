@@ -18,7 +18,7 @@ const text = (brief: string) => ({ kind: "parsed", parse: String, brief, optiona
 
 export const install = buildCommand<InstallFlags>({
   docs: {
-    brief: "Install ResourceGraphDefinitions as one Deployment",
+    brief: "Install graphs, hooks and plans as one Deployment",
     fullDescription:
       "Checks the definitions, applies them, and applies a Deployment whose role holds exactly what they and those of the cluster need. Run it again when definitions change.",
   },
@@ -31,9 +31,9 @@ export const install = buildCommand<InstallFlags>({
         kind: "parsed",
         parse: String,
         brief: "Where the Deployment goes",
-        default: "keelson-graphs",
+        default: "keelson-nocode",
       },
-      image: text("The image that runs them. Default: keelson-graphs:VERSION"),
+      image: text("The image that runs them. Default: keelson-nocode:VERSION"),
       replicas: {
         kind: "parsed",
         parse: wholeNumber({ min: 1, max: 9 }),
@@ -46,8 +46,10 @@ export const install = buildCommand<InstallFlags>({
     aliases: { f: "file" },
   },
   async func({ file, namespace, image, replicas, print, archive, ...choice }) {
-    const { applyInstallation, graphsProject, installation } = await import("../nocode/install.ts");
-    const project = graphsProject();
+    const { applyInstallation, installation, nocodeProject, operatorName } = await import(
+      "../nocode/install.ts"
+    );
+    const project = nocodeProject();
     const name = image ?? `${project.name}:${project.version}`;
     if (archive !== undefined) {
       const [{ buildImage }, { writeFile }] = await Promise.all([
@@ -74,15 +76,17 @@ export const install = buildCommand<InstallFlags>({
       await checkAnswers(client, target);
       const options = { namespace, image: name, replicas, ...(file === undefined ? {} : { file }) };
       const wanted = await installation(client, options);
+      for (const note of wanted.notes) this.process.stderr.write(`${note}\n`);
       if (print) {
         const { stringify } = await import("yaml");
         this.process.stdout.write(wanted.manifests.map((each) => stringify(each)).join("---\n"));
         return;
       }
       await applyInstallation(client, wanted);
-      const count = wanted.files?.definitions.length ?? 0;
+      const { definitions = [], hooks = [], plans = [] } = wanted.files ?? {};
+      const count = definitions.length + hooks.length + plans.length;
       this.process.stdout.write(
-        `${count === 1 ? "1 definition" : `${count} definitions`} and the Deployment ${namespace}/graphs are applied\n`,
+        `${count === 1 ? "1 definition" : `${count} definitions`} and the Deployment ${namespace}/${operatorName} are applied\n`,
       );
     } finally {
       await client.close();

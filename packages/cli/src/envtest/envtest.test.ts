@@ -5,6 +5,7 @@ import { request } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { createAuthority, createLeaf } from "@keelson/pki";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -90,6 +91,15 @@ test("the stand-in of etcd is healthy", async () => {
   await new Promise((done) => probe.close(done));
   await using _ = await startHealthyEtcd([`--listen-client-urls=${url}`, "--unsafe-no-fsync=true"]);
   expect(await (await fetch(`${url}/health`)).json()).toEqual({ health: "true", reason: "" });
+});
+
+test("the stand-ins print their flags and end, as suites ask them first", async () => {
+  const launcher = fileURLToPath(new URL("../../../keelson/bin/keelson.js", import.meta.url));
+  const help = async (name: string) =>
+    (await promisify(execFile)(process.execPath, [launcher, "envtest", name, "--help"])).stdout;
+  expect(await help("kube-apiserver")).toMatch(/^ *--tls-cert-file\b/m);
+  expect(await help("kube-apiserver")).not.toMatch(/insecure-port/);
+  expect(await help("etcd")).toMatch(/^ *--listen-client-urls\b/m);
 });
 
 test("the assets run the command with the program's own arguments", async () => {

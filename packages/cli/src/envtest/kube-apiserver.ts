@@ -29,6 +29,9 @@ const names = {
   "token-auth-file": "tokenAuthFile",
 } as const satisfies Record<string, keyof ApiServerFlags>;
 
+/** Those that have an effect. */
+export const apiServerFlagNames: readonly string[] = ["secure-port", ...Object.keys(names)];
+
 export function standInFlags(args: readonly string[]): StandInFlags {
   const given = parseFlags(args);
   const flags: { -readonly [Name in keyof ApiServerFlags]: ApiServerFlags[Name] } = {

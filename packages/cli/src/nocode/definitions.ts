@@ -12,25 +12,32 @@ import {
   ResourceGraphDefinition,
   readDefinitionFiles,
 } from "@keelson/graphs";
-import {
-  CompositeController,
-  ControllerRevision,
-  DecoratorController,
-  HookError,
-  hookControllers,
-  isHookDefinition,
-} from "@keelson/hooks";
-import { isPlanDefinition, PlanDefinition, PlanError, planControllers } from "@keelson/plans";
-import { install } from "@keelson/runtime";
+import { HookError, hookControllers, isHookDefinition } from "@keelson/hooks";
+import { definitionKinds, type Family } from "@keelson/nocode";
+import { isPlanDefinition, PlanError, planControllers } from "@keelson/plans";
+import { type AnyController, install } from "@keelson/runtime";
 import type { CustomResourceDefinitionObject } from "@keelson/schema";
+
+/** A definition of a hook or of plans, and what it does in a cluster. */
+export interface CheckedDefinition {
+  readonly object: KubeObject;
+  readonly controllers: readonly AnyController[];
+  /** The kind that a PlanDefinition brings. */
+  readonly crds: readonly CustomResourceDefinitionObject[];
+}
 
 /** Definitions in which nothing is wrong. */
 export interface CheckedFiles extends DefinitionFiles {
   readonly graphs: readonly Graph[];
   /** CompositeControllers and DecoratorControllers. */
-  readonly hooks: readonly FileObject[];
+  readonly hooks: readonly CheckedDefinition[];
   /** PlanDefinitions. */
-  readonly plans: readonly FileObject[];
+  readonly plans: readonly CheckedDefinition[];
+}
+
+/** Which families of definitions are there. */
+export function familiesOf(found: Record<Family, readonly unknown[]>): Family[] {
+  return (Object.keys(found) as Family[]).filter((family) => found[family].length > 0);
 }
 
 /** Reads a file or folder. Every mistake is a sentence with its file and line. @throws GraphError */
@@ -42,46 +49,71 @@ export async function checkedFiles(client: Client, place: string): Promise<Check
     const message =
       `${place} has no ResourceGraphDefinition, CompositeController, DecoratorController or PlanDefinition; ` +
       "give a YAML file with one, or a folder of such files";
-    throw refused([message]);
+    throw refused(message);
   }
   const checked = await checkDefinitions(files.definitions, clusterFacts(client), files.crds);
   const graphs = checked.flatMap(({ graph }) => graph ?? []);
   const crds = [...files.crds, ...graphs.map(({ crd }) => crd)];
-  const problems = [
-    ...checked.flatMap(({ definition, error }) => (error ? problemsInFile(definition, error) : [])),
-    ...(await otherProblems([...hooks, ...plans], client, crds)),
-  ];
-  if (problems.length > 0) throw refused(problems);
-  return { ...files, graphs, hooks, plans };
+  const problems = checked.flatMap(({ definition, error }) =>
+    error ? problemsInFile(definition, error) : [],
+  );
+  const checkedPlans = await checkEach(plans, discoverWith(client, crds), problems);
+  // A hook may be for a kind that plans bring.
+  const allCrds = [...crds, ...checkedPlans.flatMap((each) => each.crds)];
+  const checkedHooks = await checkEach(hooks, discoverWith(client, allCrds), problems);
+  if (problems.length > 0) throw refused(problems.join("\n"));
+  return { ...files, graphs, hooks: checkedHooks, plans: checkedPlans };
 }
 
-function refused(problems: readonly string[]): GraphError {
-  return new GraphError("InvalidDefinition", [{ path: [], message: problems.join("\n") }]);
+export function refused(message: string): GraphError {
+  return new GraphError("InvalidDefinition", [{ path: [], message }]);
 }
 
 /** Definitions of hooks and plans are one mistake each: the first that is found. */
-async function otherProblems(
+async function checkEach(
   definitions: readonly FileObject[],
-  client: Client,
-  crds: readonly CustomResourceDefinitionObject[],
-): Promise<string[]> {
-  const problems: string[] = [];
-  const facts = { discover: discoverWith(client, crds) };
+  discover: Client["discover"],
+  problems: string[],
+): Promise<CheckedDefinition[]> {
+  const checked: CheckedDefinition[] = [];
   for (const { file, object, lineOf } of definitions) {
     try {
-      const definition = object as KubeObject;
-      if (isPlanDefinition(definition)) await planControllers([definition], facts);
-      else await hookControllers([definition], facts);
+      checked.push(await checkDefinition(object as KubeObject, discover));
     } catch (error) {
-      if (!(error instanceof HookError || error instanceof PlanError)) throw error;
+      if (!isRefusal(error)) throw error;
       problems.push(`${file}:${lineOf([])}: ${error.message}`);
     }
   }
-  return problems;
+  return checked;
 }
 
-/** Kinds that the folder brings count as served. */
-function discoverWith(client: Client, crds: readonly CustomResourceDefinitionObject[]): Client["discover"] {
+/** What a definition does inside a cluster, where a hook's Service is reached by its name. @throws HookError, PlanError */
+export async function checkDefinition(
+  object: KubeObject,
+  discover: Client["discover"],
+): Promise<CheckedDefinition> {
+  const options = { services: "dns" } as const;
+  if (!isPlanDefinition(object)) {
+    return { object, controllers: await hookControllers([object], { discover }, options), crds: [] };
+  }
+  const planned = await planControllers([object], { discover }, options);
+  return {
+    object,
+    controllers: planned.map(({ controller }) => controller),
+    crds: planned.map(({ kind }) => kind.crd()),
+  };
+}
+
+/** Whether an error says what is wrong with a definition. */
+export function isRefusal(error: unknown): error is HookError | PlanError {
+  return error instanceof HookError || error instanceof PlanError;
+}
+
+/** Kinds that definitions bring count as served. */
+export function discoverWith(
+  client: Client,
+  crds: readonly CustomResourceDefinitionObject[],
+): Client["discover"] {
   const known: AnyKind[] = crds.flatMap(({ spec: { group, names, scope, versions } }) =>
     versions.map(({ name }) => ({
       ...{ group, version: name, scope },
@@ -97,9 +129,7 @@ function discoverWith(client: Client, crds: readonly CustomResourceDefinitionObj
 export async function applyFiles(client: Client, files: CheckedFiles): Promise<void> {
   const { crds, definitions, hooks, plans } = files;
   await install(client, [
-    ...(definitions.length > 0 ? [ResourceGraphDefinition] : []),
-    ...(hooks.length > 0 ? [CompositeController, DecoratorController, ControllerRevision] : []),
-    ...(plans.length > 0 ? [PlanDefinition] : []),
+    ...definitionKinds(familiesOf({ graphs: definitions, hooks, plans })),
     ...crds.map((crd) => ({ crd: () => crd })),
   ]);
   const apiVersion = apiVersionOf(ResourceGraphDefinition);
@@ -109,7 +139,7 @@ export async function applyFiles(client: Client, files: CheckedFiles): Promise<v
     ...[...hooks, ...plans].map(({ object }) => object),
   ];
   for (const object of objects) {
-    const found = await client.discover(object.apiVersion, object.kind);
+    const found = await client.discover(object.apiVersion ?? "", object.kind ?? "");
     await client.kind(found).apply(object as never, { force: true });
   }
 }

@@ -2,22 +2,40 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Client } from "@keelson/client";
-import { parseJson } from "@keelson/core";
+import { type Client, isNotFound } from "@keelson/client";
+import { type AnyKind, type KubeObject, parseJson } from "@keelson/core";
 import {
+  type Checkable,
   checkDefinitions,
   clusterFacts,
-  type DefinitionObject,
   type Graph,
-  GraphError,
   graphControllers,
   leftKinds,
   ResourceGraphDefinition,
 } from "@keelson/graphs";
+import { CompositeController, DecoratorController, relatedAnnotation } from "@keelson/hooks";
+import { definitionHosts, definitionKinds } from "@keelson/nocode";
+import { PlanDefinition } from "@keelson/plans";
+import type { AnyController } from "@keelson/runtime";
+import type { CustomResourceDefinitionObject } from "@keelson/schema";
 import { applyManifests } from "../deploy/apply.ts";
 import { manifestsFor } from "../generate/manifests.ts";
+import { defaultValues } from "../generate/values.ts";
 import type { Project } from "../project.ts";
-import { applyFiles, type CheckedFiles, checkedFiles } from "./definitions.ts";
+import {
+  applyFiles,
+  type CheckedDefinition,
+  type CheckedFiles,
+  checkDefinition,
+  checkedFiles,
+  discoverWith,
+  familiesOf,
+  isRefusal,
+  refused,
+} from "./definitions.ts";
+
+/** The name of the Deployment, its role and its lease. */
+export const operatorName = "nocode";
 
 /** How definitions are installed. */
 export interface InstallOptions {
@@ -32,33 +50,61 @@ export interface InstallOptions {
 export interface Installation {
   readonly manifests: ReturnType<typeof manifestsFor>;
   readonly files: CheckedFiles | undefined;
+  /** What a person should know, each a sentence. */
+  readonly notes: readonly string[];
 }
 
 /** Looks at the cluster and the files, and writes nothing. @throws GraphError */
 export async function installation(client: Client, options: InstallOptions): Promise<Installation> {
   const files = options.file === undefined ? undefined : await checkedFiles(client, options.file);
-  refuseOthers(files);
-  const graphs = [...(files?.graphs ?? []), ...(await graphsOfCluster(client, files))];
+  const notes: string[] = [];
+  const graphs = [...(files?.graphs ?? []), ...(await graphsOfCluster(client, files, notes))];
+  const crds = [...(files?.crds ?? []), ...graphs.map(({ crd }) => crd)];
+  const plans = [
+    ...(files?.plans ?? []),
+    ...(await definitionsOfCluster(client, [PlanDefinition], files?.plans, crds, notes)),
+  ];
+  crds.push(...plans.flatMap((each) => each.crds));
+  const hookKinds = [CompositeController, DecoratorController];
+  const hooks = [
+    ...(files?.hooks ?? []),
+    ...(await definitionsOfCluster(client, hookKinds, files?.hooks, crds, notes)),
+  ];
+  const families = familiesOf({ graphs, hooks, plans });
+  if (families.length === 0) {
+    throw refused(
+      `the cluster has no definitions that could run; give some with -f, or take an installation away with ` +
+        `kubectl delete namespace ${options.namespace}`,
+    );
+  }
   const known = await Promise.all(
     graphs.map(async (graph) => ({ graph, retired: await leftKinds(client, graph) })),
   );
   const parts = {
-    name: "graphs",
-    resources: [ResourceGraphDefinition] as never,
-    controllers: graphControllers(known),
+    name: operatorName,
+    resources: definitionKinds(families),
+    controllers: [
+      ...definitionHosts(families.filter((family) => family !== "graphs")),
+      ...(known.length > 0 ? graphControllers(known) : []),
+      ...[...hooks, ...plans].flatMap(({ controllers }): readonly AnyController[] => controllers),
+    ],
     webhooks: [],
     policies: [],
   };
-  return { files, manifests: manifestsFor(graphsProject(), parts, options) };
+  notes.push(...hooks.flatMap(({ object }) => noteOf(object)));
+  const env = [...defaultValues.env, { name: "KEELSON_DEFINITIONS", value: families.join(",") }];
+  const manifests = manifestsFor(nocodeProject(), parts, { ...options, values: { ...defaultValues, env } });
+  return { files, manifests, notes };
 }
 
-/** The image runs graphs; hooks and plans would be applied and nobody would run them. */
-function refuseOthers(files: CheckedFiles | undefined): void {
-  const [other] = [...(files?.hooks ?? []), ...(files?.plans ?? [])];
-  if (!other) return;
-  const { file, object } = other;
-  const message = `${file} has a ${object.kind}, which keelson install does not run yet; keelson run -f does`;
-  throw new GraphError("InvalidDefinition", [{ path: [], message }]);
+/** A customize hook names kinds at run time, when it is too late for a role. */
+function noteOf({ kind, metadata, ...object }: KubeObject): string[] {
+  const { hooks } = (object as { spec?: { hooks?: { customize?: unknown } } }).spec ?? {};
+  if (hooks?.customize === undefined || metadata?.annotations?.[relatedAnnotation] !== undefined) return [];
+  return [
+    `${kind} ${metadata?.name} has a customize hook: name the kinds that it asks for in the annotation ` +
+      `${relatedAnnotation}, so that the role allows to read them`,
+  ];
 }
 
 /** Applies all of it. Running it again follows what has changed, the role above all. */
@@ -68,33 +114,67 @@ export async function applyInstallation(client: Client, { files, manifests }: In
 }
 
 /** Definitions that the cluster has and the files do not: they run as well, where they can. */
-async function graphsOfCluster(client: Client, files: CheckedFiles | undefined): Promise<Graph[]> {
+async function graphsOfCluster(
+  client: Client,
+  files: CheckedFiles | undefined,
+  notes: string[],
+): Promise<Graph[]> {
   const named = new Set(files?.definitions.map(({ metadata }) => metadata.name));
-  const live = await definitionsOf(client);
+  const live = (await objectsOf(client, ResourceGraphDefinition)) as unknown as Checkable[];
   const others = live.filter(({ metadata }) => !named.has(metadata.name));
-  const checked = await checkDefinitions(
-    others,
-    clusterFacts(client),
-    files?.graphs.map(({ crd }) => crd) ?? [],
-  );
+  const crds = files?.graphs.map(({ crd }) => crd) ?? [];
+  const checked = await checkDefinitions(others, clusterFacts(client), crds);
+  for (const { definition, error } of checked) {
+    if (error) notes.push(leftOut("ResourceGraphDefinition", definition.metadata.name, error));
+  }
   return checked.flatMap(({ graph }) => graph ?? []);
 }
 
-type Named = Pick<DefinitionObject, "spec"> & { readonly metadata: { readonly name: string } };
+/** The same for hooks and plans. */
+async function definitionsOfCluster(
+  client: Client,
+  kinds: readonly AnyKind[],
+  given: readonly CheckedDefinition[] | undefined,
+  crds: readonly CustomResourceDefinitionObject[],
+  notes: string[],
+): Promise<CheckedDefinition[]> {
+  const named = new Set(given?.map(({ object }) => `${object.kind} ${object.metadata?.name}`));
+  const found: CheckedDefinition[] = [];
+  for (const kind of kinds) {
+    for (const object of await objectsOf(client, kind)) {
+      if (named.has(`${object.kind} ${object.metadata?.name}`)) continue;
+      try {
+        found.push(await checkDefinition(object, discoverWith(client, crds)));
+      } catch (error) {
+        if (!isRefusal(error)) throw error;
+        notes.push(leftOut(kind.kind, object.metadata?.name ?? "", error));
+      }
+    }
+  }
+  return found;
+}
 
-async function definitionsOf(client: Client): Promise<Named[]> {
+function leftOut(kind: string, name: string, { message }: Error): string {
+  return `${kind} ${name} of the cluster cannot run, and the role holds nothing for it: ${message}`;
+}
+
+/** Objects of a kind that may not be installed yet. */
+async function objectsOf(client: Client, kind: AnyKind): Promise<KubeObject[]> {
   try {
-    return (await client.kind(ResourceGraphDefinition).list()).items as unknown as Named[];
+    const { items } = await client.kind(kind).list();
+    // Items of a list need not say what they are.
+    const { group, version } = kind;
+    const apiVersion = group === "" ? version : `${group}/${version}`;
+    return (items as readonly KubeObject[]).map((item) => ({ ...item, apiVersion, kind: kind.kind }));
   } catch (error) {
-    // The kind of definitions is not installed yet.
-    if ((error as { code?: unknown }).code === 404) return [];
+    if (isNotFound(error)) return [];
     throw error;
   }
 }
 
-/** The package of graphs as a project whose image can be built. */
-export function graphsProject(): Project {
-  let directory = dirname(fileURLToPath(import.meta.resolve("@keelson/graphs")));
+/** The program that runs definitions, as a project whose image can be built. */
+export function nocodeProject(): Project {
+  let directory = dirname(fileURLToPath(import.meta.resolve("@keelson/nocode")));
   while (!existsSync(join(directory, "package.json"))) directory = dirname(directory);
   const manifest = parseJson(readFileSync(join(directory, "package.json"), "utf8")) as {
     version: string;
@@ -103,7 +183,7 @@ export function graphsProject(): Project {
   const { version, dependencies } = manifest;
   return {
     directory,
-    name: "keelson-graphs",
+    name: "keelson-nocode",
     version,
     dependencies,
     entry: "dist/index.js",

@@ -1,12 +1,10 @@
 /** `keelson run -f DIR`: the definitions of a folder, run by this process. */
 import { connect } from "@keelson/client";
-import { graphs } from "@keelson/graphs";
-import { hookHosts } from "@keelson/hooks";
-import { planHost } from "@keelson/plans";
+import { definitionHosts } from "@keelson/nocode";
 import { operator } from "@keelson/runtime";
 import { chooseTarget, type TargetChoice } from "../kubeconfig/target.ts";
 import { checkAnswers } from "../run/preflight.ts";
-import { applyFiles, type CheckedFiles, checkedFiles } from "./definitions.ts";
+import { applyFiles, type CheckedFiles, checkedFiles, familiesOf } from "./definitions.ts";
 
 /** Runs until Ctrl-C, and gives the exit code. */
 export async function runFiles(
@@ -29,18 +27,13 @@ export async function runFiles(
   } finally {
     await client.close();
   }
-  const controllers = [
-    ...(files.definitions.length > 0 ? [graphs()] : []),
-    ...(files.hooks.length > 0 ? hookHosts() : []),
-    ...(files.plans.length > 0 ? [planHost()] : []),
-  ];
+  const { definitions, hooks, plans } = files;
+  const controllers = definitionHosts(familiesOf({ graphs: definitions, hooks, plans }));
   return await operator({ name: "nocode", controllers, client: settings }).run();
 }
 
 /** A graph by the kind that it makes, the others by their own names. */
 function namesOf({ graphs: made, hooks, plans }: CheckedFiles): string {
-  const named = [...hooks, ...plans].map(
-    ({ object }) => `${object.kind} ${(object["metadata"] as { name?: string } | undefined)?.name}`,
-  );
+  const named = [...hooks, ...plans].map(({ object }) => `${object.kind} ${object.metadata?.name}`);
   return [...made.map(({ kind }) => kind.kind), ...named].join(", ");
 }

@@ -68,6 +68,11 @@ describe("TLS", async () => {
   }
 
   const address = await listen(server);
+
+  it("trusts the server's own certificate where that is what was given, as kubectl does", async () => {
+    expect(await ask(address, { ca: server.cert })).toBe("nobody");
+    await expect(ask(address, { ca: named.cert })).rejects.toThrow();
+  });
   const namedAddress = await listen(named);
 
   it("trusts a server that the cluster's authority signed, and no other", async () => {

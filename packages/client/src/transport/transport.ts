@@ -295,7 +295,13 @@ async function secureContext(credential: Credential, ca: string | undefined): Pr
   if (ca !== undefined) checked("cluster's certificate-authority", () => new X509Certificate(ca));
   const authorities = ca ?? (await systemAuthorities());
   return checked("client certificate and its key", () =>
-    createSecureContext({ ca: authorities, cert: credential.certificate, key: credential.key }),
+    createSecureContext({
+      ca: authorities,
+      // As kubectl does: what is given may be an intermediate authority, or the server's own certificate.
+      allowPartialTrustChain: true,
+      cert: credential.certificate,
+      key: credential.key,
+    }),
   );
 }
 

@@ -56,10 +56,13 @@ export function plannedKind({ spec }: Pick<PlanDefinitionObject, "spec">): Plann
     status: z.object(planStatus),
     columns: planColumns,
   });
+  const properties = (spec.parameters ?? {}) as Record<string, StructuralSchema>;
+  const required = (spec.required ?? []).filter((name) => properties[name]?.default === undefined);
   const parameters: StructuralSchema = {
     type: "object",
-    properties: (spec.parameters ?? {}) as Record<string, StructuralSchema>,
-    ...(spec.required === undefined ? {} : { required: spec.required }),
+    properties,
+    // An object whose parameters all have defaults needs no spec.
+    ...(required.length === 0 ? { default: {} } : { required }),
   };
   return Object.freeze({
     ...dynamicKind({ group, version: version ?? "v1", kind, resource: made.resource, scope: "Namespaced" }),
@@ -72,9 +75,15 @@ function withSpec(
   spec: StructuralSchema,
 ): CustomResourceDefinitionObject {
   const versions = crd.spec.versions.map((version) => {
-    const { openAPIV3Schema: schema } = version.schema;
-    const properties = { ...schema.properties, spec };
-    return { ...version, schema: { openAPIV3Schema: { ...schema, properties } } };
+    const { required = [], ...schema } = version.schema.openAPIV3Schema;
+    const properties: Record<string, StructuralSchema> = { ...schema.properties, spec };
+    const needed = required.filter((name) => properties[name]?.default === undefined);
+    const openAPIV3Schema = {
+      ...schema,
+      properties,
+      ...(needed.length === 0 ? {} : { required: needed }),
+    };
+    return { ...version, schema: { openAPIV3Schema } };
   });
   return { ...crd, spec: { ...crd.spec, versions } };
 }

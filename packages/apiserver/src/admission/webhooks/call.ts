@@ -72,7 +72,8 @@ export function socketWebhooks(store: StoreReader, dialer: ClusterDialer): Webho
       const options: ConnectionOptions = {
         // An address is no name to ask for; it is verified all the same.
         ...(isIP(name) === 0 && { servername: name }),
-        ...(authorities && { ca: authorities }),
+        // As in Go, a certificate that is trusted need not be an authority: suites give the server's own.
+        ...(authorities && { ca: authorities, allowPartialTrustChain: true }),
       };
       agent =
         through === "cluster"
