@@ -112,7 +112,7 @@ async function checkWork(client: Client, namespace: string, objects: number): Pr
 }
 
 /** CPU of all threads of a process, which `/proc` tells in nanoseconds. */
-function cpuMs({ pid }: ChildProcess): number {
+export function cpuMs({ pid }: ChildProcess): number {
   const tasks = `/proc/${pid}/task`;
   const ns = readdirSync(tasks).map((task) =>
     Number(readFileSync(join(tasks, task, "schedstat"), "utf8").split(" ")[0]),

@@ -14,6 +14,7 @@ import { ConfigMap, CustomResourceDefinition, MutatingWebhookConfiguration } fro
 import { startControlPlane } from "@keelson/reference/control-plane";
 import { install } from "@keelson/runtime";
 import { perSecond, table } from "./measure.ts";
+import { cpuMs } from "./sdk-manager.ts";
 import { startEmbedded } from "./sdk-servers.ts";
 import { Schedule } from "./webhooks-objects.ts";
 
@@ -28,6 +29,8 @@ const { values: flags } = parseArgs({
 const SECONDS = Number(flags.seconds);
 const OBJECTS = Number(flags.objects);
 const RATE = 500;
+/** Requests before any is timed. */
+const warmUp = 200;
 const parts = flags.parts.split(",");
 
 await using server = flags.server === "reference" ? await startControlPlane() : await startEmbedded();
@@ -44,7 +47,9 @@ const port = await freePort();
 if (parts.includes("answers")) {
   const operator = await startOperator(0);
   const authorities = await authoritiesOf(client);
-  const { p50, p99, failed } = await answers(authorities);
+  const before = cpuMs(operator);
+  const { p50, p99, failed, answered } = await answers(authorities);
+  row("CPU of an answer, µs", (((cpuMs(operator) - before) * 1000) / answered).toFixed(0));
   row(`answers at ${RATE}/s: p50, p99, ms`, `${p50.toFixed(2)}, ${p99.toFixed(2)}`);
   row("of which failed", String(failed));
   await stop(operator);
@@ -122,14 +127,14 @@ async function answers(authorities: string) {
       });
       sent.end(body);
     });
-  await Promise.all(Array.from({ length: 200 }, ask));
+  await Promise.all(Array.from({ length: warmUp }, ask));
   times.length = 0;
   await atRate(RATE, SECONDS, ask);
   agent.destroy();
   times.sort((a, b) => a - b);
   const at = (share: number) =>
     times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN;
-  return { p50: at(0.5), p99: at(0.99), failed };
+  return { p50: at(0.5), p99: at(0.99), failed, answered: times.length + warmUp };
 }
 
 /** Creates through the API server, good ones and bad ones, and looks at what each became. */
