@@ -16,7 +16,7 @@ import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.
 import { ways } from "./deletions.ts";
 import { operations } from "./operations.ts";
 import { rejoining } from "./rejoining.ts";
-import { type Run, readResults, writeReport, writeResults } from "./results.ts";
+import { type Run, readResults, recordRuns, writeReport } from "./results.ts";
 import { type Bench, scenarios as faults, type Scenario } from "./scenarios.ts";
 import { upgrades } from "./upgrades.ts";
 import { World } from "./world.ts";
@@ -73,8 +73,7 @@ for (const scenario of chosen) {
     });
     if (!run) break;
     runs.push(run);
-    results.rows[scenario.id] = runs;
-    await writeResults(controlPlane, { ...results, machine });
+    await recordRuns(controlPlane, { row: scenario.id, runs, machine });
     await writeReport(scenarios);
     missed += run.missed.length;
     say(
@@ -131,7 +130,8 @@ async function measure(scenario: Scenario): Promise<Run> {
     }
     problems.push(...((await scenario.check?.(bench, before)) ?? []));
   } catch (error) {
-    problems.push((error as Error).message);
+    problems.push((error as Error).message.slice(0, 500));
+    say(`${scenario.id}: ${(error as Error).message}`);
     await world.inject({ kind: "mend" }).catch(() => undefined);
     await world.operator.scale(1).catch(() => undefined);
   }
@@ -139,7 +139,13 @@ async function measure(scenario: Scenario): Promise<Run> {
   await ledger.stop();
   if (process.env["KEELSON_E2E_LOGS"]) await saveLogs(scenario.id, name);
   // Of a Database that is deleted the scenario itself looks for them, in what is left.
-  const lost = scenario.isDeleting || scenario.isRewinding ? [] : await ledger.lost();
+  const lost =
+    scenario.isDeleting || scenario.isRewinding
+      ? []
+      : await ledger.lost().catch((error: unknown) => {
+          problems.push(`commits cannot be looked for: ${(error as Error).message}`);
+          return [];
+        });
   const overlap = scenario.isRewinding ? 0 : ledger.overlapMs();
   if (scenario.spec && !scenario.isDeleting) await world.remove(name);
   if (lost.length > 0)

@@ -17,6 +17,7 @@ export type CliErrorCode =
   | "CrdMissing"
   | "IncompatibleCrd"
   | "NotPermitted"
+  | "AlreadyRuns"
   | "OperatorEnded"
   | "BadValues"
   | "BadBundle"

@@ -22,6 +22,7 @@ import { checkKubeconfig } from "../../../packages/cli/src/kubeconfig/file.ts";
 import { chooseTarget } from "../../../packages/cli/src/kubeconfig/target.ts";
 import { runToItsEnd } from "../../../packages/cli/src/run/operator-process.ts";
 import {
+  checkAlone,
   checkAnswers,
   checkKinds,
   checkPermissions,
@@ -86,6 +87,11 @@ export const cli: Provocations<CliErrorCode> = {
     const { controllers } = await loadOperator(readProject(memcached));
     const refusing = { kind: () => ({ create: async () => ({ status: { allowed: false } }) }) };
     return await checkPermissions(refusing as never, { ...noParts, controllers }, target);
+  },
+  AlreadyRuns: async () => {
+    const running = { metadata: { namespace: "op", name: "op" }, spec: { replicas: 2 } };
+    const deployed = { kind: () => ({ list: async () => ({ items: [running] }) }) };
+    return await checkAlone(deployed as never, noParts, target);
   },
   OperatorEnded: async () => {
     const ends = { "package.json": manifest({}), "src/main.ts": "process.exitCode = 3;" };

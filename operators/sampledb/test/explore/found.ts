@@ -36,4 +36,14 @@ export const found: Readonly<Record<string, Plan>> = {
         { atMs: 22400, do: "volume: destroyed", with: { which: 0.222, how: "wiped" } },
       ],
     },
+  "the only volume is damaged while an upgrade begins: going back, nobody said that all data is lost": {
+    beginning: "a replica",
+    seed: 500245,
+    steps: [
+      { atMs: 600, do: "edit: replicas", with: { replicas: 0 } },
+      { atMs: 11500, do: "edit: a newer version", with: { version: "8.0", migrations: [] } },
+      { atMs: 12000, do: "volume: destroyed", with: { which: 0.599, how: "corrupt" } },
+      { atMs: 28000, do: "edit: replicas", with: { replicas: 1 } },
+    ],
+  },
 };

@@ -44,6 +44,12 @@ export interface ApplierOptions {
   readonly check: () => void;
 }
 
+/**
+ * The version of an empty storage, which no object ever has. An apply that names it makes an object, and is a conflict
+ * where there is one: without it an apply takes over what has the name already.
+ */
+const neverStored = "1";
+
 export class Applier {
   readonly #options: ApplierOptions;
   readonly #manager: string;
@@ -79,6 +85,9 @@ export class Applier {
       if (this.#applied.has(this.#informer(body), body, seen)) return seen;
       return await this.#update(slot, body, seen, options);
     }
+    // What was never made is most likely not there: the server is asked to make it and not to look first.
+    const made = this.#wasMade(id, body) ? undefined : await this.#make(slot, body);
+    if (made) return made;
     const live = await this.#find(slot, body);
     if (!live) {
       await this.#checkVanished(id, body);
@@ -172,6 +181,17 @@ export class Applier {
     return await this.#create(slot, body);
   }
 
+  /** Makes the child if there is nothing of its name; undefined when there is. */
+  async #make(slot: Owned, body: ChildBody): Promise<Stored | undefined> {
+    const absent = { ...body, metadata: { ...body.metadata, resourceVersion: neverStored } };
+    try {
+      return await this.#send(absent, false);
+    } catch (error) {
+      if (isConflict(error)) return undefined;
+      throw refusedChild(error, slot, "");
+    }
+  }
+
   async #create(slot: Owned, body: ChildBody): Promise<Stored> {
     try {
       return await this.#send(body, false);
@@ -184,10 +204,15 @@ export class Applier {
     return await this.#applied.send(this.#informer(body), body, { force, signal: this.#options.signal });
   }
 
+  #wasMade({ slot }: ChildId, { metadata }: ChildBody): boolean {
+    const made = inventoryOf(this.#options.owner);
+    return made.some((entry) => entry.slot === slot && entry.name === metadata.name);
+  }
+
   /** A child that was there and is not any more may have gone with its owner, of which our watch may not know yet. */
-  async #checkVanished({ slot }: ChildId, { metadata }: ChildBody): Promise<void> {
+  async #checkVanished(id: ChildId, body: ChildBody): Promise<void> {
     const { controller, owner, client, signal } = this.#options;
-    if (!inventoryOf(owner).some((entry) => entry.slot === slot && entry.name === metadata.name)) return;
+    if (!this.#wasMade(id, body)) return;
     const { namespace, name } = owner.metadata;
     this.#refuseIfGone(await client.kind(controller.kind).find({ namespace, name }, { signal }));
   }
