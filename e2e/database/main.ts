@@ -52,6 +52,8 @@ const commit = await describeCode();
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB`;
 const results = await readResults(controlPlane);
 let [missed, made] = [0, 0];
+/** How long a fault may take until clients notice it. */
+const strikesMs = 1_500;
 
 await using world = await World.start(controlPlane, say);
 /** The Database of scenarios that need none of their own. */
@@ -120,13 +122,16 @@ async function measure(scenario: Scenario): Promise<Run> {
   try {
     const repair = await scenario.run(bench);
     if (!scenario.isDeleting) {
-      await ledger.acknowledgedSince(ledger.now, 60_000);
+      // A fault takes a moment to strike: what is acknowledged before that says nothing.
+      await ledger.acknowledgedSince(ledger.now + strikesMs, 60_000);
       await sleep(2_000);
       gap = ledger.gapSince(since);
       await repair?.();
       const healing = ledger.now;
       await world.whenReady(name, scenario.healMs * 3);
       heal = ledger.now - healing;
+      await ledger.acknowledgedSince(ledger.now, 60_000);
+      gap = ledger.gapSince(since);
     }
     problems.push(...((await scenario.check?.(bench, before)) ?? []));
   } catch (error) {
