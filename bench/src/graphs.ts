@@ -26,6 +26,8 @@ const { values: flags } = parseArgs({
     /** A checkout of kro, for its CRDs. */
     suite: { type: "string" },
     metacontroller: { type: "string" },
+    /** `graphs` or `hooks`. Default: both. */
+    only: { type: "string" },
   },
 });
 const INSTANCES = Number(flags.instances);
@@ -172,6 +174,8 @@ console.log(
 );
 
 async function measure({ title, start, ...subjects }: Subject): Promise<void> {
+  const family = subjects.group === graph.group ? "graphs" : "hooks";
+  if (flags.only !== undefined && flags.only !== family) return;
   await using server = await startEmbedded();
   const client = await connect({ kubeconfig: server.kubeconfig, fieldManager: "bench" });
   const subject = await start(client, server.kubeconfig);

@@ -5,7 +5,7 @@ import { createClient } from "@keelson/client";
 import { checkDefinitions, clusterFacts } from "@keelson/graphs";
 import { expression, Pending } from "@keelson/graphs/expressions";
 import { beforeAll, expect, test } from "vitest";
-import { specOf } from "../src/eject/graph-writer.ts";
+import { specOf } from "../src/eject/graph-nodes.ts";
 import { translate, type Variable } from "../src/eject/translate.ts";
 
 const exact = [

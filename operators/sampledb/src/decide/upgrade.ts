@@ -288,8 +288,9 @@ function goingBack(o: Observed, under: Under): Plan {
       status: { upgrade: { ...under, candidate: undefined } },
       notReady,
     };
+  // Whether they follow is not asked: a spec that changed meanwhile may keep them apart until it is rolled out.
   const old = o.servers.every((server) => server.ordinal >= wantedServers(o) || runs(server, under.from));
-  if (!old || !isWell(o)) {
+  if (!old) {
     const wrong = o.servers.find(
       (server) => server.pod && !server.pod.deleting && server !== held && isOutdated(o, server),
     );

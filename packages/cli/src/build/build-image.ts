@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Images } from "@keelson/images";
 import { writeTar } from "@keelson/images/internal";
+import { operatorFlags } from "@keelson/runtime/internal";
 import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
 import { appFiles } from "./app-files.ts";
@@ -55,7 +56,7 @@ export async function buildImage(project: Project, options: BuildOptions) {
     layers: [packed, app],
     architecture: process.arch === "x64" ? "amd64" : process.arch,
     config: {
-      Entrypoint: [nodeIn(config.entrypoint), ...NODE_FLAGS, main],
+      Entrypoint: [nodeIn(config.entrypoint), ...linkFlags, ...operatorFlags, main],
       Env: [...config.env, "NODE_ENV=production"],
       WorkingDir: "/app",
       User: "65532:65532",
@@ -69,7 +70,7 @@ export async function buildImage(project: Project, options: BuildOptions) {
 }
 
 /** An image has no links among its files: Node need not look for them at each of hundreds of modules. */
-const NODE_FLAGS = ["--preserve-symlinks", "--preserve-symlinks-main"] as const;
+const linkFlags = ["--preserve-symlinks", "--preserve-symlinks-main"] as const;
 
 /** Where an image has its own bill of materials. */
 const SBOM_PATH = "app/sbom.cdx.json";

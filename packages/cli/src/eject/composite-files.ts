@@ -1,9 +1,9 @@
 /** The files of an ejected CompositeController: its definition as a value, and a place for its hooks. */
 import type { Client } from "@keelson/client";
 import { type AnyKind, apiVersionOf, type JsonValue, type KubeObject } from "@keelson/core";
-import * as builtIn from "@keelson/core/kinds";
 import { CliError } from "../errors.ts";
 import { type ApiNames, apiNames } from "../scaffold/names.ts";
+import { isBuiltIn, kindKey } from "./built-in.ts";
 import { codeOf } from "./code.ts";
 import type { Ejected } from "./graph-files.ts";
 
@@ -94,9 +94,9 @@ function controllerSource({
   what,
 }: Parts & { readonly definition: JsonValue; readonly parent: AnyKind }): string {
   const own = children.filter(isBuiltIn).map((each) => each.kind);
-  const kinds = [...new Map([parent, ...children].map((each) => [keyOf(each), each])).values()];
+  const kinds = [...new Map([parent, ...children].map((each) => [kindKey(each), each])).values()];
   const listed = kinds.map((each) => {
-    if (keyOf(each) === keyOf(parent)) return kind;
+    if (kindKey(each) === kindKey(parent)) return kind;
     if (isBuiltIn(each)) return each.kind;
     const { group, version, kind: name, resource, scope } = each;
     return `dynamicKind(${codeOf({ group, version, kind: name, resource, scope })})`;
@@ -165,13 +165,4 @@ export const hooks: Hooks = {
   // sync: ({ parent, children }) => ({ status: {}, children: [] }),
 };
 `;
-}
-
-function isBuiltIn(kind: AnyKind): boolean {
-  const found = (builtIn as unknown as Record<string, AnyKind | undefined>)[kind.kind];
-  return found !== undefined && keyOf(found) === keyOf(kind);
-}
-
-function keyOf({ group, version, kind }: AnyKind): string {
-  return `${group}/${version}/${kind}`;
 }

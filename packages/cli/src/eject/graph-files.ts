@@ -6,8 +6,9 @@ import { CliError } from "../errors.ts";
 import { type ApiNames, apiNames } from "../scaffold/names.ts";
 import type { ScaffoldFile } from "../scaffold/write-files.ts";
 import { codeOf, propertyOf } from "./code.ts";
+import { NoForm, specOf } from "./graph-nodes.ts";
 import { graphSupport } from "./graph-support.ts";
-import { controllerSource, NoForm, specOf } from "./graph-writer.ts";
+import { controllerSource } from "./graph-writer.ts";
 import { NoZodForm, zodSource } from "./zod-source.ts";
 
 /** What became of a definition. */

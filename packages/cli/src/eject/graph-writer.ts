@@ -1,17 +1,35 @@
 /** Writes the controller that does what a graph does. */
-import type { CelType } from "@keelson/cel";
-import type { AnyKind, JsonObject, JsonValue } from "@keelson/core";
-import * as builtIn from "@keelson/core/kinds";
+import type { JsonObject } from "@keelson/core";
 import type { Graph } from "@keelson/graphs";
-import type { StructuralSchema } from "@keelson/schema";
 import type { ApiNames } from "../scaffold/names.ts";
+import { isBuiltIn, kindKey } from "./built-in.ts";
 import { camelCase, codeOf, propertyOf, variableOf } from "./code.ts";
 import { formatsFor, type RootedSchema } from "./formats.ts";
+import {
+  builderOf,
+  controllerName,
+  type GraphNode,
+  isExternal,
+  isMany,
+  isRef,
+  slotsOf,
+  slotVariable,
+  specOf,
+} from "./graph-nodes.ts";
+import {
+  commentOf,
+  fixedLabels,
+  isExact,
+  labelsCode,
+  objectCode,
+  pathKey,
+  place,
+  plainName,
+  typeText,
+} from "./source-parts.ts";
 import { type Translated, translate, type Variable } from "./translate.ts";
 
-type GraphNode = Graph["nodes"][number];
 type Expression = GraphNode["readyWhen"][number];
-type Path = readonly (string | number)[];
 
 /** A controller's source, and what it needs. */
 export interface ControllerSource {
@@ -152,7 +170,7 @@ import { ${sorted(support).join(", ")} } from "./graph.ts";
   }
 
   #dynamicKinds(): string {
-    const others = [...new Map(this.#graph.nodes.map(({ kind }) => [keyOf(kind), kind])).values()].filter(
+    const others = [...new Map(this.#graph.nodes.map(({ kind }) => [kindKey(kind), kind])).values()].filter(
       (kind) => !isBuiltIn(kind),
     );
     return others
@@ -467,151 +485,4 @@ const ${constant} = expression<${typeText(expression.type)}>(${codeOf(source)}, 
     }
     return `...collect(${objectCode(tree, [], fields)}), `;
   }
-}
-
-/** Thrown for what has no form in TypeScript; the message is for people. */
-export class NoForm extends Error {
-  override readonly name = "NoForm";
-}
-
-function isBuiltIn(kind: AnyKind): boolean {
-  const found = (builtIn as unknown as Record<string, AnyKind | undefined>)[kind.kind];
-  return found !== undefined && keyOf(found) === keyOf(kind);
-}
-
-function keyOf({ group, version, kind }: AnyKind): string {
-  return `${group}/${version}/${kind}`;
-}
-
-function isExternal({ type }: GraphNode): boolean {
-  return type === "external" || type === "externalCollection";
-}
-
-/** Looked up by a name that follows from the instance alone. */
-function isRef({ type, dependencies }: GraphNode): boolean {
-  return type === "external" && dependencies.length === 0;
-}
-
-function isMany({ type }: GraphNode): boolean {
-  return type === "collection" || type === "externalCollection";
-}
-
-function builderOf({ id }: GraphNode): string {
-  return `${id}For`;
-}
-
-/** As the graph names the slot of a kind. */
-function slotOf({ kind, group, version }: AnyKind): string {
-  return labelValue([kind.toLowerCase(), ...(group === "" ? [] : [group]), version].join("."));
-}
-
-function slotVariable(kind: AnyKind): string {
-  return camelCase(kind.kind, "slot");
-}
-
-function slotsOf(nodes: readonly GraphNode[]): { slot: string; variable: string; kind: AnyKind }[] {
-  const kinds = [...new Map(nodes.map(({ kind }) => [keyOf(kind), kind])).values()];
-  return kinds.map((kind) => ({ slot: slotOf(kind), variable: slotVariable(kind), kind }));
-}
-
-/** As the graph names its controller. */
-function controllerName({ kind }: Graph): string {
-  return labelValue(`${kind.resource}.${kind.group}`);
-}
-
-function labelValue(text: string): string {
-  if (text.length <= 63) return text;
-  throw new NoForm(`${text} is too long for a label`);
-}
-
-export function specOf({ crd }: Graph): StructuralSchema {
-  return crd.spec.versions[0]?.schema.openAPIV3Schema.properties?.["spec"] ?? { type: "object" };
-}
-
-function commentOf(text: string): string {
-  return text.replaceAll(/\s+/g, " ");
-}
-
-/** Types whose TypeScript follows from CEL. */
-function isExact({ kind, params }: CelType): boolean {
-  if (["string", "int", "bool", "double"].includes(kind)) return true;
-  return (kind === "list" || kind === "map") && params.every(isExact);
-}
-
-function typeText({ kind, params }: CelType): string {
-  switch (kind) {
-    case "string":
-    case "timestamp":
-    case "duration":
-      return "string";
-    case "int":
-    case "uint":
-    case "double":
-      return "number";
-    case "bool":
-      return "boolean";
-    case "list": {
-      const inner = typeText(params[0] as CelType);
-      return `${/^\w+$/.test(inner) ? inner : `(${inner})`}[]`;
-    }
-    case "map":
-      return `Record<string, ${typeText(params[1] as CelType)}>`;
-    default:
-      return "unknown";
-  }
-}
-
-function pathKey(path: Path): string {
-  return JSON.stringify(path);
-}
-
-/** A template as a literal, with code where its expressions stand. */
-function objectCode(value: JsonValue | undefined, at: Path, fields: ReadonlyMap<string, string>): string {
-  const code = fields.get(pathKey(at));
-  if (code !== undefined) return code;
-  if (Array.isArray(value)) {
-    return `[${value.map((each, index) => objectCode(each, [...at, index], fields)).join(", ")}]`;
-  }
-  if (typeof value !== "object" || value === null) return codeOf(value ?? null);
-  const entries = Object.entries(value).map(
-    ([name, each]) => `${propertyOf(name)}: ${objectCode(each as JsonValue, [...at, name], fields)}`,
-  );
-  return entries.length === 0 ? "{}" : `{ ${entries.join(", ")} }`;
-}
-
-/** Makes room for a field at a path. */
-function place(root: JsonObject, path: Path): void {
-  let current = root as Record<string | number, unknown>;
-  for (const [index, step] of path.entries()) {
-    const isLast = index === path.length - 1;
-    current[step] ??= isLast ? null : typeof path[index + 1] === "number" ? [] : {};
-    current = current[step] as Record<string | number, unknown>;
-  }
-}
-
-function fixedLabels(selector: JsonObject): string {
-  const { matchLabels = {}, matchExpressions = [] } = selector as {
-    matchLabels?: Record<string, string>;
-    matchExpressions?: { key: string; operator: string; values?: string[] }[];
-  };
-  const terms = [
-    ...Object.entries(matchLabels).map(([key, value]) => `${key}=${value}`),
-    ...matchExpressions.map(({ key, operator, values = [] }) => {
-      if (operator === "Exists") return key;
-      if (operator === "DoesNotExist") return `!${key}`;
-      return `${key} ${operator === "In" ? "in" : "notin"} (${values.join(",")})`;
-    }),
-  ];
-  return terms.join(",");
-}
-
-function labelsCode(selector: JsonObject, fields: ReadonlyMap<string, string>): string {
-  if ("matchExpressions" in selector) {
-    throw new NoForm("a selector with matchExpressions whose values are computed has no form in TypeScript");
-  }
-  return objectCode(selector["matchLabels"] ?? {}, ["metadata", "selector", "matchLabels"], fields);
-}
-
-function plainName(name: string): string {
-  return name.replace(/^type /, "");
 }

@@ -166,3 +166,15 @@ it("holds the server back when nobody reads", async () => {
   for await (const chunk of body) read += chunk.byteLength;
   expect(read).toBe(size);
 });
+
+it("uses no connection that the server has said to close by now", async () => {
+  const { ask, sockets } = await pooled((text, socket) => {
+    socket.write(answer("a", `keep-alive: timeout=${pathOf(text).slice(1)}\r\n`));
+  });
+  await ask("/9");
+  await ask("/9");
+  expect(sockets).toHaveLength(1);
+  await ask("/1");
+  await ask("/9");
+  expect(sockets).toHaveLength(2);
+});

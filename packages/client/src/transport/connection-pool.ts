@@ -44,7 +44,7 @@ export class ConnectionPool {
     if (this.#closing) throw new ClientError("ConnectionFailed", "the client was closed");
     const { server } = this.#target;
     const exchange = new Exchange(server.text, request, requestHead(server, request, headers, true));
-    const connection = this.#idle.pop();
+    const connection = this.#takeIdle();
     if (connection) {
       connection.carry(exchange);
     } else {
@@ -62,6 +62,16 @@ export class ConnectionPool {
     for (const connection of this.#idle.splice(0)) connection.close();
     this.#settle();
     await this.#closing.promise;
+  }
+
+  #takeIdle(): Connection | undefined {
+    const now = backgroundClock.monotonic();
+    for (;;) {
+      const connection = this.#idle.pop();
+      if (!connection || now < connection.idleUntil) return connection;
+      // The timer that closes it is late, as on a busy machine: the server may be about to.
+      connection.close();
+    }
   }
 
   #dialMore(): void {
@@ -106,7 +116,7 @@ export class ConnectionPool {
       connection.close();
       return;
     }
-    connection.rest(backgroundClock.monotonic());
+    connection.rest(backgroundClock.monotonic(), this.#settings.idleMs);
     this.#idle.push(connection);
     this.#armSweep();
   }
@@ -121,12 +131,12 @@ export class ConnectionPool {
 
   #armSweep(): void {
     if (this.#sweep || this.#idle.length === 0) return;
-    const { idleMs } = this.#settings;
+    const nextMs = Math.min(...this.#idle.map(({ idleUntil }) => idleUntil));
     // Neither an idle connection nor the wait for its end keeps a process alive.
-    this.#sweep = backgroundClock.timer(idleMs, () => {
+    this.#sweep = backgroundClock.timer(nextMs - backgroundClock.monotonic(), () => {
       this.#sweep = undefined;
-      const before = backgroundClock.monotonic() - idleMs;
-      for (const each of this.#idle.filter(({ idleSince }) => idleSince <= before)) each.close();
+      const now = backgroundClock.monotonic();
+      for (const each of this.#idle.filter(({ idleUntil }) => idleUntil <= now)) each.close();
       this.#armSweep();
     });
   }
@@ -143,11 +153,14 @@ interface ConnectionEvents {
 
 class Connection {
   readonly onread: { readonly buffer: Buffer; readonly callback: (length: number) => boolean };
-  idleSince = 0;
+  /** Not to be used again from here on. */
+  idleUntil = 0;
   readonly #events: ConnectionEvents;
   #socket: Socket | undefined;
   #exchange: Exchange | undefined;
   #closed = false;
+  /** How long the server keeps it when nothing is asked; told in some answers. */
+  #keptMs = Number.POSITIVE_INFINITY;
 
   constructor(buffer: Buffer, events: ConnectionEvents) {
     this.#events = events;
@@ -166,8 +179,8 @@ class Connection {
   }
 
   /** Nothing is to be carried for now. */
-  rest(now: number): void {
-    this.idleSince = now;
+  rest(now: number, idleMs: number): void {
+    this.idleUntil = now + Math.min(idleMs, this.#keptMs);
     this.#socket?.unref();
   }
 
@@ -180,10 +193,10 @@ class Connection {
     if (typeof body === "string") {
       socket.write(head + body);
     } else if (body === undefined) {
-      socket.write(head, "latin1");
+      socket.write(head);
     } else {
       socket.cork();
-      socket.write(head, "latin1");
+      socket.write(head);
       socket.write(body);
       socket.uncork();
     }
@@ -215,7 +228,8 @@ class Connection {
     }
     if (!exchange.done) return !exchange.held;
     this.#exchange = undefined;
-    if (exchange.lasts) this.#events.free();
+    this.#keptMs = exchange.keptMs ?? this.#keptMs;
+    if (exchange.lasts && this.#keptMs > 0) this.#events.free();
     else this.close();
     return true;
   }
@@ -267,6 +281,13 @@ class Exchange {
 
   get lasts(): boolean {
     return this.#parser.head?.lasts ?? false;
+  }
+
+  /** What the server says of how long it keeps the connection, less a second for what is on its way. */
+  get keptMs(): number | undefined {
+    const hint = this.#parser.head?.headers["keep-alive"];
+    const seconds = hint === undefined ? undefined : /\btimeout=(\d+)/i.exec(String(hint))?.[1];
+    return seconds === undefined ? undefined : (Number(seconds) - 1) * 1000;
   }
 
   start(connection: Connection): void {

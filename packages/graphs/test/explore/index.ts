@@ -21,7 +21,7 @@ spec:
     kind: Story
     spec:
       text: string | default="a"
-      size: integer | default=2 minimum=0 maximum=4
+      size: integer | default=2 minimum=1 maximum=4
       secret: boolean | default=true
     status:
       pods: \${servers.map(each, each.metadata.name)}
@@ -52,7 +52,7 @@ spec:
       apiVersion: v1
       kind: Secret
       metadata: { name: "\${schema.metadata.name}-login" }
-      stringData: { servers: "\${servers.map(each, each.metadata.name).join(',')}" }
+      stringData: { token: "never-to-be-shown-\${string(size(servers))}" }
 ${extra ? bonus : ""}`;
 }
 
@@ -133,7 +133,7 @@ export const subject: Subject = {
     },
     {
       name: "edit: size",
-      choose: (random) => ({ size: Math.floor(random.next() * 5) }),
+      choose: (random) => ({ size: 1 + Math.floor(random.next() * 4) }),
       begin: async (world, { size }) => await change(world, { size: Number(size) }),
     },
     {
@@ -156,12 +156,10 @@ export const subject: Subject = {
   makeFeasible: async (world) => {
     while (world.primary?.metadata.deletionTimestamp !== undefined) await world.advance(1_000);
     if (!world.primary) await world.client.kind(Story).create({ metadata: ref, spec: {} });
-    else await change(world, { size: Math.max(1, Number(world.primary.spec?.["size"] ?? 1)) });
   },
   missing,
   client: {
-    // Pods are deleted and made again: nobody is promised to be served meanwhile.
-    write: () => true,
+    write: (world) => (world.simulation.endpoints("default", "site").length > 0 ? true : undefined),
     read: () => undefined,
   },
   remedies: /each\.|base|servers|site/,
