@@ -168,11 +168,17 @@ async function backup({ world, name }: Here, as: string): Promise<void> {
   await world.client
     .kind(DatabaseBackup)
     .create(DatabaseBackup.object({ metadata: { namespace, name: as }, spec: { database: name } }));
-  await eventually(`backup ${as} is done`, 180_000, async () => {
-    const found = await world.client.kind(DatabaseBackup).get({ namespace, name: as });
-    if (found.status?.phase === "Failed") throw new Error(found.status.message);
-    return found.status?.phase === "Done";
-  });
+  const look = async () => (await world.client.kind(DatabaseBackup).get({ namespace, name: as })).status;
+  await eventually(
+    `backup ${as} is done`,
+    180_000,
+    async () => {
+      const status = await look();
+      if (status?.phase === "Failed") throw new Error(status.message);
+      return status?.phase === "Done";
+    },
+    async () => JSON.stringify(await look()),
+  );
 }
 
 const stored = {
