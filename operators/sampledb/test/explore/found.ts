@@ -84,4 +84,12 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "the only volume is wiped, and its server starts twice: it led with nothing": {
+    beginning: "no replicas",
+    seed: 700008,
+    steps: [
+      { atMs: 4000, do: "volume: destroyed", with: { which: 0.561, how: "wiped" } },
+      { atMs: 6000, do: "pod: process hangs", forMs: 11500, with: { which: 0.008 } },
+    ],
+  },
 };
