@@ -69,7 +69,9 @@ function allLost(o: Observed, all: readonly Candidate[]): Plan | undefined {
   const words = able.map((server) => {
     if (isDamaged(server)) return `${server.name}: ${server.pod?.obstacle}`;
     const empty = all.some(({ name, facts }) => name === server.name && isEmpty(facts));
-    return empty || server.claim?.lost ? `${server.name}: its volume is empty` : undefined;
+    return empty || server.claim?.lost || server.claim?.epoch === 0
+      ? `${server.name}: its volume is empty`
+      : undefined;
   });
   if (words.length === 0 || words.includes(undefined)) return undefined;
   const message = `no server has data that can be read (${words.join("; ")}); restore a backup with spec.restoreFrom, or delete the database and make it again`;
@@ -112,7 +114,9 @@ export function firstChoice(o: Observed): Plan {
     return { notReady: waitingFor(reasons.creating, progress(o), 500) };
   }
   const epoch = Math.max(...marked.map(({ claim }) => claim?.epoch ?? 0));
-  const primary = all.find(({ claim, facts }) => claim.primaryEpoch === epoch && !isEmpty(facts));
+  const primary = all.find(
+    ({ claim, facts }) => epoch > 0 && claim.primaryEpoch === epoch && !isEmpty(facts),
+  );
   if (primary) return promote(o, primary, "its volume has the newest data", "nothing", epoch);
   const approved = all.find(({ name }) => name === o.approvedLoss);
   if (approved) return promote(o, approved, "a person approved the loss", "approved by a person", epoch);

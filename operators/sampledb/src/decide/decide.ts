@@ -4,7 +4,7 @@ import type { Observed } from "../observe/observed.ts";
 import { initialize } from "./initialize.ts";
 import { leadership } from "./leadership.ts";
 import type { Plan } from "./plan.ts";
-import { repair } from "./repair.ts";
+import { repair, wiped } from "./repair.ts";
 import { restore } from "./restore.ts";
 import { rollout } from "./rollout.ts";
 import { leftovers } from "./scale.ts";
@@ -14,6 +14,7 @@ import { upgrade } from "./upgrade.ts";
 const lanes: readonly ((o: Observed) => Plan)[] = [
   leadership,
   repair,
+  wiped,
   restore,
   upgrade,
   refusal,

@@ -1,7 +1,8 @@
 import { expect, test } from "vitest";
 import type { Observed } from "../observe/observed.ts";
-import { observedFixture } from "./fixture.ts";
-import { repair } from "./repair.ts";
+import { observedFixture, restarted } from "./fixture.ts";
+import { leadership } from "./leadership.ts";
+import { repair, wiped } from "./repair.ts";
 
 /** Servers with these ordinals do not start, and say so. */
 function damaged(ordinals: readonly number[], obstacle: string): Observed {
@@ -29,4 +30,22 @@ test("a replica that fails for another reason keeps its volume", () => {
 
 test("nothing is given up while no primary leads", () => {
   expect(repair(damaged([0, 1], words))).toEqual({});
+});
+
+test("a volume that was found empty is not taken for one with data when its server starts again", () => {
+  const found = observedFixture({ replicas: 0, servers: [restarted(0, { empty: true })] });
+  expect(wiped(found).actions).toEqual([{ do: "markClaim", server: "db-0", epoch: 0, primaryEpoch: 0 }]);
+  const [first] = observedFixture({ replicas: 0 }).servers;
+  const claim = first?.claim && { ...first.claim, epoch: 0, primaryEpoch: 0 };
+  const again = observedFixture({ replicas: 0, servers: [{ ...restarted(0), claim }] });
+  expect(wiped(again).actions).toEqual([]);
+  const plan = leadership(again);
+  expect(plan.status?.promotion).toBeUndefined();
+  expect(plan.notReady?.message).toContain("no server has data");
+  const unknown = observedFixture({
+    replicas: 0,
+    servers: [{ ...restarted(0), claim }],
+    status: { primary: undefined, epoch: undefined, leadership: undefined },
+  });
+  expect(leadership(unknown).status?.promotion).toBeUndefined();
 });

@@ -1,7 +1,7 @@
-/** A replica that cannot read its own files gets an empty volume and copies the primary. Pure. */
+/** Volumes that lost what they held: damaged ones are replaced and filled again, empty ones are known as such. Pure. */
 import { reasons } from "../api/conditions.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
-import { healthyPrimary, wantedServers } from "./facts.ts";
+import { healthyPrimary, isEmpty, wantedServers } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 
 /** Whether a server does not start because its files are not what it wrote. */
@@ -32,5 +32,19 @@ export function repair(o: Observed): Plan {
         : [{ do: "deletePod", server: found.name, uid: found.pod.uid, why } as const]),
     ],
     notReady: waitingFor(reasons.replicasMissing, `${found.name} gets an empty volume: ${why}`, 500),
+  };
+}
+
+/**
+ * A server found its volume empty, though its claim says what it holds. The claim is corrected: when the process starts
+ * again, the files that it made meanwhile look like data.
+ */
+export function wiped(o: Observed): Plan {
+  const found = o.servers.filter((server) => {
+    const facts = factsOf(server);
+    return facts && isEmpty(facts) && (server.claim?.epoch ?? 0) > 0 && !server.claim?.deleting;
+  });
+  return {
+    actions: found.map(({ name }) => ({ do: "markClaim", server: name, epoch: 0, primaryEpoch: 0 })),
   };
 }

@@ -39,7 +39,7 @@ export interface ClaimView {
   readonly lost: boolean;
   readonly volume: string | undefined;
   readonly requested: string;
-  /** The newest epoch whose data it holds. */
+  /** The newest epoch whose data it holds; 0 when it was found empty. */
   readonly epoch: number | undefined;
   readonly primaryEpoch: number | undefined;
   readonly database: string | undefined;

@@ -182,7 +182,7 @@ async function coldSnapshot(db: SampleDBObject, ctx: SampleDBContext, id: string
   const [best] = claims.sort(
     (a, b) => (b.primaryEpoch ?? 0) - (a.primaryEpoch ?? 0) || (b.epoch ?? 0) - (a.epoch ?? 0),
   );
-  if (!best || best.epoch === undefined) return { impossible: "no volume with data is there to be read" };
+  if (!best?.epoch) return { impossible: "no volume with data is there to be read" };
   const ordered = await order(
     ctx,
     "final-cold",

@@ -84,4 +84,15 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "the only volume is wiped, and its server starts twice: it led with nothing": {
+    beginning: "a replica",
+    seed: 700008,
+    steps: [
+      { atMs: 34200, do: "pod: deleted", with: { which: 0.441, force: false } },
+      { atMs: 51600, do: "edit: replicas", with: { replicas: 0 } },
+      { atMs: 55900, do: "volume: destroyed", with: { which: 0.561, how: "wiped" } },
+      { atMs: 57000, do: "API: slow", forMs: 3900, with: { ms: 200 } },
+      { atMs: 57700, do: "pod: process hangs", forMs: 11500, with: { which: 0.008 } },
+    ],
+  },
 };
