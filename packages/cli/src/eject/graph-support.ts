@@ -335,8 +335,8 @@ function childrenIn(slots: readonly ManyHandle<AnyKind>[]) {
   return slots
     .flatMap((slot) =>
       [...slot.entries()].map(([key, object]) => {
-        const { annotations, deletionTimestamp } = (object as KubeObject).metadata ?? {};
-        return { slot, key, wave: Number(annotations?.[waveAnnotation] ?? 0), going: deletionTimestamp !== undefined };
+        const { annotations, deletionTimestamp, name } = (object as KubeObject).metadata ?? {};
+        return { slot, key, name, wave: Number(annotations?.[waveAnnotation] ?? 0), going: deletionTimestamp !== undefined };
       }),
     )
     .sort((a, b) => b.wave - a.wave);
@@ -353,7 +353,8 @@ export async function deleteInOrder(slots: readonly ManyHandle<AnyKind>[]): Prom
     }
     const left = childrenIn(slots);
     if (left.some(({ wave }) => wave === highest.wave)) {
-      return waiting("Deleting", \`\${left.length} \${left.length === 1 ? "resource is" : "resources are"} left\`);
+const count = \`\${left.length} \${left.length === 1 ? "resource is" : "resources are"} left\`;
+      return waiting("Deleting", \`\${count}, and \${left[0]?.name} has to go first\`);
     }
   }
 }

@@ -14,7 +14,7 @@ import { type Graph, ownedKinds } from "../graph/graph.ts";
 import { mergePatch } from "../json-patch.ts";
 import { deleteInherited, inheritedChildren, isInherited } from "./inherited.ts";
 import { definitionLabels, fieldManager, finalizer, isSuspended, labelValue, versionLabel } from "./marks.ts";
-import { childrenOf, pass } from "./run.ts";
+import { type Child, childrenOf, pass } from "./run.ts";
 import { readsFor, slotsFor } from "./slots.ts";
 import { deletingStatus, statusAfter, suspendedStatus } from "./status.ts";
 
@@ -88,11 +88,13 @@ export function instanceController({
         return waiting("Deleting", message, { recheckMs: inheritedMs });
       }
       const left = await deleteWaves(context);
-      if (left === 0) {
+      const [waitsFor] = left;
+      if (!waitsFor) {
         statuses.forget(instance);
         return done();
       }
-      const message = `${left} ${left === 1 ? "resource is" : "resources are"} left`;
+      const count = `${left.length} ${left.length === 1 ? "resource is" : "resources are"} left`;
+      const message = `${count}, and ${waitsFor.object.metadata.name} has to go first`;
       await statuses.write(instance, deletingStatus(graph, instance, message, ctx.clock.now()), context);
       return waiting("Deleting", message);
     },
@@ -126,18 +128,18 @@ function verbsOf(verbs: unknown): Verbs {
   return verbs as Verbs;
 }
 
-/** Deletes wave by wave, and says how many children are left. A wave waits until those before it have gone. */
-async function deleteWaves({ own }: Pick<Context, "own">): Promise<number> {
+/** Deletes wave by wave, and gives the children that are left. A wave waits until those before it have gone. */
+async function deleteWaves({ own }: Pick<Context, "own">): Promise<Child[]> {
   for (;;) {
     const children = childrenOf(own);
-    if (children.length === 0) return 0;
+    if (children.length === 0) return [];
     const highest = Math.max(...children.map(({ wave }) => wave));
     for (const { slot, key, object, wave } of children) {
       if (wave !== highest || object.metadata.deletionTimestamp !== undefined) continue;
       await (own[slot] as unknown as ManyHandle<AnyKind>).delete(key);
     }
     const left = childrenOf(own);
-    if (left.some(({ wave }) => wave === highest)) return left.length;
+    if (left.some(({ wave }) => wave === highest)) return left.sort((a, b) => b.wave - a.wave);
   }
 }
 
