@@ -54,7 +54,7 @@ function codeOf(operator: string): string {
   const patterns = [
     "packages/*/dist/**/*.js",
     "packages/*/package.json",
-    `operators/${operator}/{dist/**/*.js,package.json}`,
+    `operators/${operator}/{src/**/*.ts,package.json}`,
   ];
   for (const path of globSync([...patterns, "package-lock.json"], { cwd: root }).sort())
     hash.update(`${path}\0`).update(readFileSync(join(root, path)));

@@ -59,6 +59,8 @@ export async function logIn(
 export interface Felt {
   readonly acknowledged: number;
   readonly longestGapMs: number;
+  /** The longest time in which WAIT reported no write on as many replicas as it was asked for. */
+  readonly longestWaitMs: number;
   /** The longest gap in words: when it was, counted from the beginning, and what clients met meanwhile. */
   readonly story: string;
   readonly errors: readonly string[];
@@ -85,6 +87,8 @@ export class Load {
   readonly #writers: Writer[];
   readonly #running: Promise<void>[];
   readonly #ends: number[] = [];
+  /** Of writes that WAIT reported. */
+  readonly #waits: number[] = [];
   readonly #errors: { readonly atMs: number; readonly why: string }[] = [];
   readonly #startedMs = performance.now();
   #lostByWait: string[] = [];
@@ -108,9 +112,7 @@ export class Load {
   }
 
   felt(sinceMs: number, untilMs = this.now): Felt {
-    const ends = this.#ends.filter((end) => end >= sinceMs && end <= untilMs);
-    const moments = [sinceMs, ...ends, untilMs];
-    const gaps = moments.slice(1).map((moment, index) => moment - (moments[index] ?? moment));
+    const { moments, gaps } = gapsIn(this.#ends, sinceMs, untilMs);
     const longestGapMs = Math.max(0, ...gaps);
     const fromMs = moments[gaps.indexOf(longestGapMs)] ?? sinceMs;
     const errors = this.#met(sinceMs, untilMs);
@@ -121,8 +123,9 @@ export class Load {
       .map(({ atMs, why }) => `${seconds(atMs - sinceMs)} ${why}`)
       .join("; ")}`;
     return {
-      acknowledged: ends.length,
+      acknowledged: moments.length - 2,
       longestGapMs,
+      longestWaitMs: Math.max(0, ...gapsIn(this.#waits, sinceMs, untilMs).gaps),
       story,
       errors: [...new Set(errors.map(({ why }) => why))],
     };
@@ -210,6 +213,7 @@ export class Load {
         if (replies.length > 1 && Number(replies[1]) < wait) throw new Error("too few replicas acknowledged");
         writer.acknowledged = value;
         this.#ends.push(this.now);
+        if (replies.length > 1) this.#waits.push(this.now);
       } catch (error) {
         this.#errors.push({ atMs: this.now, why: error instanceof Error ? error.message : String(error) });
         this.#bindAgain(error);
@@ -255,6 +259,13 @@ export class Load {
     const { longestGapMs } = this.felt(sinceMs);
     return longestGapMs > outageMs ? longestGapMs : 0;
   }
+}
+
+/** The moments in a stretch of time, with its beginning and end, and the time between each and the next. */
+function gapsIn(ends: readonly number[], sinceMs: number, untilMs: number) {
+  const moments = [sinceMs, ...ends.filter((end) => end >= sinceMs && end <= untilMs), untilMs];
+  const gaps = moments.slice(1).map((moment, index) => moment - (moments[index] ?? moment));
+  return { moments, gaps };
 }
 
 function seconds(ms: number): string {

@@ -2,7 +2,7 @@
  * Breaks real Redis databases in every way that the operator promises to repair, under load, and writes what was
  * measured to docs/sampledb-results.md:
  *
- *     npm run e2e:sampledb -- [--only id,id] [--runs n] [--control-plane embedded|reference] [--resume]
+ *     npm run e2e:sampledb -- [--only id,id:runs] [--runs n] [--control-plane embedded|reference] [--resume]
  *                             [--within seconds] [--at-once n] [--list]
  *
  * Results are kept run by run: a row that is measured again replaces what was there; with `--resume` it is completed to
@@ -35,9 +35,10 @@ if (values.list) {
 }
 const controlPlane = values["control-plane"] as ControlPlaneName;
 if (!controlPlanes.includes(controlPlane)) throw new Error(`no control plane is named ${controlPlane}`);
-const only = values.only?.split(",");
-const unknown = only?.find((id) => !scenarios.some((scenario) => scenario.id === id));
-if (unknown !== undefined) throw new Error(`there is no row ${unknown}; --list names them`);
+/** Rows by id, with the number of their runs where that is given. */
+const only = values.only?.split(",").map((row) => row.split(":", 2));
+const unknown = only?.find(([id]) => !scenarios.some((scenario) => scenario.id === id));
+if (unknown !== undefined) throw new Error(`there is no row ${unknown[0]}; --list names them`);
 const startedAt = performance.now();
 const say = (sentence: string) =>
   console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`);
@@ -53,13 +54,13 @@ const isOver = () =>
 
 const empty: RowResult = { runs: [], loads: [] };
 let results = await readResults({ controlPlane, machine });
-const chosen = only ? only.flatMap((id) => scenarios.filter((scenario) => scenario.id === id)) : scenarios;
+const chosen = only ? only.flatMap(([id]) => scenarios.filter((scenario) => scenario.id === id)) : scenarios;
 const wanted = chosen
   .map((scenario) => {
     const found = values.resume ? (results.rows[scenario.id] ?? empty) : empty;
     // Runs of a code that nobody can name any more are not completed.
     const before = found.runs.every((run) => run.commit !== undefined) ? found : empty;
-    const all = values.runs === undefined ? scenario.runs : Number(values.runs);
+    const all = Number(only?.find(([id]) => id === scenario.id)?.[1] ?? values.runs ?? scenario.runs);
     return { scenario, before, runs: Math.max(0, all - before.runs.length) };
   })
   .filter(({ runs }) => runs > 0);

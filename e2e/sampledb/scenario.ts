@@ -73,6 +73,8 @@ export class Bench {
     readonly healed?: () => Promise<boolean>;
     readonly withinMs?: number;
     readonly limits: Readonly<Record<string, number>>;
+    /** Whether it is measured, too, for how long WAIT could not be answered. */
+    readonly waits?: boolean;
   }): Promise<Run> {
     const { load, world, name } = this;
     await load.steady(60_000);
@@ -84,8 +86,12 @@ export class Bench {
     const healed = load.now - since;
     await load.steady(60_000);
     await sleep(500);
-    const { longestGapMs, story } = load.felt(since);
-    const figures = { "longest without a write": longestGapMs, healed };
+    const { longestGapMs, longestWaitMs, story } = load.felt(since);
+    const figures = {
+      "longest without a write": longestGapMs,
+      ...(options.waits ? { "longest without one that WAIT reported": longestWaitMs } : {}),
+      healed,
+    };
     const missed = over(figures, options.limits);
     return { figures, missed: missed.map((sentence) => `${sentence} (${story})`) };
   }

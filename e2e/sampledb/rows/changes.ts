@@ -21,6 +21,7 @@ function upgrade(id: string, replicas: number, limitMs: number): Scenario {
         disturb: async () => await bench.world.change(bench.name, { version: "8.0" }),
         healed: async () => (await bench.world.get(bench.name)).status?.version?.startsWith("8.") === true,
         limits: { "longest without a write": limitMs },
+        waits: replicas > 0,
       }),
   };
 }

@@ -121,6 +121,8 @@ export const everyoneKilled: Scenario = {
   fault: "all processes killed at once (SIGKILL)",
   goal: "no acknowledged write lost",
   runs: 3,
+  // A container that ends again and again starts 10 s later, then 20 s: that would be measured.
+  fresh: true,
   run: async (bench) => {
     const pods = (await bench.world.pods(bench.name)).map(({ metadata }) => metadata.name);
     const before = (await bench.world.get(bench.name)).status?.epoch ?? 0;

@@ -4,9 +4,10 @@ import type { Leadership } from "../api/sampledb.ts";
 import type { ServerFacts } from "../engine/info.ts";
 import { minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
-import { isEmpty, serverNamed } from "./facts.ts";
+import { isEmpty, serverNamed, wantedServers } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 import { isDamaged } from "./repair.ts";
+import { nothingLeadsBack } from "./upgrade.ts";
 
 type Candidate = Server & {
   readonly pod: NonNullable<Server["pod"]>;
@@ -61,7 +62,11 @@ export function choose(o: Observed, why: string): Plan {
 
 /** Nobody has data any more, and nobody can come back with it. */
 function allLost(o: Observed, all: readonly Candidate[]): Plan | undefined {
-  const words = o.servers.map((server) => {
+  // One that is too many and never had a whole copy is not started again: it goes when somebody leads.
+  const able = o.servers.filter(
+    ({ ordinal, pod, claim }) => ordinal < wantedServers(o) || pod || claim?.epoch !== undefined,
+  );
+  const words = able.map((server) => {
     if (isDamaged(server)) return `${server.name}: ${server.pod?.obstacle}`;
     const empty = all.some(({ name, facts }) => name === server.name && isEmpty(facts));
     return empty || server.claim?.lost ? `${server.name}: its volume is empty` : undefined;
@@ -134,8 +139,9 @@ function candidates(o: Observed): Candidate[] {
 }
 
 /** It runs the version that an upgrade goes back from: what it would take in is given up with it. */
-function isAbandoned({ status: { upgrade } }: Observed, { version }: ServerFacts): boolean {
-  return upgrade?.phase === "GoingBack" && minorOf(version) === upgrade.to;
+function isAbandoned(o: Observed, { version }: ServerFacts): boolean {
+  const { upgrade } = o.status;
+  return upgrade?.phase === "GoingBack" && minorOf(version) === upgrade.to && !nothingLeadsBack(o);
 }
 
 /** Its history is that of the primary, so that offsets can be compared. A process that restarted has another id. */

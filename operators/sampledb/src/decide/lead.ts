@@ -114,7 +114,8 @@ function guard(o: Observed, { server, facts }: Primary): { recorded: number; act
   const wanted = Math.min(o.spec.durability.acknowledgements, o.spec.replicas, close.length);
   // An upgrade or a handover has ended writes here by a guard that nothing satisfies.
   const closes = isClosedByUpgrade(o.status.upgrade) || o.status.handover !== undefined;
-  if (o.status.upgrade?.held === server.name || (facts.guard >= closedGuard && closes))
+  const { held, pointOfNoReturn } = o.status.upgrade ?? {};
+  if ((held === server.name && !pointOfNoReturn) || (facts.guard >= closedGuard && closes))
     return { recorded, actions: [] };
   // It was given up, or nobody is there any more who would go on with it.
   if (facts.guard >= closedGuard) return { recorded: 0, actions: [{ do: "resume", server: server.name }] };

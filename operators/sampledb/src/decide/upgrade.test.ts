@@ -253,6 +253,28 @@ describe("going back", () => {
     expect(second.status?.upgrade?.candidate).toBeUndefined();
   });
 
+  test("goes on with the new version when the data of the held primary is lost", () => {
+    const facts = factsFixture(1, { role: "primary", version: "8.0.2", upstream: undefined });
+    const damaged = {
+      pod: podFixture(0, { obstacle: "CrashLoopBackOff: RDB CRC error", stopped: true }),
+      answer: undefined,
+    };
+    const now = { imageVersion: "7.0", upgrade: switched };
+    const leader = { primary: "db-1", leadership: leadershipFixture(0, { runId: "run-1" }) };
+    const leads = { ...modern(1), answer: { state: "facts" as const, facts } };
+    const servers = [damaged, leads];
+    const plan = upgrade(observedFixture({ replicas: 1, spec, servers, status: { ...now, ...leader } }));
+    expect(plan.status).toMatchObject({
+      imageVersion: "8.0",
+      upgrade: { phase: "Finishing", pointOfNoReturn: true },
+    });
+    expect(plan.actions).toEqual([{ do: "resume", server: "db-1" }]);
+    const orphaned = factsFixture(1, { version: "8.0.2", linkUp: false });
+    const follows = { ...modern(1), answer: { state: "facts" as const, facts: orphaned } };
+    const before = observedFixture({ replicas: 1, spec, servers: [damaged, follows], status: now });
+    expect(leadership(before).status?.promotion).toMatchObject({ server: "db-1" });
+  });
+
   test("does not put the held primary in the place of another of the old version that a failover chose since", () => {
     const facts = factsFixture(1, { role: "primary", upstream: undefined });
     const o = observedFixture({

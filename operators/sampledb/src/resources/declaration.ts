@@ -15,6 +15,7 @@ import {
   StatefulSet,
 } from "keelson/kinds";
 import { SampleDBBackup } from "../api/backup.ts";
+import { annotations } from "../api/names.ts";
 import type { SampleDB, SampleDBObject } from "../api/sampledb.ts";
 import { selectorLabels } from "./names.ts";
 
@@ -36,7 +37,12 @@ export const owns = {
   authority: own(Secret, { outlives: true }),
   certificate: own(Secret, { outlives: true }),
   binding: Secret,
-  claims: many(PersistentVolumeClaim, { outlives: true, absent: "keep" }),
+  claims: many(PersistentVolumeClaim, {
+    outlives: true,
+    absent: "keep",
+    // Also when someone took its labels away.
+    adopts: ({ metadata }, owner) => metadata.annotations?.[annotations.database] === owner.metadata.uid,
+  }),
   backupsClaim: own(PersistentVolumeClaim, { outlives: true, absent: "keep" }),
   trials: many(Pod, { absent: "keep" }),
   trialConfig: own(ConfigMap, { absent: "keep" }),

@@ -1,5 +1,6 @@
 /** Scenarios in which exploring once found a failure, by what happens in them. */
 import type { Plan } from "@keelson/testing";
+import { failingScript } from "./application.ts";
 
 export const found: Readonly<Record<string, Plan>> = {
   "two writes are carried out and never answered, one after the other": {
@@ -36,4 +37,51 @@ export const found: Readonly<Record<string, Plan>> = {
         { atMs: 22400, do: "volume: destroyed", with: { which: 0.222, how: "wiped" } },
       ],
     },
+  "the only volume is damaged while an upgrade begins: going back, nobody said that all data is lost": {
+    beginning: "a replica",
+    seed: 500245,
+    steps: [
+      { atMs: 600, do: "edit: replicas", with: { replicas: 0 } },
+      { atMs: 11500, do: "edit: a newer version", with: { version: "8.0", migrations: [] } },
+      { atMs: 12000, do: "volume: destroyed", with: { which: 0.599, how: "corrupt" } },
+      { atMs: 28000, do: "edit: replicas", with: { replicas: 1 } },
+    ],
+  },
+  "TLS is switched on while a failed upgrade goes back: servers waited for each other": {
+    beginning: "two replicas",
+    seed: 600215,
+    steps: [
+      {
+        atMs: 1000,
+        do: "edit: a newer version",
+        with: {
+          version: "8.0",
+          migrations: [{ version: 1, name: "change", since: "8.0", script: failingScript }],
+        },
+      },
+      { atMs: 5500, do: "edit: TLS is switched on or off", with: { tls: {} } },
+      { atMs: 130000, do: "edit: paused", forMs: 100 },
+    ],
+  },
+  "a label of a claim is removed while its server is not reached: the claim was nobody's": {
+    beginning: "two replicas, each must acknowledge",
+    seed: 600101,
+    steps: [
+      { atMs: 300, do: "API: watches break", with: { how: "lose history" } },
+      { atMs: 700, do: "node: kubelet cut off", forMs: 5300, with: { which: 0.913 } },
+      {
+        atMs: 900,
+        do: "line: operator to a pod",
+        forMs: 6600,
+        with: { how: "one-way", which: 0.067, all: false },
+      },
+      { atMs: 1300, do: "by hand: an annotation is removed", with: { which: 0.584, note: 0.971 } },
+      { atMs: 1400, do: "pod: deleted", with: { which: 0.717, force: false } },
+      {
+        atMs: 1600,
+        do: "by hand: a label is changed or removed",
+        with: { which: 0.838, label: 1, value: null },
+      },
+    ],
+  },
 };

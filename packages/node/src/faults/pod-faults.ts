@@ -12,7 +12,8 @@ import type { Cut } from "../network/service-rules.ts";
 import type { Fault, NodeFault, PodRef } from "./fault.ts";
 
 export interface PodFaultsOptions {
-  readonly api: NodeApi;
+  /** The persistent volume of that name, if there is one. */
+  readonly volume: NodeApi["volume"];
   readonly find: (pod: PodRef) => PodWorker | undefined;
   /** Absent where the machine has no packet filter. */
   readonly network: ServiceNetwork | undefined;
@@ -83,7 +84,7 @@ export class PodFaults {
   }
 
   async #lose({ volume: name, path: told }: Extract<Fault, { kind: "loseVolume" }>): Promise<void> {
-    const spec = told === undefined ? (await this.#options.api.volume(name))?.spec : undefined;
+    const spec = told === undefined ? (await this.#options.volume(name))?.spec : undefined;
     const path = told ?? spec?.hostPath?.path ?? spec?.local?.path;
     if (path === undefined) throw new NodeError("NotFound", `there is no local persistent volume ${name}`);
     for (const entry of await readdir(path)) await rm(join(path, entry), { recursive: true, force: true });

@@ -156,7 +156,7 @@ export class InsideHost {
     await Promise.all([network, ...nodes.map((node) => this.#up(node))]);
     this.#policiesChanged();
     this.#faults = new PodFaults({
-      api: this.#api,
+      volume: async (name) => await this.#volume(name),
       find: (pod) =>
         this.#workers().find(
           ({ pod: { metadata } }) => metadata.namespace === pod.namespace && metadata.name === pod.name,
@@ -165,6 +165,18 @@ export class InsideHost {
       delays: new Delays(systemClock, this.#nodeAddresses()[0] ?? ""),
     });
     this.#exposures.update();
+  }
+
+  /** A node may read the volumes of its own pods only, so each is asked. */
+  async #volume(name: string): ReturnType<NodeApi["volume"]> {
+    const asked = await Promise.allSettled(
+      this.#config.nodes.map(async (node) => await clientApi(this.#clients.of(node.name)).volume(name)),
+    );
+    const found = asked.find((each) => each.status === "fulfilled" && each.value !== undefined);
+    if (found?.status === "fulfilled") return found.value;
+    const refused = asked.find((each) => each.status === "rejected");
+    if (refused?.status === "rejected") throw refused.reason;
+    return undefined;
   }
 
   /** The cluster's addresses here: its other nodes', the API server's, the name server's; and the services'. */

@@ -13,6 +13,7 @@ import {
 import { isSameJson } from "@keelson/core/internal";
 import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
 import type { Informer } from "../cache/informer.ts";
+import { appliedBy } from "../cache/managed-fields.ts";
 import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
@@ -92,7 +93,7 @@ export class Applier {
       await this.#checkVanished(id, body);
       return await this.#create(slot, body);
     }
-    this.#claim(slot, id, live);
+    await this.#claim(slot, id, live);
     return await this.#update(slot, body, live, options);
   }
 
@@ -240,12 +241,13 @@ export class Applier {
   }
 
   /** Lets only what is ours pass; the error says why and what a person can do. */
-  #claim(slot: Owned, id: ChildId, object: Stored): void {
+  async #claim(slot: Owned, id: ChildId, object: Stored): Promise<void> {
     const standing = this.#standing(slot, id, object);
     if (standing === "ours") return;
+    const by = controllerOf(object);
+    if (!by && (await this.#wasApplied(slot, id, object))) return;
     const { owner } = this.#options;
     const what = `${groupKind(slot.kind)} ${objectKey(object)}`;
-    const by = controllerOf(object);
     if (standing === "earlier") {
       throw new RuntimeError(
         "StillThere",
@@ -260,6 +262,22 @@ export class Applier {
         : `cannot apply ${what}: it exists and no controller made it; delete it, or hand it over with ` +
             `the annotation ${adoptAnnotation}=${owner.metadata.name}`,
     );
+  }
+
+  /**
+   * Marks and the inventory may be lost at once: the server still knows who applied an object, as caches do not. What
+   * names another owner or another slot has its marks, and where the slot says itself what it adopts, that counts.
+   */
+  async #wasApplied({ kind, options }: Owned, id: ChildId, object: Stored): Promise<boolean> {
+    const { client, controller, signal } = this.#options;
+    const { namespace, name, uid, labels = {} } = object.metadata;
+    const slot = labels[slotLabel];
+    const isElsewhere = slot !== undefined && slot !== id.slot && slot in controller.owns;
+    if (options.adopts || isElsewhere || this.#namesOwner(object) === false) return false;
+    const where = namespace === undefined ? {} : { namespace };
+    const { items } = await client.kind(kind).list({ ...where, fields: `metadata.name=${name}`, signal });
+    const found = (items as readonly Stored[]).find((each) => each.metadata.uid === uid);
+    return found !== undefined && appliedBy(found, this.#manager) !== undefined;
   }
 
   #standing(slot: Owned, id: ChildId, object: Stored): "ours" | "earlier" | "foreign" {

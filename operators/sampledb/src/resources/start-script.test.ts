@@ -1,0 +1,69 @@
+import { execFile } from "node:child_process";
+import { existsSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { hostname, tmpdir } from "node:os";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterEach, beforeEach, expect, test } from "vitest";
+import { paths, systemUsers } from "./settings.ts";
+import { planKey, planText, startScript } from "./start-script.ts";
+
+let home = "";
+const inHome = (path: string) => join(home, path);
+
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), "sampledb-start-"));
+  for (const path of [...Object.values(paths), "/bin"]) await mkdir(inHome(path), { recursive: true });
+  await writeFile(inHome(`${paths.internal}/${systemUsers.replica}`), "secret");
+});
+
+afterEach(async () => {
+  await rm(home, { recursive: true, force: true });
+});
+
+/** Starts a server of that version, which says only how it was started. */
+async function start(version: string): Promise<string> {
+  const program = inHome("/bin/redis-server");
+  const answer = `if [ "$1" = --version ]; then echo "Redis server v=${version}.15 sha=0 bits=64"; else echo "$@"; fi`;
+  await writeFile(program, `#!/bin/sh\n${answer}\n`);
+  await chmod(program, 0o755);
+  let script = startScript;
+  for (const path of Object.values(paths)) script = script.replaceAll(`${path}`, inHome(path));
+  const env = { PATH: `${inHome("/bin")}:${process.env["PATH"]}` };
+  const { stdout } = await promisify(execFile)("sh", ["-c", script], { env });
+  return stdout.trim();
+}
+
+async function write(content: string): Promise<void> {
+  await mkdir(inHome(`${paths.data}/appendonlydir`), { recursive: true });
+  await writeFile(inHome(`${paths.data}/appendonlydir/appendonly.aof.manifest`), content);
+}
+
+const manifest = async (folder: string) =>
+  await readFile(inHome(`${paths.data}/${folder}/appendonly.aof.manifest`), "utf8");
+
+test("a server says by its port whether it starts on nothing", async () => {
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2$/);
+  await write("data");
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 1$/);
+  expect(await readFile(inHome(`${paths.run}/auth.conf`), "utf8")).toBe('masterauth "secret"\n');
+});
+
+test("data of a newer version is set aside once, and data of the version that starts is not", async () => {
+  const plan = inHome(`${paths.config}/${planKey(hostname())}`);
+  await start("7.0");
+  await write("old");
+  await writeFile(plan, planText({ id: "one", aside: "new-one" }));
+  await start("7.0");
+  expect(await manifest("appendonlydir")).toBe("old");
+  await rm(plan);
+  await start("8.0");
+  await write("new");
+  await writeFile(plan, planText({ id: "two", aside: "new-two" }));
+  expect(await start("7.0")).toMatch(/--replicaof 127\.0\.0\.1 2$/);
+  expect(await manifest(".keelson/new-two")).toBe("new");
+  expect(existsSync(inHome(`${paths.data}/appendonlydir`))).toBe(false);
+  await write("copied");
+  await start("7.0");
+  expect(await manifest("appendonlydir")).toBe("copied");
+});
