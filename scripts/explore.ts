@@ -23,21 +23,12 @@ const { values } = parseArgs({
   },
 });
 
-interface Amount {
-  readonly runs?: number;
-  readonly cpuMs?: number;
-  readonly seed: number;
-  readonly failures: number;
-}
-
-/** An operator, or a package that runs operators, brings a subject for the explorer, or plays stories of its own. */
+/** An operator, or a package that runs operators, brings a subject for the explorer. */
 const file = ["operators", "packages"]
   .map((tree) => join(root, tree, values.operator, "test/explore/index.ts"))
   .find((path) => existsSync(path));
 if (file === undefined) throw new Error(`nothing named ${values.operator} has a test/explore/index.ts`);
-const module = (await import(file)) as
-  | { readonly subject: Subject }
-  | { readonly play: (amount: Amount) => Promise<boolean> };
+const { subject } = (await import(file)) as { readonly subject: Subject };
 const cpuMinutes = values["cpu-minutes"];
 const runs = values.runs ?? (cpuMinutes === undefined ? "100" : undefined);
 const amount = {
@@ -46,8 +37,6 @@ const amount = {
   seed: Number(values.seed),
   failures: Number(values.failures),
 };
-if ("play" in module) process.exit((await module.play(amount)) ? 0 : 1);
-const { subject } = module;
 let toldMs = 0;
 const report = await explore(subject, {
   ...amount,

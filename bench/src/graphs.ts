@@ -1,6 +1,7 @@
 /**
- * `npm run bench:graphs`: instances of a graph with five children, from the first create until all are ready, and what they
- * cost when nothing happens. With `--kro FILE --suite DIR` kro's own controller is measured after it, on a server of its own.
+ * `npm run bench:graphs`: instances of a graph and of a composite with five children, from the first create until all are
+ * ready, and what they cost when nothing happens. Peers are measured beside them, each on a server of its own: kro with
+ * `--kro FILE --suite DIR`, Metacontroller with `--metacontroller FILE`.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
@@ -10,8 +11,10 @@ import { type Client, connect } from "@keelson/client";
 import { dynamicKind, type KubeObject } from "@keelson/core";
 import { ConfigMap, CustomResourceDefinition } from "@keelson/core/kinds";
 import { ResourceGraphDefinition } from "@keelson/graphs";
+import { CompositeController, ControllerRevision, DecoratorController } from "@keelson/hooks";
 import { install } from "@keelson/runtime";
 import { parseAllDocuments } from "yaml";
+import { composite, parentCrd, startHook } from "./graphs-hook.ts";
 import { perSecond, table } from "./measure.ts";
 import { startEmbedded } from "./sdk-servers.ts";
 
@@ -22,6 +25,9 @@ const { values: flags } = parseArgs({
     kro: { type: "string" },
     /** A checkout of kro, for its CRDs. */
     suite: { type: "string" },
+    metacontroller: { type: "string" },
+    /** `graphs` or `hooks`. Default: both. */
+    only: { type: "string" },
   },
 });
 const INSTANCES = Number(flags.instances);
@@ -47,13 +53,19 @@ const definition = {
     ],
   },
 };
-const Bench = dynamicKind({
-  group: "kro.run",
-  version: "v1alpha1",
-  kind: "Bench",
-  resource: "benches",
-  scope: "Namespaced",
-});
+const kindOf = (group: string) =>
+  dynamicKind({ group, version: "v1alpha1", kind: "Bench", resource: "benches", scope: "Namespaced" });
+
+/** What is measured, and how it is told what to do. */
+interface Subject {
+  readonly title: string;
+  readonly start: (client: Client, kubeconfig: string) => Promise<ChildProcess>;
+  /** Whether it knows the kind of instances by now. */
+  readonly define: (client: Client) => Promise<boolean>;
+  readonly group: string;
+  /** By which its children are found. */
+  readonly labels: string;
+}
 
 interface Row {
   readonly readyS: number;
@@ -64,20 +76,87 @@ interface Row {
 }
 
 const rows: string[][] = [];
-await measure("Keelson graphs", async (client, kubeconfig) => {
-  await install(client, [ResourceGraphDefinition]);
-  const program = join(import.meta.dirname, "../../packages/nocode/src/main.ts");
-  return spawn(process.execPath, ["--conditions=keelson-source", program], started(kubeconfig));
+const program = join(import.meta.dirname, "../../packages/nocode/src/main.ts");
+const keelson = (definitions: string, kubeconfig: string) =>
+  spawn(process.execPath, ["--conditions=keelson-source", program], {
+    env: { ...process.env, KUBECONFIG: kubeconfig, LOG_LEVEL: "warn", KEELSON_DEFINITIONS: definitions },
+    stdio: "ignore",
+  });
+const peer = (file: string, args: readonly string[], kubeconfig: string) =>
+  spawn(file, args, { env: { ...process.env, KUBECONFIG: kubeconfig }, stdio: "ignore" });
+
+const graph = {
+  group: "kro.run",
+  labels: "kro.run/owned=true",
+  define: async (client: Client) => {
+    await client.kind(ResourceGraphDefinition).apply({ ...definition } as never, { force: true });
+    return (await client.kind(ResourceGraphDefinition).get({ name: "bench" })).status?.state === "Active";
+  },
+};
+await measure({
+  ...graph,
+  title: "Keelson graphs",
+  start: async (client, kubeconfig) => {
+    await install(client, [ResourceGraphDefinition]);
+    return keelson("graphs", kubeconfig);
+  },
 });
 if (flags.kro !== undefined && flags.suite !== undefined) {
   const { kro, suite } = flags;
-  await measure("kro", async (client, kubeconfig) => {
-    for (const file of globSync("helm/crds/*.yaml", { cwd: suite })) {
-      for (const document of parseAllDocuments(readFileSync(join(suite, file), "utf8"))) {
-        await client.kind(CustomResourceDefinition).create(document.toJS() as never);
+  await measure({
+    ...graph,
+    title: "kro",
+    start: async (client, kubeconfig) => {
+      for (const file of globSync("helm/crds/*.yaml", { cwd: suite })) {
+        for (const document of parseAllDocuments(readFileSync(join(suite, file), "utf8"))) {
+          await client.kind(CustomResourceDefinition).create(document.toJS() as never);
+        }
       }
-    }
-    return spawn(kro, ["--metrics-bind-address=0", "--health-probe-bind-address=0"], started(kubeconfig));
+      return peer(kro, ["--metrics-bind-address=0", "--health-probe-bind-address=0"], kubeconfig);
+    },
+  });
+}
+
+await using hook = await startHook(children);
+const hooked = {
+  group: "bench.example.com",
+  labels: "bench=hook",
+  define: async (client: Client) => {
+    await client.kind(CompositeController).apply(composite(hook.url) as never, { force: true });
+    // Whether it has begun is seen by what it does: Metacontroller reports nothing.
+    const probe = await client
+      .kind(kindOf("bench.example.com"))
+      .apply({ metadata: { namespace: "default", name: "probe" } }, { force: true });
+    return stateOf(probe) === "ACTIVE";
+  },
+};
+const installed = async (client: Client) =>
+  await install(client, [
+    CompositeController,
+    DecoratorController,
+    ControllerRevision,
+    { crd: () => parentCrd },
+  ]);
+await measure({
+  ...hooked,
+  title: "Keelson hooks",
+  start: async (client, kubeconfig) => {
+    await installed(client);
+    return keelson("hooks", kubeconfig);
+  },
+});
+if (flags.metacontroller !== undefined) {
+  const { metacontroller } = flags;
+  await measure({
+    ...hooked,
+    title: "Metacontroller",
+    start: async (client, kubeconfig) => {
+      await installed(client);
+      const limits = ["--client-go-qps=1000", "--client-go-burst=2000", "--events-qps=1"];
+      const quiet = ["--metrics-address=0", "--health-probe-bind-address=127.0.0.1:0"];
+      const how = ["--apply-strategy=server-side-apply", "--discovery-interval=5s"];
+      return peer(metacontroller, ["--kubeconfig", kubeconfig, ...limits, ...quiet, ...how], kubeconfig);
+    },
   });
 }
 console.log(
@@ -94,22 +173,18 @@ console.log(
   ),
 );
 
-function started(kubeconfig: string) {
-  return {
-    env: { ...process.env, KUBECONFIG: kubeconfig, LOG_LEVEL: "warn", KEELSON_DEFINITIONS: "graphs" },
-    stdio: "ignore" as const,
-  };
-}
-
-async function measure(
-  title: string,
-  start: (client: Client, kubeconfig: string) => Promise<ChildProcess>,
-): Promise<void> {
+async function measure({ title, start, ...subjects }: Subject): Promise<void> {
+  const family = subjects.group === graph.group ? "graphs" : "hooks";
+  if (flags.only !== undefined && flags.only !== family) return;
   await using server = await startEmbedded();
   const client = await connect({ kubeconfig: server.kubeconfig, fieldManager: "bench" });
   const subject = await start(client, server.kubeconfig);
   try {
-    const { readyS, cpuS, idleCpuS, mebibytes, idleWrites } = await play(client, subject.pid as number);
+    const { readyS, cpuS, idleCpuS, mebibytes, idleWrites } = await play(
+      client,
+      subject.pid as number,
+      subjects,
+    );
     rows.push([
       title,
       readyS.toFixed(1),
@@ -125,15 +200,13 @@ async function measure(
   }
 }
 
-async function play(client: Client, pid: number): Promise<Row> {
-  await until(async () => {
-    try {
-      await client.kind(ResourceGraphDefinition).apply({ ...definition } as never, { force: true });
-      return (await client.kind(ResourceGraphDefinition).get({ name: "bench" })).status?.state === "Active";
-    } catch {
-      return false;
-    }
-  });
+async function play(
+  client: Client,
+  pid: number,
+  { define, group, labels }: Omit<Subject, "title" | "start">,
+): Promise<Row> {
+  await until(async () => await define(client).catch(() => false));
+  const Bench = kindOf(group);
   const before = cpuSeconds(pid);
   const began = performance.now();
   await perSecond(INSTANCES, 16, async (index) => {
@@ -143,13 +216,10 @@ async function play(client: Client, pid: number): Promise<Row> {
   });
   await until(async () => {
     const { items } = await client.kind(Bench).list({ namespace: "default" });
-    const ready = items.filter(
-      (each) => (each as { status?: { state?: string } }).status?.state === "ACTIVE",
-    );
-    return ready.length === INSTANCES;
+    return items.filter((each) => isMeasured(each) && stateOf(each) === "ACTIVE").length === INSTANCES;
   });
   const readyS = (performance.now() - began) / 1000;
-  const made = (await client.kind(ConfigMap).list({ labels: "kro.run/owned=true" })).items.length;
+  const made = (await client.kind(ConfigMap).list({ labels })).items.filter(isMeasured).length;
   if (made !== 5 * INSTANCES) throw new Error(`${made} children were made, not ${5 * INSTANCES}`);
   const cpuS = cpuSeconds(pid) - before;
   const mebibytes = peakMebibytes(pid);
@@ -159,6 +229,15 @@ async function play(client: Client, pid: number): Promise<Row> {
   await pause(IDLE_MS);
   const idleWrites = (await version(client)) - versionFrom;
   return { readyS, cpuS, mebibytes, idleCpuS: cpuSeconds(pid) - idleFrom, idleWrites };
+}
+
+function stateOf(object: KubeObject): string | undefined {
+  return (object as { status?: { state?: string } }).status?.state;
+}
+
+/** Instances and their children are named by a number. */
+function isMeasured({ metadata }: KubeObject): boolean {
+  return /^i\d/.test(metadata?.name ?? "");
 }
 
 /** Every write makes a new one. */

@@ -4,6 +4,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { cacheDirectory } from "@keelson/machine";
+import { operatorFlags } from "@keelson/runtime/internal";
 
 /** What is measured of a contender. */
 export type Mode = "import" | "sync" | "latency" | "manager";
@@ -21,7 +22,9 @@ const peers = join(import.meta.dirname, "../peers");
 /** Ours, and as many of the others as can be built here. What is left out is told. */
 export function buildContenders(wanted?: readonly string[]): Contender[] {
   const makers: Record<string, () => Contender> = {
-    keelson: () => inNode("keelson", "keelson", ["import", "sync", "latency", "manager"]),
+    keelson: () => inNode("keelson", "keelson", ["import", "sync", "latency", "manager"], operatorFlags),
+    // What the settings of an operator's image save, and what they cost.
+    "keelson-default": () => inNode("with Node's defaults", "keelson", ["manager"]),
     "client-node": () => {
       if (!existsSync(join(peers, "node_modules"))) {
         execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: peers, stdio: "inherit" });
@@ -43,7 +46,7 @@ export function buildContenders(wanted?: readonly string[]): Contender[] {
       return native("kube", join(target, "release/keelson-bench-kube"));
     },
   };
-  const names = wanted ?? Object.keys(makers);
+  const names = wanted ?? Object.keys(makers).filter((name) => name !== "keelson-default");
   return names.flatMap((name) => {
     const make = makers[name];
     if (!make) throw new Error(`there is no ${name}: ${Object.keys(makers).join(", ")}`);
@@ -69,13 +72,18 @@ export function environment(): NodeJS.ProcessEnv {
   return { ...process.env, NODE_OPTIONS: "" };
 }
 
-function inNode(name: string, script: string, modes: readonly Mode[]): Contender {
+function inNode(
+  name: string,
+  script: string,
+  modes: readonly Mode[],
+  managerFlags: readonly string[] = [],
+): Contender {
   return {
     name,
     modes,
     command: (mode) => {
       // A manager runs as it does in production.
-      const flags = mode === "manager" ? [] : ["--expose-gc"];
+      const flags = mode === "manager" ? managerFlags : ["--expose-gc"];
       return [process.execPath, ...flags, join(peers, `${script}-${mode}.mjs`)];
     },
   };

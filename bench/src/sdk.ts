@@ -35,7 +35,7 @@ const EVENTS = flags.quick ? 500 : real ? 2_000 : 3_000;
 const RATE = real ? 200 : 500;
 const MANAGED = flags.quick ? 500 : 2_000;
 const PASSES = 5;
-const IDLE_MS = flags.quick ? 10_000 : 30_000;
+const IDLE_MS = 10_000;
 const MANAGER_ROUNDS = Math.min(ROUNDS, 3);
 
 interface Cost {
@@ -145,7 +145,7 @@ async function compareManagers(): Promise<void> {
       title = target.title;
       const options = {
         kubeconfig: target.kubeconfig,
-        namespace: `run-${round}-${contender.name}`,
+        namespace: `run-${round}-${managing.indexOf(contender)}`,
         objects: MANAGED,
         passes: PASSES,
         idleMs: IDLE_MS,

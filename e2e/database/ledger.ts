@@ -65,9 +65,10 @@ export class Ledger {
     return moments.slice(1).reduce((most, moment, at) => Math.max(most, moment - (moments[at] ?? moment)), 0);
   }
 
+  /** Resolves when a client that comes through the Service has had a commit acknowledged that it began after that. */
   async acknowledgedSince(sinceMs: number, withinMs: number): Promise<void> {
     const until = this.now + withinMs;
-    while (!this.commits.some(({ startMs }) => startMs >= sinceMs)) {
+    while (!this.commits.some(({ writer, startMs }) => writer < firstProbe && startMs >= sinceMs)) {
       if (this.now > until) throw new Error(`no commit was acknowledged for ${withinMs / 1_000} s`);
       await sleep(20);
     }

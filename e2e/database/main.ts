@@ -16,7 +16,7 @@ import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.
 import { ways } from "./deletions.ts";
 import { operations } from "./operations.ts";
 import { rejoining } from "./rejoining.ts";
-import { type Run, readResults, writeReport, writeResults } from "./results.ts";
+import { type Run, readResults, recordRuns, writeReport } from "./results.ts";
 import { type Bench, scenarios as faults, type Scenario } from "./scenarios.ts";
 import { upgrades } from "./upgrades.ts";
 import { World } from "./world.ts";
@@ -52,6 +52,8 @@ const commit = await describeCode();
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB`;
 const results = await readResults(controlPlane);
 let [missed, made] = [0, 0];
+/** How long a fault may take until clients notice it. */
+const strikesMs = 1_500;
 
 await using world = await World.start(controlPlane, say);
 /** The Database of scenarios that need none of their own. */
@@ -73,8 +75,7 @@ for (const scenario of chosen) {
     });
     if (!run) break;
     runs.push(run);
-    results.rows[scenario.id] = runs;
-    await writeResults(controlPlane, { ...results, machine });
+    await recordRuns(controlPlane, { row: scenario.id, runs, machine });
     await writeReport(scenarios);
     missed += run.missed.length;
     say(
@@ -121,17 +122,21 @@ async function measure(scenario: Scenario): Promise<Run> {
   try {
     const repair = await scenario.run(bench);
     if (!scenario.isDeleting) {
-      await ledger.acknowledgedSince(ledger.now, 60_000);
+      // A fault takes a moment to strike: what is acknowledged before that says nothing.
+      await ledger.acknowledgedSince(ledger.now + strikesMs, 60_000);
       await sleep(2_000);
       gap = ledger.gapSince(since);
       await repair?.();
       const healing = ledger.now;
       await world.whenReady(name, scenario.healMs * 3);
       heal = ledger.now - healing;
+      await ledger.acknowledgedSince(ledger.now, 60_000);
+      gap = ledger.gapSince(since);
     }
     problems.push(...((await scenario.check?.(bench, before)) ?? []));
   } catch (error) {
-    problems.push((error as Error).message);
+    problems.push((error as Error).message.slice(0, 500));
+    say(`${scenario.id}: ${(error as Error).message}`);
     await world.inject({ kind: "mend" }).catch(() => undefined);
     await world.operator.scale(1).catch(() => undefined);
   }
@@ -139,7 +144,13 @@ async function measure(scenario: Scenario): Promise<Run> {
   await ledger.stop();
   if (process.env["KEELSON_E2E_LOGS"]) await saveLogs(scenario.id, name);
   // Of a Database that is deleted the scenario itself looks for them, in what is left.
-  const lost = scenario.isDeleting || scenario.isRewinding ? [] : await ledger.lost();
+  const lost =
+    scenario.isDeleting || scenario.isRewinding
+      ? []
+      : await ledger.lost().catch((error: unknown) => {
+          problems.push(`commits cannot be looked for: ${(error as Error).message}`);
+          return [];
+        });
   const overlap = scenario.isRewinding ? 0 : ledger.overlapMs();
   if (scenario.spec && !scenario.isDeleting) await world.remove(name);
   if (lost.length > 0)

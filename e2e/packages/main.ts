@@ -4,7 +4,7 @@
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { parseArgs, promisify } from "node:util";
@@ -90,18 +90,17 @@ async function run(command: string, args: readonly string[], cwd: string, node?:
   return (await execute(command, args, { cwd, env, maxBuffer: 1 << 26 })).stdout;
 }
 
-async function types(project: string, resolution: "nodenext" | "bundler"): Promise<void> {
+async function types(project: string, resolution: "nodenext" | "bundler"): Promise<string> {
   const file = `types-${resolution}`;
+  const entries = await everyEntry(project);
   await writeFile(
     join(project, `${file}.ts`),
     `import { controller, operator, resource, z } from "keelson";
 import { Deployment } from "keelson/kinds";
-import * as pki from "keelson/pki";
-import { cluster } from "@keelson/testing";
-import { manifestsFor } from "@keelson/cli";
+${entries.map((entry, index) => `import * as entry${index} from ${JSON.stringify(entry)};`).join("\n")}
 export const Cache = resource({ group: "a.example.com", kind: "Cache", version: "v1", spec: z.object({ size: z.int() }) });
 export const app = operator({ controllers: [controller(Cache, { owns: { d: Deployment }, compose: () => ({ children: {} }) })] });
-export const used = [pki, cluster, manifestsFor];
+export const used = [${entries.map((_, index) => `entry${index}`).join(", ")}];
 // @ts-expect-error a misspelt field must not compile: types are there, and not any.
 export const wrong: Parameters<typeof app.run> = [1, 2, 3];
 `,
@@ -124,6 +123,21 @@ export const wrong: Parameters<typeof app.run> = [1, 2, 3];
       if (files.length === 0 || !files.every((path) => foreign.test(path))) throw error;
     },
   );
+  return `${entries.length} entries`;
+}
+
+/** What can be imported from the packages that are installed; a program that runs when it is imported is none. */
+async function everyEntry(project: string): Promise<string[]> {
+  const modules = join(project, "node_modules");
+  const scoped = (await readdir(join(modules, "@keelson"))).map((name) => `@keelson/${name}`);
+  const entries: string[] = [];
+  for (const name of ["keelson", ...scoped]) {
+    const text = await readFile(join(modules, name, "package.json"), "utf8");
+    const { exports = {} } = JSON.parse(text) as { exports?: Record<string, unknown> };
+    const places = Object.keys(exports).filter((place) => !/^\.\/(main|package\.json)$/.test(place));
+    entries.push(...places.map((place) => `${name}${place.slice(1)}`));
+  }
+  return entries.sort();
 }
 
 /** npm has every release of Node as a package. */

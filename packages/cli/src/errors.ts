@@ -17,6 +17,7 @@ export type CliErrorCode =
   | "CrdMissing"
   | "IncompatibleCrd"
   | "NotPermitted"
+  | "AlreadyRuns"
   | "OperatorEnded"
   | "BadValues"
   | "BadBundle"
@@ -30,7 +31,8 @@ export type CliErrorCode =
   | "UnknownKind"
   | "CannotEdit"
   | "NoScaffold"
-  | "UpgradeConflict";
+  | "UpgradeConflict"
+  | "CannotEject";
 
 /** Why a command cannot do what it is asked, by code. Its message is for people. */
 export class CliError extends Error {

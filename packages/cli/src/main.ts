@@ -19,6 +19,7 @@ import { completion } from "./commands/completion.ts";
 import { create } from "./commands/create.ts";
 import { deploy, undeploy } from "./commands/deploy.ts";
 import { dev } from "./commands/dev.ts";
+import { eject } from "./commands/eject.ts";
 import { envtest } from "./commands/envtest.ts";
 import { generate } from "./commands/generate.ts";
 import { image } from "./commands/image.ts";
@@ -36,7 +37,7 @@ const MISUSED = 2;
 
 const root = buildRouteMap({
   routes: {
-    ...{ init, create, dev, run: runOperator, install, upgrade },
+    ...{ init, create, dev, run: runOperator, install, eject, upgrade },
     ...{ generate, check, build, deploy, undeploy, image },
     ...{ cluster, apiserver, node, registry, envtest, completion },
   },

@@ -4,13 +4,17 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { connect } from "@keelson/client";
 import { type Cluster, startCluster } from "@keelson/cluster";
 import { parseJson } from "@keelson/core";
-import { Deployment } from "@keelson/core/kinds";
+import { Deployment, Namespace } from "@keelson/core/kinds";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from "vitest";
 import { Memcached } from "../../../operators/memcached/src/api.ts";
+import { manifestsFor } from "../src/generate/manifests.ts";
 import { isLoopback } from "../src/kubeconfig/target.ts";
 import { main } from "../src/main.ts";
+import { loadOperator, readProject } from "../src/project.ts";
+import { checkAlone } from "../src/run/preflight.ts";
 
 const root = join(import.meta.dirname, "../../..");
 const memcached = join(root, "operators/memcached");
@@ -135,6 +139,27 @@ describe("before anything is started, one sentence says", () => {
     expect(await refusal("--kubeconfig", somebody)).toMatch(
       /^the user of context keelson may not create deployments\.apps, .* and \d+ more, which the operator does;/,
     );
+  });
+
+  test("that the cluster runs the same operator already, unless no pod of it runs", async () => {
+    const name = "memcached-operator";
+    await cluster.client.kind(Namespace).create({ metadata: { name } });
+    const project = readProject(memcached);
+    const manifests = manifestsFor(project, await loadOperator(project), { namespace: name, image: "x" });
+    const deployment = manifests.find(({ kind }) => kind === "Deployment");
+    await cluster.client.kind(Deployment).apply(deployment as never);
+    const flags = ["--kubeconfig", cluster.kubeconfig];
+    expect(await refusal(...flags)).toBe(
+      "memcached-operator runs in the cluster of context keelson already, as Deployment memcached-operator/memcached-operator: " +
+        "each would undo what the other does; " +
+        "stop it with kubectl scale -n memcached-operator deployment/memcached-operator --replicas=0, or say --anyway",
+    );
+    await cluster.client
+      .kind(Deployment)
+      .patch({ namespace: name, name }, { type: "merge", body: { spec: { replicas: 0 } } });
+    const client = await connect({ kubeconfig: cluster.kubeconfig });
+    const target = { context: "keelson", server: "", env: {} };
+    await checkAlone(client, await loadOperator(project), target).finally(() => client.close());
   });
 
   test("that an object which is stored does not fit a new CRD, or is stored in a version that it drops", async () => {

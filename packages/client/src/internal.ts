@@ -2,3 +2,4 @@
 export { type Decoder, Decoding, uidIn, versionIn } from "./objects/received.ts";
 export { systemProcess } from "./system.ts";
 export type { Transport } from "./transport/transport.ts";
+export { type ReceivingClient, receivingKind } from "./verbs/create-client.ts";

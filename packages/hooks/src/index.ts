@@ -9,6 +9,14 @@ export {
   type DecoratorControllerObject,
   type HookDefinition,
 } from "./api/resources.ts";
+export type {
+  CustomizeAnswer,
+  CustomizeRequest,
+  HookFunctions,
+  ObjectsByKind,
+  SyncAnswer,
+  SyncRequest,
+} from "./call/functions.ts";
 export type { CallOptions } from "./call/hook-client.ts";
 export {
   type HookAnswer,

@@ -19,3 +19,19 @@ test("a wait ends when the clock is set back by an hour while it lasts", async (
     ],
   });
 }, 60_000);
+
+test("a child that lost its marks and the record of them is still the plan's", async () => {
+  await replay(subject, {
+    beginning: "deployed",
+    seed: 3343,
+    steps: [
+      { atMs: 0, do: "by hand: the status is wiped" },
+      {
+        atMs: 0,
+        do: "by hand: a label is changed or removed",
+        with: { which: 0.18, label: 0.812, value: null },
+      },
+      { atMs: 0, do: "by hand: owner references are removed", with: { which: 0.107 } },
+    ],
+  });
+}, 60_000);

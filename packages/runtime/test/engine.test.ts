@@ -85,13 +85,9 @@ describe("a write of unknown outcome", () => {
       on: ({ write, resource }) => write && resource === "secrets",
       fault: { type: "lose-answer" },
     });
-    let lookUps = 0;
     c.faults.inject({
-      on: ({ write, watch: watching, resource }) => {
-        const lookUp = !write && !watching && resource === "secrets";
-        // The first look is the one before the child is made.
-        return lookUp && ++lookUps > 1 && c.clock.monotonic() < 200_000;
-      },
+      on: ({ write, watch: watching, resource }) =>
+        !write && !watching && resource === "secrets" && c.clock.monotonic() < 200_000,
       fault: { type: "reset" },
       times: Number.POSITIVE_INFINITY,
     });
@@ -104,6 +100,46 @@ describe("a write of unknown outcome", () => {
     c.faults.clear();
     await c.converges();
     expect(await secrets(c.client)).toHaveLength(1);
+  });
+});
+
+describe("a new child", () => {
+  const one = controller(ConfigMap, {
+    labels,
+    owns: { secret: Secret },
+    async reconcile(_object, ctx) {
+      await ctx.own.secret.apply({ stringData: {} });
+      return done();
+    },
+  });
+
+  test("is made by one request, and nobody is asked before", async () => {
+    await using c = await cluster({ controllers: [one] });
+    const asked: string[] = [];
+    c.faults.inject({
+      on: ({ method, path, watch: watching, resource }) => {
+        if (resource === "secrets" && !watching) asked.push(`${method} ${path.split("?")[0]}`);
+        return false;
+      },
+      fault: { type: "reset" },
+    });
+    await parent(c.client);
+    await c.converges();
+    expect(asked).toEqual(["PATCH /api/v1/namespaces/default/secrets/a"]);
+    expect(await secrets(c.client)).toEqual(["a"]);
+  });
+
+  test("is not made of what has its name already, not even with equal fields", async () => {
+    await using c = await cluster({ controllers: [one] });
+    const theirs = await c.client.kind(Secret).create({ metadata: ref });
+    await parent(c.client);
+    await c.advance(60_000);
+    expect((await c.client.kind(Secret).get(ref)).metadata.resourceVersion).toBe(
+      theirs.metadata.resourceVersion,
+    );
+    await c.client.kind(Secret).delete(ref);
+    await c.converges();
+    expect(await secrets(c.client)).toEqual(["a"]);
   });
 });
 

@@ -60,6 +60,7 @@ export {
   operatorName,
   type PodObject,
   type PodRun,
+  ReadyProcesses,
   type SimulatedKubelet,
   type SimulatedNode,
   type SimulatedNodes,

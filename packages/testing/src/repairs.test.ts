@@ -82,6 +82,30 @@ describe("children that someone changed", () => {
     expect(after.metadata.ownerReferences).toEqual(before.metadata.ownerReferences);
   });
 
+  test("a child that lost every mark while the record of children was lost is known by who applied it", async () => {
+    await using c = await box();
+    const front = { namespace: "default", name: "box-front" };
+    const before = await c.client.kind(ConfigMap).get(front);
+    const outage = c.outage();
+    c.crash();
+    const labels = Object.fromEntries(Object.keys(before.metadata.labels ?? {}).map((name) => [name, null]));
+    const body = { metadata: { ownerReferences: null, labels } } as never;
+    await c.client.kind(ConfigMap).patch(front, { type: "merge", body });
+    const status = { inventory: null, seen: null, copy: null, conditions: null, observedGeneration: null };
+    await c.client
+      .kind(Box)
+      .subresource("status")
+      .patch(ref, { type: "merge", body: { status } as never });
+    outage.end();
+    await c.advance(60_000);
+    const after = await c.client.kind(ConfigMap).get(front);
+    expect(after.metadata).toMatchObject({
+      uid: before.metadata.uid,
+      labels: before.metadata.labels,
+      ownerReferences: before.metadata.ownerReferences,
+    });
+  });
+
   test("children of an owner that was deleted with --cascade=orphan stay, and are adopted again", async () => {
     await using c = await box({ workloads: true });
     const before = await c.client.kind(ConfigMap).get({ namespace: "default", name: "box-front" });

@@ -14,6 +14,7 @@ import { lastRelease } from "../../../packages/cli/src/check/release.ts";
 import { applyManifests, until } from "../../../packages/cli/src/deploy/apply.ts";
 import { checkRegistry } from "../../../packages/cli/src/deploy/deliver-image.ts";
 import { checkManifests } from "../../../packages/cli/src/dev/apply.ts";
+import { compositeFiles } from "../../../packages/cli/src/eject/composite-files.ts";
 import { capabilityOf } from "../../../packages/cli/src/generate/bundle.ts";
 import { refuseStale } from "../../../packages/cli/src/generate/generated-files.ts";
 import { valuesOver } from "../../../packages/cli/src/generate/values.ts";
@@ -21,6 +22,7 @@ import { checkKubeconfig } from "../../../packages/cli/src/kubeconfig/file.ts";
 import { chooseTarget } from "../../../packages/cli/src/kubeconfig/target.ts";
 import { runToItsEnd } from "../../../packages/cli/src/run/operator-process.ts";
 import {
+  checkAlone,
   checkAnswers,
   checkKinds,
   checkPermissions,
@@ -76,10 +78,20 @@ export const cli: Provocations<CliErrorCode> = {
     await c.client.kind(before).create({ metadata: { namespace: "default", name: "a" }, spec: {} });
     return await checkStored(c.client, { ...noParts, resources: [after] });
   },
+  CannotEject: async () =>
+    await compositeFiles(
+      { apiVersion: "metacontroller.k8s.io/v1alpha1", kind: "DecoratorController", metadata: { name: "a" } },
+      async () => Promise.reject(new Error("no kind is asked for")),
+    ),
   NotPermitted: async () => {
     const { controllers } = await loadOperator(readProject(memcached));
     const refusing = { kind: () => ({ create: async () => ({ status: { allowed: false } }) }) };
     return await checkPermissions(refusing as never, { ...noParts, controllers }, target);
+  },
+  AlreadyRuns: async () => {
+    const running = { metadata: { namespace: "op", name: "op" }, spec: { replicas: 2 } };
+    const deployed = { kind: () => ({ list: async () => ({ items: [running] }) }) };
+    return await checkAlone(deployed as never, noParts, target);
   },
   OperatorEnded: async () => {
     const ends = { "package.json": manifest({}), "src/main.ts": "process.exitCode = 3;" };

@@ -2,7 +2,7 @@
 
 import { formatLsn } from "../ha/lsn.ts";
 import type { Identity } from "../ha/observation.ts";
-import type { Vote } from "../ha/quorum.ts";
+import { type Vote, votesNeeded } from "../ha/quorum.ts";
 import { type LeaseRecord, type Published, pendingUpgrade } from "../ha/state.ts";
 import { type Local, nextStep, type Step } from "../ha/step.ts";
 import { standbyNames, targetQuorum } from "../ha/sync.ts";
@@ -82,7 +82,7 @@ export class Agent {
 
   /** What this instance tells others. */
   status(): PeerStatus {
-    const { server, inRecovery, receiving = false } = this.#local;
+    const { server, inRecovery, receiving = false, noRoom = false } = this.#local;
     const running = server === "running";
     return {
       ...this.me,
@@ -90,6 +90,7 @@ export class Agent {
       serving: running && (inRecovery === true || this.keeper.isHolding) && !this.#isDraining,
       receiving,
       draining: this.#isDraining,
+      ...(noRoom && { noRoom }),
       ...(running && !inRecovery && this.#replication && { limits: this.#replication.limits }),
       ...(this.#vote && !this.#isBusy && { vote: this.#vote }),
       reason: this.#reason,
@@ -197,6 +198,7 @@ export class Agent {
       this.#hasLooked = true;
       this.#vote =
         this.#local.server === "running" && this.#local.inRecovery ? await engine.position() : undefined;
+      if (await this.#leavesFullVolume()) return undefined;
       const step = nextStep({
         uid: this.me.uid,
         local: this.#local,
@@ -394,7 +396,8 @@ export class Agent {
     const { data } = this.#local;
     const record = this.record;
     if (!data || !record || !this.keeper.isHolding || this.#local.inRecovery !== false) return;
-    await this.#label(record);
+    // Clients find it while others learn of it: neither waits for the other.
+    const labelled = this.#label(record);
     const { published, policy } = record;
     const isPublished =
       published.timeline === data.timeline &&
@@ -407,9 +410,11 @@ export class Agent {
       // Commits wait for them: they need not wait for their next round.
       for (const name of othersIn(record, this.me.name))
         void this.#options.peers.nudge(name).catch(() => undefined);
+      await labelled;
       return await this.#serve();
     }
     this.#pointPoolers(record);
+    await labelled;
     const replication = await engine.replication();
     this.#replication = replication;
     this.keeper.lsn = formatLsn(replication.lsn);
@@ -444,6 +449,26 @@ export class Agent {
     if (!isNew && now - (this.#pointed?.atMs ?? 0) < pointEveryMs) return;
     this.#pointed = { epoch, atMs: now };
     void poolers.point().catch(() => undefined);
+  }
+
+  /** A primary that cannot write serves nobody, and may hold the lease for ever: those that have room take over. */
+  async #leavesFullVolume(): Promise<boolean> {
+    const record = this.record;
+    const { isFull, inRecovery } = this.#local;
+    if (!isFull || inRecovery !== false || !record || !this.keeper.isHolding) return false;
+    const { policy, published } = record;
+    if (policy.paused || pendingUpgrade(record)) return false;
+    const names = othersIn(record, this.me.name);
+    const statuses = await Promise.all(
+      names.map(async (name) => await this.#options.peers.status(name).catch(() => undefined)),
+    );
+    const fit = statuses.flatMap((each) => (each?.vote && each.noRoom !== true ? [each.name] : []));
+    const canElect = published.quorums.every(
+      (quorum) =>
+        quorum.acks > 1 && quorum.members.filter((name) => fit.includes(name)).length >= votesNeeded(quorum),
+    );
+    if (canElect) await this.#giveUp("its volume is full");
+    return canElect;
   }
 
   /** Leaves primaryship to those who can reach each other. They elect as always, so nothing is lost. */

@@ -76,6 +76,11 @@ export class Keeper {
     return vote !== undefined && (!this.#readSinceVote || this.stored?.version === vote.version);
   }
 
+  /** See {@link Observation.isHolderGone}. */
+  get isHolderGone(): boolean {
+    return this.#observation.isHolderGone;
+  }
+
   holderGone(gone: boolean): void {
     this.#observation.holderGone(gone, this.#now);
   }

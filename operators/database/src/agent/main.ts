@@ -4,7 +4,6 @@ import { readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { openStore } from "@keelson/kit/store";
 import { parseKnownJson } from "../ha/json.ts";
 import { Agent } from "./agent.ts";
@@ -18,6 +17,7 @@ import { NetworkPoolers } from "./poolers.ts";
 import type { Clock, FailsafeRequest, Log, Remembered, VoteRequest } from "./ports.ts";
 import { Postgres } from "./postgres.ts";
 import { restorable } from "./restorable.ts";
+import { Rounds } from "./rounds.ts";
 import { readSecret, readSettings, timingsOf } from "./settings.ts";
 import { writeDurably } from "./tools.ts";
 import { monotonicMs, Watchdog } from "./watchdog.ts";
@@ -126,8 +126,6 @@ const agent = new Agent({
   log,
 });
 
-let stopping = false;
-const wake = new EventTarget();
 let situation = "";
 
 /** The lease's round; when it brings something new, the work's round comes at once. */
@@ -135,23 +133,24 @@ async function keepLease(): Promise<void> {
   await agent.keeper.round();
   if (agent.situation === situation) return;
   situation = agent.situation;
-  wake.dispatchEvent(new Event("work"));
+  work.call();
 }
 
-/** Rounds follow one another at a steady pace; one that is asked for comes at once. */
-async function rounds(name: "lease" | "work", run: () => Promise<unknown>): Promise<void> {
-  while (!stopping) {
-    const began = clock.monotonic();
-    try {
-      await run();
-    } catch (error) {
-      log.warn(`the round of the ${name} failed`, { error: (error as Error).message });
-    }
-    const { promise: called, resolve } = Promise.withResolvers<void>();
-    wake.addEventListener(name, () => resolve(), { once: true });
-    await Promise.race([called, sleep(Math.max(50, timings.renewEveryMs - (clock.monotonic() - began)))]);
-  }
-}
+const failed = (name: string) => (error: Error) =>
+  log.warn(`the round of the ${name} failed`, { error: error.message });
+const lease = new Rounds({
+  clock,
+  run: keepLease,
+  everyMs: () => timings.renewEveryMs,
+  onError: failed("lease"),
+});
+const work = new Rounds({
+  clock,
+  run: async () => await agent.work(),
+  // While the primary is not there, every round counts.
+  everyMs: () => (agent.keeper.isHolderGone ? timings.renewEveryMs / 4 : timings.renewEveryMs),
+  onError: failed("work"),
+});
 
 /** A renewed certificate is presented from the next connection on. */
 async function keepCertificates(): Promise<void> {
@@ -195,7 +194,8 @@ async function end(): Promise<void> {
   } catch (error) {
     log.warn("the end is not clean", { error: String(error) });
   }
-  stopping = true;
+  lease.stop();
+  work.stop();
   await watchdog[Symbol.asyncDispose]();
   process.exit(0);
 }
@@ -210,7 +210,7 @@ setInterval(() => {
 setInterval(() => {
   engine.tidy(Date.now()).catch((error: unknown) => log.warn("tidy", { error: String(error) }));
 }, 3_600_000);
-await Promise.all([rounds("lease", keepLease), rounds("work", () => agent.work())]);
+await Promise.all([lease.run(), work.run()]);
 
 function say(level: string, message: string, fields: Readonly<{ [name: string]: unknown }> = {}): void {
   const text = JSON.stringify(

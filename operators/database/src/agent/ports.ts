@@ -42,6 +42,8 @@ export interface PeerStatus {
   readonly serving: boolean;
   readonly receiving: boolean;
   readonly draining: boolean;
+  /** Next to nothing can be written to its volume. */
+  readonly noRoom?: boolean;
   /** Of a primary: what standbys must allow at least. */
   readonly limits?: Readonly<{ [name: string]: string }>;
   readonly vote?: Vote;

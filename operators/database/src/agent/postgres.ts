@@ -20,7 +20,7 @@ import { ServerFiles } from "./server-files.ts";
 import { ServerProcess } from "./server-process.ts";
 import { ServerWords } from "./server-words.ts";
 import { lsnOf, Synchronous } from "./synchronous.ts";
-import { Tools, writeDurably } from "./tools.ts";
+import { hasNoRoom, Tools, writeDurably } from "./tools.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 export interface PostgresOptions {
@@ -121,13 +121,15 @@ export class Postgres implements Engine {
   async inspect(): Promise<Local> {
     const { name, major } = this.#options;
     const data = await this.#present();
+    const noRoom = await hasNoRoom(this.#options.directory);
     const common = {
       name,
       major,
       ...(data && { data }),
       complaint: this.#words.complaint,
       failedRewinds: this.#failedRewinds,
-      isFull: this.#words.isFull,
+      isFull: this.#words.isFull && noRoom,
+      noRoom,
     };
     if (!this.isRunning) return { ...common, server: "stopped" };
     const inRecovery = this.#process.startedAs === "standby";
@@ -322,8 +324,8 @@ export class Postgres implements Engine {
     const timeline = (await this.#present())?.timeline ?? 0;
     await this.#lineage.write({ timeline, epoch: await this.#lineage.epochOf(timeline) });
     this.#synchronous.begin();
+    // Others can follow already: what its predecessor prepared came with the data.
     this.#isPrepared = false;
-    await this.#prepare();
   }
 
   async upgrade({ epoch, link }: { readonly epoch: number; readonly link: boolean }): Promise<string> {

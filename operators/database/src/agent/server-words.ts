@@ -1,6 +1,16 @@
 /** What a PostgreSQL server says on its way, and what follows from it. */
 import type { Local } from "../ha/step.ts";
 
+/** What a standby says whose log is not a part of its primary's, or that cannot become one. */
+const strange: readonly RegExp[] = [
+  /requested timeline \d+ is not a child of this server's history/,
+  /requested timeline \d+ is not in this server's history/,
+  /requested starting point \S+ on timeline \d+ is not in this server's history/,
+  /highest timeline \d+ of the primary is behind recovery timeline/,
+  /new timeline \d+ is not a child of database system timeline \d+/,
+  /new timeline \d+ forked off current database system timeline \d+ before current recovery point/,
+];
+
 export class ServerWords {
   /** The last error. */
   last = "";
@@ -17,19 +27,6 @@ export class ServerWords {
     if (/requested WAL segment \S+ has already been removed/.test(line)) this.complaint = "walGone";
     if (/requested starting point .* is ahead of the WAL flush position/.test(line))
       this.complaint ??= "diverged";
-    if (/requested timeline \d+ is not a child of this server's history/.test(line))
-      this.complaint = "diverged";
-    if (/highest timeline \d+ of the primary is behind recovery timeline/.test(line))
-      this.complaint = "diverged";
-    if (
-      /new timeline \d+ forked off current database system timeline \d+ before current recovery point/.test(
-        line,
-      )
-    ) {
-      this.complaint = "diverged";
-    }
-    if (/requested starting point \S+ on timeline \d+ is not in this server's history/.test(line)) {
-      this.complaint = "diverged";
-    }
+    if (strange.some((words) => words.test(line))) this.complaint = "diverged";
   }
 }

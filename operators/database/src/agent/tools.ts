@@ -1,6 +1,6 @@
 /** PostgreSQL's programs as child processes, and files that are written whole or not at all. */
 import { spawn } from "node:child_process";
-import { mkdir, open, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, open, readFile, rename, rm, statfs, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 
 export class Tools {
@@ -50,6 +50,15 @@ export class Tools {
 export function serverEnvironment(): { [name: string]: string } {
   const { PATH = "", LANG = "C.UTF-8", HOME = "/tmp", TZ } = process.env;
   return { PATH, LANG, HOME, ...(TZ !== undefined && { TZ }) };
+}
+
+/** What PostgreSQL writes at least at once: a segment of its log. */
+const segmentBytes = 16 << 20;
+
+/** Whether next to nothing can be written there any more. */
+export async function hasNoRoom(directory: string): Promise<boolean> {
+  const volume = await statfs(directory).catch(() => undefined);
+  return volume !== undefined && volume.bsize * volume.bavail < segmentBytes;
 }
 
 /** Leaves a file alone that says the same: on a full disk nothing can be written, and nothing must be cut off. */

@@ -38,6 +38,11 @@ export class Observation {
     this.#readAtMs = askedAtMs;
   }
 
+  /** It was gone when it was asked last. */
+  get isHolderGone(): boolean {
+    return this.#goneSinceMs !== undefined;
+  }
+
   /** The holder was asked and is gone (refused, its pod replaced), or not. */
   holderGone(gone: boolean, nowMs: number): void {
     this.#goneSinceMs = gone ? (this.#goneSinceMs ?? nowMs) : undefined;

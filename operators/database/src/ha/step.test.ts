@@ -111,6 +111,11 @@ test.each<[string, Partial<StepView>, object]>([
     { step: "clone", from: "a" },
   ],
   [
+    "but not on a volume that is full",
+    { local: { ...standby, complaint: "walGone", noRoom: true } },
+    { step: "wait", reason: "its volume is full" },
+  ],
+  [
     "data of another database is never started from",
     { local: { ...standby, server: "stopped", data: { ...data, systemId: "x" } } },
     { step: "clone", from: "a" },

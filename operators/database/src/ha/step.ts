@@ -29,8 +29,10 @@ export interface Local {
   readonly complaint?: "diverged" | "walGone" | undefined;
   /** Rewinds in a row that failed. */
   readonly failedRewinds?: number;
-  /** The server ended because its volume is full. */
+  /** The server could not write because its volume is full, and it still is. */
   readonly isFull?: boolean;
+  /** Next to nothing can be written to its volume. */
+  readonly noRoom?: boolean;
 }
 
 /**
@@ -90,7 +92,7 @@ export function nextStep(view: StepView): Step {
   if (upgrade?.instance === local.name) return upgrading(view, upgrade, record);
   if (holding) return asHolder(view, record);
   if (view.lease === "unknown") return wait("the API server does not answer");
-  if (view.lease === "fresh") return asStandby(view, record);
+  if (view.lease === "fresh") return withRoom(asStandby(view, record), local);
   return withoutPrimary(view, record);
 }
 
@@ -144,6 +146,12 @@ function asHolder({ local }: StepView, { published, policy }: LeaseRecord): Step
       : { step: "startStandby", upstream: undefined };
   }
   return local.inRecovery ? { step: "promote" } : { step: "serve" };
+}
+
+/** Data that is made again half-way is worse than data that is old. */
+function withRoom(step: Step, { noRoom = false }: Local): Step {
+  const isLarge = step.step === "rewind" || step.step === "clone";
+  return isLarge && noRoom ? wait("its volume is full") : step;
 }
 
 /** Somebody else holds the lease. */

@@ -119,6 +119,15 @@ export const edits: readonly Edit[] = [
   passing("edit: paused", { paused: true }, { paused: false }),
   passing("edit: hibernated", { hibernate: true }, { hibernate: false }),
   {
+    name: "edit: a restore in place that fails",
+    lastsMs: 180_000,
+    choose: (random) => ({ id: anything(random) }),
+    begin: async (world, { id }) => {
+      await change(world, { restoreInPlace: { id, undo: true } });
+      return () => change(world, { restoreInPlace: null });
+    },
+  },
+  {
     name: "edit: a version that does not start",
     lastsMs: 180_000,
     begin: async (world) => {

@@ -43,7 +43,7 @@ export interface ServerPod {
 export interface Disk {
   data?: Data | undefined;
   /** Nothing more can be written. */
-  readonly isFull?: boolean;
+  isFull?: boolean;
   /** What is read is not what was written. */
   readonly isCorrupt?: boolean;
   /** New data takes the place of what could not be read. */
@@ -101,6 +101,7 @@ export class SimulatedServer implements Engine {
   #complaint: Local["complaint"];
   #failedRewinds = 0;
   #effectiveAtMs = 0;
+  #endsWhenFull: boolean | undefined;
 
   /** What the spec asks for, and what the process was started with. */
   #wanted: Settings = {};
@@ -137,9 +138,10 @@ export class SimulatedServer implements Engine {
   /** A client commits; the world hears when it is acknowledged. */
   commit(entry: Entry): void {
     if (!this.isPrimary || !this.data) return;
-    // A server that cannot write its log ends.
+    // A server that cannot write its log ends; one that can, and nothing else, goes on and lets nobody in.
     if (this.#pod.disk.isFull) {
-      this.die();
+      this.#endsWhenFull ??= this.#world.chance.isTrue(0.5);
+      if (this.#endsWhenFull) this.die();
       return;
     }
     this.data.log.push(entry);
@@ -269,14 +271,20 @@ export class SimulatedServer implements Engine {
             : { timeline: data.timeline, timelineEpoch: data.timelineEpoch }),
         },
       }),
-      server: this.isRunning ? "running" : "stopped",
+      server: this.isRunning ? (this.#isClosedByRoom ? "starting" : "running") : "stopped",
       ...(this.isRunning && { inRecovery: this.inRecovery }),
       upstream: this.upstream?.name,
       receiving: this.isReceiving,
       complaint: this.#complaint,
       failedRewinds: this.#failedRewinds,
       isFull: this.#pod.disk.isFull === true,
+      noRoom: this.#pod.disk.isFull === true,
     };
+  }
+
+  /** A session needs files of its own. */
+  get #isClosedByRoom(): boolean {
+    return this.#pod.disk.isFull === true && !this.inRecovery;
   }
 
   async position(): Promise<Vote | undefined> {
@@ -325,6 +333,7 @@ export class SimulatedServer implements Engine {
 
   #run(): void {
     this.isRunning = true;
+    this.#endsWhenFull = undefined;
     this.#running = this.#wanted;
     this.incarnation++;
     this.#effectiveAtMs = 0;

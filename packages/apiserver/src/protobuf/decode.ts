@@ -6,6 +6,7 @@
  * one per struct field, then write JSON from the slots by Go's rules.
  */
 import type { JsonObject, JsonValue } from "@keelson/core";
+import { numberFromDigits } from "@keelson/core/internal";
 import { ProtobufError } from "./errors.ts";
 import { type Field, type Message, messageNamed, messageOfKind } from "./messages.ts";
 import { specialWriter } from "./special-messages.ts";
@@ -50,7 +51,7 @@ interface Struct {
   /** The bytes it was decoded from had no length at all: Time takes that for its zero. */
   empty: boolean;
 }
-type Slot = undefined | string | number | boolean | Uint8Array | Struct | Slot[] | Map<string, Slot>;
+type Slot = undefined | string | number | bigint | boolean | Uint8Array | Struct | Slot[] | Map<string, Slot>;
 
 class Decoder {
   private remaining: number;
@@ -212,6 +213,7 @@ class Decoder {
   private single(slot: Slot, depth: number): JsonValue {
     if (slot instanceof Uint8Array)
       return Buffer.from(slot.buffer, slot.byteOffset, slot.byteLength).toString("base64");
+    if (typeof slot === "bigint") return numberFromDigits(String(slot));
     if (typeof slot !== "object")
       return typeof slot === "number" && !Number.isFinite(slot) ? null : (slot ?? null);
     const struct = slot as Struct;

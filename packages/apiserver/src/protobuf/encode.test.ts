@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import type { JsonObject } from "@keelson/core";
+import { type JsonObject, parseJson } from "@keelson/core";
 import { describe, expect, it } from "vitest";
 import { canEncode, decode, encode, encodeWatchFrame } from "./index.ts";
 import kubectlBodies from "./kubectl-bodies.json" with { type: "json" };
@@ -34,6 +34,13 @@ describe("encoding", () => {
       value: -7,
     };
     expect(decode(encode(object)).object).toEqual(object);
+  });
+
+  it("keeps numbers beyond 53 bits as they are", () => {
+    const text =
+      '{"apiVersion":"apps/v1","kind":"ControllerRevision","metadata":{},"revision":-9007199254740993}';
+    const { revision } = decode(encode(parseJson(text) as JsonObject)).object as JsonObject;
+    expect(JSON.stringify(revision)).toBe("-9007199254740993");
   });
 
   it("refuses a value of the wrong type and says where", () => {

@@ -2,7 +2,7 @@
  * Turns the JSON of a built-in object into Kubernetes' protobuf, byte for byte as Go writes it: fields in the
  * order of their numbers, values that are no pointers always present, maps by key.
  */
-import type { JsonObject, JsonValue } from "@keelson/core";
+import { isRawNumber, type JsonObject, type JsonValue } from "@keelson/core";
 import { ProtobufError } from "./errors.ts";
 import { type Field, type Message, messageNamed, messageOfKind } from "./messages.ts";
 import { specialReader, unfit } from "./special-messages.ts";
@@ -165,6 +165,8 @@ function writeValue(writer: WireWriter, field: Field, number: number, value: Jso
   else writer.tag(number, wireType);
 }
 
+const isInteger = /^-?\d+$/;
+
 /** The value alone; answers how it was written. */
 function writeContent(writer: WireWriter, field: Field, value: JsonValue, where: string): number {
   switch (field.scalar) {
@@ -182,8 +184,9 @@ function writeContent(writer: WireWriter, field: Field, value: JsonValue, where:
       return wireTypes.varint;
     case "i":
     case "l":
-      if (value !== null && !Number.isInteger(value)) throw unfit(where, "an integer", value);
-      writer.varint((value as number | null) ?? 0);
+      if (isRawNumber(value) && isInteger.test(value.rawJSON)) writer.varint(BigInt(value.rawJSON));
+      else if (value !== null && !Number.isInteger(value)) throw unfit(where, "an integer", value);
+      else writer.varint((value as number | null) ?? 0);
       return wireTypes.varint;
     case "d":
       if (value !== null && typeof value !== "number") throw unfit(where, "a number", value);

@@ -48,8 +48,8 @@ export class WireWriter {
   }
 
   /** A signed number as a varint: ten bytes when negative. */
-  varint(value: number): void {
-    if (value >= 0 && value <= 0x7fffffff) {
+  varint(value: number | bigint): void {
+    if (typeof value === "number" && value >= 0 && value <= 0x7fffffff) {
       this.unsigned(value);
       return;
     }

@@ -51,9 +51,11 @@ export class WireReader {
     return Number(BigInt.asIntN(32, this.varint()));
   }
 
-  /** Exact up to 2^53, the nearest double beyond: JSON as JavaScript knows it has nothing better. */
-  int64(): number {
-    return Number(this.varint());
+  /** A number where that is exact. */
+  int64(): number | bigint {
+    const value = this.varint();
+    const number = Number(value);
+    return Number.isSafeInteger(number) ? number : value;
   }
 
   double(): number {

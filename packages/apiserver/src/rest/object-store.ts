@@ -50,6 +50,8 @@ export interface CreateRequest {
   /** Validating admission. */
   readonly validate: Validate;
   readonly warn: (text: string) => void;
+  /** An update or an apply of what is not there. */
+  readonly byUpdate?: boolean;
 }
 
 export interface UpdateRequest {
@@ -119,8 +121,11 @@ export class ObjectStore {
     if (validating) await validating;
     const table = tableOf(resource);
     const key = keyFor(resource, draft.metadata.namespace ?? "", draft.metadata.name);
-    // Only the storage minds, and a trial run does not get there.
-    if (draft.metadata.resourceVersion && !context.dryRun) throw resourceVersionOnCreate();
+    // Only the storage minds, and a trial run does not get there. One that an update makes may name any.
+    if (draft.metadata.resourceVersion && !context.dryRun) {
+      if (!request.byUpdate) throw resourceVersionOnCreate();
+      delete draft.metadata.resourceVersion;
+    }
     const current = table.get(key);
     if (current) throw existsError(resource, draft, current);
     resource.strategy.beforeCommit?.(draft, undefined, context);
@@ -184,6 +189,7 @@ export class ObjectStore {
       context,
       warn,
       validate: (object) => request.validate(object, undefined),
+      byUpdate: true,
     });
   }
 

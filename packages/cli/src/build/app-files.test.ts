@@ -38,10 +38,49 @@ describe("an operator's image", () => {
     expect(files.map(({ path }) => path)).toEqual([
       "app/package.json",
       "app/src/main.ts",
+      "app/src/main.js",
       "app/node_modules/door/index.js",
       "app/node_modules/door/package.json",
       "app/node_modules/engine/package.json",
     ]);
+  });
+
+  test("holds its modules without their types, and imports among them lead there", () => {
+    const directory = folder({
+      "package.json": { name: "my-operator" },
+      "src/main.ts": `import { a } from "./a.ts";\nimport type { B } from "./b.ts";\nimport "./enum.ts";\nconst text: B = 'from "./a.ts"';\nawait import("../more.mts");\n`,
+      "src/a.ts": "export const a: number = 1;\n",
+      "src/b.d.ts": "export type B = string;\n",
+      "src/enum.ts": "export enum E { a }\n",
+      "more.mts": "export {};\n",
+      "made.ts": "",
+      "made.js": "mine",
+    });
+    const files = appFiles(readProject(directory));
+    const contentOf = (path: string) => files.find((file) => file.path === path)?.content?.toString();
+    expect(contentOf("app/src/main.js")).toBe(
+      `import { a } from "./a.js";\n${" ".repeat(32)}\nimport "./enum.ts";\nconst text    = 'from "./a.ts"';\nawait import("../more.mjs");\n`,
+    );
+    expect(contentOf("app/src/a.js")).toBe("export const a         = 1;\n");
+    expect(contentOf("app/more.mjs")).toBe("export {};\n");
+    expect(contentOf("app/made.js")).toBe("mine");
+    expect(contentOf("app/src/main.ts")).toContain("const text: B");
+    expect(contentOf("app/src/enum.js")).toBeUndefined();
+    expect(contentOf("app/src/b.d.js")).toBeUndefined();
+  });
+
+  test.each(["#a", "my-operator/a"])("keeps to TypeScript where a module is imported as %s too", (name) => {
+    const directory = folder({
+      "package.json": {
+        name: "my-operator",
+        imports: { "#a": "./src/a.ts" },
+        exports: { "./a": "./src/a.ts" },
+      },
+      "src/main.ts": `import ${JSON.stringify(name)};`,
+      "src/a.ts": "",
+    });
+    const paths = appFiles(readProject(directory)).map(({ path }) => path);
+    expect(paths.filter((path) => path.endsWith(".js"))).toEqual([]);
   });
 
   test("holds two versions of a package, each where the one that needs it finds it", () => {

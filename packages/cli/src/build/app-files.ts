@@ -5,13 +5,15 @@ import { parseJson } from "@keelson/core";
 import type { TarFile } from "@keelson/images/internal";
 import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
+import { strippedModules } from "./strip-types.ts";
 
 const LEFT_OUT =
   /(^|\/)(node_modules|test|tests|coverage|\.git|\.keelson)(\/|$)|\.test(-d)?\.ts$|\.tsbuildinfo$|\.map$|\.oci\.tar$/;
 
 /** The package itself, and its dependencies in node_modules. */
 export function appFiles(project: Project, more: readonly TarFile[] = []): TarFile[] {
-  const files = [...ownFiles(project.directory, "app")];
+  const own = [...ownFiles(project.directory, "app")];
+  const files = [...own, ...strippedModules(own, packageNameOf(project.directory))];
   for (const [into, directory] of closure(project)) files.push(...ownFiles(directory, into));
   return withDirectories([...files, ...more]);
 }
@@ -26,7 +28,17 @@ function* ownFiles(directory: string, into: string): Iterable<TarFile> {
   }
 }
 
+/** With its scope. */
+function packageNameOf(directory: string): string | undefined {
+  return manifestOf(directory).name;
+}
+
+function manifestOf(directory: string): Manifest {
+  return parseJson(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
+}
+
 interface Manifest {
+  readonly name?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly exports?: { "."?: { default?: unknown } };
 }
@@ -62,7 +74,7 @@ export function closure(project: Project): Map<string, string> {
     if (found === directory) continue;
     const into = `${found === undefined ? "app" : by}/node_modules/${name}`;
     placed.set(into, directory);
-    const manifest = parseJson(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
+    const manifest = manifestOf(directory);
     checkBuilt(name, directory, manifest);
     const needed = Object.keys(manifest.dependencies ?? {});
     needs.push(...needed.map((each) => ({ name: each, from: directory, by: into })));

@@ -7,6 +7,7 @@ interface RunFlags {
   readonly context?: string;
   readonly kubeconfig?: string;
   readonly crds: boolean;
+  readonly anyway: boolean;
   readonly webhookUrl?: string;
 }
 
@@ -27,11 +28,17 @@ export const run = buildCommand<RunFlags>({
       context: text("Context of the kubeconfig. Default: the current one, if its server is on this machine"),
       kubeconfig: text("File to use. Default: as kubectl"),
       crds: { kind: "boolean", brief: "Apply the operator's CRDs first", default: false },
+      anyway: {
+        kind: "boolean",
+        brief: "Run it although the cluster runs the same operator",
+        default: false,
+        withNegated: false,
+      },
       webhookUrl: text("Where the API server reaches its webhooks, as https://192.168.0.7:9443"),
     },
     aliases: { C: "directory", f: "file" },
   },
-  async func({ crds, directory, file, webhookUrl, ...choice }) {
+  async func({ anyway, crds, directory, file, webhookUrl, ...choice }) {
     if (file !== undefined) {
       const { runFiles } = await import("../nocode/run.ts");
       process.exitCode = await runFiles(file, choice, (sentence) =>
@@ -57,6 +64,7 @@ export const run = buildCommand<RunFlags>({
     });
     try {
       await checks.checkAnswers(client, target);
+      if (!anyway) await checks.checkAlone(client, parts, target);
       if (crds) {
         const { install } = await import("@keelson/runtime");
         await checks.checkStored(client, parts);

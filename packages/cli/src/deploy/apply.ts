@@ -1,6 +1,7 @@
 /** Applies manifests in their order, and takes them away again. */
 import { type Client, ClientError, isNotFound } from "@keelson/client";
 import type { KubeObject } from "@keelson/core";
+import { errorText } from "@keelson/core/internal";
 import { CliError } from "../errors.ts";
 import type { Manifest } from "../generate/manifests.ts";
 
@@ -9,6 +10,8 @@ export interface ApplyOptions {
   readonly onObject?: (manifest: Manifest) => void;
   /** How long a CRD may take until it is served. Default: 30 s. */
   readonly timeoutMs?: number;
+  /** Default: keelson-deploy. */
+  readonly fieldManager?: string;
 }
 
 const lookAgainMs = 50;
@@ -26,16 +29,26 @@ export async function applyManifests(
 ): Promise<void> {
   for (const manifest of manifests) {
     options.onObject?.(manifest);
-    const kind = await kindOf(client, manifest);
-    try {
-      await client.kind(kind).apply(manifest as never, { force: true, fieldManager: "keelson-deploy" });
-    } catch (cause) {
-      throw new CliError("CannotApply", `cannot apply ${showManifest(manifest)}: ${messageOf(cause)}`, {
-        cause,
-      });
-    }
-    if (manifest.kind === "CustomResourceDefinition") await established(client, manifest, options);
+    await applyManifest(client, manifest, options);
   }
+}
+
+/** Without a namespace of its own it goes to that of the kubeconfig's context. Throws in one sentence. */
+export async function applyManifest(
+  client: Client,
+  manifest: Manifest,
+  options: ApplyOptions = {},
+): Promise<void> {
+  try {
+    const kind = await client.discover(manifest.apiVersion, manifest.kind);
+    const namespace = kind.scope === "Namespaced" ? { namespace: client.namespace } : {};
+    const object = { ...manifest, metadata: { ...namespace, ...manifest.metadata } };
+    const { fieldManager = "keelson-deploy" } = options;
+    await client.kind(kind).apply(object as never, { force: true, fieldManager });
+  } catch (cause) {
+    throw refusal("apply", manifest, cause);
+  }
+  if (manifest.kind === "CustomResourceDefinition") await established(client, manifest, options);
 }
 
 /** In the reverse order; what is gone already is no error. Resolves when each has gone. */
@@ -55,21 +68,18 @@ export async function deleteManifests(
     } catch (cause) {
       if (isNotFound(cause) || (cause instanceof ClientError && cause.code === "KindUnknown")) continue;
       if (cause instanceof CliError) throw cause;
-      throw new CliError("CannotApply", `cannot delete ${showManifest(manifest)}: ${messageOf(cause)}`, {
-        cause,
-      });
+      throw refusal("delete", manifest, cause);
     }
   }
 }
 
-async function kindOf(client: Client, manifest: Manifest) {
-  try {
-    return await client.discover(manifest.apiVersion, manifest.kind);
-  } catch (cause) {
-    throw new CliError("CannotApply", `cannot apply ${showManifest(manifest)}: ${messageOf(cause)}`, {
-      cause,
-    });
-  }
+/** Most of what the client throws says itself what it was about. */
+function refusal(verb: "apply" | "delete", manifest: Manifest, cause: unknown): CliError {
+  const message = errorText(cause);
+  const sentence = message.startsWith("cannot ")
+    ? message
+    : `cannot ${verb} ${showManifest(manifest)}: ${message}`;
+  return new CliError("CannotApply", sentence, { cause });
 }
 
 async function established(client: Client, manifest: Manifest, { timeoutMs = 30_000 }: ApplyOptions) {
@@ -107,8 +117,4 @@ export async function until(
       clock.timer(lookAgainMs, resolve);
     });
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -2,10 +2,11 @@
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import type { Client } from "@keelson/client";
-import type { KubeObject } from "@keelson/core";
 import { errorText } from "@keelson/core/internal";
 import { parseAllDocuments } from "yaml";
+import { applyManifest } from "../deploy/apply.ts";
 import { CliError } from "../errors.ts";
+import type { Manifest } from "../generate/manifests.ts";
 
 /** What became of one object, or of a file that cannot be read. */
 export interface Applied {
@@ -19,16 +20,14 @@ export function checkManifests(path: string): void {
   throw new CliError("NoManifests", `${path} does not exist; --apply takes a file or a folder of manifests`);
 }
 
-const manager = "keelson-dev";
-
 /** Every object is tried, whatever became of those before it. */
-export async function applyManifests(client: Client, path: string): Promise<Applied[]> {
+export async function applyFiles(client: Client, path: string): Promise<Applied[]> {
   const applied: Applied[] = [];
   for (const file of filesOf(path)) {
     const documents = parseAllDocuments(readFileSync(file, "utf8"));
     for (const document of documents) {
       const [error] = document.errors;
-      const object = error ? undefined : (document.toJS() as KubeObject | null);
+      const object = error ? undefined : (document.toJS() as Partial<Manifest> | null);
       if (error) applied.push({ what: file, refused: error.message.split("\n")[0] ?? "" });
       else if (object) applied.push(await applyOne(client, object));
     }
@@ -36,14 +35,12 @@ export async function applyManifests(client: Client, path: string): Promise<Appl
   return applied;
 }
 
-async function applyOne(client: Client, object: KubeObject): Promise<Applied> {
-  const { apiVersion = "", kind: name = "" } = object;
-  const what = `${name} ${object.metadata?.name ?? ""}`;
+async function applyOne(client: Client, object: Partial<Manifest>): Promise<Applied> {
+  const { apiVersion = "", kind = "", metadata = { name: "" } } = object;
+  const manifest = { ...object, apiVersion, kind, metadata };
+  const what = `${kind} ${metadata.name ?? ""}`;
   try {
-    const kind = await client.discover(apiVersion, name);
-    const namespace = kind.scope === "Namespaced" ? { namespace: client.namespace } : {};
-    const metadata = { ...namespace, ...object.metadata };
-    await client.kind(kind).apply({ ...object, metadata } as never, { force: true, fieldManager: manager });
+    await applyManifest(client, manifest, { fieldManager: "keelson-dev" });
     return { what };
   } catch (error) {
     return { what, refused: errorText(error) };

@@ -4,7 +4,7 @@ import { type Client, connect } from "@keelson/client";
 import { clusterDown, clusterUp } from "@keelson/cluster/up";
 import { errorText } from "@keelson/core/internal";
 import type { Project } from "../project.ts";
-import { applyManifests } from "./apply.ts";
+import { applyFiles } from "./apply.ts";
 import type { DevEvent } from "./events.ts";
 import { OperatorLoop } from "./loop.ts";
 import { ResourceFollower } from "./resources.ts";
@@ -87,7 +87,7 @@ export async function startDev(options: DevOptions): Promise<Dev> {
 
 async function applyAll(client: Client, path: string, tell: DevOptions["tell"]): Promise<void> {
   try {
-    for (const each of await applyManifests(client, path)) tell({ type: "applied", ...each });
+    for (const each of await applyFiles(client, path)) tell({ type: "applied", ...each });
   } catch (error) {
     tell({ type: "applied", what: path, refused: errorText(error) });
   }

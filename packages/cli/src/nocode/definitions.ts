@@ -17,6 +17,8 @@ import { definitionKinds, type Family } from "@keelson/nocode";
 import { isPlanDefinition, PlanError, planControllers } from "@keelson/plans";
 import { type AnyController, install } from "@keelson/runtime";
 import type { CustomResourceDefinitionObject } from "@keelson/schema";
+import { applyManifests } from "../deploy/apply.ts";
+import type { Manifest } from "../generate/manifests.ts";
 
 /** A definition of a hook or of plans, and what it does in a cluster. */
 export interface CheckedDefinition {
@@ -138,8 +140,5 @@ export async function applyFiles(client: Client, files: CheckedFiles): Promise<v
     ...definitions.map(({ metadata: { name }, spec }) => ({ apiVersion, kind, metadata: { name }, spec })),
     ...[...hooks, ...plans].map(({ object }) => object),
   ];
-  for (const object of objects) {
-    const found = await client.discover(object.apiVersion ?? "", object.kind ?? "");
-    await client.kind(found).apply(object as never, { force: true });
-  }
+  await applyManifests(client, objects as Manifest[]);
 }

@@ -1,10 +1,11 @@
 /** What an operator would only meet after its start, asked before it: a server, its kinds, permissions. */
 import { type Client, ClientError } from "@keelson/client";
-import { objectKey, type Stored } from "@keelson/core";
+import { type ObjectOf, objectKey, type Stored } from "@keelson/core";
 import { errorText } from "@keelson/core/internal";
-import { SelfSubjectAccessReview } from "@keelson/core/kinds";
+import { Deployment, SelfSubjectAccessReview } from "@keelson/core/kinds";
 import { type PolicyRule, roleFor } from "@keelson/runtime";
 import { CliError } from "../errors.ts";
+import { selectorOf } from "../generate/site.ts";
 import type { Target } from "../kubeconfig/target.ts";
 import type { OperatorParts } from "../project.ts";
 
@@ -43,6 +44,31 @@ export async function checkKinds(client: Client, parts: OperatorParts, { context
       );
     }
   }
+}
+
+/** Throws in one sentence when the cluster runs the operator already: each would undo what the other does. */
+export async function checkAlone(
+  client: Client,
+  { name }: OperatorParts,
+  { context }: Target,
+): Promise<void> {
+  const labels = Object.entries(selectorOf(name)).map((pair) => pair.join("="));
+  let items: readonly ObjectOf<typeof Deployment>[];
+  try {
+    ({ items } = await client.kind(Deployment).list({ labels: labels.join(",") }));
+  } catch (cause) {
+    // A user who may not look at Deployments has no way to know.
+    if (cause instanceof ClientError && cause.code === 403) return;
+    throw cause;
+  }
+  const running = items.find(({ spec }) => (spec?.replicas ?? 1) > 0);
+  if (!running) return;
+  const { namespace, name: deployment } = running.metadata;
+  throw new CliError(
+    "AlreadyRuns",
+    `${name} runs in the cluster of context ${context} already, as Deployment ${objectKey(running)}: each would undo what the other does; ` +
+      `stop it with kubectl scale -n ${namespace} deployment/${deployment} --replicas=0, or say --anyway`,
+  );
 }
 
 /** As many objects of a kind are looked at. */

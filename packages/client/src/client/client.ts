@@ -113,8 +113,11 @@ export interface ReflectOptions extends SelectOptions {
   readonly initial?: "auto" | "stream" | "list";
   /** Objects per page when listing. Default: 500. Smaller pages suit large objects. */
   readonly pageSize?: number;
-  /** Keeps `metadata.managedFields`, up to half of an object. Default: false. */
-  readonly keepManagedFields?: boolean;
+  /**
+   * Keeps `metadata.managedFields`, up to half of an object. With `received` they come, and `ReceivedObject.appliedFields`
+   * tells of them, but objects are read without them. Default: false.
+   */
+  readonly keepManagedFields?: boolean | "received";
 }
 
 /**

@@ -46,6 +46,12 @@ export function decodeItem(item: Buffer, options: DecodeOptions): KubeObject {
   return trim(parse(item, options, "") as KubeObject, options);
 }
 
+/** Decodes an object whose JSON stands before and behind its managed fields. */
+export function decodeAround(before: Buffer, behind: Buffer, options: DecodeOptions): KubeObject {
+  const text = textOf(before) + textOf(behind);
+  return trim(parseText(text) as KubeObject, options);
+}
+
 function bookmark(object: KubeObject, line: Buffer): DecodedEvent {
   const resourceVersion = object.metadata?.resourceVersion;
   if (!resourceVersion) throw notAnEvent(line);
@@ -75,11 +81,19 @@ function trimMetadata(object: KubeObject, options: DecodeOptions): KubeObject["m
   return rest;
 }
 
-/** One-byte text is cheaper to make and to parse, and right for ASCII only. */
 function parse(bytes: Buffer, options: DecodeOptions, opening: '"object":' | ""): unknown {
-  const text = bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
+  const text = textOf(bytes);
+  return parseText((options.dropManagedFields && cutManagedFields(text, opening)) || text);
+}
+
+/** One-byte text is cheaper to make and to parse, and right for ASCII only. */
+export function textOf(bytes: Buffer): string {
+  return bytes.toString(isAscii(bytes) ? "latin1" : "utf8");
+}
+
+function parseText(text: string): unknown {
   try {
-    return parseJson((options.dropManagedFields && cutManagedFields(text, opening)) || text);
+    return parseJson(text);
   } catch (cause) {
     throw new ClientError(
       "InvalidResponse",

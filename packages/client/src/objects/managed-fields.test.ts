@@ -1,7 +1,7 @@
 import { parseJson } from "@keelson/core";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { cutManagedFields } from "./managed-fields.ts";
+import { appliedFieldsIn, cutManagedFields } from "./managed-fields.ts";
 
 const strip = (object: { metadata: Record<string, unknown> }) => {
   const { managedFields: _managedFields, ...metadata } = object.metadata;
@@ -63,5 +63,49 @@ describe("cutting managed fields", () => {
     expect(cutManagedFields('{"data":{"metadata":{"managedFields":[1]}}}', "")).toBeUndefined();
     expect(cutManagedFields('{"metadata":{"annotations":{"managedFields":[1]}}}', "")).toBeUndefined();
     expect(cutManagedFields('{"metadata":{"managedFields":[1', "")).toBeUndefined();
+  });
+});
+
+describe("the fields that a manager applied", () => {
+  const field = fc.constantFrom("f:data", 'k:{"name":"a\\"]}"}', 'v:"x,}"', ".", "f:ü");
+  const fields = fc.letrec<{ set: Record<string, unknown> }>((tie) => ({
+    set: fc.dictionary(field, fc.oneof({ depthSize: "small" }, fc.constant({}), tie("set"))),
+  })).set;
+  const entry = fc
+    .record({
+      manager: fc.constantFrom("ours", 'it"s', "theirs"),
+      operation: fc.constantFrom("Apply", "Update"),
+      apiVersion: fc.constant("v1"),
+      time: fc.constant("2026-01-01T00:00:00Z"),
+      fieldsType: fc.constant("FieldsV1"),
+      fieldsV1: fields,
+      subresource: fc.constantFrom(undefined, "status"),
+    })
+    .chain((each) => {
+      // Built-in kinds have them in one order, custom resources in that of the alphabet.
+      const sorted = Object.fromEntries(Object.entries(each).sort(([a], [b]) => (a < b ? -1 : 1)));
+      return fc.constantFrom(each, sorted as typeof each);
+    });
+
+  it("are those that a parse finds, as they were written", () => {
+    fc.assert(
+      fc.property(fc.array(entry), fc.constantFrom("ours", 'it"s', "nobody"), (entries, manager) => {
+        const text = `,${JSON.stringify({ managedFields: entries }).slice(1, -1)}`;
+        const found = entries.find((each) => {
+          return each.manager === manager && each.operation === "Apply" && each.subresource === undefined;
+        });
+        expect(appliedFieldsIn(text, manager)).toBe(found && JSON.stringify(found.fieldsV1));
+      }),
+    );
+  });
+
+  it("are not made up where the text is no managed fields", () => {
+    for (const text of [
+      "",
+      '"managedFields":[',
+      '"managedFields":[{"manager":"ours"',
+      '"managedFields":[{"a":1}]',
+    ])
+      expect(appliedFieldsIn(text, "ours")).toBe(undefined);
   });
 });

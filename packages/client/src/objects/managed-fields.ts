@@ -19,10 +19,41 @@ const farthest = 16 << 10;
 export function cutManagedFields(text: string, opening: '"object":' | ""): string | undefined {
   const at = text.indexOf(key);
   if (at < 0 || at > farthest || !isMetadata(text, at, opening)) return undefined;
-  const end = endOfArray(text, at + key.length - 1);
+  const end = endOfValue(text, at + key.length - 1);
   if (end < 0) return undefined;
   if (text.charCodeAt(at - 1) === comma) return text.slice(0, at - 1) + text.slice(end);
   return text.slice(0, at) + text.slice(text.charCodeAt(end) === comma ? end + 1 : end);
+}
+
+/**
+ * The field set that `manager` owns by server-side apply of the object itself, as the JSON in which it stands in `text`,
+ * the JSON of managed fields. It is cut out and not parsed: its keys are full of escapes, and few are ever looked at.
+ */
+export function appliedFieldsIn(text: string, manager: string): string | undefined {
+  const wanted = JSON.stringify(manager);
+  let at = text.indexOf(key) + key.length;
+  while (text.charCodeAt(at) === openBrace) {
+    const entry = new Map<string, string>();
+    for (at++; text.charCodeAt(at) === quote; ) {
+      const name = text.slice(at + 1, endOfString(text, at));
+      const start = at + name.length + 3;
+      at = endOfAny(text, start);
+      if (at < 0) return undefined;
+      entry.set(name, text.slice(start, at));
+      if (text.charCodeAt(at) === comma) at++;
+    }
+    const isWanted = entry.get("manager") === wanted && entry.get("operation") === '"Apply"';
+    if (isWanted && !entry.has("subresource")) return entry.get("fieldsV1");
+    at += text.charCodeAt(at + 1) === comma ? 2 : 1;
+  }
+  return undefined;
+}
+
+/** Just behind the string, array or object that begins at `start`; negative when there is none. */
+function endOfAny(text: string, start: number): number {
+  const code = text.charCodeAt(start);
+  if (code === quote) return endOfString(text, start) + 1;
+  return code === openBrace || code === openBracket ? endOfValue(text, start) : -1;
 }
 
 /** Whether position `at` is a key directly inside the object's own metadata. */
@@ -46,8 +77,8 @@ function precedes(text: string, word: string, at: number): boolean {
   return text.startsWith(word, at - word.length);
 }
 
-/** Just behind the array that begins at `start`; negative when it never ends. */
-function endOfArray(text: string, start: number): number {
+/** Just behind the array or object that begins at `start`; negative when it never ends. */
+function endOfValue(text: string, start: number): number {
   let depth = 0;
   for (let i = start; i < text.length; i++) {
     const code = text.charCodeAt(i);

@@ -48,14 +48,14 @@ export function receiveEvent(
       return again;
     }
   }
-  const event = decodeEvent(bytes.subarray(start, end), decoding.options);
+  const event = decodeEvent(bytes.subarray(start, end), decoding.atOnce);
   return "object" in event ? new ObjectEvent(event.type, ReceivedObject.of(event.object)) : event;
 }
 
 export function receiveItem(item: Buffer, decoding: Decoding): ReceivedObject {
   return (
     ReceivedObject.read(item, 0, item.length, decoding) ??
-    ReceivedObject.of(decodeItem(item, decoding.options))
+    ReceivedObject.of(decodeItem(item, decoding.atOnce))
   );
 }
 

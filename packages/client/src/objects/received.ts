@@ -1,6 +1,7 @@
 /** An object as it came from the server: named, and parsed only when someone looks inside. */
 import { type KubeObject, objectKey } from "@keelson/core";
-import { type DecodeOptions, decodeItem } from "./decode.ts";
+import { type DecodeOptions, decodeAround, decodeItem, textOf } from "./decode.ts";
+import { appliedFieldsIn } from "./managed-fields.ts";
 import {
   emptyOutline,
   managedAt,
@@ -94,8 +95,30 @@ export class ReceivedObject {
 
   /** Parsed at the first look. */
   get object(): KubeObject {
-    this.#object ??= (this.#decoding as Decoding).decoder(this.#bytes.subarray(this.#start, this.#end));
+    this.#object ??= this.#decode(this.#decoding as Decoding);
     return this.#object;
+  }
+
+  #decode({ options, decoder }: Decoding): KubeObject {
+    const found = this.#outline as Outline;
+    const managedEnd = found[managedAt + 1] as number;
+    if (!options.dropManagedFields || managedEnd === 0)
+      return decoder(this.#bytes.subarray(this.#start, this.#end));
+    const before = this.#bytes.subarray(this.#start, found[managedAt]);
+    return decodeAround(before, this.#bytes.subarray(managedEnd, this.#end), options);
+  }
+
+  /** The field set that a manager owns by server-side apply of the object itself, as JSON, where it came with the object. */
+  appliedFields(manager: string): string | undefined {
+    const found = this.#outline;
+    if (!found) {
+      const entry = this.object.metadata?.managedFields?.find(
+        (each) => each.manager === manager && each.operation === "Apply" && !each.subresource,
+      );
+      return entry?.fieldsV1 && JSON.stringify(entry.fieldsV1);
+    }
+    const managed = this.#bytes.subarray(found[managedAt], found[managedAt + 1]);
+    return managed.length === 0 ? undefined : appliedFieldsIn(textOf(managed), manager);
   }
 
   /** What reads a copy. Undefined when the object came parsed: there is nothing to copy. */
@@ -128,10 +151,13 @@ export class ReceivedObject {
 /** How objects of one kind are read; shared by all that one reflect receives. */
 export class Decoding {
   readonly options: DecodeOptions;
+  /** For what has to be parsed at once. */
+  readonly atOnce: DecodeOptions;
   readonly decoder: Decoder;
 
-  constructor(options: DecodeOptions) {
+  constructor(options: DecodeOptions, atOnce: DecodeOptions = options) {
     this.options = options;
+    this.atOnce = atOnce;
     this.decoder = (bytes) => decodeItem(bytes, options);
   }
 }

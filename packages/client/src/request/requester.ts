@@ -75,9 +75,14 @@ export class Requester {
     return new Requester({ http, clock, random, headers });
   }
 
-  async json(call: Call): Promise<JsonValue> {
+  /** The answer as JSON, or what `read` makes of it. */
+  async json(call: Call, read: (answer: Buffer) => unknown = parsed): Promise<unknown> {
     const bytes = await this.bytes(call);
-    return parseBody(bytes, call);
+    try {
+      return read(bytes);
+    } catch (cause) {
+      throw unreadable(call, bytes, cause);
+    }
   }
 
   /** The answer as JSON where it is JSON, and as a string otherwise. */
@@ -297,15 +302,15 @@ function retryAfterMs(header: string | undefined): number | undefined {
   return header !== undefined && /^\d+$/.test(header.trim()) ? Number(header) * 1000 : undefined;
 }
 
-function parseBody(bytes: Buffer, call: Call): JsonValue {
-  try {
-    return parseJson(bytes.toString("utf8"));
-  } catch (cause) {
-    const begin = JSON.stringify(bytes.toString("utf8", 0, 80));
-    throw new ClientError(
-      isWrite(call.method) ? "OutcomeUnknown" : "InvalidResponse",
-      `cannot ${call.doing}: the answer is not JSON, it begins with ${begin}; is the server address that of a Kubernetes API server?`,
-      { cause },
-    );
-  }
+function parsed(answer: Buffer): JsonValue {
+  return parseJson(answer.toString("utf8"));
+}
+
+function unreadable(call: Call, answer: Buffer, cause: unknown): ClientError {
+  const begin = JSON.stringify(answer.toString("utf8", 0, 80));
+  return new ClientError(
+    isWrite(call.method) ? "OutcomeUnknown" : "InvalidResponse",
+    `cannot ${call.doing}: the answer is not JSON, it begins with ${begin}; is the server address that of a Kubernetes API server?`,
+    { cause },
+  );
 }

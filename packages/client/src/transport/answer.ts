@@ -1,5 +1,6 @@
 /** An answer as a whole: its bytes, and the Status of one that is a refusal. */
 import { type HttpResponse, parseJson, type Status } from "@keelson/core";
+import { ResponseBody } from "./response-body.ts";
 
 /** The server's `Status`, or one made of what a proxy said instead. */
 export function statusOf(text: string, code: number): Status {
@@ -16,6 +17,7 @@ export function statusOf(text: string, code: number): Status {
 
 /** Gathers a body, up to `most` bytes when told. */
 export async function collect(response: HttpResponse, most = Number.POSITIVE_INFINITY): Promise<Buffer> {
+  if (response.body instanceof ResponseBody && response.body.isWhole) return response.body.takeWhole();
   const parts: Uint8Array[] = [];
   let length = 0;
   for await (const chunk of response.body) {

@@ -61,6 +61,18 @@ export class ResponseBody implements AsyncIterableIterator<Uint8Array> {
     this.#waiting = undefined;
   }
 
+  /** All of it has come, in one piece, and none of it was read. */
+  get isWhole(): boolean {
+    return this.#ended && this.#error === undefined && this.#handedOut === 0 && this.#chunks.length === 1;
+  }
+
+  /** The one piece, where it `isWhole`. */
+  takeWhole(): Buffer {
+    const { buffer, byteOffset, byteLength } = this.#chunks.pop() as Uint8Array;
+    this.#handedOut = byteLength;
+    return Buffer.from(buffer, byteOffset, byteLength);
+  }
+
   next(): Promise<IteratorResult<Uint8Array>> {
     this.released = this.#handedOut;
     const chunk = this.#chunks.shift();

@@ -42,6 +42,7 @@ describe("a response", () => {
           expect(parser.head).toEqual({
             status: 200,
             headers: { "transfer-encoding": "chunked", "x-a": ["1", "2"] },
+            lasts: true,
           });
         },
       ),
@@ -54,6 +55,18 @@ describe("a response", () => {
     const open = parse("HTTP/1.0 200 OK\r\n\r\nhello");
     expect([open.body, open.parser.done, open.parser.end()]).toEqual(["hello", false, true]);
     expect(parse("HTTP/1.1 204 No Content\r\n\r\n").parser.done).toBe(true);
+    const head = Buffer.from("HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\n");
+    const bodiless = new ResponseParser(true);
+    bodiless.read(head, 0, head.length);
+    expect(bodiless.done).toBe(true);
+  });
+
+  it("tells whether its connection may carry another", () => {
+    const lasts = (head: string) => parse(`${head}\r\ncontent-length: 0\r\n\r\n`).parser.head?.lasts;
+    expect(lasts("HTTP/1.1 200 OK")).toBe(true);
+    expect(lasts("HTTP/1.1 200 OK\r\nConnection: keep-alive")).toBe(true);
+    expect(lasts("HTTP/1.1 200 OK\r\nconnection: Close")).toBe(false);
+    expect(lasts("HTTP/1.0 200 OK")).toBe(false);
   });
 
   it("is not complete when its connection ends within it", () => {

@@ -1,5 +1,6 @@
 /** Reads an HTTP/1.1 response as its bytes arrive: the head, then the body without its framing. */
 import type { HttpHeaders } from "@keelson/core";
+import { setKey } from "@keelson/core/internal";
 
 const longestHead = 64 << 10;
 const lineFeed = 0x0a;
@@ -20,12 +21,16 @@ type State = "head" | "data" | "data-end" | "size" | "extension" | "trailer" | "
 export interface ResponseHead {
   readonly status: number;
   readonly headers: HttpHeaders;
+  /** The connection may carry another request after this one. */
+  readonly lasts: boolean;
 }
 
 /** One response to one request. `read` throws for what is no HTTP/1.1. */
 export class ResponseParser {
   #state: State = "head";
-  #head: Buffer = Buffer.alloc(0);
+  /** The beginning of a head that came in pieces. */
+  #head: Buffer | undefined;
+  readonly #bodiless: boolean;
   #chunked = false;
   /** Of the body or of its current chunk. */
   #left = 0;
@@ -33,6 +38,11 @@ export class ResponseParser {
   #trailing = 0;
   /** Set as soon as the head is complete; interim responses are passed over. */
   head: ResponseHead | undefined;
+
+  /** `bodiless`: the answer to a HEAD ends with its head. */
+  constructor(bodiless = false) {
+    this.#bodiless = bodiless;
+  }
 
   get done(): boolean {
     return this.#state === "done";
@@ -124,18 +134,21 @@ export class ResponseParser {
 
   /** Returns where the head ends, or `end` when more of it must come. */
   #readHead(bytes: Buffer, at: number, end: number): number {
-    const before = this.#head.length;
-    this.#head = Buffer.concat([this.#head, bytes.subarray(at, end)]);
-    const blank = this.#head.indexOf("\r\n\r\n", Math.max(0, before - 3));
+    const before = this.#head?.length ?? 0;
+    const part = bytes.subarray(at, end);
+    const seen = this.#head ? Buffer.concat([this.#head, part]) : part;
+    const blank = seen.indexOf("\r\n\r\n", Math.max(0, before - 3), "latin1");
     if (blank < 0) {
-      if (this.#head.length > longestHead) throw new Error("its answer has no end of headers");
-      if (this.#head.length >= 5 && this.#head.toString("latin1", 0, 5) !== "HTTP/") {
+      // The memory that it came in is used again.
+      this.#head = this.#head ? seen : Buffer.from(seen);
+      if (seen.length > longestHead) throw new Error("its answer has no end of headers");
+      if (seen.length >= 5 && seen.toString("latin1", 0, 5) !== "HTTP/") {
         throw new Error("its answer is no HTTP/1.1");
       }
       return end;
     }
-    const text = this.#head.toString("latin1", 0, blank);
-    this.#head = Buffer.alloc(0);
+    const text = seen.toString("latin1", 0, blank);
+    this.#head = undefined;
     const head = parseHead(text);
     if (head.status >= 200) {
       this.head = head;
@@ -147,7 +160,7 @@ export class ResponseParser {
   #frame({ status, headers }: ResponseHead): void {
     const encoding = headers["transfer-encoding"];
     const length = headers["content-length"];
-    if (status === 204 || status === 304) {
+    if (this.#bodiless || status === 204 || status === 304) {
       this.#state = "done";
     } else if (encoding !== undefined) {
       if (String(encoding).toLowerCase() !== "chunked")
@@ -166,20 +179,26 @@ export class ResponseParser {
 }
 
 function parseHead(text: string): ResponseHead {
-  const [first = "", ...lines] = text.split("\r\n");
-  const status = /^HTTP\/1\.[01] (\d{3})(?: |$)/.exec(first)?.[1];
-  if (status === undefined) throw new Error("its answer is no HTTP/1.1");
-  const headers: Record<string, string | string[]> = Object.create(null);
-  for (const line of lines) {
-    const colon = line.indexOf(":");
-    if (colon <= 0) throw new Error("a header of its answer has no name");
-    const name = line.slice(0, colon).toLowerCase();
-    const value = line.slice(colon + 1).trim();
-    const same = headers[name];
-    if (same === undefined) headers[name] = value;
+  const end = text.indexOf("\r\n");
+  const first = end < 0 ? text : text.slice(0, end);
+  const start = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(first);
+  if (!start) throw new Error("its answer is no HTTP/1.1");
+  const headers: Record<string, string | string[]> = {};
+  for (let at = end; at >= 0; ) {
+    const from = at + 2;
+    at = text.indexOf("\r\n", from);
+    const to = at < 0 ? text.length : at;
+    const colon = text.indexOf(":", from);
+    if (colon <= from || colon > to) throw new Error("a header of its answer has no name");
+    const name = text.slice(from, colon).toLowerCase();
+    const value = text.slice(colon + 1, to).trim();
+    const same = Object.hasOwn(headers, name) ? headers[name] : undefined;
+    if (same === undefined) setKey(headers, name, value);
     else headers[name] = typeof same === "string" ? [same, value] : [...same, value];
   }
-  return { status: Number(status), headers };
+  const { connection } = headers;
+  const lasts = start[1] === "1" && (connection === undefined || !/\bclose\b/i.test(String(connection)));
+  return { status: Number(start[2]), headers, lasts };
 }
 
 function hexDigit(byte: number): number {

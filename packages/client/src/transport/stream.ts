@@ -4,9 +4,9 @@
  */
 import type { Socket } from "node:net";
 import type { Clock, HttpHeaders, HttpRequest, HttpResponse } from "@keelson/core";
-import { ClientError } from "../errors.ts";
 import { type DialTarget, dial } from "./dial.ts";
 import { connectionFailed, connectionLost } from "./failures.ts";
+import { requestHead } from "./request-head.ts";
 import { ResponseBody } from "./response-body.ts";
 import { ResponseParser } from "./response-parser.ts";
 
@@ -32,7 +32,7 @@ export async function openStream(
   onOpen: (socket: Socket) => void,
 ): Promise<HttpResponse> {
   const { signal } = request;
-  const head = requestHead(target, request, headers);
+  const head = requestHead(target.server, request, headers, false);
   signal?.throwIfAborted();
   const stream = new Stream(target, request);
   let socket: Socket;
@@ -155,7 +155,9 @@ class Stream {
       const known = this.#parser.head;
       const stop = this.#parser.read(bytes, start, end);
       const { head } = this.#parser;
-      if (head && !known) this.#response.resolve({ ...head, body: this.#body });
+      if (head && !known) {
+        this.#response.resolve({ status: head.status, headers: head.headers, body: this.#body });
+      }
       return stop;
     } catch (error) {
       this.#fail(connectionLost(this.#server, error));
@@ -190,26 +192,4 @@ class Stream {
     this.#signal?.removeEventListener("abort", this.#onAbort);
     this.#socket?.destroy();
   }
-}
-
-function requestHead({ server }: DialTarget, request: HttpRequest, headers: HttpHeaders): string {
-  const host = server.host.includes(":") ? `[${server.host}]` : server.host;
-  const standard = server.port === (server.secure ? 443 : 80);
-  const lines = [
-    `${request.method} ${server.prefix}${request.path} HTTP/1.1`,
-    `host: ${standard ? host : `${host}:${server.port}`}`,
-    "connection: close",
-  ];
-  for (const [name, value] of Object.entries(headers)) {
-    for (const each of typeof value === "string" ? [value] : (value ?? [])) lines.push(`${name}: ${each}`);
-  }
-  const wrong = lines.find((line) => !/^[\t\x20-\x7e\x80-\xff]*$/.test(line));
-  if (wrong !== undefined || /\s/.test(request.path)) {
-    const name = (wrong ?? "the path").split(":")[0];
-    throw new ClientError(
-      "InvalidRequest",
-      `cannot send ${name}: it has characters that HTTP does not allow`,
-    );
-  }
-  return `${lines.join("\r\n")}\r\n\r\n`;
 }

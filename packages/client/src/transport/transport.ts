@@ -10,6 +10,7 @@ import type { Dispatcher, Pool } from "undici";
 import { ApiError, ClientError } from "../errors.ts";
 import { webSocketAccept } from "../websocket/connection.ts";
 import { collect, statusOf } from "./answer.ts";
+import { ConnectionPool } from "./connection-pool.ts";
 import { type DialTarget, dial } from "./dial.ts";
 import { connectionFailed, connectionLost } from "./failures.ts";
 import { ResponseBody } from "./response-body.ts";
@@ -68,54 +69,61 @@ export interface Transport extends HttpPort {
   close(): Promise<void>;
 }
 
-interface Pools {
+/** undici, for what few operators need; loaded for the first request that needs it. */
+interface Undici {
+  /** HTTP/2, where it was asked for. */
   readonly requests: Pool;
   /** For what leaves HTTP, or sends a body before it streams. */
   readonly streams: Pool;
 }
 
-/** How the server is reached with one set of certificates. Pools are made for the first request that needs one. */
+/** How the server is reached with one set of certificates. */
 class Route {
   readonly target: DialTarget;
-  readonly #make: () => Promise<Pools>;
-  #pools: Promise<Pools> | undefined;
+  readonly pool: ConnectionPool;
+  readonly #load: () => Promise<Undici>;
+  #undici: Promise<Undici> | undefined;
 
-  constructor(target: DialTarget, make: () => Promise<Pools>) {
+  constructor(target: DialTarget, pool: ConnectionPool, load: () => Promise<Undici>) {
     this.target = target;
-    this.#make = make;
+    this.pool = pool;
+    this.#load = load;
   }
 
-  pools(): Promise<Pools> {
-    this.#pools ??= this.#make();
-    return this.#pools;
+  undici(): Promise<Undici> {
+    this.#undici ??= this.#load();
+    return this.#undici;
   }
 
-  /** What is under way may finish; undici closes each connection after that. */
+  /** What is under way may finish. */
   async retire(): Promise<void> {
-    const pools = await this.#pools;
-    await Promise.all([pools?.requests.close(), pools?.streams.close()]);
+    const undici = await this.#undici;
+    await Promise.all([this.pool.close(), undici?.requests.close(), undici?.streams.close()]);
   }
 
   /** Breaks what streams. */
   async close(): Promise<void> {
-    const pools = await this.#pools?.catch(() => undefined);
-    await Promise.all([pools?.streams.destroy(), pools?.requests.close()]);
+    const undici = await this.#undici?.catch(() => undefined);
+    await Promise.all([this.pool.close(), undici?.streams.destroy(), undici?.requests.close()]);
   }
 }
 
 /** Servers close idle connections after 90 s and more; staying well below avoids sending into a closing one. */
 const idleMs = 30_000;
+const defaultConnections = 32;
 
 export function createTransport(settings: TransportSettings): Transport {
-  return new UndiciTransport(settings);
+  return new SocketTransport(settings);
 }
 
-class UndiciTransport implements Transport {
+class SocketTransport implements Transport {
   readonly #settings: TransportSettings;
   readonly #server: ServerAddress;
   readonly #proxy: URL | undefined;
   #route: Promise<Route> | undefined;
-  #identity = "";
+  /** Of whom and to whom the route is. */
+  #identity: { certificate?: string | undefined; key?: string | undefined; authority?: string | undefined } =
+    {};
   #closed = false;
   readonly #streams = new Set<Socket>();
 
@@ -141,7 +149,7 @@ class UndiciTransport implements Transport {
   async upgrade(request: HttpRequest): Promise<HttpUpgrade> {
     const credential = await this.#credential();
     const route = await this.#routeFor(credential);
-    const { streams } = await route.pools();
+    const { streams } = await route.undici();
     const exchange = new Exchange(this.#server.text, request.signal);
     const { upgrade, connection: _connection, ...headers } = { ...request.headers, ...credential.headers };
     streams.dispatch(
@@ -177,9 +185,12 @@ class UndiciTransport implements Transport {
       const opening = openStream(route.target, request, headers, (socket) => this.#track(socket));
       return await opening.catch((error: unknown) => this.#failed(error));
     }
-    const pools = await route.pools();
+    if (!request.streaming && !this.#settings.http2) {
+      return await route.pool.request(request, headers).catch((error: unknown) => this.#failed(error));
+    }
+    const { requests, streams } = await route.undici();
     const exchange = new Exchange(this.#server.text, request.signal);
-    const pool = request.streaming ? pools.streams : pools.requests;
+    const pool = request.streaming ? streams : requests;
     pool.dispatch(this.#dispatchOptions(request, headers), exchange);
     const answer = await exchange.response.catch((error: unknown) => this.#failed(error));
     if ("socket" in answer)
@@ -216,10 +227,13 @@ class UndiciTransport implements Transport {
     if (this.#closed) throw new ClientError("ConnectionFailed", "the client was closed");
     const { ca } = this.#settings;
     const authority = typeof ca === "object" ? await ca.read() : ca;
-    const identity = [credential.certificate, credential.key, authority].join("\n");
-    if (this.#route && identity === this.#identity) return await this.#route;
+    const { certificate, key } = credential;
+    const last = this.#identity;
+    if (this.#route && last.certificate === certificate && last.key === key && last.authority === authority) {
+      return await this.#route;
+    }
     const old = this.#route;
-    this.#identity = identity;
+    this.#identity = { certificate, key, authority };
     this.#route = this.#createRoute(credential, authority);
     old?.then((route) => route.retire()).catch(() => {});
     return await this.#route;
@@ -235,10 +249,12 @@ class UndiciTransport implements Transport {
       secureContext: this.#server.secure ? await secureContext(credential, authority) : undefined,
       alpn: ["http/1.1"],
     };
-    return new Route(target, () => this.#createPools(target));
+    const connections = this.#settings.connections ?? defaultConnections;
+    const pool = new ConnectionPool(target, { connections, idleMs });
+    return new Route(target, pool, () => this.#loadUndici(target));
   }
 
-  async #createPools(target: DialTarget): Promise<Pools> {
+  async #loadUndici(target: DialTarget): Promise<Undici> {
     const { default: PoolClass } = await import("undici/lib/dispatcher/pool.js");
     const { connections, http2 } = this.#settings;
     const origin = originOf(this.#server);
@@ -246,7 +262,7 @@ class UndiciTransport implements Transport {
     return {
       requests: new PoolClass(origin, {
         ...common,
-        connections: connections ?? 32,
+        connections: connections ?? defaultConnections,
         allowH2: http2 ?? false,
         connect: connector(http2 ? { ...target, alpn: ["h2", "http/1.1"] } : target),
       }),

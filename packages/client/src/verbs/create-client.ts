@@ -1,11 +1,13 @@
 /** `createClient()`: the verbs over any HTTP port. */
 import type { AnyKind, Clock, HttpHeaders, HttpPort, JsonValue, Random } from "@keelson/core";
 import { systemClock, systemRandom } from "@keelson/core";
-import type { Client, Impersonation, KindClient, RawRequest } from "../client/client.ts";
+import type { Client, Impersonation, KindClient, RawRequest, SubresourceClient } from "../client/client.ts";
+import { receiveItem } from "../objects/receive.ts";
+import { Decoding, type ReceivedObject } from "../objects/received.ts";
 import { Requester, type ServerWarning } from "../request/requester.ts";
 import { Discovery } from "./discovery.ts";
 import { encode } from "./encode.ts";
-import { kindClient } from "./kind-client.ts";
+import { kindClient, type VerbContext } from "./kind-client.ts";
 
 /** How a client reaches its server. */
 export interface ClientConfig {
@@ -44,7 +46,7 @@ export function createClient(config: ClientConfig): Client {
   };
   const requester = new Requester({ http, clock, random, headers, timeoutMs, retries, onWarning });
   const discovery = new Discovery(requester);
-  return {
+  const client: Client = {
     http,
     host: config.host,
     namespace,
@@ -58,7 +60,36 @@ export function createClient(config: ClientConfig): Client {
     with: (options) => createClient({ ...config, ...options, onClose: undefined }),
     close: async () => await config.onClose?.(),
   };
+  contexts.set(client, { requester, fieldManager });
+  return client;
 }
+
+const contexts = new WeakMap<Client, VerbContext>();
+
+/**
+ * The verbs of a kind for a cache: objects in answers are read without their managed fields, which `appliedFields` tells
+ * of. Only for get, create, update, patch, apply, and the same of the status.
+ */
+export function receivingKind<K extends AnyKind>(client: Client, kind: K): ReceivingClient<K> {
+  const decoding = new Decoding({ kind, dropManagedFields: true }, { kind });
+  const context = contexts.get(client);
+  if (!context) throw new TypeError("only clients that createClient or connect made can receive");
+  const receive = (answer: Buffer) => receiveItem(answer, decoding);
+  return kindClient({ ...context, receive }, kind) as unknown as ReceivingClient<K>;
+}
+
+/** See `receivingKind`. */
+export type ReceivingClient<K extends AnyKind> = Received<
+  Pick<KindClient<K>, "get" | "find" | "create" | "update" | "patch" | "apply">
+> & {
+  subresource(name: "status"): Received<Pick<SubresourceClient<K>, "update" | "patch" | "apply">>;
+};
+
+type Received<V> = {
+  [N in keyof V]: V[N] extends (...args: infer A) => Promise<infer R>
+    ? (...args: A) => Promise<ReceivedObject | Extract<R, undefined>>
+    : never;
+};
 
 async function raw(requester: Requester, request: RawRequest): Promise<JsonValue> {
   const method = request.method ?? "GET";

@@ -59,6 +59,8 @@ const patchTypes = {
 export interface VerbContext {
   readonly requester: Requester;
   readonly fieldManager: string;
+  /** What becomes of the object that an answer is, where it is not parsed as a whole. */
+  readonly receive?: (answer: Buffer) => unknown;
 }
 
 export function kindClient<K extends AnyKind>(context: VerbContext, kind: K): KindClient<K> {
@@ -239,7 +241,7 @@ class Verbs<K extends AnyKind> implements KindClient<K> {
 
   async #read(path: string, doing: string, options: RequestOptions): Promise<ObjectOf<K>> {
     const call = { doing, method: "GET", path, signal: options.signal, timeoutMs: options.timeoutMs };
-    return (await this.#context.requester.json(call)) as unknown as ObjectOf<K>;
+    return (await this.#context.requester.json(call, this.#context.receive)) as unknown as ObjectOf<K>;
   }
 
   async #write<T = ObjectOf<K>>(
@@ -250,7 +252,7 @@ class Verbs<K extends AnyKind> implements KindClient<K> {
     options: RequestOptions,
     contentType = "application/json",
   ): Promise<T> {
-    return (await this.#context.requester.json({
+    const call = {
       doing,
       method,
       path,
@@ -258,7 +260,8 @@ class Verbs<K extends AnyKind> implements KindClient<K> {
       contentType,
       signal: options.signal,
       timeoutMs: options.timeoutMs,
-    })) as T;
+    };
+    return (await this.#context.requester.json(call, this.#context.receive)) as T;
   }
 
   #writeQuery(options: WriteOptions) {

@@ -142,11 +142,11 @@ class Reflector {
     this.#kind = kind;
     this.#options = options;
     this.#doing = selected(kind, options);
-    this.#decoding = new Decoding({
-      kind,
-      metadataOnly: options.metadataOnly,
-      dropManagedFields: !options.keepManagedFields,
-    });
+    const decode = { kind, metadataOnly: options.metadataOnly };
+    this.#decoding = new Decoding(
+      { ...decode, dropManagedFields: options.keepManagedFields !== true },
+      { ...decode, dropManagedFields: !options.keepManagedFields },
+    );
     this.#backoff = new Backoff(reconnectBackoff, requester.settings.random.fork("reflect"));
     this.#streams = options.initial !== "list";
   }

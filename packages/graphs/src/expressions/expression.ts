@@ -35,6 +35,8 @@ const costLimit = 10_000_000;
 export class Expression {
   /** As the author wrote it. */
   readonly shown: string;
+  /** As it was compiled: text around expressions is part of it. */
+  readonly source: string;
   readonly path: Path;
   readonly program: Program;
   /** Variables that it reads. */
@@ -43,6 +45,7 @@ export class Expression {
 
   constructor(text: CelText, path: Path, program: Program) {
     this.shown = text.shown;
+    this.source = text.cel;
     this.path = path;
     this.program = program;
     this.references = program.references;

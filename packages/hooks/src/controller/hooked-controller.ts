@@ -13,6 +13,7 @@ import { allow, allowSubresource, type Backoff, type Grant } from "@keelson/runt
 import type { Change, RawContext, RawWatch } from "@keelson/runtime/internal";
 import { watch } from "@keelson/runtime/internal";
 import type { HookDefinition } from "../api/resources.ts";
+import { functionHook, type HookFunctions } from "../call/functions.ts";
 import { type CallOptions, HookClient } from "../call/hook-client.ts";
 import type { ChildRule, ConditionCheck, UpdateMethod } from "../children/child-rule.ts";
 import { claimIndexes } from "../children/claim.ts";
@@ -20,6 +21,8 @@ import { HookError } from "../errors.ts";
 
 /** How definitions become controllers. */
 export interface HookOptions extends CallOptions {
+  /** Hooks of a CompositeController as functions of this process, in place of those that the definition names. */
+  readonly functions?: HookFunctions;
   /** How many parents of a definition are looked at at once. Default: 5. */
   readonly concurrency?: number;
   /** Signs what is written. Default: `metacontroller`, so that what Metacontroller made is taken over. */
@@ -44,16 +47,22 @@ export interface Hooks {
   readonly customize: HookClient | undefined;
 }
 
-export function hooksOf(definition: HookDefinition, options: CallOptions): Hooks {
+export function hooksOf(definition: HookDefinition, options: HookOptions): Hooks {
   const { hooks, endpointConfigs = [] } = definition.spec;
   const what = `${definition.kind} ${definition.metadata.name}`;
-  if (!hooks?.sync && !hooks?.finalize) {
+  const { functions = {} } = options;
+  if (!hooks?.sync && !hooks?.finalize && !functions.sync) {
     throw new HookError("InvalidDefinition", `${what} has no hooks; give it spec.hooks.sync`);
   }
   const client = (name: "sync" | "finalize" | "customize") => {
-    const hook = hooks[name];
-    if (!hook) return undefined;
-    return new HookClient(hook, `the ${name} hook of ${what}`, endpointConfigs, options);
+    const hook = hooks?.[name];
+    const called = `the ${name} hook of ${what}`;
+    const own = functions[name];
+    if (own) {
+      const made = functionHook(own, hook?.version);
+      return new HookClient(made.hook, called, [], made.options);
+    }
+    return hook && new HookClient(hook, called, endpointConfigs, options);
   };
   return { sync: client("sync"), finalize: client("finalize"), customize: client("customize") };
 }

@@ -2,14 +2,7 @@
 import { type AnyKind, type Condition, type JsonObject, parseJson, type Stored } from "@keelson/core";
 import { Pod, Service } from "@keelson/core/kinds";
 import { resource } from "@keelson/schema";
-import type {
-  Application,
-  ContainerEnd,
-  ContainerStart,
-  SimulatedProcess,
-  Subject,
-  World,
-} from "@keelson/testing";
+import { ReadyProcesses, type Subject, type World } from "@keelson/testing";
 import { z } from "zod";
 import { hookControllers } from "../../src/index.ts";
 
@@ -24,31 +17,6 @@ const Web = resource({
   }),
   status: z.object({ ready: z.int().optional() }),
 });
-
-class Servers implements Application {
-  start(start: ContainerStart): SimulatedProcess {
-    return this.resume("", start);
-  }
-
-  resume(_uid: string, start: ContainerStart): SimulatedProcess {
-    const process = {
-      ready: true,
-      ended: undefined as ContainerEnd | undefined,
-      stop: () => process.kill(),
-      kill: () => {
-        process.ended ??= { exitCode: 0, message: "" };
-        start.changed();
-      },
-    };
-    return process;
-  }
-
-  save(): object {
-    return {};
-  }
-
-  restore(): void {}
-}
 
 const ref = { namespace: "default", name: "site" };
 /** By the second one disturbances find what the hook made. */
@@ -134,15 +102,15 @@ const controllers = await hookControllers(
   },
 );
 
-const sizeOf = (world: World<Servers>) => (world.primary?.spec as { size?: number } | undefined)?.size;
+const sizeOf = (world: World) => (world.primary?.spec as { size?: number } | undefined)?.size;
 
 /** Hooks: `npm run explore -- --operator hooks`. */
-export const subject: Subject<Servers> = {
+export const subject: Subject = {
   name: "hooks",
   kind: Web,
   resource: "example.com/webs",
   ref,
-  application: () => new Servers(),
+  application: () => new ReadyProcesses(),
   controllers: () => controllers,
   collected: ["example.com/webs"],
   beginnings: {

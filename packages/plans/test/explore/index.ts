@@ -3,14 +3,7 @@
 import type { JsonObject } from "@keelson/core";
 import { ConfigMap, Pod, Service } from "@keelson/core/kinds";
 import { resource } from "@keelson/schema";
-import type {
-  Application,
-  ContainerEnd,
-  ContainerStart,
-  SimulatedProcess,
-  Subject,
-  World,
-} from "@keelson/testing";
+import { ReadyProcesses, type Subject, type World } from "@keelson/testing";
 import { z } from "zod";
 import { type PlanStatus, type Plans, planController, planStatus, runAnnotation } from "../../src/index.ts";
 
@@ -21,31 +14,6 @@ const Shop = resource({
   spec: z.object({ version: z.string().default("1"), text: z.string().default("a") }),
   status: z.object(planStatus),
 });
-
-class Servers implements Application {
-  start(start: ContainerStart): SimulatedProcess {
-    return this.resume("", start);
-  }
-
-  resume(_uid: string, start: ContainerStart): SimulatedProcess {
-    const process = {
-      ready: true,
-      ended: undefined as ContainerEnd | undefined,
-      stop: () => process.kill(),
-      kill: () => {
-        process.ended ??= { exitCode: 0, message: "" };
-        start.changed();
-      },
-    };
-    return process;
-  }
-
-  save(): object {
-    return {};
-  }
-
-  restore(): void {}
-}
 
 const ref = { namespace: "default", name: "site" };
 const pod = (name: string, version: string) => ({
@@ -117,15 +85,15 @@ const plans: Plans = {
   },
 };
 
-const statusOf = (world: World<Servers>) => world.primary?.status as PlanStatus | undefined;
+const statusOf = (world: World) => world.primary?.status as PlanStatus | undefined;
 
 /** Plans: `npm run explore -- --operator plans`. */
-export const subject: Subject<Servers> = {
+export const subject: Subject = {
   name: "plans",
   kind: Shop,
   resource: "example.com/shops",
   ref,
-  application: () => new Servers(),
+  application: () => new ReadyProcesses(),
   controllers: () => [planController(Shop, { plans, kinds: [ConfigMap, Pod, Service], services: "dns" })],
   collected: ["example.com/shops"],
   beginnings: {
@@ -236,11 +204,11 @@ export const subject: Subject<Servers> = {
   ],
 };
 
-async function change(world: World<Servers>, spec: JsonObject): Promise<void> {
+async function change(world: World, spec: JsonObject): Promise<void> {
   if (world.primary) await world.client.kind(Shop).patch(ref, { type: "merge", body: { spec } });
 }
 
-async function annotate(world: World<Servers>, run: string): Promise<void> {
+async function annotate(world: World, run: string): Promise<void> {
   if (!world.primary) return;
   const body = { metadata: { annotations: { [runAnnotation]: run } } };
   await world.client.kind(Shop).patch(ref, { type: "merge", body });

@@ -1,5 +1,5 @@
 /** Shares informers: controllers that follow the same part of the same kind have one watch and one cache. */
-import type { Client } from "@keelson/client";
+import { type Client, ReceivedObject } from "@keelson/client";
 import { type AnyKind, apiVersionOf, type Clock, objectKey, type Stored } from "@keelson/core";
 import type { Logger } from "../log/logger.ts";
 import { type CacheScope, Informer } from "./informer.ts";
@@ -60,15 +60,23 @@ export class InformerSet {
     );
   }
 
+  /** Whether a cache of the kind serves what is written of it. */
+  serves(kind: AnyKind): boolean {
+    return this.ofKind(kind).some(({ kind: { version }, scope }) => {
+      return version === kind.version && !scope.metadataOnly;
+    });
+  }
+
   /** Tells every cache of the kind what a write returned. */
-  wrote<T extends Stored>(kind: AnyKind, object: T): T {
+  wrote<T extends Stored>(kind: AnyKind, answer: T | ReceivedObject): T {
+    const object = answer instanceof ReceivedObject ? (answer.object as T) : answer;
     let served: T | undefined;
     for (const informer of this.ofKind(kind)) {
       if (informer.scope.metadataOnly) {
         const { apiVersion, kind: name, metadata } = object;
         informer.cache.wrote({ apiVersion, kind: name, metadata });
       } else if (informer.kind.version === kind.version) {
-        served = informer.cache.wrote(object as never) as unknown as T;
+        served = informer.cache.wrote(answer as never) as unknown as T;
       } else {
         // The answer speaks another version than the cache: only a read in its own tells what it should show.
         informer.cache.doubt(objectKey(object));

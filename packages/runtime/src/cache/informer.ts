@@ -171,7 +171,7 @@ export class Informer<K extends AnyKind = AnyKind> {
     const options = {
       ...scope,
       signal: this.#stop.signal,
-      ...(this.#options.fieldManager === undefined ? {} : { keepManagedFields: true }),
+      ...(this.#options.fieldManager === undefined ? {} : { keepManagedFields: "received" as const }),
     };
     const kind = this.#options.client.kind(this.kind);
     const events = (

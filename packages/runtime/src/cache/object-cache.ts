@@ -196,7 +196,11 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
   // -------------------------------------------------------------------------------------- our writes
 
   /** Takes in the answer to a write or a live read. */
-  wrote(object: T): T {
+  wrote(incoming: T | ReceivedObject): T {
+    const received = incoming instanceof ReceivedObject ? incoming : ReceivedObject.of(incoming);
+    const object = received.object as T;
+    // It has been parsed: its JSON is not kept as well.
+    const news = this.#options.fieldManager === undefined ? ReceivedObject.of(object) : received;
     const key = objectKey(object);
     const version = object.metadata.resourceVersion;
     this.#uncertain.delete(key);
@@ -210,7 +214,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     if (present) {
       // An answer that came late, or a write that changed nothing: the view is there already.
       if (!isNewer(version, this.#objects.versionOf(entry) ?? "")) return this.#objects.serve(entry) as T;
-      this.#replace(entry, ReceivedObject.of(object));
+      this.#replace(entry, news);
       this.#setAhead(entry, version);
       return this.#objects.serve(entry) as T;
     }
@@ -219,7 +223,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
       if (buried?.metadata.uid === object.metadata.uid || (ahead !== undefined && !isNewer(version, ahead))) {
         return deepFreeze(withoutManagedFields(object));
       }
-      this.#replace(entry, ReceivedObject.of(object));
+      this.#replace(entry, news);
       this.#setAhead(entry, version);
       return this.#objects.serve(entry) as T;
     }
@@ -227,7 +231,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     if (this.#version !== "" && !isNewer(version, this.#version)) {
       return deepFreeze(withoutManagedFields(object));
     }
-    const added = this.#insert(key, ReceivedObject.of(object));
+    const added = this.#insert(key, news);
     this.#setAhead(added, version);
     return this.#objects.serve(added) as T;
   }
@@ -314,7 +318,7 @@ export class ObjectCache<T extends Stored = Stored> implements CacheReader<T> {
     const { key } = entry;
     const { fieldManager } = this.#options;
     if (fieldManager !== undefined) {
-      const fields = ownedFieldsOf(received.object as T, fieldManager);
+      const fields = received.appliedFields(fieldManager);
       if (fields === undefined) this.#owned.delete(key);
       else this.#owned.set(key, fields);
     }
@@ -377,13 +381,4 @@ export function withoutManagedFields<T extends Stored>(object: T): T {
   if (object.metadata.managedFields === undefined) return object;
   const { managedFields: _, ...metadata } = object.metadata;
   return { ...object, metadata };
-}
-
-function ownedFieldsOf(object: Stored, manager: string): string | undefined {
-  for (const entry of object.metadata.managedFields ?? []) {
-    if (entry.manager === manager && entry.operation === "Apply" && !entry.subresource && entry.fieldsV1) {
-      return JSON.stringify(entry.fieldsV1);
-    }
-  }
-  return undefined;
 }

@@ -6,7 +6,10 @@ import {
   type DeleteOptions,
   isOutcomeUnknown,
   type KindClient,
+  ReceivedObject,
+  type SubresourceClient,
 } from "@keelson/client";
+import { type ReceivingClient, receivingKind } from "@keelson/client/internal";
 import {
   type AnyKind,
   type KubeObject,
@@ -28,6 +31,8 @@ export interface TrackedClientOptions {
   /** Hears of every write that is about to be sent. */
   readonly onWrite?: (verb: string, kind: AnyKind, ref: ObjectRef) => void;
 }
+
+type Answer<K extends AnyKind> = (ObjectOf<K> & Stored) | ReceivedObject;
 
 /** Whether a failed write may have happened. An abort is one of the ways in which an answer is lost. */
 export function mayHaveHappened(error: unknown): boolean {
@@ -65,6 +70,8 @@ class TrackedKind<K extends AnyKind> implements KindClient<K> {
   readonly reflect: KindClient<K>["reflect"];
   readonly #kind: K;
   readonly #verbs: KindClient<K>;
+  /** For what goes into a cache. */
+  #receiving: ReceivingClient<K> | undefined;
   readonly #options: TrackedClientOptions;
 
   constructor(kind: K, options: TrackedClientOptions) {
@@ -75,12 +82,20 @@ class TrackedKind<K extends AnyKind> implements KindClient<K> {
     this.reflect = this.#verbs.reflect.bind(this.#verbs) as KindClient<K>["reflect"];
   }
 
-  get: KindClient<K>["get"] = (ref, options) => this.#took(this.#verbs.get(ref, options));
+  /** The verbs whose answers the caches take; those of objects as they are where no cache would show them. */
+  get #caching(): ReceivingClient<K> | KindClient<K> {
+    const { client, informers } = this.#options;
+    if (!informers.serves(this.#kind)) return this.#verbs;
+    this.#receiving ??= receivingKind(client, this.#kind);
+    return this.#receiving;
+  }
+
+  get: KindClient<K>["get"] = (ref, options) => this.#took(this.#caching.get(ref, options));
 
   find: KindClient<K>["find"] = async (ref, options) => {
     const known = this.#known(keyOf(ref));
-    const object = await this.#verbs.find(ref, options);
-    if (object) return this.#options.informers.wrote(this.#kind, object as ObjectOf<K> & Stored);
+    const object = await this.#caching.find(ref, options);
+    if (object) return this.#options.informers.wrote(this.#kind, object as Answer<K>);
     for (const [informer, uid] of known) informer.cache.gone(keyOf(ref), uid);
     return undefined;
   };
@@ -91,26 +106,26 @@ class TrackedKind<K extends AnyKind> implements KindClient<K> {
 
   create: KindClient<K>["create"] = (object, options) =>
     this.#write("create", refOf(object), () => {
-      const created = this.#verbs.create(object, options);
-      return options?.dryRun ? created : this.#took(created);
+      if (options?.dryRun) return this.#verbs.create(object, options);
+      return this.#took(this.#caching.create(object, options));
     });
 
   update: KindClient<K>["update"] = (object, options) =>
     this.#write("update", refOf(object), () => {
-      const updated = this.#verbs.update(object, options);
-      return options?.dryRun ? updated : this.#changed(updated);
+      if (options?.dryRun) return this.#verbs.update(object, options);
+      return this.#changed(this.#caching.update(object, options));
     });
 
   patch: KindClient<K>["patch"] = (ref, patch, options) =>
     this.#write("patch", ref, () => {
-      const patched = this.#verbs.patch(ref, patch, options);
-      return options?.dryRun ? patched : this.#changed(patched);
+      if (options?.dryRun) return this.#verbs.patch(ref, patch, options);
+      return this.#changed(this.#caching.patch(ref, patch, options));
     });
 
   apply: KindClient<K>["apply"] = (object, options) =>
     this.#write("apply", refOf(object), () => {
-      const applied = this.#verbs.apply(object, options);
-      return options?.dryRun ? applied : this.#changed(applied);
+      if (options?.dryRun) return this.#verbs.apply(object, options);
+      return this.#changed(this.#caching.apply(object, options));
     });
 
   delete: KindClient<K>["delete"] = (ref, options) =>
@@ -128,17 +143,34 @@ class TrackedKind<K extends AnyKind> implements KindClient<K> {
 
   subresource: KindClient<K>["subresource"] = (name) => {
     const sub = this.#verbs.subresource(name);
-    // Only the status subresource answers with the whole object.
-    const took = (object: Promise<ObjectOf<K>>) => (name === "status" ? this.#took(object) : object);
     const write = <T>(verb: string, ref: ObjectRef, send: () => Promise<T>) => this.#write(verb, ref, send);
+    // Only the status subresource answers with the whole object.
+    if (name === "status") return this.#status(sub, write);
     return {
       get: (ref, options) => sub.get(ref, options),
       create: (ref, body, options) => write("create", ref, () => sub.create(ref, body, options)),
-      update: (object, options) => write("update", refOf(object), () => took(sub.update(object, options))),
-      patch: (ref, patch, options) => write("patch", ref, () => took(sub.patch(ref, patch, options))),
-      apply: (object, options) => write("apply", refOf(object), () => took(sub.apply(object, options))),
+      update: (object, options) => write("update", refOf(object), () => sub.update(object, options)),
+      patch: (ref, patch, options) => write("patch", ref, () => sub.patch(ref, patch, options)),
+      apply: (object, options) => write("apply", refOf(object), () => sub.apply(object, options)),
     };
   };
+
+  #status(
+    sub: SubresourceClient<K>,
+    write: <T>(verb: string, ref: ObjectRef, send: () => Promise<T>) => Promise<T>,
+  ): SubresourceClient<K> {
+    const caching = () => this.#caching.subresource("status");
+    return {
+      get: (ref, options) => sub.get(ref, options),
+      create: (ref, body, options) => write("create", ref, () => sub.create(ref, body, options)),
+      update: (object, options) =>
+        write("update", refOf(object), () => this.#took(caching().update(object, options))),
+      patch: (ref, patch, options) =>
+        write("patch", ref, () => this.#took(caching().patch(ref, patch, options))),
+      apply: (object, options) =>
+        write("apply", refOf(object), () => this.#took(caching().apply(object, options))),
+    };
+  }
 
   async #write<T>(verb: string, ref: ObjectRef, send: () => Promise<T>): Promise<T> {
     this.#options.check?.();
@@ -151,18 +183,19 @@ class TrackedKind<K extends AnyKind> implements KindClient<K> {
     }
   }
 
-  async #took(object: Promise<ObjectOf<K>>): Promise<ObjectOf<K>> {
-    return this.#options.informers.wrote(this.#kind, (await object) as ObjectOf<K> & Stored);
+  async #took(answer: Promise<ObjectOf<K> | ReceivedObject>): Promise<ObjectOf<K>> {
+    return this.#options.informers.wrote(this.#kind, (await answer) as Answer<K>);
   }
 
   /** Taking the last finalizer off an object that is being deleted ends it; the answer shows it as it was. */
-  async #changed(object: Promise<ObjectOf<K>>): Promise<ObjectOf<K>> {
+  async #changed(answer: Promise<ObjectOf<K> | ReceivedObject>): Promise<ObjectOf<K>> {
     const { informers } = this.#options;
-    const answer = (await object) as ObjectOf<K> & Stored;
-    const { deletionTimestamp, uid } = answer.metadata;
-    if (deletionTimestamp === undefined || lingers(answer)) return informers.wrote(this.#kind, answer);
-    informers.gone(this.#kind, objectKey(answer), uid);
-    return answer;
+    const received = (await answer) as Answer<K>;
+    const object = (received instanceof ReceivedObject ? received.object : received) as ObjectOf<K> & Stored;
+    const { deletionTimestamp, uid } = object.metadata;
+    if (deletionTimestamp === undefined || lingers(object)) return informers.wrote(this.#kind, received);
+    informers.gone(this.#kind, objectKey(object), uid);
+    return object;
   }
 
   async #delete(ref: ObjectRef, options: DeleteOptions = {}): Promise<ObjectOf<K> | undefined> {

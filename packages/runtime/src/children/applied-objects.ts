@@ -110,8 +110,10 @@ export class AppliedObjects {
     const { kind } = informer;
     const served = (await client.kind(kind).apply(body, { force, signal, fieldManager })) as Stored;
     const { uid, resourceVersion: version } = served.metadata;
-    const result = this.#owned(informer, served) ?? "";
-    records.set(kind, objectKey(served), { uid, intent: digest(intentOf(body)), result, version });
+    const intent = digest(intentOf(body));
+    // What we own now is the very body, unless the server has its own spelling for something.
+    const result = isTakenOver(body, served) ? intent : (this.#owned(informer, served) ?? "");
+    records.set(kind, objectKey(served), { uid, intent, result, version });
     return served;
   }
 
@@ -158,6 +160,23 @@ export class AppliedObjects {
     const owned = extract(object as unknown as JsonValue, parseJson(fields) as JsonObject);
     return digest(intentOf(owned as JsonObject));
   }
+}
+
+/** Whether all that a body says stands in the object as it was said. Lists must be the same: who owns an item is not asked. */
+function isTakenOver(body: JsonObject, served: Stored): boolean {
+  const { apiVersion: _, kind: __, metadata, ...rest } = body;
+  const { name: ___, namespace: ____, uid: _____, resourceVersion: ______, ...meta } = metadata as JsonObject;
+  return isWithin(rest, served) && isWithin(meta, served.metadata);
+}
+
+function isWithin(said: JsonValue | undefined, there: unknown): boolean {
+  if (typeof said !== "object" || said === null || Array.isArray(said)) return deepEqual(said, there);
+  if (typeof there !== "object" || there === null || Array.isArray(there)) return false;
+  for (const key in said) {
+    const item = said[key];
+    if (item !== undefined && !isWithin(item, (there as Record<string, unknown>)[key])) return false;
+  }
+  return true;
 }
 
 function digest(text: string): string {

@@ -13,6 +13,7 @@ import {
 import { isSameJson } from "@keelson/core/internal";
 import type { InventoryEntry, RuntimeStatus } from "@keelson/schema";
 import type { Informer } from "../cache/informer.ts";
+import { appliedBy } from "../cache/managed-fields.ts";
 import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
@@ -42,6 +43,12 @@ export interface ApplierOptions {
   /** Throws once the reconcile is over. */
   readonly check: () => void;
 }
+
+/**
+ * The version of an empty storage, which no object ever has. An apply that names it makes an object, and is a conflict
+ * where there is one: without it an apply takes over what has the name already.
+ */
+const neverStored = "1";
 
 export class Applier {
   readonly #options: ApplierOptions;
@@ -78,12 +85,15 @@ export class Applier {
       if (this.#applied.has(this.#informer(body), body, seen)) return seen;
       return await this.#update(slot, body, seen, options);
     }
+    // What was never made is most likely not there: the server is asked to make it and not to look first.
+    const made = this.#wasMade(id, body) ? undefined : await this.#make(slot, body);
+    if (made) return made;
     const live = await this.#find(slot, body);
     if (!live) {
       await this.#checkVanished(id, body);
       return await this.#create(slot, body);
     }
-    this.#claim(slot, id, live);
+    await this.#claim(slot, id, live);
     return await this.#update(slot, body, live, options);
   }
 
@@ -171,6 +181,17 @@ export class Applier {
     return await this.#create(slot, body);
   }
 
+  /** Makes the child if there is nothing of its name; undefined when there is. */
+  async #make(slot: Owned, body: ChildBody): Promise<Stored | undefined> {
+    const absent = { ...body, metadata: { ...body.metadata, resourceVersion: neverStored } };
+    try {
+      return await this.#send(absent, false);
+    } catch (error) {
+      if (isConflict(error)) return undefined;
+      throw refusedChild(error, slot, "");
+    }
+  }
+
   async #create(slot: Owned, body: ChildBody): Promise<Stored> {
     try {
       return await this.#send(body, false);
@@ -183,10 +204,15 @@ export class Applier {
     return await this.#applied.send(this.#informer(body), body, { force, signal: this.#options.signal });
   }
 
+  #wasMade({ slot }: ChildId, { metadata }: ChildBody): boolean {
+    const made = inventoryOf(this.#options.owner);
+    return made.some((entry) => entry.slot === slot && entry.name === metadata.name);
+  }
+
   /** A child that was there and is not any more may have gone with its owner, of which our watch may not know yet. */
-  async #checkVanished({ slot }: ChildId, { metadata }: ChildBody): Promise<void> {
+  async #checkVanished(id: ChildId, body: ChildBody): Promise<void> {
     const { controller, owner, client, signal } = this.#options;
-    if (!inventoryOf(owner).some((entry) => entry.slot === slot && entry.name === metadata.name)) return;
+    if (!this.#wasMade(id, body)) return;
     const { namespace, name } = owner.metadata;
     this.#refuseIfGone(await client.kind(controller.kind).find({ namespace, name }, { signal }));
   }
@@ -215,12 +241,13 @@ export class Applier {
   }
 
   /** Lets only what is ours pass; the error says why and what a person can do. */
-  #claim(slot: Owned, id: ChildId, object: Stored): void {
+  async #claim(slot: Owned, id: ChildId, object: Stored): Promise<void> {
     const standing = this.#standing(slot, id, object);
     if (standing === "ours") return;
+    const by = controllerOf(object);
+    if (!by && (await this.#wasApplied(slot, id, object))) return;
     const { owner } = this.#options;
     const what = `${groupKind(slot.kind)} ${objectKey(object)}`;
-    const by = controllerOf(object);
     if (standing === "earlier") {
       throw new RuntimeError(
         "StillThere",
@@ -235,6 +262,22 @@ export class Applier {
         : `cannot apply ${what}: it exists and no controller made it; delete it, or hand it over with ` +
             `the annotation ${adoptAnnotation}=${owner.metadata.name}`,
     );
+  }
+
+  /**
+   * Marks and the inventory may be lost at once: the server still knows who applied an object, as caches do not. What
+   * names another owner or another slot has its marks, and where the slot says itself what it adopts, that counts.
+   */
+  async #wasApplied({ kind, options }: Owned, id: ChildId, object: Stored): Promise<boolean> {
+    const { client, controller, signal } = this.#options;
+    const { namespace, name, uid, labels = {} } = object.metadata;
+    const slot = labels[slotLabel];
+    const isElsewhere = slot !== undefined && slot !== id.slot && slot in controller.owns;
+    if (options.adopts || isElsewhere || this.#namesOwner(object) === false) return false;
+    const where = namespace === undefined ? {} : { namespace };
+    const { items } = await client.kind(kind).list({ ...where, fields: `metadata.name=${name}`, signal });
+    const found = (items as readonly Stored[]).find((each) => each.metadata.uid === uid);
+    return found !== undefined && appliedBy(found, this.#manager) !== undefined;
   }
 
   #standing(slot: Owned, id: ChildId, object: Stored): "ours" | "earlier" | "foreign" {

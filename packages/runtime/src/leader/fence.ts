@@ -31,8 +31,8 @@ export class SharedFence implements Fence, FenceCell {
   }
 
   mayWrite(): boolean {
-    const [monotonic = 0, wall = 0] = this.#deadlines;
-    return this.#clock.monotonic() < monotonic && this.#clock.now() < wall;
+    const deadlines = this.#deadlines;
+    return this.#clock.monotonic() < (deadlines[0] ?? 0) && this.#clock.now() < (deadlines[1] ?? 0);
   }
 
   allowUntil(monotonicMs: number, wallMs: number): void {

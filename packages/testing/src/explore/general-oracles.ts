@@ -31,15 +31,14 @@ const currentStatus: Oracle = {
   name: "the status speaks of the current spec",
   eventually: {
     withinMs: statusLagMs,
-    check: ({ primary }) => {
+    check: ({ observedGeneration, primary, subject }) => {
       if (!primary || primary.metadata.deletionTimestamp !== undefined) return undefined;
       const { generation } = primary.metadata;
-      const { observedGeneration, conditions = [] } = primary.status ?? {};
       if (observedGeneration !== generation)
         return `generation ${generation} is not observed (${observedGeneration})`;
-      const missing = ["Ready", "Reconciling", "Stalled"].find(
-        (type) => !conditions.some((each) => each.type === type),
-      );
+      const { conditions = [] } = primary.status ?? {};
+      const expected = subject.conditions ?? ["Ready", "Reconciling", "Stalled"];
+      const missing = expected.find((type) => !conditions.some((each) => each.type === type));
       return missing === undefined ? undefined : `the condition ${missing} is missing`;
     },
   },

@@ -90,6 +90,7 @@ async function startSimulation<A extends Application>(
     application: subject.application,
     controllers: subject.controllers,
     collected: subject.collected,
+    ...(subject.rules && { rules: subject.rules }),
     ...(managers === undefined ? {} : { managers }),
     ...(from && { from }),
     ...(logs && { log: logs.logger }),

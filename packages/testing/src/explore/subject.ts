@@ -1,5 +1,5 @@
 /** An operator as the explorer knows it: how to run it against a simulated application, what users do, what must hold. */
-import type { AnyController } from "@keelson/runtime";
+import type { AnyController, PolicyRule } from "@keelson/runtime";
 import type { Application } from "../simulation/process.ts";
 import type { ApplicationParts, Simulation } from "../simulation/simulation.ts";
 import type { Disturbance } from "./disturbance.ts";
@@ -15,6 +15,8 @@ export type Beginning<A extends Application = Application> = {
 export interface Subject<A extends Application = Application> extends Identity {
   /** The operator's controllers as in production, with clients that call over the simulated network. */
   controllers(simulation: () => Simulation<A>): readonly AnyController[];
+  /** What controllers may do that others start at run time, beside what the given ones may. */
+  readonly rules?: readonly PolicyRule[];
   application(parts: ApplicationParts): A;
   /** What the garbage collector looks at, beside the usual kinds: `etcd.keelson.dev/etcdclusters`. */
   readonly collected: readonly string[];

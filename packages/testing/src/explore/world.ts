@@ -28,6 +28,8 @@ export interface Identity {
   /** As it is stored: `etcd.keelson.dev/etcdclusters`. */
   readonly resource: string;
   readonly ref: ObjectRef & { readonly namespace: string };
+  /** Conditions that its status always has. Default: Ready, Reconciling and Stalled, as the runtime writes them. */
+  readonly conditions?: readonly string[];
 }
 
 /** What an oracle found. */
@@ -110,12 +112,16 @@ export class World<A extends Application = Application> {
     return this.primary?.status?.conditions?.find((each) => each.type === type);
   }
 
+  /** The generation that its status speaks of: as it says itself, else as its condition Ready does. */
+  get observedGeneration(): number | undefined {
+    return this.primary?.status?.observedGeneration ?? this.condition("Ready")?.observedGeneration;
+  }
+
   /** Ready for its current generation. */
   get isReady(): boolean {
-    const { primary } = this;
     return (
       this.condition("Ready")?.status === "True" &&
-      primary?.status?.observedGeneration === primary?.metadata.generation
+      this.observedGeneration === this.primary?.metadata.generation
     );
   }
 

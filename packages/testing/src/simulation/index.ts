@@ -21,6 +21,7 @@ export type {
   SimulatedProcess,
   SimulatedVolume,
 } from "./process.ts";
+export { ReadyProcesses } from "./ready-processes.ts";
 export {
   type ApplicationParts,
   type Checkpoint,

@@ -27,7 +27,10 @@ export interface ApplicationParts {
 
 /** What a simulation consists of. */
 export interface SimulationOptions<A extends Application>
-  extends Pick<ClusterOptions, "seed" | "resources" | "managers" | "leaderElection" | "restartMs" | "log"> {
+  extends Pick<
+    ClusterOptions,
+    "seed" | "resources" | "rules" | "managers" | "leaderElection" | "restartMs" | "log"
+  > {
   readonly application: (parts: ApplicationParts) => A;
   /** The operator's controllers. The simulation is there by the time they are asked to do something. */
   readonly controllers: (simulation: () => Simulation<A>) => readonly AnyController[];
@@ -93,6 +96,7 @@ export async function simulation<A extends Application>(
   const running = await cluster({
     ...(seed !== undefined && { seed }),
     ...(resources && { resources }),
+    ...(options.rules && { rules: options.rules }),
     ...(restartMs !== undefined && { restartMs }),
     ...(log && { log }),
     controllers,

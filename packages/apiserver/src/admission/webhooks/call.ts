@@ -60,6 +60,11 @@ const externalLookup: LookupFunction = (name, options, done) => {
   });
 };
 
+/** A path as Go joins one: `//convert/` is `/convert`. Suites of Go projects write such URLs. */
+function cleanPath(path: string): string {
+  return `/${path.split("/").filter(Boolean).join("/")}`;
+}
+
 export function socketWebhooks(store: StoreReader, dialer: ClusterDialer): WebhookCaller {
   const agents = new Map<string, Agent>();
   let turn = 0;
@@ -117,7 +122,7 @@ export function socketWebhooks(store: StoreReader, dialer: ClusterDialer): Webho
         {
           host,
           port,
-          path: `${url.pathname}${url.search}`,
+          path: `${cleanPath(url.pathname)}${url.search}`,
           method: "POST",
           agent: agentFor(target.authorities, url.hostname, through),
           headers: {

@@ -1,0 +1,40 @@
+/** The head of an HTTP/1.1 request, as it goes over the wire. */
+import type { HttpHeaders, HttpRequest } from "@keelson/core";
+import { ClientError } from "../errors.ts";
+import type { ServerAddress } from "./server-address.ts";
+
+/** What a line of a head may hold. */
+const allowed = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+export function requestHead(
+  server: ServerAddress,
+  { method, path, body }: HttpRequest,
+  headers: HttpHeaders,
+  lasts: boolean,
+): string {
+  const first = `${method} ${server.prefix}${path} HTTP/1.1`;
+  if (/\s/.test(path) || !allowed.test(first)) throw unfit("the path");
+  let head = `${first}\r\nhost: ${hostOf(server)}\r\n`;
+  if (!lasts) head += "connection: close\r\n";
+  for (const name in headers) {
+    const value = headers[name];
+    if (value === undefined) continue;
+    for (const each of typeof value === "string" ? [value] : value) {
+      if (!allowed.test(each) || !allowed.test(name)) throw unfit(name);
+      head += `${name}: ${each}\r\n`;
+    }
+  }
+  if (body !== undefined) {
+    head += `content-length: ${typeof body === "string" ? Buffer.byteLength(body) : body.byteLength}\r\n`;
+  }
+  return `${head}\r\n`;
+}
+
+function hostOf({ host, port, secure }: ServerAddress): string {
+  const name = host.includes(":") ? `[${host}]` : host;
+  return port === (secure ? 443 : 80) ? name : `${name}:${port}`;
+}
+
+function unfit(name: string): ClientError {
+  return new ClientError("InvalidRequest", `cannot send ${name}: it has characters that HTTP does not allow`);
+}
