@@ -131,6 +131,16 @@ describe("a bucket", () => {
     expect([...server.objects.keys()]).toEqual(["backups/k.db"]);
   });
 
+  it("sends request after request over the same connections", async () => {
+    await using server = await s3Server();
+    const store = bucketOf(server);
+    for (let i = 0; i < 20; i++) await store.put(`a/${i}`, chunks(sample(10)));
+    expect(await readAll(store.get("a/7"))).toEqual(sample(10));
+    expect(server.requests.length).toBeGreaterThan(20);
+    // The next request may begin while the end of the last answer is still read.
+    expect(server.connections).toBeLessThanOrEqual(2);
+  });
+
   it("resumes a read where the connection broke", async () => {
     await using server = await s3Server();
     const store = bucketOf(server);

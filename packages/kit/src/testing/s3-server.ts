@@ -15,6 +15,8 @@ export interface S3Server extends AsyncDisposable {
   readonly uploads: Map<string, { readonly key: string; readonly parts: Map<number, Buffer> }>;
   /** Every request so far, as method, path and query. */
   readonly requests: string[];
+  /** Connections that were made so far. */
+  readonly connections: number;
   /**
    * The fault of each request: `refuse` answers 503, `cut` closes the connection before doing anything, `lose` does the
    * request and closes the connection, `truncate` closes it in the middle of the body, `stall` never answers, `full` has
@@ -39,6 +41,9 @@ export async function s3Server(
       respond(response, 500, xmlError("InternalError", error.message)),
     );
   });
+
+  let connections = 0;
+  server.on("connection", () => connections++);
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const body = Buffer.concat(await Array.fromAsync(request));
@@ -157,6 +162,9 @@ export async function s3Server(
     objects,
     uploads,
     requests,
+    get connections() {
+      return connections;
+    },
     fault: () => undefined,
     [Symbol.asyncDispose]: async () => {
       server.closeAllConnections();

@@ -1,6 +1,6 @@
 /** Requests to an S3-compatible service: signed, with a timeout, retried while that may help. */
-import { type IncomingMessage, request as plainRequest } from "node:http";
-import { request as secureRequest } from "node:https";
+import { type IncomingMessage, Agent as PlainAgent, request as plainRequest } from "node:http";
+import { Agent as SecureAgent, request as secureRequest } from "node:https";
 import { setTimeout as sleep } from "node:timers/promises";
 import { BackupError } from "../../errors.ts";
 import { type Credentials, emptyHash, encodePath, encodeQuery, sha256, signed } from "./signature.ts";
@@ -51,9 +51,15 @@ const transient = new Set([408, 429, 500, 502, 503, 504]);
 /** Signs, sends and retries requests to one bucket. */
 export class S3Requests {
   readonly #options: S3Options;
+  /** A backup is a thousand requests: they share connections, which keep no process alive. */
+  readonly #agent: PlainAgent;
 
   constructor(options: S3Options) {
     this.#options = options;
+    const { endpoint, ca } = options;
+    this.#agent = endpoint.startsWith("https:")
+      ? new SecureAgent({ keepAlive: true, ...(ca !== undefined && { ca, allowPartialTrustChain: true }) })
+      : new PlainAgent({ keepAlive: true });
   }
 
   /** Rejects with `StoreUnavailable` when a later attempt may help, with `StoreRefused` when it cannot. */
@@ -100,7 +106,7 @@ export class S3Requests {
   }
 
   #exchange({ method, key, query = {}, headers = {}, body }: S3Request): Promise<IncomingMessage> {
-    const { endpoint, region, bucket, credentials, ca, idleMs = 60_000, now = Date.now } = this.#options;
+    const { endpoint, region, bucket, credentials, idleMs = 60_000, now = Date.now } = this.#options;
     const url = new URL(endpoint);
     const path = encodePath(
       `${url.pathname.replace(/\/+$/, "")}/${bucket}${key === undefined ? "" : `/${key}`}`,
@@ -116,13 +122,10 @@ export class S3Requests {
       method,
       path: encoded === "" ? path : `${path}?${encoded}`,
       headers: sent,
-      agent: false,
+      agent: this.#agent,
     };
     return new Promise((resolve, reject) => {
-      const request =
-        url.protocol === "https:"
-          ? secureRequest({ ...options, ...(ca === undefined ? {} : { ca }) })
-          : plainRequest(options);
+      const request = url.protocol === "https:" ? secureRequest(options) : plainRequest(options);
       request.setTimeout(idleMs, () => request.destroy(new Error(`nothing received in ${idleMs} ms`)));
       request.once("response", resolve);
       request.once("error", reject);
