@@ -120,12 +120,11 @@ export const runtime: Provocations<RuntimeErrorCode> = {
   },
   OutcomeUnknown: () =>
     inside(async (ctx, c) => {
-      let reads = 0;
       const concerned = ({ resource, watch }: ObservedRequest) => resource === "configmaps" && !watch;
       c.faults.hold("configmaps");
       c.faults.inject({ on: (each) => concerned(each) && each.write, fault: { type: "lose-answer" } });
-      // The first read looks whether the child is there; those behind it would tell what became of the write.
-      const on = (each: ObservedRequest) => concerned(each) && !each.write && ++reads > 1;
+      // Reads would tell what became of the write.
+      const on = (each: ObservedRequest) => concerned(each) && !each.write;
       c.faults.inject({ on, fault: { type: "reset" }, times: Number.POSITIVE_INFINITY });
       await ctx.own.copy.apply(copy).catch(() => {});
       return ctx.own.copy.get();
