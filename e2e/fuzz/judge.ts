@@ -11,7 +11,7 @@ const knownFailures: readonly RegExp[] = [
   /does not contain declared merge key|without merge key|merging lists cannot yet be specified/,
   /list element types are not identical|no elements in any of the given slices|lists of lists are not/,
   /unknown patch type|unexpected patch strategy|data type is not struct|unable to find api field in struct/,
-  /, but received a /,
+  /, but received a |doesn.t match \$setElementOrder list/,
   /strconv\.ParseUint: parsing/,
   // The rules of a binding are told without a reason.
   /target\.(?:kind|name): /,
