@@ -223,14 +223,18 @@ async function connect(ref: {
 }
 
 async function expectRows(ref: { namespace: string; name: string }, wanted: number): Promise<void> {
-  await using sql = await connect(ref);
-  const [row] = await sql.client.query("SELECT count(*) AS rows FROM items");
+  // A client connects again where a primary has just changed, and so does this one.
+  const row = await eventually(async () => {
+    await using sql = await connect(ref);
+    const [first] = await sql.client.query("SELECT count(*) AS rows FROM items");
+    return first;
+  });
   if (Number(row?.["rows"]) !== wanted)
     throw new Error(`${ref.name} has ${row?.["rows"]} rows, not ${wanted}`);
   say.detail(`${ref.name} has all ${wanted} rows`);
 }
 
-async function eventually(attempt: () => Promise<void>): Promise<void> {
+async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
   const until = performance.now() + 60_000;
   for (;;) {
     try {
