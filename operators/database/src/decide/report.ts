@@ -79,7 +79,7 @@ function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView 
   if (record?.published.systemId === undefined) {
     return obstacle
       ? notReady(reasons.podObstacle, `${obstacle.name}: ${obstacle.pod?.obstacle}`, "Initialising")
-      : notReady(reasons.initialising, "the first instance makes the database", "Initialising");
+      : notReady(reasons.initialising, initialisingMessage(instances), "Initialising");
   }
   const isLost = instances.length > 0 && instances.every(({ report }) => report?.isEmpty === true);
   if (isLost) {
@@ -102,6 +102,12 @@ function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView 
     `${holder} holds the lease, and no primary serves; ${said}`,
     "FailingOver",
   );
+}
+
+/** What keeps the first instance from it, if it says so: a restore may wait for the archive, or ask for what is not there. */
+function initialisingMessage(instances: readonly InstanceView[]): string {
+  const failed = instances.find(({ report }) => report?.reason.startsWith("initialise failed"));
+  return failed ? `${failed.name}: ${failed.report?.reason}` : "the first instance makes the database";
 }
 
 export function isReady({ pod, report }: InstanceView): boolean {
@@ -261,6 +267,9 @@ export function statusOf(
     volumes: instances.flatMap(({ claim }) => claim?.volume ?? []),
     binding: { name: `${object.metadata.name}-app` },
     ...(primary?.report?.archivedAt !== undefined && { archivedAt: primary.report.archivedAt }),
+    ...(primary?.report?.recoverableUntil !== undefined && {
+      recoverableUntil: primary.report.recoverableUntil,
+    }),
     ...(before?.lastScheduled !== undefined && { lastScheduled: before.lastScheduled }),
     ...(before?.passwordsRotated !== undefined && { passwordsRotated: before.passwordsRotated }),
     ...(before?.sqlHash !== undefined && { sqlHash: before.sqlHash }),
