@@ -9,12 +9,12 @@ import { strippedModules } from "./strip-types.ts";
 const LEFT_OUT =
   /(^|\/)(node_modules|test|tests|coverage|\.git|\.keelson)(\/|$)|\.test(-d)?\.ts$|\.tsbuildinfo$|\.map$|\.oci\.tar$/;
 
-/** The package itself, and its dependencies in node_modules. */
-export function appFiles(project: Project, more: readonly TarFile[] = []): TarFile[] {
+/** The package itself and its dependencies in node_modules. */
+export function appFiles(project: Project): TarFile[] {
   const own = [...ownFiles(project.directory, "app")];
   const files = [...own, ...strippedModules(own, packageNameOf(project.directory))];
   for (const [into, directory] of closure(project)) files.push(...ownFiles(directory, into));
-  return withDirectories([...files, ...more]);
+  return files;
 }
 
 function* ownFiles(directory: string, into: string): Iterable<TarFile> {
@@ -27,7 +27,9 @@ function* ownFiles(directory: string, into: string): Iterable<TarFile> {
   }
 }
 
-function withDirectories(files: readonly TarFile[]): TarFile[] {
+/** Files with the directories that they are in. Of two at one path the last counts. */
+export function withDirectories(given: readonly TarFile[]): TarFile[] {
+  const files = [...new Map(given.map((file) => [file.path, file])).values()];
   const directories = new Set<string>();
   for (const { path } of files) {
     for (let at = path.lastIndexOf("/"); at > 0; at = path.lastIndexOf("/", at - 1))

@@ -10,14 +10,16 @@ export function packageNameOf(directory: string): string | undefined {
   return manifestOf(directory).name;
 }
 
-function manifestOf(directory: string): Manifest {
+export function manifestOf(directory: string): Manifest {
   return parseJson(readFileSync(join(directory, "package.json"), "utf8")) as Manifest;
 }
 
-interface Manifest {
+export interface Manifest {
   readonly name?: string;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly exports?: { "."?: { default?: unknown } };
+  /** Programs beside the main one: modules that are started by their path, relative to the package. */
+  readonly keelson?: { readonly programs?: readonly string[] };
 }
 
 /** A package that is needed: by which name, found from where, by whom in the image. */
@@ -60,7 +62,11 @@ export function closure(project: Project): Map<string, string> {
 }
 
 /** What an import of that name finds in the image so far, looking as Node does. */
-function seenFrom(place: string, name: string, placed: ReadonlyMap<string, string>): string | undefined {
+export function seenFrom(
+  place: string,
+  name: string,
+  placed: ReadonlyMap<string, string>,
+): string | undefined {
   for (let at = place; at !== ""; at = at.slice(0, Math.max(0, at.lastIndexOf("/")))) {
     const found = placed.get(`${at}/node_modules/${name}`);
     if (found !== undefined) return found;
