@@ -1,43 +1,32 @@
 /** What users do to a Database. */
-import { type Disturbance, pick, type World } from "@keelson/testing";
+import { anywhere, type Disturbance, pick } from "@keelson/testing";
 import { DatabaseBackup } from "../../src/api/backup.ts";
-import { Database, type DatabaseObject } from "../../src/api/database.ts";
+import { Database } from "../../src/api/database.ts";
 import { refused } from "../simulation/server.ts";
 import type { SimPostgres } from "./application.ts";
+import { change, specOf } from "./scene.ts";
 
 type Edit = Disturbance<SimPostgres>;
-type PostgresWorld = World<SimPostgres>;
 type Choose = NonNullable<Edit["choose"]>;
 
-export async function change(world: PostgresWorld, spec: object): Promise<void> {
-  if (!world.primary || world.primary.metadata.deletionTimestamp !== undefined) return;
-  const { ref } = world.subject;
-  try {
-    await world.client.kind(Database).patch(ref, { type: "merge", body: { spec } as never });
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 422) throw error;
-    world.note(`refused: ${(error as Error).message.slice(0, 120)}`);
-  }
-}
-
 function edit(name: string, choose: Choose): Edit {
-  return { name, weight: 2, choose, begin: async (world, spec) => await change(world, spec) };
+  return anywhere({ name, weight: 2, choose, begin: async (scene, spec) => await change(scene, spec) });
 }
 
 /** For a while. */
 function passing(name: string, spec: object, back: object): Edit {
-  return {
+  return anywhere({
     name,
     lastsMs: 180_000,
-    begin: async (world) => {
-      await change(world, spec);
-      return () => change(world, back);
+    begin: async (scene) => {
+      await change(scene, spec);
+      return () => change(scene, back);
     },
-  };
+  });
 }
 
 function annotation(name: string, key: string, value: (random: Parameters<Choose>[0]) => string): Edit {
-  return {
+  return anywhere({
     name,
     choose: (random) => ({ value: value(random) }),
     begin: async (world, args) => {
@@ -45,12 +34,12 @@ function annotation(name: string, key: string, value: (random: Parameters<Choose
       const body = { metadata: { annotations: { [`database.keelson.dev/${key}`]: String(args["value"]) } } };
       await world.client.kind(Database).patch(world.subject.ref, { type: "merge", body });
     },
-  };
+  });
 }
 
 const anything = (random: Parameters<Choose>[0]) => String(random.next()).slice(2, 8);
 
-const deleted: Edit = {
+const deleted = anywhere({
   name: "edit: deleted",
   weight: 0.5,
   choose: (random) => ({
@@ -60,16 +49,16 @@ const deleted: Edit = {
   begin: async (world, { propagation, onDelete }) => {
     if (!world.primary) return;
     await change(world, { onDelete });
-    const spec = world.primary.spec as unknown as DatabaseObject["spec"];
+    const spec = specOf(world.primary);
     world.notes.set("removes", onDelete === "Delete");
-    world.notes.set("snapshot", onDelete === "Snapshot" && spec.backup !== undefined);
+    world.notes.set("snapshot", onDelete === "Snapshot" && spec?.backup !== undefined);
     await world.client
       .kind(Database)
       .delete(world.subject.ref, { propagation: propagation as "Background" | "Foreground" });
   },
-};
+});
 
-const orphaned: Edit = {
+const orphaned = anywhere({
   name: "edit: deleted with its dependents left alone, and made again",
   weight: 0.5,
   begin: async (world) => {
@@ -80,21 +69,20 @@ const orphaned: Edit = {
     for (let seconds = 0; seconds < 120 && world.primary; seconds += 5) await world.advance(5_000);
     if (!world.primary) await kind.create({ metadata: world.subject.ref, spec: spec as never });
   },
-};
+});
 
-const backedUp: Edit = {
+const backedUp = anywhere({
   name: "edit: a backup is asked for",
   choose: (random) => ({ name: `asked-${anything(random)}` }),
   begin: async (world, { name }) => {
-    const spec = world.primary?.spec as DatabaseObject["spec"] | undefined;
-    if (!spec?.backup) return;
+    if (!specOf(world.primary)?.backup) return;
     const { namespace } = world.subject.ref;
     await world.client.kind(DatabaseBackup).create({
       metadata: { namespace, name: String(name) },
       spec: { database: world.subject.ref.name } as never,
     });
   },
-};
+});
 
 export const edits: readonly Edit[] = [
   edit("edit: instances", (random) => ({ instances: pick([1, 2, 3, 3, 4, 5], random) })),
@@ -118,7 +106,7 @@ export const edits: readonly Edit[] = [
   ),
   passing("edit: paused", { paused: true }, { paused: false }),
   passing("edit: hibernated", { hibernate: true }, { hibernate: false }),
-  {
+  anywhere({
     name: "edit: a restore in place that fails",
     lastsMs: 180_000,
     choose: (random) => ({ id: anything(random) }),
@@ -126,13 +114,13 @@ export const edits: readonly Edit[] = [
       await change(world, { restoreInPlace: { id, undo: true } });
       return () => change(world, { restoreInPlace: null });
     },
-  },
+  }),
   {
     name: "edit: a version that does not start",
     lastsMs: 180_000,
     begin: async (world) => {
       world.application.brokenVersions.add("15.99");
-      const before = (world.primary?.spec as DatabaseObject["spec"] | undefined)?.version;
+      const before = specOf(world.primary)?.version;
       await change(world, { version: "15.99" });
       return () => change(world, { version: before });
     },
@@ -142,7 +130,7 @@ export const edits: readonly Edit[] = [
     name: "edit: a newer major version whose rehearsal fails",
     lastsMs: 180_000,
     begin: async (world) => {
-      const before = (world.primary?.spec as DatabaseObject["spec"] | undefined)?.version;
+      const before = specOf(world.primary)?.version;
       world.application.isRehearsalBroken = true;
       await change(world, { version: "17.1" });
       return async () => {

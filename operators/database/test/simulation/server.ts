@@ -173,6 +173,13 @@ export class SimulatedServer implements Engine {
     while (standby.take(this.#pod) && length() < (this.data?.log.length ?? 0));
   }
 
+  /** The part of its log that it has acknowledged to clients, or inherited. */
+  get acknowledgedLog(): readonly Entry[] {
+    const [oldest] = this.#pending;
+    const log = this.data?.log ?? [];
+    return oldest ? log.slice(0, oldest.position - 1) : log;
+  }
+
   #acknowledge(): void {
     if (!this.isPrimary) return;
     const { needed, names } = parseNames(this.synchronousNames);
