@@ -1,5 +1,6 @@
 /** What users do to a Database. */
 import { anywhere, type Disturbance, pick } from "@keelson/testing";
+import { Secret } from "keelson/kinds";
 import { DatabaseBackup } from "../../src/api/backup.ts";
 import { Database } from "../../src/api/database.ts";
 import { refused } from "../simulation/server.ts";
@@ -84,6 +85,51 @@ const backedUp = anywhere({
   },
 });
 
+/** To a backup that is taken for it. Users know that they go back: what came after it is gone. */
+const restored = anywhere({
+  name: "edit: restored in place",
+  choose: (random) => ({ id: anything(random) }),
+  begin: async (world, { id }) => {
+    if (!specOf(world.primary)?.backup) return;
+    world.notes.set("mayHaveLost", true);
+    const { namespace, name: database } = world.subject.ref;
+    const backup = `base-${id}`;
+    await world.client
+      .kind(DatabaseBackup)
+      .create({ metadata: { namespace, name: backup }, spec: { database } as never });
+    await change(world, { restoreInPlace: { id, backup } });
+  },
+});
+
+/** A role whose Secret comes late, or holds another password than before. */
+const roleAdded = anywhere({
+  name: "edit: a role whose Secret is missing",
+  lastsMs: 120_000,
+  choose: (random) => ({ password: anything(random) }),
+  begin: async (world, { password }) => {
+    const where = { namespace: world.subject.ref.namespace, name: "reporting" };
+    await change(world, { roles: [{ name: "reporting", passwordSecret: where.name }] });
+    const data = { password: Buffer.from(String(password)).toString("base64") };
+    return async () =>
+      void (await world.client.kind(Secret).apply({ metadata: where, type: "Opaque", data }));
+  },
+});
+
+/** Changed and taken back at once, or nearly. */
+const flipped = anywhere({
+  name: "edit: changed and taken back",
+  weight: 2,
+  choose: (random) => ({
+    instances: pick([1, 2, 4, 5], random),
+    afterMs: pick([0, 300, 5_000, 40_000], random),
+  }),
+  begin: async (world, { instances, afterMs }) => {
+    const before = specOf(world.primary)?.instances;
+    await change(world, { instances });
+    world.clock.timer(Number(afterMs), () => void change(world, { instances: before }));
+  },
+});
+
 export const edits: readonly Edit[] = [
   edit("edit: instances", (random) => ({ instances: pick([1, 2, 3, 3, 4, 5], random) })),
   edit("edit: durability", (random) => ({ durability: pick(["quorum", "quorum", "all"], random) })),
@@ -145,6 +191,41 @@ export const edits: readonly Edit[] = [
   ),
   annotation("edit: passwords are rotated", "rotate-passwords", anything),
   annotation("edit: the authority is replaced", "rotate-authority", anything),
+  edit("edit: resources", (random) => ({
+    resources: { requests: { cpu: pick(["10m", "20m"], random) } },
+  })),
+  edit("edit: how long a silent primary stays primary", (random) => ({
+    failover: { leaseSeconds: pick([5, 8, 12], random) },
+  })),
+  edit("edit: storage", (random) => ({ storage: { size: pick(["1Gi", "2Gi", "3Gi"], random) } })),
+  edit("edit: backups come or go", (random) => ({
+    backup: pick([null, { store: { claim: { name: "backups" } } }], random),
+  })),
+  {
+    name: "edit: a newer minor version",
+    weight: 2,
+    choose: (random) => ({ minor: pick(["2", "3"], random) }),
+    begin: async (world, { minor }) => {
+      const [major] = (specOf(world.primary)?.version ?? "15").split(".");
+      await change(world, { version: `${major}.${minor}` });
+    },
+  },
+  {
+    name: "edit: a backup every minute",
+    lastsMs: 240_000,
+    begin: async (world) => {
+      if (!specOf(world.primary)?.backup) return;
+      await change(world, { backup: { schedule: "* * * * *", keep: 2 } });
+      return async () => {
+        if (specOf(world.primary)?.backup) await change(world, { backup: { schedule: null } });
+      };
+    },
+  },
+  { ...edit("edit: TLS", (random) => ({ tls: { require: random.next() < 0.5 } })), anywhere: false },
+  { ...passing("edit: a pooler", { pooler: { instances: 1 } }, { pooler: null }), anywhere: false },
+  flipped,
+  roleAdded,
+  restored,
   backedUp,
   deleted,
   orphaned,

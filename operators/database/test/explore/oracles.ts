@@ -1,5 +1,5 @@
 /** What must hold for a Database, beside what must hold for anything. */
-import type { Oracle, World } from "@keelson/testing";
+import { clientName, type Oracle, operatorName, type World } from "@keelson/testing";
 import { conditions, reasons } from "../../src/api/conditions.ts";
 import { labels } from "../../src/api/names.ts";
 import type { Entry } from "../simulation/server.ts";
@@ -43,7 +43,13 @@ const available: DatabaseOracle = {
         ({ server, isFrozen, disk }) => server.isPrimary && !isFrozen && !disk.isFull,
       );
       if (said === "True" && primaries.length === 0) return "Available=True, and nobody is primary";
-      return said === "False" && serving(world) ? "Available=False, and a primary serves" : undefined;
+      const { network } = world.simulation;
+      const instance = serving(world);
+      const isReached = (from: string) => instance && network.connected(from, instance.name);
+      // What keeps the operator or the clients from it, it cannot know or need not.
+      return said === "False" && isReached(operatorName) && isReached(clientName)
+        ? "Available=False, and a primary serves"
+        : undefined;
     },
   },
 };

@@ -32,10 +32,12 @@ export function feasible(
   versions: { readonly old: string; readonly next: string },
 ): object {
   const wanted = specOf(primary)?.version ?? versions.old;
-  const { version: runs = "", upgrade } = statusOf(primary);
+  const { version: runs = "", upgrade, restore } = statusOf(primary);
+  const isRestoring = /^(Restoring|Cloning|Done)$/.test(restore?.phase ?? "");
   const isNew = runs.startsWith("17") || (wanted.startsWith("17") && upgrade?.phase !== "Failed");
   return {
     ...{ paused: false, hibernate: false, parameters: null, pod: null },
+    ...(isRestoring ? {} : { restoreInPlace: null }),
     version: isNew ? versions.next : versions.old,
   };
 }
