@@ -25,6 +25,8 @@ const { values } = parseArgs({
     real: { type: "boolean", default: false },
     /** With `--real`: begins no scenario after so many minutes. */
     minutes: { type: "string" },
+    /** With `--real`: so many scenarios at a time. */
+    parallel: { type: "string", default: "1" },
   },
 });
 
@@ -69,6 +71,7 @@ async function compare(): Promise<number> {
   const compared = await compareWorlds(values.operator, real, {
     runs: Number(values.runs ?? "50"),
     seed: Number(values.seed),
+    parallel: Number(values.parallel),
     ...(values.minutes === undefined ? {} : { minutes: Number(values.minutes) }),
     say: (sentence) =>
       console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`),

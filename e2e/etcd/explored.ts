@@ -9,6 +9,7 @@ import { generalMechanisms } from "../explore/general-mechanisms.ts";
 import type { RealScene } from "../explore/real-scene.ts";
 import type { RealSubject } from "../explore/real-subject.ts";
 import { eventually } from "../operator/eventually.ts";
+import { isServing } from "./cluster-access.ts";
 import { corrupt } from "./damage.ts";
 import { etcdMechanisms, membersOf } from "./etcd-mechanisms.ts";
 import { World } from "./world.ts";
@@ -115,12 +116,9 @@ export const real: RealSubject = {
     if (JSON.stringify(counted) !== JSON.stringify(names))
       return `etcd counts ${counted}, the status ${names}`;
     const { items } = await scene.client.kind(Pod).list({ namespace: scene.namespace });
-    const starting = items.find(
-      ({ metadata, status: is }) =>
-        names.includes(metadata.name) &&
-        !is?.conditions?.some(({ type, status: ready }) => type === "Ready" && ready === "True"),
-    );
-    return starting ? `${starting.metadata.name} is not ready` : undefined;
+    const serving = items.filter(isServing).map(({ metadata }) => metadata.name);
+    const starting = names.find((name) => !serving.includes(name));
+    return starting === undefined ? undefined : `${starting} is not ready`;
   },
   followAdvice,
   isAlone: ({ steps }) => steps.some((step) => step.do === "node: the pool is relabelled"),

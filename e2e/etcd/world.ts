@@ -80,13 +80,13 @@ export class World extends ClusterAccess implements AsyncDisposable {
   }
 
   /** Writes so many megabytes, one in each key. */
-  async fill(name: string, megabytes: number): Promise<void> {
+  async fill(name: string, megabytes: number, prefix = "ballast"): Promise<void> {
     const connections = new Connections(this.#socket);
     try {
       for (let index = 0; index < megabytes; index++) {
         const [to] = this.serving(name);
         if (!to) throw new Error(`no member of ${name} serves`);
-        await fill(connections, to, `ballast/${index}`, 1 << 20);
+        await fill(connections, to, `${prefix}/${index}`, 1 << 20);
       }
     } finally {
       connections.close();

@@ -34,6 +34,11 @@ export interface CompareOptions {
   readonly seed: number;
   /** Ends before a scenario that would begin after so many minutes. Default: no limit. */
   readonly minutes?: number;
+  /**
+   * Scenarios that are played at the same time in one cluster. What one does to the API server, the nodes or the operator
+   * itself reaches the others, which must come to the same end all the same. Default: 1.
+   */
+  readonly parallel?: number;
   readonly say: (sentence: string) => void;
 }
 
@@ -51,96 +56,90 @@ interface Simulated {
 export async function compareWorlds(
   name: string,
   real: RealSubject,
-  { runs, seed: first, minutes = Number.POSITIVE_INFINITY, say }: CompareOptions,
+  options: CompareOptions,
 ): Promise<readonly Compared[]> {
+  const { runs, minutes = Number.POSITIVE_INFINITY, parallel = 1, say } = options;
   const commit = execFileSync("git", ["rev-parse", "--short=8", "HEAD"], { encoding: "utf8" }).trim();
   const untilMs = performance.now() + minutes * 60_000;
   const compared: Compared[] = [];
   await using cluster = await real.start(say);
-  const scenarios = new Scenarios(real, cluster, first, say);
-  let next = scenarios.prepare();
-  for (let left = runs; left > 0; left--) {
-    const prepared = await next;
-    // While one is played, the next one's processes start; but not where it would get in the way.
-    const isLast = left === 1 || performance.now() >= untilMs;
-    const ahead = !isLast && real.isAlone?.(prepared.simulated.plan) !== true;
-    if (ahead) next = scenarios.prepare();
-    const { result, trace } = await compareOne(real, prepared, commit);
-    compared.push(result);
-    keep(name, result);
-    tell(result, trace, say);
-    if (isLast) break;
-    if (!ahead) next = scenarios.prepare();
+  const scenarios = new Scenarios(real, options);
+  while (compared.length < runs && performance.now() < untilMs) {
+    const together = await scenarios.next(Math.min(parallel, runs - compared.length));
+    const playing = together.map(async (each) => {
+      const { result, trace } = await compareOne(real, cluster, each, commit);
+      compared.push(result);
+      keep(name, result);
+      tell(result, trace, say);
+    });
+    await Promise.all(playing);
+    // A pod that went while it was cut off has left its cut behind.
+    await cluster.inject({ kind: "mend" });
   }
   return compared;
 }
 
-interface Prepared {
-  readonly seed: number;
-  readonly simulated: Simulated;
-  readonly scene: RealScene;
-  /** Why its beginning was not reached. */
-  readonly problem?: string;
-}
-
-/** Scenarios from one seed on, each with its processes at the beginning. */
+/** Scenarios from one seed on, as they go in virtual time. */
 class Scenarios {
   readonly #real: RealSubject;
-  readonly #cluster: RealCluster;
   readonly #say: CompareOptions["say"];
   // biome-ignore lint/suspicious/noExplicitAny: whatever stands in for its processes.
   readonly #beginnings: Beginnings<any>;
   #seed: number;
+  /** One that has to be alone, and waits for its turn. */
+  #waiting: Simulated | undefined;
 
-  constructor(real: RealSubject, cluster: RealCluster, first: number, say: CompareOptions["say"]) {
+  constructor(real: RealSubject, { seed, say }: CompareOptions) {
     this.#real = real;
-    this.#cluster = cluster;
     this.#say = say;
     this.#beginnings = new Beginnings(real.subject);
-    this.#seed = first;
+    this.#seed = seed;
   }
 
-  async prepare(): Promise<Prepared> {
-    const real = this.#real;
+  /** At least one, and at most so many that do not get in each other's way. */
+  async next(most: number): Promise<readonly Simulated[]> {
+    const found: Simulated[] = [];
+    while (found.length < most) {
+      const simulated = this.#waiting ?? (await this.#simulated());
+      this.#waiting = undefined;
+      if (this.#real.isAlone?.(simulated.plan) !== true) found.push(simulated);
+      else if (found.length === 0) return [simulated];
+      else {
+        this.#waiting = simulated;
+        break;
+      }
+    }
+    return found;
+  }
+
+  async #simulated(): Promise<Simulated> {
     for (;;) {
       const seed = this.#seed++;
-      const simulated = await simulate(real, this.#beginnings, seed);
-      if (typeof simulated === "string") {
-        this.#say(`seed ${seed} is left out: ${simulated}`);
-        continue;
-      }
-      const ref = { ...real.subject.ref, namespace: `seed-${seed}` };
-      const scene = new RealScene(this.#cluster, { ...real.subject, ref });
-      try {
-        await scene.makeNamespace();
-        await real.begin(scene, simulated.plan.beginning);
-        return { seed, simulated, scene };
-      } catch (error) {
-        return { seed, simulated, scene, problem: errorText(error) };
-      }
+      const simulated = await simulate(this.#real, this.#beginnings, seed);
+      if (typeof simulated !== "string") return simulated;
+      this.#say(`seed ${seed} is left out: ${simulated}`);
     }
   }
 }
 
 async function compareOne(
   real: RealSubject,
-  { seed, simulated, scene, problem }: Prepared,
+  cluster: RealCluster,
+  simulated: Simulated,
   commit: string,
 ): Promise<{ readonly result: Compared; readonly trace: readonly TraceLine[] }> {
-  await using _ = scene;
   const { plan, convergedMs: simulatedMs } = simulated;
+  const { seed, beginning } = plan;
   const steps = plan.steps.map((step) => step.do);
-  const played = problem === undefined ? await onReal(real, scene, simulated) : failed(problem);
-  const { convergedMs: realMs, longestGapMs, acknowledged } = played;
+  const ref = { ...real.subject.ref, namespace: `seed-${seed}` };
+  await using scene = new RealScene(cluster, { ...real.subject, ref });
+  const played = await onReal(real, scene, simulated);
+  const { convergedMs, acknowledged } = played;
+  const realMs = convergedMs && Math.round(convergedMs);
+  const longestGapMs = Math.round(played.longestGapMs);
   const problems = [...played.problems, ...differences(simulated.outcome, played.outcome)];
   const result: Compared = {
-    ...{ seed, commit, beginning: plan.beginning, steps, simulatedMs },
-    ...{
-      realMs: realMs && Math.round(realMs),
-      longestGapMs: Math.round(longestGapMs),
-      acknowledged,
-      problems,
-    },
+    ...{ seed, commit, beginning, steps, simulatedMs, realMs, longestGapMs, acknowledged, problems },
   };
   return { result, trace: scene.trace };
 }
@@ -184,11 +183,11 @@ async function onReal(
   { plan, convergedMs }: Simulated,
 ): Promise<RealPlayed> {
   try {
+    await scene.makeNamespace();
+    await real.begin(scene, plan.beginning);
     return await playReal(real, scene, plan, { convergeMs: convergedMs + patienceMs });
   } catch (error) {
     return failed(errorText(error));
-  } finally {
-    scene.cluster.continueApiServer();
   }
 }
 

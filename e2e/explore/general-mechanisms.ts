@@ -3,7 +3,7 @@ import type { JsonObject } from "@keelson/core";
 import { atFraction, type End } from "@keelson/testing";
 import { Node, PersistentVolumeClaim, Pod } from "keelson/kinds";
 import type { Mechanism, Mechanisms } from "./mechanism.ts";
-import type { RealScene } from "./real-scene.ts";
+import type { RealCluster, RealScene } from "./real-scene.ts";
 
 type Direction = "in" | "out" | "both";
 
@@ -186,10 +186,21 @@ const operatorStopped: Mechanism = {
   },
 };
 
+/** How many outages of a cluster's API server are under way: it comes back with the end of the last. */
+const outages = new WeakMap<RealCluster, number>();
+
 const apiOutage: Mechanism = {
   begin: async ({ cluster }) => {
+    const count = (change: 1 | -1) => {
+      const left = (outages.get(cluster) ?? 0) + change;
+      outages.set(cluster, left);
+      return left;
+    };
+    count(1);
     cluster.stopApiServer();
-    return () => cluster.continueApiServer();
+    return () => {
+      if (count(-1) === 0) cluster.continueApiServer();
+    };
   },
 };
 

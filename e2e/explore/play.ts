@@ -37,10 +37,11 @@ export async function playReal(
   const watch = watchReady(scene, load);
   await Promise.all(plan.steps.map(async (step) => await playStep(real, scene, step)));
   scene.note("quiet");
-  await scene.cluster.inject({ kind: "mend" });
   await scene.look();
   await real.makeFeasible(scene);
   const calmMs = scene.atMs;
+  // Until an operator leads again, all that the status says may be old.
+  await scene.cluster.operator.leads();
   const missing = await converge(real, scene, convergeMs);
   const convergedMs = missing === undefined ? scene.atMs - calmMs : undefined;
   const problems = missing === undefined ? [] : [`not converged after ${convergeMs / 1_000} s: ${missing}`];

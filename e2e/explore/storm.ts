@@ -97,6 +97,7 @@ export async function storm(
   await scene.look();
   await real.makeFeasible(scene);
   const calmMs = scene.atMs;
+  await scene.cluster.operator.leads();
   const missing = await converge(real, scene, convergeMs);
   const convergedMs = missing === undefined ? scene.atMs - calmMs : undefined;
   const problems = missing === undefined ? [] : [`not converged: ${missing}`];
