@@ -277,7 +277,8 @@ export const SampleDB = resource({
     failedUpgrade: z.object({ to: z.string(), generation: z.int(), message: z.string() }).optional(),
     restore: z
       .object({
-        id: z.string(),
+        id: z.string().describe("Names its Job and what it does to the volume."),
+        wish: z.string().optional().describe("Digest of the spec.restoreFrom that it carries out."),
         phase: z.enum(["Stopping", "Filling", "Starting", "Done", "Failed"]),
         server: z.string(),
         aside: z.string().optional().describe("The data from before, kept on the volume of `server`."),

@@ -9,6 +9,8 @@ export class DatabaseMemory {
   readonly #departures = new Map<string, bigint>();
   /** The process and the password with which a login of the application was last seen to succeed. */
   loggedIn = "";
+  /** Passwords that only servers and the operator know, by user. */
+  internal: Readonly<Record<string, string>> = {};
   /** When every server was last told to read its certificates again. */
   reloadedMs = 0;
   /** What was done about the reclaim policy of volumes, by name. */

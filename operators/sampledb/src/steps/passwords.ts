@@ -4,6 +4,7 @@ import { hash } from "node:crypto";
 import { parseJson } from "keelson";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
+import type { DatabaseMemory } from "../observe/memory.ts";
 import type { Access } from "../resources/access.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, objectNames } from "../resources/names.ts";
@@ -20,8 +21,12 @@ interface Remembered {
 
 const stateKey = "digests.json";
 
-export async function keepPasswords(db: SampleDBObject, ctx: SampleDBContext): Promise<Access> {
-  const internal = await keepInternal(db, ctx);
+export async function keepPasswords(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  memory: DatabaseMemory,
+): Promise<Access> {
+  const internal = await keepInternal(db, ctx, memory);
   const { passwords, problem } = await applicationPasswords(db, ctx);
   const before = await rememberedDigests(ctx);
   const nowMs = ctx.clock.now();
@@ -50,6 +55,7 @@ export async function keepPasswords(db: SampleDBObject, ctx: SampleDBContext): P
   );
   return {
     operator: internal[systemUsers.operator] ?? "",
+    replica: internal[systemUsers.replica] ?? "",
     application: passwords["default"] ?? "",
     aclLines: lines,
     problem,
@@ -77,14 +83,24 @@ async function rememberedDigests(ctx: SampleDBContext): Promise<Record<string, R
   return text === undefined ? {} : (parseJson(text) as unknown as Record<string, Remembered>);
 }
 
-/** Generated once: a cache that has not seen the Secret yet is no reason for another. */
-async function keepInternal(db: SampleDBObject, ctx: SampleDBContext): Promise<Record<string, string>> {
+/**
+ * Generated once: a cache that has not seen the Secret yet is no reason for another. A Secret that someone deletes is put
+ * back as it was, because servers would refuse an operator with another password.
+ */
+async function keepInternal(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  memory: DatabaseMemory,
+): Promise<Record<string, string>> {
   const name = databaseName(db);
   const secret = ctx.own.internal.get() ?? (await ctx.own.internal.live());
   const known = decoded(secret);
   const users = [systemUsers.operator, systemUsers.replica, systemUsers.backup];
-  const all = Object.fromEntries(users.map((user) => [user, known[user] ?? generated(ctx)]));
+  const all = Object.fromEntries(
+    users.map((user) => [user, known[user] ?? memory.internal[user] ?? generated(ctx)]),
+  );
   await ctx.own.internal.apply(plainSecret(name, objectNames(name).internal, all));
+  memory.internal = all;
   return all;
 }
 

@@ -1,6 +1,6 @@
 /** Scenarios in which exploring once found a failure, by what happens in them. */
 import type { Plan } from "@keelson/testing";
-import { failingScript } from "./application.ts";
+import { failingScript } from "./agent.ts";
 
 export const found: Readonly<Record<string, Plan>> = {
   "two writes are carried out and never answered, one after the other": {
