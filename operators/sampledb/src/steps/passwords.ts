@@ -8,16 +8,10 @@ import type { DatabaseMemory } from "../observe/memory.ts";
 import type { Access } from "../resources/access.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, objectNames } from "../resources/names.ts";
+import { endsInMs, type StoredHistory, turned, validDigests } from "../resources/password-history.ts";
 import { decoded, plainSecret } from "../resources/secrets.ts";
 import { systemUsers } from "../resources/settings.ts";
 import { aclLines } from "../resources/users.ts";
-
-/** Of one user: the password that holds, and the one before while clients still have it. */
-interface Remembered {
-  readonly current: string;
-  readonly previous?: string;
-  readonly since?: string;
-}
 
 const stateKey = "digests.json";
 
@@ -32,27 +26,25 @@ export async function keepPasswords(
   const nowMs = ctx.clock.now();
   const overlapMs = db.spec.passwordOverlapSeconds * 1_000;
   const wanted = { ...internal, ...passwords };
-  const after: Record<string, Remembered> = {};
-  for (const [user, password] of Object.entries(wanted)) {
-    after[user] = turned(before[user], hash("sha256", password), nowMs, overlapMs);
-  }
+  const after: Record<string, StoredHistory> = {};
+  const digests: Record<string, readonly string[]> = {};
+  const ends: number[] = [];
+  const keep = (user: string, digest: string) => {
+    const history = turned(before[user], digest, { nowMs, overlapMs });
+    after[user] = history;
+    digests[user] = validDigests(history);
+    const end = endsInMs(history, { nowMs, overlapMs });
+    if (end !== undefined) ends.push(end);
+  };
+  for (const [user, password] of Object.entries(wanted)) keep(user, hash("sha256", password));
   // A Secret that cannot be read changes nobody's password.
   if (problem !== undefined) {
-    for (const [user, kept] of Object.entries(before)) after[user] ??= kept;
+    for (const [user, { current }] of Object.entries(before)) if (!after[user]) keep(user, current);
   }
-  const digests = Object.fromEntries(
-    Object.entries(after).map(([user, { current, previous }]) => [
-      user,
-      [current, ...(previous ? [previous] : [])],
-    ]),
-  );
   const lines = aclLines(db.spec, digests);
   const name = databaseName(db);
   const data = { "users.acl": `${lines.join("\n")}\n`, [stateKey]: JSON.stringify(after) };
   await ctx.own.acl.apply(plainSecret(name, objectNames(name).acl, data));
-  const ends = Object.values(after).flatMap(({ since }) =>
-    since === undefined ? [] : [Math.max(1_000, Date.parse(since) + overlapMs - nowMs)],
-  );
   return {
     operator: internal[systemUsers.operator] ?? "",
     replica: internal[systemUsers.replica] ?? "",
@@ -63,24 +55,10 @@ export async function keepPasswords(
   };
 }
 
-/** The old password goes only when its time is over, and only one is kept. */
-function turned(
-  before: Remembered | undefined,
-  digest: string,
-  nowMs: number,
-  overlapMs: number,
-): Remembered {
-  if (!before) return { current: digest };
-  if (before.current !== digest)
-    return { current: digest, previous: before.current, since: new Date(nowMs).toISOString() };
-  const isOver = before.since !== undefined && nowMs - Date.parse(before.since) >= overlapMs;
-  return isOver ? { current: digest } : before;
-}
-
-async function rememberedDigests(ctx: SampleDBContext): Promise<Record<string, Remembered>> {
+async function rememberedDigests(ctx: SampleDBContext): Promise<Record<string, StoredHistory>> {
   const secret = ctx.own.acl.get() ?? (await ctx.own.acl.live());
   const text = decoded(secret)[stateKey];
-  return text === undefined ? {} : (parseJson(text) as unknown as Record<string, Remembered>);
+  return text === undefined ? {} : (parseJson(text) as unknown as Record<string, StoredHistory>);
 }
 
 /**
