@@ -202,6 +202,10 @@ export const SampleDB = resource({
         guard: z
           .int()
           .describe("With fewer replicas than this the primary takes no writes; set on the primary first."),
+        promise: z
+          .int()
+          .optional()
+          .describe("How many replicas a write was acknowledged by that must not be lost."),
         followers: z
           .array(z.string())
           .describe("Replicas that may have acknowledged writes; recorded before each is attached."),

@@ -7,6 +7,7 @@ import { changeProblem, minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { healthyPrimary, isEmpty, isInSync, serverNamed, wantedServers } from "./facts.ts";
 import { type Action, type Plan, waitingFor } from "./plan.ts";
+import { promised } from "./promise.ts";
 import { isDamaged } from "./repair.ts";
 import { isOutdated } from "./rollout.ts";
 
@@ -163,6 +164,7 @@ export function switchedOver(o: Observed): Plan | undefined {
         claimUid: server.claim.uid,
         replicationId,
         guard: 0,
+        promise: promised(o),
         followers: [],
       },
       upgrade: { ...under, phase: opened ? "Finishing" : "Verifying", pointOfNoReturn: opened, since: at(o) },

@@ -115,6 +115,15 @@ export async function observe(
       new Map(servers.map(({ name, pod }) => [name, pod?.ip])),
       primaryFacts?.role === "primary" ? primaryFacts : undefined,
     ),
+    caughtUp: memory.hasCaughtUp(
+      spec.durability.acknowledgements,
+      (status.leadership?.followers ?? []).map(
+        (name) => servers.find((server) => server.name === name)?.pod?.ip,
+      ),
+      primaryFacts?.role === "primary" && primaryFacts.runId === status.leadership?.runId
+        ? primaryFacts
+        : undefined,
+    ),
     restore: restoreWish(db, ctx),
     backups: new Map(
       [...ctx.own.backups.entries()].map(([key, { status: its }]) => [
