@@ -2,8 +2,9 @@
 import { Beginnings, explore, formatReport, type Plan, replay } from "@keelson/testing";
 import { Secret } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
+import { SampleDB } from "../src/api/sampledb.ts";
 import { failingScript } from "./explore/agent.ts";
-import type { RedisWorld } from "./explore/database.ts";
+import { backupsIn, change, type RedisWorld, ref } from "./explore/database.ts";
 import { found } from "./explore/found.ts";
 import { scenario } from "./explore/happenings.ts";
 import { subject } from "./explore/index.ts";
@@ -104,6 +105,32 @@ describe("the Secret with the passwords of servers and operator", { timeout: 120
       ],
     ]);
   });
+});
+
+test("a database that lost its status is deleted with a last snapshot all the same", {
+  timeout: 120_000,
+}, async () => {
+  const remove = async (world: RedisWorld) => {
+    const status = Object.fromEntries(Object.keys(world.primary?.status ?? {}).map((key) => [key, null]));
+    const body = { status } as never;
+    await world.client.kind(SampleDB).subresource("status").patch(ref, { type: "merge", body });
+    world.notes.set("leaves", "Snapshot");
+    await world.client.kind(SampleDB).delete(ref);
+  };
+  const { trace } = await scenario("a replica", [
+    [1_000, async (world) => await change(world, { onDelete: "Snapshot" })],
+    [20_000, remove],
+    [
+      200_000,
+      (world) =>
+        world.note(
+          backupsIn(world)
+            .map(({ status }) => status?.phase)
+            .join(),
+        ),
+    ],
+  ]);
+  expect(trace.map(({ text }) => text)).toContain("Done");
 });
 
 describe("what exploring once found", { timeout: 120_000 }, () => {

@@ -112,4 +112,12 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "the version is taken back when an upgrade begins: it was completed, and the old one refused": {
+    beginning: "two replicas",
+    seed: 801018,
+    steps: [
+      { atMs: 0, do: "edit: a newer version", with: { version: "8.0", migrations: [] } },
+      { atMs: 10000, do: "edit: another version", with: { version: "7.0" } },
+    ],
+  },
 };
