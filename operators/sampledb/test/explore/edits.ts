@@ -92,7 +92,8 @@ export const givenCredentials = "given-credentials";
 const credentialsRef = { namespace: ref.namespace, name: givenCredentials };
 
 export async function giveCredentials(world: RedisWorld, password: string): Promise<void> {
-  const data = { password: Buffer.from(password).toString("base64") };
+  const encoded = Buffer.from(password).toString("base64");
+  const data = { password: encoded, reports: encoded };
   if (await world.client.kind(Secret).find(credentialsRef))
     await world.client.kind(Secret).patch(credentialsRef, { type: "merge", body: { data } });
   else await world.client.kind(Secret).create({ metadata: credentialsRef, data });
