@@ -19,6 +19,8 @@ export interface HandlerOptions {
   readonly directory: string;
   /** Names the newest segment that was archived, and when. */
   readonly archivedPath: string;
+  /** Everything that was committed until then is in the archive. */
+  readonly recoverableUntil: () => string | undefined;
   readonly vote: (request: VoteRequest) => Promise<unknown>;
   readonly failsafe: (request: FailsafeRequest) => boolean;
   readonly nudge: () => void;
@@ -47,6 +49,8 @@ export interface InstanceReport extends PeerStatus {
   readonly synchronousNames: string;
   /** When the newest segment of the log reached the archive. */
   readonly archivedAt?: string;
+  /** Everything that was committed until then is in the archive. */
+  readonly recoverableUntil?: string;
   readonly trust?: string;
   /** Clients are kept out. */
   readonly closed?: boolean;
@@ -117,6 +121,7 @@ async function report(options: HandlerOptions): Promise<InstanceReport> {
     : [];
   const volume = await statfs(options.directory).catch(() => undefined);
   const [, archivedAt] = (await readFile(archivedPath, "utf8").catch(() => "")).trim().split(" ");
+  const recoverableUntil = status.role === "primary" ? options.recoverableUntil() : undefined;
   const replication = status.role === "primary" ? agent.replication : undefined;
   const pending = row?.["pending"]?.split(",") ?? [];
   return {
@@ -140,6 +145,7 @@ async function report(options: HandlerOptions): Promise<InstanceReport> {
     })),
     synchronousNames: replication?.synchronousNames ?? "",
     ...(archivedAt !== undefined && { archivedAt }),
+    ...(recoverableUntil !== undefined && { recoverableUntil }),
     ...(trust() !== undefined && { trust: trust() ?? "" }),
     ...(engine.isClosed && { closed: true }),
     ...(row && { connections: Number(row["connections"]), maxConnections: Number(row["most"]) }),

@@ -250,6 +250,12 @@ export const Database = resource({
     sqlHash: z.string().optional().describe("Digest of the roles and databases that were applied."),
     volumes: z.array(z.string()).optional().describe("Where the data is."),
     archivedAt: z.string().optional().describe("When the newest part of the log reached the archive."),
+    recoverableUntil: z
+      .string()
+      .optional()
+      .describe(
+        "Everything that was committed until then is in the archive: a restore can go to any moment before.",
+      ),
     lastScheduled: z.string().optional(),
   }),
   columns: {

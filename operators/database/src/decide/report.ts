@@ -1,6 +1,7 @@
 /** What is told of a Database: phase, members, conditions, and whether it is ready. */
 import { conditions, type Reason, reasons } from "../api/conditions.ts";
 import type { Status } from "../api/database.ts";
+import { labels } from "../api/names.ts";
 import { votesNeeded } from "../ha/quorum.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
 import { majorPart, type UpgradePlan } from "./upgrade.ts";
@@ -54,7 +55,7 @@ export function readinessOf(observed: Observed): Readiness {
     const why = waiting
       .map(
         ({ name, pod, report }) =>
-          `${name}: ${pod?.obstacle ?? report?.reason ?? (pod ? "its agent does not answer" : "it has no pod")}`,
+          `${name}: ${pod?.obstacle ?? waitsForLabel({ pod, report }) ?? report?.reason ?? (pod ? "its agent does not answer" : "it has no pod")}`,
       )
       .join("; ");
     return notReady(
@@ -78,7 +79,7 @@ function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView 
   if (record?.published.systemId === undefined) {
     return obstacle
       ? notReady(reasons.podObstacle, `${obstacle.name}: ${obstacle.pod?.obstacle}`, "Initialising")
-      : notReady(reasons.initialising, "the first instance makes the database", "Initialising");
+      : notReady(reasons.initialising, initialisingMessage(instances), "Initialising");
   }
   const isLost = instances.length > 0 && instances.every(({ report }) => report?.isEmpty === true);
   if (isLost) {
@@ -103,13 +104,30 @@ function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView 
   );
 }
 
+/** What keeps the first instance from it, if it says so: a restore may wait for the archive, or ask for what is not there. */
+function initialisingMessage(instances: readonly InstanceView[]): string {
+  const failed = instances.find(({ report }) => report?.reason.startsWith("initialise failed"));
+  return failed ? `${failed.name}: ${failed.report?.reason}` : "the first instance makes the database";
+}
+
 export function isReady({ pod, report }: InstanceView): boolean {
   return (
     pod?.ready === true &&
     !pod.deleting &&
     report?.serving === true &&
-    (report.role === "primary" || report.receiving)
+    (report.role === "primary" ? isFound(pod) : report.receiving)
   );
+}
+
+/** Whether the Service for writes leads to it: ready means that a client gets in now. */
+function isFound(pod: NonNullable<InstanceView["pod"]>): boolean {
+  return pod.labels[labels.role] === "primary";
+}
+
+function waitsForLabel({ pod, report }: Pick<InstanceView, "pod" | "report">): string | undefined {
+  return pod && report?.role === "primary" && report.serving && !isFound(pod)
+    ? `it serves, and the Service does not lead to it yet: its pod has no label ${labels.role}=primary`
+    : undefined;
 }
 
 /** Less than this part of a volume left is as good as nothing. */
@@ -249,6 +267,9 @@ export function statusOf(
     volumes: instances.flatMap(({ claim }) => claim?.volume ?? []),
     binding: { name: `${object.metadata.name}-app` },
     ...(primary?.report?.archivedAt !== undefined && { archivedAt: primary.report.archivedAt }),
+    ...(primary?.report?.recoverableUntil !== undefined && {
+      recoverableUntil: primary.report.recoverableUntil,
+    }),
     ...(before?.lastScheduled !== undefined && { lastScheduled: before.lastScheduled }),
     ...(before?.passwordsRotated !== undefined && { passwordsRotated: before.passwordsRotated }),
     ...(before?.sqlHash !== undefined && { sqlHash: before.sqlHash }),

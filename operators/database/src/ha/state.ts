@@ -62,6 +62,8 @@ export interface Published {
   readonly quorums: readonly Quorum[];
   /** Where the primary's log ended when it renewed last. */
   readonly lsn?: string;
+  /** The newest segment of the log that the archive had then; all before it are there too. */
+  readonly archived?: string;
   /** What the last failover may have lost, in bytes of log. */
   readonly lastFailover?: {
     readonly epoch: number;
@@ -132,7 +134,7 @@ export const defaultTimings: Timings = {
   renewEveryMs: 1_000,
   requestTimeoutMs: 2_000,
   standbyLossMs: 5_000,
-  lonelyMs: 5_000,
+  lonelyMs: 3_000,
   abstainMs: 30_000,
   deathMs: 1_500,
 };

@@ -95,4 +95,21 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 57700, do: "pod: process hangs", forMs: 11500, with: { which: 0.008 } },
     ],
   },
+  "the owner label of a Secret is changed while a pass waits for a server: nobody knew whose it was": {
+    beginning: "a replica, with a given certificate",
+    seed: 700167,
+    steps: [
+      {
+        atMs: 113700,
+        do: "line: a pod from everyone",
+        forMs: 4800,
+        with: { which: 0.984, how: "dropped" },
+      },
+      {
+        atMs: 118000,
+        do: "by hand: a label is changed or removed",
+        with: { which: 0.457, label: 0.701, value: "other" },
+      },
+    ],
+  },
 };
