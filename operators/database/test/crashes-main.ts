@@ -20,13 +20,15 @@ let failed = 0;
 for (const [name, journey] of Object.entries(journeys)) {
   if (only && !only.includes(name)) continue;
   try {
-    const { writes, calls, runs } = await everyCrash(journey, {
+    const { writes, calls, runs, deaths } = await everyCrash(journey, {
       ...sample,
       onRun: (done, of) => {
         if (done % 50 === 0) console.error(`${name}: ${done} of ${of}`);
       },
     });
-    console.log(`${name}: ${writes} writes, ${calls} calls to agents, ${runs} runs, all ended the same`);
+    console.log(
+      `${name}: ${writes} writes, ${calls} calls to agents, ${runs} runs, ${deaths} deaths, all ended the same`,
+    );
   } catch (error) {
     failed++;
     console.log(`${name}: ${(error as Error).message}`);

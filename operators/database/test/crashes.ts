@@ -65,10 +65,14 @@ export const journeys: Readonly<Record<string, Journey>> = {
 
 /** Counts calls that change something, and lets all of them pass. */
 const counting = "calls are counted";
+/** What has been planned for calls is over with the last disturbance: this one comes when the journey is over. */
+const ending = "the journey ends";
+const journeyMs = 90_000;
 const subject: typeof explored = {
   ...explored,
   edits: [
     ...explored.edits,
+    { name: ending, begin: () => {} },
     {
       name: counting,
       begin: ({ simulation: { network }, notes }) => {
@@ -86,6 +90,8 @@ export interface CrashReport {
   readonly writes: number;
   readonly calls: number;
   readonly runs: number;
+  /** Runs in which the operator died: in some it has nothing to do any more when its time comes. */
+  readonly deaths: number;
 }
 
 const beginnings = new Beginnings(subject);
@@ -99,18 +105,17 @@ export async function everyCrash(
     readonly onRun?: (done: number, of: number) => void;
   } = {},
 ): Promise<CrashReport> {
-  const plan: Plan = { beginning, seed: 1, steps };
-  let calls = 0;
-  const quiet = await replay(
-    subject,
-    { ...plan, steps: [once(counting), ...steps] },
-    {
-      beginnings,
-      onEnd: ({ notes }) => {
-        calls = Number(notes.get("calls") ?? 0);
-      },
+  const planWith = (first: Step): Plan => ({
+    ...{ beginning, seed: 1 },
+    steps: [first, ...steps, once(ending, {}, journeyMs)],
+  });
+  let [calls, deaths] = [0, 0];
+  const quiet = await replay(subject, planWith(once(counting)), {
+    beginnings,
+    onEnd: ({ notes }) => {
+      calls = Number(notes.get("calls") ?? 0);
     },
-  );
+  });
   const points = [
     ...pointsOf("operator: killed at a write", quiet.writes),
     ...pointsOf("operator: killed at a call to the application", calls),
@@ -118,13 +123,18 @@ export async function everyCrash(
   const chosen = options.sample ? sampled(points, options.sample) : points;
   for (const [at, death] of chosen.entries()) {
     try {
-      await replay(subject, { ...plan, steps: [death, ...steps] }, { beginnings });
+      await replay(subject, planWith(death), {
+        beginnings,
+        onEnd: ({ simulation }) => {
+          if (!simulation.cluster.managers.some(({ name }) => name === "manager-1")) deaths++;
+        },
+      });
     } catch (cause) {
       throw new Error(`${death.do} ${JSON.stringify(death.with)}: ${(cause as Error).message}`, { cause });
     }
     options.onRun?.(at + 1, chosen.length);
   }
-  return { writes: quiet.writes, calls, runs: chosen.length + 1 };
+  return { writes: quiet.writes, calls, runs: chosen.length + 1, deaths };
 }
 
 function pointsOf(name: string, count: number): Step[] {
