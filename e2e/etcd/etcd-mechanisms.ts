@@ -1,6 +1,7 @@
 /** Faults that only etcd has, done with its own API as with etcdctl. */
 import type { JsonObject } from "@keelson/core";
 import { atFraction } from "@keelson/testing";
+import { unknownMember } from "../../operators/etcd/test/explore/scene.ts";
 import type { Mechanisms } from "../explore/mechanism.ts";
 import type { RealScene } from "../explore/real-scene.ts";
 import { call } from "./client.ts";
@@ -53,6 +54,13 @@ async function tried(scene: RealScene, what: string, run: () => Promise<unknown>
 
 const remove = async (scene: RealScene, id: string) =>
   await tried(scene, "member remove", async () => await ask(scene, "/v3/cluster/member/remove", { ID: id }));
+
+/** Removes a member that the operator did not add, as the status advises. */
+export async function removeUnknown(scene: RealScene): Promise<string | undefined> {
+  const advised = unknownMember(scene);
+  if (advised === undefined || !(await remove(scene, BigInt(`0x${advised}`).toString()))) return undefined;
+  return `removes ${advised} with etcdctl`;
+}
 
 export const etcdMechanisms: Mechanisms = {
   "etcd: a voter is added by hand": {

@@ -11,7 +11,7 @@ import type { RealSubject } from "../explore/real-subject.ts";
 import { eventually } from "../operator/eventually.ts";
 import { isServing } from "./cluster-access.ts";
 import { corrupt } from "./damage.ts";
-import { etcdMechanisms, membersOf } from "./etcd-mechanisms.ts";
+import { etcdMechanisms, membersOf, removeUnknown } from "./etcd-mechanisms.ts";
 import { World } from "./world.ts";
 
 type Spec = EtcdClusterObject["spec"];
@@ -120,7 +120,7 @@ export const real: RealSubject = {
     const starting = names.find((name) => !serving.includes(name));
     return starting === undefined ? undefined : `${starting} is not ready`;
   },
-  followAdvice,
+  followAdvice: async (scene) => (await removeUnknown(scene)) ?? (await followAdvice(scene)),
   isAlone: ({ steps }) => steps.some((step) => step.do === "node: the pool is relabelled"),
   outcome,
 };

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { type JsonObject, parseJson } from "@keelson/core";
 import { errorText } from "@keelson/core/internal";
-import { Beginnings, type Plan, planOf, replay, type TraceLine } from "@keelson/testing";
+import { Beginnings, type Plan, planOf, replay, type TraceLine, type World } from "@keelson/testing";
 import { outcomeOf, playReal, type RealPlayed } from "./play.ts";
 import { realPlan } from "./real-plan.ts";
 import { type RealCluster, RealScene } from "./real-scene.ts";
@@ -51,6 +51,8 @@ interface Simulated {
   readonly plan: Plan;
   readonly outcome: JsonObject;
   readonly convergedMs: number;
+  /** Why it failed in virtual time already. */
+  readonly problem?: string;
 }
 
 export async function compareWorlds(
@@ -167,12 +169,12 @@ async function simulate(
   const plan = realPlan(real.subject, generated, real.mechanisms);
   if (!plan) return "none of its steps has a real counterpart";
   let outcome: JsonObject = {};
-  const { convergedMs = 0 } = await replay(real.subject, plan, {
-    beginnings,
-    onEnd: (world) => {
-      outcome = outcomeOf(real, world.primary);
-    },
-  });
+  const onEnd = (world: World) => {
+    outcome = outcomeOf(real, world.primary);
+  };
+  const played = await replay(real.subject, plan, { beginnings, onEnd }).catch(errorText);
+  if (typeof played === "string") return { plan, outcome, convergedMs: 0, problem: played };
+  const { convergedMs = 0 } = played;
   if (convergedMs > longestMs) return `it takes ${seconds(convergedMs)} to converge`;
   return { plan, outcome, convergedMs };
 }
@@ -180,8 +182,9 @@ async function simulate(
 async function onReal(
   real: RealSubject,
   scene: RealScene,
-  { plan, convergedMs }: Simulated,
+  { plan, convergedMs, problem }: Simulated,
 ): Promise<RealPlayed> {
+  if (problem !== undefined) return failed(`in the simulation: ${problem}`);
   try {
     await scene.makeNamespace();
     await real.begin(scene, plan.beginning);

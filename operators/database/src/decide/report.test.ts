@@ -37,6 +37,23 @@ test.each([
   expect(readinessOf(observed(reports)).reason).toBe("NoPrimary");
 });
 
+test.each([
+  ["replica", false, "database.keelson.dev/role=primary"],
+  ["primary", true, "orders-0 is primary"],
+])("a primary whose pod is labelled %s is ready: %s", (role, ready, words) => {
+  const seen = observed([{ role: "primary", serving: true, reason: "" }]);
+  const pod = {
+    ...{ uid: "1", ready: true, deleting: false, template: "", image: "" },
+    labels: { "database.keelson.dev/role": role },
+  };
+  const world: Observed = {
+    object: { ...object, spec: { ...object.spec, instances: 1 } },
+    record: seen.record && { ...seen.record, holder: "orders-0" },
+    instances: seen.instances.map((each) => ({ ...each, pod })),
+  };
+  expect(readinessOf(world)).toMatchObject({ ready, message: expect.stringContaining(words) });
+});
+
 const gibibyte = 2 ** 30;
 
 test.each([

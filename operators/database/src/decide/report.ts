@@ -1,6 +1,7 @@
 /** What is told of a Database: phase, members, conditions, and whether it is ready. */
 import { conditions, type Reason, reasons } from "../api/conditions.ts";
 import type { Status } from "../api/database.ts";
+import { labels } from "../api/names.ts";
 import { votesNeeded } from "../ha/quorum.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
 import { majorPart, type UpgradePlan } from "./upgrade.ts";
@@ -54,7 +55,7 @@ export function readinessOf(observed: Observed): Readiness {
     const why = waiting
       .map(
         ({ name, pod, report }) =>
-          `${name}: ${pod?.obstacle ?? report?.reason ?? (pod ? "its agent does not answer" : "it has no pod")}`,
+          `${name}: ${pod?.obstacle ?? waitsForLabel({ pod, report }) ?? report?.reason ?? (pod ? "its agent does not answer" : "it has no pod")}`,
       )
       .join("; ");
     return notReady(
@@ -114,8 +115,19 @@ export function isReady({ pod, report }: InstanceView): boolean {
     pod?.ready === true &&
     !pod.deleting &&
     report?.serving === true &&
-    (report.role === "primary" || report.receiving)
+    (report.role === "primary" ? isFound(pod) : report.receiving)
   );
+}
+
+/** Whether the Service for writes leads to it: ready means that a client gets in now. */
+function isFound(pod: NonNullable<InstanceView["pod"]>): boolean {
+  return pod.labels[labels.role] === "primary";
+}
+
+function waitsForLabel({ pod, report }: Pick<InstanceView, "pod" | "report">): string | undefined {
+  return pod && report?.role === "primary" && report.serving && !isFound(pod)
+    ? `it serves, and the Service does not lead to it yet: its pod has no label ${labels.role}=primary`
+    : undefined;
 }
 
 /** Less than this part of a volume left is as good as nothing, unless it is a lot by itself. */

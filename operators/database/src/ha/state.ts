@@ -137,7 +137,7 @@ export const defaultTimings: Timings = {
   renewEveryMs: 1_000,
   requestTimeoutMs: 2_000,
   standbyLossMs: 5_000,
-  lonelyMs: 5_000,
+  lonelyMs: 3_000,
   abstainMs: 30_000,
   deathMs: 1_500,
 };

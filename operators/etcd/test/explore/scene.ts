@@ -36,6 +36,12 @@ export function missingInStatus(scene: Scene): string | undefined {
   return rotating ? `the authority of ${rotating[0]} is ${rotating[1].phase}` : undefined;
 }
 
+/** The member that the status advises to remove with etcdctl, as it names it. */
+export function unknownMember(scene: Scene): string | undefined {
+  const told = scene.primary?.status?.conditions?.map(({ message }) => message).join(" ") ?? "";
+  return /etcdctl member remove (\w+)/.exec(told)?.[1];
+}
+
 /** Does what the status tells a person to do. */
 export async function followAdvice(scene: Scene): Promise<string | undefined> {
   const { primary, subject } = scene;

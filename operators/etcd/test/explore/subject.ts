@@ -13,7 +13,7 @@ import { SimEtcd, type SimProcess } from "../simulation/etcd.ts";
 import { change, edits } from "./edits.ts";
 import { faults } from "./faults.ts";
 import { oracles } from "./oracles.ts";
-import { feasible, followAdvice, missingInStatus, version } from "./scene.ts";
+import { feasible, followAdvice, missingInStatus, unknownMember, version } from "./scene.ts";
 
 export const ref = { namespace: "default", name: "example" };
 
@@ -89,7 +89,7 @@ export function etcdSubject(options: SubjectOptions = {}): Subject<SimEtcd> {
       read: (world) => (world.application.groups.size === 0 ? undefined : world.application.group.keys()),
     },
     mayHaveLost: (world) => world.notes.get("mayHaveLost") === true,
-    followAdvice,
+    followAdvice: async (world) => removeUnknown(world) ?? (await followAdvice(world)),
     remedies: /etcdctl member remove/,
     oracles,
     keeps: () => ["persistentvolumeclaims"],
@@ -175,4 +175,15 @@ export function missing(world: EtcdWorld): string | undefined {
     .list("etcd.keelson.dev/etcdbackups", ref.namespace)
     .find(({ status }) => !/^(Done|Failed|Removed)$/.test((status as { phase?: string })?.phase ?? ""));
   return waiting ? `EtcdBackup ${waiting.metadata.name} is not done` : undefined;
+}
+
+/** Removes a member that the operator did not add, as the status advises. */
+function removeUnknown(world: EtcdWorld): string | undefined {
+  const advised = unknownMember(world);
+  if (advised === undefined || world.application.groups.size === 0) return undefined;
+  const { group } = world.application;
+  const id = [...group.members().keys()].find((each) => BigInt(each).toString(16) === advised);
+  if (id === undefined || !group.propose({ type: "remove", id })) return undefined;
+  world.application.stir();
+  return `removes ${advised} with etcdctl`;
 }
