@@ -105,7 +105,9 @@ export async function observe(
     wantedTemplate: templateHash(spec, version),
     trial,
     jobs: await Promise.all(
-      [...ctx.own.jobs.entries()].map(async ([key, job]) => await explained(ctx, memory, key, job)),
+      [...ctx.own.jobs.entries()]
+        .filter(([, { metadata: its }]) => its.deletionTimestamp === undefined)
+        .map(async ([key, job]) => await explained(ctx, memory, key, job)),
     ),
     initHash: initializationHash(content),
     schemaVersion: newestMigration(content),
