@@ -1,5 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
+import { numberFromDigits } from "../json.ts";
 import type { JsonObject, JsonValue } from "../object.ts";
 import { applyJsonPatch, type JsonPatchOperation, parseJsonPatch } from "./json-patch.ts";
 
@@ -29,6 +30,15 @@ describe("JSON patch", () => {
       { op: "replace", path: "/b/x", value: 2 },
     );
     expect(result).toEqual({ a: { x: 1 }, b: { x: 2 } });
+  });
+
+  test("a number that JavaScript cannot hold has nothing below it", () => {
+    const value = numberFromDigits("9007199254740993");
+    const replaced = { op: "replace", path: "/a", value } as const;
+    expect(() => patch({ a: {} }, replaced, { op: "add", path: "/a/b", value: 1 })).toThrow(
+      'add operation does not apply: doc is missing path: "/a/b": missing value',
+    );
+    expect(() => patch({ a: {} }, { op: "replace", path: "", value })).toThrow("must be object or array");
   });
 
   test("copies that double the document each time are refused before they fill the memory", () => {

@@ -125,10 +125,14 @@ function locate(box: Box, path: string, missing: string): Place {
   let container: Container = box.root;
   for (const part of parts.slice(1, -1)) {
     const next = get(container, decodeKey(part));
-    if (typeof next !== "object" || next === null) return failed(`${missing}: "${path}": missing value`);
+    if (!isContainer(next)) return failed(`${missing}: "${path}": missing value`);
     container = next;
   }
   return { container, key: decodeKey(parts[parts.length - 1] as string), path };
+}
+
+function isContainer(value: JsonValue | undefined): value is Container {
+  return Array.isArray(value) || isObject(value);
 }
 
 function decodeKey(part: string): string {
@@ -187,9 +191,7 @@ function replace(box: Box, operation: JsonPatchOperation): void {
   const path = pathOf(operation, "replace");
   const value = deepCopy(operation.value ?? null);
   if (path === "") {
-    if (typeof value !== "object" || value === null) {
-      failed("replace operation value must be object or array");
-    }
+    if (!isContainer(value)) failed("replace operation value must be object or array");
     box.root = value;
     return;
   }
