@@ -67,7 +67,7 @@ async function run(all: readonly TarFile[], path = "src/main.js"): Promise<strin
 }
 
 describe("a bundled operator", () => {
-  test("is one file, without what it imports only when it needs it", async () => {
+  test("is one file beside its main module, without what it imports only when it needs it", async () => {
     const { all, made } = await built({
       "package.json": manifest({ sideEffects: false }),
       "src/main.ts": `import { a } from "./a.ts";\nconst { b } = await import("./b.ts");\nconsole.log(a + b);\n`,
@@ -76,7 +76,7 @@ describe("a bundled operator", () => {
     });
     expect(await run(all)).toBe("3");
     expect(made.map(({ path }) => path.replace(/-.{8}\./, ".")).sort()).toEqual([
-      ...["app/bundle/b.js", "app/bundle/b.js.map"],
+      ...["app/bundle/b.js", "app/bundle/b.js.map", "app/bundle/program.js", "app/bundle/program.js.map"],
       ...["app/src/main.js", "app/src/main.js.map"],
     ]);
   });
@@ -106,7 +106,16 @@ describe("a bundled operator", () => {
       "node_modules/other/index.js": `export const at = import.meta.filename;\n`,
     });
     expect(await run(all)).toBe("true /app/node_modules/other/index.js");
-    expect(String(made.find(({ path }) => path === "app/src/main.js")?.content)).toMatch(/from "other"/);
+    expect(made.map(({ content }) => String(content)).join("")).toMatch(/from "other"/);
+  });
+
+  test("runs to its end in its main module, whatever is imported meanwhile", async () => {
+    const { all } = await built({
+      "src/main.ts": `import { run } from "./run.ts";\nawait run();\nfor await (const each of [1]) console.log(each);\n`,
+      "src/run.ts": `import { copy } from "keelson";\nexport async function run() {\n  const [{ same }, keelson] = [await import("./late.ts"), await import("keelson")];\n  console.log(same === copy, keelson.copy === copy);\n}\n`,
+      "src/late.ts": `import { copy } from "keelson";\nexport const same = copy;\n`,
+    });
+    expect(await run(all)).toBe("true true\n1");
   });
 
   test("imports its modules by the names of package.json too", async () => {
@@ -126,9 +135,8 @@ describe("a bundled operator", () => {
       "src/name.ts": `export const name = "agent";\n`,
     });
     expect(await run(all, "src/agent/main.js")).toBe("agent /app/src/agent");
-    expect(String(made.find(({ path }) => path === "app/src/agent/main.js")?.content)).not.toMatch(
-      /from "\.\./,
-    );
+    const main = made.find(({ path }) => path === "app/src/agent/main.js");
+    expect(String(main?.content)).toMatch(/from "\.\.\/\.\.\/bundle\/program-/);
   });
 
   test("names its sources in stack traces", async () => {
@@ -158,6 +166,11 @@ describe("a bundled operator", () => {
       "a module whose name is computed",
       { "src/main.ts": `await import("./" + process.argv[2]);` },
       /main.ts imports a module whose name it computes/,
+    ],
+    [
+      "a module that awaits something when it is imported",
+      { "src/main.ts": `import "./a.ts";`, "src/a.ts": `export const a = await Promise.resolve(1);` },
+      /a.ts awaits something when it is imported/,
     ],
     ["broken code", { "src/main.ts": "const = 1;" }, /Unexpected token|Expected/],
     [

@@ -1,5 +1,5 @@
 /**
- * Programs of an operator's image, each as one file instead of hundreds: it starts with half the CPU. What a program imports
+ * Programs of an operator's image, each as two files instead of hundreds: it starts with half the CPU. What a program imports
  * only when it needs it becomes a file of its own. The modules stay in the image too, for what is started by its path.
  */
 import { isBuiltin } from "node:module";
@@ -11,7 +11,7 @@ import { type BundleScope, imagePath, type Placed } from "./bundle-scope.ts";
 import { CannotBundle, ownPlace, type Places, placed } from "./own-place.ts";
 import { withoutTypes } from "./strip-types.ts";
 
-/** Where what is imported when it is needed goes. */
+/** Where all goes but the programs' own modules. */
 const CHUNKS = "bundle";
 const STACKS = join(import.meta.dirname, `in-image/mapped-stacks${extname(import.meta.filename)}`);
 const ENTRY = "keelson:entry";
@@ -78,6 +78,10 @@ async function bundle(scope: BundleScope, program: string, plugins: readonly Plu
       format: "esm",
       entryFileNames: programPath(scope, program).slice("app/".length),
       chunkFileNames: `${CHUNKS}/[name]-[hash].js`,
+      // The program's own module is alone in its file: it awaits its end, and no other file may have to wait for that.
+      codeSplitting: {
+        groups: [{ name: "program", tags: ["$initial"], test: (id) => ![ENTRY, program].includes(id) }],
+      },
       comments: { annotation: false, jsdoc: false, legal: true },
       sourcemap: true,
       sourcemapExcludeSources: true,

@@ -18,7 +18,8 @@ export interface Places {
 }
 
 const MODULE = join(import.meta.dirname, `in-image/module-place${extname(import.meta.filename)}`);
-const MENTIONS = /\bimport\s*(\.\s*meta|\()|\b__(dirname|filename)\b/;
+const MENTIONS = /\bimport\s*(\.\s*meta|\()|\b(__dirname|__filename)\b/;
+const MENTIONS_OR_AWAITS = new RegExp(`${MENTIONS.source}|\\bawait\\b`);
 const PLACEHOLDER = /KEELSON_APP_FROM_HERE_*/g;
 
 /** `entry` is the module whose `import.meta.main` is true. */
@@ -28,14 +29,18 @@ export async function ownPlace(places: Places, entry: string): Promise<Plugin> {
     name: "keelson:own-place",
     transform(code, id) {
       const placed = places.packageOf(id);
-      if (!placed || !MENTIONS.test(code)) return null;
+      if (!placed) return null;
+      const isAuthors = places.isAuthors(placed);
+      if (!(isAuthors ? MENTIONS_OR_AWAITS : MENTIONS).test(code)) return null;
       const { body } = parseAst(code, { lang: /\.[cm]?ts$/.test(id) ? "ts" : "js" }, id);
-      const { imports, isModule, metas } = mentions(body);
-      if (places.isAuthors(placed) && imports > 0) {
-        throw new CannotBundle(`${id} imports a module whose name it computes`);
-      }
+      const { awaits, imports, isModule, metas, places: own } = mentions(body);
+      if (isAuthors && imports) throw new CannotBundle(`${id} imports a module whose name it computes`);
+      // What it awaits may import a file that waits for the file that this module has become a part of.
+      if (isAuthors && awaits && id !== entry)
+        throw new CannotBundle(`${id} awaits something when it is imported`);
       const path = JSON.stringify(places.pathOf(id));
       if (!isModule) {
+        if (!own) return null;
         const place = `require(${JSON.stringify(MODULE)}).placeOf(${path})`;
         return `const { dirname: __dirname, filename: __filename } = ${place};${code}`;
       }
@@ -63,22 +68,40 @@ interface Node {
   readonly end: number;
 }
 
-/** Where a module says `import.meta`, and how many imports have names that are computed. */
+const FUNCTION = /Function|^Method/;
+
+/** What of a module matters where it becomes part of a bundle. */
 function mentions(body: readonly Node[]) {
+  /** Where it says `import.meta`. */
   const metas: Node[] = [];
-  let imports = 0;
-  let isModule = false;
-  const look = (value: unknown): void => {
+  /** Whether it awaits something outside of functions, imports names that it computes, or says `__dirname`. */
+  const found = { awaits: false, imports: false, isModule: false, places: false };
+  const look = (value: unknown, inFunction: boolean): void => {
     if (Array.isArray(value)) {
-      for (const each of value) look(each);
+      for (const each of value) look(each, inFunction);
     } else if (typeof value === "object" && value !== null) {
-      const node = value as Node & { meta?: { name?: string }; source?: Node };
-      if (node.type === "MetaProperty" && node.meta?.name === "import") metas.push(node);
-      if (node.type === "ImportExpression" && node.source?.type !== "Literal") imports++;
-      if (/^(Import|Export)\w*Declaration$/.test(node.type)) isModule = true;
-      for (const each of Object.values(node)) look(each);
+      const node = value as Node & Details;
+      const { type } = node;
+      if (type === "MetaProperty" && node.meta?.name === "import") metas.push(node);
+      found.imports ||= type === "ImportExpression" && node.source?.type !== "Literal";
+      found.isModule ||= /^(Import|Export)\w*Declaration$/.test(type);
+      found.places ||= type === "Identifier" && /^__(dirname|filename)$/.test(node.name ?? "");
+      found.awaits ||= !inFunction && isAwait(node);
+      for (const each of Object.values(node)) look(each, inFunction || FUNCTION.test(type ?? ""));
     }
   };
-  look(body);
-  return { imports, isModule: isModule || metas.length > 0, metas };
+  look(body, false);
+  return { ...found, isModule: found.isModule || metas.length > 0, metas };
+}
+
+interface Details {
+  readonly await?: boolean;
+  readonly kind?: string;
+  readonly meta?: { readonly name?: string };
+  readonly name?: string;
+  readonly source?: Node;
+}
+
+function isAwait({ await: each, kind, type }: Node & Details): boolean {
+  return type === "AwaitExpression" || (type === "ForOfStatement" && each === true) || kind === "await using";
 }
