@@ -7,6 +7,8 @@ import { acquireHeartbeatLock } from "@keelson/machine";
 import {
   absentPrograms,
   allReleases,
+  defaultReleases,
+  kubernetesRelease,
   type Program,
   type Release,
   referenceDirectory,
@@ -16,7 +18,8 @@ import {
 const usage = `Usage: npm run reference [-- NAME...]
 
 Builds the real control plane, etcd and Helm from their Go modules into the cache; what is there already is kept.
-NAME is one of: kubernetes, etcd, helm, ${allReleases().map(nameOf).join(", ")}. Without a name, all are built.
+NAME is one of: kubernetes, etcd, helm, ${allReleases().map(nameOf).join(", ")}.
+Without a name, all are built that the tests use: of Kubernetes ${kubernetesRelease().line} alone, as with the name kubernetes.
 The cache is $KEELSON_CACHE, or $XDG_CACHE_HOME/keelson, or ~/.cache/keelson.`;
 
 /** A failure the user can act on: its message is printed without a stack. */
@@ -43,11 +46,13 @@ async function main(names: readonly string[]): Promise<void> {
 
 function select(names: readonly string[]): Release[] {
   const releases = allReleases();
-  const known = (release: Release) => [release.project, nameOf(release)];
+  const byDefault = defaultReleases().map(nameOf);
+  const known = (release: Release) =>
+    byDefault.includes(nameOf(release)) ? [release.project, nameOf(release)] : [nameOf(release)];
   const unknown = names.filter((name) => !releases.some((release) => known(release).includes(name)));
   if (unknown.length > 0) throw new BuildError(`nothing is called ${unknown.join(", ")}\n\n${usage}`);
   return names.length === 0
-    ? releases
+    ? defaultReleases()
     : releases.filter((release) => known(release).some((name) => names.includes(name)));
 }
 

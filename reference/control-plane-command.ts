@@ -2,7 +2,7 @@
 import { parseArgs } from "node:util";
 import type { startControlPlane } from "./control-plane.ts";
 import { ControlPlaneError } from "./errors.ts";
-import { etcdLines } from "./releases.ts";
+import { etcdLines, kubernetesLine, kubernetesLines } from "./releases.ts";
 
 const usage = `Usage: npm run control-plane -- [options]
 
@@ -12,6 +12,8 @@ Runs the real etcd and kube-apiserver on loopback until interrupted.
   --token TEXT     token of the user admin, group system:masters (default: admin-token)
   --controllers    run kube-controller-manager too
   --scheduler      run kube-scheduler too
+  --kubernetes LINE
+                   release line of Kubernetes: ${kubernetesLines.join(", ")}
   --etcd LINE      release line of etcd: ${etcdLines.join(", ")}
   --durable        let etcd sync every write to the disk
   --logs DIR       write the logs there and keep them
@@ -60,6 +62,7 @@ function parse(argv: readonly string[]): Parameters<typeof startControlPlane>[0]
       token: { type: "string" },
       controllers: { type: "boolean" },
       scheduler: { type: "boolean" },
+      kubernetes: { type: "string" },
       etcd: { type: "string" },
       durable: { type: "boolean" },
       logs: { type: "string" },
@@ -75,5 +78,6 @@ function parse(argv: readonly string[]): Parameters<typeof startControlPlane>[0]
   if (values.etcd !== undefined && etcd === undefined) {
     throw new TypeError(`--etcd is one of ${etcdLines.join(", ")}, not ${values.etcd}`);
   }
-  return { ...values, port, etcd };
+  const kubernetes = values.kubernetes === undefined ? undefined : kubernetesLine(values.kubernetes);
+  return { ...values, port, kubernetes, etcd };
 }

@@ -9,7 +9,13 @@ import { fileURLToPath } from "node:url";
 import { runInForeground } from "./control-plane-command.ts";
 import { ControlPlaneError } from "./errors.ts";
 import { writeIdentities } from "./identities.ts";
-import { type EtcdLine, type KubernetesPrograms, locateEtcd, locateKubernetes } from "./locate.ts";
+import {
+  type EtcdLine,
+  type KubernetesLine,
+  type KubernetesPrograms,
+  locateEtcd,
+  locateKubernetes,
+} from "./locate.ts";
 import {
   apiserverFlags,
   controllerManagerFlags,
@@ -32,6 +38,8 @@ export interface ControlPlaneOptions {
   readonly controllers?: boolean;
   /** Run kube-scheduler; default: false. */
   readonly scheduler?: boolean;
+  /** Release line of Kubernetes; default: what `locateKubernetes` gives. */
+  readonly kubernetes?: KubernetesLine;
   /** Release line of etcd; default: the one that `locateKubernetes` gives. */
   readonly etcd?: EtcdLine;
   /** Let etcd sync every write to the disk; default: false, since nothing outlives the control plane. */
@@ -89,7 +97,7 @@ export async function startControlPlane(options: ControlPlaneOptions = {}): Prom
 }
 
 function findPrograms(options: ControlPlaneOptions): KubernetesPrograms {
-  const found = locateKubernetes();
+  const found = locateKubernetes(process.env, options.kubernetes);
   if ("missing" in found) throw new ControlPlaneError("ProgramMissing", found.missing);
   for (const [name, isAbsent] of [
     ["kube-controller-manager", options.controllers && !found.controllerManager],

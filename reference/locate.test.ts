@@ -38,6 +38,9 @@ describe("in the cache", () => {
       missing:
         "kube-apiserver, kubectl, kube-controller-manager, kube-scheduler 1.36 are not built: run `npm run reference`",
     });
+    expect(locateKubernetes(cache, "1.37")).toEqual({
+      missing: expect.stringMatching(/ 1\.37 are not built: run `npm run reference -- kubernetes-1\.37`$/),
+    });
     expect(locateEtcd("3.5", cache)).toEqual({
       missing: "etcd, etcdctl, etcdutl 3.5 are not built: run `npm run reference -- etcd-3.5`",
     });

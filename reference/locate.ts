@@ -7,12 +7,13 @@ import {
   etcdRelease,
   helmRelease,
   isProgram,
+  type KubernetesLine,
   kubernetesRelease,
   programPath,
   type Release,
 } from "./releases.ts";
 
-export type { EtcdLine };
+export type { EtcdLine, KubernetesLine };
 
 /** Why programs cannot be used, as one sentence that also says what to do. */
 export interface Missing {
@@ -43,14 +44,19 @@ export interface EtcdPrograms {
 }
 
 /**
- * The programs of Kubernetes 1.36 from the cache that `npm run reference` fills, or, when KUBEBUILDER_ASSETS
- * names a directory, those in it, whatever their version.
+ * The programs of a line of Kubernetes from the cache that `npm run reference` fills (default: the one that the embedded
+ * cluster follows), or, when KUBEBUILDER_ASSETS names a directory and no line is asked for, those in it, whatever their version.
  *
  * A KUBEBUILDER_ASSETS that lacks kube-apiserver, kubectl or etcd is reported and not passed over: somebody
  * chose that version, and testing against another one would answer a question nobody asked.
  */
-export function locateKubernetes(env: NodeJS.ProcessEnv = process.env): KubernetesPrograms | Missing {
-  return env.KUBEBUILDER_ASSETS ? fromAssets(resolve(env.KUBEBUILDER_ASSETS), env) : fromCache(env);
+export function locateKubernetes(
+  env: NodeJS.ProcessEnv = process.env,
+  line?: KubernetesLine,
+): KubernetesPrograms | Missing {
+  return env.KUBEBUILDER_ASSETS && line === undefined
+    ? fromAssets(resolve(env.KUBEBUILDER_ASSETS), env)
+    : fromCache(env, line);
 }
 
 /** The programs of one etcd release line. From the cache only: KUBEBUILDER_ASSETS does not say which line it holds. */
@@ -75,8 +81,8 @@ export function locateHelm(
   return isMissing(paths) ? paths : { version: release.version, helm: paths("helm") };
 }
 
-function fromCache(env: NodeJS.ProcessEnv): KubernetesPrograms | Missing {
-  const release = kubernetesRelease();
+function fromCache(env: NodeJS.ProcessEnv, line?: KubernetesLine): KubernetesPrograms | Missing {
+  const release = kubernetesRelease(line);
   const paths = inCache(release, env);
   if (isMissing(paths)) return paths;
   const etcd = locateEtcd("3.6", env);
@@ -115,7 +121,9 @@ function fromAssets(assets: string, env: NodeJS.ProcessEnv): KubernetesPrograms 
 function inCache(release: Release, env: NodeJS.ProcessEnv): ((program: string) => string) | Missing {
   const absent = absentPrograms(release, env);
   if (absent.length === 0) return (program) => programPath(release, program, env);
-  const command = release.project === "kubernetes" ? "" : ` -- ${release.project}-${release.line}`;
+  // Under the default line of Kubernetes etcd is needed as well.
+  const all = release.project === "kubernetes" && release.line === kubernetesRelease().line;
+  const command = all ? "" : ` -- ${release.project}-${release.line}`;
   return {
     missing: `${absent.join(", ")} ${release.line} ${absent.length > 1 ? "are" : "is"} not built: run \`npm run reference${command}\``,
   };

@@ -4,6 +4,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheDirectory } from "@keelson/machine";
 
+/** The first is the one that the embedded cluster follows; the others are built when they are named. */
+export const kubernetesLines = ["1.36", "1.37"] as const;
+export type KubernetesLine = (typeof kubernetesLines)[number];
+
 export const etcdLines = ["3.5", "3.6", "3.7"] as const;
 export type EtcdLine = (typeof etcdLines)[number];
 
@@ -43,8 +47,16 @@ const etcdPrograms: readonly Program[] = [
   { name: "etcdutl", package: "go.etcd.io/etcd/etcdutl/v3", versionArguments: ["version"] },
 ];
 
-export function kubernetesRelease(): Release {
-  return release("kubernetes", "1.36", "k8s.io/kubernetes", kubernetesPrograms);
+export function kubernetesRelease(line: KubernetesLine = kubernetesLines[0]): Release {
+  return release("kubernetes", line, "k8s.io/kubernetes", kubernetesPrograms);
+}
+
+/** The line that --kubernetes names. */
+export function kubernetesLine(text: string): KubernetesLine {
+  const line = kubernetesLines.find((known) => known === text);
+  if (line === undefined)
+    throw new TypeError(`--kubernetes is one of ${kubernetesLines.join(", ")}, not ${text}`);
+  return line;
 }
 
 export function etcdRelease(line: EtcdLine): Release {
@@ -57,7 +69,13 @@ export function helmRelease(): Release {
 }
 
 export function allReleases(): Release[] {
-  return [kubernetesRelease(), ...etcdLines.map(etcdRelease), helmRelease()];
+  return [...kubernetesLines.map(kubernetesRelease), ...etcdLines.map(etcdRelease), helmRelease()];
+}
+
+/** What the tests and benchmarks use: everything but the other lines of Kubernetes. */
+export function defaultReleases(): Release[] {
+  const kubernetes = kubernetesRelease();
+  return allReleases().filter(({ project, line }) => project !== "kubernetes" || line === kubernetes.line);
 }
 
 function release(

@@ -11,6 +11,7 @@ import { startCluster } from "@keelson/cluster";
 import { startNodes } from "@keelson/node";
 import { startControlPlane } from "../reference/control-plane.ts";
 import { locateKubernetes } from "../reference/locate.ts";
+import { kubernetesLine, kubernetesLines } from "../reference/releases.ts";
 import { loadSuiteImages } from "./conformance-e2e/images.ts";
 import { buildPrograms, type SuitePrograms } from "./conformance-e2e/programs.ts";
 import { readReport, type SpecResult, summarize } from "./conformance-e2e/report.ts";
@@ -21,6 +22,8 @@ const usage = `npm run conformance:e2e [-- options]
   --skip TEXT      without those whose names match this one
   --procs N        tests at a time (default: 6); serial ones are run afterwards, one at a time
   --on reference   on the real control plane (npm run reference) with Keelson's nodes
+  --kubernetes LINE
+                   the suite of this line (${kubernetesLines.join(", ")}), and with --on reference its control plane
   --suite DIR      build from this checkout of Kubernetes instead of the published Go modules
   --busybox FILE   a static busybox of upstream for the tests' images instead of Debian's, whose shell drops some variables
   --logs DIR       where the output and the reports go (default: a temporary directory)
@@ -32,6 +35,7 @@ const { values } = parseArgs({
     skip: { type: "string" },
     procs: { type: "string", default: "6" },
     on: { type: "string" },
+    kubernetes: { type: "string" },
     suite: { type: "string" },
     busybox: { type: "string" },
     logs: { type: "string" },
@@ -41,6 +45,7 @@ const { values } = parseArgs({
 });
 
 const nodes = 2;
+const line = values.kubernetes === undefined ? undefined : kubernetesLine(values.kubernetes);
 const say = (sentence: string) => console.log(sentence);
 
 if (values.help || (values.on !== undefined && values.on !== "reference")) {
@@ -49,7 +54,11 @@ if (values.help || (values.on !== undefined && values.on !== "reference")) {
 } else process.exitCode = await main();
 
 async function main(): Promise<number> {
-  const programs = await buildPrograms({ ...(values.suite && { checkout: resolve(values.suite) }), say });
+  const programs = await buildPrograms({
+    ...(values.suite && { checkout: resolve(values.suite) }),
+    ...(line && { line }),
+    say,
+  });
   await loadSuiteImages(programs, say, values.busybox && resolve(values.busybox));
   if (values.build) return 0;
   const logs = values.logs ? resolve(values.logs) : mkdtempSync(join(tmpdir(), "keelson-conformance-"));
@@ -84,7 +93,7 @@ async function embedded(): Promise<Target> {
 
 async function realControlPlane(): Promise<Target> {
   const stack = new AsyncDisposableStack();
-  const plane = stack.use(await startControlPlane({ controllers: true, scheduler: true }));
+  const plane = stack.use(await startControlPlane({ controllers: true, scheduler: true, kubernetes: line }));
   const names = Array.from({ length: nodes }, (_, index) => `node-${index + 1}`);
   stack.use(await startNodes({ names, kubeconfig: plane.kubeconfig, simulate: "never" }));
   return { kubeconfig: plane.kubeconfig, [Symbol.asyncDispose]: () => stack.disposeAsync() };
@@ -100,7 +109,7 @@ interface Run {
 }
 
 async function ginkgo({ programs, name, filter, procs, logs, kubeconfig }: Run): Promise<void> {
-  const reference = locateKubernetes();
+  const reference = locateKubernetes(process.env, line);
   const kubectl = "missing" in reference ? undefined : reference.kubectl;
   const report = join(logs, `${name}.json`);
   rmSync(report, { force: true });

@@ -1,8 +1,9 @@
 /** Those who are measured beside each other: how each is built, and how it is run. */
 import { execFile, execFileSync } from "node:child_process";
-import { existsSync, mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { existsSync, mkdirSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
 import { promisify } from "node:util";
+import { writeApp } from "@keelson/cli/internal";
 import { cacheDirectory } from "@keelson/machine";
 import { operatorFlags } from "@keelson/runtime/internal";
 
@@ -20,11 +21,17 @@ export interface Contender {
 const peers = join(import.meta.dirname, "../peers");
 
 /** Ours, and as many of the others as can be built here. What is left out is told. */
-export function buildContenders(wanted?: readonly string[]): Contender[] {
-  const makers: Record<string, () => Contender> = {
-    keelson: () => inNode("keelson", "keelson", ["import", "sync", "latency", "manager"], operatorFlags),
-    // What the settings of an operator's image save, and what they cost.
-    "keelson-default": () => inNode("with Node's defaults", "keelson", ["manager"]),
+export async function buildContenders(wanted?: readonly string[]): Promise<Contender[]> {
+  const makers: Record<string, () => Contender | Promise<Contender>> = {
+    keelson: async () => {
+      const manager = [...operatorFlags, await bundledManager()];
+      return inNode("keelson", "keelson", ["import", "sync", "latency", "manager"], manager);
+    },
+    // What an operator's image saves, and what it costs: its settings, and its bundle.
+    "keelson-default": async () =>
+      inNode("with Node's defaults", "keelson", ["manager"], [await bundledManager()]),
+    "keelson-modules": () =>
+      inNode("as modules", "keelson", ["manager"], [...operatorFlags, script("keelson", "manager")]),
     "client-node": () => {
       if (!existsSync(join(peers, "node_modules"))) {
         execFileSync("npm", ["ci", "--no-audit", "--no-fund"], { cwd: peers, stdio: "inherit" });
@@ -46,17 +53,29 @@ export function buildContenders(wanted?: readonly string[]): Contender[] {
       return native("kube", join(target, "release/keelson-bench-kube"));
     },
   };
-  const names = wanted ?? Object.keys(makers).filter((name) => name !== "keelson-default");
-  return names.flatMap((name) => {
+  const names = wanted ?? Object.keys(makers).filter((name) => !name.startsWith("keelson-"));
+  const built: Contender[] = [];
+  for (const name of names) {
     const make = makers[name];
     if (!make) throw new Error(`there is no ${name}: ${Object.keys(makers).join(", ")}`);
     try {
-      return [make()];
+      built.push(await make());
     } catch (error) {
       console.log(`${name} is left out: ${(error as Error).message.split("\n")[0]}`);
-      return [];
     }
-  });
+  }
+  return built;
+}
+
+/** Our manager as an operator's image holds it. */
+async function bundledManager(): Promise<string> {
+  const main = basename(script("keelson", "manager"));
+  const names = ["keelson", "@keelson/client", "@keelson/core", "@keelson/runtime"];
+  const dependencies = Object.fromEntries(names.map((each) => [each, "*"]));
+  const project = { directory: peers, name: "bench", version: "0", dependencies, entry: main, main };
+  const folder = join(targets(), "keelson");
+  rmSync(folder, { recursive: true, force: true });
+  return await writeApp(project, folder);
 }
 
 /** Runs a contender to its end and gives what it prints last. */
@@ -72,21 +91,25 @@ export function environment(): NodeJS.ProcessEnv {
   return { ...process.env, NODE_OPTIONS: "" };
 }
 
+/** A manager is started with arguments of its own: it runs as it does in production. */
 function inNode(
   name: string,
-  script: string,
+  peer: string,
   modes: readonly Mode[],
-  managerFlags: readonly string[] = [],
+  manager: readonly string[] = [],
 ): Contender {
   return {
     name,
     modes,
-    command: (mode) => {
-      // A manager runs as it does in production.
-      const flags = mode === "manager" ? managerFlags : ["--expose-gc"];
-      return [process.execPath, ...flags, join(peers, `${script}-${mode}.mjs`)];
-    },
+    command: (mode) => [
+      process.execPath,
+      ...(mode === "manager" ? manager : ["--expose-gc", script(peer, mode)]),
+    ],
   };
+}
+
+function script(peer: string, mode: Mode): string {
+  return join(peers, `${peer}-${mode}.mjs`);
 }
 
 function native(name: string, program: string): Contender {

@@ -73,7 +73,7 @@ type Runs<T> = Map<Contender, T[]>;
 const root = join(import.meta.dirname, "../..");
 console.log("building");
 execFileSync("tsc", ["-b", "packages/runtime", "packages/keelson"], { cwd: root, stdio: "inherit" });
-const contenders = buildContenders(
+const contenders = await buildContenders(
   flags.peers === undefined
     ? undefined
     : ["keelson", ...flags.peers.split(",").filter((name) => name !== "")],

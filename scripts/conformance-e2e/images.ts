@@ -81,9 +81,45 @@ const page = (name: string): SuiteImage => ({
   },
 });
 
-const images: readonly SuiteImage[] = [
+interface Tags {
+  readonly agnhost: readonly string[];
+  readonly busybox: string;
+  readonly etcd: string;
+  readonly glibcDnsTesting: string;
+  readonly nginx: readonly string[];
+}
+
+/** What differs between the lines of Kubernetes, by the minor version. */
+const tagsByLine: Readonly<Record<string, Tags>> = {
+  "1.36": {
+    agnhost: ["2.63.0", "2.55"],
+    busybox: "1.37.0-1",
+    etcd: "3.6.8-0",
+    glibcDnsTesting: "2.0.0",
+    nginx: ["1.15-4", "1.27-0"],
+  },
+  "1.37": {
+    agnhost: ["2.66.1", "2.55"],
+    busybox: "1.37.0-2",
+    etcd: "3.7.0-0",
+    glibcDnsTesting: "2.1.1",
+    nginx: ["1.27.0-2", "1.28.0-2"],
+  },
+};
+
+function imagesOf(version: string): readonly SuiteImage[] {
+  const line = version.split(".", 2).join(".");
+  const tags = tagsByLine[line];
+  if (tags === undefined) {
+    const known = Object.keys(tagsByLine).join(" and ");
+    throw new Error(`the images of Kubernetes ${line} are not known, only those of ${known}`);
+  }
+  return imagesWith(tags);
+}
+
+const imagesWith = (tags: Tags): readonly SuiteImage[] => [
   {
-    names: suite("agnhost", "2.63.0", "2.55"),
+    names: suite("agnhost", ...tags.agnhost),
     packages: ["curl", "netcat-openbsd", "bind9-dnsutils", "iproute2", "ca-certificates"],
     base: "debian",
     config: { Entrypoint: ["/agnhost"], Cmd: ["pause"] },
@@ -105,7 +141,7 @@ const images: readonly SuiteImage[] = [
     },
   },
   {
-    names: suite("busybox", "1.37.0-1"),
+    names: suite("busybox", tags.busybox),
     packages: ["busybox", "bash-static"],
     base: "none",
     config: { Cmd: ["sh"] },
@@ -115,8 +151,7 @@ const images: readonly SuiteImage[] = [
       else copyFileSync(busybox, join(root.path, "bin/busybox"));
     },
   },
-  nginx("1.15-4"),
-  nginx("1.27-0"),
+  ...tags.nginx.map(nginx),
   page("kitten"),
   page("nautilus"),
   {
@@ -133,7 +168,7 @@ const images: readonly SuiteImage[] = [
     config: { User: "1234", Cmd: ["sleep", "3600"] },
   },
   {
-    names: suite("glibc-dns-testing", "2.0.0"),
+    names: suite("glibc-dns-testing", tags.glibcDnsTesting),
     packages: ["bind9-dnsutils", "curl", "netcat-openbsd", "hostname"],
     base: "debian",
     config: { Cmd: ["sleep", "1000000"] },
@@ -147,7 +182,7 @@ const images: readonly SuiteImage[] = [
     fill: (making) => add(making, making.programs.path("kube-sample-apiserver"), "kube-sample-apiserver"),
   },
   {
-    names: ["registry.k8s.io/etcd:3.6.8-0"],
+    names: [`registry.k8s.io/etcd:${tags.etcd}`],
     packages: ["busybox"],
     base: "none",
     config: { Cmd: ["/usr/local/bin/etcd"] },
@@ -176,7 +211,7 @@ export async function loadSuiteImages(
   const has = async (name: string) => (await store.find(parseImageReference(name))) !== undefined;
   const record = join(programs.directory, "images.json");
   const made = (existsSync(record) ? parseJson(readFileSync(record, "utf8")) : {}) as Record<string, string>;
-  for (const image of images) {
+  for (const image of imagesOf(programs.version)) {
     const name = image.names.join();
     const present = (await Promise.all(image.names.map(has))).every(Boolean);
     if (present && made[name] === recipe(image, busybox)) continue;

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { kubernetesRelease, referenceDirectory } from "../../reference/releases.ts";
+import { type KubernetesLine, kubernetesRelease, referenceDirectory } from "../../reference/releases.ts";
 
 export interface SuitePrograms {
   /** Kubernetes' version, as `1.36.4`. */
@@ -32,11 +32,13 @@ const packages: Readonly<Record<ProgramName, string>> = {
 export interface BuildOptions {
   /** A checkout to build from. Default: the published modules, of the version that `reference/` has. */
   readonly checkout?: string;
+  /** Which of them. Default: the one that the embedded cluster follows. */
+  readonly line?: KubernetesLine;
   readonly say: (sentence: string) => void;
 }
 
-export async function buildPrograms({ checkout, say }: BuildOptions): Promise<SuitePrograms> {
-  const release = kubernetesRelease();
+export async function buildPrograms({ checkout, line, say }: BuildOptions): Promise<SuitePrograms> {
+  const release = kubernetesRelease(line);
   const version = checkout ? await versionOf(checkout) : release.version;
   const directory = join(referenceDirectory(process.env), `conformance-${version}`, "bin");
   mkdirSync(directory, { recursive: true });

@@ -14,8 +14,15 @@ const metrics = {
   database_ready_instances: ["gauge", "Instances that serve."],
   database_condition: ["gauge", "1 when the condition is True, 0 when it is not."],
   database_epoch: ["gauge", "How often primaryship has changed hands."],
-  database_failover_lost_bytes: ["gauge", "The most log that the last failover may have lost."],
-  database_archived_timestamp_seconds: ["gauge", "When the newest part of the log reached the archive."],
+  database_failover_may_have_lost: ["gauge", "1 when the last failover may have lost commits."],
+  database_failover_lost_bytes: [
+    "gauge",
+    "Log that the last failover lost, but for the primary's last second.",
+  ],
+  database_recoverable_timestamp_seconds: [
+    "gauge",
+    "Until when everything that was committed is in the archive.",
+  ],
   database_backup_last_success_timestamp_seconds: ["gauge", "When the newest proven backup was taken."],
   database_backup_count: ["gauge", "Proven backups."],
   database_instance_ready: ["gauge", "1 while the instance serves."],
@@ -56,7 +63,7 @@ export class DatabaseMetrics {
     const lags = new Map(primary?.report?.standbys.map(({ name, lagBytes }) => [name, lagBytes]));
     const proven = backups.filter(({ status }) => status?.phase === "Done");
     const times = proven.map(({ status }) => Date.parse(status?.finishedAt ?? "")).filter(Number.isFinite);
-    const archived = primary?.report?.archivedAt;
+    const recoverable = primary?.report?.recoverableUntil;
     this.#values.set(keyOf(object), {
       database_instances: [one(object.spec.instances)],
       database_ready_instances: [one(instances.filter(isReady).length)],
@@ -64,8 +71,10 @@ export class DatabaseMetrics {
         one(status === "True" ? 1 : 0, { condition: type }),
       ),
       database_epoch: [one(record?.epoch ?? 0)],
+      database_failover_may_have_lost: [one(record?.published.lastFailover?.mayHaveLost ? 1 : 0)],
       database_failover_lost_bytes: [one(record?.published.lastFailover?.lostBytes ?? 0)],
-      database_archived_timestamp_seconds: archived === undefined ? [] : [one(Date.parse(archived) / 1_000)],
+      database_recoverable_timestamp_seconds:
+        recoverable === undefined ? [] : [one(Date.parse(recoverable) / 1_000)],
       database_backup_last_success_timestamp_seconds:
         times.length === 0 ? [] : [one(Math.max(...times) / 1_000)],
       database_backup_count: [one(proven.length)],

@@ -49,7 +49,7 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
 
     async reconcile(db, ctx) {
       const memory = memories.of(db.metadata.uid);
-      const access = await keepPasswords(db, ctx);
+      const access = await keepPasswords(db, ctx, memory);
       const certificates = await keepCertificates(db, ctx, memory);
       const presented = tlsSecretName(databaseName(db), db.spec);
       const trial = db.spec.paused ? undefined : await keepTrial(db, ctx);

@@ -79,6 +79,26 @@ export const drained: Scenario = async (stage) => {
   await acknowledged(stage, "b");
 };
 
+/** The wish of a person stays on the object, and must not lead back to a server that is about to be replaced. */
+export const rolledOut: Scenario = async (stage) => {
+  const { client } = stage.cluster;
+  await create(stage, { replicas: 1 });
+  await acknowledged(stage, "a");
+  const body = { metadata: { annotations: { "sampledb.keelson.dev/hand-over-to": "db-1" } } };
+  await client.kind(SampleDB).patch(here, { type: "merge", body });
+  await ready(stage.cluster, ({ status }) => status?.primary === "db-1");
+  const uids = async () =>
+    (await client.kind(Pod).list({ namespace: "default" })).items
+      .filter(({ metadata }) => /^db-\d$/.test(metadata.name))
+      .map(({ metadata }) => metadata.uid);
+  const before = await uids();
+  const settings = { databases: "17" };
+  await client.kind(SampleDB).patch(here, { type: "merge", body: { spec: { settings } } });
+  await stage.cluster.until(async () => (await uids()).every((uid) => !before.includes(uid)), 300_000);
+  await ready(stage.cluster);
+  await holds(stage, ["a"]);
+};
+
 export const scaled: Scenario = async (stage) => {
   const to = async (replicas: number) => {
     await stage.cluster.client.kind(SampleDB).patch(here, { type: "merge", body: { spec: { replicas } } });

@@ -1,7 +1,7 @@
 /** Status and steps under virtual time, with crashes. */
 import { findCondition } from "@keelson/core";
 import { ConfigMap, Event, Secret } from "@keelson/core/kinds";
-import { controller, done, fail, type Logger, silentLogger, waiting } from "@keelson/runtime";
+import { controller, done, fail, type Logger, own, silentLogger, waiting } from "@keelson/runtime";
 import { resource } from "@keelson/schema";
 import { type Cluster, cluster, everyCrash, serverError } from "@keelson/testing";
 import { describe, expect, test } from "vitest";
@@ -242,6 +242,62 @@ describe("the inventory", () => {
     expect(items.filter(({ reason }) => reason === "LeftBehind").map(({ message }) => message)).toEqual([
       'ConfigMap a was made by a release that had the slot "gone"; declare gone: retired(ConfigMap) to have it deleted, or delete it yourself',
     ]);
+  });
+
+  test("keeps a child whose owner label was changed while a reconcile was under way", async () => {
+    const slow = controller(Thing, {
+      owns: { secret: own(Secret, { outlives: true }) },
+      async reconcile(_thing, ctx) {
+        await ctx.own.secret.apply({});
+        await new Promise<void>((resolve) => ctx.clock.timer(10_000, resolve));
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [slow] });
+    await create(c);
+    await c.converges();
+    const [before] = (await get(c)).status?.inventory ?? [];
+    await change(c, "again");
+    await c.advance(5_000);
+    await c.client
+      .kind(Secret)
+      .patch(ref, { type: "merge", body: { metadata: { labels: { "keelson.dev/owner": "other" } } } });
+    // The reconcile under way ends, and says what it made true.
+    await c.advance(6_000);
+    expect((await get(c)).status?.inventory).toEqual([before]);
+    await c.converges();
+    expect(await ready(c)).toMatchObject({ status: "True" });
+    expect((await c.client.kind(Secret).get(ref)).metadata).toMatchObject({
+      uid: before?.uid,
+      labels: { "keelson.dev/owner": "a" },
+    });
+  });
+
+  test("forgets at once what the reconcile deleted, and at the next one what others deleted", async () => {
+    const pair = controller(Thing, {
+      owns: { secret: Secret, config: ConfigMap },
+      async reconcile({ spec }, ctx) {
+        await ctx.own.secret.apply({});
+        if (spec.value === "two") await ctx.own.config.apply({});
+        if (spec.value === "one") await ctx.own.config.delete();
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [pair] });
+    const slots = async () => (await get(c)).status?.inventory?.map(({ slot }) => slot);
+    await create(c, "two");
+    await c.converges();
+    expect(await slots()).toEqual(["secret", "config"]);
+    await change(c, "one");
+    await c.converges();
+    expect(await slots()).toEqual(["secret"]);
+    await change(c, "two");
+    await c.converges();
+    await change(c, "three");
+    await c.converges();
+    await c.client.kind(ConfigMap).delete(ref);
+    await c.converges();
+    expect(await slots()).toEqual(["secret"]);
   });
 });
 

@@ -16,6 +16,7 @@ import {
   type PeerStatus,
   type Pods,
   type Poolers,
+  type Primaryship,
   type Replication,
   type Upstream,
   type VoteAnswer,
@@ -364,9 +365,14 @@ export class Agent {
     }
   }
 
-  #primaryship({ epoch, published }: LeaseRecord): { epoch: number; synchronousNames: string } {
-    const newest = published.quorums.at(-1);
-    return { epoch, synchronousNames: newest ? standbyNames(newest, this.me.name) : this.#cautious() };
+  #primaryship({ epoch, published }: LeaseRecord): Primaryship {
+    const { quorums, archived } = published;
+    const newest = quorums.at(-1);
+    return {
+      epoch,
+      synchronousNames: newest ? standbyNames(newest, this.me.name) : this.#cautious(),
+      ...(archived !== undefined && { archived }),
+    };
   }
 
   /** While nothing is published yet, commits wait for whom they will have to wait. */
@@ -418,6 +424,7 @@ export class Agent {
     const replication = await engine.replication();
     this.#replication = replication;
     this.keeper.lsn = formatLsn(replication.lsn);
+    this.keeper.archived = replication.archived;
     await this.#promises.keep(replication, record);
     if (await this.#isolation.isCutOff(replication))
       return await this.#giveUp("no standby reaches this primary, though they are well");

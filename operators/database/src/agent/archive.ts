@@ -1,7 +1,7 @@
 /** Keeps the log for restores: PostgreSQL calls `archive.ts push KEEP %p %f` for each segment, and `fetch PLACE SYSTEM %f %p`. */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -76,6 +76,9 @@ async function storeAt(path: string): Promise<Store> {
   return await openStore(parseKnownJson(await readFile(path, "utf8")) as StoreLocation);
 }
 
+/** For a shell: nothing but histories of timelines is looked for. */
+const onlyHistories = "case '%f' in *.history) ;; *) exit 1 ;; esac; ";
+
 /** The commands as PostgreSQL runs them. Where the store is stands in a file: it may hold what PostgreSQL would replace. */
 export function archiveCommands(options: {
   readonly node: string;
@@ -87,7 +90,8 @@ export function archiveCommands(options: {
   const base = [options.node, module] as const;
   return {
     push: `${quoted(...base, "push", options.place, options.keep)} '%p' '%f'`,
-    fetch: (systemId: string) => `${quoted(...base, "fetch", options.place, systemId)} '%f' '%p'`,
+    fetch: (systemId: string, what?: "histories") =>
+      `${what === "histories" ? onlyHistories : ""}${quoted(...base, "fetch", options.place, systemId)} '%f' '%p'`,
   };
 }
 
@@ -99,8 +103,6 @@ async function main([command, ...args]: readonly string[]): Promise<void> {
     const [place = "", keep = "", source = "", name = ""] = args;
     const folder = await readFile(join(keep, "archive-folder"), "utf8");
     await push(await storeAt(place), { folder, source, name });
-    // When the newest segment was stored, to tell how much a disaster would cost.
-    await writeFile(join(keep, "archived"), `${name} ${new Date().toISOString()}\n`);
   } else if (command === "fetch") {
     const [place = "", systemId = "", name = "", target = ""] = args;
     try {

@@ -45,6 +45,8 @@ export class Keeper {
   #isUncertain = false;
   /** What the end of the log was when PostgreSQL was asked last. */
   lsn: string | undefined;
+  /** What it had archived by then. */
+  archived: string | undefined;
   /** Called when the lease is found in another's hands. */
   onLost: () => void = () => {};
 
@@ -128,6 +130,7 @@ export class Keeper {
         const published = {
           ...change(stored.record.published),
           ...(this.lsn !== undefined && { lsn: this.lsn }),
+          ...(this.archived !== undefined && { archived: this.archived }),
         };
         const written = await this.#write(
           { holder: me.name, holderUid: me.uid, epoch: stored.record.epoch, published },

@@ -11,6 +11,7 @@ import { apiServer } from "./api-server.ts";
 import { Backups } from "./backups.ts";
 import { Certificates } from "./certificates.ts";
 import { handlersFor } from "./handlers.ts";
+import { HorizonKeeper } from "./horizon.ts";
 import { Kubernetes } from "./kubernetes.ts";
 import { NetworkPeers } from "./peers.ts";
 import { NetworkPoolers } from "./poolers.ts";
@@ -106,6 +107,14 @@ const backups =
           };
         },
       });
+/** Whether, and until when, everything can be restored from the archive. */
+const horizon =
+  store && settings.archive
+    ? new HorizonKeeper({
+        store: async () => await openStore(store),
+        query: async (sql) => await engine.queryAside(sql),
+      })
+    : undefined;
 const memoryPath = join(settings.directory, "keelson", "memory.json");
 const memory = {
   read: async () => parseKnownJson(await readFile(memoryPath, "utf8").catch(() => "{}")) as Remembered,
@@ -157,6 +166,13 @@ async function keepCertificates(): Promise<void> {
   if (await certificates?.refresh()) await engine.reload();
 }
 
+async function keepHorizon(): Promise<void> {
+  const { record, local, keeper, replication } = agent;
+  const systemId = local.data?.systemId;
+  if (!keeper.isHolding || agent.status().role !== "primary" || !record || !systemId) return;
+  await horizon?.round({ epoch: record.epoch, systemId, archived: replication?.archived });
+}
+
 const server = serve(
   handlersFor({
     agent,
@@ -164,7 +180,7 @@ const server = serve(
     trust: () => certificates?.trust,
     backups,
     directory: settings.directory,
-    archivedPath: join(keep, "archived"),
+    recoverableUntil: () => horizon?.latest?.time,
     vote: async (request: VoteRequest) => await agent.answerVote(request),
     failsafe: (request: FailsafeRequest) => agent.keeper.failsafe(request),
     // Answered at once: the sender must not wait for what comes of it.
@@ -206,6 +222,11 @@ probes.listen(probePort);
 log.info("the agent runs", { instance, uid, timings });
 setInterval(() => {
   keepCertificates().catch((error: unknown) => log.warn("certificates", { error: String(error) }));
+}, 5_000);
+setInterval(() => {
+  keepHorizon().catch((error: unknown) =>
+    log.warn("the end of the archive is not known", { error: String(error) }),
+  );
 }, 5_000);
 setInterval(() => {
   engine.tidy(Date.now()).catch((error: unknown) => log.warn("tidy", { error: String(error) }));

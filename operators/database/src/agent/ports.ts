@@ -106,6 +106,16 @@ export interface Replication {
   readonly effective: boolean;
   /** What it allows; see `limits`. */
   readonly limits: Readonly<{ [name: string]: string }>;
+  /** The segment of the log that was archived last. */
+  readonly archived?: string;
+}
+
+/** What a primary starts its time with. */
+export interface Primaryship {
+  readonly epoch: number;
+  readonly synchronousNames: string;
+  /** The last segment of the log that the primary before is known to have archived. */
+  readonly archived?: string;
 }
 
 export interface Configuration {
@@ -122,11 +132,11 @@ export interface Engine {
   /** What this instance would vote with; undefined while it is not consistent or its end is not known. */
   position(): Promise<Vote | undefined>;
   initialise(): Promise<void>;
-  startPrimary(options: { readonly epoch: number; readonly synchronousNames: string }): Promise<void>;
+  startPrimary(primaryship: Primaryship): Promise<void>;
   startStandby(upstream: Upstream | undefined): Promise<void>;
   /** Resolves when nothing is received any more from whom it followed before. */
   follow(upstream: Upstream | undefined): Promise<void>;
-  promote(options: { readonly epoch: number; readonly synchronousNames: string }): Promise<void>;
+  promote(primaryship: Primaryship): Promise<void>;
   stop(how: "fast" | "kill"): Promise<void>;
   /** Where a server that was stopped cleanly ended. */
   endOfLog(): Promise<Lsn>;

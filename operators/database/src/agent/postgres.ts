@@ -8,12 +8,13 @@ import { type Lsn, maxLsn } from "../ha/lsn.ts";
 import type { Vote } from "../ha/quorum.ts";
 import type { Local } from "../ha/step.ts";
 import { archiveFolder } from "./archive.ts";
+import { archiveAgain } from "./archive-status.ts";
 import { replicationUser, withFloors } from "./configuration.ts";
 import { readControl } from "./control-file.ts";
 import { DataDirectory } from "./data-directory.ts";
 import { LineageFile } from "./lineage.ts";
 import { MajorUpgrade } from "./major-upgrade.ts";
-import type { Configuration, Engine, Log, Replication, Upstream } from "./ports.ts";
+import type { Configuration, Engine, Log, Primaryship, Replication, Upstream } from "./ports.ts";
 import { Rejoining } from "./rejoining.ts";
 import { type Restore, type RestoreInPlace, Restoring } from "./restoring.ts";
 import { ServerFiles } from "./server-files.ts";
@@ -212,13 +213,7 @@ export class Postgres implements Engine {
     await this.#lineage.write({ timeline: 1, epoch: 1 });
   }
 
-  async startPrimary({
-    epoch,
-    synchronousNames,
-  }: {
-    readonly epoch: number;
-    readonly synchronousNames: string;
-  }): Promise<void> {
+  async startPrimary({ epoch, synchronousNames }: Primaryship): Promise<void> {
     await this.#archiveAs(epoch);
     this.#files.synchronousNames = synchronousNames;
     this.#files.upstream = undefined;
@@ -300,15 +295,10 @@ export class Postgres implements Engine {
     throw new Error("the receiver of the log does not end");
   }
 
-  async promote({
-    epoch,
-    synchronousNames,
-  }: {
-    readonly epoch: number;
-    readonly synchronousNames: string;
-  }): Promise<void> {
+  async promote({ epoch, synchronousNames, archived }: Primaryship): Promise<void> {
     await this.#lineage.expect({ epoch }, await this.#timeline());
     await this.#archiveAs(epoch);
+    await archiveAgain(this.dataDirectory, archived);
     // Commits wait for whom they must wait from the first one on.
     this.#files.synchronousNames = synchronousNames;
     this.#files.upstream = undefined;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { openStore, type StoreLocation } from "@keelson/kit/store";
 import { archiveCommands } from "./archive.ts";
 import { BaseBackups } from "./base-backups.ts";
+import { readHorizon } from "./horizon.ts";
 import type { Restore } from "./restoring.ts";
 import { writeChanged } from "./tools.ts";
 
@@ -25,7 +26,8 @@ export async function restorable(
     commands,
     backup: (name) => ({
       backup: name,
-      finishedAt: async () => (await new BaseBackups(await openStore(location)).manifest(name))?.finishedAt,
+      facts: async () => await new BaseBackups(await openStore(location)).manifest(name),
+      horizon: async (systemId) => await readHorizon(await openStore(location), systemId),
       copy: async (target) => await new BaseBackups(await openStore(location)).copy(name, target),
       restoreCommand: commands.fetch,
     }),

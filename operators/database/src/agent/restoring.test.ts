@@ -32,7 +32,13 @@ async function stopped(directories: Readonly<{ [name: string]: string }>, progre
     tools: { run: async () => ({ stdout: control }) } as unknown as Tools,
     files: {} as ServerFiles,
     lineage: new LineageFile(join(directory, "keelson", "lineage.json")),
-    ownBackup: (backup) => ({ backup, finishedAt: unread, copy: unread, restoreCommand: () => "" }),
+    ownBackup: (backup) => ({
+      backup,
+      facts: unread,
+      horizon: unread,
+      copy: unread,
+      restoreCommand: () => "",
+    }),
   });
   return {
     work,

@@ -3,8 +3,12 @@ import { existsSync } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseKnownJson } from "../ha/json.ts";
+import { formatLsn, type Lsn, parseLsn } from "../ha/lsn.ts";
 import type { Upgrade } from "../ha/state.ts";
+import { isArchived } from "./archive-status.ts";
+import type { BackupManifest } from "./base-backups.ts";
 import { newestTimeline, readControl, systemOf } from "./control-file.ts";
+import type { Horizon } from "./horizon.ts";
 import type { LineageFile } from "./lineage.ts";
 import type { Log } from "./ports.ts";
 import { PrivateServer } from "./private-server.ts";
@@ -15,14 +19,21 @@ import { type Tools, writeDurably } from "./tools.ts";
 export interface Restore {
   /** What it is called. */
   readonly backup: string;
-  /** When its last byte was copied: a server that is started from it is never older. */
-  readonly finishedAt: () => Promise<string | undefined>;
+  /** Whose data it is, and when its last byte was copied: a server that is started from it is never older. */
+  readonly facts: () => Promise<Pick<BackupManifest, "systemId" | "finishedAt"> | undefined>;
   /** Makes a data directory of it. */
   readonly copy: (target: string) => Promise<void>;
-  /** Brings a segment of a system's log. */
-  readonly restoreCommand: (systemId: string) => string;
+  /** Brings a segment of a system's log, or only what is known of its timelines. */
+  readonly restoreCommand: (systemId: string, what?: "histories") => string;
+  /** How far the log of a system goes; undefined when nobody has said so. */
+  readonly horizon: (systemId: string) => Promise<Horizon | undefined>;
   /** Default: as far as the log goes. */
   readonly targetTime?: string;
+}
+
+/** A moment of which it is not known yet that the archive has everything up to it. */
+export class BeyondArchive extends Error {
+  override readonly name = "BeyondArchive";
 }
 
 export interface RestoringOptions {
@@ -116,7 +127,10 @@ export class Restoring {
     if (!ownBackup || backup === undefined) throw new Error("this instance has no store for backups");
     const [restored, fresh] = [join(directory, "restored"), join(directory, "pgdata.new")];
     if (existsSync(restored)) return;
-    await this.#replay({ ...ownBackup(backup), ...(targetTime !== undefined && { targetTime }) }, fresh);
+    const { state } = await readControl(this.#options.tools, this.#dataDirectory);
+    await this.#replay({ ...ownBackup(backup), ...(targetTime !== undefined && { targetTime }) }, fresh, {
+      isComplete: state === "shut down" && (await isArchived(this.#dataDirectory)),
+    });
     await rename(fresh, restored);
   }
 
@@ -133,27 +147,54 @@ export class Restoring {
     await writeDurably(this.#progressPath, JSON.stringify(progress));
   }
 
-  async #replay(
-    { backup, finishedAt, copy, restoreCommand, targetTime }: Restore,
-    fresh: string,
-  ): Promise<void> {
+  /**
+   * A moment is in the archive when a primary has said that everything up to it is, or when the server that wrote it has
+   * ended after it had archived everything (`isComplete`). Before that PostgreSQL would give up at the end of the log.
+   */
+  async #replay(restore: Restore, fresh: string, { isComplete = false } = {}): Promise<void> {
     const { log } = this.#options;
+    const { backup, targetTime } = restore;
     log.info("restore", { backup, targetTime });
-    const since = await finishedAt();
-    if (targetTime !== undefined && since !== undefined && Date.parse(targetTime) < Date.parse(since))
-      throw new Error(`backup ${backup} is of ${since}, which is after ${targetTime}; choose an older one`);
+    const facts = await restore.facts();
+    if (targetTime !== undefined && facts && Date.parse(targetTime) < Date.parse(facts.finishedAt))
+      throw new Error(
+        `backup ${backup} is of ${facts.finishedAt}, which is after ${targetTime}; choose an older one`,
+      );
+    const horizon = facts && (await restore.horizon(facts.systemId));
+    if (
+      targetTime !== undefined &&
+      horizon &&
+      !isComplete &&
+      Date.parse(horizon.time) < Date.parse(targetTime)
+    )
+      throw new BeyondArchive(
+        `the archive reaches ${horizon.time}, and ${targetTime} is later: this waits until the log of that moment is` +
+          " archived; if it never will be, choose an earlier targetTime",
+      );
     await rm(fresh, { recursive: true, force: true });
-    await copy(fresh);
+    await restore.copy(fresh);
+    const system = await systemOf(fresh);
     const moment = targetTime === undefined ? [] : [`recovery_target_time=${numericZone(targetTime)}`];
-    await this.#recover(fresh, restoreCommand(await systemOf(fresh)), moment);
+    try {
+      await this.#recover(fresh, restore.restoreCommand(system), moment);
+    } catch (error) {
+      const isEnd = (error as Error).message.includes("recovery ended before configured recovery target");
+      if (!isEnd || !(isComplete || horizon)) throw error;
+      // Nothing was committed after that moment. What was archived since the attempt began may be of later.
+      const end = await this.#recover(fresh, restore.restoreCommand(system, "histories"), []);
+      if (horizon && !isComplete && end < parseLsn(horizon.lsn))
+        throw new Error(`the archive has a gap: its log ends at ${formatLsn(end)}, before ${horizon.lsn}`, {
+          cause: error,
+        });
+    }
     log.info("restored", { backup });
   }
 
   /**
    * Replays the log, and ends on a timeline that is in nobody's archive yet. That one is archived by the server that is
-   * started on the data: a later restore from the same backup must find the way to it.
+   * started on the data: a later restore from the same backup must find the way to it. Returns where it ended.
    */
-  async #recover(directory: string, restoreCommand: string, settings: readonly string[]): Promise<void> {
+  async #recover(directory: string, restoreCommand: string, settings: readonly string[]): Promise<Lsn> {
     const { programs, files, tools } = this.#options;
     await files.configure(directory, { restoreCommand });
     await rm(join(directory, "standby.signal"), { force: true });
@@ -167,11 +208,13 @@ export class Restoring {
       settings: ["recovery_target_action=promote", ...archiving, ...settings],
       timeoutMs: restoreMs,
     });
+    const [row] = await server.query("SELECT pg_current_wal_insert_lsn() AS lsn");
     await server.query("CHECKPOINT", { timeoutMs: 600_000 });
     await server.stop();
     await rm(socketDirectory, { recursive: true, force: true });
     await files.configure(directory);
     await tools.run("initdb", ["-D", directory, "--sync-only"]);
+    return parseLsn(row?.["lsn"] ?? "");
   }
 
   /** The timeline that the data is on now is one of this epoch. */

@@ -30,7 +30,8 @@ export class Synchronous {
       "SELECT application_name AS name, state, flush_lsn AS flushed, sync_state AS sync, reply_time AS reply FROM pg_stat_replication",
     );
     const [own] = await this.#options.query(
-      "SELECT pg_current_wal_flush_lsn() AS lsn, current_setting('synchronous_standby_names') AS names, " +
+      "SELECT pg_current_wal_flush_lsn() AS lsn, current_setting('synchronous_standby_names') AS names," +
+        " (SELECT substring(last_archived_wal FROM '^[0-9A-F]{24}$') FROM pg_stat_archiver) AS archived, " +
         limits.map((name) => `current_setting('${name}') AS ${name}`).join(", "),
     );
     const names = own?.["names"] ?? "";
@@ -46,6 +47,7 @@ export class Synchronous {
       synchronousNames: names,
       effective: this.#isEffective(rows, names),
       limits: Object.fromEntries(limits.map((name) => [name, own?.[name] ?? "0"])),
+      ...(own?.["archived"] && { archived: own["archived"] }),
     };
   }
 

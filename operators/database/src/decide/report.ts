@@ -1,6 +1,7 @@
 /** What is told of a Database: phase, members, conditions, and whether it is ready. */
 import { conditions, type Reason, reasons } from "../api/conditions.ts";
 import type { Status } from "../api/database.ts";
+import { labels } from "../api/names.ts";
 import { votesNeeded } from "../ha/quorum.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
 import { majorPart, type UpgradePlan } from "./upgrade.ts";
@@ -54,7 +55,7 @@ export function readinessOf(observed: Observed): Readiness {
     const why = waiting
       .map(
         ({ name, pod, report }) =>
-          `${name}: ${pod?.obstacle ?? report?.reason ?? (pod ? "its agent does not answer" : "it has no pod")}`,
+          `${name}: ${pod?.obstacle ?? waitsForLabel({ pod, report }) ?? report?.reason ?? (pod ? "its agent does not answer" : "it has no pod")}`,
       )
       .join("; ");
     return notReady(
@@ -78,7 +79,7 @@ function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView 
   if (record?.published.systemId === undefined) {
     return obstacle
       ? notReady(reasons.podObstacle, `${obstacle.name}: ${obstacle.pod?.obstacle}`, "Initialising")
-      : notReady(reasons.initialising, "the first instance makes the database", "Initialising");
+      : notReady(reasons.initialising, initialisingMessage(instances), "Initialising");
   }
   const isLost = instances.length > 0 && instances.every(({ report }) => report?.isEmpty === true);
   if (isLost) {
@@ -103,21 +104,39 @@ function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView 
   );
 }
 
+/** What keeps the first instance from it, if it says so: a restore may wait for the archive, or ask for what is not there. */
+function initialisingMessage(instances: readonly InstanceView[]): string {
+  const failed = instances.find(({ report }) => report?.reason.startsWith("initialise failed"));
+  return failed ? `${failed.name}: ${failed.report?.reason}` : "the first instance makes the database";
+}
+
 export function isReady({ pod, report }: InstanceView): boolean {
   return (
     pod?.ready === true &&
     !pod.deleting &&
     report?.serving === true &&
-    (report.role === "primary" || report.receiving)
+    (report.role === "primary" ? isFound(pod) : report.receiving)
   );
 }
 
-/** Less than this part of a volume left is as good as nothing. */
+/** Whether the Service for writes leads to it: ready means that a client gets in now. */
+function isFound(pod: NonNullable<InstanceView["pod"]>): boolean {
+  return pod.labels[labels.role] === "primary";
+}
+
+function waitsForLabel({ pod, report }: Pick<InstanceView, "pod" | "report">): string | undefined {
+  return pod && report?.role === "primary" && report.serving && !isFound(pod)
+    ? `it serves, and the Service does not lead to it yet: its pod has no label ${labels.role}=primary`
+    : undefined;
+}
+
+/** Less than this part of a volume left is as good as nothing, unless it is a lot by itself. */
 const scarce = 0.05;
+const plentyBytes = 2 ** 30;
 
 export function isFull({ report }: InstanceView): boolean {
   const { sizeBytes = 1, freeBytes = 1 } = report?.volume ?? {};
-  return freeBytes / sizeBytes < scarce;
+  return freeBytes < Math.min(plentyBytes, scarce * sizeBytes);
 }
 
 /** The claim has grown, and the file system in the pod has not: it does when the volume is mounted again. */
@@ -196,6 +215,16 @@ export function upToDate({ version, report, refused }: UpgradePlan, wanted: stri
   };
 }
 
+/** The status is not written for every second that the archive goes on: what it says stays true meanwhile. */
+const recoverableEveryMs = 300_000;
+
+function recoverable(until: string | undefined, said: string | undefined): Pick<Status, "recoverableUntil"> {
+  const known = until ?? said;
+  if (known === undefined) return {};
+  const isLate = said === undefined || Math.abs(Date.parse(known) - Date.parse(said)) >= recoverableEveryMs;
+  return { recoverableUntil: isLate ? known : said };
+}
+
 export function statusOf(
   observed: Observed,
   readiness: Readiness,
@@ -248,7 +277,7 @@ export function statusOf(
       : {}),
     volumes: instances.flatMap(({ claim }) => claim?.volume ?? []),
     binding: { name: `${object.metadata.name}-app` },
-    ...(primary?.report?.archivedAt !== undefined && { archivedAt: primary.report.archivedAt }),
+    ...recoverable(primary?.report?.recoverableUntil, before?.recoverableUntil),
     ...(before?.lastScheduled !== undefined && { lastScheduled: before.lastScheduled }),
     ...(before?.passwordsRotated !== undefined && { passwordsRotated: before.passwordsRotated }),
     ...(before?.sqlHash !== undefined && { sqlHash: before.sqlHash }),

@@ -62,13 +62,18 @@ export interface Published {
   readonly quorums: readonly Quorum[];
   /** Where the primary's log ended when it renewed last. */
   readonly lsn?: string;
+  /** The newest segment of the log that the archive had then; all before it are there too. */
+  readonly archived?: string;
   /** What the last failover may have lost, in bytes of log. */
   readonly lastFailover?: {
     readonly epoch: number;
     readonly from: string;
     readonly to: string;
     readonly at: string;
+    /** What the primary had told of and is gone. What it wrote after that, in its last second, is not counted. */
     readonly lostBytes: number;
+    /** Nobody can say that nothing was lost. */
+    readonly mayHaveLost?: boolean;
     readonly reason: string;
   };
   /** The last switchover that was asked for, and why it was refused if it was. */
@@ -132,7 +137,7 @@ export const defaultTimings: Timings = {
   renewEveryMs: 1_000,
   requestTimeoutMs: 2_000,
   standbyLossMs: 5_000,
-  lonelyMs: 5_000,
+  lonelyMs: 3_000,
   abstainMs: 30_000,
   deathMs: 1_500,
 };

@@ -5,17 +5,10 @@
 import { mkdir, readdir, symlink, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { openStore } from "@keelson/kit/store";
 import { s3Server } from "@keelson/kit/testing";
-import { Backups } from "../../src/agent/backups.ts";
-import type { Log } from "../../src/agent/ports.ts";
-import { Postgres } from "../../src/agent/postgres.ts";
-import { restorable } from "../../src/agent/restorable.ts";
-import { monotonicMs, Watchdog } from "../../src/agent/watchdog.ts";
+import { archived, rows, Setting } from "./setting.ts";
 
 const [realPrograms = "", base = ""] = process.argv.slice(2);
-const major = /\/(\d+)\/bin$/.exec(realPrograms)?.[1] ?? "";
-const log: Log = { info: () => {}, warn: () => {} };
 const bucket = await s3Server({ pageSize: 1_000 });
 const credentials = join(base, "credentials");
 await mkdir(credentials, { recursive: true });
@@ -27,62 +20,7 @@ const location = {
   },
 };
 
-interface Instance {
-  readonly engine: Postgres;
-  readonly directory: string;
-}
-
-async function instance(name: string, restored: boolean, programs = realPrograms): Promise<Instance> {
-  const directory = join(base, name);
-  await mkdir(directory, { recursive: true });
-  const store = await restorable(location, { keep: join(directory, "keelson"), place: "store.json" });
-  const watchdog = new Watchdog(log);
-  watchdog.extend(monotonicMs() + 3_600_000);
-  const engine = new Postgres({
-    ...{ name, directory, programs, major, watchdog, log },
-    socketDirectory: join(directory, "run"),
-    hostOf: () => "127.0.0.1",
-    password: async () => "secret",
-    archiveCommand: store.commands.push,
-    ownBackup: store.backup,
-    restoreCommand: store.commands.fetch,
-    ...(restored && { restore: store.backup("first") }),
-  });
-  return { engine, directory };
-}
-
-async function rows({ engine }: Instance): Promise<number> {
-  const [row] = await engine.query("SELECT count(*) AS n FROM items");
-  return Number(row?.["n"]);
-}
-
-async function taken({ engine, directory }: Instance): Promise<string> {
-  const backups = new Backups({
-    ...{ programs: realPrograms, tools: engine.tools, log, scratch: directory },
-    store: async () => await openStore(location),
-    socketDirectory: join(directory, "run"),
-    describe: async () => ({
-      systemId: (await engine.inspect()).data?.systemId ?? "",
-      ...{ timeline: 1, version: major },
-    }),
-  });
-  await backups.start({ name: "first", uid: "1" });
-  for (;;) {
-    const { phase, message } = backups.job("first") ?? { phase: "Failed", message: "it is unknown" };
-    if (phase === "Done" || phase === "Failed") return `${phase}: ${message}`;
-    await sleep(100);
-  }
-}
-
-/** Ends the segment of the log that is being written, and waits until it is in the store. */
-async function archived({ engine }: Instance): Promise<void> {
-  const [ended] = await engine.query("SELECT pg_walfile_name(pg_switch_wal()) AS file");
-  for (;;) {
-    const [row] = await engine.query("SELECT last_archived_wal AS file FROM pg_stat_archiver");
-    if (String(row?.["file"] ?? "") >= String(ended?.["file"])) return;
-    await sleep(100);
-  }
-}
+const setting = new Setting({ programs: realPrograms, base, location });
 
 /** The programs, of which the server takes longer to start than its start is waited for. */
 async function slowPrograms(): Promise<string> {
@@ -97,7 +35,7 @@ async function slowPrograms(): Promise<string> {
 
 /** A primary whose start was given up has what standbys need, and its checkpointer was woken. */
 async function slowStart(): Promise<{ role: string; woken: string }> {
-  const { engine } = await instance("slow", false, await slowPrograms());
+  const { engine } = await setting.instance("slow", { programs: await slowPrograms() });
   await engine.initialise();
   await engine.startPrimary(primary).catch(() => undefined);
   while ((await engine.inspect()).server !== "running") await sleep(100);
@@ -116,15 +54,15 @@ async function slowStart(): Promise<{ role: string; woken: string }> {
 
 const primary = { epoch: 1, synchronousNames: "" };
 const slow = await slowStart();
-const first = await instance("first", false);
+const first = await setting.instance("first");
 await first.engine.initialise();
 await first.engine.startPrimary(primary);
 await first.engine.query("CREATE TABLE items AS SELECT generate_series(1, 1000) AS id");
-const backup = await taken(first);
+const backup = await setting.taken(first);
 await first.engine.query("INSERT INTO items SELECT generate_series(1001, 1500)");
 await archived(first);
 
-const second = await instance("second", true);
+const second = await setting.instance("second", { restored: {} });
 // One port: the first one makes room.
 await first.engine.stop("fast");
 await second.engine.initialise();
@@ -146,7 +84,7 @@ async function afterDisaster(name: string): Promise<number> {
   await first.engine.query("INSERT INTO items SELECT generate_series(5001, 5010)");
   await archived(first);
   await first.engine.stop("fast");
-  const other = await instance(name, true);
+  const other = await setting.instance(name, { restored: {} });
   await other.engine.initialise();
   await other.engine.startPrimary(primary);
   const found = await rows(other);
@@ -160,7 +98,7 @@ const undone = await rows(first);
 const afterUndo = await afterDisaster("after-undo");
 
 bucket.fault = (request) => (request.includes("/wal/") ? "refuse" : undefined);
-const third = await instance("third", true);
+const third = await setting.instance("third", { restored: {} });
 const withoutLog = await third.engine.initialise().then(
   () => "restored",
   (error: Error) => error.message,

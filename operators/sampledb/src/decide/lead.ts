@@ -5,7 +5,8 @@ import { redisPort } from "../engine/redis.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { followsPrimary, isInSync, seenByPrimary, serverNamed, wantedServers } from "./facts.ts";
 import { type Action, type NotReady, type Plan, type Told, waitingFor } from "./plan.ts";
-import { leavingReplica, rolloutWish } from "./rollout.ts";
+import { recordedPromise } from "./promise.ts";
+import { isOutdated, leavingReplica, rolloutWish } from "./rollout.ts";
 import { closedGuard, isClosedByUpgrade, isHidden } from "./upgrade.ts";
 
 interface Primary {
@@ -24,6 +25,7 @@ export function lead(o: Observed, primary: Primary): Plan {
     replicationId: primary.facts.replicationId,
     podUid: primary.server.pod?.uid ?? leadership.podUid,
     guard: guarded.recorded,
+    promise: recordedPromise(o),
     followers,
   };
   return {
@@ -159,18 +161,16 @@ function wishToHandOver(o: Observed, primary: Primary): { why: string; to: strin
   const asked = o.handOverTo;
   if (asked !== undefined && asked !== server.name) {
     const target = serverNamed(o, asked);
-    if (target && isFit(o, target, primary)) return { why: "a person asked for it", to: asked };
+    // One that would have to hand over itself at once is not led back to.
+    if (target && isFit(o, target, primary) && isGoodPlace(target) && !isOutdated(o, target))
+      return { why: "a person asked for it", to: asked };
   }
   const why = reasonToLeave(o, primary);
   if (why === undefined) return undefined;
   const rolling = rolloutWish(o) !== undefined;
   const fit = o.servers.filter(
     (other) =>
-      isFit(o, other, primary) &&
-      !other.nodeCordoned &&
-      !other.nodeLost &&
-      !factsOf(other)?.persistenceFailed &&
-      (!rolling || other.pod?.template === o.setTemplate),
+      isFit(o, other, primary) && isGoodPlace(other) && (!rolling || other.pod?.template === o.setTemplate),
   );
   // Nobody is better off: a drain of every node, no replica at all, or none that could write to its volume.
   if (fit.length === 0 && (o.spec.replicas === 0 || primary.facts.persistenceFailed)) return undefined;
@@ -200,6 +200,11 @@ function isFit(o: Observed, server: Server, primary: Primary): boolean {
     isInSync(server, primary) &&
     seenByPrimary(server, primary.facts) !== undefined
   );
+}
+
+/** Its node stays, and it can write to its volume. */
+function isGoodPlace(server: Server): boolean {
+  return !server.nodeCordoned && !server.nodeLost && !factsOf(server)?.persistenceFailed;
 }
 
 function offsetOf(server: Server, { facts }: Primary): bigint {

@@ -368,6 +368,18 @@ describe("a primary that leads", () => {
     expect(leadership(alone).notReady?.message).toContain("no Service leads to it");
   });
 
+  test("hands over to whom a person asks for, but not to one that would have to hand over again at once", () => {
+    const asked = (changes: Partial<Server>) =>
+      leadership(observedFixture({ servers: [undefined, changes], observed: { handOverTo: "db-1" } })).status
+        ?.handover;
+    expect(asked({})).toMatchObject({ from: "db-0", to: "db-1" });
+    expect(asked({ pod: podFixture(1, { template: "older" }) })).toBeUndefined();
+    expect(asked({ nodeCordoned: true })).toBeUndefined();
+    expect(asked({ nodeLost: true })).toBeUndefined();
+    const full = factsFixture(1, { persistenceFailed: true });
+    expect(asked({ answer: { state: "facts", facts: full } })).toBeUndefined();
+  });
+
   test("hands over when its pod is deleted, as long as a replica stays", () => {
     const whole = observedFixture();
     const deleting = (...ordinals: number[]) => ({

@@ -115,6 +115,15 @@ export async function observe(
       new Map(servers.map(({ name, pod }) => [name, pod?.ip])),
       primaryFacts?.role === "primary" ? primaryFacts : undefined,
     ),
+    caughtUp: memory.hasCaughtUp(
+      spec.durability.acknowledgements,
+      (status.leadership?.followers ?? []).map(
+        (name) => servers.find((server) => server.name === name)?.pod?.ip,
+      ),
+      primaryFacts?.role === "primary" && primaryFacts.runId === status.leadership?.runId
+        ? primaryFacts
+        : undefined,
+    ),
     restore: restoreWish(db, ctx),
     backups: new Map(
       [...ctx.own.backups.entries()].map(([key, { status: its }]) => [
@@ -240,8 +249,10 @@ function specProblem(
       reason: reasons.secretInvalid,
       message: `the Secret ${secret} lacks a valid tls.crt, tls.key or ca.crt`,
     };
-  const version =
-    supportProblem(spec.version) ?? (status.imageVersion && changeProblem(status.imageVersion, spec.version));
+  const { upgrade, imageVersion } = status;
+  // An upgrade that can go back is given up when the spec asks for another version.
+  const runs = upgrade && !upgrade.pointOfNoReturn ? upgrade.from : imageVersion;
+  const version = supportProblem(spec.version) ?? (runs && changeProblem(runs, spec.version));
   if (version) return { reason: reasons.versionRefused, message: version };
   return undefined;
 }

@@ -1,6 +1,6 @@
 /** Scenarios in which exploring once found a failure, by what happens in them. */
 import type { Plan } from "@keelson/testing";
-import { failingScript } from "./application.ts";
+import { failingScript } from "./agent.ts";
 
 export const found: Readonly<Record<string, Plan>> = {
   "two writes are carried out and never answered, one after the other": {
@@ -93,6 +93,31 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 55900, do: "volume: destroyed", with: { which: 0.561, how: "wiped" } },
       { atMs: 57000, do: "API: slow", forMs: 3900, with: { ms: 200 } },
       { atMs: 57700, do: "pod: process hangs", forMs: 11500, with: { which: 0.008 } },
+    ],
+  },
+  "the owner label of a Secret is changed while a pass waits for a server: nobody knew whose it was": {
+    beginning: "a replica, with a given certificate",
+    seed: 700167,
+    steps: [
+      {
+        atMs: 113700,
+        do: "line: a pod from everyone",
+        forMs: 4800,
+        with: { which: 0.984, how: "dropped" },
+      },
+      {
+        atMs: 118000,
+        do: "by hand: a label is changed or removed",
+        with: { which: 0.457, label: 0.701, value: "other" },
+      },
+    ],
+  },
+  "the version is taken back when an upgrade begins: it was completed, and the old one refused": {
+    beginning: "two replicas",
+    seed: 801018,
+    steps: [
+      { atMs: 0, do: "edit: a newer version", with: { version: "8.0", migrations: [] } },
+      { atMs: 10000, do: "edit: another version", with: { version: "7.0" } },
     ],
   },
 };

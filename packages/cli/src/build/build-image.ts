@@ -2,13 +2,17 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Images } from "@keelson/images";
-import { writeTar } from "@keelson/images/internal";
+import { type TarFile, writeTar } from "@keelson/images/internal";
 import { operatorFlags } from "@keelson/runtime/internal";
 import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
-import { appFiles } from "./app-files.ts";
+import { appFiles, withDirectories } from "./app-files.ts";
 import { packedBase } from "./base-layer.ts";
+import { bundles } from "./bundle.ts";
+import { BundleScope } from "./bundle-scope.ts";
 import { ociArchive } from "./oci.ts";
+import { CannotBundle } from "./own-place.ts";
+import { closure } from "./packages.ts";
 import { sbomOf } from "./sbom.ts";
 import { withoutTypes } from "./strip-types.ts";
 
@@ -44,12 +48,16 @@ export async function buildImage(project: Project, options: BuildOptions) {
   const packed = await packedBase(resolved);
   onProgress("packing the operator and its packages");
   const sbom = sbomOf(project, resolved.rootfs);
-  const files = appFiles(project, [
-    { path: SBOM_PATH, type: "file", mode: 0o644, content: Buffer.from(sbom) },
-  ]);
+  const modules = appFiles(project);
+  const bundled = await bundledPrograms(project, modules, onProgress);
+  const files = [
+    ...modules,
+    ...bundled,
+    { path: SBOM_PATH, type: "file", mode: 0o644, content: Buffer.from(sbom) } as const,
+  ];
   const quick = withoutTypes(project.main);
   const main = files.some(({ path }) => path === `app/${quick}`) ? quick : project.main;
-  const app = writeTar(files);
+  const app = writeTar(withDirectories(files));
   onProgress("writing the image");
   const written = ociArchive({
     name: image,
@@ -67,6 +75,21 @@ export async function buildImage(project: Project, options: BuildOptions) {
     },
   });
   return { ...written, sbom };
+}
+
+/** Nothing where a program must stay as its modules, which is told. */
+async function bundledPrograms(
+  project: Project,
+  modules: readonly TarFile[],
+  onProgress: (sentence: string) => void,
+): Promise<TarFile[]> {
+  try {
+    return await bundles(new BundleScope(project.directory, closure(project)), project.main, modules);
+  } catch (error) {
+    if (!(error instanceof CannotBundle)) throw error;
+    onProgress(`the operator starts slower, as its modules are not bundled: ${error.message}`);
+    return [];
+  }
 }
 
 /** An image has no links among its files: Node need not look for them at each of hundreds of modules. */

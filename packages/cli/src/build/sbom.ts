@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { parseJson } from "@keelson/core";
 import type { Project } from "../project.ts";
-import { closure } from "./app-files.ts";
+import { closure } from "./packages.ts";
 
 interface Component {
   readonly type: "library" | "platform" | "operating-system";

@@ -5,7 +5,9 @@ import type { SandboxTools } from "../runtime/sandbox-runtime.ts";
 export interface InsideNode {
   readonly name: string;
   readonly podCidr: string;
-  /** The port on the machine's loopback that leads to this node's API. */
+  /** The address of the machine's loopback where this node's API is reached. */
+  readonly reachableAs: string;
+  /** The port of that address, and of the node's own address in the cluster. */
   readonly kubeletPort: number;
   /** The Unix socket that the node serves its API on. */
   readonly kubeletSocket: string;

@@ -200,6 +200,10 @@ export class InsideHost {
         address: dns,
         random: systemRandom,
       }),
+      // As on any node: what runs in the cluster asks for figures here.
+      ...this.#config.nodes.map(({ podCidr, kubeletPort: port, kubeletSocket: path }) =>
+        startRelay({ listen: { host: firstAddress(podCidr), port }, target: () => ({ path }) }),
+      ),
     ]);
     try {
       if (tools.nft === undefined) throw new NodeError("Unsupported", "nft is missing");
@@ -257,7 +261,7 @@ export class InsideHost {
       random: systemRandom,
       images: this.#outside.images,
       hostAddress: firstAddress(node.podCidr),
-      reachableAs: "localhost",
+      reachableAs: node.reachableAs,
       kubeletPort: node.kubeletPort,
       dns: { address: this.#addresses.dns, domain: clusterDomain },
       dataDirectory: node.dataDirectory,
@@ -267,6 +271,7 @@ export class InsideHost {
     });
     const server = new KubeletServer({
       ...{ api: line.api, nodeName: node.name, pods: kubelet.pods, clientCa, log },
+      addresses: [node.reachableAs, firstAddress(node.podCidr)],
       clock: systemClock,
     });
     this.#nodes.set(node.name, { line, kubelet, server });

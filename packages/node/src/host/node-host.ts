@@ -21,6 +21,7 @@ import { firstAddress } from "../kubelet/address-pool.ts";
 import { launchInNamespace, type NamespaceProcess } from "../namespace/launch.ts";
 import { dialThrough } from "../network/dial.ts";
 import { type ExposedPort, type Exposure, idOf } from "../network/exposures.ts";
+import { openKubeletEndpoint } from "../network/kubelet-endpoint.ts";
 import { type Relay, startRelay } from "../network/relay.ts";
 import { removeCgroups } from "../runtime/cgroups.ts";
 import { Channel } from "./channel.ts";
@@ -195,15 +196,15 @@ async function insideConfig(
   const nodes: InsideNode[] = [];
   for (const [index, name] of options.names.entries()) {
     const kubeletSocket = join(sockets, `kubelet${index}`);
-    const relay = await startRelay({
-      listen: { host: "127.0.0.1", port: 0 },
-      target: () => ({ path: kubeletSocket }),
-    });
-    relays.push(relay);
+    const { address, port, opened } = await openKubeletEndpoint((listen) =>
+      startRelay({ listen, target: () => ({ path: kubeletSocket }) }),
+    );
+    relays.push(opened);
     nodes.push({
       name,
       podCidr: nodeRange(options.podCidr, index),
-      kubeletPort: relay.port,
+      reachableAs: address,
+      kubeletPort: port,
       kubeletSocket,
       dataDirectory: join(data, "nodes", name),
       identityDirectory: identityDirectory(data, name),

@@ -11,6 +11,7 @@ import { connectNodes } from "../identity/node-clients.ts";
 import { firstAddress } from "../kubelet/address-pool.ts";
 import { clientApi } from "../kubelet/client-api.ts";
 import { Kubelet } from "../kubelet/kubelet.ts";
+import { openKubeletEndpoint } from "../network/kubelet-endpoint.ts";
 import { ServiceRegistry } from "../network/service-registry.ts";
 import { SimulatedRuntime } from "../runtime/simulated-runtime.ts";
 import { KubeletServer } from "../server/kubelet-server.ts";
@@ -56,7 +57,10 @@ export async function startSimulatedNodes(options: SimulatedHostOptions): Promis
           find: (...which) => kubelet?.pods.find(...which),
         },
       });
-      await server.listen({ host: "127.0.0.1", port: 0 });
+      const { address, port } = await openKubeletEndpoint(async (listen) => {
+        await server.listen(listen);
+        return server;
+      });
       servers.push(server);
       kubelet = new Kubelet({
         ...{ name, api, runtime, log, podCidr, dataDirectory },
@@ -65,8 +69,8 @@ export async function startSimulatedNodes(options: SimulatedHostOptions): Promis
         ids: "all",
         images: { find: pretend, pull: pretend, list: () => Promise.resolve([]) },
         hostAddress: firstAddress(podCidr),
-        reachableAs: "localhost",
-        kubeletPort: server.port,
+        reachableAs: address,
+        kubeletPort: port,
         dns: {
           address: options.dnsAddress ?? "10.96.0.10",
           domain: options.clusterDomain ?? "cluster.local",

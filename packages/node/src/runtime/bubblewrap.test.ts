@@ -39,16 +39,18 @@ describe("sandbox arguments", () => {
     expect(args[args.lastIndexOf("--remount-ro") + 1]).toBe("/");
   });
 
-  test("a container that is not unmasked sees nothing of what is masked, and changes nothing of the kernel", () => {
-    const args = (over: Partial<ContainerSpec>) => bubblewrapArguments({ ...spec, ...over }, view).join(" ");
+  test("guards are put up by bubblewrap where the container may not mount, and else by its first process", () => {
+    const args = (ids: "all" | "single", over: Partial<ContainerSpec> = {}) =>
+      bubblewrapArguments({ ...spec, user: stranger, ...over }, { ...view, ids }).join(" ");
     const guards = [
-      "--ro-bind /sys-of-pod /sys",
       "--dev-bind /dev/null /proc/kcore",
       "--tmpfs /sys/firmware --remount-ro /sys/firmware",
       "--ro-bind /proc/sys /proc/sys --ro-bind /proc/sysrq-trigger /proc/sysrq-trigger",
     ];
-    for (const guard of guards) expect(args({})).toContain(guard);
-    expect(args({ unmasked: true })).not.toMatch(/kcore|firmware|\/proc\/sys/);
+    for (const guard of guards) expect(args("single")).toContain(guard);
+    const none = /kcore|firmware|\/proc\/sys/;
+    expect(args("single", { unmasked: true })).not.toMatch(none);
+    expect(args("all")).not.toMatch(none);
   });
 
   test.each([

@@ -2,6 +2,7 @@
 import type { IdMode } from "@keelson/machine";
 import type { GroupMount } from "./cgroups.ts";
 import type { ContainerSpec, ContainerUser } from "./container-runtime.ts";
+import { guardArguments } from "./guards.ts";
 import type { KernelPaths } from "./kernel-paths.ts";
 
 export interface ContainerView {
@@ -34,7 +35,8 @@ export function bubblewrapArguments(spec: ContainerSpec, view: ContainerView): s
     ...(plays ? ["--unshare-user", "--uid", String(spec.user.uid), "--gid", String(spec.user.gid)] : []),
     ...["--bind", view.root, "/", "--proc", "/proc", "--dev", "/dev", "--ro-bind", view.sys, "/sys"],
     ...(view.kernelPaths.hasGroups ? ownGroups(view.groups) : []),
-    ...(spec.unmasked ? [] : guards(view.kernelPaths)),
+    // Everyone else puts up guards itself, later and for less.
+    ...(plays && !spec.unmasked ? guardArguments(view.kernelPaths) : []),
     ...["--bind", view.sharedMemory, "/dev/shm"],
     // The pod's IPC namespace belongs to the node's users; from a namespace further in it cannot be mounted.
     ...(plays ? [] : ["--mqueue", "/dev/mqueue"]),
@@ -48,16 +50,6 @@ export function bubblewrapArguments(spec: ContainerSpec, view: ContainerView): s
     ...(view.makesCwd ? ["--dir", spec.cwd] : []),
     ...(spec.readOnlyRoot ? ["--remount-ro", "/"] : []),
     ...["--clearenv", "--chdir", "/"],
-  ];
-}
-
-/** What stands before the container in its /proc and /sys. */
-function guards({ maskedFiles, maskedDirectories, readOnly }: KernelPaths): string[] {
-  return [
-    ...maskedFiles.flatMap((path) => ["--dev-bind", "/dev/null", path]),
-    ...maskedDirectories.flatMap((path) => ["--tmpfs", path, "--remount-ro", path]),
-    // What is bound is the node's view of the same thing: none of it depends on who mounted it.
-    ...readOnly.flatMap((path) => ["--ro-bind", path, path]),
   ];
 }
 

@@ -1,9 +1,12 @@
 /** How a process becomes one of a container: it gives up everything the container does not have, then runs its command. */
 import type { IdMode } from "@keelson/machine";
-import { callProgram, type Pointer, type SystemCall, text, texts } from "./call-program.ts";
+import { type Pointer, text, texts } from "./call-program.ts";
 import { capabilityNumbers } from "./capabilities.ts";
 import type { ContainerUser } from "./container-runtime.ts";
-import { type Processor, syscallNumbers } from "./syscalls.ts";
+import { guardCalls } from "./guards.ts";
+import type { KernelPaths } from "./kernel-paths.ts";
+import { type NamedCall, namedCallProgram } from "./named-call.ts";
+import type { Processor } from "./syscalls.ts";
 
 export interface Confinement {
   readonly command: readonly string[];
@@ -15,6 +18,8 @@ export interface Confinement {
   /** A seccomp program in the kernel's form. */
   readonly filter: Buffer;
   readonly ids: IdMode;
+  /** Of the kernel's own files, what to put out of the container's reach first. */
+  readonly guards?: KernelPaths;
   /** Leaves the session, and with it the terminal, of the process that started the node. */
   readonly newSession: boolean;
   /** Most processes of its user, where no control group counts those of its pod. */
@@ -33,7 +38,7 @@ const standardError = 2;
 
 /** The executable that does it. Runs with the container's root in place, and reads nothing of it before the command. */
 export function confinementProgram(confinement: Confinement, processor: Processor): Buffer {
-  return program(confinementCalls(confinement), processor);
+  return namedCallProgram(confinementCalls(confinement), processor);
 }
 
 /** One that gives everything up, waits for ever, and leaves no orphan unburied. */
@@ -44,7 +49,7 @@ export function pauseProgram(
   const user = { uid: 0, gid: 0, groups: [] };
   const { childEnded, ignore, maskBytes } = signals;
   const action = longs([ignore, 0, 0, 0]);
-  return program(
+  return namedCallProgram(
     [
       { name: "close_range", args: [0, 0xffff_ffff, 0], failure: "cannot close files" },
       ...identity({ user, capabilities: [], ids, lastCapability }),
@@ -60,26 +65,15 @@ export function pauseProgram(
   );
 }
 
-function program(named: readonly NamedCall[], processor: Processor): Buffer {
-  const numbers = syscallNumbers(processor);
-  const calls = named.map(({ name, ...call }): SystemCall => {
-    const number = numbers.get(name);
-    if (number === undefined) throw new Error(`${processor} has no system call ${name}`);
-    return { ...call, number };
-  });
-  return callProgram(calls, processor);
-}
-
-type NamedCall = Omit<SystemCall, "number"> & { readonly name: string };
-
 export function confinementCalls(confinement: Confinement): NamedCall[] {
-  const { command, cwd, filter, newSession, processes } = confinement;
+  const { command, cwd, filter, guards, newSession, processes } = confinement;
   const [program = ""] = command;
   return [
     // This program among them, and whatever was open where the node was started.
     { name: "close_range", args: [standardError + 1, 0xffff_ffff, 0], failure: "cannot close files" },
     ...(newSession ? [{ name: "setsid", args: [], failure: "cannot leave the session" }] : []),
     { name: "umask", args: [defaultMask] },
+    ...(guards === undefined ? [] : guardCalls(guards)),
     { name: "chdir", args: [text(cwd)], failure: `cannot change to the working directory ${cwd}` },
     ...identity(confinement),
     ...(processes === undefined

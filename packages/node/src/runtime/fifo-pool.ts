@@ -6,7 +6,7 @@ import { closeSync, constants, openSync, unlinkSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { Socket } from "node:net";
 import { join } from "node:path";
-import { runCommand } from "@keelson/machine";
+import { quote, runScript } from "./shell.ts";
 
 const batch = 16;
 
@@ -71,8 +71,10 @@ export class FifoPool {
   async #fill(): Promise<void> {
     await mkdir(this.#directory, { recursive: true });
     const paths = Array.from({ length: batch }, () => join(this.#directory, `p${this.#made++}`));
-    const done = await runCommand("mkfifo", ["-m", "666", ...paths]);
-    if (done.code !== 0) throw new Error(`mkfifo: ${done.stderr.trim()}`);
+    await runScript([`mkfifo -m 666 ${paths.map(quote).join(" ")}`], {
+      code: "SandboxFailed",
+      doing: "make named pipes",
+    });
     this.#ready.push(...paths);
   }
 }

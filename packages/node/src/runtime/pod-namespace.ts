@@ -103,7 +103,7 @@ export async function removePodNamespace(
     [
       // Deleting our end takes the pod's end with it, at once; the namespace itself may linger in the kernel.
       ...(link === undefined ? [] : [`${quote(tools.ip)} link del ${link} 2>/dev/null || true`]),
-      `for m in ${mounts.join(" ")}; do umount -l "$m" 2>/dev/null || true; done`,
+      `umount -l ${mounts.join(" ")} 2>/dev/null || true`,
       `rm -rf --one-file-system ${quote(directory)}`,
     ],
     { code: "SandboxFailed", doing: "remove a pod's sandbox" },

@@ -21,6 +21,7 @@ import type {
   TerminalSize,
 } from "./container-runtime.ts";
 import type { FifoPool, OutputPipe } from "./fifo-pool.ts";
+import type { KernelPaths } from "./kernel-paths.ts";
 import { readInfo } from "./process-holder.ts";
 import { namespaceOf, processesIn, usageOf } from "./process-tree.ts";
 import type { ProgramFiles } from "./program-files.ts";
@@ -81,7 +82,10 @@ export async function startContainer(
     ...["--args", String(argumentsFd), "--info-fd", String(infoFd), "--", `/proc/self/fd/${programFd}`],
   ];
   const [command = "", ...args] = spec.tty ? onTerminal(tools.script, sandbox) : sandbox;
-  const program = addProgram(spec, setting, { command: spec.command, env: spec.env });
+  const program = addProgram(spec, setting, {
+    ...{ command: spec.command, env: spec.env },
+    ...(!spec.unmasked && !playsAnotherUser(view.ids, spec.user) && { guards: view.kernelPaths }),
+  });
   const processes = typeof joins === "number" ? [openSync(`/proc/${joins}/ns/pid`, "r")] : [];
   const child = spawn(command, args, {
     env: {},
@@ -153,6 +157,7 @@ function addProgram(
     readonly command: readonly string[];
     readonly env: Readonly<Record<string, string>>;
     readonly newSession?: boolean;
+    readonly guards?: KernelPaths;
   },
 ): number {
   const { cwd, user, capabilities } = spec;

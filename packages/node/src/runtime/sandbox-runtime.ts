@@ -3,7 +3,6 @@ import { existsSync } from "node:fs";
 import { lstat, mkdir, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { IdMode } from "@keelson/machine";
-import { runCommand } from "@keelson/machine";
 import { NodeError } from "../errors.ts";
 import { playsAnotherUser } from "./bubblewrap.ts";
 import { type Cgroups, openCgroups, type PodGroup } from "./cgroups.ts";
@@ -340,13 +339,13 @@ class RealPodSandbox implements PodSandbox {
     }
     for (const path of [upper, work, root]) await mkdir(path, { recursive: true });
     await refuseLinks(spec.rootfs);
-    const mounted = await runCommand("mount", ["-t", "overlay", "overlay", "-o", options, root]);
-    if (mounted.code === 0) return;
+    const layer = `mount -t overlay overlay -o ${quote(options)} ${quote(root)}`;
     // Old kernels, and file systems that are layered themselves, have no layer for us: a copy is slow but true.
-    const copied = await runCommand("cp", ["-a", "--reflink=auto", `${spec.rootfs}/.`, root]);
-    if (copied.code === 0) return;
-    const said = `${mounted.stderr.trim()}; ${copied.stderr.trim()}`;
-    throw new NodeError("ContainerCannotRun", `cannot make the root of container ${spec.id}: ${said}`);
+    const copy = `cp -a --reflink=auto ${quote(`${spec.rootfs}/.`)} ${quote(root)}`;
+    await runScript([`${layer} || ${copy}`], {
+      code: "ContainerCannotRun",
+      doing: `make the root of container ${spec.id}`,
+    });
   }
 }
 
@@ -364,7 +363,7 @@ async function unmountRoot(home: string): Promise<void> {
   if (!existsSync(home)) return;
   await runScript(
     [
-      `for m in ${quote(home)}/root ${quote(home)}/mounts/*; do umount -l "$m" 2>/dev/null || true; done`,
+      `umount -l ${quote(home)}/root ${quote(home)}/mounts/* 2>/dev/null || true`,
       `rm -rf --one-file-system ${quote(home)}`,
     ],
     { code: "SandboxFailed", doing: "remove a container's root" },

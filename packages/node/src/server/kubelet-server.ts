@@ -22,6 +22,8 @@ export interface KubeletServerOptions {
   readonly api: NodeApi;
   readonly clock: Clock;
   readonly nodeName: string;
+  /** What the server is reached as beside the node's name, localhost and 127.0.0.1. */
+  readonly addresses?: readonly string[];
   readonly pods: Pick<PodManager, "workers" | "find">;
   /** PEM: certificates signed by it are believed. */
   readonly clientCa?: string;
@@ -48,7 +50,7 @@ export class KubeletServer {
     const authority = createAuthority(`${options.nodeName}-ca`, now - dayMs, now + 3650 * dayMs);
     const leaf = createLeaf(authority, {
       subject: { commonName: `system:node:${options.nodeName}`, organizations: ["system:nodes"] },
-      names: [options.nodeName, "localhost", "127.0.0.1"],
+      names: [...new Set([options.nodeName, "localhost", "127.0.0.1", ...(options.addresses ?? [])])],
       usages: ["server"],
       notBeforeMs: now - dayMs,
       notAfterMs: now + 3650 * dayMs,

@@ -54,6 +54,8 @@ export class Applier {
   readonly #options: ApplierOptions;
   readonly #manager: string;
   readonly #applied: AppliedObjects;
+  /** UIDs of what this reconcile deleted. */
+  readonly #deleted = new Set<string>();
 
   constructor(options: ApplierOptions) {
     this.#options = options;
@@ -110,6 +112,12 @@ export class Applier {
       // The one we saw is gone and another has its name; look, so that the cache knows as well.
       await verbs.find(ref, { signal });
     }
+    this.#deleted.add(object.metadata.uid);
+  }
+
+  /** Whether this reconcile deleted the child of this UID, which may still be on its way out. */
+  hasDeleted(uid: string): boolean {
+    return this.#deleted.has(uid);
   }
 
   /** Asks the server for a child; undefined when there is none, or when what is there is not ours. */

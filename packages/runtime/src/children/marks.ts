@@ -32,22 +32,49 @@ export function missingChildren(
 
 /**
  * Caches of children are scoped by labels, so a child without them looks as if it were gone. What seems to be missing is
- * looked up at the server; if it is still the same object, its marks are put back.
+ * looked up at the server; if it is still the same object, its marks are put back. Returns what is gone, or another's.
  */
-export async function restoreMarks(options: MarksOptions, missing: readonly InventoryEntry[]): Promise<void> {
-  for (const entry of missing) await restore(options, options.controller.owns[entry.slot] as Owned, entry);
+export async function restoreMarks(
+  options: MarksOptions,
+  missing: readonly InventoryEntry[],
+): Promise<readonly InventoryEntry[]> {
+  const gone: InventoryEntry[] = [];
+  for (const entry of missing) {
+    const isOurs = await restore(options, options.controller.owns[entry.slot] as Owned, entry);
+    if (!isOurs) gone.push(entry);
+  }
+  return gone;
 }
 
-async function restore(options: MarksOptions, slot: Owned, entry: InventoryEntry): Promise<void> {
+/**
+ * What was recorded, is not seen at the end of a reconcile, and was neither deleted by it nor found gone. It may have
+ * lost its marks meanwhile: without the record, the next reconcile could not tell whose it is.
+ */
+export function lostMeanwhile(
+  recorded: readonly InventoryEntry[],
+  seen: readonly InventoryEntry[],
+  isGone: (entry: InventoryEntry) => boolean,
+): readonly InventoryEntry[] {
+  if (recorded.length === 0) return [];
+  const names = new Set(seen.map(nameIn));
+  return recorded.filter((entry) => !names.has(nameIn(entry)) && !isGone(entry));
+}
+
+function nameIn({ slot, name }: InventoryEntry): string {
+  return `${slot}/${name}`;
+}
+
+/** Whether the child is still there, and ours. */
+async function restore(options: MarksOptions, slot: Owned, entry: InventoryEntry): Promise<boolean> {
   const { controller, owner, client, fieldManager, signal } = options;
   const namespace = slot.kind.scope === "Cluster" ? undefined : owner.metadata.namespace;
-  if (slot.kind.scope === "Namespaced" && namespace === undefined) return;
+  if (slot.kind.scope === "Namespaced" && namespace === undefined) return false;
   const ref = { namespace, name: entry.name };
   const live = (await client.kind(slot.kind).find(ref, { signal })) as Stored | undefined;
-  if (live?.metadata.uid !== entry.uid) return;
+  if (live?.metadata.uid !== entry.uid) return false;
   const references = live.metadata.ownerReferences ?? [];
   if (references.some(({ controller: isController, uid }) => isController && uid !== owner.metadata.uid))
-    return;
+    return false;
   const labels = {
     [controllerLabel]: controller.name,
     [slotLabel]: entry.slot,
@@ -56,7 +83,7 @@ async function restore(options: MarksOptions, slot: Owned, entry: InventoryEntry
   };
   const isOwned = slot.options.outlives || references.some(({ uid }) => uid === owner.metadata.uid);
   const isMarked = Object.entries(labels).every(([label, value]) => live.metadata.labels?.[label] === value);
-  if (isOwned && isMarked) return;
+  if (isOwned && isMarked) return true;
   const metadata = {
     uid: entry.uid,
     labels,
@@ -64,6 +91,7 @@ async function restore(options: MarksOptions, slot: Owned, entry: InventoryEntry
   };
   const patch = { type: "merge" as const, body: { metadata } as unknown as JsonObject };
   await client.kind(slot.kind).patch(ref, patch as never, { fieldManager, signal });
+  return true;
 }
 
 /**

@@ -9,7 +9,7 @@ import { AppliedRecords } from "../children/applied-objects.ts";
 import { Applier } from "../children/applier.ts";
 import { isShortened, ownerLabelValue } from "../children/child-body.ts";
 import { composeAndRealise, inventoryOf, isOutcome, pruneRetired } from "../children/composition.ts";
-import { isOrphaned, missingChildren, restoreMarks } from "../children/marks.ts";
+import { isOrphaned, lostMeanwhile, missingChildren, restoreMarks } from "../children/marks.ts";
 import { OwnedChildren, ownerIndex, ownerIndexValues } from "../children/owned-children.ts";
 import type { Cause, Decoration } from "../controller/context.ts";
 import type { Backoff, Controller } from "../controller/controller.ts";
@@ -230,10 +230,11 @@ export class Reconciler implements LoopDefinition {
     const children = new OwnedChildren(this.#controller, this.#owned, object);
     const orphaned = deleted && this.#isOrphaned(object);
     const missing = orphaned ? [] : missingChildren(this.#controller, object, children);
-    if (missing.length > 0) {
-      const [controller, client, fieldManager] = [this.#controller, this.#client, this.#fieldManager];
-      await restoreMarks({ controller, owner: object, client, fieldManager, signal }, missing);
-    }
+    const [controller, client, fieldManager] = [this.#controller, this.#client, this.#fieldManager];
+    const gone =
+      missing.length === 0
+        ? []
+        : await restoreMarks({ controller, owner: object, client, fieldManager, signal }, missing);
     const applier = new Applier({
       controller: this.#controller,
       owner: object,
@@ -259,7 +260,9 @@ export class Reconciler implements LoopDefinition {
       const memory = this.#decorated;
       await decorate(object, decorations, { ...this.#finalizerOptions(signal), memory });
     }
-    draft?.setInventory(this.#inventory(object, children));
+    draft?.setInventory(
+      this.#inventory(object, children, (entry) => gone.includes(entry) || applier.hasDeleted(entry.uid)),
+    );
     if (outcome.outcome === "done") draft?.forgetSteps();
     return outcome;
   }
@@ -343,11 +346,12 @@ export class Reconciler implements LoopDefinition {
   }
 
   /** Children of slots that this release does not know stay on record, so that a person or a later release finds them. */
-  #inventory(object: Stored, children: OwnedChildren) {
+  #inventory(object: Stored, children: OwnedChildren, isGone: (entry: InventoryEntry) => boolean) {
     const recorded = (object as { status?: RuntimeStatus }).status?.inventory ?? [];
-    const left = recorded.filter((entry) => !(entry.slot in this.#controller.owns));
-    for (const entry of left) this.#reportLeft(object, entry);
-    return [...inventoryOf(this.#controller, children), ...left];
+    const seen = inventoryOf(this.#controller, children);
+    const kept = lostMeanwhile(recorded, seen, isGone);
+    for (const entry of kept) if (!(entry.slot in this.#controller.owns)) this.#reportLeft(object, entry);
+    return [...seen, ...kept];
   }
 
   #reportLeft(object: Stored, { slot, kind, name, uid }: InventoryEntry): void {

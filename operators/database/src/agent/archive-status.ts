@@ -1,0 +1,28 @@
+/** PostgreSQL's own notes of what is archived, in `pg_wal/archive_status`. */
+import { existsSync } from "node:fs";
+import { readdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+
+const segment = /^([0-9A-F]{24})\.(done|ready)$/;
+
+/**
+ * For a standby that is about to be promoted. A standby notes every segment that it has received as archived, because that
+ * is its primary's task. A primary that died had perhaps not done it, and then the archive would have a gap beyond which
+ * nothing could be restored. `archived` is the last one that it is known to have archived, in order.
+ */
+export async function archiveAgain(dataDirectory: string, archived = ""): Promise<string[]> {
+  const log = join(dataDirectory, "pg_wal");
+  const notes = join(log, "archive_status");
+  const names = (await readdir(notes)).flatMap((file) => {
+    const [, name = "", note] = segment.exec(file) ?? [];
+    return note === "done" && name > archived && existsSync(join(log, name)) ? [name] : [];
+  });
+  for (const name of names) await rename(join(notes, `${name}.done`), join(notes, `${name}.ready`));
+  return names.sort();
+}
+
+/** Whether everything that a server which was stopped has written is archived. */
+export async function isArchived(dataDirectory: string): Promise<boolean> {
+  const files = await readdir(join(dataDirectory, "pg_wal", "archive_status")).catch(() => undefined);
+  return files !== undefined && !files.some((file) => segment.exec(file)?.[2] === "ready");
+}
