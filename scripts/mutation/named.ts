@@ -173,10 +173,10 @@ export const namedMutants: readonly NamedMutant[] = [
   },
   {
     name: "a namespace goes although discovery failed",
-    file: "packages/controllers/src/namespace/namespace-controller.ts",
-    from: "found.remaining.size > 0 || found.discoveryFailures.length > 0 || found.deleteFailures.length > 0",
-    to: "found.remaining.size > 0 || found.deleteFailures.length > 0",
-    tests: ["packages/controllers/test/namespaces"],
+    file: "packages/controllers/src/namespace/namespace-conditions.ts",
+    from: "remaining.size === 0 && discoveryFailures.length === 0 && deleteFailures.length === 0",
+    to: "remaining.size === 0 && deleteFailures.length === 0",
+    tests: ["packages/controllers/src/namespace"],
   },
   {
     name: "restart back-off forgets after once its maximum",

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { start } from "../../test/builders.ts";
-import { type Emptying, namespaceConditions } from "./namespace-conditions.ts";
+import { type Emptying, isEmptied, namespaceConditions } from "./namespace-conditions.ts";
 
 const nothing: Emptying = {
   remaining: new Map(),
@@ -45,4 +45,12 @@ test("the time moves only when the status does", () => {
   const after = namespaceConditions(before, { ...nothing, deleteFailures: ["no"] }, start + 60_000);
   expect(after[2]).toMatchObject({ status: "True", lastTransitionTime: "2026-01-01T00:01:00Z" });
   expect(after[0]).toBe(before[0]);
+});
+
+test("a namespace is empty only when every kind in it could be looked at and deleted", () => {
+  expect(isEmptied(nothing)).toBe(true);
+  expect(isEmptied({ ...nothing, remaining: new Map([["pods.", 1]]) })).toBe(false);
+  const unanswered = [{ groupVersion: "metrics.k8s.io/v1beta1", message: "no answer" }];
+  expect(isEmptied({ ...nothing, discoveryFailures: unanswered })).toBe(false);
+  expect(isEmptied({ ...nothing, deleteFailures: ["forbidden"] })).toBe(false);
 });

@@ -14,6 +14,11 @@ export interface Emptying {
   readonly podsFirst: boolean;
 }
 
+/** Whether nothing is left. Of groups that did not answer nobody knows. */
+export function isEmptied({ remaining, discoveryFailures, deleteFailures }: Emptying): boolean {
+  return remaining.size === 0 && discoveryFailures.length === 0 && deleteFailures.length === 0;
+}
+
 type Problem = readonly [reason: string, message: string];
 
 const fine: Readonly<Record<string, Problem>> = lookupTable({

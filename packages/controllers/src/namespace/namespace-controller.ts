@@ -6,7 +6,7 @@ import { allowSubresource, type RawController } from "@keelson/runtime";
 import { type RawContext, rawController, watch } from "@keelson/runtime/internal";
 import { controllerManager, serverMessage, yieldingToOthers } from "../acting/acting.ts";
 import { discoverAll, type ServedKind } from "../everything/discovery.ts";
-import { type Emptying, namespaceConditions } from "./namespace-conditions.ts";
+import { type Emptying, isEmptied, namespaceConditions } from "./namespace-conditions.ts";
 
 export interface NamespaceControllerOptions {
   /** Lists and deletes objects of all kinds, which no declaration could list. */
@@ -61,7 +61,7 @@ async function remove(ctx: Context, client: Client, given: NamespaceObject): Pro
       .subresource("status")
       .update({ ...namespace, status });
   }
-  if (found.remaining.size > 0 || found.discoveryFailures.length > 0 || found.deleteFailures.length > 0) {
+  if (!isEmptied(found)) {
     const sinceMs = ctx.clock.now() - parseTime(namespace.metadata.deletionTimestamp ?? "");
     ctx.recheck(Math.min(latestMs, Math.max(soonMs, sinceMs / 4)));
     return;

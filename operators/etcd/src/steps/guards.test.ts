@@ -1,0 +1,69 @@
+/** What stands between a decision and something that cannot be taken back. */
+import { expect, test } from "vitest";
+import { deleteClaim } from "./claims.ts";
+import { removeMember } from "./membership.ts";
+import { attempt, type DecisionTo, type StepContext } from "./step.ts";
+
+interface Given {
+  readonly leads?: boolean;
+  /** Whether the pod is ready: as it was observed, and as it is now. */
+  readonly observedReady?: boolean;
+  readonly liveReady?: boolean;
+}
+
+function stepOf({ leads = true, observedReady = false, liveReady = false }: Given) {
+  const calls: string[] = [];
+  const conditions = [{ type: "Ready", status: liveReady ? "True" : "False" }];
+  const ctx = {
+    signal: new AbortController().signal,
+    log: { info: () => {} },
+    assertLeading: () => {
+      if (!leads) throw new Error("the lease is lost");
+    },
+    own: {
+      pods: { live: async () => ({ status: { conditions } }) },
+      claims: {
+        live: async () => ({ metadata: { resourceVersion: "42" } }),
+        delete: async (_: string, options: object = {}) =>
+          void calls.push(`delete ${JSON.stringify(options)}`),
+      },
+    },
+  };
+  const etcd = { remove: async (id: string) => void calls.push(`remove ${id}`) };
+  const members = [{ record: { name: "c-1" }, pod: { ready: observedReady } }];
+  const step = {
+    ctx,
+    cluster: { metadata: { name: "c", namespace: "default", uid: "u" }, spec: {} },
+    gathered: { observed: { members }, answers: { etcd: () => etcd } },
+    event: () => {},
+  } as unknown as StepContext;
+  return { step, calls };
+}
+
+const removal = { do: "removeMember", member: "c-1", id: "7", via: "c-0", reason: "Healing", message: "" };
+
+test("etcd is not called by an operator that has lost its lease", async () => {
+  const { step, calls } = stepOf({ leads: false });
+  await expect(attempt(step, async () => void calls.push("called"))).rejects.toThrow("the lease is lost");
+  await expect(removeMember(step, removal as DecisionTo<"removeMember">)).rejects.toThrow(
+    "the lease is lost",
+  );
+  expect(calls).toEqual([]);
+});
+
+test("a member that has come back meanwhile is not removed", async () => {
+  const back = stepOf({ liveReady: true });
+  const refused = await removeMember(back.step, removal as DecisionTo<"removeMember">);
+  expect(refused).toEqual({ refused: "c-1 is ready again" });
+  expect(back.calls).toEqual([]);
+  const gone = stepOf({});
+  expect(await removeMember(gone.step, removal as DecisionTo<"removeMember">)).toBe("done");
+  expect(gone.calls).toEqual(["remove 7"]);
+});
+
+test("a volume is deleted only as it was just seen", async () => {
+  const { step, calls } = stepOf({});
+  const decision = { do: "deleteClaim", member: "c-1", reason: "Healing", message: "" };
+  await deleteClaim(step, decision as DecisionTo<"deleteClaim">);
+  expect(calls).toEqual([`delete {"resourceVersion":"42"}`]);
+});
