@@ -84,6 +84,8 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       )
         return waiting(reasons.initializing, "the application cannot log in yet", { recheckMs: 500 });
       if (access.endsInMs !== undefined) ctx.recheck(access.endsInMs);
+      // A spec that cannot be followed is no reason to look away from the servers.
+      ctx.recheck(restMs);
       if (told.problem !== undefined && !plan.notReady) return fail(reasons.settingRefused, told.problem);
       return outcomeOf(plan, problems);
     },

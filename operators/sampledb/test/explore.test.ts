@@ -107,6 +107,23 @@ describe("the Secret with the passwords of servers and operator", { timeout: 120
   });
 });
 
+test("a silent primary is noticed while the spec is refused", { timeout: 120_000 }, async () => {
+  const { longestOutageMs, trace } = await replay(
+    subject,
+    {
+      beginning: "two replicas",
+      seed: 1,
+      steps: [
+        { atMs: 1_000, do: "edit: another version", with: { version: "9.0" } },
+        { atMs: 20_000, do: "line: a pod from everyone", forMs: 90_000, with: { which: 0, how: "dropped" } },
+      ],
+    },
+    { beginnings },
+  );
+  expect(trace.map(({ text }) => text).join("\n")).toContain("Promoting");
+  expect(longestOutageMs).toBeLessThanOrEqual(20_000);
+});
+
 test("a database that lost its status is deleted with a last snapshot all the same", {
   timeout: 120_000,
 }, async () => {

@@ -3,6 +3,7 @@ import { reasons } from "../api/conditions.ts";
 import type { Observed } from "../observe/observed.ts";
 import { serverName } from "../resources/names.ts";
 import { healthyPrimary, serverNamed } from "./facts.ts";
+import { initializationJobs } from "./initialize.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 
 export function restore(o: Observed): Plan {
@@ -142,7 +143,9 @@ function starting(o: Observed, under: Under): Plan {
     return { notReady: waitingFor(reasons.restoring, "the servers start on the restored data", 500) };
   const { keys } = primary.facts;
   return {
-    status: { restore: { ...under, phase: "Done", keys } },
+    // Functions, seed data and migrations are those of the backup: what it lacks is applied again.
+    actions: [{ do: "deleteJobs", keys: initializationJobs(o) }],
+    status: { restore: { ...under, phase: "Done", keys }, initialized: undefined },
     events: [
       {
         type: "Normal",

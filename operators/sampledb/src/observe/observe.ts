@@ -92,6 +92,14 @@ export async function observe(
     new Set(servers.flatMap(({ pod }) => (pod ? [pod.uid] : []))),
     new Set(servers.flatMap((server) => factsOf(server)?.runId ?? [])),
   );
+  const followers = status.leadership?.followers ?? [];
+  const addresses = new Map(servers.map(({ name, pod }) => [name, pod?.ip]));
+  const leads = primaryFacts?.role === "primary" ? primaryFacts : undefined;
+  const hasCaughtUp = memory.hasCaughtUp(
+    spec.durability.acknowledgements,
+    followers.map((name) => addresses.get(name)),
+    leads?.runId === status.leadership?.runId ? leads : undefined,
+  );
   const set = ctx.own.set.get();
   const observed: Observed = {
     nowMs,
@@ -105,25 +113,15 @@ export async function observe(
     wantedTemplate: templateHash(spec, version),
     trial,
     jobs: await Promise.all(
-      [...ctx.own.jobs.entries()].map(async ([key, job]) => await explained(ctx, memory, key, job)),
+      [...ctx.own.jobs.entries()]
+        .filter(([, { metadata: its }]) => its.deletionTimestamp === undefined)
+        .map(async ([key, job]) => await explained(ctx, memory, key, job)),
     ),
     initHash: initializationHash(content),
     schemaVersion: newestMigration(content),
     specProblem: specProblem(db, status, { access, certificates }),
-    departures: memory.departures(
-      status.leadership?.followers ?? [],
-      new Map(servers.map(({ name, pod }) => [name, pod?.ip])),
-      primaryFacts?.role === "primary" ? primaryFacts : undefined,
-    ),
-    caughtUp: memory.hasCaughtUp(
-      spec.durability.acknowledgements,
-      (status.leadership?.followers ?? []).map(
-        (name) => servers.find((server) => server.name === name)?.pod?.ip,
-      ),
-      primaryFacts?.role === "primary" && primaryFacts.runId === status.leadership?.runId
-        ? primaryFacts
-        : undefined,
-    ),
+    departures: memory.departures(followers, addresses, leads),
+    caughtUp: hasCaughtUp && followers.length >= spec.replicas,
     restore: restoreWish(db, ctx),
     backups: new Map(
       [...ctx.own.backups.entries()].map(([key, { status: its }]) => [

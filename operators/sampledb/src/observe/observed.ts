@@ -74,6 +74,8 @@ export interface RestoreWish {
 export interface JobView {
   readonly key: string;
   readonly state: "running" | "succeeded" | "failed";
+  /** When it failed. */
+  readonly failedMs?: number;
   readonly message: string;
 }
 
