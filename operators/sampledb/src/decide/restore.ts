@@ -77,7 +77,7 @@ function givenUp(o: Observed, under: Under): Plan {
 }
 
 /** Earlier releases recorded the wish as the id. */
-export function carriesOut(restore: Observed["status"]["restore"], wish: string): boolean {
+function carriesOut(restore: Observed["status"]["restore"], wish: string): boolean {
   return (restore?.wish ?? restore?.id) === wish;
 }
 
