@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { explore, formatReport, type Subject } from "@keelson/testing";
+import type { RealSubject } from "../e2e/explore/real-subject.ts";
 import { root } from "./run.ts";
 
 const { values } = parseArgs({
@@ -20,8 +21,16 @@ const { values } = parseArgs({
     steps: { type: "string" },
     /** Prints a failing scenario as it was generated. */
     "no-shrink": { type: "boolean", default: false },
+    /** Plays each scenario on real processes too, and compares. */
+    real: { type: "boolean", default: false },
+    /** With `--real`: begins no scenario after so many minutes. */
+    minutes: { type: "string" },
+    /** With `--real`: so many scenarios at a time. */
+    parallel: { type: "string", default: "1" },
   },
 });
+
+if (values.real) process.exit(await compare());
 
 /** An operator, or a package that runs operators, brings a subject for the explorer. */
 const file = ["operators", "packages"]
@@ -52,3 +61,22 @@ const report = await explore(subject, {
 });
 console.log(formatReport(`${subject.name} from seed ${values.seed}`, report));
 process.exitCode = report.failures.length === 0 ? 0 : 1;
+
+async function compare(): Promise<number> {
+  const { compareWorlds, comparedBefore, summary } = await import("../e2e/explore/compare.ts");
+  const { real } = (await import(join(root, "e2e", values.operator, "explored.ts"))) as {
+    readonly real: RealSubject;
+  };
+  const startedAt = performance.now();
+  const compared = await compareWorlds(values.operator, real, {
+    runs: Number(values.runs ?? "50"),
+    seed: Number(values.seed),
+    parallel: Number(values.parallel),
+    ...(values.minutes === undefined ? {} : { minutes: Number(values.minutes) }),
+    say: (sentence) =>
+      console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`),
+  });
+  console.log(`now: ${summary(compared)}`);
+  console.log(`all: ${summary(comparedBefore(values.operator))}`);
+  return compared.every(({ problems }) => problems.length === 0) ? 0 : 1;
+}

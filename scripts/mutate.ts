@@ -1,29 +1,39 @@
 /**
  * `npm run mutate -- --seed S --count N`: puts small mistakes into the code that decides, one at a time, and counts how many
- * the tests notice. Sources are not touched: the mistake is made while the tests load them.
+ * the tests notice. Sources are not touched: the mistake is made while the tests load them. `--skip K` leaves out the first K
+ * of the N, so that a long run can be made in pieces; only the first piece checks that the tests pass without a
+ * mistake, and with `--unchecked` not even that. `--named` tries the mistakes of `mutation/named.ts` instead.
+ * With `--near` only the tests run that cost little: what survives them is tried again with all.
  */
-import { spawn } from "node:child_process";
-import { globSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { SeededRandom } from "@keelson/testing";
 import { applyMutant, type Mutant, mutantsOf } from "./mutation/mutants.ts";
+import { mutantOf, namedMutants } from "./mutation/named.ts";
+import { TestProcess } from "./mutation/test-process.ts";
 
 interface Subject {
   readonly sources: string;
-  /** Where the tests are that must notice, in the order in which they are asked. */
-  readonly tests: readonly string[];
+  /** Where the tests are that must notice, in the order in which they are asked: first those that cost little. */
+  readonly near: readonly string[];
+  readonly far: readonly string[];
 }
 
 const subjects: Readonly<Record<string, Subject>> = {
   runtime: {
     sources: "packages/runtime/src/{queue,reconcile,children,status}/**/*.ts",
-    tests: ["packages/runtime", "packages/testing"],
+    near: ["packages/runtime/src/", "packages/runtime/test/engine", "packages/runtime/test/status"],
+    far: ["packages/runtime/test/", "packages/testing/"],
   },
   etcd: {
     sources: "operators/etcd/src/{decide,observe}/**/*.ts",
-    tests: ["operators/etcd/test/decide", "operators/etcd"],
+    near: ["operators/etcd/test/decide/", "operators/etcd/src/"],
+    far: [
+      "operators/etcd/test/backup/controllers",
+      "operators/etcd/test/compound-faults",
+      "operators/etcd/test/",
+    ],
   },
 };
 
@@ -31,41 +41,61 @@ const { values } = parseArgs({
   options: {
     seed: { type: "string", default: "1" },
     count: { type: "string", default: "100" },
+    /** Numbers of the mutants to try, as printed. Default: all. */
+    only: { type: "string" },
+    skip: { type: "string", default: "0" },
+    named: { type: "boolean", default: false },
+    near: { type: "boolean", default: false },
     of: { type: "string", default: Object.keys(subjects).join(",") },
     list: { type: "boolean", default: false },
+    unchecked: { type: "boolean", default: false },
   },
 });
 const root = resolve(import.meta.dirname, "..");
-/** Mistakes may make a program run for ever, which is noticed too. */
-const patienceMs = 600_000;
+/** Processor time of the tests of one directory. */
+const patienceSeconds = 240;
 
 interface Chosen extends Mutant {
   readonly tests: readonly string[];
 }
 
-const scratch = mkdtempSync(join(tmpdir(), "keelson-mutant-"));
-try {
-  const chosen = choose(Number(values.seed), Number(values.count));
-  if (!values.list) await checkTests(chosen);
+const skip = Number(values.skip);
+const chosen = (values.named ? named() : choose(Number(values.seed), Number(values.count))).slice(skip);
+if (values.list) for (const each of chosen) console.log(placeOf(each));
+else await tryAll();
+
+async function tryAll(): Promise<void> {
+  using runner = new TestProcess({ root, patienceSeconds });
+  if (skip === 0 && !values.unchecked) await checkTests(runner, chosen);
   const survivors: Chosen[] = [];
+  const only = values.only?.split(",").map(Number);
   for (const [index, mutant] of chosen.entries()) {
-    const place = `${mutant.file}:${mutant.line} ${mutant.change}`;
-    if (values.list) {
-      console.log(place);
-      continue;
-    }
-    const noticed = await isNoticed(mutant);
-    if (!noticed) survivors.push(mutant);
-    console.log(`${String(index + 1).padStart(4)} ${noticed ? "killed  " : "SURVIVED"} ${place}`);
+    if (only && !only.includes(skip + index + 1)) continue;
+    const file = join(root, mutant.file);
+    const text = applyMutant(readFileSync(file, "utf8"), mutant);
+    const by = await runner.ask({ file, text, tests: mutant.tests });
+    if (by === undefined) survivors.push(mutant);
+    const verdict = by === undefined ? "SURVIVED" : "killed  ";
+    const who = by === undefined ? "" : ` (${by})`;
+    console.log(`${String(skip + index + 1).padStart(4)} ${verdict} ${placeOf(mutant)}${who}`);
   }
-  if (!values.list) {
-    const killed = chosen.length - survivors.length;
-    console.log(
-      `${killed} of ${chosen.length} mutants killed (${((100 * killed) / chosen.length).toFixed(0)} %)`,
-    );
-  }
-} finally {
-  rmSync(scratch, { recursive: true, force: true });
+  const killed = chosen.length - survivors.length;
+  console.log(
+    `${killed} of ${chosen.length} mutants killed (${((100 * killed) / chosen.length).toFixed(0)} %)`,
+  );
+}
+
+function placeOf({ file, line, change }: Chosen): string {
+  return `${file}:${line} ${change}`;
+}
+
+/** Mistakes that were made once. */
+function named(): Chosen[] {
+  const only = namedMutants.slice(0, values.count === undefined ? undefined : Number(values.count));
+  return only.map((each) => ({
+    ...mutantOf(each, readFileSync(join(root, each.file), "utf8")),
+    tests: each.tests,
+  }));
 }
 
 /** Without repetition, each mutant as likely as any other. */
@@ -78,7 +108,10 @@ function choose(seed: number, count: number): Chosen[] {
     return files
       .sort()
       .flatMap((file) => mutantsOf(file, readFileSync(join(root, file), "utf8")))
-      .map((mutant) => ({ ...mutant, tests: subject.tests }));
+      .map((mutant) => ({
+        ...mutant,
+        tests: values.near ? subject.near : [...subject.near, ...subject.far],
+      }));
   });
   console.log(
     `${all.length} mutants are possible; ${Math.min(count, all.length)} are tried, chosen by seed ${seed}`,
@@ -91,34 +124,10 @@ function choose(seed: number, count: number): Chosen[] {
 }
 
 /** Tests that fail without a mistake would notice every one. */
-async function checkTests(chosen: readonly Chosen[]): Promise<void> {
-  for (const tests of new Set(chosen.flatMap((mutant) => mutant.tests)))
-    if (!(await testsPass(["run"], tests))) throw new Error(`tests in ${tests} fail as they are`);
-}
-
-async function isNoticed(mutant: Chosen): Promise<boolean> {
-  const text = join(scratch, "text.ts");
-  writeFileSync(text, applyMutant(readFileSync(join(root, mutant.file), "utf8"), mutant));
-  const env = { MUTANT_FILE: join(root, mutant.file), MUTANT_TEXT: text };
-  for (const tests of mutant.tests)
-    if (!(await testsPass(["related", mutant.file, "--run", "--passWithNoTests"], tests, env))) return true;
-  return false;
-}
-
-function testsPass(
-  what: readonly string[],
-  directory: string,
-  env: Record<string, string> = {},
-): Promise<boolean> {
-  const program = join(root, "node_modules/.bin/vitest");
-  const args = [...what, "--bail=1", "--config", "scripts/mutation/vitest.config.ts", "--dir", directory];
-  return new Promise((settle) => {
-    const child = spawn(process.execPath, [program, ...args], {
-      cwd: root,
-      env: { ...process.env, ...env },
-      stdio: "ignore",
-      timeout: patienceMs,
-    });
-    child.once("exit", (code) => settle(code === 0));
-  });
+async function checkTests(runner: TestProcess, chosen: readonly Chosen[]): Promise<void> {
+  for (const [file, mutant] of new Map(chosen.map((each) => [each.file, each]))) {
+    const text = readFileSync(join(root, file), "utf8");
+    const by = await runner.ask({ file: join(root, file), text, tests: mutant.tests });
+    if (by !== undefined) throw new Error(`${by} fails as it is`);
+  }
 }

@@ -9,11 +9,14 @@ export interface Target {
   readonly instances: () => readonly { readonly name: string; readonly ip: string }[];
   /** Default: `app`. */
   readonly user?: string;
-  readonly password: string;
+  /** A function where it may change. */
+  readonly password: string | (() => string);
   /** How long a client waits for an acknowledgement. */
   readonly patienceMs: number;
   /** The way into the cluster's network. */
   readonly socket: string;
+  /** Is told of each write that comes through the Service, and runs it. Rejects as it does. */
+  readonly record?: (key: string, run: () => Promise<void>) => Promise<void>;
 }
 
 /** One acknowledged commit. */
@@ -22,6 +25,7 @@ export interface Commit {
   readonly seq: number;
   /** The instance that acknowledged it. */
   readonly server: string;
+  /** After a major upgrade timelines are counted from one again: the major version comes first. */
   readonly timeline: number;
   readonly startMs: number;
   readonly endMs: number;
@@ -130,8 +134,11 @@ export class Ledger {
       await sleep(pauseMs);
       const startMs = this.now;
       try {
-        client ??= await this.#connect(this.#target.host);
-        await this.#commit(client, writer, seq, startMs);
+        const commit = async () => {
+          client ??= await this.#connect(this.#target.host);
+          await this.#commit(client, writer, seq, startMs);
+        };
+        await (this.#target.record?.(`${writer}/${seq}`, commit) ?? commit());
       } catch (error) {
         this.errors.push({ atMs: this.now, message: (error as Error).message });
         await client?.close();
@@ -169,15 +176,17 @@ export class Ledger {
 
   async #commit(client: PgClient, writer: number, seq: number, startMs: number): Promise<void> {
     const [row] = await client.query(
-      `INSERT INTO ledger VALUES (${writer}, ${seq}) RETURNING current_setting('cluster_name') AS server, pg_walfile_name(pg_current_wal_insert_lsn()) AS file`,
+      `INSERT INTO ledger VALUES (${writer}, ${seq}) RETURNING current_setting('cluster_name') AS server, pg_walfile_name(pg_current_wal_insert_lsn()) AS file, current_setting('server_version_num') AS version`,
       { timeoutMs: this.#target.patienceMs },
     );
-    const timeline = Number.parseInt(row?.["file"]?.slice(0, 8) ?? "0", 16);
+    const major = Math.floor(Number(row?.["version"]) / 10_000);
+    const timeline = major * 1_000_000 + Number.parseInt(row?.["file"]?.slice(0, 8) ?? "0", 16);
     this.commits.push({ writer, seq, server: row?.["server"] ?? "", timeline, startMs, endMs: this.now });
   }
 
   async #connect(host: string): Promise<PgClient> {
-    const { socket, password, user = "app" } = this.#target;
+    const { socket, password: secret, user = "app" } = this.#target;
+    const password = typeof secret === "function" ? secret() : secret;
     return await PgClient.connect({
       host,
       port: 5432,

@@ -27,6 +27,7 @@ export class World implements AsyncDisposable {
   readonly #serverPid: number;
   readonly #socket: string;
   #image = 0;
+  /** Pods of PostgreSQL by namespace and name, as the API server last told. */
   readonly #pods = new Map<string, ObjectOf<typeof Pod>>();
 
   private constructor({ plane, nodes, dataDirectory }: Ground, stack: AsyncDisposableStack) {
@@ -39,10 +40,14 @@ export class World implements AsyncDisposable {
     this.#stack = stack;
   }
 
-  static async start(name: ControlPlaneName, say: (sentence: string) => void): Promise<World> {
+  static async start(
+    name: ControlPlaneName,
+    say: (sentence: string) => void,
+    { nodes = 3 }: { readonly nodes?: number } = {},
+  ): Promise<World> {
     const stack = new AsyncDisposableStack();
     try {
-      const ground = await startGround(stack, { controlPlane: name, nodes: 3, say });
+      const ground = await startGround(stack, { controlPlane: name, nodes, say });
       await makeOperatorImages(project, operatorImages, say);
       const world = new World(ground, stack);
       await world.operator.install(operatorImages[0]);
@@ -153,12 +158,14 @@ export class World implements AsyncDisposable {
   }
 
   pod(name: string): ObjectOf<typeof Pod> | undefined {
-    return this.#pods.get(name);
+    return this.#pods.get(`${namespace}/${name}`);
   }
 
-  instances(name: string): { name: string; ip: string }[] {
+  instances(name: string, within = namespace): { name: string; ip: string }[] {
     return [...this.#pods.values()].flatMap(({ metadata, status }) =>
-      metadata.labels?.["app.kubernetes.io/instance"] === name && status?.podIP
+      metadata.namespace === within &&
+      metadata.labels?.["app.kubernetes.io/instance"] === name &&
+      status?.podIP
         ? [{ name: metadata.name, ip: status.podIP }]
         : [],
     );
@@ -166,20 +173,32 @@ export class World implements AsyncDisposable {
 
   /** Clients that go through the Service, by its address. */
   async ledger(name: string, through?: "pooler"): Promise<Ledger> {
-    const ledger = new Ledger(await this.#target(name, through));
+    const ledger = new Ledger(await this.target(name, { through }));
     await ledger.start();
     return ledger;
   }
 
-  async #target(name: string, through?: "pooler"): Promise<Target> {
+  /** The password of its first role, as its binding says. */
+  async password(name: string, within = namespace): Promise<string> {
+    const { data } = await this.client.kind(Secret).get({ namespace: within, name: `${name}-app` });
+    return Buffer.from(data?.["password"] ?? "", "base64").toString();
+  }
+
+  /** How clients reach a Database: by the address of its Service. */
+  async target(
+    name: string,
+    {
+      through,
+      within = namespace,
+    }: { readonly through?: "pooler" | undefined; readonly within?: string } = {},
+  ): Promise<Target> {
     const at = through ? `${name}-${through}` : name;
     if (through) await this.#deployed(at);
-    const service = await this.client.kind(Service).get({ namespace, name: at });
-    const secret = await this.client.kind(Secret).get({ namespace, name: `${name}-app` });
+    const service = await this.client.kind(Service).get({ namespace: within, name: at });
     return {
       host: service.spec?.clusterIP ?? "",
-      instances: () => this.instances(name),
-      password: Buffer.from(secret.data?.["password"] ?? "", "base64").toString(),
+      instances: () => this.instances(name, within),
+      password: await this.password(name, within),
       // A pooler holds clients back while primaryship changes: those that come through it are told to wait.
       patienceMs: through === "pooler" ? 5_000 : 1_500,
       socket: this.#socket,
@@ -202,7 +221,7 @@ export class World implements AsyncDisposable {
 
   /** One statement, on each instance. */
   async everywhere(name: string, text: string): Promise<PgRow[]> {
-    const target = await this.#target(name);
+    const target = await this.target(name);
     const rows = await Promise.all(
       this.instances(name).map(async ({ ip }) => await new Ledger({ ...target, host: ip }).query(text)),
     );
@@ -239,7 +258,7 @@ export class World implements AsyncDisposable {
 
   /** Whether a client gets in with this password. */
   async canLogIn(name: string, user: string, password: string): Promise<boolean> {
-    const ledger = new Ledger({ ...(await this.#target(name)), user, password });
+    const ledger = new Ledger({ ...(await this.target(name)), user, password });
     return await ledger.query("SELECT 1").then(
       () => true,
       () => false,
@@ -248,7 +267,7 @@ export class World implements AsyncDisposable {
 
   /** One statement, through the Service. */
   async sql(name: string, text: string, options: { readonly timeoutMs?: number } = {}): Promise<PgRow[]> {
-    const ledger = new Ledger(await this.#target(name));
+    const ledger = new Ledger(await this.target(name));
     return await ledger.query(text, options);
   }
 
@@ -285,17 +304,16 @@ export class World implements AsyncDisposable {
   }
 
   /** PostgreSQL ends without a word, and its agent lives on. Works without the API server. */
-  async crashPostgres(instance: string): Promise<void> {
-    const ip = this.#pods.get(instance)?.status?.podIP;
-    const pid = postmasterOf(instance);
-    if (pid === undefined) throw new Error(`no postmaster of ${instance} (${ip}) runs here`);
+  async crashPostgres(instance: string, within = namespace): Promise<void> {
+    const pid = postmasterOf(instance, within);
+    if (pid === undefined) throw new Error(`no postmaster of ${within}/${instance} runs here`);
     process.kill(pid, "SIGKILL");
   }
 
   /** One for each instance; changes when its pod is made again or its container restarts. */
   incarnations(name: string): string[] {
     return this.instances(name)
-      .map((each) => this.#pods.get(each.name))
+      .map((each) => this.pod(each.name))
       .map((pod) => `${pod?.metadata.uid}/${pod?.status?.containerStatuses?.[0]?.restartCount}`)
       .sort();
   }
@@ -316,15 +334,14 @@ export class World implements AsyncDisposable {
   }
 
   async #watchPods(signal: AbortSignal): Promise<void> {
-    const events = this.client
-      .kind(Pod)
-      .reflect({ namespace, labels: "app.kubernetes.io/name=postgresql", signal });
+    const labels = "app.kubernetes.io/name=postgresql";
+    const events = this.client.kind(Pod).reflect({ labels, signal });
     try {
       for await (const event of events) {
         if (event.type === "restart") this.#pods.clear();
-        if (event.type === "deleted") this.#pods.delete(event.object.metadata.name);
+        if (event.type === "deleted") this.#pods.delete(keyOf(event.object));
         if (event.type === "item" || event.type === "added" || event.type === "modified") {
-          this.#pods.set(event.object.metadata.name, event.object);
+          this.#pods.set(keyOf(event.object), event.object);
         }
       }
     } catch (error) {
@@ -337,8 +354,12 @@ export class World implements AsyncDisposable {
   }
 }
 
+function keyOf({ metadata }: ObjectOf<typeof Pod>): string {
+  return `${metadata.namespace}/${metadata.name}`;
+}
+
 /** The postmaster whose environment's agent is that of the instance, among the processes of this machine. */
-function postmasterOf(instance: string): number | undefined {
+function postmasterOf(instance: string, within: string): number | undefined {
   const read = (pid: string, file: string) => {
     try {
       return readFileSync(`/proc/${pid}/${file}`, "utf8");
@@ -351,7 +372,9 @@ function postmasterOf(instance: string): number | undefined {
     (pid) =>
       /^\d+$/.test(pid) &&
       /\/postgres\0-D\0/.test(read(pid, "cmdline")) &&
-      read(parentOf(pid), "environ").includes(`"instance":"${instance}"`),
+      [`"instance":"${instance}"`, `"namespace":"${within}"`].every((each) =>
+        read(parentOf(pid), "environ").includes(each),
+      ),
   );
   return found === undefined ? undefined : Number(found);
 }

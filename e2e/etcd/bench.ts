@@ -32,6 +32,8 @@ export interface Scenario {
   readonly versions?: readonly string[];
   /** A cluster of its own for every run: the runs leave it in another state than they found it. */
   readonly fresh?: boolean;
+  /** What the control plane must have before the cluster is made. */
+  readonly before?: (world: World) => Promise<void>;
   /** Before the first and after the last run on a cluster. */
   readonly prepare?: (bench: Bench) => Promise<void>;
   readonly conclude?: (bench: Bench) => Promise<void>;

@@ -114,7 +114,8 @@ export async function fill(
   await call(connections, to, "/v3/kv/put", { key: base64(key), value }, 10_000);
 }
 
-async function call(
+/** One request of etcd's JSON gateway. */
+export async function call(
   connections: Connections,
   to: Endpoint,
   path: string,

@@ -3,15 +3,19 @@
  *
  *     npm run e2e:etcd -- [--only id,id] [--runs n] [--version 3.6.16] [--control-plane embedded|reference]
  *                         [--resume] [--write] [--list]
+ *     npm run e2e:etcd -- --hour [--minutes 60] [--seed 1] [--write]
  *
  * Rows are measured in the order in which `--only` names them. Results go to `e2e/etcd/results`, row by row: a row that is
  * measured again replaces what was there; with `--resume` it is completed to its number of runs, or left alone. `--write`
- * puts all tables into docs/etcd-results.md, and with `--runs 0` nothing is measured before.
+ * puts all tables into docs/etcd-results.md, and with `--runs 0` nothing is measured before. `--hour` brings a random fault or
+ * edit every five seconds instead.
  */
+import { execFileSync } from "node:child_process";
 import { arch, cpus, loadavg, release, totalmem } from "node:os";
 import { parseArgs } from "node:util";
 import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.ts";
 import type { Scenario } from "./bench.ts";
+import { hour, hourMarkdown } from "./hour.ts";
 import { Clusters, failedRun, type Measured } from "./measure.ts";
 import { writeReport } from "./report.ts";
 import { markdown, type RowResult, readResults, shortcomings, withRow, writeResults } from "./results.ts";
@@ -27,6 +31,9 @@ const { values } = parseArgs({
     resume: { type: "boolean", default: false },
     write: { type: "boolean", default: false },
     list: { type: "boolean", default: false },
+    hour: { type: "boolean", default: false },
+    minutes: { type: "string", default: "60" },
+    seed: { type: "string", default: "1" },
   },
 });
 
@@ -38,6 +45,7 @@ if (values.list) {
 const startedAt = performance.now();
 const say = (sentence: string) =>
   console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`);
+if (values.hour) process.exit(await weather());
 const only = values.only?.split(",");
 const unknown = only?.find((id) => !scenarios.some((scenario) => scenario.id === id));
 if (unknown !== undefined) throw new Error(`there is no scenario ${unknown}; --list names them`);
@@ -96,4 +104,17 @@ function empty(): RowResult {
 /** Rows that can share a living cluster come first, one after the other. */
 function upheaval({ fresh, size }: Scenario): number {
   return fresh ? 2 : size === 3 ? 0 : 1;
+}
+
+async function weather(): Promise<number> {
+  const commit = execFileSync("git", ["rev-parse", "--short=8", "HEAD"], { encoding: "utf8" }).trim();
+  const busy = () =>
+    loadavg()
+      .map((each) => each.toFixed(0))
+      .join(", ");
+  const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
+  const result = await hour({ minutes, seed, commit, load: busy, say });
+  console.log(hourMarkdown(result));
+  if (values.write) console.log(`written to ${await writeReport(scenarios)}`);
+  return result.problems.length === 0 && result.lost === 0 ? 0 : 1;
 }

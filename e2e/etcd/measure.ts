@@ -58,12 +58,13 @@ export class Clusters {
     return measured;
   }
 
-  async #provide({ fresh, size, spec }: Scenario, version: string): Promise<string> {
+  async #provide({ fresh, size, spec, before }: Scenario, version: string): Promise<string> {
     const like = JSON.stringify({ size, version, spec });
     if (this.#living?.like === like && !fresh) return this.#living.name;
     await this.release();
     const name = `etcd-${this.#made++}`;
     this.#living = { name, like };
+    await before?.(this.#world);
     await this.#world.create(name, { size, version, settings, ...spec });
     await this.#world.whenReady(name, size, 180_000);
     // etcd counts a peer as connected after five seconds.

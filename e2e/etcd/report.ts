@@ -3,6 +3,7 @@ import { execFileSync } from "node:child_process";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Scenario } from "./bench.ts";
+import { hourMarkdown, lastHour } from "./hour.ts";
 import { load } from "./load.ts";
 import { allResults, markdown, type Results } from "./results.ts";
 
@@ -30,7 +31,9 @@ export async function writeReport(scenarios: readonly Scenario[]): Promise<strin
   const tables = (await allResults()).map(
     (results) => `${heading(results)}\n\n${markdown(scenarios, results)}`,
   );
-  const section = [begin, "", how, "", tables.join("\n\n"), "", end].join("\n");
+  const longest = lastHour();
+  const weather = longest ? [`## A random fault or edit every five seconds\n\n${hourMarkdown(longest)}`] : [];
+  const section = [begin, "", how, "", [...tables, ...weather].join("\n\n"), "", end].join("\n");
   const text = await readFile(page, "utf8").catch(
     () => `# The etcd operator, measured\n\n${begin}\n${end}\n`,
   );

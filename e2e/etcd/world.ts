@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Fault, NodeHost } from "@keelson/node";
 import type { ObjectOf } from "keelson";
 import { PersistentVolume, PersistentVolumeClaim, Pod } from "keelson/kinds";
+import type { LoadAmount } from "../explore/real-subject.ts";
 import { type ControlPlaneName, type Ground, startGround } from "../operator/control-plane.ts";
 import { makeOperatorImages } from "../operator/images.ts";
 import { Installation } from "../operator/installation.ts";
@@ -20,7 +21,7 @@ export class World extends ClusterAccess implements AsyncDisposable {
   readonly #nodes: NodeHost;
   readonly #serverPid: number;
   readonly #socket: string;
-  /** Pods of etcd by name, as the API server last told. */
+  /** Pods of etcd by namespace and name, as the API server last told. */
   readonly #pods = new Map<string, ObjectOf<typeof Pod>>();
   #loads = 0;
 
@@ -34,10 +35,14 @@ export class World extends ClusterAccess implements AsyncDisposable {
     this.#stack = stack;
   }
 
-  static async start(name: ControlPlaneName, say: (sentence: string) => void): Promise<World> {
+  static async start(
+    name: ControlPlaneName,
+    say: (sentence: string) => void,
+    { nodes = 1 }: { readonly nodes?: number } = {},
+  ): Promise<World> {
     const stack = new AsyncDisposableStack();
     try {
-      const ground = await startGround(stack, { controlPlane: name, nodes: 1, say });
+      const ground = await startGround(stack, { controlPlane: name, nodes, say });
       await Promise.all([makeOperatorImages(project, operatorImages, say), makeBrokenRepository()]);
       const world = new World(ground, stack);
       await world.operator.install(operatorImages[0]);
@@ -63,19 +68,25 @@ export class World extends ClusterAccess implements AsyncDisposable {
     return { pods: names(await this.pods(name)), claims: names(await this.claims(name)) };
   }
 
-  load(name: string): EtcdLoad {
+  load(name: string, options: { readonly namespace?: string; readonly amount?: LoadAmount } = {}): EtcdLoad {
     const prefix = `load-${this.#loads++}`;
-    return new EtcdLoad({ socket: this.#socket, endpoints: () => this.serving(name), prefix });
+    const endpoints = () => this.serving(name, options.namespace);
+    return new EtcdLoad({ socket: this.#socket, endpoints, prefix, amount: options.amount });
+  }
+
+  /** Ways to the members, for what clients of etcd can do beside writing. */
+  connections(): Connections {
+    return new Connections(this.#socket);
   }
 
   /** Writes so many megabytes, one in each key. */
-  async fill(name: string, megabytes: number): Promise<void> {
+  async fill(name: string, megabytes: number, prefix = "ballast"): Promise<void> {
     const connections = new Connections(this.#socket);
     try {
       for (let index = 0; index < megabytes; index++) {
         const [to] = this.serving(name);
         if (!to) throw new Error(`no member of ${name} serves`);
-        await fill(connections, to, `ballast/${index}`, 1 << 20);
+        await fill(connections, to, `${prefix}/${index}`, 1 << 20);
       }
     } finally {
       connections.close();
@@ -83,11 +94,13 @@ export class World extends ClusterAccess implements AsyncDisposable {
   }
 
   /** Members that clients find behind the client service. */
-  serving(name: string): readonly Endpoint[] {
+  serving(name: string, within = namespace): readonly Endpoint[] {
     return [...this.#pods.values()].flatMap((pod) => {
       const { labels = {} } = pod.metadata;
       const ours =
-        labels["app.kubernetes.io/instance"] === name && labels["etcd.keelson.dev/role"] === "voter";
+        pod.metadata.namespace === within &&
+        labels["app.kubernetes.io/instance"] === name &&
+        labels["etcd.keelson.dev/role"] === "voter";
       const ip = pod.status?.podIP;
       return ours && ip && isServing(pod) ? [{ pod: pod.metadata.name, ip }] : [];
     });
@@ -151,15 +164,13 @@ export class World extends ClusterAccess implements AsyncDisposable {
 
   /** Follows who serves, as clients do with the endpoints of a service. */
   async #watchPods(signal: AbortSignal): Promise<void> {
-    const events = this.client
-      .kind(Pod)
-      .reflect({ namespace, labels: "app.kubernetes.io/name=etcd", signal });
+    const events = this.client.kind(Pod).reflect({ labels: "app.kubernetes.io/name=etcd", signal });
     try {
       for await (const event of events) {
         if (event.type === "restart") this.#pods.clear();
-        if (event.type === "deleted") this.#pods.delete(event.object.metadata.name);
+        if (event.type === "deleted") this.#pods.delete(keyOf(event.object));
         if (event.type === "item" || event.type === "added" || event.type === "modified") {
-          this.#pods.set(event.object.metadata.name, event.object);
+          this.#pods.set(keyOf(event.object), event.object);
         }
       }
     } catch (error) {
@@ -170,4 +181,8 @@ export class World extends ClusterAccess implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#stack.disposeAsync();
   }
+}
+
+function keyOf({ metadata }: ObjectOf<typeof Pod>): string {
+  return `${metadata.namespace}/${metadata.name}`;
 }

@@ -66,7 +66,7 @@ const remarks = `## Remarks
   primary turned clients away while it was replaced.
 - **All processes killed at once**, up to 21.8 s: the three runs killed the same containers, which the kubelet starts again after
   10 s, then after 20 s. Every run has a database of its own now; that was not measured yet.
-- **Not measured enough**: ten runs of each way of deleting, twenty crash points, and most rows on the real control plane.`;
+- **Not measured enough**: ten runs of each way of deleting, and most rows on the real control plane.`;
 
 function text(scenarios: readonly Scenario[], all: readonly Results[]): string {
   const tables = all.map((results) => {

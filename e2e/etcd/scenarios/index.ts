@@ -2,7 +2,9 @@
 import type { Scenario } from "../bench.ts";
 import { badSpecs, scaled, upgraded, upgradedFrom34 } from "./changes.ts";
 import { compounds } from "./compound.ts";
+import { stuckMembers } from "./compound-members.ts";
 import { everythingLost, majorityLost, volumeCorrupted, volumeWiped } from "./data.ts";
+import { lastBackups } from "./last-backups.ts";
 import { apiServerGone, cuts, operatorBlind } from "./lines.ts";
 import { operatorKilled, operatorReplaced } from "./operator.ts";
 import { allPodsDeleted, followerDeleted, leaderDeleted, leaderFrozen, leaderKilled } from "./pods.ts";
@@ -27,5 +29,7 @@ export const scenarios: readonly Scenario[] = [
   operatorReplaced,
   operatorKilled,
   ...compounds,
+  ...stuckMembers,
+  ...lastBackups,
   everythingLost,
 ];

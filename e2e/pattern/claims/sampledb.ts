@@ -113,7 +113,7 @@ export const sampledbClaims: readonly Claim[] = [
   {
     id: "sampledb-get",
     promise: "`kubectl get SampleDB` finds the configured databases",
-    commands: ["kubectl get SampleDB"],
+    commands: ["kubectl get SampleDB", "kubectl get sdb"],
     run: async (shell) => {
       await example(shell);
       const lines = (await shell.kubectl("get", "SampleDB")).split("\n");
@@ -123,13 +123,18 @@ export const sampledbClaims: readonly Claim[] = [
         /\s7\.0\.\d+\s+example-database-\d\s/.test(line),
         line,
       );
+      const short = await shell.kubectl("get", "sdb", exampleName, "--no-headers");
+      expect("its short name finds it too", short.startsWith(exampleName), short);
       return `\`${line.trim().replace(/\s+/g, " ")}\``;
     },
   },
   {
     id: "sampledb-edit",
     promise: "`kubectl edit SampleDB/example-database` changes settings, and the operator applies them",
-    commands: ["kubectl edit SampleDB/example-database"],
+    commands: [
+      "kubectl edit SampleDB/example-database",
+      "kubectl scale SampleDB/example-database --replicas=1",
+    ],
     run: async (shell) => {
       await example(shell);
       const pods = await shell.value(`pod/${exampleName}-0`, ".metadata.uid");
@@ -143,7 +148,10 @@ export const sampledbClaims: readonly Claim[] = [
       await shell.edit(`SampleDB/${exampleName}`, "/^spec:/,/^status:/s/replicas: 1/replicas: 2/");
       await shell.wait(`statefulset/${exampleName}`, "jsonpath={.status.readyReplicas}=3");
       await shell.wait(exampleTarget, "condition=Ready");
-      return `a setting ${same ? "without a restart" : "by a restart"}, and a third server`;
+      await shell.kubectl("scale", exampleTarget, "--replicas=1");
+      await shell.wait(exampleTarget, "jsonpath={.status.replicas}=1");
+      await shell.wait(exampleTarget, "condition=Ready");
+      return `a setting ${same ? "without a restart" : "by a restart"}, and a third server, gone again by \`kubectl scale\``;
     },
   },
   {

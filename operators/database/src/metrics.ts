@@ -14,7 +14,11 @@ const metrics = {
   database_ready_instances: ["gauge", "Instances that serve."],
   database_condition: ["gauge", "1 when the condition is True, 0 when it is not."],
   database_epoch: ["gauge", "How often primaryship has changed hands."],
-  database_failover_lost_bytes: ["gauge", "The most log that the last failover may have lost."],
+  database_failover_may_have_lost: ["gauge", "1 when the last failover may have lost commits."],
+  database_failover_lost_bytes: [
+    "gauge",
+    "Log that the last failover lost, but for the primary's last second.",
+  ],
   database_recoverable_timestamp_seconds: [
     "gauge",
     "Until when everything that was committed is in the archive.",
@@ -67,6 +71,7 @@ export class DatabaseMetrics {
         one(status === "True" ? 1 : 0, { condition: type }),
       ),
       database_epoch: [one(record?.epoch ?? 0)],
+      database_failover_may_have_lost: [one(record?.published.lastFailover?.mayHaveLost ? 1 : 0)],
       database_failover_lost_bytes: [one(record?.published.lastFailover?.lostBytes ?? 0)],
       database_recoverable_timestamp_seconds:
         recoverable === undefined ? [] : [one(Date.parse(recoverable) / 1_000)],

@@ -49,7 +49,7 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
 
     async reconcile(db, ctx) {
       const memory = memories.of(db.metadata.uid);
-      const access = await keepPasswords(db, ctx);
+      const access = await keepPasswords(db, ctx, memory);
       const certificates = await keepCertificates(db, ctx, memory);
       const presented = tlsSecretName(databaseName(db), db.spec);
       const trial = db.spec.paused ? undefined : await keepTrial(db, ctx);
@@ -84,6 +84,8 @@ export function sampleDB(options: SampleDBOptions = {}): Controller {
       )
         return waiting(reasons.initializing, "the application cannot log in yet", { recheckMs: 500 });
       if (access.endsInMs !== undefined) ctx.recheck(access.endsInMs);
+      // A spec that cannot be followed is no reason to look away from the servers.
+      ctx.recheck(restMs);
       if (told.problem !== undefined && !plan.notReady) return fail(reasons.settingRefused, told.problem);
       return outcomeOf(plan, problems);
     },

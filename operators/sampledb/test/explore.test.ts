@@ -1,8 +1,12 @@
 /** Generated scenarios with fixed seeds: a sample of what `npm run explore -- --operator sampledb` plays. */
 import { Beginnings, explore, formatReport, type Plan, replay } from "@keelson/testing";
+import { Secret } from "keelson/kinds";
 import { describe, expect, test } from "vitest";
-import { failingScript } from "./explore/application.ts";
+import { SampleDB } from "../src/api/sampledb.ts";
+import { failingScript } from "./explore/agent.ts";
+import { backupsIn, change, type RedisWorld, ref } from "./explore/database.ts";
 import { found } from "./explore/found.ts";
+import { scenario } from "./explore/happenings.ts";
 import { subject } from "./explore/index.ts";
 
 test("the operator passes fifteen generated scenarios", { timeout: 600_000 }, async () => {
@@ -74,6 +78,76 @@ describe("an upgrade", { timeout: 120_000 }, () => {
     const { trace } = await replay(subject, { seed: 1, beginning, steps: steps([fails]) }, { beginnings });
     expect(trace.some(({ text }) => text.includes("7.0 runs on"))).toBe(true);
   });
+});
+
+describe("the Secret with the passwords of servers and operator", { timeout: 120_000 }, () => {
+  const secret = { namespace: "default", name: "db-internal" };
+  const remove = async ({ client }: RedisWorld) => void (await client.kind(Secret).delete(secret));
+
+  test("is put back as it was when someone deletes it", async () => {
+    // Longer than an old password stays valid.
+    const { longestOutageMs } = await scenario("a replica", [
+      [1_000, remove],
+      [700_000, async (world) => world.simulation.kubelet.crash("db-0")],
+      [900_000, () => {}],
+    ]);
+    expect(longestOutageMs).toBeLessThanOrEqual(5_000);
+  });
+
+  test("is made again when nobody remembers it, and every server learns the new passwords", async () => {
+    await scenario("two replicas", [
+      [
+        1_000,
+        async (world) => {
+          await remove(world);
+          world.simulation.cluster.crash();
+        },
+      ],
+    ]);
+  });
+});
+
+test("a silent primary is noticed while the spec is refused", { timeout: 120_000 }, async () => {
+  const { longestOutageMs, trace } = await replay(
+    subject,
+    {
+      beginning: "two replicas",
+      seed: 1,
+      steps: [
+        { atMs: 1_000, do: "edit: another version", with: { version: "9.0" } },
+        { atMs: 20_000, do: "line: a pod from everyone", forMs: 90_000, with: { which: 0, how: "dropped" } },
+      ],
+    },
+    { beginnings },
+  );
+  expect(trace.map(({ text }) => text).join("\n")).toContain("Promoting");
+  expect(longestOutageMs).toBeLessThanOrEqual(20_000);
+});
+
+test("a database that lost its status is deleted with a last snapshot all the same", {
+  timeout: 120_000,
+}, async () => {
+  const remove = async (world: RedisWorld) => {
+    const status = Object.fromEntries(Object.keys(world.primary?.status ?? {}).map((key) => [key, null]));
+    const body = { status } as never;
+    await world.client.kind(SampleDB).subresource("status").patch(ref, { type: "merge", body });
+    world.notes.set("leaves", "Snapshot");
+    await world.client.kind(SampleDB).delete(ref);
+  };
+  const { trace } = await scenario("a replica", [
+    [1_000, async (world) => await change(world, { onDelete: "Snapshot" })],
+    [20_000, remove],
+    [
+      200_000,
+      (world) =>
+        world.note(
+          backupsIn(world)
+            .map(({ status }) => status?.phase)
+            .join(),
+        ),
+    ],
+  ]);
+  expect(trace.map(({ text }) => text)).toContain("Done");
 });
 
 describe("what exploring once found", { timeout: 120_000 }, () => {

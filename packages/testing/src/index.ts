@@ -3,12 +3,15 @@ export { type Cluster, type ClusterOptions, cluster } from "./cluster.ts";
 export type { ConvergeOptions } from "./converge.ts";
 export { type EveryCrashReport, everyCrash } from "./every-crash.ts";
 export {
+  type AnywhereDisturbance,
+  anywhere,
   atFraction,
   type Beginning,
   Beginnings,
   type Choice,
   type Clients,
   type Disturbance,
+  disturbancesOf,
   type End,
   type ExploreOptions,
   type ExploreReport,
@@ -25,6 +28,7 @@ export {
   planOf,
   randomFraction,
   replay,
+  Scene,
   type Step,
   type Subject,
   type TraceLine,

@@ -1,7 +1,7 @@
 /** Keeps the log for restores: PostgreSQL calls `archive.ts push KEEP %p %f` for each segment, and `fetch PLACE SYSTEM %f %p`. */
 import { createHash } from "node:crypto";
 import { createReadStream, createWriteStream } from "node:fs";
-import { readFile, rename, rm, writeFile } from "node:fs/promises";
+import { readFile, rename, rm } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -103,8 +103,6 @@ async function main([command, ...args]: readonly string[]): Promise<void> {
     const [place = "", keep = "", source = "", name = ""] = args;
     const folder = await readFile(join(keep, "archive-folder"), "utf8");
     await push(await storeAt(place), { folder, source, name });
-    // When the newest segment was stored.
-    await writeFile(join(keep, "archived"), `${name} ${new Date().toISOString()}\n`);
   } else if (command === "fetch") {
     const [place = "", systemId = "", name = "", target = ""] = args;
     try {
@@ -117,4 +115,5 @@ async function main([command, ...args]: readonly string[]): Promise<void> {
   }
 }
 
-if (process.argv[1] === import.meta.filename) await main(process.argv.slice(2));
+// An error ends the process, and PostgreSQL asks again. Modules that import this one wait for nothing.
+if (process.argv[1] === import.meta.filename) void main(process.argv.slice(2));

@@ -143,6 +143,7 @@ export class Campaign {
         to: me,
         at: new Date(this.#options.clock.now()).toISOString(),
         lostBytes: isSafe || lost < 0n ? 0 : Number(lost),
+        mayHaveLost: !isSafe,
         reason: !isSafe && policy.durability !== "async" ? "approved" : lease,
       },
     });

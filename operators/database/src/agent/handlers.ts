@@ -1,5 +1,5 @@
 /** What an agent can be asked over the network. */
-import { readFile, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
 import { standbyNames } from "../ha/sync.ts";
 import type { Agent } from "./agent.ts";
 import type { BackupJob, Backups } from "./backups.ts";
@@ -17,8 +17,6 @@ export interface HandlerOptions {
   readonly trust: () => string | undefined;
   /** The volume. */
   readonly directory: string;
-  /** Names the newest segment that was archived, and when. */
-  readonly archivedPath: string;
   /** Everything that was committed until then is in the archive. */
   readonly recoverableUntil: () => string | undefined;
   readonly vote: (request: VoteRequest) => Promise<unknown>;
@@ -47,8 +45,6 @@ export interface InstanceReport extends PeerStatus {
     readonly counted: boolean;
   }[];
   readonly synchronousNames: string;
-  /** When the newest segment of the log reached the archive. */
-  readonly archivedAt?: string;
   /** Everything that was committed until then is in the archive. */
   readonly recoverableUntil?: string;
   readonly trust?: string;
@@ -105,7 +101,7 @@ async function look(backups: Backups, name: string): Promise<BackupJob | null> {
 }
 
 async function report(options: HandlerOptions): Promise<InstanceReport> {
-  const { agent, engine, archivedPath, trust } = options;
+  const { agent, engine, trust } = options;
   const status = agent.status();
   const { data } = agent.local;
   const running = status.role !== "none";
@@ -120,7 +116,6 @@ async function report(options: HandlerOptions): Promise<InstanceReport> {
         .catch(() => [])
     : [];
   const volume = await statfs(options.directory).catch(() => undefined);
-  const [, archivedAt] = (await readFile(archivedPath, "utf8").catch(() => "")).trim().split(" ");
   const recoverableUntil = status.role === "primary" ? options.recoverableUntil() : undefined;
   const replication = status.role === "primary" ? agent.replication : undefined;
   const pending = row?.["pending"]?.split(",") ?? [];
@@ -144,7 +139,6 @@ async function report(options: HandlerOptions): Promise<InstanceReport> {
       counted: counted && streaming,
     })),
     synchronousNames: replication?.synchronousNames ?? "",
-    ...(archivedAt !== undefined && { archivedAt }),
     ...(recoverableUntil !== undefined && { recoverableUntil }),
     ...(trust() !== undefined && { trust: trust() ?? "" }),
     ...(engine.isClosed && { closed: true }),

@@ -180,7 +180,6 @@ const server = serve(
     trust: () => certificates?.trust,
     backups,
     directory: settings.directory,
-    archivedPath: join(keep, "archived"),
     recoverableUntil: () => horizon?.latest?.time,
     vote: async (request: VoteRequest) => await agent.answerVote(request),
     failsafe: (request: FailsafeRequest) => agent.keeper.failsafe(request),

@@ -169,7 +169,7 @@ export class Restoring {
     )
       throw new BeyondArchive(
         `the archive reaches ${horizon.time}, and ${targetTime} is later: this waits until the log of that moment is` +
-          " archived; if it never will be, choose an earlier restoreFrom.targetTime",
+          " archived; if it never will be, choose an earlier targetTime",
       );
     await rm(fresh, { recursive: true, force: true });
     await restore.copy(fresh);

@@ -222,7 +222,13 @@ export const Database = resource({
         from: z.string(),
         to: z.string(),
         at: z.string(),
-        lostBytes: z.int().describe("The most log that may have been lost; 0 when nothing was."),
+        lostBytes: z
+          .int()
+          .describe("Log that the old primary had told of and nobody has; its last second is not counted."),
+        mayHaveLost: z
+          .boolean()
+          .optional()
+          .describe("Acknowledged commits may be lost: with async, or because a person approved it."),
         reason: z.string(),
       })
       .optional(),
@@ -249,12 +255,11 @@ export const Database = resource({
     passwordsRotated: z.string().optional(),
     sqlHash: z.string().optional().describe("Digest of the roles and databases that were applied."),
     volumes: z.array(z.string()).optional().describe("Where the data is."),
-    archivedAt: z.string().optional().describe("When the newest part of the log reached the archive."),
     recoverableUntil: z
       .string()
       .optional()
       .describe(
-        "Everything that was committed until then is in the archive: a restore can go to any moment before.",
+        "Everything that was committed until then is in the archive, and mostly some minutes more: a restore can go to any moment before.",
       ),
     lastScheduled: z.string().optional(),
   }),

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { InstanceReport } from "../agent/handlers.ts";
 import { Database } from "../api/database.ts";
 import type { Observed } from "../observe/observed.ts";
-import { readinessOf } from "./report.ts";
+import { isFull, readinessOf, statusOf } from "./report.ts";
 
 const object = Database.object({
   metadata: { name: "orders", namespace: "default" },
@@ -52,4 +52,39 @@ test.each([
     instances: seen.instances.map((each) => ({ ...each, pod })),
   };
   expect(readinessOf(world)).toMatchObject({ ready, message: expect.stringContaining(words) });
+});
+
+const gibibyte = 2 ** 30;
+
+test.each([
+  ["little of a small volume", 10, 0.4, true],
+  ["some of a small volume", 10, 0.6, false],
+  ["a small part of a large volume, which is a lot", 1_000, 7, false],
+  ["next to nothing of a large volume", 1_000, 0.9, true],
+])("%s is left", (_what, size, free, expected) => {
+  const [instance] = observed([
+    { volume: { sizeBytes: size * gibibyte, freeBytes: free * gibibyte } },
+  ]).instances;
+  expect(instance && isFull(instance)).toBe(expected);
+});
+
+test("a restore that waits says so while the database is made", () => {
+  const reason = "initialise failed: the archive reaches 10:00, and 10:01 is later";
+  const whole = observed([{ reason }]);
+  const record = whole.record && { ...whole.record, published: { quorums: [] } };
+  expect(readinessOf({ ...whole, record }).message).toBe(`orders-0: ${reason}`);
+});
+
+test("the status follows the archive every five minutes, and says nothing that is not so", () => {
+  const serving = { role: "primary", serving: true, standbys: [] } as const;
+  const at = (until: string | undefined, said: string | undefined) => {
+    const whole = observed([{ ...serving, ...(until !== undefined && { recoverableUntil: until }) }]);
+    const record = whole.record && { ...whole.record, holder: "orders-0" };
+    const before = said === undefined ? undefined : { recoverableUntil: said };
+    return statusOf({ ...whole, record }, readinessOf(whole), before).recoverableUntil;
+  };
+  expect(at("2026-01-01T10:00:00Z", undefined)).toBe("2026-01-01T10:00:00Z");
+  expect(at("2026-01-01T10:04:00Z", "2026-01-01T10:00:00Z")).toBe("2026-01-01T10:00:00Z");
+  expect(at("2026-01-01T10:05:00Z", "2026-01-01T10:00:00Z")).toBe("2026-01-01T10:05:00Z");
+  expect(at(undefined, "2026-01-01T10:00:00Z")).toBe("2026-01-01T10:00:00Z");
 });

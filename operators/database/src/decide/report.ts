@@ -130,12 +130,13 @@ function waitsForLabel({ pod, report }: Pick<InstanceView, "pod" | "report">): s
     : undefined;
 }
 
-/** Less than this part of a volume left is as good as nothing. */
+/** Less than this part of a volume left is as good as nothing, unless it is a lot by itself. */
 const scarce = 0.05;
+const plentyBytes = 2 ** 30;
 
 export function isFull({ report }: InstanceView): boolean {
   const { sizeBytes = 1, freeBytes = 1 } = report?.volume ?? {};
-  return freeBytes / sizeBytes < scarce;
+  return freeBytes < Math.min(plentyBytes, scarce * sizeBytes);
 }
 
 /** The claim has grown, and the file system in the pod has not: it does when the volume is mounted again. */
@@ -214,6 +215,16 @@ export function upToDate({ version, report, refused }: UpgradePlan, wanted: stri
   };
 }
 
+/** The status is not written for every second that the archive goes on: what it says stays true meanwhile. */
+const recoverableEveryMs = 300_000;
+
+function recoverable(until: string | undefined, said: string | undefined): Pick<Status, "recoverableUntil"> {
+  const known = until ?? said;
+  if (known === undefined) return {};
+  const isLate = said === undefined || Math.abs(Date.parse(known) - Date.parse(said)) >= recoverableEveryMs;
+  return { recoverableUntil: isLate ? known : said };
+}
+
 export function statusOf(
   observed: Observed,
   readiness: Readiness,
@@ -266,10 +277,7 @@ export function statusOf(
       : {}),
     volumes: instances.flatMap(({ claim }) => claim?.volume ?? []),
     binding: { name: `${object.metadata.name}-app` },
-    ...(primary?.report?.archivedAt !== undefined && { archivedAt: primary.report.archivedAt }),
-    ...(primary?.report?.recoverableUntil !== undefined && {
-      recoverableUntil: primary.report.recoverableUntil,
-    }),
+    ...recoverable(primary?.report?.recoverableUntil, before?.recoverableUntil),
     ...(before?.lastScheduled !== undefined && { lastScheduled: before.lastScheduled }),
     ...(before?.passwordsRotated !== undefined && { passwordsRotated: before.passwordsRotated }),
     ...(before?.sqlHash !== undefined && { sqlHash: before.sqlHash }),

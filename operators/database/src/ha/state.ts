@@ -70,7 +70,10 @@ export interface Published {
     readonly from: string;
     readonly to: string;
     readonly at: string;
+    /** What the primary had told of and is gone. What it wrote after that, in its last second, is not counted. */
     readonly lostBytes: number;
+    /** Nobody can say that nothing was lost. */
+    readonly mayHaveLost?: boolean;
     readonly reason: string;
   };
   /** The last switchover that was asked for, and why it was refused if it was. */

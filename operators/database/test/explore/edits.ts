@@ -1,43 +1,33 @@
 /** What users do to a Database. */
-import { type Disturbance, pick, type World } from "@keelson/testing";
+import { anywhere, type Disturbance, pick } from "@keelson/testing";
+import { Secret } from "keelson/kinds";
 import { DatabaseBackup } from "../../src/api/backup.ts";
-import { Database, type DatabaseObject } from "../../src/api/database.ts";
+import { Database } from "../../src/api/database.ts";
 import { refused } from "../simulation/server.ts";
 import type { SimPostgres } from "./application.ts";
+import { change, specOf } from "./scene.ts";
 
 type Edit = Disturbance<SimPostgres>;
-type PostgresWorld = World<SimPostgres>;
 type Choose = NonNullable<Edit["choose"]>;
 
-export async function change(world: PostgresWorld, spec: object): Promise<void> {
-  if (!world.primary || world.primary.metadata.deletionTimestamp !== undefined) return;
-  const { ref } = world.subject;
-  try {
-    await world.client.kind(Database).patch(ref, { type: "merge", body: { spec } as never });
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 422) throw error;
-    world.note(`refused: ${(error as Error).message.slice(0, 120)}`);
-  }
-}
-
 function edit(name: string, choose: Choose): Edit {
-  return { name, weight: 2, choose, begin: async (world, spec) => await change(world, spec) };
+  return anywhere({ name, weight: 2, choose, begin: async (scene, spec) => await change(scene, spec) });
 }
 
 /** For a while. */
 function passing(name: string, spec: object, back: object): Edit {
-  return {
+  return anywhere({
     name,
     lastsMs: 180_000,
-    begin: async (world) => {
-      await change(world, spec);
-      return () => change(world, back);
+    begin: async (scene) => {
+      await change(scene, spec);
+      return () => change(scene, back);
     },
-  };
+  });
 }
 
 function annotation(name: string, key: string, value: (random: Parameters<Choose>[0]) => string): Edit {
-  return {
+  return anywhere({
     name,
     choose: (random) => ({ value: value(random) }),
     begin: async (world, args) => {
@@ -45,12 +35,12 @@ function annotation(name: string, key: string, value: (random: Parameters<Choose
       const body = { metadata: { annotations: { [`database.keelson.dev/${key}`]: String(args["value"]) } } };
       await world.client.kind(Database).patch(world.subject.ref, { type: "merge", body });
     },
-  };
+  });
 }
 
 const anything = (random: Parameters<Choose>[0]) => String(random.next()).slice(2, 8);
 
-const deleted: Edit = {
+const deleted = anywhere({
   name: "edit: deleted",
   weight: 0.5,
   choose: (random) => ({
@@ -60,16 +50,16 @@ const deleted: Edit = {
   begin: async (world, { propagation, onDelete }) => {
     if (!world.primary) return;
     await change(world, { onDelete });
-    const spec = world.primary.spec as unknown as DatabaseObject["spec"];
+    const spec = specOf(world.primary);
     world.notes.set("removes", onDelete === "Delete");
-    world.notes.set("snapshot", onDelete === "Snapshot" && spec.backup !== undefined);
+    world.notes.set("snapshot", onDelete === "Snapshot" && spec?.backup !== undefined);
     await world.client
       .kind(Database)
       .delete(world.subject.ref, { propagation: propagation as "Background" | "Foreground" });
   },
-};
+});
 
-const orphaned: Edit = {
+const orphaned = anywhere({
   name: "edit: deleted with its dependents left alone, and made again",
   weight: 0.5,
   begin: async (world) => {
@@ -80,21 +70,65 @@ const orphaned: Edit = {
     for (let seconds = 0; seconds < 120 && world.primary; seconds += 5) await world.advance(5_000);
     if (!world.primary) await kind.create({ metadata: world.subject.ref, spec: spec as never });
   },
-};
+});
 
-const backedUp: Edit = {
+const backedUp = anywhere({
   name: "edit: a backup is asked for",
   choose: (random) => ({ name: `asked-${anything(random)}` }),
   begin: async (world, { name }) => {
-    const spec = world.primary?.spec as DatabaseObject["spec"] | undefined;
-    if (!spec?.backup) return;
+    if (!specOf(world.primary)?.backup) return;
     const { namespace } = world.subject.ref;
     await world.client.kind(DatabaseBackup).create({
       metadata: { namespace, name: String(name) },
       spec: { database: world.subject.ref.name } as never,
     });
   },
-};
+});
+
+/** To a backup that is taken for it. Users know that they go back: what came after it is gone. */
+const restored = anywhere({
+  name: "edit: restored in place",
+  choose: (random) => ({ id: anything(random) }),
+  begin: async (world, { id }) => {
+    if (!specOf(world.primary)?.backup) return;
+    world.notes.set("mayHaveLost", true);
+    const { namespace, name: database } = world.subject.ref;
+    const backup = `base-${id}`;
+    await world.client
+      .kind(DatabaseBackup)
+      .create({ metadata: { namespace, name: backup }, spec: { database } as never });
+    await change(world, { restoreInPlace: { id, backup } });
+  },
+});
+
+/** A role whose Secret comes late, or holds another password than before. */
+const roleAdded = anywhere({
+  name: "edit: a role whose Secret is missing",
+  lastsMs: 120_000,
+  choose: (random) => ({ password: anything(random) }),
+  begin: async (world, { password }) => {
+    const where = { namespace: world.subject.ref.namespace, name: "reporting" };
+    await change(world, { roles: [{ name: "reporting", passwordSecret: where.name }] });
+    const data = { password: Buffer.from(String(password)).toString("base64") };
+    return async () =>
+      void (await world.client.kind(Secret).apply({ metadata: where, type: "Opaque", data }));
+  },
+});
+
+/** Changed and taken back at once, or nearly. */
+const flipped = anywhere({
+  name: "edit: changed and taken back",
+  weight: 2,
+  choose: (random) => ({
+    instances: pick([1, 2, 4, 5], random),
+    afterMs: pick([0, 300, 5_000, 40_000], random),
+  }),
+  begin: async (world, { instances, afterMs }) => {
+    const before = specOf(world.primary)?.instances;
+    await change(world, { instances });
+    world.clock.timer(Number(afterMs), () => void change(world, { instances: before }));
+  },
+});
 
 export const edits: readonly Edit[] = [
   edit("edit: instances", (random) => ({ instances: pick([1, 2, 3, 3, 4, 5], random) })),
@@ -118,7 +152,7 @@ export const edits: readonly Edit[] = [
   ),
   passing("edit: paused", { paused: true }, { paused: false }),
   passing("edit: hibernated", { hibernate: true }, { hibernate: false }),
-  {
+  anywhere({
     name: "edit: a restore in place that fails",
     lastsMs: 180_000,
     choose: (random) => ({ id: anything(random) }),
@@ -126,13 +160,13 @@ export const edits: readonly Edit[] = [
       await change(world, { restoreInPlace: { id, undo: true } });
       return () => change(world, { restoreInPlace: null });
     },
-  },
+  }),
   {
     name: "edit: a version that does not start",
     lastsMs: 180_000,
     begin: async (world) => {
       world.application.brokenVersions.add("15.99");
-      const before = (world.primary?.spec as DatabaseObject["spec"] | undefined)?.version;
+      const before = specOf(world.primary)?.version;
       await change(world, { version: "15.99" });
       return () => change(world, { version: before });
     },
@@ -142,7 +176,7 @@ export const edits: readonly Edit[] = [
     name: "edit: a newer major version whose rehearsal fails",
     lastsMs: 180_000,
     begin: async (world) => {
-      const before = (world.primary?.spec as DatabaseObject["spec"] | undefined)?.version;
+      const before = specOf(world.primary)?.version;
       world.application.isRehearsalBroken = true;
       await change(world, { version: "17.1" });
       return async () => {
@@ -157,6 +191,41 @@ export const edits: readonly Edit[] = [
   ),
   annotation("edit: passwords are rotated", "rotate-passwords", anything),
   annotation("edit: the authority is replaced", "rotate-authority", anything),
+  edit("edit: resources", (random) => ({
+    resources: { requests: { cpu: pick(["10m", "20m"], random) } },
+  })),
+  edit("edit: how long a silent primary stays primary", (random) => ({
+    failover: { leaseSeconds: pick([5, 8, 12], random) },
+  })),
+  edit("edit: storage", (random) => ({ storage: { size: pick(["1Gi", "2Gi", "3Gi"], random) } })),
+  edit("edit: backups come or go", (random) => ({
+    backup: pick([null, { store: { claim: { name: "backups" } } }], random),
+  })),
+  {
+    name: "edit: a newer minor version",
+    weight: 2,
+    choose: (random) => ({ minor: pick(["2", "3"], random) }),
+    begin: async (world, { minor }) => {
+      const [major] = (specOf(world.primary)?.version ?? "15").split(".");
+      await change(world, { version: `${major}.${minor}` });
+    },
+  },
+  {
+    name: "edit: a backup every minute",
+    lastsMs: 240_000,
+    begin: async (world) => {
+      if (!specOf(world.primary)?.backup) return;
+      await change(world, { backup: { schedule: "* * * * *", keep: 2 } });
+      return async () => {
+        if (specOf(world.primary)?.backup) await change(world, { backup: { schedule: null } });
+      };
+    },
+  },
+  { ...edit("edit: TLS", (random) => ({ tls: { require: random.next() < 0.5 } })), anywhere: false },
+  { ...passing("edit: a pooler", { pooler: { instances: 1 } }, { pooler: null }), anywhere: false },
+  flipped,
+  roleAdded,
+  restored,
   backedUp,
   deleted,
   orphaned,

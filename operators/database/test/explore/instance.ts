@@ -8,7 +8,7 @@ import type { InstanceReport } from "../../src/agent/handlers.ts";
 import { Kubernetes, type Send, StatusError } from "../../src/agent/kubernetes.ts";
 import { type Clock, Gone, type Guard, type Memory, type Peers } from "../../src/agent/ports.ts";
 import { type AgentSettings, readSettings, timingsOf } from "../../src/agent/settings.ts";
-import { type Disk, type ServerPod, SimulatedServer } from "../simulation/server.ts";
+import { type Disk, type Entry, type ServerPod, SimulatedServer } from "../simulation/server.ts";
 import type { Files, SimPostgres } from "./application.ts";
 
 /** Whom agents ask for the Lease, in the network. */
@@ -109,6 +109,11 @@ export class SimInstance implements SimulatedProcess, ServerPod {
       timings,
       log: { info: () => {}, warn: () => {} },
     });
+  }
+
+  backupLog(name: string): readonly Entry[] | undefined {
+    this.#app.expectStore();
+    return this.#app.store.get(name)?.log;
   }
 
   /** The lease is looked at before anything is done with a server that runs. */

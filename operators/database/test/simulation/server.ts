@@ -33,6 +33,8 @@ export interface ServerPod {
   readonly major?: string;
   /** Upgrades fail. */
   readonly isUpgradeBroken?: boolean;
+  /** What a backup holds; undefined when the store has none of that name. */
+  backupLog?(name: string): readonly Entry[] | undefined;
   /** What it stores survives everything but the loss of its volume. */
   readonly disk: Disk;
   whenThawed(run: () => void): void;
@@ -59,6 +61,8 @@ export interface Data {
   kind: "primary" | "standby";
   /** What wrote it, where there are several versions. */
   readonly major?: string | undefined;
+  /** What was there before the last restore in place. */
+  readonly before?: readonly Entry[];
 }
 
 type Settings = Readonly<{ [name: string]: string }>;
@@ -171,6 +175,13 @@ export class SimulatedServer implements Engine {
   #drainTo(standby: SimulatedServer): void {
     const length = () => standby.data?.log.length ?? 0;
     while (standby.take(this.#pod) && length() < (this.data?.log.length ?? 0));
+  }
+
+  /** The part of its log that it has acknowledged to clients, or inherited. */
+  get acknowledgedLog(): readonly Entry[] {
+    const [oldest] = this.#pending;
+    const log = this.data?.log ?? [];
+    return oldest ? log.slice(0, oldest.position - 1) : log;
   }
 
   #acknowledge(): void {
@@ -418,11 +429,23 @@ export class SimulatedServer implements Engine {
     return this.#world.canTalk(this.#pod.name, name) ? found.server.data : undefined;
   }
 
-  /** Takes its time, and ends with the data as it was. */
-  async restoreInPlace(): Promise<string> {
+  /** What is there now is kept for undo. What cannot be had leaves it as it was. */
+  async restoreInPlace({ backup, undo, epoch }: Parameters<Engine["restoreInPlace"]>[0]): Promise<string> {
     await this.stop("fast");
     await this.#take(5_000);
-    throw new Error("stories have no backups");
+    this.#expectRoom();
+    const { data } = this;
+    if (!data || this.#pod.disk.isCorrupt) throw new Error("there is no data that can be read");
+    const log = undo ? data.before : backup === undefined ? undefined : this.#pod.backupLog?.(backup);
+    if (!log)
+      throw new Error(undo ? "nothing is kept from before a restore" : `there is no backup ${backup}`);
+    const { timeline } = data;
+    this.data = {
+      ...data,
+      ...{ log: [...log], timeline: timeline + 1, timelineEpoch: epoch, kind: "primary", before: data.log },
+    };
+    this.forkPosition = log.length;
+    return undo ? "what was there before is back" : `restored from ${backup}`;
   }
 
   /** Shared files make data useless that an upgrade has begun to work on. */

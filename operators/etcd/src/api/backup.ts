@@ -1,6 +1,12 @@
 /** EtcdBackup and EtcdBackupSchedule: one verified copy, and many over time. */
 import { backupStoreSchema } from "@keelson/kit";
-import { immutable, type ObjectOf, resource, z } from "keelson";
+import { immutable, type ObjectOf, preserveUnknown, resource, z } from "keelson";
+
+const resources = preserveUnknown()
+  .optional()
+  .describe(
+    "Requests and limits of each container that takes or verifies a backup. Default: requests of 50m and 64Mi.",
+  );
 
 export const EtcdBackup = resource({
   group: "etcd.keelson.dev",
@@ -20,6 +26,7 @@ export const EtcdBackup = resource({
         .min(60)
         .default(7_200)
         .describe("A backup that is not done by then, all attempts together, has failed."),
+      resources,
     })
     .check(immutable("a backup cannot be changed; create another one")),
   status: z.object({
@@ -73,6 +80,7 @@ export const EtcdBackupSchedule = resource({
       })
       .default({ count: 7 })
       .describe("The newest verified backup is never removed."),
+    resources,
   }),
   status: z.object({
     lastScheduled: z.string().optional(),

@@ -16,6 +16,8 @@ import {
 } from "./agent-container.ts";
 import { nonRoot } from "./names.ts";
 
+/** Backups compete with members for their nodes: the scheduler must know of them. */
+const leastResources = { requests: { cpu: "50m", memory: "64Mi" } };
 const scratchPath = "/scratch";
 const scratchPort = 2379;
 const scratchPeerUrl = "http://127.0.0.1:2380";
@@ -161,9 +163,11 @@ function scratchCommand(dataDirectory: string, token: string): string[] {
 function pod(
   backup: EtcdBackupObject,
   name: string,
-  parts: Pick<PodSpec, "containers" | "initContainers">,
+  { containers, initContainers = [] }: Pick<PodSpec, "containers" | "initContainers">,
   mounts: readonly MountedVolume[],
 ): Desired<typeof Pod> {
+  const resources = (backup.spec.resources ?? leastResources) as NonNullable<Container["resources"]>;
+  const limited = (each: Container): Container => ({ ...each, resources });
   return {
     metadata: { name, labels: { [labels.name]: "etcd-backup", [labels.instance]: backup.spec.cluster } },
     spec: {
@@ -173,7 +177,8 @@ function pod(
       terminationGracePeriodSeconds: 5,
       activeDeadlineSeconds: backup.spec.timeoutSeconds,
       securityContext: restrictedPod(nonRoot),
-      ...parts,
+      containers: containers.map(limited),
+      ...(initContainers.length === 0 ? {} : { initContainers: initContainers.map(limited) }),
       volumes: mounts.map(({ volume }) => volume),
     },
   };

@@ -19,10 +19,10 @@ export async function takeBackup(
   at: Date,
 ): Promise<void> {
   const stamp = backupStamp(at);
-  const { cluster, store } = schedule.spec;
+  const { cluster, store, resources } = schedule.spec;
   await ctx.own.backups.apply(stamp, {
     metadata: { name: `${schedule.metadata.name}-${stamp}`, labels: { [labels.instance]: cluster } },
-    spec: { cluster, store, verify: true },
+    spec: { cluster, store, verify: true, ...(resources === undefined ? {} : { resources }) },
   });
   ctx.event("Normal", "BackupDue", `${schedule.metadata.name}-${stamp} is taken`);
 }

@@ -1,30 +1,29 @@
 /** What users of an EtcdCluster do. */
-import { type Disturbance, pick } from "@keelson/testing";
+import { anywhere, type Disturbance, pick, type Scene } from "@keelson/testing";
 import { EtcdBackup } from "../../src/api/backup.ts";
 import { EtcdCluster } from "../../src/api/cluster.ts";
 import type { SimEtcd } from "../simulation/etcd.ts";
 
-const ref = { namespace: "default", name: "example" };
 type Edit = Disturbance<SimEtcd>;
-type EtcdWorld = Parameters<Edit["begin"]>[0];
 
-async function change(world: EtcdWorld, spec: object): Promise<void> {
-  if (!world.primary || world.primary.metadata.deletionTimestamp !== undefined) return;
+/** Changes the spec as a user does. What the schema does not allow is refused, and nothing happens. */
+export async function change(scene: Scene, spec: object): Promise<void> {
+  const { primary, subject } = scene;
+  if (!primary || primary.metadata.deletionTimestamp !== undefined) return;
   try {
-    await world.client.kind(EtcdCluster).patch(ref, { type: "merge", body: { spec } as never });
+    await scene.client.kind(EtcdCluster).patch(subject.ref, { type: "merge", body: { spec } as never });
   } catch (error) {
-    // The server refuses what the schema does not allow: the user sees it and nothing happens.
     if ((error as { code?: unknown }).code !== 422) throw error;
-    world.note(`refused: ${(error as Error).message.slice(0, 120)}`);
+    scene.note(`refused: ${(error as Error).message.slice(0, 120)}`);
   }
 }
 
-const resize: Edit = {
+const resize = anywhere({
   name: "edit: size",
   weight: 5,
   choose: (random) => ({ size: pick([1, 2, 3, 3, 4, 5], random) }),
-  begin: (world, { size }) => change(world, { size }),
-};
+  begin: (scene, { size }) => change(scene, { size }),
+});
 
 const upgrade: Edit = {
   name: "edit: version",
@@ -40,31 +39,31 @@ const upgrade: Edit = {
   },
 };
 
-const settings: Edit = {
+const settings = anywhere({
   name: "edit: settings",
   weight: 2,
   choose: (random) => ({ snapshotCount: pick([5_000, 10_000, 20_000], random) }),
-  begin: (world, { snapshotCount }) => change(world, { settings: { snapshotCount } }),
-};
+  begin: (scene, { snapshotCount }) => change(scene, { settings: { snapshotCount } }),
+});
 
-const oversized: Edit = {
+const oversized = anywhere({
   name: "edit: resources that no node has",
   lastsMs: 120_000,
-  begin: async (world) => {
-    await change(world, { resources: { requests: { cpu: "4096" } } });
-    return () => change(world, { resources: null });
+  begin: async (scene) => {
+    await change(scene, { resources: { requests: { cpu: "4096" } } });
+    return () => change(scene, { resources: null });
   },
-};
+});
 
 /** The nodes are relabelled with the spec, or the spec names nodes that do not exist, and is corrected. */
-const nowhere: Edit = {
+const nowhere = anywhere({
   name: "edit: a node pool that does not exist",
   lastsMs: 300_000,
-  begin: async (world) => {
-    await change(world, { pod: { nodeSelector: { pool: "gone" } } });
-    return () => change(world, { pod: { nodeSelector: null } });
+  begin: async (scene) => {
+    await change(scene, { pod: { nodeSelector: { pool: "gone" } } });
+    return () => change(scene, { pod: { nodeSelector: null } });
   },
-};
+});
 
 const poolRelabelled: Edit = {
   name: "node: the pool is relabelled",
@@ -77,113 +76,117 @@ const poolRelabelled: Edit = {
   },
 };
 
-const storage: Edit = {
+const storage = anywhere({
   name: "edit: storage",
   choose: (random) => ({ size: pick(["1Gi", "2Gi", "3Gi"], random) }),
-  begin: (world, { size }) => change(world, { storage: { size } }),
-};
+  begin: (scene, { size }) => change(scene, { storage: { size } }),
+});
 
-const quota: Edit = {
+const quota = anywhere({
   name: "edit: quota",
   choose: (random) => ({ quotaBytes: pick([0, 2_000_000, 8_000_000], random) }),
-  begin: (world, { quotaBytes }) => change(world, { storage: { quotaBytes } }),
-};
+  begin: (scene, { quotaBytes }) => change(scene, { storage: { quotaBytes } }),
+});
 
-const paused: Edit = {
+const paused = anywhere({
   name: "edit: paused",
   lastsMs: 180_000,
-  begin: async (world) => {
-    await change(world, { paused: true });
-    return () => change(world, { paused: false });
+  begin: async (scene) => {
+    await change(scene, { paused: true });
+    return () => change(scene, { paused: false });
   },
-};
+});
 
-const hibernated: Edit = {
+const hibernated = anywhere({
   name: "edit: hibernated",
   lastsMs: 180_000,
-  begin: async (world) => {
-    await change(world, { hibernate: true });
-    return () => change(world, { hibernate: false });
+  begin: async (scene) => {
+    await change(scene, { hibernate: true });
+    return () => change(scene, { hibernate: false });
   },
-};
+});
 
 /** Changed and taken back at once, or nearly. */
-const flip: Edit = {
+const flip = anywhere({
   name: "edit: changed and taken back",
   weight: 2,
   choose: (random) => ({ size: pick([1, 2, 4, 5], random), afterMs: pick([0, 300, 5_000, 40_000], random) }),
-  begin: async (world, { size, afterMs }) => {
-    const before = (world.primary?.spec as { size?: number } | undefined)?.size ?? 3;
-    await change(world, { size });
-    world.clock.timer(Number(afterMs), () => void change(world, { size: before }));
+  begin: async (scene, { size, afterMs }) => {
+    const before = (scene.primary?.spec as { size?: number } | undefined)?.size ?? 3;
+    await change(scene, { size });
+    scene.clock.timer(Number(afterMs), () => void change(scene, { size: before }));
   },
-};
+});
 
-const automatic: Edit = {
+const automatic = anywhere({
   name: "edit: automatic recovery",
   weight: 0.5,
-  begin: (world) => change(world, { recovery: { quorumLoss: "Automatic" } }),
-};
+  begin: (scene) => change(scene, { recovery: { quorumLoss: "Automatic" } }),
+});
 
-const rotate: Edit = {
+const rotate = anywhere({
   name: "edit: authorities are rotated",
   weight: 0.5,
   choose: (random) => ({ value: String(random.next()) }),
-  begin: async (world, { value }) => {
-    if (!world.primary) return;
+  begin: async (scene, { value }) => {
+    if (!scene.primary) return;
     const body = { metadata: { annotations: { "etcd.keelson.dev/rotate-authorities": String(value) } } };
-    await world.client.kind(EtcdCluster).patch(ref, { type: "merge", body });
+    await scene.client.kind(EtcdCluster).patch(scene.subject.ref, { type: "merge", body });
   },
-};
+});
 
-const recreated: Edit = {
+const recreated = anywhere({
   name: "edit: deleted and made again",
   choose: (random) => ({
     propagation: pick(["Background", "Foreground", "Orphan"], random),
     finalBackup: random.next() < 0.3,
   }),
-  begin: async (world, { propagation, finalBackup }) => {
-    const { primary } = world;
+  begin: async (scene, { propagation, finalBackup }) => {
+    const { primary } = scene;
     if (!primary || primary.metadata.deletionTimestamp !== undefined) return;
-    world.notes.set("deleted", true);
-    if (finalBackup) await change(world, { deletion: { finalBackup: { claim: { name: "vault" } } } });
-    const { spec } = world.primary ?? primary;
-    await world.client.kind(EtcdCluster).delete(ref, { propagation: propagation as "Background" });
+    scene.notes.set("deleted", true);
+    if (finalBackup) await change(scene, { deletion: { finalBackup: { claim: { name: "vault" } } } });
+    const { spec } = scene.primary ?? primary;
+    await scene.client
+      .kind(EtcdCluster)
+      .delete(scene.subject.ref, { propagation: propagation as "Background" });
     const again = async () => {
-      if (world.primary) return void world.clock.timer(1_000, () => void again());
-      await world.client.kind(EtcdCluster).create({ metadata: ref, spec: spec as never });
+      if (scene.primary) return void scene.clock.timer(1_000, () => void again());
+      await scene.client.kind(EtcdCluster).create({ metadata: scene.subject.ref, spec: spec as never });
     };
     await again();
   },
-};
+});
 
-const deletedForGood: Edit = {
+const deletedForGood = anywhere({
   name: "edit: deleted",
   weight: 0.5,
   choose: (random) => ({
     propagation: pick(["Background", "Foreground"], random),
     finalBackup: random.next() < 0.5,
   }),
-  begin: async (world, { propagation, finalBackup }) => {
-    if (!world.primary || world.primary.metadata.deletionTimestamp !== undefined) return;
-    world.notes.set("deleted", true);
-    if (finalBackup) await change(world, { deletion: { finalBackup: { claim: { name: "vault" } } } });
-    await world.client.kind(EtcdCluster).delete(ref, { propagation: propagation as "Background" });
+  begin: async (scene, { propagation, finalBackup }) => {
+    if (!scene.primary || scene.primary.metadata.deletionTimestamp !== undefined) return;
+    scene.notes.set("deleted", true);
+    if (finalBackup) await change(scene, { deletion: { finalBackup: { claim: { name: "vault" } } } });
+    await scene.client
+      .kind(EtcdCluster)
+      .delete(scene.subject.ref, { propagation: propagation as "Background" });
   },
-};
+});
 
-const backups: Edit = {
+const backups = anywhere({
   name: "edit: backups are asked for",
   choose: (random) => ({ count: pick([1, 3, 12], random) }),
-  begin: async (world, { count }) => {
-    const stamp = Math.round(world.atMs);
+  begin: async (scene, { count }) => {
+    const stamp = Math.round(scene.atMs);
     for (let i = 0; i < Number(count); i++)
-      await world.client.kind(EtcdBackup).create({
-        metadata: { ...ref, name: `manual-${stamp}-${i}` },
-        spec: { cluster: ref.name, store: { claim: { name: "vault" } } },
+      await scene.client.kind(EtcdBackup).create({
+        metadata: { ...scene.subject.ref, name: `manual-${stamp}-${i}` },
+        spec: { cluster: scene.subject.ref.name, store: { claim: { name: "vault" } } },
       } as never);
   },
-};
+});
 
 export const edits: readonly Edit[] = [
   resize,

@@ -2,9 +2,7 @@
 import { X509Certificate } from "node:crypto";
 import { clientName, type Subject, type World } from "@keelson/testing";
 import { PersistentVolumeClaim, Secret, StorageClass } from "keelson/kinds";
-import { EtcdBackup } from "../../src/api/backup.ts";
 import { EtcdCluster, type EtcdClusterObject } from "../../src/api/cluster.ts";
-import { reasons } from "../../src/api/conditions.ts";
 import { EtcdMetrics } from "../../src/metrics.ts";
 import { type EtcdOptions, etcdCluster } from "../../src/reconcile.ts";
 import { etcdBackup } from "../../src/reconcile-backup.ts";
@@ -12,12 +10,12 @@ import { etcdBackupSchedule } from "../../src/reconcile-schedule.ts";
 import { peerPort } from "../../src/resources/names.ts";
 import { SimClient } from "../simulation/client.ts";
 import { SimEtcd, type SimProcess } from "../simulation/etcd.ts";
-import { edits } from "./edits.ts";
+import { change, edits } from "./edits.ts";
 import { faults } from "./faults.ts";
 import { oracles } from "./oracles.ts";
+import { feasible, followAdvice, missingInStatus, unknownMember, version } from "./scene.ts";
 
 export const ref = { namespace: "default", name: "example" };
-export const version = "3.6.16";
 
 export type EtcdWorld = World<SimEtcd>;
 
@@ -91,7 +89,7 @@ export function etcdSubject(options: SubjectOptions = {}): Subject<SimEtcd> {
       read: (world) => (world.application.groups.size === 0 ? undefined : world.application.group.keys()),
     },
     mayHaveLost: (world) => world.notes.get("mayHaveLost") === true,
-    followAdvice,
+    followAdvice: async (world) => removeUnknown(world) ?? (await followAdvice(world)),
     remedies: /etcdctl member remove/,
     oracles,
     keeps: () => ["persistentvolumeclaims"],
@@ -140,45 +138,25 @@ async function rests(world: EtcdWorld): Promise<void> {
 async function makeFeasible(world: EtcdWorld): Promise<void> {
   const { primary } = world;
   if (!primary || primary.metadata.deletionTimestamp !== undefined) return;
-  const spec = primary.spec as unknown as EtcdClusterObject["spec"];
-  const runs = (primary.status as EtcdClusterObject["status"])?.template?.recipe.version;
-  const feasible = /^3\.[5-7]\.(?!99)/.test(spec.version);
-  const body = {
-    spec: {
-      paused: false,
-      hibernate: false,
-      ...(feasible ? {} : { version: runs ?? version }),
-      resources: null,
-      storage: { className: spec.storage.className ?? null },
-    },
-  };
   // The nodes get the labels that the spec asks for; where it names none that could exist, it is corrected.
-  const pool = spec.pod?.nodeSelector?.["pool"];
+  const pool = (primary.spec as unknown as EtcdClusterObject["spec"]).pod?.nodeSelector?.["pool"];
   for (const node of world.simulation.nodes.all.keys())
     await world.simulation.nodes.relabel(node, { pool: pool ?? "default" });
   world.application.brokenVersions.clear();
   world.simulation.kubelet.missingImages.clear();
   world.application.tasks.storeDown = false;
-  await world.client.kind(EtcdCluster).patch(ref, { type: "merge", body: body as never });
+  await change(world, feasible(primary));
 }
 
 /** What keeps the cluster from being what its spec asks for. */
 export function missing(world: EtcdWorld): string | undefined {
-  const { primary } = world;
-  if (!primary) {
-    const pods = world.pods.filter(({ metadata }) => /^example-\d+$/.test(metadata.name));
-    return pods.length > 0 ? `pods are left: ${pods.map(({ metadata }) => metadata.name)}` : undefined;
-  }
-  if (primary.metadata.deletionTimestamp !== undefined) return "the cluster is still being deleted";
+  const told = missingInStatus(world);
+  const { primary, application } = world;
+  if (told !== undefined || !primary) return told;
   const spec = primary.spec as unknown as EtcdClusterObject["spec"];
   const status = primary.status as EtcdClusterObject["status"];
-  if (!world.isReady) return "it is not Ready";
-  if (status?.readyMembers !== spec.size) return `${status?.readyMembers} of ${spec.size} members serve`;
-  const rotating = Object.entries(status.tls ?? {}).find(([, { phase }]) => !/^(Current|Given)$/.test(phase));
-  if (rotating) return `the authority of ${rotating[0]} is ${rotating[1].phase}`;
-  const { application } = world;
   const members = [...application.group.members().values()];
-  const names = (status.members ?? []).map(({ name }) => name).sort();
+  const names = (status?.members ?? []).map(({ name }) => name).sort();
   if (members.some(({ learner }) => learner)) return "a learner is left";
   if (
     JSON.stringify(
@@ -199,49 +177,13 @@ export function missing(world: EtcdWorld): string | undefined {
   return waiting ? `EtcdBackup ${waiting.metadata.name} is not done` : undefined;
 }
 
-/** Does what the status tells a person to do. */
-async function followAdvice(world: EtcdWorld): Promise<string | undefined> {
-  const { primary } = world;
-  const ready = world.condition("Ready");
-  const kind = world.client.kind(EtcdCluster);
-  const approval = /annotate the cluster with (\S+)=(\S+)/.exec(ready?.message ?? "");
-  if (approval) {
-    world.notes.set("mayHaveLost", true);
-    const body = { metadata: { annotations: { [approval[1] as string]: approval[2] as string } } };
-    await kind.patch(ref, { type: "merge", body });
-    return `annotates the cluster with ${approval[0]}`;
-  }
-  const failedBackup = /final backup (\S+) failed/.exec(ready?.message ?? "");
-  if (failedBackup) {
-    await world.client.kind(EtcdBackup).delete({ ...ref, name: failedBackup[1] as string });
-    return `deletes EtcdBackup ${failedBackup[1]}`;
-  }
-  if (ready?.reason === reasons.versionRefused) {
-    const { version: runs } = (primary?.status ?? {}) as { version?: string };
-    await kind.patch(ref, { type: "merge", body: { spec: { version: runs } } as never });
-    return `sets spec.version back to ${runs}`;
-  }
-  if (ready?.message.includes("take spec.storage.size back")) {
-    const claims = world.stored.list("persistentvolumeclaims", ref.namespace) as unknown as {
-      metadata: { name: string };
-      spec: { resources: { requests: { storage: string } } };
-    }[];
-    const [size = "1Gi"] = claims
-      .filter(({ metadata }) => metadata.name !== "vault")
-      .map(({ spec }) => spec.resources.requests.storage)
-      .sort();
-    await kind.patch(ref, { type: "merge", body: { spec: { storage: { size } } } as never });
-    return `takes spec.storage.size back to ${size}`;
-  }
-  if (ready?.reason === reasons.allDataLost) {
-    // Make a new cluster: without a backup it begins empty.
-    world.notes.set("mayHaveLost", true);
-    const spec = { ...primary?.spec };
-    await kind.patch(ref, { type: "merge", body: { spec: { deletion: { volumes: "Remove" } } } as never });
-    await kind.delete(ref);
-    for (let seconds = 0; seconds < 120 && world.primary; seconds += 5) await world.advance(5_000);
-    await kind.create({ metadata: ref, spec: spec as never });
-    return "makes a new cluster";
-  }
-  return undefined;
+/** Removes a member that the operator did not add, as the status advises. */
+function removeUnknown(world: EtcdWorld): string | undefined {
+  const advised = unknownMember(world);
+  if (advised === undefined || world.application.groups.size === 0) return undefined;
+  const { group } = world.application;
+  const id = [...group.members().keys()].find((each) => BigInt(each).toString(16) === advised);
+  if (id === undefined || !group.propose({ type: "remove", id })) return undefined;
+  world.application.stir();
+  return `removes ${advised} with etcdctl`;
 }

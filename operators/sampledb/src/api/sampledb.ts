@@ -202,6 +202,10 @@ export const SampleDB = resource({
         guard: z
           .int()
           .describe("With fewer replicas than this the primary takes no writes; set on the primary first."),
+        promise: z
+          .int()
+          .optional()
+          .describe("How many replicas a write was acknowledged by that must not be lost."),
         followers: z
           .array(z.string())
           .describe("Replicas that may have acknowledged writes; recorded before each is attached."),
@@ -277,7 +281,8 @@ export const SampleDB = resource({
     failedUpgrade: z.object({ to: z.string(), generation: z.int(), message: z.string() }).optional(),
     restore: z
       .object({
-        id: z.string(),
+        id: z.string().describe("Names its Job and what it does to the volume."),
+        wish: z.string().optional().describe("Digest of the spec.restoreFrom that it carries out."),
         phase: z.enum(["Stopping", "Filling", "Starting", "Done", "Failed"]),
         server: z.string(),
         aside: z.string().optional().describe("The data from before, kept on the volume of `server`."),

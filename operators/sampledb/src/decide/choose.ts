@@ -6,6 +6,7 @@ import { minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { isEmpty, serverNamed, wantedServers } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
+import { promised } from "./promise.ts";
 import { isDamaged } from "./repair.ts";
 import { nothingLeadsBack } from "./upgrade.ts";
 
@@ -168,7 +169,7 @@ function mostAdvanced(servers: readonly Candidate[]): Candidate | undefined {
 function enough(o: Observed, alive: readonly Candidate[], { followers }: Leadership): boolean {
   if (o.spec.replicas === 0) return false;
   const asked = followers.filter((name) => alive.some((server) => server.name === name)).length;
-  const { acknowledgements } = o.spec.durability;
+  const acknowledgements = promised(o);
   return asked > 0 && (acknowledgements === 0 || asked > followers.length - acknowledgements);
 }
 
@@ -179,7 +180,7 @@ function restartedFollower(
   { followers }: Leadership,
 ): Candidate | undefined {
   if (o.spec.replicas === 0 || followers.length === 0) return undefined;
-  if (o.spec.durability.acknowledgements < followers.length) return undefined;
+  if (promised(o) < followers.length) return undefined;
   const primaryGone = hasLostVolume(o);
   return primaryGone
     ? all.find(
@@ -228,6 +229,7 @@ function adopt(o: Observed, server: Candidate): Plan {
         claimUid: server.claim.uid,
         replicationId,
         guard: 0,
+        promise: promised(o),
         followers: [],
       },
     },

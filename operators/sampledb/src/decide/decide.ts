@@ -4,7 +4,7 @@ import type { Observed } from "../observe/observed.ts";
 import { initialize } from "./initialize.ts";
 import { leadership } from "./leadership.ts";
 import type { Plan } from "./plan.ts";
-import { repair, wiped } from "./repair.ts";
+import { lockedOut, repair, wiped } from "./repair.ts";
 import { restore } from "./restore.ts";
 import { rollout } from "./rollout.ts";
 import { leftovers } from "./scale.ts";
@@ -15,6 +15,7 @@ const lanes: readonly ((o: Observed) => Plan)[] = [
   leadership,
   repair,
   wiped,
+  lockedOut,
   restore,
   upgrade,
   refusal,

@@ -181,6 +181,7 @@ export function observedFixture(changes: Changes = {}): Observed {
     schemaVersion: 0,
     specProblem: undefined,
     departures: new Map(),
+    caughtUp: true,
     restore: undefined,
     backups: new Map(),
     migrationsDue: 0,

@@ -4,11 +4,24 @@ import type { Observed } from "../observe/observed.ts";
 import { healthyPrimary } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 
+/** What failed is tried again after this long: servers that were not reached may be by then. */
+const againMs = 300_000;
+const prefix = "init-";
+
+/** The Jobs of this and of earlier configurations. */
+export function initializationJobs({ jobs }: Observed): readonly string[] {
+  return jobs.flatMap(({ key }) => (key.startsWith(prefix) ? [key] : []));
+}
+
 export function initialize(o: Observed): Plan {
   if (o.status.initialized === o.initHash || o.status.upgrade) return {};
-  const job = o.jobs.find(({ key }) => key === `init-${o.initHash}`);
+  const key = `${prefix}${o.initHash}`;
+  const job = o.jobs.find((each) => each.key === key);
   if (job?.state === "succeeded") {
+    // An earlier configuration that comes back is applied again.
+    const keys = initializationJobs(o).filter((each) => each !== key);
     return {
+      ...(keys.length > 0 && { actions: [{ do: "deleteJobs", keys }] }),
       status: { initialized: o.initHash, schemaVersion: o.schemaVersion },
       events: [{ type: "Normal", reason: "Initialized", message: "the initial configuration is applied" }],
       notReady: waitingFor(reasons.initializing, "the initial configuration is applied", 0),
@@ -16,7 +29,11 @@ export function initialize(o: Observed): Plan {
   }
   if (job?.state === "failed") {
     const message = `the initial configuration was refused: ${job.message}; correct spec.initialize, spec.users or spec.migrations`;
-    return { notReady: { state: "failed", reason: reasons.initializationFailed, message } };
+    const isOver = job.failedMs !== undefined && o.nowMs - job.failedMs >= againMs;
+    return {
+      ...(isOver && { actions: [{ do: "deleteJobs", keys: [key] }] }),
+      notReady: { state: "failed", reason: reasons.initializationFailed, message },
+    };
   }
   if (!healthyPrimary(o)) return {};
   return {

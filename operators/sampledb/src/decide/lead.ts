@@ -5,6 +5,7 @@ import { redisPort } from "../engine/redis.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { followsPrimary, isInSync, seenByPrimary, serverNamed, wantedServers } from "./facts.ts";
 import { type Action, type NotReady, type Plan, type Told, waitingFor } from "./plan.ts";
+import { recordedPromise } from "./promise.ts";
 import { isOutdated, leavingReplica, rolloutWish } from "./rollout.ts";
 import { closedGuard, isClosedByUpgrade, isHidden } from "./upgrade.ts";
 
@@ -24,6 +25,7 @@ export function lead(o: Observed, primary: Primary): Plan {
     replicationId: primary.facts.replicationId,
     podUid: primary.server.pod?.uid ?? leadership.podUid,
     guard: guarded.recorded,
+    promise: recordedPromise(o),
     followers,
   };
   return {

@@ -6,6 +6,7 @@ import { choose, firstChoice } from "./choose.ts";
 import { healthyPrimary, isUnattached, serverNamed } from "./facts.ts";
 import { lead } from "./lead.ts";
 import { type Plan, waitingFor } from "./plan.ts";
+import { promised } from "./promise.ts";
 import { isHidden, switchedOver } from "./upgrade.ts";
 
 /** How long a primary may be silent before it is taken for lost. */
@@ -53,7 +54,10 @@ function pendingPromotion(o: Observed, promotion: NonNullable<Observed["status"]
     status: {
       primary: name,
       epoch,
-      leadership: { runId, podUid, claimUid, replicationId: facts.replicationId, guard: 0, followers: [] },
+      leadership: {
+        ...{ runId, podUid, claimUid, replicationId: facts.replicationId },
+        ...{ guard: 0, promise: promised(o), followers: [] },
+      },
       promotion: undefined,
       fence: undefined,
       handover: undefined,
@@ -86,6 +90,7 @@ function adoptedHandover(o: Observed): Plan | undefined {
         claimUid: server.claim.uid,
         replicationId: facts.replicationId,
         guard: 0,
+        promise: promised(o),
         // It was told to follow at the moment of the handover.
         followers: [handover.from],
       },

@@ -41,6 +41,8 @@ export type Action =
       readonly why: string;
     }
   | { readonly do: "startInit"; readonly hash: string }
+  /** What they did does not count any more; another of the same name may follow. */
+  | { readonly do: "deleteJobs"; readonly keys: readonly string[] }
   /** Takes a backup under that key. */
   | { readonly do: "startBackup"; readonly key: string; readonly name: string }
   /** Loads the backup in the version to come, and rehearses the migrations on it. */

@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import type { Observed } from "../observe/observed.ts";
-import { observedFixture, restarted } from "./fixture.ts";
+import { observedFixture, podFixture, restarted } from "./fixture.ts";
 import { leadership } from "./leadership.ts";
-import { repair, wiped } from "./repair.ts";
+import { lockedOut, repair, wiped } from "./repair.ts";
 
 /** Servers with these ordinals do not start, and say so. */
 function damaged(ordinals: readonly number[], obstacle: string): Observed {
@@ -48,4 +48,16 @@ test("a volume that was found empty is not taken for one with data when its serv
     status: { primary: undefined, epoch: undefined, leadership: undefined },
   });
   expect(leadership(unknown).status?.promotion).toBeUndefined();
+});
+
+test("a replica that refuses the operator's password starts again, one at a time, while a primary leads", () => {
+  const denied = { answer: { state: "denied", message: "WRONGPASS" }, silentMs: 6_000 } as const;
+  const both = observedFixture({ servers: [undefined, denied, denied] });
+  expect(lockedOut(both).actions).toMatchObject([{ do: "deletePod", server: "db-1", uid: "pod-1" }]);
+  const busy = observedFixture({
+    servers: [undefined, { ...denied, pod: podFixture(1, { deleting: true }) }, denied],
+  });
+  expect(lockedOut(busy).actions).toEqual([]);
+  expect(lockedOut(observedFixture({ servers: [undefined, { ...denied, silentMs: 1_000 }] }))).toEqual({});
+  expect(lockedOut(observedFixture({ servers: [denied, denied, denied] }))).toEqual({});
 });

@@ -1,4 +1,4 @@
-/** Volumes that lost what they held: damaged ones are replaced and filled again, empty ones are known as such. Pure. */
+/** What a server lost is given back: damaged volumes are filled again, empty ones known as such, passwords learned. Pure. */
 import { reasons } from "../api/conditions.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { healthyPrimary, isEmpty, wantedServers } from "./facts.ts";
@@ -46,5 +46,25 @@ export function wiped(o: Observed): Plan {
   });
   return {
     actions: found.map(({ name }) => ({ do: "markClaim", server: name, epoch: 0, primaryEpoch: 0 })),
+  };
+}
+
+/** How long a server may refuse the operator's password before it starts again. */
+const deniedMs = 5_000;
+
+/**
+ * A server that does not know the operator's password cannot be told another one, but it reads the users when it starts.
+ * One at a time, and only while a primary leads; a primary that refuses is fenced as a silent one is.
+ */
+export function lockedOut(o: Observed): Plan {
+  const primary = healthyPrimary(o);
+  const others = o.servers.filter((server) => server !== primary?.server && server.pod);
+  const found = others.find(({ answer, silentMs }) => answer?.state === "denied" && silentMs >= deniedMs);
+  if (!primary || !found?.pod || found.name === o.status.upgrade?.held) return {};
+  const why = "it does not accept the operator's password, and learns it when it starts";
+  const isFree = others.every(({ pod }) => pod?.ready && !pod.deleting);
+  return {
+    actions: isFree ? [{ do: "deletePod", server: found.name, uid: found.pod.uid, why }] : [],
+    notReady: waitingFor(reasons.replicasMissing, `${found.name} is replaced: ${why}`, 500),
   };
 }

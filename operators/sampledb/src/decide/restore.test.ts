@@ -70,3 +70,39 @@ test("a restore that failed says so until the spec changes", () => {
     restore(observedFixture({ spec, status, observed: { restore: another } })).status?.restore?.phase,
   ).toBe("Stopping");
 });
+
+test("the same backup can be restored again after another one", () => {
+  const done = { restore: { id: "r2-3", wish: "r2", phase: "Done" as const, server: "db-0" } };
+  const jobs = [{ key: "restore-r1-2", state: "succeeded" as const, message: "" }];
+  const again = restore(observedFixture({ spec, status: done, observed: { restore: wish, jobs } }));
+  expect(again.status?.restore).toEqual({ id: "r1-3", wish: "r1", phase: "Stopping", server: "db-0" });
+});
+
+test("a restore of an earlier release is not begun again", () => {
+  const status = { restore: { id: "r1", phase: "Done" as const, server: "db-0" } };
+  expect(restore(observedFixture({ spec, status, observed: { restore: wish } }))).toEqual({});
+});
+
+test("a restore that nobody asks for any more ends before its volume is touched, or when it is complete", () => {
+  const under = (phase: "Stopping" | "Filling" | "Failed") => ({
+    restore: { id: "r1-3", wish: "r1", phase, server: "db-0" },
+  });
+  const another = { ...wish, id: "r2" };
+  for (const asked of [undefined, another]) {
+    const given = (phase: "Stopping" | "Filling", state?: "running" | "succeeded") =>
+      restore(
+        observedFixture({
+          servers: [podless, podless, podless],
+          status: under(phase),
+          observed: { restore: asked, jobs: state ? [{ key: "restore-r1-3", state, message: "" }] : [] },
+        }),
+      );
+    expect(given("Stopping").status).toEqual({ restore: undefined });
+    expect(given("Filling").status).toEqual({ restore: undefined });
+    expect(given("Filling", "running")).toMatchObject({ notReady: { reason: "Restoring" } });
+    expect(given("Filling", "running").status).toBeUndefined();
+    expect(given("Filling", "succeeded").actions).toMatchObject([{ do: "markClaim", server: "db-0" }]);
+  }
+  const failed = restore(observedFixture({ status: under("Failed") }));
+  expect(failed).toEqual({ status: { restore: undefined } });
+});

@@ -3,13 +3,17 @@ import { reasons } from "../api/conditions.ts";
 import type { Observed } from "../observe/observed.ts";
 import { serverName } from "../resources/names.ts";
 import { healthyPrimary, serverNamed } from "./facts.ts";
+import { initializationJobs } from "./initialize.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 
 export function restore(o: Observed): Plan {
   const { restore: wish, status } = o;
-  if (!wish) return {};
+  const begun = status.restore;
+  if (begun && !ended.has(begun.phase) && !(wish && carriesOut(begun, wish.id))) return givenUp(o, begun);
+  // Asked for again, what failed is tried again.
+  if (!wish) return begun?.phase === "Failed" ? { status: { restore: undefined } } : {};
   const { source } = wish;
-  const under = status.restore?.id === wish.id ? status.restore : undefined;
+  const under = carriesOut(status.restore, wish.id) ? status.restore : undefined;
   if (!under) {
     if ("problem" in source) {
       const { problem: message, final } = source;
@@ -25,7 +29,10 @@ export function restore(o: Observed): Plan {
     if (status.upgrade) return { notReady: waitingFor(reasons.restoring, "the upgrade ends first") };
     const server = status.primary ?? serverName(o.database, 0);
     return {
-      status: { restore: { id: wish.id, phase: "Stopping", server } },
+      // Another restore may have carried out the same wish before: its Job and its mark on the volume are not ours.
+      status: {
+        restore: { id: `${wish.id}-${status.epoch ?? 0}`, wish: wish.id, phase: "Stopping", server },
+      },
       events: [
         {
           type: "Normal",
@@ -54,6 +61,24 @@ export function restore(o: Observed): Plan {
     case "Done":
       return {};
   }
+}
+
+const ended: ReadonlySet<string> = new Set(["Done", "Failed"]);
+
+/** Nobody asks for it any more: it ends where the volume was not touched yet; otherwise it is completed first. */
+function givenUp(o: Observed, under: Under): Plan {
+  const job = o.jobs.find(({ key }) => key === `restore-${under.id}`);
+  if (under.phase === "Starting") return starting(o, under);
+  if (job) return filling(o, under);
+  return {
+    status: { restore: undefined },
+    notReady: waitingFor(reasons.restoring, "the restore is given up, and the servers start again", 0),
+  };
+}
+
+/** Earlier releases recorded the wish as the id. */
+export function carriesOut(restore: Observed["status"]["restore"], wish: string): boolean {
+  return (restore?.wish ?? restore?.id) === wish;
 }
 
 type Under = NonNullable<Observed["status"]["restore"]>;
@@ -118,7 +143,9 @@ function starting(o: Observed, under: Under): Plan {
     return { notReady: waitingFor(reasons.restoring, "the servers start on the restored data", 500) };
   const { keys } = primary.facts;
   return {
-    status: { restore: { ...under, phase: "Done", keys } },
+    // Functions, seed data and migrations are those of the backup: what it lacks is applied again.
+    actions: [{ do: "deleteJobs", keys: initializationJobs(o) }],
+    status: { restore: { ...under, phase: "Done", keys }, initialized: undefined },
     events: [
       {
         type: "Normal",

@@ -54,6 +54,26 @@ test("an upgrade that failed is not tried again until the spec changes", () => {
   expect(upgrade(changed).status?.upgrade?.phase).toBe("BackingUp");
 });
 
+test("an upgrade is given up when the version is taken back before the point of no return", () => {
+  const back = { version: "7.0" };
+  const taken = (phase: Under["phase"], more: Partial<Under> = {}) =>
+    upgrade(
+      observedFixture({
+        replicas: 1,
+        spec: back,
+        status: { upgrade: under(phase, more), imageVersion: "8.0" },
+        observed: rolled,
+      }),
+    ).status;
+  expect(taken("BackingUp")).toEqual({ upgrade: undefined });
+  expect(taken("Rehearsing")).toEqual({ upgrade: undefined });
+  const goes = { upgrade: { phase: "GoingBack", held: "db-0" }, imageVersion: "7.0" };
+  expect(taken("Replicas")).toMatchObject(goes);
+  expect(taken("Switching", { held: "db-0" })).toMatchObject(goes);
+  expect(taken("Verifying", { held: "db-0" })).toMatchObject(goes);
+  expect(taken("Finishing", { pointOfNoReturn: true })?.upgrade?.phase).not.toBe("GoingBack");
+});
+
 test("an upgrade that failed is tried again when the spec was corrected meanwhile", () => {
   const jobs = [{ key: "rehearse-8-0-2", state: "failed" as const, message: "cannot load" }];
   const status = { upgrade: under("Rehearsing") };

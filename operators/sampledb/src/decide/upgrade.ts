@@ -7,6 +7,7 @@ import { changeProblem, minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { healthyPrimary, isEmpty, isInSync, serverNamed, wantedServers } from "./facts.ts";
 import { type Action, type Plan, waitingFor } from "./plan.ts";
+import { promised } from "./promise.ts";
 import { isDamaged } from "./repair.ts";
 import { isOutdated } from "./rollout.ts";
 
@@ -20,6 +21,8 @@ export function upgrade(o: Observed): Plan {
   if (!under) return begin(o);
   // The switch has happened, and leadership records it in this pass.
   if (switchedOver(o)) return {};
+  if (o.spec.version !== under.to && !under.pointOfNoReturn && under.phase !== "GoingBack")
+    return takenBack(o, under);
   switch (under.phase) {
     case "BackingUp":
       return backingUp(o, under);
@@ -62,6 +65,23 @@ function begin(o: Observed): Plan {
     },
     events: [{ type: "Normal", reason: reasons.upgrading, message: `from Redis ${from} to ${to}` }],
     notReady: waitingFor(reasons.upgrading, `Redis ${from} is upgraded to ${to}`, 0),
+  };
+}
+
+/** The spec asks for another version, and no client has written to this one yet. */
+function takenBack(o: Observed, under: Under): Plan {
+  const message = `spec.version is ${o.spec.version} now`;
+  if (under.phase !== "BackingUp" && under.phase !== "Rehearsing") return goBack(o, under, message);
+  return {
+    status: { upgrade: undefined },
+    events: [
+      {
+        type: "Normal",
+        reason: reasons.upgrading,
+        message: `the upgrade to ${under.to} is given up: ${message}`,
+      },
+    ],
+    notReady: waitingFor(reasons.upgrading, `the upgrade to Redis ${under.to} is given up: ${message}`, 0),
   };
 }
 
@@ -163,6 +183,7 @@ export function switchedOver(o: Observed): Plan | undefined {
         claimUid: server.claim.uid,
         replicationId,
         guard: 0,
+        promise: promised(o),
         followers: [],
       },
       upgrade: { ...under, phase: opened ? "Finishing" : "Verifying", pointOfNoReturn: opened, since: at(o) },

@@ -8,7 +8,7 @@ test.each([
   ["7.4", "8.0", undefined],
   ["8.0", "7.4", "cannot go back"],
   ["7.2", "7.0", "cannot go back"],
-  ["7.0", "9.0", "go to Redis 8 first"],
+  ["7.0", "9.0", "one of Redis 8 first"],
 ])("from %s to %s", (from, to, expected) => {
   if (expected === undefined) expect(changeProblem(from, to)).toBeUndefined();
   else expect(changeProblem(from, to)).toContain(expected);

@@ -32,12 +32,12 @@ export function changeProblem(from: string, to: string): string | undefined {
   const order = compareVersions(minorOf(from), to);
   if (order === 0) return undefined;
   if (order > 0) {
-    return `Redis ${minorOf(from)} cannot go back to ${to}, because ${to} does not read its files; restore a backup from before the upgrade into a new SampleDB`;
+    return `Redis ${minorOf(from)} cannot go back to ${to}, because ${to} does not read its files; set spec.version back to ${minorOf(from)}, or restore a backup from before the upgrade into a new SampleDB`;
   }
   const [major = 0] = from.split(".").map(Number);
   const [target = 0] = to.split(".").map(Number);
   return target - major > 1
-    ? `an upgrade from ${minorOf(from)} to ${to} would skip a major version; go to Redis ${major + 1} first`
+    ? `an upgrade from ${minorOf(from)} to ${to} would skip a major version; set spec.version to one of Redis ${major + 1} first`
     : undefined;
 }
 

@@ -7,8 +7,12 @@ export class DatabaseMemory {
   /** When each pod last answered, by UID; the first look counts as an answer. */
   readonly #answered = new Map<string, number>();
   readonly #departures = new Map<string, bigint>();
+  /** The acknowledgements that the spec asks for, and how far the primary was when it began to. */
+  #asked: { readonly number: number; readonly runId: string; readonly offset: bigint } | undefined;
   /** The process and the password with which a login of the application was last seen to succeed. */
   loggedIn = "";
+  /** Passwords that only servers and the operator know, by user. */
+  internal: Readonly<Record<string, string>> = {};
   /** When every server was last told to read its certificates again. */
   reloadedMs = 0;
   /** What was done about the reclaim policy of volumes, by name. */
@@ -38,6 +42,25 @@ export class DatabaseMemory {
       else if (!this.#departures.has(name)) this.#departures.set(name, primary.offset);
     }
     return new Map(this.#departures);
+  }
+
+  /**
+   * Whether every follower has all that the primary had when this many acknowledgements were first asked for. Counted
+   * again for every process that leads, and by every process of the operator.
+   */
+  hasCaughtUp(
+    asked: number,
+    addresses: readonly (string | undefined)[],
+    primary: ServerFacts | undefined,
+  ): boolean {
+    if (!primary) return false;
+    const { runId, offset } = primary;
+    if (this.#asked?.number !== asked || this.#asked.runId !== runId)
+      this.#asked = { number: asked, runId, offset };
+    const since = this.#asked.offset;
+    return addresses.every((ip) =>
+      primary.replicas.some((each) => ip !== undefined && each.host === ip && each.offset >= since),
+    );
   }
 
   forgetOthers(podUids: ReadonlySet<string>, runIds: ReadonlySet<string>): void {

@@ -92,6 +92,14 @@ export async function observe(
     new Set(servers.flatMap(({ pod }) => (pod ? [pod.uid] : []))),
     new Set(servers.flatMap((server) => factsOf(server)?.runId ?? [])),
   );
+  const followers = status.leadership?.followers ?? [];
+  const addresses = new Map(servers.map(({ name, pod }) => [name, pod?.ip]));
+  const leads = primaryFacts?.role === "primary" ? primaryFacts : undefined;
+  const hasCaughtUp = memory.hasCaughtUp(
+    spec.durability.acknowledgements,
+    followers.map((name) => addresses.get(name)),
+    leads?.runId === status.leadership?.runId ? leads : undefined,
+  );
   const set = ctx.own.set.get();
   const observed: Observed = {
     nowMs,
@@ -105,16 +113,15 @@ export async function observe(
     wantedTemplate: templateHash(spec, version),
     trial,
     jobs: await Promise.all(
-      [...ctx.own.jobs.entries()].map(async ([key, job]) => await explained(ctx, memory, key, job)),
+      [...ctx.own.jobs.entries()]
+        .filter(([, { metadata: its }]) => its.deletionTimestamp === undefined)
+        .map(async ([key, job]) => await explained(ctx, memory, key, job)),
     ),
     initHash: initializationHash(content),
     schemaVersion: newestMigration(content),
     specProblem: specProblem(db, status, { access, certificates }),
-    departures: memory.departures(
-      status.leadership?.followers ?? [],
-      new Map(servers.map(({ name, pod }) => [name, pod?.ip])),
-      primaryFacts?.role === "primary" ? primaryFacts : undefined,
-    ),
+    departures: memory.departures(followers, addresses, leads),
+    caughtUp: hasCaughtUp && followers.length >= spec.replicas,
     restore: restoreWish(db, ctx),
     backups: new Map(
       [...ctx.own.backups.entries()].map(([key, { status: its }]) => [
@@ -240,8 +247,10 @@ function specProblem(
       reason: reasons.secretInvalid,
       message: `the Secret ${secret} lacks a valid tls.crt, tls.key or ca.crt`,
     };
-  const version =
-    supportProblem(spec.version) ?? (status.imageVersion && changeProblem(status.imageVersion, spec.version));
+  const { upgrade, imageVersion } = status;
+  // An upgrade that can go back is given up when the spec asks for another version.
+  const runs = upgrade && !upgrade.pointOfNoReturn ? upgrade.from : imageVersion;
+  const version = supportProblem(spec.version) ?? (runs && changeProblem(runs, spec.version));
   if (version) return { reason: reasons.versionRefused, message: version };
   return undefined;
 }

@@ -74,6 +74,8 @@ export interface RestoreWish {
 export interface JobView {
   readonly key: string;
   readonly state: "running" | "succeeded" | "failed";
+  /** When it failed. */
+  readonly failedMs?: number;
   readonly message: string;
 }
 
@@ -101,6 +103,8 @@ export interface Observed {
   readonly specProblem: { readonly reason: Reason; readonly message: string } | undefined;
   /** Followers that the primary does not see any more, and its offset when that was first so. */
   readonly departures: ReadonlyMap<string, bigint>;
+  /** Every follower has all that the primary had when the spec first asked for this many acknowledgements. */
+  readonly caughtUp: boolean;
   readonly restore: RestoreWish | undefined;
   /** Backups that the operator made for a purpose, by key. */
   readonly backups: ReadonlyMap<string, { readonly phase: string | undefined; readonly message: string }>;

@@ -72,7 +72,11 @@ export function jobView(key: string, { metadata, status }: ObjectOf<typeof Job>)
     status?.conditions?.find((condition) => condition.type === type && condition.status === "True");
   const failed = is("Failed");
   const state = is("Complete") ? "succeeded" : failed ? "failed" : "running";
-  return { key, state, message: failed?.message ?? `Job ${metadata.name} runs` };
+  const failedMs = failed && Date.parse(failed.lastTransitionTime ?? "");
+  return {
+    ...{ key, state, message: failed?.message ?? `Job ${metadata.name} runs` },
+    ...(failedMs ? { failedMs } : {}),
+  };
 }
 
 /** Whether a node has stopped reporting, or is about to be drained. */

@@ -3,6 +3,8 @@
 export interface Access {
   /** The password of the operator's own user. */
   readonly operator: string;
+  /** With which replicas log in to their primary. */
+  readonly replica: string;
   /** Of the user default. */
   readonly application: string;
   readonly aclLines: readonly string[];

@@ -71,6 +71,9 @@ async function perform(pass: Pass, action: Action): Promise<void> {
       return await deleteClaim(pass, action);
     case "startInit":
       return await startInit(pass, action);
+    case "deleteJobs":
+      for (const key of action.keys) await pass.ctx.own.jobs.delete(key);
+      return;
     case "startRestore":
       return await startRestore(pass, action);
     case "startBackup":

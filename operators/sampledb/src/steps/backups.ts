@@ -72,6 +72,8 @@ export async function keepBackups(db: SampleDBObject, ctx: SampleDBContext): Pro
     calendar,
   );
   if (decision.do === "invalid") return defined({ lastBackup });
+  // While a restore fills the volumes nobody leads: what is due then is taken afterwards.
+  const isLate = decision.do === "take" && db.status?.primary === undefined && db.status?.epoch !== undefined;
   // Before there is data there is nothing to back up; the schedule counts from then on.
   if (decision.do === "take" && db.status?.primary !== undefined) {
     const key = `${prefix}${backupStamp(decision.at)}`;
@@ -80,7 +82,7 @@ export async function keepBackups(db: SampleDBObject, ctx: SampleDBContext): Pro
   }
   return defined({
     lastBackup,
-    lastScheduled: decision.lastScheduled,
+    lastScheduled: isLate ? db.status?.lastScheduled : decision.lastScheduled,
     nextBackup: decision.next?.toISOString(),
   });
 }

@@ -125,6 +125,12 @@ async function stopServers(ctx: SampleDBContext): Promise<boolean> {
   return ctx.read.pods.length === 0;
 }
 
+/** Whether anyone ever led. The claims know it too: a status may be lost. */
+function hasData({ status }: SampleDBObject, ctx: SampleDBContext): boolean {
+  if (status?.epoch !== undefined || status?.promotion) return true;
+  return [...ctx.own.claims.entries().values()].some((claim) => (claimView(claim).epoch ?? 0) > 0);
+}
+
 type Snapshot = "taken" | { readonly impossible: string } | Outcome;
 
 /** Hot while a primary answers; cold, from its volume, when none does. */
@@ -134,13 +140,13 @@ async function finalSnapshot(
   options: FinalizeOptions,
 ): Promise<Snapshot> {
   const { status, metadata } = db;
-  if (status?.epoch === undefined) return "taken";
+  if (!hasData(db, ctx)) return "taken";
   if (await isNamespaceGoing(db, ctx)) return { impossible: "the namespace is being deleted" };
   const id = metadata.uid.slice(0, 8);
   const [hot, cold] = [ctx.own.backups.get("final"), ctx.own.backups.get("final-cold")];
   if (hot?.status?.phase === "Done" || cold?.status?.phase === "Done") {
     const name = (hot?.status?.phase === "Done" ? hot : cold)?.metadata.name;
-    if (status.finalBackup !== name)
+    if (status?.finalBackup !== name)
       ctx.event("Normal", reasons.finalSnapshot, `the last snapshot is ${name}`);
     return "taken";
   }

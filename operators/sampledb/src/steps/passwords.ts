@@ -4,52 +4,50 @@ import { hash } from "node:crypto";
 import { parseJson } from "keelson";
 import { annotations } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
+import type { DatabaseMemory } from "../observe/memory.ts";
 import type { Access } from "../resources/access.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, objectNames } from "../resources/names.ts";
+import { endsInMs, type StoredHistory, turned, validDigests } from "../resources/password-history.ts";
 import { decoded, plainSecret } from "../resources/secrets.ts";
 import { systemUsers } from "../resources/settings.ts";
 import { aclLines } from "../resources/users.ts";
 
-/** Of one user: the password that holds, and the one before while clients still have it. */
-interface Remembered {
-  readonly current: string;
-  readonly previous?: string;
-  readonly since?: string;
-}
-
 const stateKey = "digests.json";
 
-export async function keepPasswords(db: SampleDBObject, ctx: SampleDBContext): Promise<Access> {
-  const internal = await keepInternal(db, ctx);
+export async function keepPasswords(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  memory: DatabaseMemory,
+): Promise<Access> {
+  const internal = await keepInternal(db, ctx, memory);
   const { passwords, problem } = await applicationPasswords(db, ctx);
   const before = await rememberedDigests(ctx);
   const nowMs = ctx.clock.now();
   const overlapMs = db.spec.passwordOverlapSeconds * 1_000;
   const wanted = { ...internal, ...passwords };
-  const after: Record<string, Remembered> = {};
-  for (const [user, password] of Object.entries(wanted)) {
-    after[user] = turned(before[user], hash("sha256", password), nowMs, overlapMs);
-  }
+  const after: Record<string, StoredHistory> = {};
+  const digests: Record<string, readonly string[]> = {};
+  const ends: number[] = [];
+  const keep = (user: string, digest: string) => {
+    const history = turned(before[user], digest, { nowMs, overlapMs });
+    after[user] = history;
+    digests[user] = validDigests(history);
+    const end = endsInMs(history, { nowMs, overlapMs });
+    if (end !== undefined) ends.push(end);
+  };
+  for (const [user, password] of Object.entries(wanted)) keep(user, hash("sha256", password));
   // A Secret that cannot be read changes nobody's password.
   if (problem !== undefined) {
-    for (const [user, kept] of Object.entries(before)) after[user] ??= kept;
+    for (const [user, { current }] of Object.entries(before)) if (!after[user]) keep(user, current);
   }
-  const digests = Object.fromEntries(
-    Object.entries(after).map(([user, { current, previous }]) => [
-      user,
-      [current, ...(previous ? [previous] : [])],
-    ]),
-  );
   const lines = aclLines(db.spec, digests);
   const name = databaseName(db);
   const data = { "users.acl": `${lines.join("\n")}\n`, [stateKey]: JSON.stringify(after) };
   await ctx.own.acl.apply(plainSecret(name, objectNames(name).acl, data));
-  const ends = Object.values(after).flatMap(({ since }) =>
-    since === undefined ? [] : [Math.max(1_000, Date.parse(since) + overlapMs - nowMs)],
-  );
   return {
     operator: internal[systemUsers.operator] ?? "",
+    replica: internal[systemUsers.replica] ?? "",
     application: passwords["default"] ?? "",
     aclLines: lines,
     problem,
@@ -57,34 +55,30 @@ export async function keepPasswords(db: SampleDBObject, ctx: SampleDBContext): P
   };
 }
 
-/** The old password goes only when its time is over, and only one is kept. */
-function turned(
-  before: Remembered | undefined,
-  digest: string,
-  nowMs: number,
-  overlapMs: number,
-): Remembered {
-  if (!before) return { current: digest };
-  if (before.current !== digest)
-    return { current: digest, previous: before.current, since: new Date(nowMs).toISOString() };
-  const isOver = before.since !== undefined && nowMs - Date.parse(before.since) >= overlapMs;
-  return isOver ? { current: digest } : before;
-}
-
-async function rememberedDigests(ctx: SampleDBContext): Promise<Record<string, Remembered>> {
+async function rememberedDigests(ctx: SampleDBContext): Promise<Record<string, StoredHistory>> {
   const secret = ctx.own.acl.get() ?? (await ctx.own.acl.live());
   const text = decoded(secret)[stateKey];
-  return text === undefined ? {} : (parseJson(text) as unknown as Record<string, Remembered>);
+  return text === undefined ? {} : (parseJson(text) as unknown as Record<string, StoredHistory>);
 }
 
-/** Generated once: a cache that has not seen the Secret yet is no reason for another. */
-async function keepInternal(db: SampleDBObject, ctx: SampleDBContext): Promise<Record<string, string>> {
+/**
+ * Generated once: a cache that has not seen the Secret yet is no reason for another. A Secret that someone deletes is put
+ * back as it was, because servers would refuse an operator with another password.
+ */
+async function keepInternal(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  memory: DatabaseMemory,
+): Promise<Record<string, string>> {
   const name = databaseName(db);
   const secret = ctx.own.internal.get() ?? (await ctx.own.internal.live());
   const known = decoded(secret);
   const users = [systemUsers.operator, systemUsers.replica, systemUsers.backup];
-  const all = Object.fromEntries(users.map((user) => [user, known[user] ?? generated(ctx)]));
+  const all = Object.fromEntries(
+    users.map((user) => [user, known[user] ?? memory.internal[user] ?? generated(ctx)]),
+  );
   await ctx.own.internal.apply(plainSecret(name, objectNames(name).internal, all));
+  memory.internal = all;
   return all;
 }
 

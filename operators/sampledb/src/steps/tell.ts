@@ -26,7 +26,9 @@ export async function tellServers(
   options: { readonly gathered: Gathered; readonly access: Access; readonly memory: DatabaseMemory },
 ): Promise<ToldAll> {
   const { gathered, access, memory } = options;
-  const settings = settingsProblem(db.spec) === undefined ? liveSettings(db.spec) : new Map<string, string>();
+  const settings = new Map(settingsProblem(db.spec) === undefined ? liveSettings(db.spec) : []);
+  // Read when a server starts; a replica that connects again later needs the one that holds by then.
+  settings.set("masterauth", access.replica);
   const wanted = hash("sha256", JSON.stringify([[...settings], access.aclLines]));
   const nowMs = ctx.clock.now();
   let users = gathered.observed.servers.some((server) => factsOf(server) !== undefined);

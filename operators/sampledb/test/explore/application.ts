@@ -1,5 +1,5 @@
 /** Redis without processes: servers start from volumes, follow each other over the simulated network, and end. */
-import { X509Certificate } from "node:crypto";
+import { hash, X509Certificate } from "node:crypto";
 import type {
   Application,
   ApplicationParts,
@@ -8,27 +8,11 @@ import type {
   SimulatedProcess,
   SimulatedVolume,
 } from "@keelson/testing";
-import { parseJson } from "keelson";
-import { taskVariable } from "../../src/agent/task.ts";
 import { nowhere, redisPort } from "../../src/engine/redis.ts";
 import { compareVersions } from "../../src/engine/version.ts";
-
-/** What lies on a server's volume. */
-interface Files {
-  readonly keys: Map<string, string>;
-  /** The version that wrote it: an older one cannot read it. */
-  version: string;
-  /** The plans that were carried out, by id. */
-  readonly plans: Set<string>;
-}
-
-function cloned({ keys, version, plans }: Files): Files {
-  return { keys: new Map(keys), version, plans: new Set(plans) };
-}
-
-function newFiles(version: string): Files {
-  return { keys: new Map(), version, plans: new Set() };
-}
+import { systemUsers } from "../../src/resources/settings.ts";
+import { startTask } from "./agent.ts";
+import { type Archive, cloned, type Files, newFiles } from "./files.ts";
 
 interface Upstream {
   readonly host: string;
@@ -49,6 +33,7 @@ interface SavedServer {
     | "settings"
     | "users"
     | "certificate"
+    | "replicaPassword"
   >;
 }
 
@@ -74,13 +59,15 @@ function isTrusted({ certificate }: Pick<Presented, "certificate">, bundle: stri
 const linkMs = 30_000;
 const pingMs = 1_000;
 
-/** Servers, and the tasks of the operator's agent, which all succeed. */
+/** Servers, and the tasks of the operator's agent. */
 export class SimRedis implements Application {
   readonly servers = new Set<SimServer>();
   readonly violations: string[] = [];
   readonly parts: ApplicationParts;
   /** Settings that no server starts with, as `name value`. */
   readonly badSettings = new Set<string>();
+  /** No backup can be read or written. */
+  storeDown = false;
   readonly #saved = new Map<string, SavedServer>();
   #ids = 0;
 
@@ -102,7 +89,7 @@ export class SimRedis implements Application {
   }
 
   start(start: ContainerStart): SimulatedProcess | ContainerEnd {
-    if (start.container.name !== "redis") return this.#runAgent(start);
+    if (start.container.name !== "redis") return startTask(start, this);
     const conf = start.files("config")["redis.conf"] ?? "";
     const bad = [...this.badSettings].find((line) => conf.includes(line));
     if (bad !== undefined)
@@ -120,23 +107,6 @@ export class SimRedis implements Application {
     return server;
   }
 
-  /** Tasks of the agent succeed, but for a migration that is written to fail. */
-  #runAgent({ container, pod }: ContainerStart): ContainerEnd {
-    const done = (report: object) => ({ exitCode: 0, message: JSON.stringify({ ok: true, ...report }) });
-    const task = taskOf(container);
-    if (container.name === "migrate" && JSON.stringify(task).includes(failingScript))
-      return { exitCode: 1, message: JSON.stringify({ ok: false, code: "Failed", message: "it fails" }) };
-    if (container.name !== "verify") return done({});
-    const copy = taskOf(pod.spec?.initContainers?.find(({ name }) => name === "copy"));
-    const at = new Date(this.parts.clock.now()).toISOString();
-    const [redisVersion, keys] = ["7.0.1", 1];
-    const verified = { at, redisVersion, keys };
-    const manifest = { backupUid: copy["backupUid"], takenAt: at, sizeBytes: 1, sha256: "", verified };
-    return done({
-      manifest: { ...manifest, format: 1, database: "db", redisVersion, rdbVersion: 10, source: "" },
-    });
-  }
-
   save(): Saved {
     return { ids: this.#ids, servers: [...this.servers].map((server) => server.saved()) };
   }
@@ -146,8 +116,8 @@ export class SimRedis implements Application {
     this.#ids = ids;
     for (const server of servers) this.#saved.set(server.podUid, server);
     for (const volume of volumes.values()) {
-      const files = volume.data as Files | undefined;
-      if (files) volume.data = cloned(files);
+      const data = volume.data as Files | Archive | undefined;
+      if (data) volume.data = data instanceof Map ? new Map(data) : cloned(data);
     }
   }
 
@@ -189,14 +159,6 @@ export class SimRedis implements Application {
   }
 }
 
-/** A migration with this in its script fails on the database, though not when it is rehearsed. */
-export const failingScript = "return redis.error_reply('it fails')";
-
-function taskOf(container: Pick<ContainerStart["container"], "env"> | undefined): Record<string, unknown> {
-  const text = container?.env?.find(({ name }) => name === taskVariable)?.value;
-  return text === undefined ? {} : (parseJson(text) as Record<string, unknown>);
-}
-
 function versionOf({ container }: ContainerStart): string {
   return /:([0-9.]+)$/.exec(container.image ?? "")?.[1] ?? "7.0";
 }
@@ -233,7 +195,10 @@ export class SimServer implements SimulatedProcess {
   secondOffset = -1n;
   offset = 0n;
   settings = new Map<string, string>();
-  users: string[] = [];
+  /** Lines of an ACL file. */
+  users: string[];
+  /** With which it logs in to its primary, read when it starts and when it is told. */
+  replicaPassword: string;
   /** Undefined without TLS. */
   certificate: Presented | undefined;
   pausedUntilMs = 0;
@@ -259,6 +224,8 @@ export class SimServer implements SimulatedProcess {
     this.files = volume.data as Files;
     this.upstream = { host: nowhere.host, port: isEmpty ? nowhere.portWhenEmpty : nowhere.portWithData };
     this.replicationId = world.newId();
+    this.users = (start.files("acl")["users.acl"] ?? "").split("\n").filter((line) => line !== "");
+    this.replicaPassword = start.files("internal")[systemUsers.replica] ?? "";
     this.readCertificate();
   }
 
@@ -270,13 +237,13 @@ export class SimServer implements SimulatedProcess {
 
   saved(): SavedServer {
     const { role, upstream, replicationId, secondReplicationId, secondOffset, offset } = this;
-    const { settings, users, certificate } = this;
+    const { settings, users, certificate, replicaPassword } = this;
     return {
       podUid: this.#start.pod.metadata.uid,
       runId: this.runId,
       state: {
         ...{ role, upstream, replicationId, secondReplicationId, secondOffset, offset },
-        ...{ settings, users, certificate },
+        ...{ settings, users, certificate, replicaPassword },
       },
     };
   }
@@ -332,6 +299,11 @@ export class SimServer implements SimulatedProcess {
     return isTrusted(this.certificate, ca);
   }
 
+  allows(user: string, password: string): boolean {
+    const line = this.users.find((each) => each.startsWith(`user ${user} on `));
+    return line?.includes(`#${hash("sha256", password)}`) === true;
+  }
+
   #hears(other: SimServer): boolean {
     return other.running && this.#world.parts.network.connected(this.name, other.name);
   }
@@ -351,6 +323,7 @@ export class SimServer implements SimulatedProcess {
     const found = this.upstream?.port === redisPort ? this.#world.at(this.upstream.host) : undefined;
     if (found?.role !== "primary" || found === this || !this.#hears(found)) return;
     if (!found.accepts(this.certificate?.ca)) return;
+    if (!found.allows(systemUsers.replica, this.replicaPassword)) return;
     // An older server cannot read what a newer one sends.
     if (compareVersions(found.files.version, this.files.version) > 0) return;
     // A replica that is paused does not apply what it is sent.
@@ -368,6 +341,7 @@ export class SimServer implements SimulatedProcess {
   #copy(primary: SimServer): void {
     this.files.keys.clear();
     for (const [key, value] of primary.files.keys) this.files.keys.set(key, value);
+    this.files.lineage = primary.files.lineage;
     this.replicationId = primary.replicationId;
     this.secondReplicationId = primary.secondReplicationId;
     this.secondOffset = primary.secondOffset;

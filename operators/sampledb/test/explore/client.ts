@@ -1,14 +1,15 @@
 /** The operator's calls to simulated servers: over the simulated network, answered as Redis would. */
 import { X509Certificate } from "node:crypto";
 import { LineBroken, operatorName, type Simulation } from "@keelson/testing";
+import type { Credentials } from "../../src/engine/connection.ts";
 import { RedisError } from "../../src/engine/errors.ts";
 import type { ServerFacts } from "../../src/engine/info.ts";
 import { type Dial, patienceMs, type Redis, redisPort } from "../../src/engine/redis.ts";
 import type { SimRedis, SimServer } from "./application.ts";
 
 export function simulatedDial(simulation: () => Simulation<SimRedis>): Dial {
-  return async ({ host, tls }) => {
-    const client = new SimClient(simulation(), host, tls?.ca);
+  return async ({ host, tls }, credentials) => {
+    const client = new SimClient(simulation(), host, { trusts: tls?.ca, credentials });
     await client.call();
     return client;
   };
@@ -21,10 +22,16 @@ class SimClient implements Redis {
   /** A connection is to a process, not to a name. */
   #runId: string | undefined;
   readonly #trusts: string | undefined;
+  readonly #credentials: Credentials;
 
-  constructor(simulation: Simulation<SimRedis>, host: string, trusts: string | undefined) {
+  constructor(
+    simulation: Simulation<SimRedis>,
+    host: string,
+    options: { readonly trusts: string | undefined; readonly credentials: Credentials },
+  ) {
     this.#simulation = simulation;
-    this.#trusts = trusts;
+    this.#trusts = options.trusts;
+    this.#credentials = options.credentials;
     this.#caller = simulation.caller(host);
   }
 
@@ -52,6 +59,7 @@ class SimClient implements Redis {
     await this.#call("set", true, (server) => {
       for (const [name, value] of settings) server.settings.set(name, value);
       if (settings.has("tls-cert-file")) server.readCertificate();
+      server.replicaPassword = settings.get("masterauth") ?? server.replicaPassword;
     });
   }
 
@@ -92,6 +100,9 @@ class SimClient implements Redis {
   async call(): Promise<null> {
     await this.#call("ping", false, (server) => {
       if (!server.accepts(this.#trusts)) throw new LineBroken("ECONNRESET", `${server.name} is not trusted`);
+      const { username, password } = this.#credentials;
+      if (!server.allows(username, password))
+        throw new RedisError("Denied", "WRONGPASS invalid username-password pair or user is disabled.");
       this.#runId = server.runId;
       this.fingerprint =
         server.certificate && new X509Certificate(server.certificate.certificate).fingerprint256;

@@ -1,6 +1,6 @@
 /** Scenarios in which exploring once found a failure, by what happens in them. */
 import type { Plan } from "@keelson/testing";
-import { failingScript } from "./application.ts";
+import { failingScript } from "./agent.ts";
 
 export const found: Readonly<Record<string, Plan>> = {
   "two writes are carried out and never answered, one after the other": {
@@ -110,6 +110,14 @@ export const found: Readonly<Record<string, Plan>> = {
         do: "by hand: a label is changed or removed",
         with: { which: 0.457, label: 0.701, value: "other" },
       },
+    ],
+  },
+  "the version is taken back when an upgrade begins: it was completed, and the old one refused": {
+    beginning: "two replicas",
+    seed: 801018,
+    steps: [
+      { atMs: 0, do: "edit: a newer version", with: { version: "8.0", migrations: [] } },
+      { atMs: 10000, do: "edit: another version", with: { version: "7.0" } },
     ],
   },
 };

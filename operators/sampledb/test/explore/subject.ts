@@ -1,17 +1,27 @@
 /** The SampleDB operator as the explorer plays it. */
-import { clientName, type Disturbance, type Oracle, pick, type Subject, type World } from "@keelson/testing";
-import { SampleDB, type SampleDBObject } from "../../src/api/sampledb.ts";
+import type { Subject } from "@keelson/testing";
+import { SampleDB } from "../../src/api/sampledb.ts";
 import { sampleDBBackup } from "../../src/backup/backup.ts";
 import { sampleDB } from "../../src/reconcile.ts";
-import { failingScript, SimRedis, type SimServer } from "./application.ts";
+import { SimRedis } from "./application.ts";
 import { simulatedDial } from "./client.ts";
-import { giveCertificate, givenCertificateEdits, givenSecret } from "./given-certificate.ts";
+import {
+  acknowledgedIn,
+  allowLoss,
+  annotate,
+  backupsIn,
+  change,
+  databaseIn,
+  isBeingDeleted,
+  type RedisWorld,
+  ref,
+  secretText,
+  serving,
+} from "./database.ts";
+import { edits, faults, giveCredentials, givenCredentials } from "./edits.ts";
+import { giveCertificate, givenSecret } from "./given-certificate.ts";
+import { oracles } from "./oracles.ts";
 import { startWorkloads } from "./workloads.ts";
-
-export const ref = { namespace: "default", name: "db" };
-
-type RedisWorld = World<SimRedis>;
-type Edit = Disturbance<SimRedis>;
 
 export const subject: Subject<SimRedis> = {
   name: "sampledb",
@@ -34,68 +44,30 @@ export const subject: Subject<SimRedis> = {
       await giveCertificate(world);
       await begin({ replicas: 1, tls: { secretName: givenSecret } })(world);
     },
+    "a replica, with a given password": async (world) => {
+      await giveCredentials(world, "given-by-a-person");
+      await begin({ replicas: 1, credentialsSecret: givenCredentials })(world);
+    },
+    "a replica, with a backup": async (world) => {
+      await begin({ replicas: 1, backup: { schedule: "* * * * *" } })(world);
+      for (let seconds = 0; seconds < 120 && !hasBackup(world); seconds += 5) await world.advance(5_000);
+      await change(world, { backup: { schedule: null } });
+      await world.advance(20_000);
+    },
   },
-  edits: [
-    edit("edit: replicas", (random) => ({ replicas: pick([0, 1, 1, 2, 3], random) })),
-    edit("edit: a setting that needs a restart", (random) => ({
-      settings: { databases: String(16 + pick([1, 2, 3, 4], random)) },
-    })),
-    edit("edit: a live setting", (random) => ({ settings: { timeout: String(pick([0, 60, 120], random)) } })),
-    {
-      name: "edit: a setting that no server starts with",
-      lastsMs: 180_000,
-      begin: async (world) => {
-        world.application.badSettings.add("databases 99999");
-        await change(world, { settings: { databases: "99999" } });
-        return () => change(world, { settings: null });
-      },
-    },
-    {
-      name: "edit: nodes that do not exist",
-      lastsMs: 180_000,
-      begin: async (world) => {
-        await change(world, { pod: { nodeSelector: { pool: "gone" } } });
-        return () => change(world, { pod: { nodeSelector: null } });
-      },
-    },
-    {
-      name: "edit: paused",
-      lastsMs: 120_000,
-      begin: async (world) => {
-        await change(world, { paused: true });
-        return () => change(world, { paused: false });
-      },
-    },
-    edit("edit: a newer version", (random) => ({
-      version: "8.0",
-      migrations: pick([[], [], [migration("return 1")], [migration(failingScript)]], random),
-    })),
-    edit("edit: TLS is switched on or off", (random) => ({ tls: pick([{}, {}, null], random) })),
-    ...givenCertificateEdits,
-    annotation("edit: another authority is asked for", "sampledb.keelson.dev/rotate-authorities", (random) =>
-      String(random.next()).slice(2, 8),
-    ),
-    annotation("edit: a handover is asked for", "sampledb.keelson.dev/hand-over-to", (random) =>
-      pick(["db-0", "db-1", "db-2"], random),
-    ),
-    annotation("edit: passwords are rotated", "sampledb.keelson.dev/rotate-passwords", (random) =>
-      String(random.next()).slice(2, 8),
-    ),
-  ],
+  edits,
+  faults,
   // All writes go to one server, and no operator sees that clients alone cannot reach it.
   without: ["line: clients to a pod"],
-  makeFeasible: async (world) => {
-    await change(world, { paused: false, settings: null, pod: { nodeSelector: null }, migrations: null });
-    const body = { metadata: { annotations: { "sampledb.keelson.dev/hand-over-to": null } } };
-    await world.client.kind(SampleDB).patch(ref, { type: "merge", body: body as never });
-  },
+  makeFeasible,
   missing,
   client: {
     write: (world, key, value) => {
-      const { primary } = world;
-      const spec = primary?.spec as SampleDBObject["spec"] | undefined;
-      if (!spec || primary?.metadata.deletionTimestamp !== undefined) return undefined;
+      const spec = databaseIn(world)?.spec;
+      if (!spec || isBeingDeleted(world)) return undefined;
       const server = serving(world);
+      const password = secretText(world, "db-binding", "password");
+      if (server && (password === undefined || !server.allows("default", password))) return false;
       const replicas = server && world.application.write(server, key, value);
       // An application that wants to lose nothing asks for as many as the spec promises.
       const isDone =
@@ -119,38 +91,12 @@ export const subject: Subject<SimRedis> = {
   },
   mayHaveLost: (world) => world.notes.get("mayHaveLost") === true,
   followAdvice,
-  oracles: [
-    // Not what must hold, but what every world needs: this is called when it begins.
-    { name: "pods are made for StatefulSets and Jobs", attach: startWorkloads },
-    onePrimary(),
-    {
-      name: "Redis is treated as it must be",
-      always: ({ application }) => application.violations[0],
-    },
-  ],
-  keeps: () => ["persistentvolumeclaims", "secrets", "configmaps"],
+  oracles,
+  keeps: (world) =>
+    world.notes.get("leaves") === "everything"
+      ? ["persistentvolumeclaims", "pods", "services", "secrets", "configmaps", "policy/poddisruptionbudgets"]
+      : ["persistentvolumeclaims"],
 };
-
-function migration(script: string) {
-  return { version: 1, name: "change", since: "8.0", script };
-}
-
-function acknowledgedIn(world: RedisWorld): Map<string, string> {
-  const known = world.notes.get("acknowledged") as Map<string, string> | undefined;
-  if (known) return known;
-  const made = new Map<string, string>();
-  world.notes.set("acknowledged", made);
-  return made;
-}
-
-/** Where the Service leads, if a client gets through. */
-function serving(world: RedisWorld): SimServer | undefined {
-  const { simulation, application } = world;
-  return simulation
-    .endpoints(ref.namespace, ref.name)
-    .map(({ metadata }) => application.server(metadata.name))
-    .find((server) => server?.running && simulation.network.connected(clientName, server.name));
-}
 
 function begin(spec: object): (world: RedisWorld) => Promise<void> {
   return async (world) => {
@@ -166,97 +112,73 @@ function begin(spec: object): (world: RedisWorld) => Promise<void> {
   };
 }
 
-async function change(world: RedisWorld, spec: object): Promise<void> {
-  if (!world.primary || world.primary.metadata.deletionTimestamp !== undefined) return;
-  try {
-    await world.client.kind(SampleDB).patch(ref, { type: "merge", body: { spec } as never });
-  } catch (error) {
-    if ((error as { code?: unknown }).code !== 422) throw error;
-    world.note(`refused: ${(error as Error).message.slice(0, 120)}`);
-  }
+function hasBackup(world: RedisWorld): boolean {
+  return backupsIn(world).some(({ status }) => status?.phase === "Done");
 }
 
-type Choose = NonNullable<Edit["choose"]>;
-
-function edit(name: string, choose: Choose): Edit {
-  return { name, weight: 2, choose, begin: async (world, spec) => await change(world, spec) };
-}
-
-function annotation(name: string, key: string, value: (random: Parameters<Choose>[0]) => string): Edit {
-  return {
-    name,
-    choose: (random) => ({ value: value(random) }),
-    begin: async (world, args) => {
-      if (!world.primary) return;
-      const body = { metadata: { annotations: { [key]: String(args["value"]) } } };
-      await world.client.kind(SampleDB).patch(ref, { type: "merge", body });
-    },
-  };
+/** What was asked for and cannot be reached is taken back. */
+async function makeFeasible(world: RedisWorld): Promise<void> {
+  world.simulation.kubelet.missingImages.clear();
+  await change(world, {
+    ...{ paused: false, settings: null, pod: { nodeSelector: null }, migrations: null },
+    backup: { schedule: null },
+  });
+  await annotate(world, { "sampledb.keelson.dev/hand-over-to": null });
 }
 
 function missing(world: RedisWorld): string | undefined {
-  const { primary } = world;
-  if (!primary) return undefined;
+  if (world.notes.has("remaking")) return "it is being made again";
+  const unfinished = backupsIn(world).find(
+    ({ status }) => !/^(Done|Failed|Removed)$/.test(status?.phase ?? ""),
+  );
+  const db = databaseIn(world);
+  if (!db) return undefined;
+  if (isBeingDeleted(world)) return "it is still being deleted";
   if (!world.isReady) return "it is not Ready";
-  const spec = primary.spec as unknown as SampleDBObject["spec"];
-  const status = primary.status as SampleDBObject["status"];
+  const { spec, status } = db;
   if (status?.replicas !== spec.replicas) return `${status?.replicas} of ${spec.replicas} replicas follow`;
   if (!status.version?.startsWith(spec.version)) return `Redis ${status.version} runs, not ${spec.version}`;
   const late = lateCertificate(world);
   if (late !== undefined) return late;
   const server = serving(world);
   if (!server) return "the Service leads nowhere";
-  return server.name === status.primary
-    ? undefined
-    : `the Service leads to ${server.name}, not to ${status.primary}`;
+  if (server.name !== status.primary) return `the Service leads to ${server.name}, not to ${status.primary}`;
+  return unfinished && `SampleDBBackup ${unfinished.metadata.name} is ${unfinished.status?.phase}`;
 }
 
 /** A certificate reaches servers a while after it was written, and an authority is replaced in steps. */
 function lateCertificate(world: RedisWorld): string | undefined {
-  const { tls } = (world.primary?.spec ?? {}) as Partial<SampleDBObject["spec"]>;
+  const tls = databaseIn(world)?.spec.tls;
   if (!tls) return undefined;
-  const text = (secret: string, key: string) => {
-    const { data = {} } = (world.stored.get("secrets", secret, ref.namespace) ?? {}) as {
-      data?: Record<string, string>;
-    };
-    return data[key] === undefined ? undefined : Buffer.from(data[key], "base64").toString();
-  };
   const managed = tls.secretName === undefined;
-  if (managed && (text("db-ca", "next.crt") ?? text("db-ca", "previous.crt")) !== undefined)
-    return "the authority is being replaced";
-  const wanted = text(tls.secretName ?? "db-tls", "tls.crt");
+  const moving = secretText(world, "db-ca", "next.crt") ?? secretText(world, "db-ca", "previous.crt");
+  if (managed && moving !== undefined) return "the authority is being replaced";
+  const wanted = secretText(world, tls.secretName ?? "db-tls", "tls.crt");
   const late = [...world.application.servers].find(
     ({ certificate }) => certificate && certificate.certificate !== wanted,
   );
   return late && `${late.name} presents an old certificate`;
 }
 
-/** Two primaries that both take writes with enough acknowledgements are never there. */
-function onePrimary(): Oracle<SimRedis> {
-  return {
-    name: "at most one primary takes writes that WAIT acknowledges",
-    always: ({ application, primary }) => {
-      const acks = (primary?.spec as SampleDBObject["spec"] | undefined)?.durability.acknowledgements ?? 1;
-      const able = [...application.servers].filter(
-        (server) =>
-          server.running &&
-          server.role === "primary" &&
-          server.closeReplicas >= server.guard &&
-          server.replicas.filter(({ server: each }) => each.isLinkedTo(server)).length >= Math.max(1, acks),
-      );
-      return able.length > 1 ? `${able.map(({ name }) => name).join(" and ")} lead at once` : undefined;
-    },
-  };
-}
-
 /** Does what the status tells a person to do. */
 async function followAdvice(world: RedisWorld): Promise<string | undefined> {
-  const message = world.condition("Ready")?.message ?? "";
+  const ready = world.condition("Ready");
+  const message = ready?.message ?? "";
+  const runs = databaseIn(world)?.status?.imageVersion;
+  if (ready?.reason === "VersionRefused" || message.includes("change the spec to try again")) {
+    if (databaseIn(world)?.spec.version === runs) return undefined;
+    await change(world, { version: runs });
+    return `sets the version back to ${runs}`;
+  }
+  if (ready?.reason === "RestoreFailed") {
+    await change(world, { restoreFrom: null });
+    return "takes spec.restoreFrom back";
+  }
   if (message.includes("delete the database and make it again")) {
-    world.notes.set("mayHaveLost", true);
-    const spec = { ...world.primary?.spec };
+    allowLoss(world);
+    const { restoreFrom: _, ...spec } = databaseIn(world)?.spec ?? {};
     await world.client.kind(SampleDB).delete(ref);
-    for (let seconds = 0; seconds < 120 && world.primary; seconds += 5) await world.advance(5_000);
+    for (let seconds = 0; seconds < 300 && world.primary; seconds += 5) await world.advance(5_000);
     await world.client.kind(SampleDB).create(SampleDB.object({ metadata: ref, spec: spec as never }));
     return "makes the database again";
   }
@@ -265,8 +187,7 @@ async function followAdvice(world: RedisWorld): Promise<string | undefined> {
   const [, key = "", value = ""] = approval;
   if (world.notes.get("approved") === value) return undefined;
   world.notes.set("approved", value);
-  world.notes.set("mayHaveLost", true);
-  const body = { metadata: { annotations: { [key]: value } } };
-  await world.client.kind(SampleDB).patch(ref, { type: "merge", body });
+  allowLoss(world);
+  await annotate(world, { [key]: value });
   return `approves the loss: ${value}`;
 }

@@ -17,9 +17,14 @@ export class Turns {
   #began = performance.now();
   #count = 0;
 
-  /** Whether the work has gone on for long enough. */
+  /** Whether the work has gone on for long enough: asked after each of many small pieces. */
   due(): boolean {
-    return ++this.#count % between === 0 && performance.now() - this.#began > sliceMs;
+    return ++this.#count % between === 0 && this.late();
+  }
+
+  /** The same, asked after one of a few pieces, each of which may be large. */
+  late(): boolean {
+    return performance.now() - this.#began > sliceMs;
   }
 
   async rest(): Promise<void> {

@@ -23,6 +23,7 @@ import {
   StatusError,
 } from "../contracts/status-error.ts";
 import type { StrategyContext, SubresourceStrategy } from "../contracts/strategy.ts";
+import { Turns } from "../messages/turns.ts";
 import { type ApiResource, keyFor, versionOf } from "../registry/api-resource.ts";
 import type { DeleteOptions } from "../registry/deletion.ts";
 import {
@@ -115,8 +116,10 @@ export class ObjectStore {
 
   async #create(request: CreateRequest): Promise<ApiObject> {
     const { resource, draft, context } = request;
+    const turns = new Turns();
     this.#beforeCreate(request);
     resource.type.settle?.(draft);
+    if (turns.late()) await turns.rest();
     const validating = request.validate(draft, undefined);
     if (validating) await validating;
     const table = tableOf(resource);
@@ -196,9 +199,11 @@ export class ObjectStore {
   async #replace(request: UpdateRequest, present: Present, draft: ApiObject): Promise<ApiObject> {
     const { resource, context } = request;
     const { table, key, base, existing } = present;
+    const turns = new Turns();
     resource.type.settle?.(draft);
     this.#checkPreconditions(request, draft, existing);
     this.#beforeUpdate(request, draft, existing);
+    if (turns.late()) await turns.rest();
     const settled = sameButForTimes(draft, existing) ? existing : draft;
     await request.validate(settled, existing);
     if (table.get(key) !== base) throw new RevisionConflict(table.get(key));

@@ -3,6 +3,7 @@ import type { JsonObject } from "@keelson/core";
 import type { ApiObject } from "../contracts/object.ts";
 import { failure, type StatusError } from "../contracts/status-error.ts";
 import { header } from "../messages/message.ts";
+import { Turns } from "../messages/turns.ts";
 import { apiVersionText } from "../registry/api-resource.ts";
 import { type Admission, dedupeOwners } from "./admission.ts";
 import { Conversions } from "./conversions.ts";
@@ -52,11 +53,14 @@ export class Writes {
   async create(exchange: Exchange): Promise<ApiObject> {
     const options = writeOptions("CreateOptions", exchange.info.query);
     const body = await readBody(exchange);
+    const turns = new Turns();
     const draft = draftFrom(exchange, body, options.fieldValidation);
     ensureNamespace(exchange.resource, draft, exchange.info.namespace);
     dropServersOwn(draft.metadata);
     dedupeOwners(exchange, draft, false);
+    if (turns.late()) await turns.rest();
     const owned = this.#fields.update(this.#managed(exchange, options), undefined, draft);
+    if (turns.late()) await turns.rest();
     const admitting = this.#admit(exchange, owned, undefined, options);
     const admitted = admitting instanceof Promise ? await admitting : admitting;
     const working = this.#toWorking(exchange, admitted);
@@ -154,12 +158,14 @@ export class Writes {
           const denied = await this.#authorizeCreate(exchange);
           if (denied) throw denied;
         }
+        const turns = new Turns();
         const live = existing && (await this.#toRequest(exchange, existing));
         const conversions = resource.type.convertBare && new Conversions();
         const draft = conversions
           ? await conversions.settle(() => change(live, conversions))
           : change(live, undefined);
         ensureNamespace(resource, draft, info.namespace);
+        if (turns.late()) await turns.rest();
         const admitted = await this.#admit(exchange, draft, live, options);
         return this.#toWorking(exchange, admitted);
       },

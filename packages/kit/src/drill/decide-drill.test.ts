@@ -110,6 +110,23 @@ describe("a drill begins", () => {
     expect(decideDrill(observed({ drill: spent, schedule: due }))).toMatchObject({ reason: "BudgetSpent" });
   });
 
+  test("as often in a day as the budget allows, also when that is more than the results that are kept", () => {
+    const at = (minutes: number) => new Date(start - minutes * 60_000).toISOString();
+    const runs = (count: number) => Array.from({ length: count }, (_, index) => at(index + 1));
+    const result = (time: string) => ({ at: time, fault: "Kill", victims: [], recovered: true });
+    const due = { do: "take", at: new Date(start), lastScheduled: "", next: undefined } as const;
+    const drill = (count: number, older: readonly string[] = []) =>
+      drillOf(
+        { schedule: "* * * * *", budget: { runsPerDay: 24 } },
+        { results: runs(20).map(result), lastDay: [...runs(count), ...older] },
+      );
+    expect(decideDrill(observed({ drill: drill(24), schedule: due }))).toMatchObject({
+      reason: "BudgetSpent",
+    });
+    const yesterday = [at(24 * 60 + 1)];
+    expect(decideDrill(observed({ drill: drill(23, yesterday), schedule: due })).do).toBe("prepare");
+  });
+
   test("with labels, on pods that have them", () => {
     const drill = drillOf({ victims: { labels: { role: "b" } } });
     expect(decideDrill(observed({ drill })).status.run?.victims).toMatchObject([{ name: "b" }]);

@@ -79,7 +79,7 @@ export function decideDrill(o: ObservedDrill): DrillDecision {
 
 function idle(o: ObservedDrill): DrillDecision {
   const { spec, metadata } = o.drill;
-  const { results = [], failures = 0, failedGeneration } = statusOf(o);
+  const { failures = 0, failedGeneration } = statusOf(o);
   const rest = (
     phase: DrillStatus["phase"],
     reason: string,
@@ -112,7 +112,7 @@ function idle(o: ObservedDrill): DrillDecision {
       untilMs(o, next),
     );
   }
-  const today = results.filter(({ at }) => o.nowMs - Date.parse(at) < dayMs).length;
+  const today = runsOfLastDay(o).length;
   if (today >= spec.budget.runsPerDay)
     return rest(
       "Waiting",
@@ -138,6 +138,12 @@ function idle(o: ObservedDrill): DrillDecision {
     "Preparing",
     `a run begins on ${victims.map(({ name }) => name).join(", ")}`,
   );
+}
+
+/** Of the results only some are kept, fewer than a budget may allow. Earlier releases counted them. */
+function runsOfLastDay(o: ObservedDrill): readonly string[] {
+  const { results = [], lastDay = results.map(({ at }) => at) } = statusOf(o);
+  return lastDay.filter((at) => o.nowMs - Date.parse(at) < dayMs);
 }
 
 /** A drill without a schedule runs once for each generation of its spec. */
@@ -312,6 +318,7 @@ function over(
       ...rest,
       phase: "Waiting",
       results: [result, ...(rest.results ?? [])].slice(0, kept),
+      lastDay: [result.at, ...runsOfLastDay(o)],
       failures,
       ...(failures > 0 ? { failedGeneration: o.drill.metadata.generation ?? 1 } : {}),
       lastScheduled,

@@ -44,7 +44,12 @@ const spec = z
     budget: z
       .object({
         pods: z.int().min(1).max(100).default(1).describe("No run hits more pods than this at once."),
-        runsPerDay: z.int().min(1).max(1_440).default(24),
+        runsPerDay: z
+          .int()
+          .min(1)
+          .max(1_440)
+          .default(24)
+          .describe("After so many runs within 24 hours the next one waits."),
         failures: z
           .int()
           .min(1)
@@ -114,6 +119,10 @@ const status = z.object({
   phase: z.enum(["Waiting", "Running", "Done", "Stopped", "Suspended"]).optional(),
   run: run.optional().describe("The run that is under way."),
   results: z.array(result).optional().describe("The newest runs, newest first."),
+  lastDay: z
+    .array(z.string())
+    .optional()
+    .describe("The times of the runs of the last 24 hours, newest first: what budget.runsPerDay counts."),
   failures: z.int().optional().describe("Runs without recovery, one after the other."),
   failedGeneration: z.int().optional(),
   lastScheduled: z.string().optional(),

@@ -47,6 +47,7 @@ export class Ledger {
   readonly #errors: { readonly atMs: number; readonly message: string }[] = [];
   readonly #waiting = new Set<{ readonly sinceMs: number; readonly resolve: () => void }>();
   #latestStartMs = Number.NEGATIVE_INFINITY;
+  #latestEndMs: number | undefined;
   #recovery: Recovery | undefined;
 
   /** Default: the clock of this machine. */
@@ -57,6 +58,11 @@ export class Ledger {
   /** Milliseconds of the monotonic clock that all operations are timed with. */
   get now(): number {
     return this.#clock.monotonic();
+  }
+
+  /** When the latest write was acknowledged; undefined before the first. */
+  get latestMs(): number | undefined {
+    return this.#latestEndMs;
   }
 
   /** Everything so far, in the order in which it ended. */
@@ -75,6 +81,7 @@ export class Ledger {
       const endMs = this.now;
       this.#history.push({ key, type: "write", value, startMs, endMs, revision: answer?.revision });
       this.#latestStartMs = Math.max(this.#latestStartMs, startMs);
+      this.#latestEndMs = endMs;
       this.#wake();
       return true;
     } catch (error) {

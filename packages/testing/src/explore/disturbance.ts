@@ -2,6 +2,7 @@
 import type { JsonObject } from "@keelson/core";
 import type { Application } from "../simulation/process.ts";
 import type { Choice } from "./plan.ts";
+import type { Scene } from "./scene.ts";
 import type { World } from "./world.ts";
 
 /** Ends what lasts. */
@@ -16,6 +17,20 @@ type Begun = End | undefined | void;
 export interface Disturbance<A extends Application = Application> extends Choice {
   /** While it lasts the operator cannot know or say how things are: its status is not held against it. */
   readonly blinds?: boolean;
+  /** It is done through the API server alone, and so in a simulation and with real processes alike. Default: false. */
+  readonly anywhere?: boolean;
   /** Begins it; what is returned ends it. Choices that depend on the world are made now. */
   begin(world: World<A>, args: JsonObject): Begun | Promise<Begun>;
+}
+
+/** A disturbance that can be played in any world. */
+export interface AnywhereDisturbance extends Choice {
+  readonly blinds?: boolean;
+  readonly anywhere: true;
+  begin(scene: Scene, args: JsonObject): Begun | Promise<Begun>;
+}
+
+/** Marks what is done through the API server alone. */
+export function anywhere(disturbance: Omit<AnywhereDisturbance, "anywhere">): AnywhereDisturbance {
+  return { ...disturbance, anywhere: true };
 }

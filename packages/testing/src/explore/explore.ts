@@ -6,9 +6,9 @@ import { generatePlan, type Plan } from "./plan.ts";
 import { disturbancesOf, type Played, type PlayOptions, play, prepare } from "./play.ts";
 import { asTest, timeline } from "./print.ts";
 import type { ExploreReport, Failure } from "./report.ts";
+import type { Violation } from "./scene.ts";
 import { shrink } from "./shrink.ts";
 import type { Subject } from "./subject.ts";
-import type { Violation } from "./world.ts";
 
 /** How much to play: `runs` or `cpuMs` must be present. */
 export interface ExploreOptions extends PlayOptions {

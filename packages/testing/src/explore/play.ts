@@ -8,8 +8,9 @@ import { Load } from "./load.ts";
 import { LogCapture } from "./log-capture.ts";
 import type { Oracle } from "./oracle.ts";
 import type { Plan, Step } from "./plan.ts";
+import type { TraceLine, Violation } from "./scene.ts";
 import type { Subject } from "./subject.ts";
-import { type TraceLine, type Violation, World } from "./world.ts";
+import { World } from "./world.ts";
 
 /** How a scenario is played. */
 export interface PlayOptions {

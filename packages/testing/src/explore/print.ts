@@ -2,7 +2,7 @@
 
 import type { Plan } from "./plan.ts";
 import type { ExploreReport } from "./report.ts";
-import type { TraceLine, Violation } from "./world.ts";
+import type { TraceLine, Violation } from "./scene.ts";
 
 /** A failing scenario as a test to paste. */
 export function asTest(subject: string, plan: Plan, violation: Violation): string {

@@ -1,6 +1,6 @@
 /** What an exploration found, and how much it looked at. */
 import type { Plan } from "./plan.ts";
-import type { Violation } from "./world.ts";
+import type { Violation } from "./scene.ts";
 
 /** A scenario in which an oracle was violated. */
 export interface Failure {

@@ -5,7 +5,8 @@ import type { ApplicationParts, Simulation } from "../simulation/simulation.ts";
 import type { Disturbance } from "./disturbance.ts";
 import type { Clients } from "./load.ts";
 import type { Oracle } from "./oracle.ts";
-import type { Identity, World } from "./world.ts";
+import type { Identity } from "./scene.ts";
+import type { World } from "./world.ts";
 
 /** Brings a new world to rest somewhere. */
 export type Beginning<A extends Application = Application> = {

@@ -2,42 +2,43 @@
 import type { Random } from "@keelson/core";
 import { PersistentVolumeClaim, Pod } from "@keelson/core/kinds";
 import { unlessGone } from "../../simulation/host.ts";
-import type { Disturbance } from "../disturbance.ts";
+import { anywhere, type Disturbance } from "../disturbance.ts";
 import { atFraction, pick, randomFraction } from "../plan.ts";
+import type { Scene } from "../scene.ts";
 import type { World } from "../world.ts";
 
 const chooseOne = (random: Random) => ({ which: randomFraction(random) });
 
-function podName(world: World, fraction: unknown): string | undefined {
-  const name = atFraction(world.pods, fraction)?.metadata.name;
-  if (name !== undefined) world.note(`it is ${name}`);
+function podName(scene: Scene, fraction: unknown): string | undefined {
+  const name = atFraction(scene.pods, fraction)?.metadata.name;
+  if (name !== undefined) scene.note(`it is ${name}`);
   return name;
 }
 
-const deletePod: Disturbance = {
+const deletePod = anywhere({
   name: "pod: deleted",
   weight: 3,
   choose: (random) => ({ ...chooseOne(random), force: random.next() < 0.2 }),
-  begin: async (world, { which, force }) => {
-    const name = podName(world, which);
+  begin: async (scene, { which, force }) => {
+    const name = podName(scene, which);
     if (name === undefined) return;
     const options = force ? { gracePeriodSeconds: 0 } : {};
     await unlessGone(
-      world.client.kind(Pod).delete({ namespace: world.subject.ref.namespace, name }, options),
+      scene.client.kind(Pod).delete({ namespace: scene.subject.ref.namespace, name }, options),
     );
   },
-};
+});
 
-const deleteAllPods: Disturbance = {
+const deleteAllPods = anywhere({
   name: "pod: all deleted",
   weight: 0.5,
-  begin: async (world) => {
-    for (const { metadata } of world.pods)
+  begin: async (scene) => {
+    for (const { metadata } of scene.pods)
       await unlessGone(
-        world.client.kind(Pod).delete({ namespace: world.subject.ref.namespace, name: metadata.name }),
+        scene.client.kind(Pod).delete({ namespace: scene.subject.ref.namespace, name: metadata.name }),
       );
   },
-};
+});
 
 const killProcess: Disturbance = {
   name: "pod: process killed",

@@ -1,0 +1,88 @@
+/** What is said and done of an EtcdCluster through the API server alone: in a simulation and with real processes alike. */
+import type { Primary, Scene } from "@keelson/testing";
+import { EtcdBackup } from "../../src/api/backup.ts";
+import { EtcdCluster, type EtcdClusterObject } from "../../src/api/cluster.ts";
+import { reasons } from "../../src/api/conditions.ts";
+
+export const version = "3.6.16";
+
+/** What a spec must say to be one that can be reached. */
+export function feasible(primary: Primary): object {
+  const spec = primary.spec as unknown as EtcdClusterObject["spec"];
+  const runs = (primary.status as EtcdClusterObject["status"])?.template?.recipe.version;
+  return {
+    paused: false,
+    hibernate: false,
+    ...(/^3\.[5-7]\.(?!99)/.test(spec.version) ? {} : { version: runs ?? version }),
+    resources: null,
+    storage: { className: spec.storage.className ?? null },
+  };
+}
+
+/** What is missing for the spec to be reached, as far as Kubernetes knows. */
+export function missingInStatus(scene: Scene): string | undefined {
+  const { primary } = scene;
+  if (!primary) {
+    const own = new RegExp(`^${scene.subject.ref.name}-\\d+$`);
+    const pods = scene.pods.filter(({ metadata }) => own.test(metadata.name));
+    return pods.length > 0 ? `pods are left: ${pods.map(({ metadata }) => metadata.name)}` : undefined;
+  }
+  if (primary.metadata.deletionTimestamp !== undefined) return "the cluster is still being deleted";
+  const spec = primary.spec as unknown as EtcdClusterObject["spec"];
+  const status = primary.status as EtcdClusterObject["status"];
+  if (!scene.isReady) return "it is not Ready";
+  if (status?.readyMembers !== spec.size) return `${status?.readyMembers} of ${spec.size} members serve`;
+  const rotating = Object.entries(status.tls ?? {}).find(([, { phase }]) => !/^(Current|Given)$/.test(phase));
+  return rotating ? `the authority of ${rotating[0]} is ${rotating[1].phase}` : undefined;
+}
+
+/** The member that the status advises to remove with etcdctl, as it names it. */
+export function unknownMember(scene: Scene): string | undefined {
+  const told = scene.primary?.status?.conditions?.map(({ message }) => message).join(" ") ?? "";
+  return /etcdctl member remove (\w+)/.exec(told)?.[1];
+}
+
+/** Does what the status tells a person to do. */
+export async function followAdvice(scene: Scene): Promise<string | undefined> {
+  const { primary, subject } = scene;
+  const { ref } = subject;
+  const ready = scene.condition("Ready");
+  const kind = scene.client.kind(EtcdCluster);
+  const approval = /annotate the cluster with (\S+)=(\S+)/.exec(ready?.message ?? "");
+  if (approval) {
+    scene.notes.set("mayHaveLost", true);
+    const body = { metadata: { annotations: { [approval[1] as string]: approval[2] as string } } };
+    await kind.patch(ref, { type: "merge", body });
+    return `annotates the cluster with ${approval[0]}`;
+  }
+  const failedBackup = /final backup (\S+) failed/.exec(ready?.message ?? "");
+  if (failedBackup) {
+    await scene.client.kind(EtcdBackup).delete({ ...ref, name: failedBackup[1] as string });
+    return `deletes EtcdBackup ${failedBackup[1]}`;
+  }
+  if (ready?.reason === reasons.versionRefused) {
+    const { version: runs } = (primary?.status ?? {}) as { version?: string };
+    await kind.patch(ref, { type: "merge", body: { spec: { version: runs } } as never });
+    return `sets spec.version back to ${runs}`;
+  }
+  if (ready?.message.includes("take spec.storage.size back")) {
+    const claims = scene.owned("persistentvolumeclaims") as unknown as {
+      metadata: { name: string };
+      spec: { resources: { requests: { storage: string } } };
+    }[];
+    const [size = "1Gi"] = claims.map(({ spec }) => spec.resources.requests.storage).sort();
+    await kind.patch(ref, { type: "merge", body: { spec: { storage: { size } } } as never });
+    return `takes spec.storage.size back to ${size}`;
+  }
+  if (ready?.reason === reasons.allDataLost) {
+    // Make a new cluster: without a backup it begins empty.
+    scene.notes.set("mayHaveLost", true);
+    const spec = { ...primary?.spec };
+    await kind.patch(ref, { type: "merge", body: { spec: { deletion: { volumes: "Remove" } } } as never });
+    await kind.delete(ref);
+    for (let seconds = 0; seconds < 120 && scene.primary; seconds += 5) await scene.advance(5_000);
+    await kind.create({ metadata: ref, spec: spec as never });
+    return "makes a new cluster";
+  }
+  return undefined;
+}

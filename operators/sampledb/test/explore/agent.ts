@@ -1,0 +1,243 @@
+/** What the operator's agent does in the pods of a simulation: it copies, proves, restores and removes backups. */
+import { hash } from "node:crypto";
+import type {
+  ApplicationParts,
+  ContainerEnd,
+  ContainerStart,
+  SimulatedProcess,
+  SimulatedVolume,
+} from "@keelson/testing";
+import { parseJson } from "keelson";
+import { type AgentTask, taskVariable } from "../../src/agent/task.ts";
+import { rdbFormatOf } from "../../src/engine/version.ts";
+import { systemUsers } from "../../src/resources/settings.ts";
+import { type Archive, type Dump, type Files, newFiles } from "./files.ts";
+
+type Task<D extends AgentTask["do"]> = Extract<AgentTask, { do: D }>;
+
+/** A server as the agent sees it. */
+interface Asked {
+  readonly name: string;
+  readonly role: "primary" | "replica";
+  readonly running: boolean;
+  readonly files: Files;
+  allows(user: string, password: string): boolean;
+}
+
+/** What is there beside the agent. */
+interface Surroundings {
+  readonly servers: Iterable<Asked>;
+  readonly parts: ApplicationParts;
+  /** No backup can be read or written. */
+  readonly storeDown: boolean;
+}
+
+/** A migration with this in its script fails on the database, though not when it is rehearsed. */
+export const failingScript = "return redis.error_reply('it fails')";
+
+/** How long a task takes. */
+const taskMs = 1_500;
+
+class Failure extends Error {
+  readonly code: string;
+
+  constructor(code: string, message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** Does its work at the end of its time: what is killed before has done nothing. */
+class TaskRun implements SimulatedProcess {
+  readonly ready = false;
+  ended: ContainerEnd | undefined;
+  readonly #start: ContainerStart;
+
+  constructor(start: ContainerStart, application: Surroundings, work: () => object) {
+    this.#start = start;
+    application.parts.clock.timer(taskMs, () => this.#end(() => reportOf(work)));
+  }
+
+  stop(): void {
+    this.#end(() => ({ exitCode: 143, message: "" }));
+  }
+
+  kill(): void {
+    this.#end(() => ({ exitCode: 137, message: "" }));
+  }
+
+  #end(end: () => ContainerEnd): void {
+    if (this.ended) return;
+    this.ended = end();
+    this.#start.changed();
+  }
+}
+
+function reportOf(work: () => object): ContainerEnd {
+  try {
+    return { exitCode: 0, message: JSON.stringify({ ok: true, ...work() }) };
+  } catch (error) {
+    if (!(error instanceof Failure)) throw error;
+    const { code, message } = error;
+    return { exitCode: 1, message: JSON.stringify({ ok: false, code, message }) };
+  }
+}
+
+/** Containers without a task are Redis' own programs, which do what they should. */
+export function startTask(start: ContainerStart, application: Surroundings): SimulatedProcess | ContainerEnd {
+  const text = start.container.env?.find(({ name }) => name === taskVariable)?.value;
+  if (text === undefined) return { exitCode: 0, message: "" };
+  const task = parseJson(text) as unknown as AgentTask;
+  return new TaskRun(start, application, workOf(task, start, application));
+}
+
+function workOf(task: AgentTask, start: ContainerStart, application: Surroundings): () => object {
+  switch (task.do) {
+    case "initialize": {
+      const find = leaderFor(start, application, systemUsers.operator);
+      return () => {
+        find();
+        return {};
+      };
+    }
+    case "migrate": {
+      const find = leaderFor(start, application, systemUsers.operator, task.access.hosts);
+      return () => {
+        find();
+        if (task.migrations.some(({ script }) => script.includes(failingScript)))
+          throw new Failure("Failed", "it fails");
+        return {};
+      };
+    }
+    case "copy":
+      return copy(task, start, application);
+    case "verify":
+      return () => verify(task, archiveOf(start, application), application);
+    case "remove":
+      return () => {
+        const archive = archiveOf(start, application);
+        if (archive.get(task.name)?.backupUid === task.backupUid) archive.delete(task.name);
+        return {};
+      };
+    case "fetch":
+      return () => {
+        dumpOf(archiveOf(start, application), task.name);
+        return {};
+      };
+    case "restore":
+      return () => restore(task, start, application);
+    case "rehearse":
+    case "ledger":
+      return () => ({});
+  }
+}
+
+/** The server that leads, if it is reached from the pod and lets it in. */
+function leaderFor(
+  start: ContainerStart,
+  application: Surroundings,
+  user: string,
+  hosts?: readonly string[],
+): () => Asked {
+  const password = start.files("internal")[user] ?? "";
+  const pod = start.pod.metadata.name;
+  const names = hosts?.map((host) => host.split(".")[0]);
+  return () => {
+    const found = [...application.servers].filter(
+      (server) =>
+        server.running &&
+        (names === undefined || names.includes(server.name)) &&
+        application.parts.network.connected(pod, server.name) &&
+        server.allows(user, password),
+    );
+    const [leader, other] = found.filter(({ role }) => role === "primary");
+    if (!leader || other) throw new Failure("NoMember", "no server could be asked");
+    return leader;
+  };
+}
+
+function archiveOf(start: ContainerStart, { storeDown }: Surroundings): Archive {
+  const volume = start.volume("store");
+  if (!volume || storeDown) throw new Failure("StoreUnavailable", "the store does not answer");
+  if (volume.corrupt) throw new Failure("SnapshotDamaged", "the store is damaged");
+  volume.data ??= new Map();
+  return volume.data as Archive;
+}
+
+function dumpOf(archive: Archive, name: string): Dump {
+  const found = archive.get(name);
+  if (!found) throw new Failure("NotFound", `the store has no ${name}`);
+  return found;
+}
+
+function copy(task: Task<"copy">, start: ContainerStart, application: Surroundings): () => object {
+  const cold = start.pod.spec?.volumes?.some(({ name }) => name === "data");
+  const find = cold ? undefined : leaderFor(start, application, systemUsers.backup, task.access.hosts);
+  return () => {
+    const archive = archiveOf(start, application);
+    if (start.volume("store")?.full) throw new Failure("StoreFull", "no space is left in the store");
+    const files = find ? find().files : filesOf(start.volume("data"));
+    archive.set(task.name, {
+      keys: new Map(files.keys),
+      version: files.version,
+      backupUid: task.backupUid,
+      takenAt: new Date(application.parts.clock.now()).toISOString(),
+      verified: false,
+    });
+    return {};
+  };
+}
+
+function filesOf(volume: SimulatedVolume | undefined): Files {
+  if (volume?.corrupt) throw new Failure("SnapshotDamaged", "the files of the volume are damaged");
+  if (!volume?.data) throw new Failure("NotFound", "the volume is empty");
+  return volume.data as Files;
+}
+
+function verify({ name }: Task<"verify">, archive: Archive, { parts }: Surroundings): object {
+  const dump = { ...dumpOf(archive, name), verified: true };
+  archive.set(name, dump);
+  const { version, keys, takenAt, backupUid } = dump;
+  const at = new Date(parts.clock.now()).toISOString();
+  const redisVersion = `${version}.1`;
+  const manifest = {
+    ...{ format: 1, database: "db", source: "", sizeBytes: 1, sha256: hash("sha256", name) },
+    ...{ backupUid, takenAt, redisVersion, rdbVersion: rdbFormatOf(version) ?? 0 },
+    verified: { at, redisVersion, keys: keys.size },
+  };
+  return { manifest };
+}
+
+function restore(
+  { id, from, rdbVersion }: Task<"restore">,
+  start: ContainerStart,
+  application: Surroundings,
+): object {
+  const volume = start.volume("data");
+  if (!volume) throw new Failure("NotFound", "the pod has no volume");
+  const before = volume.data as Files | undefined;
+  const aside = `aside-${id}`;
+  if (before?.plans.has(aside)) return { aside };
+  let next: { readonly keys: ReadonlyMap<string, string>; readonly lineage: string };
+  if ("aside" in from) {
+    const kept = before?.asides.get(from.aside);
+    if (!kept) throw new Failure("NotFound", `the volume has no data under ${from.aside}`);
+    before?.asides.delete(from.aside);
+    next = kept;
+  } else {
+    const dump = dumpOf(archiveOf(start, application), from.name);
+    if (!dump.verified && !from.allowUnverified) throw new Failure("NotVerified", "it was never proven");
+    if (rdbVersion !== undefined && (rdbFormatOf(dump.version) ?? 0) > rdbVersion)
+      throw new Failure("VersionTooNew", `the backup was taken by Redis ${dump.version}`);
+    next = { keys: dump.keys, lineage: from.name };
+    if (!before) volume.data = newFiles(dump.version);
+  }
+  const files = volume.data as Files;
+  if (before) files.asides.set(aside, { keys: new Map(before.keys), lineage: before.lineage });
+  files.keys.clear();
+  for (const [key, value] of next.keys) files.keys.set(key, value);
+  files.lineage = next.lineage;
+  files.plans.add(aside);
+  volume.corrupt = false;
+  return { aside };
+}
