@@ -219,7 +219,7 @@ function seconds(ms: number): string {
 // -------------------------------------------------------------------------------------- results
 
 function fileOf(name: string): string {
-  return join(import.meta.dirname, "results", `${name}.json`);
+  return join(import.meta.dirname, "results", `${name}.recorded.json`);
 }
 
 /** All that was compared so far, by seed. */
