@@ -23,7 +23,7 @@ interface Subject {
 const subjects: Readonly<Record<string, Subject>> = {
   runtime: {
     sources: "packages/runtime/src/{queue,reconcile,children,status}/**/*.ts",
-    near: ["packages/runtime/src/"],
+    near: ["packages/runtime/src/", "packages/runtime/test/engine", "packages/runtime/test/status"],
     far: ["packages/runtime/test/", "packages/testing/"],
   },
   etcd: {

@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { writeApp } from "@keelson/cli/internal";
 import { cacheDirectory } from "@keelson/machine";
-import { operatorFlags } from "@keelson/runtime/internal";
+import { operatorEnvironment, operatorFlags } from "@keelson/runtime/internal";
 
 /** What is measured of a contender. */
 export type Mode = "import" | "sync" | "latency" | "manager";
@@ -16,6 +16,8 @@ export interface Contender {
   readonly modes: readonly Mode[];
   /** The command line up to the arguments that all have in common. */
   command(mode: Mode): readonly [string, ...string[]];
+  /** What its manager is started with in production, beside its arguments. */
+  readonly env?: Readonly<Record<string, string>>;
 }
 
 const peers = join(import.meta.dirname, "../peers");
@@ -25,7 +27,8 @@ export async function buildContenders(wanted?: readonly string[]): Promise<Conte
   const makers: Record<string, () => Contender | Promise<Contender>> = {
     keelson: async () => {
       const manager = [...operatorFlags, await bundledManager()];
-      return inNode("keelson", "keelson", ["import", "sync", "latency", "manager"], manager);
+      const measured = inNode("keelson", "keelson", ["import", "sync", "latency", "manager"], manager);
+      return { ...measured, env: operatorEnvironment };
     },
     // What an operator's image saves, and what it costs: its settings, and its bundle.
     "keelson-default": async () =>

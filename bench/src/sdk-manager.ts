@@ -49,7 +49,7 @@ export async function measureManager(contender: Contender, options: ManagerOptio
   const [program, ...first] = contender.command("manager");
   const child = spawn(program, [...first, kubeconfig, namespace, String(objects)], {
     stdio: ["pipe", "pipe", "inherit"],
-    env: environment(),
+    env: { ...environment(), ...contender.env },
   });
   try {
     const lines = createInterface(child.stdout)[Symbol.asyncIterator]();

@@ -141,6 +141,8 @@ export const real: RealSubject = {
     return waiting && `DatabaseBackup ${waiting.metadata.name} is not done`;
   },
   followAdvice,
+  // All scenarios share the operator, the API server and the nodes.
+  isAlone: ({ steps }) => steps.some((step) => /^(operator|API|node|agents: the API server)\b/.test(step.do)),
   outcome,
 };
 

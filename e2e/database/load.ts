@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { Ledger as History, type HistoryReport } from "@keelson/kit/testing";
 import type { RealLoad } from "../explore/real-subject.ts";
+import { eventually } from "../operator/eventually.ts";
 import { Ledger } from "./ledger.ts";
 import type { World } from "./world.ts";
 
@@ -20,6 +21,8 @@ export class DatabaseLoad implements RealLoad {
     this.#world = world;
     this.#where = where;
     this.#clients = this.#start();
+    // `finish` and `stop` tell of a failure.
+    this.#clients.catch(() => undefined);
     this.#watching = this.#watchPassword();
   }
 
@@ -42,7 +45,11 @@ export class DatabaseLoad implements RealLoad {
         if (!isDone) throw problem;
       },
     });
-    await clients.start();
+    // Clients connect again, and so do these: what else runs here may keep the first one waiting.
+    await eventually("clients write", 60_000, async () => {
+      await clients.start();
+      return true;
+    });
     return clients;
   }
 

@@ -17,7 +17,7 @@ import { World } from "./world.ts";
 type Spec = EtcdClusterObject["spec"];
 type Status = EtcdClusterObject["status"];
 
-const little = { writers: 8, readers: 2, writesPerSecond: 60 };
+const little = { writers: 4, readers: 1, writesPerSecond: 40 };
 
 const specs: Readonly<Record<string, object>> = {
   "one member": { size: 1 },

@@ -169,9 +169,15 @@ const operatorLine: Mechanism = {
   },
 };
 
+/** Where Kubernetes would let the container wait longer from restart to restart, its pod is replaced. */
 const operatorKilled: Mechanism = {
   begin: async (scene) => {
-    for (const pod of await operatorPods(scene)) await scene.inject({ kind: "kill", pod });
+    for (const pod of await operatorPods(scene)) {
+      const found = await scene.client.kind(Pod).find(pod);
+      await scene.inject({ kind: "kill", pod });
+      if ((found?.status?.containerStatuses?.[0]?.restartCount ?? 0) > 0)
+        await ignoringAbsence(scene.client.kind(Pod).delete(pod, { gracePeriodSeconds: 0 }));
+    }
     return undefined;
   },
 };

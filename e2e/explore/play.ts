@@ -17,7 +17,7 @@ export interface RealPlayed {
   readonly longestGapMs: number;
 }
 
-const lookMs = 500;
+const lookMs = 1_000;
 /** Nothing moved for so long: a person looks at the status. */
 const stuckMs = 60_000;
 /** How long the status may say Ready while no write succeeds. */

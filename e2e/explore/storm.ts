@@ -54,6 +54,7 @@ export interface StormReport {
 }
 
 interface Past {
+  readonly kind: string;
   readonly name: string;
   readonly fromMs: number;
   untilMs: number;
@@ -80,8 +81,14 @@ export async function storm(
   const past: Past[] = [];
   const underWay = new Set<Promise<void>>();
   for (let tick = 1; scene.atMs < minutes * 60_000; tick++) {
-    const step = choose(real, gusts, random, scene.isReady && underWay.size === 0);
-    const one: Past = { name: told(step), fromMs: ledger.now, untilMs: Number.POSITIVE_INFINITY };
+    const isWell = underWay.size === 0 && (await isReached(real, scene));
+    const step = choose(real, gusts, random, isWell);
+    const one: Past = {
+      kind: step.do,
+      name: told(step),
+      fromMs: ledger.now,
+      untilMs: Number.POSITIVE_INFINITY,
+    };
     past.push(one);
     const playing = playStep(real, scene, step).then(() => {
       one.untilMs = ledger.now;
@@ -108,7 +115,7 @@ export async function storm(
   return {
     minutes,
     disturbances: past.length,
-    kinds: new Set(past.map(({ name }) => name.split(" {")[0])).size,
+    kinds: new Set(past.map(({ kind }) => kind)).size,
     acknowledged: felt.acknowledged,
     perSecond: Math.round(felt.acknowledged / ((endedMs - beganMs) / 1_000)),
     failed: felt.failed,
@@ -117,6 +124,16 @@ export async function storm(
     convergedMs,
     problems: [...problems, ...violations.slice(0, 5)],
   };
+}
+
+/** Judged by the processes, and not by a status that may be old. */
+async function isReached(real: RealSubject, scene: RealScene): Promise<boolean> {
+  try {
+    await scene.look();
+    return (await real.missing(scene)) === undefined;
+  } catch {
+    return false;
+  }
 }
 
 function told({ do: name, with: args, forMs }: Step): string {

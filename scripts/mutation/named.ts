@@ -120,7 +120,7 @@ export const namedMutants: readonly NamedMutant[] = [
     file: `${etcd}/steps/step.ts`,
     from: "    step.ctx.assertLeading();\n",
     to: "",
-    tests: ["operators/etcd/test"],
+    tests: ["operators/etcd/src/steps", "operators/etcd/test"],
   },
   {
     name: "a quota of zero means zero",
@@ -134,14 +134,14 @@ export const namedMutants: readonly NamedMutant[] = [
     file: `${etcd}/steps/claims.ts`,
     from: "await ctx.own.claims.delete(key, { resourceVersion: live.metadata.resourceVersion });",
     to: "await ctx.own.claims.delete(key);",
-    tests: ["operators/etcd/test"],
+    tests: ["operators/etcd/src/steps", "operators/etcd/test"],
   },
   {
     name: "a member is removed without a second look",
     file: `${etcd}/steps/membership.ts`,
     from: "if (contradiction !== undefined) return { refused: contradiction };",
     to: "",
-    tests: ["operators/etcd/test"],
+    tests: ["operators/etcd/src/steps", "operators/etcd/test"],
   },
   {
     name: "a learner is added as a voter",
@@ -155,7 +155,7 @@ export const namedMutants: readonly NamedMutant[] = [
     file: `${etcd}/reconcile.ts`,
     from: "    ctx.setStatus(statusOf(observed, decision));",
     to: '    if (decision.reason === "AllDataLost") return await act({ cluster, ctx, gathered, onAction: () => {} }, decision);\n    ctx.setStatus(statusOf(observed, decision));',
-    tests: ["operators/etcd/test"],
+    tests: compound,
   },
   {
     name: "a reconcile is not aborted when the lease is lost",
@@ -176,7 +176,7 @@ export const namedMutants: readonly NamedMutant[] = [
     file: "packages/controllers/src/namespace/namespace-controller.ts",
     from: "found.remaining.size > 0 || found.discoveryFailures.length > 0 || found.deleteFailures.length > 0",
     to: "found.remaining.size > 0 || found.deleteFailures.length > 0",
-    tests: ["packages/controllers/src/namespace", "packages/controllers/test"],
+    tests: ["packages/controllers/test/namespaces"],
   },
   {
     name: "restart back-off forgets after once its maximum",

@@ -26,7 +26,7 @@ export {
 } from "./controller/raw-controller.ts";
 export { listeningBy } from "./operator/in-process.ts";
 export { metricText } from "./operator/metric-text.ts";
-export { operatorFlags } from "./operator/node-flags.ts";
+export { operatorEnvironment, operatorFlags } from "./operator/node-flags.ts";
 export { webhookRole } from "./operator/role.ts";
 export { internalsOf, type OperatorInternals } from "./operator/running.ts";
 export {

@@ -115,4 +115,5 @@ async function main([command, ...args]: readonly string[]): Promise<void> {
   }
 }
 
-if (process.argv[1] === import.meta.filename) await main(process.argv.slice(2));
+// An error ends the process, and PostgreSQL asks again. Modules that import this one wait for nothing.
+if (process.argv[1] === import.meta.filename) void main(process.argv.slice(2));

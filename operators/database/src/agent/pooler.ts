@@ -178,7 +178,7 @@ class Pooler {
   }
 }
 
-if (process.argv[1] === import.meta.filename) {
+async function main(): Promise<void> {
   const settings = parseKnownJson(process.env[poolerVariable] ?? "{}") as PoolerSettings;
   const pooler = new Pooler(settings);
   await pooler.start();
@@ -199,3 +199,6 @@ if (process.argv[1] === import.meta.filename) {
     process.once(signal, () => void pooler.stop().finally(() => process.exit(0)));
   }
 }
+
+// The operator imports this module too, and what it imports must not await anything to become one file.
+if (process.argv[1] === import.meta.filename) void main();

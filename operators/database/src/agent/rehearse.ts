@@ -70,7 +70,7 @@ async function rehearse(settings: RehearsalSettings): Promise<string> {
   return `a clone was made in ${seconds(clonedMs - began)} s and upgraded in ${seconds(performance.now() - clonedMs)} s; ${message}`;
 }
 
-if (process.argv[1] === import.meta.filename) {
+async function main(): Promise<void> {
   try {
     const message = await rehearse(
       parseKnownJson(process.env[rehearsalVariable] ?? "{}") as RehearsalSettings,
@@ -83,3 +83,6 @@ if (process.argv[1] === import.meta.filename) {
     process.exitCode = 1;
   }
 }
+
+// The operator imports this module too, and what it imports must not await anything to become one file.
+if (process.argv[1] === import.meta.filename) void main();

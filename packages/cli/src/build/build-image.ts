@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { Images } from "@keelson/images";
 import { type TarFile, writeTar } from "@keelson/images/internal";
-import { operatorFlags } from "@keelson/runtime/internal";
+import { operatorEnvironment, operatorFlags } from "@keelson/runtime/internal";
 import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
 import { appFiles, withDirectories } from "./app-files.ts";
@@ -65,7 +65,7 @@ export async function buildImage(project: Project, options: BuildOptions) {
     architecture: process.arch === "x64" ? "amd64" : process.arch,
     config: {
       Entrypoint: [nodeIn(config.entrypoint), ...linkFlags, ...operatorFlags, main],
-      Env: [...config.env, "NODE_ENV=production"],
+      Env: [...config.env, "NODE_ENV=production", ...settings],
       WorkingDir: "/app",
       User: "65532:65532",
       Labels: {
@@ -91,6 +91,8 @@ async function bundledPrograms(
     return [];
   }
 }
+
+const settings = Object.entries(operatorEnvironment).map(([name, value]) => `${name}=${value}`);
 
 /** An image has no links among its files: Node need not look for them at each of hundreds of modules. */
 const linkFlags = ["--preserve-symlinks", "--preserve-symlinks-main"] as const;

@@ -20,6 +20,8 @@ export interface Confinement {
   readonly ids: IdMode;
   /** Of the kernel's own files, what to put out of the container's reach first. */
   readonly guards?: KernelPaths;
+  /** A file descriptor that gets a byte when nothing is left to do but to run the command. */
+  readonly tells?: number;
   /** Leaves the session, and with it the terminal, of the process that started the node. */
   readonly newSession: boolean;
   /** Most processes of its user, where no control group counts those of its pod. */
@@ -51,7 +53,7 @@ export function pauseProgram(
   const action = longs([ignore, 0, 0, 0]);
   return namedCallProgram(
     [
-      { name: "close_range", args: [0, 0xffff_ffff, 0], failure: "cannot close files" },
+      closeFiles(0),
       ...identity({ user, capabilities: [], ids, lastCapability }),
       ...restriction(filter),
       {
@@ -66,11 +68,13 @@ export function pauseProgram(
 }
 
 export function confinementCalls(confinement: Confinement): NamedCall[] {
-  const { command, cwd, filter, guards, newSession, processes } = confinement;
+  const { command, cwd, filter, guards, newSession, processes, tells } = confinement;
   const [program = ""] = command;
   return [
     // This program among them, and whatever was open where the node was started.
-    { name: "close_range", args: [standardError + 1, 0xffff_ffff, 0], failure: "cannot close files" },
+    ...(tells === undefined
+      ? [closeFiles(standardError + 1)]
+      : [closeFiles(standardError + 1, tells - 1), closeFiles(tells + 1)]),
     ...(newSession ? [{ name: "setsid", args: [], failure: "cannot leave the session" }] : []),
     { name: "umask", args: [defaultMask] },
     ...(guards === undefined ? [] : guardCalls(guards)),
@@ -85,10 +89,23 @@ export function confinementCalls(confinement: Confinement): NamedCall[] {
             failure: "cannot limit the number of processes",
           },
         ]),
+    ...(tells === undefined ? [] : tell(tells)),
     ...restriction(filter),
     ...execution(confinement),
     failureMessage(`exec: ${JSON.stringify(program)}: not found or not executable\n`),
     { name: "exit_group", args: [0], takesStatus: true },
+  ];
+}
+
+function closeFiles(first: number, last = 0xffff_ffff): NamedCall {
+  return { name: "close_range", args: [first, last, 0], failure: "cannot close files" };
+}
+
+function tell(fd: number): NamedCall[] {
+  const failure = "cannot tell the node";
+  return [
+    { name: "write", args: [fd, text("+"), 1], failure },
+    { name: "close", args: [fd], failure },
   ];
 }
 

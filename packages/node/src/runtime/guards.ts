@@ -16,29 +16,35 @@ const regularFile = 0o100_444;
  * mounts for each of them, which grows with the number of pods.
  */
 export function guardCalls({ maskedFiles, maskedDirectories, readOnly }: KernelPaths): NamedCall[] {
-  return [
-    ...maskCalls(maskedFiles),
-    ...maskedDirectories.map((path) =>
-      mount("tmpfs", path, { type: "tmpfs", flags: quiet | readOnlyFlag, options: "mode=555" }),
-    ),
-    ...readOnly.flatMap((path) => [
-      mount(path, path, { flags: bind }),
-      mount("none", path, { flags: bind | remount | quiet | readOnlyFlag }),
-    ]),
-  ];
+  return [...maskCalls(maskedFiles, maskedDirectories), ...readOnly.flatMap((path) => covered(path, path))];
 }
 
-/** Files are covered by an empty one of nobody's: /dev/null may be a volume's by now. */
-function maskCalls(paths: readonly string[]): NamedCall[] {
-  const stage = "/proc/sys";
+/** One place at another, to read only. */
+function covered(source: string, path: string): NamedCall[] {
+  return [mount(source, path, { flags: bind }), sealed(path)];
+}
+
+/** The mount alone, and not its file system: one in which a file is gone but in use cannot be sealed. */
+function sealed(path: string): NamedCall {
+  return mount("none", path, { flags: bind | remount | quiet | readOnlyFlag });
+}
+
+/**
+ * Directories are covered by one that is empty, files by an empty one that lay in it: /dev/null may be a volume's by now.
+ * Nothing is unmounted where that can be helped: the kernel waits for all processors then.
+ */
+function maskCalls(files: readonly string[], [first, ...others]: readonly string[]): NamedCall[] {
+  const stage = first ?? "/proc/sys";
   const empty = `${stage}/empty`;
   const failure = "cannot make an empty file";
   return [
-    mount("tmpfs", stage, { type: "tmpfs", flags: quiet }),
+    mount("tmpfs", stage, { type: "tmpfs", flags: quiet, options: "mode=555" }),
     { name: "mknodat", args: [currentDirectory, text(empty), regularFile, 0], failure },
-    mount("none", stage, { flags: remount | quiet | readOnlyFlag }),
-    ...paths.map((path) => mount(empty, path, { flags: bind })),
-    { name: "umount2", args: [text(stage), detach], failure },
+    ...files.flatMap((path) => covered(empty, path)),
+    { name: "unlinkat", args: [currentDirectory, text(empty), 0], failure },
+    sealed(stage),
+    ...others.flatMap((path) => covered(stage, path)),
+    ...(first === undefined ? [{ name: "umount2", args: [text(stage), detach], failure }] : []),
   ];
 }
 

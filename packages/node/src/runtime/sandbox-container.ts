@@ -2,10 +2,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, openSync } from "node:fs";
-import { readlink } from "node:fs/promises";
 import { constants as os } from "node:os";
 import { PassThrough, type Readable, type Writable } from "node:stream";
-import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { NodeError } from "../errors.ts";
 import { bubblewrapArguments, type ContainerView, playsAnotherUser } from "./bubblewrap.ts";
 import type { ContainerGroup } from "./cgroups.ts";
@@ -56,7 +55,8 @@ export interface ContainerSetting {
 const argumentsFd = 3;
 const infoFd = 4;
 const programFd = 5;
-const processesFd = 6;
+const startedFd = 6;
+const processesFd = 7;
 const execProgramFd = 3;
 
 export async function startContainer(
@@ -83,7 +83,7 @@ export async function startContainer(
   ];
   const [command = "", ...args] = spec.tty ? onTerminal(tools.script, sandbox) : sandbox;
   const program = addProgram(spec, setting, {
-    ...{ command: spec.command, env: spec.env },
+    ...{ command: spec.command, env: spec.env, tells: startedFd },
     ...(!spec.unmasked && !playsAnotherUser(view.ids, spec.user) && { guards: view.kernelPaths }),
   });
   const processes = typeof joins === "number" ? [openSync(`/proc/${joins}/ns/pid`, "r")] : [];
@@ -96,6 +96,7 @@ export async function startContainer(
       "pipe",
       "pipe",
       program,
+      "pipe",
       ...processes,
     ],
   });
@@ -120,7 +121,7 @@ export async function startContainer(
     await drained;
     throw new NodeError("ContainerCannotRun", `the sandbox of ${spec.id} could not be started`);
   }
-  await inPlace(pid, exited, setting.programs);
+  await inPlace(pipes[startedFd] as Readable, exited);
   const home = await namespaceOf(pid, joins === undefined ? "pid" : "mnt");
   return new SandboxContainer(spec, setting, {
     ...{ child, pid, home, exited, drained },
@@ -129,17 +130,12 @@ export async function startContainer(
 }
 
 /**
- * Resolves once the container's own program runs. The sandbox tells its process id before its root is in place;
- * who enters in between would find the node's.
+ * Resolves once the container's root, its guards and its privileges are what they will be, or it has ended. The sandbox
+ * tells its process id before that; who enters in between would find the node's root.
  */
-async function inPlace(pid: number, exited: Promise<unknown>, programs: ProgramFiles): Promise<void> {
-  const program = () => readlink(`/proc/${pid}/exe`).catch(() => undefined);
-  const isOurs = (path = "") => path.endsWith("/bwrap") || path.startsWith(`${programs.directory}/`);
-  let gone = false;
-  void exited.then(() => {
-    gone = true;
-  });
-  for (let seen = await program(); isOurs(seen) && !gone; seen = await program()) await sleep(1);
+async function inPlace(told: Readable, exited: Promise<unknown>): Promise<void> {
+  await Promise.race([once(told, "data"), once(told, "close"), exited]).catch(() => undefined);
+  told.destroy();
 }
 
 /** No program can be given such a text: it would end there, and the rest would be taken for something else. */
@@ -158,6 +154,7 @@ function addProgram(
     readonly env: Readonly<Record<string, string>>;
     readonly newSession?: boolean;
     readonly guards?: KernelPaths;
+    readonly tells?: number;
   },
 ): number {
   const { cwd, user, capabilities } = spec;

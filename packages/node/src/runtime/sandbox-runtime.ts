@@ -328,21 +328,17 @@ class RealPodSandbox implements PodSandbox {
 
   /** A writable layer over the image; the image itself is never changed. */
   async #mountRoot(spec: ContainerSpec, home: string): Promise<void> {
-    const [upper, work, root] = ["upper", "work", "root"].map((name) => join(home, name)) as [
-      string,
-      string,
-      string,
-    ];
-    const options = `lowerdir=${escapeOverlay(spec.rootfs)},upperdir=${escapeOverlay(upper)},workdir=${escapeOverlay(work)},userxattr`;
     if (!existsSync(spec.rootfs)) {
       throw new NodeError("ContainerCannotRun", `the image's root file system ${spec.rootfs} is gone`);
     }
-    for (const path of [upper, work, root]) await mkdir(path, { recursive: true });
+    for (const name of ["upper", "work", "root"]) await mkdir(join(home, name), { recursive: true });
     await refuseLinks(spec.rootfs);
-    const layer = `mount -t overlay overlay -o ${quote(options)} ${quote(root)}`;
+    // Short paths: whoever reads the table of mounts, as bubblewrap does many times, reads those of all containers.
+    const options = `lowerdir=${escapeOverlay(spec.rootfs)},upperdir=upper,workdir=work,userxattr`;
+    const layer = `mount -t overlay overlay -o ${quote(options)} root`;
     // Old kernels, and file systems that are layered themselves, have no layer for us: a copy is slow but true.
-    const copy = `cp -a --reflink=auto ${quote(`${spec.rootfs}/.`)} ${quote(root)}`;
-    await runScript([`${layer} || ${copy}`], {
+    const copy = `cp -a --reflink=auto ${quote(`${spec.rootfs}/.`)} root`;
+    await runScript([`cd ${quote(home)}`, `${layer} || ${copy}`], {
       code: "ContainerCannotRun",
       doing: `make the root of container ${spec.id}`,
     });

@@ -53,6 +53,12 @@ elector.run();
 void elector.acquired.then(() => tell({ type: "acquired" }));
 void elector.lost.then((error) => tell({ type: "lost", message: error.message }));
 
+/** Loading and connecting left more than half of this thread's memory behind; from here on it hardly makes any. */
+setTimeout(
+  () => void globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" }),
+  2_000,
+).unref();
+
 const heartbeat = new Float64Array(data.heartbeat);
 let holder: string | undefined;
 let troubled = false;

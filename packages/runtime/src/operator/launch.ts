@@ -1,6 +1,6 @@
 /** Puts an operator together from its options and sets it going. */
 import { type Client, systemWorld } from "@keelson/client";
-import { groupKind, type World } from "@keelson/core";
+import { type Cancel, groupKind, type World } from "@keelson/core";
 import { InformerSet } from "../cache/informer-set.ts";
 import { type AnyController, isRaw } from "../controller/permissions.ts";
 import { RuntimeError } from "../errors.ts";
@@ -27,6 +27,7 @@ import { openers } from "./openers.ts";
 import { nameOf, type OperatorOptions } from "./options.ts";
 import { prometheusMetrics } from "./prometheus.ts";
 import { reach } from "./reach.ts";
+import { collectAtRest, type RestingProcess, thisProcess } from "./rest.ts";
 import { Running } from "./running.ts";
 import { type WakeSources, wake } from "./wakes.ts";
 
@@ -94,6 +95,7 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
     lingerMs: setting.inCluster ? 3_000 : 0,
     client: own ? plain : undefined,
     shutdownMs: options.shutdownMs ?? 20_000,
+    ...(options.world ? {} : restOf(thisProcess())),
   });
   running.work();
   const synced = informers.whenSynced().then(() => {
@@ -103,6 +105,11 @@ export async function launch(options: OperatorOptions): Promise<{ running: Runni
   });
   synced.catch(() => {});
   return { running, synced };
+}
+
+/** A process whose world is simulated has others in it. */
+function restOf(process: RestingProcess | undefined): { readonly endRest?: Cancel } {
+  return process ? { endRest: collectAtRest(process) } : {};
 }
 
 async function settingOf(options: OperatorOptions): Promise<Setting> {

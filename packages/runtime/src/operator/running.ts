@@ -3,7 +3,7 @@
  * `stop` leads from each of them to the last.
  */
 import type { Client } from "@keelson/client";
-import type { Clock } from "@keelson/core";
+import type { Cancel, Clock } from "@keelson/core";
 import type { InformerSet } from "../cache/informer-set.ts";
 import type { Election } from "../leader/election.ts";
 import type { Logger } from "../log/logger.ts";
@@ -65,6 +65,8 @@ export interface RunningParts extends OperatorInternals {
   /** Closed at the end; absent when it is the caller's. */
   readonly client: Client | undefined;
   readonly shutdownMs: number;
+  /** Ends what looks after memory. */
+  readonly endRest?: Cancel;
 }
 
 /** Events are for people; they do not hold up the end. */
@@ -142,6 +144,7 @@ export class Running implements RunningOperator, OperatorInternals {
     const { clock, log, health, election, endpoints, stragglers, client, shutdownMs } = this.#parts;
     const { webhooks, lingerMs } = this.#parts;
     health.stop();
+    this.#parts.endRest?.();
     this.#parts.controllers.close();
     const silent = webhooks?.stop(lingerMs);
     const cancel = clock.timer(shutdownMs, () => {
