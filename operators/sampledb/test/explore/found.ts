@@ -120,4 +120,12 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 10000, do: "edit: another version", with: { version: "7.0" } },
     ],
   },
+  "the store does not answer while an upgrade is rehearsed: the pod of the Job never ended": {
+    beginning: "two replicas",
+    seed: 803015,
+    steps: [
+      { atMs: 14700, do: "edit: a newer version", with: { version: "8.0", migrations: [] } },
+      { atMs: 20000, do: "backup: the store does not answer", forMs: 1800 },
+    ],
+  },
 };

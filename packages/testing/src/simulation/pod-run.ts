@@ -75,10 +75,13 @@ function containerRun(spec: ContainerSpec): ContainerRun {
 
 export function phaseOf({
   started,
+  init,
   containers,
   pod,
 }: PodRun): "Pending" | "Running" | "Succeeded" | "Failed" {
   if (!started) return "Pending";
+  const isStuck = init.some(({ done, end, process }) => !done && !process && end !== undefined);
+  if (pod.spec?.restartPolicy === "Never" && isStuck) return "Failed";
   const over = containers.every(({ done, end, process }) => done || (!process && end !== undefined));
   if (pod.spec?.restartPolicy !== "Always" && over && containers.length > 0) {
     if (containers.every(({ done }) => done)) return "Succeeded";
