@@ -2,11 +2,12 @@
 import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
 
-/** Tests that count the machine's processes, mounts and control groups, or its time: one at a time, after the others. */
+/** Tests that count the machine's processes, mounts and control groups, use its ports or its time: one at a time, after the others. */
 const alone = [
   "packages/{node,cluster,machine}/{src,test}/**/*.test.ts",
   "packages/runtime/test/lease-thread.test.ts",
   "packages/apiserver/test/memory.test.ts",
+  "operators/database/test/real-postgres.test.ts",
   "e2e/**/*.test.ts",
   "reference/**/*.test.ts",
 ];

@@ -17,14 +17,14 @@ export const mutants: readonly Mutant[] = [
     file: "src/ha/quorum.ts",
     from: "return members.length - acks + 1;",
     to: "return acks - acks + 1;",
-    seed: 3,
+    seed: 12,
   },
   {
     name: "the longest log wins, whatever its epoch",
     file: "src/ha/quorum.ts",
     from: "if (a.timelineEpoch !== b.timelineEpoch) return a.timelineEpoch - b.timelineEpoch;",
     to: "",
-    seed: 32,
+    seed: 58,
   },
   {
     name: "voters go on receiving",
@@ -48,9 +48,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: "the primary commits alone until its standbys are there",
     file: "src/agent/agent.ts",
-    from: "return { epoch, synchronousNames: newest ? standbyNames(newest, this.me.name) : this.#cautious() };",
-    to: 'return { epoch, synchronousNames: newest || this.#cautious() ? "" : "" };',
-    seed: 15,
+    from: "synchronousNames: newest ? standbyNames(newest, this.me.name) : this.#cautious(),",
+    to: 'synchronousNames: newest || this.#cautious() ? "" : "",',
+    seed: 19,
   },
   {
     name: "the watchdog is asleep",
