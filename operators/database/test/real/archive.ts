@@ -79,7 +79,10 @@ async function standbyOf({ directory }: Instance): Promise<Instance> {
   return standby;
 }
 
-await writeFile(join(first.directory, "keelson/store.json"), JSON.stringify({ directory: "/dev/null/store" }));
+await writeFile(
+  join(first.directory, "keelson/store.json"),
+  JSON.stringify({ directory: "/dev/null/store" }),
+);
 await first.engine.query("INSERT INTO items SELECT generate_series(301, 400)");
 await first.engine.query("SELECT pg_switch_wal()");
 await first.engine.query("INSERT INTO items SELECT generate_series(401, 500)");
