@@ -3,7 +3,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { Database, DatabaseBackup } from "@keelson/database-operator";
 import { atFraction, type Primary } from "@keelson/testing";
-import { PersistentVolumeClaim, StorageClass } from "keelson/kinds";
+import { PersistentVolumeClaim } from "keelson/kinds";
 import {
   change,
   feasible,
@@ -14,6 +14,7 @@ import {
 } from "../../operators/database/test/explore/scene.ts";
 import { subject } from "../../operators/database/test/explore/subject.ts";
 import { generalMechanisms } from "../explore/general-mechanisms.ts";
+import { makeGrowingClass } from "../explore/growing-class.ts";
 import type { Mechanisms } from "../explore/mechanism.ts";
 import type { RealScene } from "../explore/real-scene.ts";
 import type { RealSubject } from "../explore/real-subject.ts";
@@ -98,13 +99,7 @@ export const real: RealSubject = {
   mechanisms,
   start: async (say) => {
     const world = await World.start("embedded", say, { nodes: 4 });
-    await world.client.kind(StorageClass).create({
-      metadata: { name: "growing" },
-      provisioner: "keelson.dev/local",
-      reclaimPolicy: "Delete",
-      volumeBindingMode: "Immediate",
-      allowVolumeExpansion: true,
-    });
+    await makeGrowingClass(world.client);
     return world;
   },
   begin: async (scene, beginning) => {

@@ -1,11 +1,12 @@
 /** The etcd operator as `npm run explore -- --operator etcd --real` plays it: on real etcd processes. */
 import { EtcdCluster, type EtcdClusterObject } from "@keelson/etcd-operator";
 import type { Primary, Scene } from "@keelson/testing";
-import { Node, PersistentVolumeClaim, Pod, StorageClass } from "keelson/kinds";
+import { Node, PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { change } from "../../operators/etcd/test/explore/edits.ts";
 import { feasible, followAdvice, missingInStatus, version } from "../../operators/etcd/test/explore/scene.ts";
 import { etcdSubject } from "../../operators/etcd/test/explore/subject.ts";
 import { generalMechanisms } from "../explore/general-mechanisms.ts";
+import { makeGrowingClass } from "../explore/growing-class.ts";
 import type { RealScene } from "../explore/real-scene.ts";
 import type { RealSubject } from "../explore/real-subject.ts";
 import { eventually } from "../operator/eventually.ts";
@@ -73,13 +74,7 @@ export const real: RealSubject = {
   },
   start: async (say) => {
     const world = await World.start("embedded", say, { nodes });
-    await world.client.kind(StorageClass).create({
-      metadata: { name: "growing" },
-      provisioner: "keelson.dev/local",
-      reclaimPolicy: "Delete",
-      volumeBindingMode: "Immediate",
-      allowVolumeExpansion: true,
-    });
+    await makeGrowingClass(world.client);
     return world;
   },
   begin: async (scene, beginning) => {

@@ -12,7 +12,7 @@ import { Beginnings, type Plan, planOf, replay, type TraceLine, type World } fro
 import { outcomeOf, playReal, type RealPlayed } from "./play.ts";
 import { realPlan } from "./real-plan.ts";
 import { type RealCluster, RealScene } from "./real-scene.ts";
-import type { RealSubject } from "./real-subject.ts";
+import type { AnySubject, RealSubject } from "./real-subject.ts";
 
 /** One scenario in both worlds. */
 export interface Compared {
@@ -81,12 +81,14 @@ export async function compareWorlds(
   return compared;
 }
 
+const beginningsOf = (subject: AnySubject) => new Beginnings(subject);
+type AnyBeginnings = ReturnType<typeof beginningsOf>;
+
 /** Scenarios from one seed on, as they go in virtual time. */
 class Scenarios {
   readonly #real: RealSubject;
   readonly #say: CompareOptions["say"];
-  // biome-ignore lint/suspicious/noExplicitAny: whatever stands in for its processes.
-  readonly #beginnings: Beginnings<any>;
+  readonly #beginnings: AnyBeginnings;
   #seed: number;
   /** One that has to be alone, and waits for its turn. */
   #waiting: Simulated | undefined;
@@ -94,7 +96,7 @@ class Scenarios {
   constructor(real: RealSubject, { seed, say }: CompareOptions) {
     this.#real = real;
     this.#say = say;
-    this.#beginnings = new Beginnings(real.subject);
+    this.#beginnings = beginningsOf(real.subject);
     this.#seed = seed;
   }
 
@@ -160,8 +162,7 @@ function tell(result: Compared, trace: readonly TraceLine[], say: CompareOptions
 /** The scenario in virtual time, or why it is not one for real processes. */
 async function simulate(
   real: RealSubject,
-  // biome-ignore lint/suspicious/noExplicitAny: whatever stands in for its processes.
-  beginnings: Beginnings<any>,
+  beginnings: AnyBeginnings,
   seed: number,
 ): Promise<Simulated | string> {
   const generated = planOf(real.subject, seed);

@@ -1,12 +1,12 @@
-import type { Step, Subject } from "@keelson/testing";
+import type { Step } from "@keelson/testing";
 import { expect, test } from "vitest";
 import { realPlan } from "./real-plan.ts";
+import type { AnySubject } from "./real-subject.ts";
 
 const subject = {
   edits: [{ name: "edit: size", anywhere: true, begin: () => {} }],
   faults: [{ name: "store: down", begin: () => {} }],
-  // biome-ignore lint/suspicious/noExplicitAny: only its disturbances count here.
-} as unknown as Subject<any>;
+} as unknown as AnySubject;
 const mechanisms = {
   "pod: process killed": { begin: async () => undefined },
   "line: a pod from everyone": {

@@ -1,6 +1,7 @@
 /** What of a generated scenario can be played on real processes, in a time that one can wait for. */
-import { type Disturbance, disturbancesOf, type Plan, type Step, type Subject } from "@keelson/testing";
+import { type Disturbance, disturbancesOf, type Plan, type Step } from "@keelson/testing";
 import type { Mechanisms } from "./mechanism.ts";
+import type { AnySubject } from "./real-subject.ts";
 
 /** All steps of a scenario begin within this time, in both worlds. */
 const withinMs = 12_000;
@@ -8,12 +9,7 @@ const withinMs = 12_000;
 const lastsMs = 12_000;
 
 /** The scenario with those steps that have a mechanism, compressed; undefined when none is left. */
-export function realPlan(
-  // biome-ignore lint/suspicious/noExplicitAny: whatever stands in for its processes.
-  subject: Subject<any>,
-  plan: Plan,
-  mechanisms: Mechanisms,
-): Plan | undefined {
+export function realPlan(subject: AnySubject, plan: Plan, mechanisms: Mechanisms): Plan | undefined {
   const known = new Map(disturbancesOf(subject).map((each: Disturbance) => [each.name, each]));
   const steps = plan.steps.filter((step) => isReal(step, plan, mechanisms, known.get(step.do)));
   if (steps.length === 0) return undefined;

@@ -20,9 +20,12 @@ export interface LoadAmount {
   readonly writesPerSecond: number;
 }
 
+/** Of any operator, as it is explored in virtual time. */
+// biome-ignore lint/suspicious/noExplicitAny: what stands in for an operator's processes there is its own affair.
+export type AnySubject = Subject<any>;
+
 export interface RealSubject {
-  // biome-ignore lint/suspicious/noExplicitAny: whatever stands in for its processes in a simulation.
-  readonly subject: Subject<any>;
+  readonly subject: AnySubject;
   /** Beginnings that real processes can be brought to. */
   readonly beginnings: readonly string[];
   /** How disturbances are done that need more than the API server. */

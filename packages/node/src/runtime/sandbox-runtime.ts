@@ -333,7 +333,7 @@ class RealPodSandbox implements PodSandbox {
     }
     for (const name of ["upper", "work", "root"]) await mkdir(join(home, name), { recursive: true });
     await refuseLinks(spec.rootfs);
-    // Short paths: whoever reads the table of mounts, as bubblewrap does many times, reads those of all containers.
+    // Short paths: bubblewrap reads the table of mounts many times, with those of all containers in it.
     const options = `lowerdir=${escapeOverlay(spec.rootfs)},upperdir=upper,workdir=work,userxattr`;
     const layer = `mount -t overlay overlay -o ${quote(options)} root`;
     // Old kernels, and file systems that are layered themselves, have no layer for us: a copy is slow but true.
