@@ -42,6 +42,11 @@ export interface HttpRequest {
   readonly signal?: AbortSignal;
   /** The answer may stay open and silent for long (watch, logs): no idle timeout applies. */
   readonly streaming?: boolean;
+  /**
+   * Called at the last moment before anything is sent, which may be long after the request was made: it waits for a
+   * connection, or the machine was asleep. When it throws, nothing is sent and the request fails with that.
+   */
+  readonly check?: () => void;
   /** Each chunk of the answer is used only until the next is asked for: its memory may be used again. */
   readonly reuse?: boolean;
 }

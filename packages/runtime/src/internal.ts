@@ -25,6 +25,7 @@ export {
   watch,
 } from "./controller/raw-controller.ts";
 export { listeningBy } from "./operator/in-process.ts";
+export { whenServed } from "./operator/install.ts";
 export { metricText } from "./operator/metric-text.ts";
 export { operatorEnvironment, operatorFlags } from "./operator/node-flags.ts";
 export { webhookRole } from "./operator/role.ts";

@@ -149,6 +149,7 @@ describe("a composition", () => {
     owns: { service: Service, secrets: many(Secret), claim: PersistentVolumeClaim },
     compose: (object) => {
       const { names = "", service, claim, kept } = object.data ?? {};
+      if (kept === "all") return { children: { service: keep, secrets: keep } };
       return {
         children: {
           ...(service ? { service: { spec: { ports: [{ port: Number(service) }] } } } : {}),
@@ -181,6 +182,10 @@ describe("a composition", () => {
     await parent(c.client, { names: "x,y,z", service: "80", claim: "yes" });
     await c.converges();
     expect(await secrets(c.client)).toEqual(["a-x", "a-y", "a-z"]);
+    await edit(c.client, { kept: "all" });
+    await c.converges();
+    expect(await secrets(c.client)).toEqual(["a-x", "a-y", "a-z"]);
+    expect(await c.client.kind(Service).find(ref)).toBeDefined();
     await edit(c.client, { names: "x", kept: "y", service: null, claim: null });
     await c.converges();
     expect(await secrets(c.client)).toEqual(["a-x", "a-y"]);
@@ -590,6 +595,29 @@ describe("a reconcile", () => {
     await c.client.kind(Secret).create({ metadata: { namespace: "default", name: "end" } });
     await c.advance(1_000);
     expect(seen).toEqual([finalizers, undefined]);
+  });
+
+  test("sees a namespace that it deleted for as long as its contents keep it there", async () => {
+    const seen: unknown[] = [];
+    const name = "ending";
+    const ending = rawController({
+      name: "ending",
+      watches: { namespaces: watch(Namespace, { labels }) },
+      writes: [allow(Namespace, ["delete", "patch"])],
+      async reconcile(key, ctx) {
+        const found = ctx.caches.namespaces.get(key);
+        if (!found || found.metadata.deletionTimestamp) return;
+        await ctx.kind(Namespace).delete({ name });
+        seen.push(ctx.caches.namespaces.get(key)?.status?.phase);
+        const body = { metadata: { annotations: { touched: "yes" } } };
+        await ctx.kind(Namespace).patch({ name }, { type: "merge", body });
+        seen.push(ctx.caches.namespaces.get(key)?.metadata.annotations);
+      },
+    });
+    await using c = await cluster({ controllers: [ending] });
+    await c.client.kind(Namespace).create({ metadata: { name, labels: { parent: "yes" } } });
+    await c.advance(1_000);
+    expect(seen).toEqual(["Terminating", { touched: "yes" }]);
   });
 
   test("comes back for its own writes and deletes even when their events were lost with the history", async () => {

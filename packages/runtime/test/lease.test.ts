@@ -179,6 +179,40 @@ describe("leader election", () => {
     expect((await lease()).spec?.holderIdentity).toBe("a");
   });
 
+  test("a lease that is deleted while it is held is not taken before its time is over", async () => {
+    const { clock, candidate, admin, lease } = await setup();
+    const [a, b] = [candidate("a"), candidate("b")];
+    a.elector.run();
+    await clock.advance(1_000);
+    b.elector.run();
+    await clock.advance(10_000);
+    // The holder hears of it late, and its next renewal takes a while: nobody may lead beside it.
+    a.wire.lagMs = () => 2_000;
+    a.wire.disturb = () => 1_000;
+    await admin.kind(Lease).delete(ref);
+    for (let i = 0; i < 400; i++) {
+      await clock.advance(100);
+      expect(a.fence.mayWrite() && b.fence.mayWrite()).toBe(false);
+    }
+    expect(a.elector.leading).toBe(true);
+    expect((await lease()).spec?.holderIdentity).toBe("a");
+  });
+
+  test("a lease that is deleted after its holder died is taken when its time is over", async () => {
+    const { clock, candidate, admin, timings } = await setup();
+    const [a, b] = [candidate("a"), candidate("b")];
+    a.elector.run();
+    await clock.advance(1_000);
+    b.elector.run();
+    await clock.advance(10_000);
+    a.wire.frozen = true;
+    await admin.kind(Lease).delete(ref);
+    await clock.advance(timings.leaseMs - timings.renewEveryMs - 100);
+    expect(b.elector.leading).toBe(false);
+    await clock.advance(timings.renewEveryMs + 3_000);
+    expect(b.elector.leading).toBe(true);
+  });
+
   test("a follower whose look at the lease came late does not take it from one who was faster", async () => {
     const { clock, candidate } = await setup();
     const a = candidate("a");
@@ -284,6 +318,24 @@ describe("the fence", () => {
     await expect(clock.run(guarded.kind(Lease).delete({ namespace: "default", name: "x" }))).rejects.toThrow(
       "does not lead",
     );
+  });
+
+  test("stops a write that waited for its connection while the process was frozen", async () => {
+    const { clock, candidate } = await setup();
+    const { fence } = candidate("a");
+    const sent: string[] = [];
+    const http: HttpPort = {
+      request: async ({ method, check }) => {
+        fence.close();
+        check?.();
+        sent.push(method);
+        return { status: 200, headers: {}, body: (async function* () {})() };
+      },
+    };
+    const guarded = fenced(createClient({ http, clock, retries: 0 }), { fence });
+    fence.allowUntil(clock.monotonic() + 1_000, clock.now() + 1_000);
+    await expect(clock.run(guarded.kind(Lease).delete(ref))).rejects.toThrow("this process does not lead");
+    expect(sent).toEqual([]);
   });
 
   test("stops what leaves HTTP too: an exec begins with a GET", async () => {

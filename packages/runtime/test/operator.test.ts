@@ -114,6 +114,56 @@ describe("an operator whose API server does not answer", () => {
   });
 });
 
+describe("an operator whose cache cannot follow its kind any more", () => {
+  test("says why, and ends", async () => {
+    const server = await apiServer();
+    const cut = Promise.withResolvers<never>();
+    cut.promise.catch(() => {});
+    let broken = false;
+    async function* severed(body: AsyncIterable<Uint8Array>) {
+      const chunks = body[Symbol.asyncIterator]();
+      for (;;) {
+        const next = await Promise.race([chunks.next(), cut.promise]);
+        if (next.done) return;
+        yield next.value;
+      }
+    }
+    const refusal = (code: number) => {
+      const status = {
+        kind: "Status",
+        apiVersion: "v1",
+        status: "Failure",
+        code,
+        message: "field not supported",
+      };
+      return { status: code, headers: {}, body: [Buffer.from(JSON.stringify(status))] as never };
+    };
+    const client = createClient({
+      http: {
+        request: async (request) => {
+          if (!request.path.includes("/configmaps")) return await server.http.request(request);
+          if (broken) return refusal(/watch=true.*resourceVersion=/.test(request.path) ? 410 : 400);
+          const response = await server.http.request(request);
+          return request.streaming ? { ...response, body: severed(response.body) } : response;
+        },
+      },
+    });
+    const running = await operator({
+      controllers: [
+        rawController({ name: "copier", watches: { configs: watch(ConfigMap) }, reconcile: async () => {} }),
+      ],
+      client,
+      log: silentLogger,
+    }).start();
+    broken = true;
+    cut.reject(new Error("reset"));
+    expect((await running.failed).message).toContain("field not supported");
+    expect(running.ready()).toContain("field not supported");
+    await running.stop();
+    await server.close();
+  });
+});
+
 describe("metrics", () => {
   test("tell errors that are not tried again, mistakes and timeouts apart", async () => {
     const ends: Record<string, () => Promise<Outcome>> = {

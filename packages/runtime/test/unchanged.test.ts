@@ -64,3 +64,22 @@ test("what an author changes in place is seen, and what others change is put bac
   await c.client.kind(ConfigMap).delete(ref);
   await expectPages(2);
 });
+
+test("a condition that changes while everything else stays the same is written", async () => {
+  let status: "True" | "False" = "True";
+  const site = controller(Site, {
+    resyncMs: 60_000,
+    async reconcile(_object, ctx) {
+      ctx.setCondition({ type: "Reachable", status, reason: "Asked", message: "" });
+      return done();
+    },
+  });
+  await using c = await cluster({ controllers: [site] });
+  await c.client.kind(Site).create({ metadata: ref, spec: { pages: 1 } });
+  await c.converges();
+  await c.advance(130_000); // looks that find nothing to write
+  status = "False";
+  await c.advance(130_000);
+  const conditions = (await c.client.kind(Site).get(ref)).status?.conditions;
+  expect(conditions?.find(({ type }) => type === "Reachable")?.status).toBe("False");
+});

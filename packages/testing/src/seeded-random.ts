@@ -51,6 +51,15 @@ export class SeededRandom implements Random {
     return [hex.slice(0, 8), hex.slice(8, 12), hex.slice(12, 16), hex.slice(16, 20), hex.slice(20)].join("-");
   }
 
+  /** So many of the items, each at most once. */
+  sample<T>(items: readonly T[], count: number): T[] {
+    const left = [...items];
+    const chosen: T[] = [];
+    while (chosen.length < count && left.length > 0)
+      chosen.push(...left.splice(Math.floor(this.next() * left.length), 1));
+    return chosen;
+  }
+
   /** Depends on the seed and the name alone: what this generator drew before does not matter. */
   fork(name: string): Random {
     return new SeededRandom(this.#seed, `${this.#path}/${name}`);

@@ -23,9 +23,14 @@ export class RotatingFile {
     this.#readAt = clock.monotonic();
   }
 
+  /** The content, where it need not be read again. */
+  get fresh(): string | undefined {
+    return this.#clock.monotonic() - this.#readAt < freshForMs ? this.#content : undefined;
+  }
+
   async read(): Promise<string> {
-    if (this.#content !== undefined && this.#clock.monotonic() - this.#readAt < freshForMs)
-      return this.#content;
+    const { fresh } = this;
+    if (fresh !== undefined) return fresh;
     try {
       const content = await readFile(this.#path, "utf8");
       if (content.trim() === "") throw new Error("it is empty");

@@ -8,7 +8,7 @@ import { RotatingFile } from "./rotating-file.ts";
 export type UserCredentialsSettings = Omit<ExecPluginSettings, "exec"> & { readonly entry: UserEntry };
 
 /** What a file or the kubeconfig itself holds. */
-type Text = { read(): Promise<string>; expire(): void };
+type Text = Pick<RotatingFile, "fresh" | "read" | "expire">;
 
 /** Undefined when the user has nothing to show: such requests are anonymous. */
 export function userCredentials(settings: UserCredentialsSettings): Credentials | undefined {
@@ -55,7 +55,7 @@ export function userCredentials(settings: UserCredentialsSettings): Credentials 
 }
 
 function constant(value: string): Text {
-  return { read: async () => value, expire: () => {} };
+  return { fresh: value, read: async () => value, expire: () => {} };
 }
 
 interface Sources {
@@ -77,12 +77,11 @@ class UserCredentials implements Credentials {
 
   async current(): Promise<Credential> {
     const { certificate, key, token, basic, plugin } = this.#sources;
-    const [ownCertificate, ownKey, ownToken] = await Promise.all([
-      certificate?.read(),
-      key?.read(),
-      token?.read(),
-    ]);
-    const plugged = await plugin?.current();
+    // Asked before every request: what is known is not waited for.
+    const ownCertificate = certificate && (certificate.fresh ?? (await certificate.read()));
+    const ownKey = key && (key.fresh ?? (await key.read()));
+    const ownToken = token && (token.fresh ?? (await token.read()));
+    const plugged = plugin && (await plugin.current());
     const own = ownToken === undefined ? basic : `Bearer ${ownToken.trim()}`;
     const credential: Credential = {
       headers: own === undefined ? plugged?.headers : { authorization: own },

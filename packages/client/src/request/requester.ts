@@ -96,8 +96,8 @@ export class Requester {
   }
 
   /** The body of a successful answer. */
-  async bytes(call: Call): Promise<Buffer> {
-    return await this.#retrying(call, false, (signal) => this.#exchange(call, signal));
+  bytes(call: Call): Promise<Buffer> {
+    return this.#retrying(call, false, (signal) => this.#exchange(call, signal));
   }
 
   /**

@@ -59,6 +59,28 @@ it("carries so many requests at once, and the others in their order", async () =
   expect(sockets).toHaveLength(2);
 });
 
+it("does not send what may not be sent any more when its turn comes", async () => {
+  const waiting: [string, Socket][] = [];
+  const { pool, ask } = await pooled((text, socket) => waiting.push([pathOf(text), socket]), 1);
+  let leads = true;
+  const check = () => {
+    if (!leads) throw new Error("does not lead");
+  };
+  const first = pool.request({ method: "PATCH", path: "/1", check }, {});
+  const second = pool.request({ method: "PATCH", path: "/2", check }, {});
+  const third = ask("/3");
+  await expect.poll(() => waiting.length).toBe(1);
+  leads = false;
+  waiting[0]?.[1].write(answer("one"));
+  await expect(second).rejects.toThrow("does not lead");
+  expect((await collect(await first)).toString()).toBe("one");
+  await expect.poll(() => waiting.length).toBe(2);
+  waiting[1]?.[1].write(answer("three"));
+  expect(await third).toBe("three");
+  expect(waiting.map(([path]) => path)).toEqual(["/1", "/3"]);
+  await expect(pool.request({ method: "PATCH", path: "/4", check }, {})).rejects.toThrow("does not lead");
+});
+
 it("puts an answer together from pieces, and keeps it when the next is read into the same memory", async () => {
   const { pool } = await pooled((text, socket) => {
     const whole = answer(`of ${pathOf(text)}`);

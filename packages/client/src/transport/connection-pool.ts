@@ -41,6 +41,7 @@ export class ConnectionPool {
 
   async request(request: HttpRequest, headers: HttpHeaders): Promise<HttpResponse> {
     request.signal?.throwIfAborted();
+    request.check?.();
     if (this.#closing) throw new ClientError("ConnectionFailed", "the client was closed");
     const { server } = this.#target;
     const exchange = new Exchange(server.text, request, requestHead(server, request, headers, true));
@@ -106,9 +107,9 @@ export class ConnectionPool {
   }
 
   #freed(connection: Connection): void {
-    const [next] = this.#waiting;
-    if (next) {
+    for (const next of this.#waiting) {
       this.#waiting.delete(next);
+      if (!next.mayBegin()) continue;
       connection.carry(next);
       return;
     }
@@ -255,6 +256,7 @@ class Exchange {
   held = false;
   readonly #server: string;
   readonly #signal: AbortSignal | undefined;
+  readonly #check: HttpRequest["check"];
   readonly #parser: ResponseParser;
   #answer: ResponseBody | undefined;
   #connection: Connection | undefined;
@@ -262,8 +264,9 @@ class Exchange {
   #reject!: (error: unknown) => void;
   readonly #onAbort = () => this.#abort();
 
-  constructor(server: string, { signal, body, method }: HttpRequest, head: string) {
+  constructor(server: string, { signal, body, method, check }: HttpRequest, head: string) {
     this.#server = server;
+    this.#check = check;
     this.#signal = signal;
     this.head = head;
     this.body = body;
@@ -288,6 +291,17 @@ class Exchange {
     const hint = this.#parser.head?.headers["keep-alive"];
     const seconds = hint === undefined ? undefined : /\btimeout=(\d+)/i.exec(String(hint))?.[1];
     return seconds === undefined ? undefined : (Number(seconds) - 1) * 1000;
+  }
+
+  /** Whether it may still be sent after it has waited; it has failed when not. */
+  mayBegin(): boolean {
+    try {
+      this.#check?.();
+      return true;
+    } catch (error) {
+      this.fail(error);
+      return false;
+    }
   }
 
   start(connection: Connection): void {

@@ -1,6 +1,5 @@
 /** Reads an HTTP/1.1 response as its bytes arrive: the head, then the body without its framing. */
 import type { HttpHeaders } from "@keelson/core";
-import { setKey } from "@keelson/core/internal";
 
 const longestHead = 64 << 10;
 const lineFeed = 0x0a;
@@ -183,7 +182,7 @@ function parseHead(text: string): ResponseHead {
   const first = end < 0 ? text : text.slice(0, end);
   const start = /^HTTP\/1\.([01]) (\d{3})(?: |$)/.exec(first);
   if (!start) throw new Error("its answer is no HTTP/1.1");
-  const headers: Record<string, string | string[]> = {};
+  const headers: Record<string, string | string[]> = Object.create(null);
   for (let at = end; at >= 0; ) {
     const from = at + 2;
     at = text.indexOf("\r\n", from);
@@ -192,8 +191,8 @@ function parseHead(text: string): ResponseHead {
     if (colon <= from || colon > to) throw new Error("a header of its answer has no name");
     const name = text.slice(from, colon).toLowerCase();
     const value = text.slice(colon + 1, to).trim();
-    const same = Object.hasOwn(headers, name) ? headers[name] : undefined;
-    if (same === undefined) setKey(headers, name, value);
+    const same = headers[name];
+    if (same === undefined) headers[name] = value;
     else headers[name] = typeof same === "string" ? [same, value] : [...same, value];
   }
   const { connection } = headers;

@@ -234,7 +234,8 @@ describe("transport", () => {
     const { address } = await httpServer((request, response) => {
       asked.push(request.url ?? "");
       if (!request.url?.includes("watch=true")) {
-        response.end(JSON.stringify({ metadata: { resourceVersion: "5" }, items: [] }));
+        const resourceVersion = asked.length === 1 ? "5" : "7";
+        response.end(JSON.stringify({ metadata: { resourceVersion }, items: [] }));
         return;
       }
       const bookmark = { type: "BOOKMARK", object: { metadata: { resourceVersion: "7" } } };
@@ -253,7 +254,8 @@ describe("transport", () => {
     expect(asked).toHaveLength(2);
     await clock.advance(1_000);
     await expect.poll(() => seen.slice(3)).toEqual(["interrupted", "resumed", "bookmark"]);
-    expect(asked[2]).toContain("resourceVersion=7");
+    expect(asked[2]).toContain("limit=1");
+    expect(asked[3]).toContain("resourceVersion=7");
     stop.abort();
     await running;
   });

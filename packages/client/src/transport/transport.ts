@@ -150,6 +150,7 @@ class SocketTransport implements Transport {
     const credential = await this.#credential();
     const route = await this.#routeFor(credential);
     const { streams } = await route.undici();
+    request.check?.();
     const exchange = new Exchange(this.#server.text, request.signal);
     const { upgrade, connection: _connection, ...headers } = { ...request.headers, ...credential.headers };
     streams.dispatch(
@@ -181,14 +182,15 @@ class SocketTransport implements Transport {
   async #send(request: HttpRequest, credential: Credential): Promise<HttpResponse> {
     const route = await this.#routeFor(credential);
     const headers = { ...request.headers, ...credential.headers };
-    if (request.streaming && request.body === undefined) {
-      const opening = openStream(route.target, request, headers, (socket) => this.#track(socket));
-      return await opening.catch((error: unknown) => this.#failed(error));
-    }
-    if (!request.streaming && !this.#settings.http2) {
-      return await route.pool.request(request, headers).catch((error: unknown) => this.#failed(error));
+    try {
+      if (request.streaming && request.body === undefined)
+        return await openStream(route.target, request, headers, (socket) => this.#track(socket));
+      if (!request.streaming && !this.#settings.http2) return await route.pool.request(request, headers);
+    } catch (error) {
+      this.#failed(error);
     }
     const { requests, streams } = await route.undici();
+    request.check?.();
     const exchange = new Exchange(this.#server.text, request.signal);
     const pool = request.streaming ? streams : requests;
     pool.dispatch(this.#dispatchOptions(request, headers), exchange);

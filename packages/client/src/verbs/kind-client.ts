@@ -159,8 +159,8 @@ class Verbs<K extends AnyKind> implements KindClient<K> {
     return await this.#write("PATCH", path, doing, patchBody(patch), options, patchTypes[patch.type]);
   }
 
-  async apply(object: InputOf<K>, options: ApplyOptions = {}): Promise<ObjectOf<K>> {
-    return await this.#apply(object, options);
+  apply(object: InputOf<K>, options: ApplyOptions = {}): Promise<ObjectOf<K>> {
+    return this.#apply(object, options);
   }
 
   async delete(ref: ObjectRef, options: DeleteOptions = {}): Promise<ObjectOf<K> | undefined> {
@@ -224,7 +224,7 @@ class Verbs<K extends AnyKind> implements KindClient<K> {
         const target = withQuery(path, this.#writeQuery(options));
         return await this.#write("PATCH", target, doing, patchBody(patch), options, patchTypes[patch.type]);
       },
-      apply: async (object, options = {}) => await this.#apply(object, options, name),
+      apply: (object, options = {}) => this.#apply(object, options, name),
     };
   }
 

@@ -339,15 +339,15 @@ describe("reflect", () => {
 
   it("opens a watch that never had a bookmark again after the same time, at its last resource version and without an error", async () => {
     const [first, second] = [new LiveBody(), new LiveBody()];
-    const run = follow([list("5", []), first.answer, second.answer, broken(new Error("no route"))], {
-      initial: "list",
-    });
+    const none = list("5", []);
+    const script = [none, first.answer, none, second.answer, list("6", []), broken(new Error("no route"))];
+    const run = follow(script, { initial: "list" });
     await run.clock.advance(149_999);
     expect(run.http.requests).toHaveLength(2);
     await run.clock.advance(1);
     await settle();
     expect(first.closed).toBe(true);
-    expect(run.http.paths[2]).toContain("resourceVersion=5");
+    expect(run.http.paths[3]).toContain("resourceVersion=5");
     expect(run.said()).toEqual(["restart start", "synced 5"]);
     second.event("ADDED", configMap("a", 6));
     await settle();
@@ -355,8 +355,35 @@ describe("reflect", () => {
     // It was dead, and so is the server: that is worth a word.
     await run.clock.advance(150_000);
     await settle();
-    expect(run.http.paths[3]).toContain("resourceVersion=6");
+    expect(run.http.paths[5]).toContain("resourceVersion=6");
     expect(run.said()).toEqual(["interrupted 1 150"]);
+    await run.stop();
+  });
+
+  it("begins again when a silent watch turns out to wait for versions that the server lost", async () => {
+    const [first, second] = [new LiveBody(), new LiveBody()];
+    const script = [list("500", ["a"]), first.answer, list("8", ["b"]), list("8", ["b"]), second.answer];
+    const run = follow(script, { initial: "list", labels: "app=x" });
+    await settle();
+    first.event("BOOKMARK", mark("501"));
+    await run.clock.advance(150_000);
+    await run.clock.advance(150);
+    // Without labels, for which a server may have to look at everything.
+    expect(run.http.paths[2]).toBe("/api/v1/configmaps?limit=1");
+    expect(run.said()).toEqual([
+      "restart start",
+      "item a@1",
+      "synced 500",
+      "bookmark 501",
+      "interrupted 1 150",
+      "resumed",
+      "restart rewound",
+      "item b@1",
+      "synced 8",
+    ]);
+    second.event("ADDED", configMap("c", 9));
+    await settle();
+    expect(run.said()).toEqual(["added c@9"]);
     await run.stop();
   });
 

@@ -33,6 +33,8 @@ const shortLifeMs = 1_000;
 /** Old servers ignore the `drop` parameter and send the fields, which are then dropped here. */
 const trimmedAccept = "application/json;drop=metadata.managedFields,application/json";
 
+const metadataListAccept = metadataAccept.replace("PartialObjectMetadata", "PartialObjectMetadataList");
+
 type Event = ReflectEvent<KubeObject>;
 
 /**
@@ -129,6 +131,8 @@ class Reflector {
   #bookmarked = false;
   #openedAt = 0;
   #progressed = false;
+  /** The last watch was silent. So is one from a version that the server has not reached, as after a restore of its storage. */
+  #silent = false;
   /** Expired, and not one event since: the next time is a failure to back off from. */
   #expired = false;
   #cutOff = false;
@@ -237,9 +241,7 @@ class Reflector {
         limit: this.#unpaged ? undefined : (this.#options.pageSize ?? defaultPageSize),
         continue: this.#continue,
       }),
-      accept: this.#options.metadataOnly
-        ? metadataAccept.replace("PartialObjectMetadata", "PartialObjectMetadataList")
-        : this.#itemAccept(),
+      accept: this.#options.metadataOnly ? metadataListAccept : this.#itemAccept(),
       signal: this.#options.signal,
       timeoutMs: this.#options.timeoutMs ?? pageTimeoutMs,
       retries: 0,
@@ -261,8 +263,28 @@ class Reflector {
   }
 
   async #open(): Promise<void> {
+    if (this.#silent && (await this.#isRewound())) {
+      this.#restart("rewound");
+      return;
+    }
     await this.#connect({ resourceVersion: this.#resourceVersion });
     this.#phase = "following";
+  }
+
+  /** Whether the server's present state is older than ours. */
+  async #isRewound(): Promise<boolean> {
+    const { namespace, fields, signal } = this.#options;
+    const bytes = await this.#requester.bytes({
+      doing: `list ${this.#doing}`,
+      method: "GET",
+      path: withQuery(resourcePath(this.#kind, namespace), { ...selectQuery({ fields }), limit: 1 }),
+      accept: metadataListAccept,
+      signal,
+      retries: 0,
+    });
+    const { resourceVersion = "" } = readListPage(bytes).envelope.metadata ?? {};
+    this.#silent = false;
+    return (compareResourceVersions(resourceVersion, this.#resourceVersion) ?? 0) < 0;
   }
 
   async #connect(query: Query): Promise<void> {
@@ -295,6 +317,7 @@ class Reflector {
       if (await this.#connection?.fill(this.#silenceMs)) return;
     } catch (error) {
       const silent = error instanceof ClientError && error.code === "StreamSilent";
+      this.#silent = silent;
       if (silent && this.#phase === "following" && !this.#bookmarked) {
         this.#phase = "opening";
         return;

@@ -62,6 +62,15 @@ describe("retention", () => {
     );
   });
 
+  it("keeps the newest of each one's data, which others may not push out", () => {
+    const of = (owner: string, takenMs: number): RetainedBackup => ({
+      ...{ key: `${owner}${takenMs}`, state: "good", takenMs, of: owner },
+    });
+    const all = [of("a", 1), of("a", 2), of("b", 3), of("c", 4), of("c", 5), of("c", 6)];
+    expect(expiredBackups(all, { count: 2 }, 9)).toEqual(["a1", "c4"]);
+    expect(expiredBackups(all, { count: 9, maxAgeMs: 1 }, 9)).toEqual(["a1", "c4", "c5"]);
+  });
+
   it("counts by time and not by name", () => {
     const all: RetainedBackup[] = [
       { key: "v9999", state: "good", takenMs: 1 },

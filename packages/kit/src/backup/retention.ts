@@ -8,6 +8,8 @@ export interface RetainedBackup {
   readonly state: "running" | "good" | "failed";
   /** When it was taken, as a time and never as a name: names sort wrongly when numbers grow or clocks change. */
   readonly takenMs: number;
+  /** Whose data it is, where that can change: one of the same name may have been made again, empty. Of each the newest good one stays. */
+  readonly of?: string;
 }
 
 /** How many backups stay, and for how long. */
@@ -22,8 +24,8 @@ export interface RetentionPolicy {
 const failuresKept = 3;
 
 /**
- * The keys of the backups to remove, oldest first. The newest good backup is never among them, however old, and neither
- * is one that is running.
+ * The keys of the backups to remove, oldest first. The newest good backup of anyone's data is never among them, however
+ * old, and neither is one that is running.
  *
  * @example
  * expiredBackups(backups, { count: 7, maxAgeMs: 30 * 86_400_000 }, ctx.clock.now())
@@ -38,12 +40,15 @@ export function expiredBackups(
   const good = backups.filter(({ state }) => state === "good").sort(newestFirst);
   const failed = backups.filter(({ state }) => state === "failed").sort(newestFirst);
   const [newest] = good;
+  const newestOf = new Set(new Map(good.toReversed().map((each) => [each.of, each])).values());
   const tooMany = good.slice(Math.max(1, count));
-  const tooOld = good.slice(1).filter(({ takenMs }) => maxAgeMs !== undefined && nowMs - takenMs > maxAgeMs);
+  const tooOld = good.filter(({ takenMs }) => maxAgeMs !== undefined && nowMs - takenMs > maxAgeMs);
   const oldFailures = failed.filter(
     ({ takenMs }, index) => index >= failuresKept || (newest !== undefined && takenMs <= newest.takenMs),
   );
-  return [...new Set([...tooMany, ...tooOld, ...oldFailures])]
+  return [
+    ...new Set([...tooMany, ...tooOld].filter((each) => !newestOf.has(each))).union(new Set(oldFailures)),
+  ]
     .sort(newestFirst)
     .reverse()
     .map(({ key }) => key);

@@ -1,28 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { isLinearizable } from "./linearizable.ts";
-import type { Operation } from "./operation.ts";
-
-function write(value: number, startMs: number, endMs?: number, revision?: number): Operation {
-  return {
-    key: "k",
-    type: "write",
-    value,
-    startMs,
-    endMs,
-    revision: revision === undefined ? undefined : BigInt(revision),
-  };
-}
-
-function read(value: number, startMs: number, endMs: number, revision?: number): Operation {
-  return {
-    key: "k",
-    type: "read",
-    value,
-    startMs,
-    endMs,
-    revision: revision === undefined ? undefined : BigInt(revision),
-  };
-}
+import { read, write } from "./operation.fixture.ts";
 
 describe("the history of a key", () => {
   it("is linearizable when reads see the latest write that had ended", () => {

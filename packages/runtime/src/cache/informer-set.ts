@@ -8,6 +8,9 @@ import { type CacheScope, Informer } from "./informer.ts";
 export class InformerSet {
   readonly #options: { client: Client; clock: Clock; log?: Logger };
   readonly #informers = new Map<string, Informer>();
+  /** What `ofKind` found. Every write asks twice, and informers seldom come or go. */
+  #ofKind = new WeakMap<AnyKind, readonly Informer[]>();
+  readonly #lost = Promise.withResolvers<Error>();
 
   constructor(options: { client: Client; clock: Clock; log?: Logger }) {
     this.#options = options;
@@ -30,9 +33,11 @@ export class InformerSet {
       ...this.#options,
       kind,
       scope,
+      onLost: this.#lost.resolve,
       ...(fieldManager === undefined ? {} : { fieldManager }),
     });
     this.#informers.set(id, informer as unknown as Informer);
+    this.#ofKind = new WeakMap();
     return informer;
   }
 
@@ -40,13 +45,20 @@ export class InformerSet {
   async keep(used: ReadonlySet<Informer>): Promise<void> {
     const unused = [...this.#informers].filter(([, informer]) => !used.has(informer));
     for (const [id] of unused) this.#informers.delete(id);
+    this.#ofKind = new WeakMap();
     await Promise.all(unused.map(([, informer]) => informer.stop()));
   }
 
   /** Forgets one that cannot follow its kind any more; the next who asks gets a new one. */
   async discard(informer: Informer): Promise<void> {
     for (const [id, each] of this.#informers) if (each === informer) this.#informers.delete(id);
+    this.#ofKind = new WeakMap();
     await informer.stop();
+  }
+
+  /** Resolves when a cache that was complete cannot follow its kind any more: who decides by it decides by the past. */
+  get lost(): Promise<Error> {
+    return this.#lost.promise;
   }
 
   all(): readonly Informer[] {
@@ -55,9 +67,14 @@ export class InformerSet {
 
   /** Every informer whose cache may hold objects of this kind. */
   ofKind(kind: AnyKind): readonly Informer[] {
-    return this.all().filter(
-      (informer) => informer.kind.group === kind.group && informer.kind.kind === kind.kind,
-    );
+    let found = this.#ofKind.get(kind);
+    if (!found) {
+      found = this.all().filter(
+        (informer) => informer.kind.group === kind.group && informer.kind.kind === kind.kind,
+      );
+      this.#ofKind.set(kind, found);
+    }
+    return found;
   }
 
   /** Whether a cache of the kind serves what is written of it. */

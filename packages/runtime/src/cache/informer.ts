@@ -60,6 +60,8 @@ export interface InformerOptions<K extends AnyKind = AnyKind> {
   readonly log?: Logger;
   /** Remembers which fields this manager owns; see `ObjectCache.ownedFields`. */
   readonly fieldManager?: string;
+  /** Told when the cache was complete and cannot follow its kind any more. */
+  readonly onLost?: (error: Error) => void;
 }
 
 /** A list and watch that never ends, behind a cache that includes our own writes. */
@@ -190,6 +192,7 @@ export class Informer<K extends AnyKind = AnyKind> {
         error,
       });
       this.#synced.reject(error);
+      if (this.#isSynced) this.#options.onLost?.(error as Error);
     }
   }
 

@@ -44,13 +44,18 @@ export function mayHaveHappened(error: unknown): boolean {
 
 /** Whether the server still holds an object that a delete returned. */
 function lingers(object: Stored): boolean {
-  const { deletionTimestamp, finalizers, deletionGracePeriodSeconds } = object.metadata;
+  const { deletionTimestamp, finalizers = [], deletionGracePeriodSeconds = 0 } = object.metadata;
   if (deletionTimestamp === undefined) return false;
-  return (finalizers?.length ?? 0) > 0 || (deletionGracePeriodSeconds ?? 0) > 0;
+  // A namespace has finalizers of its own, which its contents keep there.
+  const { spec } = object as { spec?: { finalizers?: readonly string[] } };
+  const held = object.kind === "Namespace" ? (spec?.finalizers ?? []) : [];
+  return finalizers.length > 0 || held.length > 0 || deletionGracePeriodSeconds > 0;
 }
 
 export class TrackedClient {
   readonly #options: TrackedClientOptions;
+  /** A reconcile asks for each kind that it writes; the verbs of one hold nothing that differs from run to run. */
+  readonly #kinds = new WeakMap<AnyKind, KindClient<AnyKind>>();
 
   constructor(options: TrackedClientOptions) {
     this.#options = options;
@@ -61,7 +66,11 @@ export class TrackedClient {
   }
 
   kind<K extends AnyKind>(kind: K): KindClient<K> {
-    return new TrackedKind(kind, this.#options);
+    const known = this.#kinds.get(kind);
+    if (known) return known as unknown as KindClient<K>;
+    const verbs = new TrackedKind(kind, this.#options);
+    this.#kinds.set(kind, verbs as unknown as KindClient<AnyKind>);
+    return verbs;
   }
 }
 

@@ -56,6 +56,8 @@ export class Applier {
   readonly #applied: AppliedObjects;
   /** UIDs of what this reconcile deleted. */
   readonly #deleted = new Set<string>();
+  /** Where this reconcile put children, by UID. */
+  readonly #places = new Map<string, ChildId>();
 
   constructor(options: ApplierOptions) {
     this.#options = options;
@@ -73,6 +75,7 @@ export class Applier {
     const unchanged = this.#unchanged(slot, id, desired);
     if (unchanged) return unchanged;
     const child = await this.#bring(slot, id, desired, options);
+    this.#places.set(child.metadata.uid, id);
     if (child.metadata.deletionTimestamp === undefined) this.#remember(slot, id, desired, child);
     return child;
   }
@@ -118,6 +121,18 @@ export class Applier {
   /** Whether this reconcile deleted the child of this UID, which may still be on its way out. */
   hasDeleted(uid: string): boolean {
     return this.#deleted.has(uid);
+  }
+
+  /** A child that this reconcile wrote in another way than by an apply belongs where its labels say now. */
+  notice({ metadata }: Stored): void {
+    const slot = metadata.labels?.[slotLabel];
+    if (slot === undefined || !(slot in this.#options.controller.owns)) return;
+    this.#places.set(metadata.uid, { slot, key: metadata.labels?.[keyLabel] ?? "" });
+  }
+
+  /** Where this reconcile put the child of this UID; undefined when it changed nothing about it. */
+  placeOf(uid: string): ChildId | undefined {
+    return this.#places.get(uid);
   }
 
   /** Asks the server for a child; undefined when there is none, or when what is there is not ours. */
@@ -208,8 +223,8 @@ export class Applier {
     }
   }
 
-  async #send(body: ChildBody, force: boolean): Promise<Stored> {
-    return await this.#applied.send(this.#informer(body), body, { force, signal: this.#options.signal });
+  #send(body: ChildBody, force: boolean): Promise<Stored> {
+    return this.#applied.send(this.#informer(body), body, { force, signal: this.#options.signal });
   }
 
   #wasMade({ slot }: ChildId, { metadata }: ChildBody): boolean {

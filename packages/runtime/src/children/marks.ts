@@ -7,7 +7,7 @@ import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Controller } from "../controller/controller.ts";
 import type { Owned } from "../controller/declaration.ts";
 import { controllerLabel, keyLabel, slotLabel } from "../controller/labels.ts";
-import { ownerLabels, ownerReference } from "./child-body.ts";
+import { type ChildId, ownerLabels, ownerReference } from "./child-body.ts";
 import type { OwnedChildren } from "./owned-children.ts";
 
 export interface MarksOptions {
@@ -60,6 +60,27 @@ export function lostMeanwhile(
   return recorded.filter((entry) => !names.has(nameIn(entry)) && !isGone(entry));
 }
 
+/**
+ * What is seen in another place than where this reconcile or an earlier one put it had its labels changed meanwhile: it goes
+ * on record where it belongs, so that the next reconcile puts the labels back.
+ */
+export function inPlace(
+  { owns }: Controller,
+  recorded: readonly InventoryEntry[],
+  seen: readonly InventoryEntry[],
+  placeOf: (uid: string) => ChildId | undefined,
+): readonly InventoryEntry[] {
+  const known = recorded.filter(({ slot }) => slot in owns);
+  const before = new Map(known.map((entry) => [entry.uid, entry]));
+  return seen.map((entry) => {
+    const place = placeOf(entry.uid) ?? before.get(entry.uid);
+    const isMoved = place && (place.slot !== entry.slot || (place.key ?? "") !== (entry.key ?? ""));
+    if (!isMoved) return entry;
+    const { key: _, ...rest } = entry;
+    return { ...rest, slot: place.slot, ...(place.key ? { key: place.key } : {}) };
+  });
+}
+
 function nameIn({ slot, name }: InventoryEntry): string {
   return `${slot}/${name}`;
 }
@@ -78,11 +99,13 @@ async function restore(options: MarksOptions, slot: Owned, entry: InventoryEntry
   const labels = {
     [controllerLabel]: controller.name,
     [slotLabel]: entry.slot,
-    ...(entry.key === undefined ? {} : { [keyLabel]: entry.key }),
+    [keyLabel]: entry.key ?? null,
     ...(slot.options.outlives ? ownerLabels(owner, namespace) : {}),
   };
   const isOwned = slot.options.outlives || references.some(({ uid }) => uid === owner.metadata.uid);
-  const isMarked = Object.entries(labels).every(([label, value]) => live.metadata.labels?.[label] === value);
+  const isMarked = Object.entries(labels).every(
+    ([label, value]) => (live.metadata.labels?.[label] ?? null) === value,
+  );
   if (isOwned && isMarked) return true;
   const metadata = {
     uid: entry.uid,

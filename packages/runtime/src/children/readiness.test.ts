@@ -28,6 +28,7 @@ const condition = (type: string, status: string, more: object = {}) => ({
 
 const cases: [string, AnyKind, object, object, string | true][] = [
   ["a Deployment nobody looked at", Deployment, { spec: { replicas: 2 } }, {}, "0 of 2 replicas are updated"],
+  ["a Deployment of one that nobody looked at", Deployment, { spec: {} }, {}, "0 of 1 replicas are updated"],
   [
     "a Deployment whose change is not observed",
     Deployment,
@@ -77,6 +78,26 @@ const cases: [string, AnyKind, object, object, string | true][] = [
     {},
     true,
   ],
+  [
+    "a StatefulSet whose update has not reached its partition",
+    StatefulSet,
+    {
+      spec: { replicas: 3, updateStrategy: { rollingUpdate: { partition: 1 } } },
+      status: { readyReplicas: 3, updatedReplicas: 1, currentRevision: "a", updateRevision: "b" },
+    },
+    {},
+    "the update is under way",
+  ],
+  [
+    "a StatefulSet that is updated down to its partition",
+    StatefulSet,
+    {
+      spec: { replicas: 3, updateStrategy: { rollingUpdate: { partition: 1 } } },
+      status: { readyReplicas: 3, updatedReplicas: 2, currentRevision: "a", updateRevision: "b" },
+    },
+    {},
+    true,
+  ],
   ["a DaemonSet nobody looked at", DaemonSet, { spec: {} }, {}, "has not been looked at yet"],
   ["a Job that runs", Job, { status: { active: 1 } }, {}, "has not completed"],
   [
@@ -101,6 +122,8 @@ const cases: [string, AnyKind, object, object, string | true][] = [
     {},
     true,
   ],
+  ["a Pod that failed", Pod, { status: { phase: "Failed", message: "evicted" } }, {}, "failed: evicted"],
+  ["a Pod that failed without a word", Pod, { status: { phase: "Failed" } }, {}, "failed"],
   ["a Pod that has done its work", Pod, { status: { phase: "Succeeded" } }, {}, true],
   [
     "a Pod that goes",

@@ -41,6 +41,7 @@ export interface OneHandle<K extends AnyKind> {
 /** The children of a slot that holds many, by key. */
 export interface ManyHandle<K extends AnyKind> {
   get(key: string): ObjectOf<K> | undefined;
+  /** All of them by name; two of one key too, which is what a label that someone changed comes to. */
   list(): readonly ObjectOf<K>[];
   entries(): ReadonlyMap<string, ObjectOf<K>>;
   live(key: string, options?: RequestOptions): Promise<ObjectOf<K> | undefined>;

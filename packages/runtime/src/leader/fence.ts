@@ -55,15 +55,21 @@ export interface FencedOptions {
 
 /**
  * The client with a gate at its transport: every write, retries included, is refused on this side of the wire once
- * the fence is down. Reads pass: a standby keeps its caches warm with them.
+ * the fence is down, also one that waited for a connection while the process was frozen. Reads pass: a standby keeps its
+ * caches warm with them.
  */
 export function fenced(client: Client, options: FencedOptions): Client {
   const { fence, writeTimeoutMs, onRequest } = options;
   const { http, host, namespace, fieldManager, clock, random } = client;
-  const send = async (request: HttpRequest): Promise<HttpResponse> => {
-    if (isRead(request.method)) return await http.request(withHeaders(request, client));
+  const mustLead = (request: HttpRequest): void => {
     if (!fence.mayWrite()) throw refused(request);
-    return await limited(clock, writeTimeoutMs, withHeaders(request, client), (each) => http.request(each));
+  };
+  const send = (request: HttpRequest): Promise<HttpResponse> => {
+    if (isRead(request.method)) return http.request(withHeaders(request, client));
+    const check = () => mustLead(request);
+    check();
+    const write = { ...withHeaders(request, client), check };
+    return limited(clock, writeTimeoutMs, write, (each) => http.request(each));
   };
   const port: HttpPort = {
     request: async (request) => {
@@ -80,8 +86,10 @@ export function fenced(client: Client, options: FencedOptions): Client {
       ? {
           upgrade: async (request: HttpRequest) => {
             // Whatever its method, what leaves HTTP (exec, port-forward) is there to do something.
-            if (!fence.mayWrite()) throw refused(request);
-            return await (http.upgrade as NonNullable<HttpPort["upgrade"]>)(withHeaders(request, client));
+            const check = () => mustLead(request);
+            check();
+            const upgrade = http.upgrade as NonNullable<HttpPort["upgrade"]>;
+            return await upgrade({ ...withHeaders(request, client), check });
           },
         }
       : {}),

@@ -5,6 +5,7 @@ import { connect } from "@keelson/client";
 import { systemProcess } from "@keelson/client/internal";
 import { type Clock, systemRandom } from "@keelson/core";
 import type { Logger } from "../log/logger.ts";
+import { collectOnceAtRest, thisProcess } from "../memory/rest.ts";
 import { SharedFence } from "./fence.ts";
 import { LeaseElector } from "./lease.ts";
 import { type LeaseThreadData, type LeaseThreadMessage, threadClock } from "./lease-thread.ts";
@@ -53,11 +54,12 @@ elector.run();
 void elector.acquired.then(() => tell({ type: "acquired" }));
 void elector.lost.then((error) => tell({ type: "lost", message: error.message }));
 
-/** Loading and connecting left more than half of this thread's memory behind; from here on it hardly makes any. */
-setTimeout(
-  () => void globalThis.gc?.({ type: "major", execution: "sync", flavor: "last-resort" }),
-  2_000,
-).unref();
+/**
+ * Loading and connecting left more than half of this thread's memory behind; from here on it hardly makes any. The first burst
+ * of work comes first.
+ */
+const resting = thisProcess();
+if (resting) collectOnceAtRest(resting);
 
 const heartbeat = new Float64Array(data.heartbeat);
 let holder: string | undefined;

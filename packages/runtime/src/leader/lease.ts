@@ -242,6 +242,9 @@ export class LeaseElector {
         Number(lease.spec?.leaseTransitions ?? 0) > Number(this.#held.spec?.leaseTransitions ?? 0);
       if (newer && lease.spec?.holderIdentity !== identity) {
         this.#lose(`${lease.spec?.holderIdentity || "another"} took it over`);
+      } else if (lease?.metadata.uid !== this.#held?.metadata.uid) {
+        // Someone deleted it: until it is there again, a process that starts now would find it free.
+        void this.#renew();
       }
       return;
     }
@@ -251,10 +254,14 @@ export class LeaseElector {
     this.#try(leftMs > 0 ? leftMs : random.next() * Math.min(200, timings.renewEveryMs / 10));
   }
 
-  /** How long the holder may still believe that it leads, as far as we can tell; nothing when there is none. */
-  #leftMs(lease: LeaseObject | undefined): number {
+  /**
+   * How long the holder may still believe that it leads, as far as we can tell; nothing when there is none. The holder of a
+   * lease that someone deleted leads on until its time is over.
+   */
+  #leftMs(found: LeaseObject | undefined): number {
     const { clock } = this.#options;
     const before = this.#observed;
+    const lease = found ?? before?.lease;
     const renewed = !before || recordOf(before.lease) !== recordOf(lease);
     const observed = { lease, atMs: renewed ? clock.monotonic() : before.atMs };
     this.#observed = observed;
@@ -369,19 +376,18 @@ export class LeaseElector {
   async #renewHeld(): Promise<LeaseObject | undefined> {
     const { identity, clock, timings } = this.#options;
     const request = { timeoutMs: timings.renewDeadlineMs / 2 };
-    const renewed = (lease: LeaseObject) =>
-      this.#body({ ...lease.spec, renewTime: formatMicroTime(clock.now()) }, lease);
+    const renewed = (lease: LeaseObject) => ({ ...lease.spec, renewTime: formatMicroTime(clock.now()) });
     const held = this.#held as LeaseObject;
     try {
-      return (await this.#verbs().update(renewed(held), request)) as LeaseObject;
+      return (await this.#verbs().update(this.#body(renewed(held), held), request)) as LeaseObject;
     } catch (error) {
       if (!isConflict(error) && !isNotFound(error)) throw error;
       const live = (await this.#verbs().find(this.#ref(), request)) as LeaseObject | undefined;
       if (live?.spec?.holderIdentity === identity) {
-        return (await this.#verbs().update(renewed(live), request)) as LeaseObject;
+        return (await this.#verbs().update(this.#body(renewed(live), live), request)) as LeaseObject;
       }
       if (!live)
-        return (await this.#verbs().create(this.#body(held.spec ?? {}, undefined), request)) as LeaseObject;
+        return (await this.#verbs().create(this.#body(renewed(held), undefined), request)) as LeaseObject;
       this.#lose(`${live.spec?.holderIdentity || "another"} holds it`);
       return undefined;
     }

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { groupKind } from "@keelson/core";
+import { errorText } from "@keelson/core/internal";
 import type { InformerSet } from "../cache/informer-set.ts";
 import type { WakeRequest } from "../controller/controller.ts";
 import type { Election } from "../leader/election.ts";
@@ -39,11 +40,13 @@ export function cachesReady(informers: InformerSet, options: CachesOptions): Che
   const { now, staleMs, mayBeIncomplete } = options;
   return () => {
     for (const informer of informers.all()) {
-      const { synced, interruptedSinceMs } = informer.health;
+      const { synced, interruptedSinceMs, lastError } = informer.health;
       const kind = groupKind(informer.kind);
-      if (!synced && !mayBeIncomplete) return `the cache of ${kind} is not complete yet`;
+      const met = lastError ? `: ${errorText(lastError)}` : "";
+      if (!synced && !mayBeIncomplete) return `the cache of ${kind} is not complete yet${met}`;
       if (interruptedSinceMs !== undefined && now() - interruptedSinceMs > staleMs) {
-        return `the cache of ${kind} has been cut off from the server for ${Math.round((now() - interruptedSinceMs) / 1000)} s`;
+        const seconds = Math.round((now() - interruptedSinceMs) / 1000);
+        return `the cache of ${kind} has been cut off from the server for ${seconds} s${met}`;
       }
     }
     return undefined;

@@ -4,7 +4,8 @@ import { type Condition, dynamicKind, findCondition } from "@keelson/core";
 import type { CustomResourceDefinitionObject } from "@keelson/schema";
 import { RuntimeError } from "../errors.ts";
 
-const CustomResourceDefinition = dynamicKind({
+/** The kind of definitions. */
+export const CustomResourceDefinition = dynamicKind({
   group: "apiextensions.k8s.io",
   version: "v1",
   kind: "CustomResourceDefinition",
@@ -43,13 +44,14 @@ export async function install(
       throw isInvalid(error) ? refused(crd, error) : error;
     }
   }
-  for (const crd of crds) await served(client, crd, options);
+  for (const crd of crds) await whenServed(client, crd, options);
 }
 
-async function served(
+/** Resolves when every version of a definition is served. A server tells of it a moment after it was established. */
+export async function whenServed(
   client: Client,
   crd: CustomResourceDefinitionObject,
-  options: InstallOptions,
+  options: InstallOptions = {},
 ): Promise<void> {
   const { clock } = client;
   const { timeoutMs = 30_000, signal } = options;

@@ -8,6 +8,7 @@ import { type ConnectSettings, type Election, elect } from "../leader/election.t
 import { fenced, openFence } from "../leader/fence.ts";
 import { defaultLogger } from "../log/default-logger.ts";
 import type { Logger } from "../log/logger.ts";
+import { collectAtRest, type RestingProcess, thisProcess } from "../memory/rest.ts";
 import { directConnector, forwardConnector } from "../reconcile/connector.ts";
 import { Stragglers } from "../reconcile/deadline.ts";
 import { EventRecorder } from "../reconcile/event-recorder.ts";
@@ -27,7 +28,6 @@ import { openers } from "./openers.ts";
 import { nameOf, type OperatorOptions } from "./options.ts";
 import { prometheusMetrics } from "./prometheus.ts";
 import { reach } from "./reach.ts";
-import { collectAtRest, type RestingProcess, thisProcess } from "./rest.ts";
 import { Running } from "./running.ts";
 import { type WakeSources, wake } from "./wakes.ts";
 

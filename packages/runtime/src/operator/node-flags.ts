@@ -1,4 +1,5 @@
 /** How Node is told to run an operator. */
+import { collectVariable } from "../memory/rest.ts";
 
 /**
  * Node's young generation may grow to three times 16 MB. An operator works in short bursts and rests in between: then most of
@@ -6,13 +7,14 @@
  */
 const youngGeneration = "--max-semi-space-size=4";
 
-/** Lets the runtime collect what a burst of work has left. */
-const exposed = "--expose-gc";
+export const operatorFlags: readonly string[] = [youngGeneration];
 
-export const operatorFlags: readonly string[] = [youngGeneration, exposed];
-
-/**
- * The C library keeps a heap for each thread, of which an operator has a dozen that hardly allocate: one heap for all took 1 to
- * 4 MB off 112.
- */
-export const operatorEnvironment: Readonly<Record<string, string>> = { MALLOC_ARENA_MAX: "1" };
+export const operatorEnvironment: Readonly<Record<string, string>> = {
+  /**
+   * The C library keeps a heap for each thread, of which an operator has a dozen that hardly allocate: one heap for all took
+   * 1 to 4 MB off 112.
+   */
+  MALLOC_ARENA_MAX: "1",
+  /** Lets the runtime collect what a burst of work has left. */
+  [collectVariable]: "1",
+};

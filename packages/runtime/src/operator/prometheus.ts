@@ -3,20 +3,20 @@ import { groupKind } from "@keelson/core";
 import type { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { LoopObserver } from "../reconcile/loop.ts";
 import { LoopMeter, loopFamilies } from "./loop-meter.ts";
-import { metricText } from "./metric-text.ts";
+import { type MetricFamily, metricText } from "./metric-text.ts";
 import type { MetricSources, Metrics } from "./metrics.ts";
 
 const webhookBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-type Prometheus = typeof import("prom-client");
+type Prometheus = Pick<typeof import("prom-client"), "Counter" | "Gauge" | "Histogram">;
 
 /** Metrics by prom-client, in a registry of their own; loaded only when asked for. */
 export async function prometheusMetrics(): Promise<Metrics> {
-  const prometheus = await import("prom-client");
-  const registry = new prometheus.Registry();
+  const { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } = await import("prom-client");
+  const registry = new Registry();
   // The usual precision wakes the process a hundred times a second, which is most of what an idle operator costs.
-  prometheus.collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 1_000 });
-  return new PrometheusMetrics(prometheus, registry);
+  collectDefaultMetrics({ register: registry, eventLoopMonitoringPrecision: 1_000 });
+  return new PrometheusMetrics({ Counter, Gauge, Histogram }, registry);
 }
 
 /** Makes metrics of one registry. */
@@ -35,7 +35,8 @@ function factory({ Counter, Gauge, Histogram }: Prometheus, registry: Registry) 
 class PrometheusMetrics implements Metrics {
   readonly #registry: Registry;
   readonly #meters: LoopMeter[] = [];
-  readonly #requests: Counter;
+  /** Plain numbers, as those of the loops: every request is counted. */
+  readonly #requests = new Map<string, { readonly labels: Record<string, string>; value: number }>();
   readonly #webhooks: Counter;
   readonly #webhookTime: Histogram;
   readonly #leader: Gauge;
@@ -46,8 +47,6 @@ class PrometheusMetrics implements Metrics {
   constructor(prometheus: Prometheus, registry: Registry) {
     const make = factory(prometheus, registry);
     this.#registry = registry;
-    const byRequest = ["code", "host", "method"];
-    this.#requests = make.counter("rest_client_requests_total", "Requests to the API server.", byRequest);
     this.#webhooks = make.counter("controller_runtime_webhook_requests_total", "Answers of webhooks.", [
       "webhook",
       "code",
@@ -74,7 +73,13 @@ class PrometheusMetrics implements Metrics {
   }
 
   request(host: string, method: string, status: number): void {
-    this.#requests.inc({ code: status === 0 ? "<error>" : String(status), host, method });
+    const key = `${status} ${method} ${host}`;
+    const known = this.#requests.get(key);
+    if (known) known.value++;
+    else {
+      const code = status === 0 ? "<error>" : String(status);
+      this.#requests.set(key, { labels: { code, host, method }, value: 1 });
+    }
   }
 
   webhook(path: string, status: number, seconds: number): void {
@@ -84,8 +89,14 @@ class PrometheusMetrics implements Metrics {
 
   async text(): Promise<{ body: string; contentType: string }> {
     if (this.#sources) this.#collect(this.#sources);
-    const loops = metricText(loopFamilies(this.#meters, this.#sources?.loops ?? []));
-    return { body: `${loops}${await this.#registry.metrics()}`, contentType: this.#registry.contentType };
+    const requests: MetricFamily = {
+      name: "rest_client_requests_total",
+      help: "Requests to the API server.",
+      type: "counter",
+      samples: [...this.#requests.values()],
+    };
+    const counted = metricText([...loopFamilies(this.#meters, this.#sources?.loops ?? []), requests]);
+    return { body: `${counted}${await this.#registry.metrics()}`, contentType: this.#registry.contentType };
   }
 
   /** Values that are read when someone asks for them. */

@@ -95,6 +95,7 @@ export class Running implements RunningOperator, OperatorInternals {
   work(): void {
     const giveUp = (error: Error) => this.#giveUp(error);
     void this.#parts.election?.lost.then(giveUp);
+    void this.informers.lost.then(giveUp);
     // Rejects only when a cache became impossible to keep.
     void this.whenLeading.then(() => Promise.all(this.loops.map((loop) => loop.run()))).catch(giveUp);
   }

@@ -39,6 +39,23 @@ describe("events about one object", () => {
     expect(sent).toHaveLength(27);
   });
 
+  test("that someone deleted are made again when they are told again", async () => {
+    let made = 0;
+    const create = async () => void made++;
+    const patch = async () => {
+      throw Object.assign(new Error("events is not found"), { code: 404 });
+    };
+    const client = { kind: () => ({ create, patch }) } as unknown as Client;
+    const clock = new VirtualClock();
+    const events = new EventRecorder({ client, clock, instance: "i", log: silentLogger });
+    for (let minute = 0; minute < 3; minute++) {
+      events.record("c", subject, "Warning", "BackupFailed", "no backup can be taken");
+      await events.flush();
+      await clock.advance(60_000);
+    }
+    expect(made).toBe(2);
+  });
+
   test("that warn outlive a namespace which ends: they are told of the namespace", async () => {
     const made: { metadata: { namespace: string }; note: string; regarding: object }[] = [];
     const create = async (event: (typeof made)[number]) => {

@@ -87,7 +87,7 @@ export class EventRecorder {
     if (series && now - series.lastMs < seriesMs) {
       series.count++;
       series.lastMs = now;
-      if (now - series.writtenMs >= seriesUpdateMs) this.#send(this.#count(series, now));
+      if (now - series.writtenMs >= seriesUpdateMs) this.#send(id, this.#count(series, now));
       return;
     }
     if (!this.#allowed(`${subject.metadata.uid}/${reason}`, now)) return;
@@ -96,7 +96,7 @@ export class EventRecorder {
     const suffix = hash("sha256", `${id}\u0000${now}\u0000${this.#options.instance}`).slice(0, 16);
     const name = `${subject.metadata.name.slice(0, 236)}.${suffix}`;
     this.#series.set(id, { name, namespace, count: 1, lastMs: now, writtenMs: now });
-    this.#send(this.#create(controller, subject, { type, reason, note, name, namespace, now }));
+    this.#send(id, this.#create(controller, subject, { type, reason, note, name, namespace, now }));
   }
 
   /** Resolves when everything recorded so far has been sent or given up. */
@@ -104,9 +104,13 @@ export class EventRecorder {
     await Promise.all(this.#pending);
   }
 
-  #send(work: Promise<void>): void {
+  /** An event that is not there (it was refused, deleted or has expired) is made again the next time it is told. */
+  #send(id: string, work: Promise<void>): void {
     const sending = work
-      .catch((error: unknown) => this.#options.log.warn("an event could not be recorded", { error }))
+      .catch((error: unknown) => {
+        this.#series.delete(id);
+        this.#options.log.warn("an event could not be recorded", { error });
+      })
       .finally(() => this.#pending.delete(sending));
     this.#pending.add(sending);
   }

@@ -1,6 +1,6 @@
 import { createClient } from "@keelson/client";
 import type { HttpRequest } from "@keelson/core";
-import { ConfigMap } from "@keelson/core/kinds";
+import { ConfigMap, Secret } from "@keelson/core/kinds";
 import { expect, test } from "vitest";
 import { InformerSet } from "../cache/informer-set.ts";
 import { TrackedClient } from "../cache/tracked-client.ts";
@@ -8,7 +8,7 @@ import { controller } from "../controller/controller.ts";
 import { allow } from "../controller/declaration.ts";
 import { done } from "../controller/outcome.ts";
 import { PermissionCheck } from "../controller/permissions.ts";
-import { grantedKind } from "./granted-client.ts";
+import { grantedKind, grantedSubresource } from "./granted-client.ts";
 
 test("a request ends with its reconcile, also when it has a signal of its own", async () => {
   const sent: HttpRequest[] = [];
@@ -46,4 +46,45 @@ test("a request ends with its reconcile, also when it has a signal of its own", 
   await expect(plain).rejects.toThrow("the lease is lost");
   await expect(later).rejects.toThrow("the lease is lost");
   expect(sent).toHaveLength(4);
+});
+
+test("nothing is sent that was not declared, neither for an object nor for a part of it", async () => {
+  const sent: HttpRequest[] = [];
+  const http = {
+    request: (request: HttpRequest) => {
+      sent.push(request);
+      return Promise.reject(new Error("sent"));
+    },
+  };
+  const client = createClient({ http });
+  const options = {
+    client: new TrackedClient({ client, informers: new InformerSet({ client, clock: client.clock }) }),
+    permissions: new PermissionCheck(controller(ConfigMap, { reconcile: async () => done() })),
+    check: () => {},
+    signal: new AbortController().signal,
+    fieldManager: "test",
+  };
+  const ref = { namespace: "default", name: "a" };
+  const object = { metadata: ref };
+  const patch = { type: "merge", body: {} } as const;
+  const kind = grantedKind(options, Secret);
+  const part = grantedSubresource(options, Secret, "status");
+  const attempts = [
+    () => kind.get(ref),
+    () => kind.find(ref),
+    () => kind.list(),
+    () => kind.create(object),
+    () => kind.update(object as never),
+    () => kind.patch(ref, patch),
+    () => kind.apply(object),
+    () => kind.delete(ref),
+    () => kind.deleteAll({ namespace: "default" }),
+    () => part.get(ref),
+    () => part.create(ref, object as never),
+    () => part.update(object as never),
+    () => part.patch(ref, patch),
+    () => part.apply(object),
+  ];
+  for (const attempt of attempts) await expect(attempt()).rejects.toMatchObject({ code: "NotDeclared" });
+  expect(sent).toEqual([]);
 });

@@ -1,6 +1,6 @@
 /** A client that does what was declared, for as long as its reconcile runs. */
 import type { KindClient, SubresourceClient } from "@keelson/client";
-import type { AnyKind, KubeObject } from "@keelson/core";
+import type { AnyKind, KubeObject, Stored } from "@keelson/core";
 import type { TrackedClient } from "../cache/tracked-client.ts";
 import type { Verb } from "../controller/declaration.ts";
 import type { PermissionCheck } from "../controller/permissions.ts";
@@ -12,17 +12,23 @@ export interface GrantedOptions {
   readonly check: () => void;
   readonly signal: AbortSignal;
   readonly fieldManager: string;
+  /** Hears of every object as it was written. Default: nobody does. */
+  readonly written?: (object: Stored) => void;
 }
 
 /** All verbs of a kind behind the check. Requests end with the reconcile. */
 export function grantedKind<K extends AnyKind>(options: GrantedOptions, kind: K): KindClient<K> {
-  const { client, permissions, check, signal, fieldManager } = options;
+  const { client, permissions, check, signal, fieldManager, written } = options;
   const verbs = client.kind(kind);
   const demand = (verb: Verb, name?: string) => {
     check();
     permissions.require(verb, kind, undefined, name);
   };
   const within = <O extends object>(request: O | undefined) => bounded(signal, request);
+  const tell = <O extends object>(object: O): O => {
+    written?.(object as unknown as Stored);
+    return object;
+  };
   return {
     get: async (ref, request) => {
       demand("get", ref.name);
@@ -46,15 +52,15 @@ export function grantedKind<K extends AnyKind>(options: GrantedOptions, kind: K)
     },
     update: async (object, request) => {
       demand("update", nameOf(object));
-      return await verbs.update(object, { fieldManager, ...within(request) });
+      return tell(await verbs.update(object, { fieldManager, ...within(request) }));
     },
     patch: async (ref, patch, request) => {
       demand("patch", ref.name);
-      return await verbs.patch(ref, patch, { fieldManager, ...within(request) });
+      return tell(await verbs.patch(ref, patch, { fieldManager, ...within(request) }));
     },
     apply: async (object, request) => {
       demand("patch", nameOf(object));
-      return await verbs.apply(object, { fieldManager, ...within(request) });
+      return tell(await verbs.apply(object, { fieldManager, ...within(request) }));
     },
     delete: async (ref, request) => {
       demand("delete", ref.name);

@@ -175,7 +175,7 @@ function manyHandle(options: ReconcileContextOptions, slot: string, declared: Ow
   const verbs = childVerbs(options, declared);
   return {
     get: (key) => verbs.get({ slot, key }),
-    list: () => [...options.children.entries(slot).values()] as never,
+    list: () => options.children.inSlot(slot) as never,
     entries: () => options.children.entries(slot) as never,
     live: (key) => verbs.live({ slot, key }),
     apply: (key, desired, request) => verbs.apply({ slot, key }, desired, request),

@@ -9,7 +9,7 @@ import { AppliedRecords } from "../children/applied-objects.ts";
 import { Applier } from "../children/applier.ts";
 import { isShortened, ownerLabelValue } from "../children/child-body.ts";
 import { composeAndRealise, inventoryOf, isOutcome, pruneRetired } from "../children/composition.ts";
-import { isOrphaned, lostMeanwhile, missingChildren, restoreMarks } from "../children/marks.ts";
+import { inPlace, isOrphaned, lostMeanwhile, missingChildren, restoreMarks } from "../children/marks.ts";
 import { OwnedChildren, ownerIndex, ownerIndexValues } from "../children/owned-children.ts";
 import type { Cause, Decoration } from "../controller/context.ts";
 import type { Backoff, Controller } from "../controller/controller.ts";
@@ -261,7 +261,10 @@ export class Reconciler implements LoopDefinition {
       await decorate(object, decorations, { ...this.#finalizerOptions(signal), memory });
     }
     draft?.setInventory(
-      this.#inventory(object, children, (entry) => gone.includes(entry) || applier.hasDeleted(entry.uid)),
+      this.#inventory(object, children, {
+        isGone: (entry) => gone.includes(entry) || applier.hasDeleted(entry.uid),
+        placeOf: (uid) => applier.placeOf(uid),
+      }),
     );
     if (outcome.outcome === "done") draft?.forgetSteps();
     return outcome;
@@ -298,6 +301,7 @@ export class Reconciler implements LoopDefinition {
         check,
         signal,
         fieldManager: this.#fieldManager,
+        written: (written) => tools.applier.notice(written),
       },
       draft,
       causes: item.causes,
@@ -346,10 +350,15 @@ export class Reconciler implements LoopDefinition {
   }
 
   /** Children of slots that this release does not know stay on record, so that a person or a later release finds them. */
-  #inventory(object: Stored, children: OwnedChildren, isGone: (entry: InventoryEntry) => boolean) {
+  #inventory(
+    object: Stored,
+    children: OwnedChildren,
+    known: { isGone: (entry: InventoryEntry) => boolean; placeOf: Applier["placeOf"] },
+  ) {
     const recorded = (object as { status?: RuntimeStatus }).status?.inventory ?? [];
-    const seen = inventoryOf(this.#controller, children);
-    const kept = lostMeanwhile(recorded, seen, isGone);
+    const there = inventoryOf(this.#controller, children);
+    const seen = inPlace(this.#controller, recorded, there, known.placeOf);
+    const kept = lostMeanwhile(recorded, seen, known.isGone);
     for (const entry of kept) if (!(entry.slot in this.#controller.owns)) this.#reportLeft(object, entry);
     return [...seen, ...kept];
   }

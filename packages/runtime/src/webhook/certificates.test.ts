@@ -1,5 +1,5 @@
 /** Certificates over years, without a cluster. */
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { pemBlocks } from "@keelson/pki";
 import { describe, expect, test } from "vitest";
 import { type Certificates, certificateProblem, planCertificates, usualLives } from "./certificates.ts";
@@ -61,6 +61,26 @@ describe("certificates", () => {
     expect(certificateProblem({}, start)).toBe("it has no tls.crt and tls.key yet");
     expect(certificateProblem(certificates, start + usualLives.leafMs + day)).toBe(
       "its certificate has expired",
+    );
+  });
+
+  test("are made again where someone wrote a key that is not theirs", () => {
+    const held = planCertificates({}, names, start).certificates;
+    const other = planCertificates({}, names, start).certificates;
+    for (const broken of [
+      { "tls.key": other["tls.key"] },
+      { "tls.key": "no key" },
+      { "ca.key": other["ca.key"] as string },
+      { "ca.key": "no key" },
+    ]) {
+      const { certificates, changed } = planCertificates({ ...held, ...broken }, names, start + day);
+      expect(changed).toBe(true);
+      const leaf = new X509Certificate(certificates["tls.crt"]);
+      expect(leaf.checkPrivateKey(createPrivateKey(certificates["tls.key"]))).toBe(true);
+      expect(believes(certificates["ca.crt"], certificates["tls.crt"])).toBe(true);
+    }
+    expect(certificateProblem({ ...held, "tls.key": other["tls.key"] }, start)).toBe(
+      "its tls.key is not the key of its tls.crt",
     );
   });
 });

@@ -6,7 +6,7 @@
  * refuse the first connection. States of an authority: published beside the old one → trusted, after `settleMs` → signs
  * the next leaf → dropped from the bundle when it has expired.
  */
-import { X509Certificate } from "node:crypto";
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { isIP } from "node:net";
 import { createAuthority, createLeaf, pemBlocks } from "@keelson/pki";
 
@@ -68,7 +68,7 @@ export function planCertificates(
   // Stored and not only left out here: replicas must not publish different bundles.
   let changed = authorities.length < known.length;
   const newest = authorities[0];
-  if (!newest || !key || nowMs >= due(newest)) {
+  if (!newest || !key || !isKeyOf(newest, key) || nowMs >= due(newest)) {
     const made = createAuthority("keelson-webhook", nowMs - skewMs, nowMs + lives.authorityMs);
     key = made.key;
     authorities = [heldBy(made.certificate), ...authorities];
@@ -78,7 +78,11 @@ export function planCertificates(
   let leaf = { certificate: held["tls.crt"] ?? "", key: held["tls.key"] ?? "" };
   const current = readAll(leaf.certificate)[0];
   const usable =
-    current && current.untilMs > nowMs && isFor(current, names) && isSignedBy(current, authorities);
+    current &&
+    current.untilMs > nowMs &&
+    isKeyOf(current, leaf.key) &&
+    isFor(current, names) &&
+    isSignedBy(current, authorities);
   const settledAt = signer.fromMs + skewMs + lives.settleMs;
   const wanted = !usable || nowMs >= due(current);
   // One that serves can wait until its successor will be believed.
@@ -111,6 +115,7 @@ export function certificateProblem(held: Partial<Certificates>, nowMs: number): 
   if (!held["tls.crt"] || !held["tls.key"]) return "it has no tls.crt and tls.key yet";
   const [leaf] = readAll(held["tls.crt"]);
   if (!leaf) return "its tls.crt is no certificate";
+  if (!isKeyOf(leaf, held["tls.key"])) return "its tls.key is not the key of its tls.crt";
   return leaf.untilMs > nowMs ? undefined : "its certificate has expired";
 }
 
@@ -149,6 +154,15 @@ function readAll(bundle: string | undefined): Held[] {
 function heldBy(certificate: string): Held {
   const { validFromDate, validToDate } = new X509Certificate(certificate);
   return { certificate, fromMs: validFromDate.getTime(), untilMs: validToDate.getTime() };
+}
+
+/** Someone may have written one of the two alone. */
+function isKeyOf({ certificate }: Held, key: string): boolean {
+  try {
+    return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
+  } catch {
+    return false;
+  }
 }
 
 function isFor({ certificate }: Held, names: readonly string[]): boolean {

@@ -84,7 +84,15 @@ export class CertificateKeeper {
   }
 
   #look(): void {
-    this.#working = this.#working.then(() => this.#keep());
+    this.#working = this.#working
+      .then(() => this.#keep())
+      .catch((error: unknown) => {
+        const { log, signal, secret } = this.#options;
+        if (signal.aborted) return;
+        log.error("the certificate of the webhooks cannot be served", { secret, error });
+        if (!this.#loaded) this.#problem = `Secret ${secret} cannot be served: ${errorText(error)}`;
+        this.#lookAgain(retryMs);
+      });
   }
 
   async #keep(): Promise<void> {
@@ -138,14 +146,13 @@ export class CertificateKeeper {
   }
 
   #load(certificates: Certificates): void {
-    this.#problem = undefined;
     const before = this.#loaded;
     const same = (["tls.crt", "tls.key", "ca.crt"] as const).every(
       (key) => before?.[key] === certificates[key],
     );
-    if (same) return;
+    if (!same) this.#options.load(certificates);
     this.#loaded = certificates;
-    this.#options.load(certificates);
+    this.#problem = undefined;
   }
 }
 

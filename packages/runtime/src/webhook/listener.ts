@@ -29,6 +29,12 @@ export interface ListenOptions {
 /** Above any review that a server sends: an object twice, or a page of a list to convert. */
 const bodyLimit = 64 * 1024 * 1024;
 
+/**
+ * API servers keep an idle connection for 90 s. Closed here before that, it may be closed just when one sends a request on
+ * it: a POST that is not sent again, and so a write of someone's that fails.
+ */
+const idleMs = 120_000;
+
 /** By HTTPS, on a port of this process. */
 export function httpsListen(options: ListenOptions): Listen {
   return async (answer) => {
@@ -40,6 +46,7 @@ export function httpsListen(options: ListenOptions): Listen {
       if (closing) response.setHeader("connection", "close");
       void respond(request, response, answer);
     });
+    server.keepAliveTimeout = idleMs;
     // A client that knows only an old authority, or a scanner: nothing that an operator must look at.
     server.on("tlsClientError", () => {});
     await new Promise<void>((resolve, reject) => {

@@ -4,7 +4,7 @@ import { resource } from "@keelson/schema";
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
 import { SeededRandom } from "../seeded-random.ts";
-import type { Application, ContainerEnd, ContainerStart, SimulatedProcess } from "../simulation/process.ts";
+import { ReadyProcesses } from "../simulation/ready-processes.ts";
 import { Beginnings, explore, planOf, replay } from "./explore.ts";
 import { generatePlan, type Plan } from "./plan.ts";
 import { asTest } from "./print.ts";
@@ -20,31 +20,6 @@ const Web = resource({
   spec: z.object({ size: z.int().min(1).default(2) }),
   status: z.object({ ready: z.int().optional() }),
 });
-
-class Servers implements Application {
-  start(start: ContainerStart): SimulatedProcess {
-    return this.resume("", start);
-  }
-
-  resume(_uid: string, start: ContainerStart): SimulatedProcess {
-    const process = {
-      ready: true,
-      ended: undefined as ContainerEnd | undefined,
-      stop: () => process.kill(),
-      kill: () => {
-        process.ended ??= { exitCode: 0, message: "" };
-        start.changed();
-      },
-    };
-    return process;
-  }
-
-  save(): object {
-    return {};
-  }
-
-  restore(): void {}
-}
 
 type Mistake = "says Ready too early" | "never makes a pod again" | "writes for ever";
 
@@ -87,20 +62,20 @@ function webOperator(mistake?: Mistake) {
 
 const ref = { namespace: "default", name: "site" };
 
-function missing(world: World<Servers>): string | undefined {
+function missing(world: World<ReadyProcesses>): string | undefined {
   const size = (world.primary?.spec as { size?: number } | undefined)?.size;
   return world.isReady && world.simulation.endpoints("default", "site").length === size
     ? undefined
     : `not all of ${size} pods serve`;
 }
 
-function web(mistake?: Mistake): Subject<Servers> {
+function web(mistake?: Mistake): Subject<ReadyProcesses> {
   return {
     name: "web",
     kind: Web,
     resource: "example.com/webs",
     ref,
-    application: () => new Servers(),
+    application: () => new ReadyProcesses(),
     controllers: () => [webOperator(mistake)],
     collected: ["example.com/webs"],
     beginnings: {

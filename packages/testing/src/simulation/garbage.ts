@@ -68,7 +68,7 @@ export class SimulatedGarbageCollector {
         );
         if (!blocking) await this.#patch(resource, object, { finalizers: without(object, foreground) });
       }
-      await this.#judge(resource, object, byUid);
+      await this.#judge(resource, object, byUid, dependents.length > 0);
     }
   }
 
@@ -77,6 +77,7 @@ export class SimulatedGarbageCollector {
     resource: string,
     object: ApiObject,
     byUid: ReadonlyMap<string | undefined, ApiObject>,
+    hasDependents: boolean,
   ): Promise<void> {
     const owners = ownersOf(object);
     if (owners.length === 0 || object.metadata.deletionTimestamp !== undefined) return;
@@ -95,7 +96,9 @@ export class SimulatedGarbageCollector {
       return;
     }
     const { name, namespace = "", uid = "" } = object.metadata;
-    await unlessGone(this.#kind(resource, object).delete({ namespace, name }, { uid }));
+    // Said in so many words: a Job that is deleted without it leaves its pods behind.
+    const propagation = hasDependents && waiting.length > 0 ? "Foreground" : "Background";
+    await unlessGone(this.#kind(resource, object).delete({ namespace, name }, { uid, propagation }));
   }
 
   /** An owner of a kind that we do not look at is taken to be there. */

@@ -1,4 +1,4 @@
-import { ConfigMap, PersistentVolumeClaim, Pod, Secret, Service } from "@keelson/core/kinds";
+import { ConfigMap, Job, PersistentVolumeClaim, Pod, Secret, Service } from "@keelson/core/kinds";
 import { describe, expect, test } from "vitest";
 import { clientName, LineBroken, operatorName } from "./network.ts";
 import type { Application, ContainerEnd, ContainerStart, SimulatedProcess } from "./process.ts";
@@ -64,6 +64,8 @@ async function createClaim(s: Simulation<Counters>): Promise<void> {
 }
 
 const onClaim = { volumes: [{ name: "data", persistentVolumeClaim: { claimName: "one" } }] };
+
+const ownedBy = (apiVersion: string, kind: string, uid: string) => ({ apiVersion, kind, name: "one", uid });
 
 async function status(s: Simulation<Counters>) {
   return (await s.client.kind(Pod).find(ref))?.status;
@@ -145,13 +147,7 @@ describe("pods", () => {
     for (const propagation of ["Background", "Foreground", "Orphan"] as const) {
       const owner = await s.client.kind(ConfigMap).create({ metadata: ref });
       const ownerReferences = [
-        {
-          apiVersion: "v1",
-          kind: "ConfigMap",
-          name: "one",
-          uid: owner.metadata.uid,
-          blockOwnerDeletion: true,
-        },
+        { ...ownedBy("v1", "ConfigMap", owner.metadata.uid), blockOwnerDeletion: true },
       ];
       await s.client.kind(Secret).create({ metadata: { ...ref, ownerReferences } });
       await s.client.kind(ConfigMap).delete(ref, { propagation });
@@ -161,6 +157,22 @@ describe("pods", () => {
       expect(left === undefined).toBe(propagation !== "Orphan");
       expect(left?.metadata.ownerReferences).toBeUndefined();
     }
+  });
+
+  test("of a Job go with the owner of the Job", async () => {
+    await using s = await world();
+    const owner = await s.client.kind(ConfigMap).create({ metadata: ref });
+    const job = await s.client.kind(Job).create({
+      metadata: { ...ref, ownerReferences: [ownedBy("v1", "ConfigMap", owner.metadata.uid)] },
+      spec: { template: { spec: { containers: [{ name: "main", image: "main" }], restartPolicy: "Never" } } },
+    });
+    await s.client.kind(Pod).create({
+      metadata: { ...ref, ownerReferences: [ownedBy("batch/v1", "Job", job.metadata.uid)] },
+      spec: { containers: [{ name: "main", image: "main" }] },
+    });
+    await s.client.kind(ConfigMap).delete(ref);
+    await s.cluster.until(async () => (await s.client.kind(Pod).find(ref)) === undefined);
+    expect(await s.client.kind(Job).find(ref)).toBeUndefined();
   });
 });
 

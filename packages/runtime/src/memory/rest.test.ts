@@ -1,16 +1,17 @@
-import { expect, test } from "vitest";
-import { collectAtRest } from "./rest.ts";
+import { setImmediate as turn } from "node:timers/promises";
+import { expect, test, vi } from "vitest";
+import { collectAtRest, collectOnceAtRest, collectVariable, thisProcess } from "./rest.ts";
 
 const MB = 1 << 20;
 
 /** A process that does as it is told, second by second. */
-function simulated() {
+function simulated(watch = collectAtRest) {
   let nowMs = 0;
   let cpuMs = 0;
   let heapBytes = 0;
   let collections = 0;
   let due: (() => void) | undefined;
-  const cancel = collectAtRest({
+  const cancel = watch({
     clock: {
       monotonic: () => nowMs,
       timer: (delayMs, run) => {
@@ -32,7 +33,9 @@ function simulated() {
     nowMs += 1_000;
     cpuMs += busyMs;
     heapBytes += madeMb * MB;
-    due?.();
+    const run = due;
+    due = undefined;
+    run?.();
   };
   const seconds = (count: number, busyMs: number, madeMb: number) => {
     for (let i = 0; i < count; i++) second(busyMs, madeMb);
@@ -78,4 +81,27 @@ test("short bursts are not followed by a collection each, and none follows the e
   const before = process.collections();
   process.seconds(20, 1, 20);
   expect(process.collections()).toBe(before);
+});
+
+test("what starting left is collected once, after the first burst of work", () => {
+  const process = simulated(collectOnceAtRest);
+  process.seconds(20, 900, 1);
+  expect(process.collections()).toBe(0);
+  process.seconds(1, 1, 0);
+  expect(process.collections()).toBe(1);
+  process.seconds(20, 900, 2);
+  process.seconds(20, 1, 0);
+  expect(process.collections()).toBe(1);
+});
+
+test("this process collects what nobody holds, where its environment asks for it", async () => {
+  vi.stubEnv(collectVariable, undefined);
+  expect(thisProcess()).toBeUndefined();
+  vi.stubEnv(collectVariable, "1");
+  const garbage = new WeakRef({});
+  await turn();
+  thisProcess()?.collect();
+  vi.unstubAllEnvs();
+  expect(garbage.deref()).toBeUndefined();
+  expect(globalThis.gc).toBeUndefined();
 });

@@ -2,6 +2,8 @@
  * Gives memory back when a process comes to rest. An operator works in bursts. V8 lets the garbage of a burst lie until the
  * heap has grown several times over, which in an operator may never happen.
  */
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import type { Cancel, Clock } from "@keelson/core";
 import { backgroundClock } from "@keelson/core/internal";
 
@@ -52,10 +54,28 @@ export function collectAtRest(process: RestingProcess): Cancel {
   return () => cancel();
 }
 
-/** This process; undefined where Node was not started with `--expose-gc`, as an operator's image starts it. */
+/** Collects once, after the first second in which the whole process did next to nothing. */
+export function collectOnceAtRest({ clock, cpuMs, collect }: RestingProcess): Cancel {
+  let spentMs = cpuMs();
+  const look = () => {
+    const nowMs = cpuMs();
+    if (nowMs - spentMs < restingShare * lookEveryMs) {
+      collect();
+      return;
+    }
+    spentMs = nowMs;
+    cancel = clock.timer(lookEveryMs, look);
+  };
+  let cancel = clock.timer(lookEveryMs, look);
+  return () => cancel();
+}
+
+/** Set in an operator's image: it is the image that has the process to itself. */
+export const collectVariable = "KEELSON_COLLECT_AT_REST";
+
+/** This process; undefined where its environment does not ask for it. */
 export function thisProcess(): RestingProcess | undefined {
-  const { gc } = globalThis;
-  if (!gc) return undefined;
+  if (!process.env[collectVariable]) return undefined;
   return {
     clock: backgroundClock,
     cpuMs: () => {
@@ -63,7 +83,23 @@ export function thisProcess(): RestingProcess | undefined {
       return (user + system) / 1000;
     },
     heapBytes: () => process.memoryUsage().heapUsed,
-    // A regular one keeps the memory that it has freed.
-    collect: () => void gc({ type: "major", execution: "sync", flavor: "last-resort" }),
+    collect,
   };
+}
+
+/**
+ * The collector is exposed for a moment and not by `--expose-gc`: Node's compiled modules do not fit a V8 that runs with
+ * that flag, so that each thread would compile them from their source.
+ */
+function collect(): void {
+  setFlagsFromString("--expose-gc");
+  let gc: typeof globalThis.gc;
+  try {
+    gc = runInNewContext("globalThis.gc");
+  } finally {
+    setFlagsFromString("--no-expose-gc");
+  }
+  // Flags are of the whole process: another thread may have hidden it in between. A regular collection keeps the memory that
+  // it has freed.
+  gc?.({ type: "major", execution: "sync", flavor: "last-resort" });
 }
