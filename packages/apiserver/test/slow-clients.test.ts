@@ -35,8 +35,8 @@ async function listening(options: { patience?: Patience; inFlight?: InFlightLimi
   const sockets = stack.use(new DisposableSockets());
   return {
     server,
-    /** A connection that has sent this text and reads nothing by itself. */
-    open: (text: string) => sockets.open(socketPath, text),
+    /** A connection that has sent this text and reads nothing by itself; one that goes on may send after the answer. */
+    open: (text: string, { goesOn = false } = {}) => sockets.open(socketPath, text, goesOn),
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   };
 }
@@ -44,9 +44,9 @@ async function listening(options: { patience?: Patience; inFlight?: InFlightLimi
 class DisposableSockets implements Disposable {
   readonly #sockets: Socket[] = [];
 
-  open(path: string, text: string): Promise<Socket> {
+  open(path: string, text: string, allowHalfOpen: boolean): Promise<Socket> {
     return new Promise((resolve, reject) => {
-      const socket = connect(path, () => socket.write(text, () => resolve(socket)));
+      const socket = connect({ path, allowHalfOpen }, () => socket.write(text, () => resolve(socket)));
       socket.on("error", reject);
       this.#sockets.push(socket);
     });
@@ -90,6 +90,17 @@ describe("a client that sends slowly", () => {
     await closed;
   });
 
+  test("and has sent nothing yet is cut off without an answer, which it would take for one to its next request", async () => {
+    await using at = await listening({ patience: { requestMs: 50 } });
+    const socket = await at.open("");
+    let text = "";
+    socket.on("data", (chunk) => {
+      text += chunk;
+    });
+    await new Promise((resolve) => socket.once("close", resolve));
+    expect(text).toBe("");
+  });
+
   test("may leave a watch open for longer than its request may take", async () => {
     await using at = await listening({ patience: { requestMs: 50 } });
     const socket = await at.open(get(`${configMaps}?watch=1`));
@@ -107,6 +118,35 @@ describe("a client that sends slowly", () => {
     });
     await at.server.post(configMaps, configMap("late"));
     expect(await told).toContain('"late"');
+  });
+});
+
+describe("a client whose request cannot be read", () => {
+  test("gets its answer although it has more to send", async () => {
+    await using at = await listening();
+    const socket = await at.open("BREW / HTTP/1.1\r\nhost: x\r\ncontent-length: 1000000\r\n\r\n", {
+      goesOn: true,
+    });
+    const errors: Error[] = [];
+    socket.on("error", (error) => errors.push(error));
+    expect(await statusOf(socket)).toBe(400);
+    for (let piece = 0; piece < 20; piece++)
+      await new Promise((resolve) => socket.write("x".repeat(20_000), resolve));
+    socket.end();
+    socket.resume();
+    await new Promise((resolve) => socket.once("close", resolve));
+    expect(errors).toEqual([]);
+  });
+
+  test("is cut off when it does not stop", async () => {
+    await using at = await listening();
+    const socket = await at.open("BREW / HTTP/1.1\r\nhost: x\r\n\r\n", { goesOn: true });
+    expect(await statusOf(socket)).toBe(400);
+    await new Promise<void>((resolve) => {
+      const more = () => socket.writable && socket.write("x".repeat(1_000), () => setImmediate(more));
+      socket.once("close", resolve).on("error", () => undefined);
+      more();
+    });
   });
 });
 

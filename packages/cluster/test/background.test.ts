@@ -154,6 +154,9 @@ describe.skipIf(reason !== undefined)(suite, { timeout: 120_000 }, () => {
     await injectFault({ kind: "nodeMend", node: "node-1" });
     await expect(health()).resolves.toBeDefined();
     await expect(injectFault({ kind: "nodeCut", node: "nowhere" })).rejects.toThrow("no node nowhere");
+    await expect(injectFault({ kind: "nodeCut", node: "node-1" }, "other")).rejects.toThrow(
+      "no cluster other is up; choose one with --name: default",
+    );
     await expect(injectFault({ kind: "kill", pod: { namespace, name: "nobody" } })).rejects.toThrow(
       "pod default/nobody is not on this node",
     );

@@ -1,7 +1,7 @@
 /** The images that were loaded or pulled: an OCI layout in the cache, and root file systems unpacked from it. */
-import { createHash } from "node:crypto";
-import { createReadStream, existsSync, mkdirSync } from "node:fs";
-import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { createHash, randomUUID } from "node:crypto";
+import { createReadStream, existsSync, mkdirSync, utimesSync } from "node:fs";
+import { mkdir, mkdtemp, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import {
   cacheDirectory,
@@ -30,12 +30,20 @@ import {
   parseImageReference,
   repositoryName,
 } from "./reference.ts";
+import { rootsInUse } from "./roots-in-use.ts";
 
 const nameAnnotation = "io.containerd.image.name";
 const largestDocument = 8 * 1024 * 1024;
 /** Root file systems, by the digests of their configurations. */
 const rootsDirectory = "roots";
+const blobsDirectory = join("blobs", "sha256");
 const originAnnotation = "dev.keelson.image.origin";
+/** The digest of the index that the image is one of, which stays with it. */
+const indexAnnotation = "dev.keelson.image.index";
+/** Begins the name of what is being removed. */
+const removed = ".removed-";
+/** Of what no name needs, that which was wanted so lately stays: another process may be about to name or to mount it. */
+const unneededMs = 3_600_000;
 
 /** One entry of the image store. */
 export interface StoredImage {
@@ -44,6 +52,13 @@ export interface StoredImage {
   /** Of the manifest. */
   readonly digest: string;
   readonly sizeBytes: number;
+}
+
+/** What was removed from an image store. */
+export interface Pruned {
+  /** Unpacked images. */
+  readonly roots: number;
+  readonly blobs: number;
 }
 
 /** Where an image store keeps its images. Default: below the cache directory. */
@@ -68,7 +83,7 @@ export class ImageStore {
     if (!digestPattern.test(digest)) {
       throw new ImageError("BadArchive", `${JSON.stringify(digest)} is no digest that we know`);
     }
-    return join(this.#home, "blobs", "sha256", digest.slice("sha256:".length));
+    return join(this.#home, blobsDirectory, digest.slice("sha256:".length));
   }
 
   #open(): void {
@@ -76,8 +91,9 @@ export class ImageStore {
     mkdirSync(this.#home, { recursive: true });
   }
 
+  /** Whether it is here. If so it stays for an hour, so that an image with it can be named. */
   hasBlob(digest: string): boolean {
-    return existsSync(this.blobPath(digest));
+    return touched(this.blobPath(digest));
   }
 
   /** Takes in a blob and returns its digest; throws when it is not the one, or longer than, what was promised. */
@@ -87,7 +103,7 @@ export class ImageStore {
     mostBytes = Number.POSITIVE_INFINITY,
   ): Promise<{ digest: string; size: number }> {
     this.#open();
-    await mkdir(join(this.#home, "blobs", "sha256"), { recursive: true });
+    await mkdir(join(this.#home, blobsDirectory), { recursive: true });
     const work = await mkdtemp(join(this.#home, ".incoming-"));
     try {
       const hash = createHash("sha256");
@@ -137,11 +153,12 @@ export class ImageStore {
     return bytes.toString("utf8");
   }
 
-  /** Gives a manifest in the store a name; an older image of that name loses it. */
+  /** Gives a manifest in the store a name, and keeps the index that it is one of; an older image of that name loses it. */
   async name(
     reference: ImageReference,
     manifest: { digest: string; size: number },
     origin: "store" | "registry",
+    partOf?: string,
   ): Promise<void> {
     const name = formatImageReference({ ...reference, digest: "" });
     await this.#change((index) => [
@@ -149,9 +166,14 @@ export class ImageStore {
       {
         mediaType: mediaType.manifest,
         ...manifest,
-        annotations: { [nameAnnotation]: name, [originAnnotation]: origin },
+        annotations: {
+          [nameAnnotation]: name,
+          [originAnnotation]: origin,
+          ...(partOf !== undefined && { [indexAnnotation]: partOf }),
+        },
       },
     ]);
+    await this.#tidy();
   }
 
   async list(): Promise<StoredImage[]> {
@@ -169,7 +191,7 @@ export class ImageStore {
     return (await Promise.all(all)).flat();
   }
 
-  /** Takes a name away; what no name needs any more is removed. False when there is no such image. */
+  /** Takes a name away; what no name needs any more goes an hour later. False when there is no such image. */
   async remove(reference: ImageReference): Promise<boolean> {
     const name = formatImageReference(reference);
     let found = false;
@@ -178,8 +200,85 @@ export class ImageStore {
       found = kept.length < index.length;
       return kept;
     });
-    if (found) await this.#collect();
+    if (found) await this.#tidy();
     return found;
+  }
+
+  /**
+   * Removes what no name needs, no pod stands on and nobody wanted for an hour. Naming an image does it too: otherwise
+   * everyone who builds an operator again and again would fill the disk.
+   */
+  async prune(): Promise<Pruned> {
+    this.#open();
+    const pruned = { roots: 0, blobs: 0 };
+    await withLock(join(this.#home, ".index.lock"), async () => {
+      const needed = await this.#needed();
+      if (needed === undefined) return;
+      const roots = await this.#unwanted(rootsDirectory, needed);
+      const used = roots.length === 0 ? new Set<string>() : await rootsInUse();
+      for (const hex of roots) {
+        if (used.has(hex)) continue;
+        const path = join(this.#home, rootsDirectory, hex);
+        await rename(path, join(this.#home, rootsDirectory, `${removed}${randomUUID()}`));
+        pruned.roots++;
+      }
+      for (const hex of await this.#unwanted(blobsDirectory, needed)) {
+        await rm(join(this.#home, blobsDirectory, hex), { force: true });
+        pruned.blobs++;
+      }
+    });
+    // Many files: others need not wait for them. What a process left that died here goes now.
+    const left = await readdir(join(this.#home, rootsDirectory)).catch(() => []);
+    for (const name of left)
+      if (name.startsWith(removed)) await removeTree(join(this.#home, rootsDirectory, name));
+    return pruned;
+  }
+
+  /** The image has its name, or has lost it: what cannot be removed does not change that. */
+  async #tidy(): Promise<void> {
+    try {
+      await this.prune();
+    } catch (error) {
+      this.#onProgress?.(`the image store could not be cleaned up: ${(error as Error).message}`);
+    }
+  }
+
+  /** Undefined when an image cannot be read, since it may need anything. */
+  async #needed(): Promise<ReadonlySet<string> | undefined> {
+    const needed = new Set<string>();
+    try {
+      for (const { digest, annotations } of await this.#index()) {
+        const index = annotations?.[indexAnnotation];
+        const images = index === undefined ? [digest] : [digest, ...(await this.#imagesOf(index))];
+        if (index !== undefined) needed.add(index);
+        for (const image of images) {
+          const { config, layers } = await this.manifest(image);
+          for (const one of [image, config.digest, ...layers.map((layer) => layer.digest)]) needed.add(one);
+        }
+      }
+    } catch {
+      return undefined;
+    }
+    return needed;
+  }
+
+  /** Those of its platforms that are here. */
+  async #imagesOf(index: string): Promise<string[]> {
+    const document = readManifest(await this.#document(index), index);
+    const digests = isIndex(document) ? document.manifests.map(({ digest }) => digest) : [];
+    return digests.filter((digest) => existsSync(this.blobPath(digest)));
+  }
+
+  /** Their names are digests without "sha256:". */
+  async #unwanted(directory: string, needed: ReadonlySet<string>): Promise<string[]> {
+    const unwanted: string[] = [];
+    const since = Date.now() - unneededMs;
+    for (const hex of await readdir(join(this.#home, directory)).catch(() => [])) {
+      if (needed.has(`sha256:${hex}`) || hex.startsWith(".")) continue;
+      const found = await stat(join(this.#home, directory, hex)).catch(() => undefined);
+      if (found !== undefined && found.mtimeMs < since) unwanted.push(hex);
+    }
+    return unwanted;
   }
 
   /** The image by name or digest, unpacked; undefined when it is not here. */
@@ -239,6 +338,8 @@ export class ImageStore {
         manifest.layers.map((layer, index) => this.#layer(layer.digest, diffIds[index] ?? "")),
       );
     });
+    const now = new Date();
+    await utimes(home, now, now);
     return { rootfs: join(home, "rootfs"), config, manifest };
   }
 
@@ -276,31 +377,22 @@ export class ImageStore {
       await rename(`${path}.new`, path);
     });
   }
-
-  async #collect(): Promise<void> {
-    const needed = new Set<string>();
-    const roots = new Set<string>();
-    for (const { digest } of await this.#index()) {
-      const { config, layers } = await this.manifest(digest);
-      for (const one of [digest, config.digest, ...layers.map((layer) => layer.digest)])
-        needed.add(one.slice(7));
-      roots.add(config.digest.slice(7));
-    }
-    for (const [directory, kept] of [
-      [join(this.#home, "blobs", "sha256"), needed],
-      [join(this.#home, rootsDirectory), roots],
-      // Where roots were that nobody had checked.
-      [join(this.#home, "rootfs"), new Set<string>()],
-    ] as const) {
-      for (const name of await readdir(directory).catch(() => [])) {
-        if (!kept.has(name) && !name.startsWith(".")) await removeTree(join(directory, name));
-      }
-    }
-  }
 }
 
 async function* chunks(text: string): AsyncGenerator<Uint8Array> {
   yield Buffer.from(text);
+}
+
+/** Marks a file as wanted now; false when there is none. */
+function touched(path: string): boolean {
+  const now = new Date();
+  try {
+    utimesSync(path, now, now);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return false;
+    throw error;
+  }
 }
 
 /** The same bytes, and what they are once they have been read to their end. */

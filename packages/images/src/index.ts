@@ -1,7 +1,7 @@
 /** Images and programs: where root file systems and server binaries come from. */
 export { ImageError, type ImageErrorCode } from "./errors.ts";
 export type { ImageConfig, ImageOrigin, ResolvedImage } from "./image.ts";
-export { ImageStore, type ImageStoreOptions, type StoredImage } from "./image-store.ts";
+export { ImageStore, type ImageStoreOptions, type Pruned, type StoredImage } from "./image-store.ts";
 export { Images, type ImagesOptions } from "./images.ts";
 export { type LoadedImage, type LoadOptions, loadImages } from "./load.ts";
 export { type LocateOptions, locateProgram, type Program, type ProgramName } from "./programs.ts";

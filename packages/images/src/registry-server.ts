@@ -221,7 +221,8 @@ class Registry {
         throw new Refusal(404, "MANIFEST_BLOB_UNKNOWN", `${image} is not here`);
       await this.#store.unpack(image, formatImageReference(reference));
       const { size } = await stat(this.#store.blobPath(image));
-      await this.#store.name(reference, { digest: image, size }, "store");
+      const index = image === kept.digest ? undefined : kept.digest;
+      await this.#store.name(reference, { digest: image, size }, "store", index);
     }
     call.response.writeHead(201, {
       location: `/v2/${call.name}/manifests/${kept.digest}`,

@@ -1,13 +1,16 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
+import { once } from "node:events";
 import {
   existsSync,
   lstatSync,
+  mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { createServer } from "node:http";
@@ -136,16 +139,58 @@ describe("loading images", () => {
     await expect(loadImages(join(home, "nowhere"), { env })).rejects.toThrow("does not exist");
   });
 
-  test("removing the last name removes everything of an image", async () => {
-    await loadImages(dockerArchive(home, "example/app:1", layers()), { env });
-    await new Images({ env }).find("example/app:1");
-    const store = new ImageStore({ env });
-    expect(await store.remove(parseImageReference("example/app:1"))).toBe(true);
-    expect(await store.remove(parseImageReference("example/app:1"))).toBe(false);
-    expect(
-      readdirSync(join(home, "cache/images/store/roots")).filter((name) => !name.startsWith(".")),
-    ).toEqual([]);
-    expect(readdirSync(join(home, "cache/images/store/blobs/sha256"))).toEqual([]);
+  describe("of an image without a name", () => {
+    const stored = () => join(home, "cache/images/store");
+    const left = () => ({
+      roots: readdirSync(join(stored(), "roots")),
+      blobs: readdirSync(join(stored(), "blobs/sha256")),
+    });
+    const age = (path: string) => utimesSync(path, 0, 0);
+    const ageAll = () => {
+      for (const name of left().roots) age(join(stored(), "roots", name));
+      for (const name of left().blobs) age(join(stored(), "blobs/sha256", name));
+    };
+    const load = async (name: string) => {
+      await loadImages(dockerArchive(home, name, layers()), { env });
+      return await new Images({ env }).find(name);
+    };
+
+    test("everything goes, once nobody wanted it for an hour", async () => {
+      await load("example/app:1");
+      const store = new ImageStore({ env });
+      expect(await store.remove(parseImageReference("example/app:1"))).toBe(true);
+      expect(await store.remove(parseImageReference("example/app:1"))).toBe(false);
+      expect(left().roots).toHaveLength(1);
+      ageAll();
+      // A process died here while it removed something.
+      mkdirSync(join(stored(), "roots/.removed-before/rootfs"), { recursive: true });
+      expect(await store.prune()).toEqual({ roots: 1, blobs: 4 });
+      expect(left()).toEqual({ roots: [], blobs: [] });
+    });
+
+    test("what another image needs, what a pod stands on and what was asked for stays", async () => {
+      const image = await load("example/app:1");
+      const store = new ImageStore({ env });
+      const [{ digest = "" } = {}] = await store.list();
+      await store.name(parseImageReference("example/app:2"), { digest, size: 1 }, "store");
+      await store.remove(parseImageReference("example/app:1"));
+      ageAll();
+      expect(await store.prune()).toEqual({ roots: 0, blobs: 0 });
+
+      const asked = left().blobs[0] ?? "";
+      expect(store.hasBlob(`sha256:${asked}`)).toBe(true);
+      const sleeper = ["sh", "-c", 'mount --bind "$1" /mnt && echo mounted && exec cat', "sh"];
+      const pod = spawn("unshare", ["--user", "--map-root-user", "--mount", ...sleeper, image?.rootfs ?? ""]);
+      await once(pod.stdout, "data");
+      await store.remove(parseImageReference("example/app:2"));
+      expect(left()).toMatchObject({ roots: [expect.any(String)], blobs: [asked] });
+
+      pod.kill("SIGKILL");
+      await once(pod, "exit");
+      ageAll();
+      await store.prune();
+      expect(left()).toEqual({ roots: [], blobs: [] });
+    });
   });
 });
 

@@ -2,6 +2,7 @@
 
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
+import { mkdir, writeFile } from "node:fs/promises";
 import { pods as podClient } from "@keelson/client";
 import { Quantity } from "@keelson/core";
 import {
@@ -295,7 +296,15 @@ describe.skipIf(reason !== undefined)(titled("real pods", reason), { timeout: 12
     });
     await run("writer", spec("echo precious > /d/f"));
     expect((await run("reader", spec("cat /d/f"))).log).toBe("precious\n");
+    await mkdir(`${pods.home}/disk/busy`);
+    let isLost = false;
+    const write = async () => {
+      for (let n = 0; !isLost; n++) await writeFile(`${pods.home}/disk/busy/${n}`, "").catch(() => undefined);
+    };
+    const writing = Promise.all(Array.from({ length: 8 }, write));
     await pods.nodes.inject({ kind: "loseVolume", volume: "disk", path: `${pods.home}/disk` });
+    isLost = true;
+    await writing;
     expect((await run("loser", spec("ls /d | wc -l"))).log.trim()).toBe("0");
   });
 });

@@ -1,9 +1,11 @@
 /** Volumes of real pods against those who would reach the machine through them. */
 import { execFileSync } from "node:child_process";
-import { existsSync, readdirSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { ConfigMap, Secret } from "@keelson/core/kinds";
+import { ConfigMap, PersistentVolume, PersistentVolumeClaim, Secret } from "@keelson/core/kinds";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { cappedVolumeAnnotation } from "../src/volumes/pod-volumes.ts";
 import { titled, whyNoSandbox } from "./node-machine.ts";
 import { isOver, isReady, namespace, type RealPods, realPods } from "./real-pods.ts";
 import { rootOf } from "./sandboxes.ts";
@@ -129,5 +131,39 @@ describe.skipIf(reason !== undefined)(titled("volumes", reason), { timeout: 60_0
     }
     expect(existsSync(outside)).toBe(false);
     expect(readdirSync(pods.home)).toEqual(["nodes"]);
+  });
+
+  test("a capped volume that grew has its new size at the next start of a container that it was too small for", async () => {
+    const path = mkdtempSync(join(tmpdir(), "keelson-capped-"));
+    const volumes = pods.client.kind(PersistentVolume);
+    const capacity = (storage: string) => ({ capacity: { storage } });
+    await volumes.create({
+      metadata: { name: "grows", annotations: { [cappedVolumeAnnotation]: "true" } },
+      spec: { ...capacity("1Mi"), accessModes: ["ReadWriteOnce"], hostPath: { path } },
+    });
+    await pods.client.kind(PersistentVolumeClaim).create({
+      metadata: { name: "grows", namespace },
+      spec: {
+        accessModes: ["ReadWriteOnce"],
+        volumeName: "grows",
+        storageClassName: "",
+        resources: { requests: { storage: "1Mi" } },
+      },
+    });
+    await pods.create("grows", {
+      containers: [
+        {
+          ...{ ...box, name: "c" },
+          command: sh("dd if=/dev/zero of=/data/file bs=1024k count=4 && sleep 1000"),
+          readinessProbe: { exec: { command: sh("test $(stat -c %s /data/file) = 4194304") } },
+          volumeMounts: [{ name: "d", mountPath: "/data" }],
+        },
+      ],
+      volumes: [{ name: "d", persistentVolumeClaim: { claimName: "grows" } }],
+    });
+    await pods.until("grows", (pod) => (pod?.status?.containerStatuses?.[0]?.restartCount ?? 0) > 0);
+    await volumes.patch({ name: "grows" }, { type: "merge", body: { spec: capacity("16Mi") } });
+    await pods.until("grows", isReady);
+    rmSync(path, { recursive: true, force: true });
   });
 });

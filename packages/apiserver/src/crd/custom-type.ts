@@ -2,7 +2,7 @@
 
 import { type CompiledRules, compileRules, type RuleSchema } from "@keelson/cel";
 import { deepCopy, type JsonValue } from "@keelson/core";
-import { type TypeRef, typeFromStructuralSchema } from "@keelson/core/internal/merge";
+import { MergeError, type TypeRef, typeFromStructuralSchema } from "@keelson/core/internal/merge";
 import { DecodeError } from "../builtin/scalars.ts";
 import { type FieldError, goQuote, goValue, invalidField } from "../contracts/field-error.ts";
 import type { ApiMeta, ApiObject } from "../contracts/object.ts";
@@ -150,9 +150,13 @@ export function customType(definition: Definition, converter: Converter): Object
     default: (draft, version, applied) => schemaOf(version).default(draft, applied),
     convert,
     convertBare(object, version) {
-      if (!schemas.has(version) || versionOf(object) === version)
-        return schemas.has(version) ? object : undefined;
-      return converter(object, apiVersionText(definition, version));
+      const apiVersion = apiVersionText(definition, version);
+      if (!schemas.has(version))
+        throw new MergeError(
+          "PatchUnusable",
+          `request to convert CR to an invalid group/version: ${apiVersion}`,
+        );
+      return versionOf(object) === version ? object : converter(object, apiVersion);
     },
     toStorage: (object) => convert(object, definition.storageVersion),
     toWorking: convert,

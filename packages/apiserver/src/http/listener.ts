@@ -8,6 +8,7 @@ import {
   type Server as NetServer,
   type Socket,
 } from "node:net";
+import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { HttpHeaders } from "@keelson/core";
 import type { ClientCertificate, UserInfo } from "../contracts/authentication.ts";
@@ -140,10 +141,31 @@ function attach(server: Server, options: ListenerOptions): void {
   server.on("upgrade", (request, socket, head) => {
     upgrade(options, request, socket as Socket, head).catch(() => socket.destroy());
   });
-  server.on("clientError", (_, socket) => {
-    if (socket.writable) socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+  const refused = new WeakSet<Duplex>();
+  server.on("clientError", (error: NodeJS.ErrnoException, socket) => {
+    // Its client is slow, or waits for nothing: an answer would be taken for one to the next request.
+    if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") {
+      socket.destroy();
+      return;
+    }
+    // Each piece that follows what could not be read is an error again.
+    if (refused.has(socket)) return;
+    refused.add(socket);
+    if (socket.writable) refuse(socket);
     else socket.destroy();
   });
+}
+
+/** So long a client that was refused may go on sending. */
+const refusedMs = 1_000;
+
+/** What still comes is read and dropped: to close the connection before would take the answer from the client, too. */
+function refuse(socket: Duplex): void {
+  socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n");
+  socket.removeAllListeners("data");
+  socket.resume();
+  const over = setTimeout(() => socket.destroy(), refusedMs);
+  socket.once("close", () => clearTimeout(over));
 }
 
 function start(server: NetServer, listen: () => void): Promise<Listening> {

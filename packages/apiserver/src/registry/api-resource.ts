@@ -82,9 +82,9 @@ export interface ObjectType {
   convert(object: ApiObject, version: string): ApiObject | Promise<ApiObject>;
   /**
    * The object in a version, served or not, with nothing filled in or dropped: what was owned in it is compared
-   * there. `undefined` when there is no such version; without the method, `convert` does.
+   * there. Throws a `MergeError` when there is no such version; without the method, `convert` does.
    */
-  convertBare?(object: ApiObject, version: string): ApiObject | Promise<ApiObject> | undefined;
+  convertBare?(object: ApiObject, version: string): ApiObject | Promise<ApiObject>;
   /** The object in the version that is stored; the argument itself when nothing changes. */
   toStorage(object: ApiObject): ApiObject | Promise<ApiObject>;
   /**

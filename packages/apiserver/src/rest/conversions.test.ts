@@ -63,8 +63,13 @@ async function start(): Promise<ApiServer> {
   return server;
 }
 
-async function call(server: ApiServer, method: string, path: string, body: JsonObject): Promise<JsonObject> {
-  const type = method === "PATCH" ? "application/apply-patch+yaml" : "application/json";
+async function call(
+  server: ApiServer,
+  method: string,
+  path: string,
+  body: JsonObject,
+  type = method === "PATCH" ? "application/apply-patch+yaml" : "application/json",
+): Promise<JsonObject> {
   const headers = { "content-type": type };
   const response = await server.http.request({ method, path, headers, body: JSON.stringify(body) });
   return JSON.parse(Buffer.concat(await Array.fromAsync(response.body)).toString()) as JsonObject;
@@ -90,6 +95,50 @@ describe("owners across versions that a webhook converts", () => {
     expect(await apply(server, "v2", "one", { length: 1 })).toMatchObject({ spec: { length: 1 } });
     const { spec } = await apply(server, "v1", "one", { size: 1 });
     expect(spec).toEqual({ size: 1 });
+  });
+});
+
+describe("owners in a version that the definition has no more", () => {
+  const { conversion: _, ...spec } = definition.spec;
+  const onlyV2 = spec.versions
+    .filter(({ name }) => name === "v2")
+    .map((version) => ({ ...version, storage: true }));
+  const path = `/apis/${group}/v2/boxes/a`;
+
+  /** A box that v1 was applied to, and then v1 is taken away. */
+  async function startWithout(): Promise<ApiServer> {
+    const server = await apiServer();
+    await call(server, "POST", definitions, { ...definition, spec });
+    await apply(server, "v1", "one", { note: "x" });
+    const own = `${definitions}/${definition.metadata.name}`;
+    const merge = (suffix: string, body: JsonObject) =>
+      call(server, "PATCH", `${own}${suffix}`, body, "application/merge-patch+json");
+    await merge("", { spec: { versions: spec.versions.map((v) => ({ ...v, storage: v.name === "v2" })) } });
+    await merge("/status", { status: { storedVersions: ["v2"] } });
+    await merge("", { spec: { versions: onlyV2 } });
+    return server;
+  }
+
+  it("an apply fails, as the API server cannot say what they own", async () => {
+    await using server = await startWithout();
+    expect(await apply(server, "v2", "two", { note: "y" })).toMatchObject({
+      code: 500,
+      message: `request to convert CR to an invalid group/version: ${group}/v1`,
+    });
+  });
+
+  it("any other write goes through and forgets who owned what", async () => {
+    await using server = await startWithout();
+    const updated = await call(
+      server,
+      "PATCH",
+      path,
+      { spec: { note: "y" } },
+      "application/merge-patch+json",
+    );
+    expect(updated).toMatchObject({ spec: { note: "y" } });
+    expect(updated.metadata).not.toHaveProperty("managedFields");
+    expect(await apply(server, "v2", "two", { length: 1 })).toMatchObject({ spec: { note: "y", length: 1 } });
   });
 });
 

@@ -3,7 +3,7 @@
 import { isStopped } from "@keelson/machine";
 import type { Fault } from "@keelson/node/faults";
 import { ClusterError } from "../errors.ts";
-import { readRecord } from "./state.ts";
+import { clusterNames, readRecord } from "./state.ts";
 
 /** A fault of a cluster in the background: of its nodes and pods, or of its API server. */
 export type ClusterFault =
@@ -15,7 +15,10 @@ export type ClusterFault =
 export async function injectFault(fault: ClusterFault, name = "default"): Promise<void> {
   const record = await readRecord(name);
   if (record === undefined) {
-    throw new ClusterError("NotRunning", `no cluster ${name} is up; start one: keelson cluster up`);
+    const others = await clusterNames();
+    const choose = `choose one with --name: ${others.join(", ")}`;
+    const next = others.length === 0 ? "start one: keelson cluster up" : choose;
+    throw new ClusterError("NotRunning", `no cluster ${name} is up; ${next}`);
   }
   if (fault.kind === "freezeApi") {
     process.kill(record.pid, fault.frozen ? "SIGSTOP" : "SIGCONT");

@@ -1,6 +1,7 @@
 /** Faults of pods, volumes and the network, carried out inside the cluster's namespace. */
+import { randomUUID } from "node:crypto";
 import { constants } from "node:fs";
-import { open, readdir, rm, statfs } from "node:fs/promises";
+import { open, readdir, rename, rm, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import type { NodeApi } from "../api/api.ts";
 import { NodeError } from "../errors.ts";
@@ -87,7 +88,13 @@ export class PodFaults {
     const spec = told === undefined ? (await this.#options.volume(name))?.spec : undefined;
     const path = told ?? spec?.hostPath?.path ?? spec?.local?.path;
     if (path === undefined) throw new NodeError("NotFound", `there is no local persistent volume ${name}`);
-    for (const entry of await readdir(path)) await rm(join(path, entry), { recursive: true, force: true });
+    const options = { recursive: true, force: true, maxRetries: 20, retryDelay: 10 };
+    for (const entry of await readdir(path)) {
+      // A pod may write meanwhile: by another name nobody finds it, and only who has it open can delay its end.
+      const lost = join(path, `.lost-${randomUUID()}`);
+      await rename(join(path, entry), lost);
+      await rm(lost, options);
+    }
   }
 
   /** Filling what is not capped would fill the machine. */

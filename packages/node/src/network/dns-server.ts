@@ -52,14 +52,28 @@ export class DnsServer {
   }
 
   static async start(options: DnsServerOptions): Promise<DnsServer> {
-    const server = new DnsServer(options);
     const port = options.port ?? 53;
+    for (;;) {
+      const server = new DnsServer(options);
+      try {
+        await server.#listen(port);
+        return server;
+      } catch (error) {
+        await server.close();
+        // Port 0 is one that is free for UDP; a connection of anyone may have it for TCP.
+        const { code } = error as NodeJS.ErrnoException;
+        if (port !== 0 || code !== "EADDRINUSE") throw error;
+      }
+    }
+  }
+
+  async #listen(port: number): Promise<void> {
+    const host = this.#options.address;
     await new Promise<void>((resolve, reject) => {
-      server.#udp.once("error", reject);
-      server.#udp.bind(port, options.address, resolve);
+      this.#udp.once("error", reject);
+      this.#udp.bind(port, host, resolve);
     });
-    await listen(server.#tcp, { host: options.address, port: server.#udp.address().port });
-    return server;
+    await listen(this.#tcp, { host, port: this.port });
   }
 
   get port(): number {

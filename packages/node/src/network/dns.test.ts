@@ -1,4 +1,6 @@
 import { Resolver } from "node:dns/promises";
+import { type AddressInfo, createServer } from "node:net";
+import { systemRandom } from "@keelson/core";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { encodeAnswer, parseQuestion, recordType } from "./dns-message.ts";
@@ -125,6 +127,17 @@ describe("the name server", () => {
       code: "ENOTFOUND",
     });
     await expect(resolver.resolve6("web.shop.svc.cluster.local")).rejects.toMatchObject({ code: "ENODATA" });
+  });
+
+  test("a port that is taken for connections is given back for datagrams", async () => {
+    const quiet = "127.0.77.1"; // nobody else connects from there
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(0, quiet, resolve));
+    const { port } = taken.address() as AddressInfo;
+    const start = () => DnsServer.start({ ...server, address: quiet, port, random: systemRandom });
+    await expect(start()).rejects.toMatchObject({ code: "EADDRINUSE", syscall: "listen" });
+    await new Promise((resolve) => taken.close(resolve));
+    await (await start()).close();
   });
 
   test("an answer too large for one datagram is fetched over a connection", async () => {

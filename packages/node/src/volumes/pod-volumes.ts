@@ -38,6 +38,7 @@ export interface PodVolumesOptions {
 /** Marks a PersistentVolume whose space is capped at its capacity: a tmpfs of that size stands in for the disk. */
 export const cappedVolumeAnnotation = "node.keelson.dev/capped";
 
+const growPatienceMs = 2_000;
 const mounting = { code: "MountFailed", doing: "mount a pod's volume" } as const;
 const unmounting = { code: "MountFailed", doing: "unmount a pod's volumes" } as const;
 
@@ -48,6 +49,8 @@ export class PodVolumes {
   readonly #mounted: string[] = [];
   /** Volumes that no container may write to. */
   readonly #sealed = new Set<string>();
+  /** Capacities of mounted capped volumes by name. */
+  readonly #capped = new Map<string, string>();
   #changes = 0;
 
   constructor(options: PodVolumesOptions) {
@@ -73,8 +76,9 @@ export class PodVolumes {
     }
   }
 
-  /** Brings config maps, secrets, tokens and pod fields up to date. */
+  /** Brings config maps, secrets, tokens and pod fields up to date, and volumes to the size that they have grown to. */
   async refresh(pod: StoredPod): Promise<void> {
+    await this.#grow();
     for (const volume of pod.spec.volumes ?? []) {
       if (this.#paths.has(volume.name)) await this.#writeFiles(volume, pod);
     }
@@ -87,6 +91,7 @@ export class PodVolumes {
   /** What a container mounts, with `subPath` resolved. */
   async mounts(container: Container, env: Readonly<Record<string, string>>): Promise<ContainerMount[]> {
     const mounts: ContainerMount[] = [];
+    if (this.#capped.size > 0) await this.#growSoon();
     for (const [index, mount] of (container.volumeMounts ?? []).entries()) {
       const base = this.#paths.get(mount.name);
       if (base === undefined)
@@ -130,6 +135,7 @@ export class PodVolumes {
   async teardown(): Promise<void> {
     const mounted = this.#mounted.splice(0);
     this.#paths.clear();
+    this.#capped.clear();
     if (mounted.length > 0) {
       await runScript(
         mounted.map((path) => `umount -l ${quote(path)} 2>/dev/null || true`),
@@ -242,11 +248,33 @@ export class PodVolumes {
     }
     await mkdir(path, { recursive: true });
     if (volume.metadata?.annotations?.[cappedVolumeAnnotation] === "true" && this.#options.canMount) {
-      await mountCapped(path, volume.spec?.capacity?.storage ?? "64Mi");
+      const capacity = capacityOf(volume);
+      await mountCapped(path, capacity);
+      this.#capped.set(name, capacity);
     }
     if (fresh) await chmod(path, 0o777);
     await this.#giveToGroup(path, pod);
     return path;
+  }
+
+  /**
+   * A container that ended because its disk was full is to find the space that it was given meanwhile. It starts without it
+   * while the API server is away.
+   */
+  async #growSoon(): Promise<void> {
+    const waited = new Promise<void>((resolve) => this.#options.clock.timer(growPatienceMs, resolve));
+    await Promise.race([this.#grow().catch(() => {}), waited]);
+  }
+
+  async #grow(): Promise<void> {
+    for (const [name, before] of this.#capped) {
+      const volume = await this.#options.api.volume(name);
+      const path = volume?.spec?.hostPath?.path ?? volume?.spec?.local?.path;
+      const capacity = volume && capacityOf(volume);
+      if (path === undefined || capacity === undefined || capacity === before) continue;
+      await mountCapped(path, capacity);
+      this.#capped.set(name, capacity);
+    }
   }
 
   async #mountMemory(path: string, size: Quantity | undefined): Promise<void> {
@@ -266,12 +294,15 @@ export class PodVolumes {
   }
 }
 
+function capacityOf(volume: PersistentVolume): string {
+  return String(volume.spec?.capacity?.storage ?? "64Mi");
+}
+
 /** Several pods may share one capped volume; it is mounted once and stays, as a disk would. */
-async function mountCapped(path: string, capacity: string | number): Promise<void> {
+async function mountCapped(path: string, capacity: string): Promise<void> {
   const bytes = Quantity.from(capacity).value();
   await runScript(
     [
-      // A volume that has grown since is as large as it should be from the next pod on.
       `if mountpoint -q ${quote(path)}; then mount -o remount,size=${bytes} ${quote(path)};` +
         ` else mount -t tmpfs -o mode=777,nosuid,nodev,size=${bytes} capped ${quote(path)}; fi`,
     ],
