@@ -1,22 +1,26 @@
 /**
- * How long a save takes under `keelson dev` until the operator works again, on the project of the scaffold:
- * `npm run e2e:dev -- [--runs 10]`. The cluster has a resource to reconcile; one that is lost is a failure.
+ * `npm run e2e:dev`: how long a save takes under `keelson dev` until the operator works again, on the project of the
+ * scaffold. The cluster has a resource to reconcile; one that is lost is a failure.
  */
 import { appendFile, mkdtemp, rm, symlink } from "node:fs/promises";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as rest } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { startDev } from "../../packages/cli/src/dev/dev.ts";
 import type { DevEvent } from "../../packages/cli/src/dev/events.ts";
 import { readProject } from "../../packages/cli/src/project.ts";
 import { init } from "../../packages/cli/src/scaffold/init.ts";
 import { fromRegistry } from "../../packages/cli/src/scaffold/packages.ts";
+import { commandLine } from "../../scripts/command-line.ts";
 
 /** A person does not save twice in this time, and the next process is warm after it. */
 const BETWEEN_MS = 3_000;
 
-const { values } = parseArgs({ options: { runs: { type: "string", default: "10" } } });
+const values = commandLine({
+  command: "npm run e2e:dev",
+  does: "How long a save takes under keelson dev until the operator works again, on the project of the scaffold.",
+  options: { runs: { number: "N", default: 10, help: "saves" } },
+});
 const root = join(import.meta.dirname, "../..");
 const work = await mkdtemp(join(tmpdir(), "keelson-reload-"));
 process.env["KEELSON_STATE"] = join(work, "state");
@@ -43,7 +47,7 @@ try {
   });
   const { ms } = await works.promise;
   console.error(`started in ${ms.toFixed(0)} ms`);
-  for (let run = 0; run < Number(values.runs); run++) {
+  for (let run = 0; run < values.runs; run++) {
     await rest(BETWEEN_MS);
     works = Promise.withResolvers();
     const savedAt = performance.now();

@@ -1,16 +1,27 @@
 /**
- * The packages as npm would give them to people: packed, installed into an empty project under several releases of Node,
- * and looked at by publint and arethetypeswrong: `npm run e2e:packages -- [--node 22,24,latest]`.
+ * `npm run e2e:packages`: the packages as npm would give them to people, packed, installed into an empty project under
+ * several releases of Node, and looked at by publint and arethetypeswrong.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { parseArgs, promisify } from "node:util";
+import { promisify } from "node:util";
 import { main as keelson } from "@keelson/cli";
+import { commandLine } from "../../scripts/command-line.ts";
 
-const { values } = parseArgs({ options: { node: { type: "string", default: "22,24,latest" } } });
+const values = commandLine({
+  command: "npm run e2e:packages",
+  does: "The packages as npm would give them to people: packed, looked at by publint and arethetypeswrong, and installed into an empty project.",
+  options: {
+    node: {
+      text: "VERSION,…",
+      default: "22,24,latest",
+      help: "releases of Node that run the project's tests",
+    },
+  },
+});
 const root = join(import.meta.dirname, "../..");
 const execute = promisify(execFile);
 const startedAt = performance.now();

@@ -1,6 +1,6 @@
 /**
- * From an empty folder to a Memcached that is Ready and answers, with the packages as they would be published and real
- * processes: `npm run stopwatch -- [--strict]`. Typing takes no time here; its lines are counted. Fails when something
+ * `npm run stopwatch`: from an empty folder to a Memcached that is Ready and answers, with the packages as they would be
+ * published and real processes. Typing takes no time here; its lines are counted. Fails when something
  * does not work or more lines are needed than promised, and with `--strict` when it takes longer.
  */
 import { type ChildProcess, spawn } from "node:child_process";
@@ -10,15 +10,19 @@ import { connect as dial } from "node:net";
 import { availableParallelism, loadavg, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
 import { connect, pods } from "@keelson/client";
 import { Pod } from "@keelson/core/kinds";
+import { commandLine } from "../../scripts/command-line.ts";
 import { edited, edits, linesWritten } from "./edits.ts";
 
 const GOAL_S = 60;
 const GOAL_LINES = 40;
 
-const { values } = parseArgs({ options: { strict: { type: "boolean", default: false } } });
+const values = commandLine({
+  command: "npm run stopwatch",
+  does: "From an empty folder to a Memcached that is Ready and answers, with the packages as they would be published, timed.",
+  options: { strict: { help: `fail when it takes more than ${GOAL_S} s` } },
+});
 const root = join(import.meta.dirname, "../..");
 const work = await mkdtemp(join(tmpdir(), "keelson-stopwatch-"));
 const project = join(work, "memcached-operator");

@@ -1,8 +1,10 @@
 /** The command line as a shell meets it: what is said where, and the exit code. */
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { main } from "./main.ts";
@@ -31,6 +33,13 @@ async function keelson(...args: string[]): Promise<[output: string, code: number
   return [said, code];
 }
 
+test("the list of commands fits a terminal of 80 columns", async () => {
+  const [output, code] = await keelson("--help");
+  const lines = stripVTControlCharacters(output).split("\n");
+  expect(lines.filter((line) => line.length > 80)).toEqual([]);
+  expect(code).toBe(0);
+});
+
 describe("a command that was not understood ends with 2 and a sentence", () => {
   test.each<[string, RegExp]>([
     ["frobnicate", /No command registered for `frobnicate`; see keelson --help/],
@@ -54,6 +63,17 @@ test("what could not be done ends with 1 and a sentence, without a stack", async
   const [output, code] = await keelson("generate", "--directory", "/nowhere");
   expect(output.trim()).toBe("/nowhere has no package.json; run this in an operator's folder");
   expect(code).toBe(1);
+});
+
+test("a command finds its project from a folder inside it", async () => {
+  const home = mkdtempSync(join(tmpdir(), "klcli-"));
+  mkdirSync(join(home, "src/deep"), { recursive: true });
+  vi.spyOn(process, "cwd").mockReturnValue(join(home, "src/deep"));
+  const create = () => keelson("create", "api", "--kind", "Cache");
+  expect((await create())[0]).toMatch(/^\. has no package\.json; run this in an operator's folder/);
+  writeFileSync(join(home, "package.json"), "{}");
+  expect((await create())[0]).toContain(`${join(home, "src/index.ts")} does not exist; make a project first`);
+  rmSync(home, { recursive: true });
 });
 
 test("an operator that exports its controllers alone is installed with their CRDs all the same", async () => {
@@ -143,7 +163,7 @@ test("generated files are written once, and --check names those that are not cur
     /made {2}.*\/install\.yaml\n(.*\n)*.*deploy is written: \d+ files\.\n$/,
   );
   expect((await generate())[0]).toMatch(/^\S+ is current: \d+ files\.\n$/);
-  expect(await generate("--check")).toEqual(["", 0]);
+  expect(await generate("--check")).toEqual([expect.stringMatching(/ is current: \d+ files\.\n$/), 0]);
   writeFileSync(join(home, "deploy/install.yaml"), "");
   rmSync(join(home, "deploy/kustomize/base/rbac.yaml"));
   const [output, code] = await generate("--check");
@@ -247,4 +267,24 @@ test("a cluster that runs already says which flags it does not follow, and a pat
     expect(readFileSync(join(home, "config"), "utf8")).not.toContain("keelson-default");
     rmSync(home, { recursive: true });
   }
+});
+
+describe("a command whose output nobody reads any more", () => {
+  /** Standard output is closed before anything is written to it. */
+  async function unread(...args: string[]): Promise<[errors: string, code: number | null]> {
+    const command = join(import.meta.dirname, "../../keelson/bin/keelson.js");
+    const child = spawn(process.execPath, ["--conditions=keelson-source", command, ...args]);
+    child.stdout.destroy();
+    const errors = text(child.stderr);
+    const [code] = (await once(child, "close")) as [number | null];
+    return [await errors, code];
+  }
+
+  test("ends without a word", async () => {
+    expect(await unread("completion", "bash")).toEqual(["", 141]);
+  });
+
+  test("takes down what it has started", async () => {
+    expect(await unread("apiserver", "--port", "0")).toEqual(["", 0]);
+  });
 });

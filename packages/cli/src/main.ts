@@ -82,6 +82,7 @@ function sentenceOf(error: unknown): string {
 
 /** Runs the command line and gives the exit code: 1 when it could not be done, 2 when it was not understood. */
 export async function main(args: readonly string[]): Promise<number> {
+  endWithReader();
   if (args[0] === "__complete") return await complete(args.slice(1));
   const [first, standIn, ...given] = args;
   // They have other programs' command lines, which are theirs to read.
@@ -95,6 +96,25 @@ export async function main(args: readonly string[]): Promise<number> {
   const code = process.exitCode ?? before ?? 0;
   if (code === ExitCode.UnknownCommand || code === ExitCode.InvalidArgument) return MISUSED;
   return typeof code === "number" ? Math.abs(code) : 1;
+}
+
+/** What a shell says of a program that SIGPIPE ended. */
+const NO_READER = 128 + 13;
+
+/** `keelson … | head`: when nobody reads any more, a command that waits for a signal is ended by one, others end at once. */
+function endWithReader(): void {
+  if (process.stdout.listeners("error").includes(readerGone)) return;
+  process.stdout.on("error", readerGone);
+  process.stderr.on("error", () => {});
+}
+
+let ending = false;
+
+function readerGone({ code }: NodeJS.ErrnoException): void {
+  if (code !== "EPIPE" || ending) return;
+  ending = true;
+  if (process.listenerCount("SIGTERM") > 0) process.kill(process.pid, "SIGTERM");
+  else process.exit(NO_READER);
 }
 
 /** What may follow: each proposal and what it is for, on a line of its own. The last word is unfinished. */

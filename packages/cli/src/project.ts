@@ -1,6 +1,6 @@
 /** An operator's package: its manifest, and the resources and controllers that its entry exports. */
 import { existsSync, readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { parseJson } from "@keelson/core";
 import type { AdmissionPolicy, AnyController, Controller, Operator, Webhook } from "@keelson/runtime";
@@ -68,11 +68,15 @@ export interface Manifest {
   keelson?: { entry?: string; main?: string; bundle?: BundleSettings };
 }
 
-/** Reads the package in a directory. `keelson: { entry, main }` in package.json overrides the usual places. */
+/**
+ * Reads the package in a directory; where none is named, the nearest one around the current directory, as npm and git do.
+ * `keelson: { entry, main }` in package.json overrides the usual places.
+ */
 export function readProject(directory: string): Project {
-  const manifest = readManifest(directory);
+  const home = directory === "." ? (nearestPackage(process.cwd()) ?? directory) : directory;
+  const manifest = readManifest(home);
   return {
-    directory: resolve(directory),
+    directory: resolve(home),
     name: (manifest.name ?? "operator").replace(/^@[^/]+\//, ""),
     version: manifest.version ?? "0.0.0",
     dependencies: manifest.dependencies ?? {},
@@ -101,6 +105,12 @@ function personOf(person: string | Person): Person {
   if (typeof person !== "string") return { name: person.name, ...(person.email && { email: person.email }) };
   const [, name = "", email] = /^([^<(]*?)\s*(?:<([^>]*)>)?\s*(?:\(.*\))?$/.exec(person) ?? [];
   return { name, ...(email && { email }) };
+}
+
+function nearestPackage(directory: string): string | undefined {
+  if (existsSync(join(directory, "package.json"))) return directory;
+  const above = dirname(directory);
+  return above === directory ? undefined : nearestPackage(above);
 }
 
 /** The package.json of a directory. */

@@ -136,6 +136,20 @@ test("undeploying leaves CRDs, and a namespace with something of its own in it",
   }
 });
 
+test("kinds whose objects nobody finishes stay, and those objects are named", async () => {
+  await using server = await apiServer();
+  const client = createClient({ http: server.http });
+  const all = await manifests();
+  await deploy(client, { manifests: all, timeoutMs: 0, onProgress: quiet }).catch(() => {});
+  const Memcached = await client.discover("cache.keelson.dev/v1alpha1", "Memcached");
+  const held = { namespace: "default", name: "held", finalizers: ["cache.keelson.dev/cleanup"] };
+  await client.kind(Memcached).create({ metadata: held, spec: {} } as never);
+  const undeployed = undeploy(client, { manifests: all, crds: true, timeoutMs: 0, onProgress: quiet });
+  await expect(undeployed).rejects.toThrow(
+    /^Memcached default\/held waits for cache\.keelson\.dev\/cleanup: the operator must finish/,
+  );
+});
+
 test("an image gets another name, and a name that nothing has is refused", async () => {
   const home = mkdtempSync(join(tmpdir(), "kltag-"));
   vi.stubEnv("KEELSON_CACHE", join(home, "cache"));

@@ -84,6 +84,22 @@ test("a save reaches the cluster, which stays; broken code is told of and change
     const deployment = async (name: string) =>
       await client.kind(Deployment).get({ namespace: "default", name });
 
+    const twice = startDev({
+      ...{ project, name: "dev-test", simulate: false, keep: false },
+      tell: told.tell,
+    });
+    await expect(twice).rejects.toThrow(
+      `keelson dev works on the cluster dev-test already (process ${process.pid}); end it there, or take another cluster: --name NAME`,
+    );
+
+    writeFileSync(
+      join(work, "unknown.yaml"),
+      "apiVersion: a.example.com/v1\nkind: None\nmetadata: { name: a }\n",
+    );
+    await dev.apply(join(work, "unknown.yaml"));
+    const unknown = await told.next("applied", 0);
+    expect(unknown.refused?.match(/cannot apply None a/g)).toHaveLength(1);
+
     await dev.apply(join(directory, "examples"));
     expect(told.events.at(-1)?.type === "applied" || (await told.next("applied", 0))).toBeTruthy();
     const { report } = await told.next("reconciled", 0, ({ kind }) => kind === "Cache");

@@ -242,7 +242,7 @@ test("an operator that ends by itself is told of, with exit code 1", async () =>
   const child = keelson("run", "--directory", project, "--kubeconfig", cluster.kubeconfig, "--crds");
   const output = outputOf(child);
   expect(await once(child, "exit")).toEqual([1, null]);
-  expect(output()).toMatch(/ends ended with exit code 3; its log says why\n$/);
+  expect(output()).toMatch(/memcached-operator ended with exit code 3; its log says why\n$/);
 });
 
 test.each([

@@ -32,6 +32,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.restoreAllMocks();
+  vi.unstubAllEnvs();
   process.exitCode = undefined;
   rmSync(work, { recursive: true, force: true });
 });
@@ -85,6 +86,7 @@ test("a project of every template passes its own lint, type check and tests", {
     ...["create", "api", "--kind", "AccessKey", "--template", "reconcile", "--directory", project],
   );
   expect([output, code]).toEqual([expect.stringContaining("made  src/access-key/controller.ts"), 0]);
+  expect(output).toContain("changed  src/index.ts\n");
   const database = ["--kind", "Ledger", "--template", "database", "--directory", project];
   expect((await keelson("create", "api", ...database))[0]).toContain("It needs another package: npm install");
   expect(readFileSync(join(project, "package.json"), "utf8")).toContain(
@@ -107,6 +109,22 @@ test("a project of every template passes its own lint, type check and tests", {
   if (existsSync(join(root, "packages/testing/dist/index.d.ts"))) expect(run("tsc")).toBe("passed");
 });
 
+test("the package manager that starts create-keelson installs the project", async () => {
+  const bin = join(work, "bin");
+  mkdirSync(bin);
+  writeFileSync(join(bin, "pnpm"), '#!/bin/sh\necho "$PWD $*" > installed\n', { mode: 0o755 });
+  vi.stubEnv("PATH", `${bin}:${process.env["PATH"]}`);
+  vi.stubEnv("npm_config_user_agent", "pnpm/10.1.0 npm/? node/v24.0.0 linux x64");
+  const project = join(work, "cache-operator");
+  const [output, code] = await keelson("init", project, "--yes");
+  expect([output, code]).toEqual([expect.stringMatching(/\n {2}pnpm test\n {2}npx keelson dev\n$/), 0]);
+  expect(readFileSync(join(project, "installed"), "utf8")).toMatch(/cache-operator install /);
+  writeFileSync(join(bin, "pnpm"), "#!/bin/sh\nexit 3\n");
+  expect((await keelson("init", project, "--yes"))[0]).toMatch(
+    /the files are written, but pnpm install failed in \S+: exit code 3; run it there again/,
+  );
+});
+
 test("names of any length keep the lint content", async () => {
   const project = join(work, "x");
   await init("x", "--kind", "Abc");
@@ -122,6 +140,21 @@ test("names of any length keep the lint content", async () => {
     }
   }
   expect(installed(project)("biome", "ci", "--error-on-warnings", ".")).toBe("passed");
+});
+
+test("a project from packed packages gets the package that a template needs", async () => {
+  const packed = join(work, "packed");
+  mkdirSync(packed);
+  for (const name of ["keelson", "keelson-cli", "keelson-testing", "keelson-kit"])
+    writeFileSync(join(packed, `${name}-0.1.0.tgz`), "");
+  await init("cache-operator", "--packages", packed);
+  const project = join(work, "cache-operator");
+  const args = ["--kind", "Ledger", "--template", "database", "--directory", project];
+  expect((await keelson("create", "api", ...args))[0]).toContain("It needs another package: npm install");
+  const { dependencies } = JSON.parse(readFileSync(join(project, "package.json"), "utf8")) as {
+    dependencies: Record<string, string>;
+  };
+  expect(dependencies["@keelson/kit"]).toBe(`file:${packed}/keelson-kit-0.1.0.tgz`);
 });
 
 test.each(["compose", "reconcile", "database"])("the template %s has at most 12 files", async (template) => {
@@ -150,6 +183,31 @@ describe("what is there", () => {
     expect(contents(project)).toEqual({ ...before, "src/cache/controller.ts": "// mine\n" });
   });
 
+  test("is found again by its own kind, whatever the folder's name says", async () => {
+    await init("cache-operator", "--kind", "Memcached", "--group", "shop.example.com");
+    expect(await init("cache-operator")).toEqual([
+      expect.stringMatching(/^ {2}everything is there already\n/),
+      0,
+    ]);
+    const before = contents(join(work, "cache-operator"));
+    expect(await init("cache-operator", "--kind", "Queue")).toEqual([
+      expect.stringMatching(
+        /^cache-operator is made already, for Memcached; to add another kind: keelson create api --kind Queue -C \S+\n$/,
+      ),
+      1,
+    ]);
+    expect(contents(join(work, "cache-operator"))).toEqual(before);
+  });
+
+  test("in one version is not converted", async () => {
+    await init("cache-operator");
+    const project = join(work, "cache-operator");
+    const before = contents(project);
+    const args = ["create", "version", "--kind", "Cache", "--version", "v1alpha1", "--directory", project];
+    expect(await keelson(...args)).toEqual(["  everything is there already\n", 0]);
+    expect(contents(project)).toEqual(before);
+  });
+
   test("of a resource is made once, and added to the entry once", async () => {
     await init("cache-operator");
     const project = join(work, "cache-operator");
@@ -174,7 +232,7 @@ describe("what is there", () => {
     );
     expect(readFileSync(join(project, "src/index.ts"), "utf8")).toContain("  webhooks: [cacheWebhook],\n});");
     expect((await version("v1beta1"))[0]).toMatch(
-      /made {2}src\/cache\/api\.ts[\s\S]*Objects stay stored as v1alpha1;/,
+      /changed {2}src\/cache\/api\.ts[\s\S]*Objects stay stored as v1alpha1;/,
     );
     const before = contents(project);
     for (const again of [await webhook(), await version("v1beta1"), await version("v1alpha1")]) {
@@ -220,6 +278,7 @@ describe("what cannot be done is one sentence, and nothing is written", () => {
     [["version", "--kind", "Bucket", "--version", "v1"], /exports no kind Bucket: there is Cache;/],
     [["version", "--kind", "Cache", "--version", "2"], /^"2" is no name for a version; use v1/],
     [["api", "--kind", "cache"], /^"cache" is no name for a kind;/],
+    [["api", "--kind", "CacheList"], /^"CacheList" is no name for a kind; use one that does not end in List/],
     [["api", "--kind", "Bucket", "--group", "k8s.io"], /reserved for Kubernetes/],
   ])("create %j", async (args, sentence) => {
     await init("cache-operator");
@@ -297,6 +356,14 @@ describe("what cannot be done is one sentence, and nothing is written", () => {
       1,
     ]);
     chmodSync(work, 0o755);
+  });
+
+  test.runIf(process.platform === "linux")("a place where nobody can make a folder", async () => {
+    const args = ["init", "/proc/op", "--no-install", "--yes"];
+    expect(await keelson(...args)).toEqual([
+      expect.stringMatching(/^nothing was written to \/proc\/op: ENOENT/),
+      1,
+    ]);
   });
 
   test("a file where a folder must be: what was written before it goes again", async () => {

@@ -1,5 +1,5 @@
 /** `keelson upgrade`: a project that an older release made, with edits of a person, comes to the scaffold of this one. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseJson } from "@keelson/core";
@@ -54,6 +54,16 @@ test("a project of this release is left as it is", async () => {
   const before = read(RECORD);
   expect(await upgrade()).toEqual(["The project has the scaffold of 0.1.0 already.\n", 0]);
   expect(read(RECORD)).toBe(before);
+});
+
+test("a project of packed packages stays with their folder", async () => {
+  const folder = join(work, "packages");
+  mkdirSync(folder);
+  for (const name of ["keelson", "keelson-cli", "keelson-testing", "keelson-kit"])
+    writeFileSync(join(folder, `${name}-0.1.0.tgz`), "");
+  project = join(work, "packed-operator");
+  await keelson("init", project, "--no-install", "--yes", "--packages", folder);
+  expect(await upgrade()).toEqual(["The project has the scaffold of 0.1.0 already.\n", 0]);
 });
 
 test("what is new comes in, and what a person changed stays", async () => {

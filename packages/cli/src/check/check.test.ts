@@ -187,22 +187,59 @@ test("a finding has its file, its line and what to do; errors end with 1, warnin
   ]);
 });
 
+test("a folder that keelson generate wrote is a release: each CRD once, templates left out without a word", async () => {
+  project('    size: z.int().max(9).describe("d"),');
+  put("src/other.ts", "export const ports = { gone: 1 };\n");
+  const released = stringify(crdOf(z.object({ size: z.int().max(9), gone: z.int().optional() })));
+  put("deploy/install.yaml", `${released}---\nkind: Namespace\n`);
+  put("deploy/kustomize/base/crds/caches.yaml", released);
+  put(
+    "deploy/chart/op/templates/deployment.yaml",
+    "kind: Deployment\nnamespace: {{ .Release.Namespace | quote }}\n",
+  );
+  const warned = vi.spyOn(process, "emitWarning");
+  const [output] = await checked("--against", join(home, "deploy"));
+  expect(output.match(/error: .*spec\.gone was released and is gone/g)).toHaveLength(1);
+  expect(output).toMatch(/^src\/api\.ts:5: error/);
+  expect(output).toMatch(/\(1 CRD\)\n$/);
+  expect(warned).not.toHaveBeenCalled();
+});
+
+/** Commits the project as it is, with a tag. */
+function release(tag: string): void {
+  const git = (...args: string[]) =>
+    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], { cwd: home });
+  git("init", "--quiet");
+  git("add", ".");
+  git("commit", "--quiet", "--message=first");
+  git("tag", tag);
+}
+
+test("a release without CRDs is refused, and a tag without them is said", async () => {
+  project('    size: z.int().max(9).describe("d"),');
+  release("v1.0.0");
+  vi.spyOn(process.stderr, "write").mockImplementation((chunk) => {
+    said += String(chunk);
+    return true;
+  });
+  const why = "v1.0.0 has no CRDs in deploy/kustomize/base/crds; commit what keelson generate writes";
+  expect(await checked()).toEqual([`0 errors, 0 warnings; nothing to compare with: ${why}\n`, 0]);
+  expect(await checked("--against", "v1.0.0")).toEqual([`${why}\n`, 1]);
+  const folder = join(home, "src");
+  expect(await checked("--against", folder)).toEqual([`${folder} has no CRDs\n`, 1]);
+});
+
 test("the last release is the newest tag, with the files that keelson generate wrote into it", async () => {
   project('    size: z.int().max(9).describe("d"),');
   put(
     "deploy/kustomize/base/crds/caches.yaml",
     stringify(crdOf(z.object({ size: z.int().max(10), shards: z.int().optional() }))),
   );
-  const git = (...args: string[]) =>
-    execFileSync("git", ["-c", "user.name=a", "-c", "user.email=a@example.com", ...args], { cwd: home });
-  git("init", "--quiet");
-  git("add", ".");
-  git("commit", "--quiet", "--message=first");
-  git("tag", "v1.0.0");
+  release("v1.0.0");
   const [output, code] = await checked();
   expect(output).toMatch(/spec\.size has maximum 9 and had 10 \(narrowed\)/);
   expect(output).toMatch(/spec\.shards was released and is gone/);
-  expect(output).toMatch(/compared with v1\.0\.0 \(1 CRDs\)\n$/);
+  expect(output).toMatch(/compared with v1\.0\.0 \(1 CRD\)\n$/);
   expect(code).toBe(1);
 });
 

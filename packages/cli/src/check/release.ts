@@ -17,7 +17,11 @@ const CRDS = "deploy/kustomize/base/crds";
 
 /** `against` is a path or a git revision. Default: the newest tag. Undefined when nothing was released. */
 export function lastRelease(directory: string, against?: string): Release | undefined {
-  if (against !== undefined && existsSync(against)) return { name: against, crds: fromPath(against) };
+  if (against !== undefined && existsSync(against)) {
+    const crds = fromPath(against);
+    if (crds.length === 0) throw new CliError("NoRelease", `${against} has no CRDs`);
+    return { name: against, crds };
+  }
   const revision = against ?? newestTag(directory);
   if (revision === undefined) return undefined;
   const listed = git(directory, ["ls-tree", "-r", "--name-only", revision, "--", `./${CRDS}`]);
@@ -28,7 +32,14 @@ export function lastRelease(directory: string, against?: string): Release | unde
     .split("\n")
     .filter((path) => path.endsWith(".yaml"))
     .map((path) => git(directory, ["show", `${revision}:./${path}`]) ?? "");
-  return { name: revision, crds: texts.flatMap(crdsIn) };
+  const release = { name: revision, crds: texts.flatMap(crdsIn) };
+  if (against !== undefined && release.crds.length === 0) throw new CliError("NoRelease", lackOf(release));
+  return release;
+}
+
+/** Why a revision cannot be compared with. */
+export function lackOf({ name }: Release): string {
+  return `${name} has no CRDs in ${CRDS}; commit what keelson generate writes`;
 }
 
 function newestTag(directory: string): string | undefined {
@@ -49,12 +60,14 @@ function fromPath(path: string): CustomResourceDefinitionObject[] {
   const files = readdirSync(path, { recursive: true, encoding: "utf8" }).filter((name) =>
     /\.ya?ml$/.test(name),
   );
-  return files.sort().flatMap((name) => crdsIn(readFileSync(join(path, name), "utf8")));
+  const crds = files.sort().flatMap((name) => crdsIn(readFileSync(join(path, name), "utf8")));
+  // What `keelson generate` writes has each of them several times: in manifests, kustomize base, chart and bundle.
+  return [...new Map(crds.map((crd) => [crd.metadata.name, crd])).values()];
 }
 
 function crdsIn(text: string): CustomResourceDefinitionObject[] {
   // Charts have templates, which are no YAML: what cannot be read has no CRD for us.
-  const documents = parseAllDocuments(text);
+  const documents = parseAllDocuments(text, { logLevel: "error" });
   if ("empty" in documents) return [];
   return documents
     .filter(({ errors }) => errors.length === 0)

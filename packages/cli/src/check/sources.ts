@@ -7,8 +7,13 @@ export interface Place {
   readonly line: number;
 }
 
+interface Source {
+  readonly path: string;
+  readonly text: string;
+}
+
 export class Sources {
-  readonly #files: readonly { readonly path: string; readonly text: string }[];
+  readonly #files: readonly Source[];
 
   constructor(directory: string) {
     this.#files = globSync("src/**/*.ts", { cwd: directory })
@@ -19,11 +24,7 @@ export class Sources {
 
   /** The first place that matches. */
   find(pattern: RegExp): Place | undefined {
-    for (const { path, text } of this.#files) {
-      const at = text.search(pattern);
-      if (at >= 0) return { file: path, line: lineAt(text, at) };
-    }
-    return undefined;
+    return firstOf(this.#files, pattern);
   }
 
   /** Whether a name is used beyond its import and its grants. */
@@ -57,9 +58,18 @@ export class Sources {
   /** A schema of its own file, which the kind's file imports. */
   #elsewhere(names: readonly string[], otherwise: Place | undefined): Place | undefined {
     const last = names.at(-1);
-    const found = last === undefined ? undefined : this.find(keyPattern(last));
+    const schemas = this.#files.filter(({ text }) => /\bz\./.test(text));
+    const found = last === undefined ? undefined : firstOf(schemas, keyPattern(last));
     return found ?? otherwise;
   }
+}
+
+function firstOf(files: readonly Source[], pattern: RegExp): Place | undefined {
+  for (const { path, text } of files) {
+    const at = text.search(pattern);
+    if (at >= 0) return { file: path, line: lineAt(text, at) };
+  }
+  return undefined;
 }
 
 function kindPattern(kind: string): RegExp {

@@ -1,6 +1,7 @@
 /** `keelson build`: an OCI image of an operator, no daemon needed. */
 import { buildCommand } from "@stricli/core";
 import { ownNode } from "../build/own-node.ts";
+import { directory, directoryAlias } from "../directory.ts";
 import { type OutputFormat, output, print } from "../output.ts";
 import { progress } from "../progress.ts";
 
@@ -18,7 +19,7 @@ export const build = buildCommand<BuildFlags>({
   docs: { brief: "Build an operator's image as an OCI archive" },
   parameters: {
     flags: {
-      directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
+      directory,
       image: { kind: "parsed", parse: String, brief: "Its name. Default: name:version", optional: true },
       base: { kind: "parsed", parse: String, brief: "An image with Node in it", default: ownNode },
       archive: {
@@ -41,6 +42,7 @@ export const build = buildCommand<BuildFlags>({
       },
       output,
     },
+    aliases: directoryAlias,
   },
   async func({ archive: file, base, directory, image, load, output, sbom }) {
     const [{ readProject }, { buildImage }, { writeFile }] = await Promise.all([

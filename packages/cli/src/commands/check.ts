@@ -1,5 +1,6 @@
 /** `keelson check`: what would break users of an operator, or surprise them. */
 import { buildCommand } from "@stricli/core";
+import { directory, directoryAlias } from "../directory.ts";
 import { type OutputFormat, output, print } from "../output.ts";
 
 interface CheckFlags {
@@ -13,7 +14,7 @@ export const check = buildCommand<CheckFlags>({
   docs: { brief: "Find what breaks users of an operator, before they do" },
   parameters: {
     flags: {
-      directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
+      directory,
       against: {
         kind: "parsed",
         parse: String,
@@ -23,9 +24,10 @@ export const check = buildCommand<CheckFlags>({
       strict: { kind: "boolean", brief: "Warnings fail too", default: false, withNegated: false },
       output,
     },
+    aliases: directoryAlias,
   },
   async func({ against, directory, output, strict }) {
-    const [{ readProject, loadOperator }, { siteOf }, { lastRelease }, { check }, { showFinding }] =
+    const [{ readProject, loadOperator }, { siteOf }, { lackOf, lastRelease }, { check }, { showFinding }] =
       await Promise.all([
         import("../project.ts"),
         import("../generate/project-site.ts"),
@@ -42,10 +44,10 @@ export const check = buildCommand<CheckFlags>({
     if (output !== undefined) await print(this.process, { release: release?.name ?? null, findings }, output);
     else {
       for (const finding of findings) this.process.stdout.write(showFinding(finding));
-      const compared =
-        release === undefined
-          ? "there is no release to compare with (--against)"
-          : `compared with ${release.name} (${release.crds.length} CRDs)`;
+      const crds = release?.crds.length ?? 0;
+      let compared = "there is no release to compare with (--against)";
+      if (release && crds === 0) compared = `nothing to compare with: ${lackOf(release)}`;
+      else if (release) compared = `compared with ${release.name} (${crds} CRD${crds === 1 ? "" : "s"})`;
       this.process.stdout.write(`${errors} errors, ${warnings} warnings; ${compared}\n`);
     }
     if (errors > 0 || (strict && warnings > 0)) process.exitCode = 1;

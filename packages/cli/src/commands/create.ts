@@ -1,5 +1,6 @@
 /** `keelson create api|version|webhook`: additions to a project. */
 import { buildCommand, buildRouteMap } from "@stricli/core";
+import { directory, directoryAlias } from "../directory.ts";
 import type { Template } from "../scaffold/templates.ts";
 import { template } from "./init.ts";
 import { left, said } from "./written.ts";
@@ -25,8 +26,9 @@ const api = buildCommand<CreateApiFlags>({
       },
       version: { kind: "parsed", parse: String, brief: "Its version", default: "v1alpha1" },
       template,
-      directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
+      directory,
     },
+    aliases: directoryAlias,
   },
   async func({ directory, ...options }) {
     const [{ readProject }, { createApi }] = await Promise.all([
@@ -50,7 +52,6 @@ interface CreateVersionFlags {
 }
 
 const kind = { kind: "parsed", parse: String, brief: "The resource's kind" } as const;
-const directory = { kind: "parsed", parse: String, brief: "The operator's package", default: "." } as const;
 
 const version = buildCommand<CreateVersionFlags>({
   docs: { brief: "Add a version to a resource, with conversions and their test" },
@@ -60,6 +61,7 @@ const version = buildCommand<CreateVersionFlags>({
       version: { kind: "parsed", parse: String, brief: "The new version, such as v1beta1" },
       directory,
     },
+    aliases: directoryAlias,
   },
   async func({ directory, ...options }) {
     const [{ readProject }, { createVersion }] = await Promise.all([
@@ -78,7 +80,7 @@ const version = buildCommand<CreateVersionFlags>({
 
 const webhook = buildCommand<Omit<CreateVersionFlags, "version">>({
   docs: { brief: "Add a webhook that validates and completes a resource, with its test" },
-  parameters: { flags: { kind, directory } },
+  parameters: { flags: { kind, directory }, aliases: directoryAlias },
   async func({ directory, kind }) {
     const [{ readProject }, { createWebhook }] = await Promise.all([
       import("../project.ts"),

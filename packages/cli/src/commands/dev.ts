@@ -1,6 +1,7 @@
 /** `keelson dev`: write an operator with a cluster beside it. */
 import { buildCommand } from "@stricli/core";
 import type { DevEvent } from "../dev/events.ts";
+import { directory, directoryAlias } from "../directory.ts";
 import { wholeNumber } from "../whole-number.ts";
 
 interface DevFlags {
@@ -17,7 +18,7 @@ const text = (brief: string) => ({ kind: "parsed", parse: String, brief, optiona
 
 export const dev = buildCommand<DevFlags>({
   docs: {
-    brief: "Run the operator on an embedded cluster and reload it at every save",
+    brief: "Run the operator on an embedded cluster, reloaded at every save",
     fullDescription: [
       "Starts an embedded cluster, applies the operator's CRDs, serves its webhooks and",
       "shows resources, reconciles and type errors until q or Ctrl-C. Without a",
@@ -26,7 +27,7 @@ export const dev = buildCommand<DevFlags>({
   },
   parameters: {
     flags: {
-      directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
+      directory,
       name: text("Name of the cluster. Default: the package's name"),
       nodes: {
         kind: "parsed",
@@ -39,7 +40,7 @@ export const dev = buildCommand<DevFlags>({
       keep: { kind: "boolean", brief: "Leave the cluster up at the end", default: false },
       plain: { kind: "boolean", brief: "Print lines, at a terminal too", default: false },
     },
-    aliases: { C: "directory" },
+    aliases: directoryAlias,
   },
   async func({ directory, name, plain, ...flags }) {
     const [{ readProject }, { mainOf }, { startDev }, { checkManifests }, { join, resolve }] =

@@ -1,5 +1,6 @@
 /** `keelson eject`: an operator without code, as one in TypeScript. */
 import { buildCommand } from "@stricli/core";
+import { directory, directoryAlias } from "../directory.ts";
 import { left, said } from "./written.ts";
 
 interface EjectFlags {
@@ -13,18 +14,18 @@ const text = (brief: string) => ({ kind: "parsed", parse: String, brief, optiona
 
 export const eject = buildCommand<EjectFlags>({
   docs: {
-    brief: "Write the TypeScript controller that does what a graph or a composite does",
+    brief: "Turn a graph or a composite into a TypeScript controller",
     fullDescription:
       "Writes the resource and its controller into a project. Kinds are those that Kubernetes has and those whose CustomResourceDefinitions lie beside the definitions; for others, name a cluster that has them.",
   },
   parameters: {
     flags: {
       file: { kind: "parsed", parse: String, brief: "File or folder with definitions" },
-      directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
+      directory,
       context: text("A context of the kubeconfig whose cluster has the kinds"),
       kubeconfig: text("File to use. Default: as kubectl"),
     },
-    aliases: { f: "file" },
+    aliases: { ...directoryAlias, f: "file" },
   },
   async func({ file, directory, ...choice }) {
     const [{ readProject }, { eject: write }, { kindsOf }] = await Promise.all([

@@ -1,5 +1,6 @@
 /** `keelson generate`: everything that installs an operator, from its code. */
 import { buildCommand } from "@stricli/core";
+import { directory, directoryAlias } from "../directory.ts";
 import { type OutputFormat, output } from "../output.ts";
 import { wholeNumber } from "../whole-number.ts";
 
@@ -18,7 +19,7 @@ export const generate = buildCommand<GenerateFlags>({
   docs: { brief: "Write manifests, kustomize base, chart and bundle of an operator" },
   parameters: {
     flags: {
-      directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
+      directory,
       namespace: {
         kind: "parsed",
         parse: String,
@@ -52,9 +53,10 @@ export const generate = buildCommand<GenerateFlags>({
       },
       output: { ...output, brief: "Print the manifests in place of files" },
     },
+    aliases: directoryAlias,
   },
   async func({ check, crds, directory, output, to, ...options }) {
-    const [{ join, resolve }, { readProject, loadOperator }, { siteOf }] = await Promise.all([
+    const [{ join, relative, resolve }, { readProject, loadOperator }, { siteOf }] = await Promise.all([
       import("node:path"),
       import("../project.ts"),
       import("../generate/project-site.ts"),
@@ -75,7 +77,7 @@ export const generate = buildCommand<GenerateFlags>({
       "../generate/generated-files.ts"
     );
     const folder = to === undefined ? join(project.directory, "deploy") : resolve(to);
-    const shown = to ?? join(directory, "deploy");
+    const shown = to ?? (directory === "." ? relative(process.cwd(), folder) : join(directory, "deploy"));
     const files = generatedFiles(project, parts, { site, folder });
     const found = differences(folder, files);
     const rows: [string, readonly string[]][] = [
@@ -84,8 +86,8 @@ export const generate = buildCommand<GenerateFlags>({
       [check ? "left" : "removed", found.left],
     ];
     const lines = rows.flatMap(([what, paths]) => paths.map((path) => `  ${what}  ${join(shown, path)}`));
-    if (check) return refuseStale(shown, lines);
-    writeGenerated(folder, files, found);
+    if (check) refuseStale(shown, lines);
+    else writeGenerated(folder, files, found);
     for (const line of lines) this.process.stdout.write(`${line}\n`);
     const state = lines.length === 0 ? "is current" : "is written";
     this.process.stdout.write(`${shown} ${state}: ${files.size} files.\n`);

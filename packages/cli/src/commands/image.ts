@@ -1,4 +1,4 @@
-/** `keelson image load|list|tag|push`. */
+/** `keelson image load|list|tag|push|prune`. */
 import { buildCommand, buildRouteMap } from "@stricli/core";
 import { type OutputFormat, output, print } from "../output.ts";
 import { progress } from "../progress.ts";
@@ -62,7 +62,22 @@ const push = buildCommand<Record<never, never>, [string]>({
   },
 });
 
+const prune = buildCommand<{ readonly output?: OutputFormat }>({
+  docs: {
+    brief: "Remove what no image needs, no pod uses and nobody wanted for an hour; every build does it too",
+  },
+  parameters: { flags: { output } },
+  async func({ output }) {
+    const { ImageStore } = await import("@keelson/images");
+    const line = progress(this.process);
+    line.show("looking for what no image needs");
+    const pruned = await new ImageStore().prune().finally(line.end);
+    if (output !== undefined) return await print(this.process, pruned, output);
+    this.process.stdout.write(`Removed ${pruned.roots} unpacked images and ${pruned.blobs} blobs\n`);
+  },
+});
+
 export const image = buildRouteMap({
-  routes: { load, list, tag, push },
+  routes: { load, list, tag, push, prune },
   docs: { brief: "Images for pods" },
 });

@@ -33,7 +33,7 @@ export const init = buildCommand<InitFlags, [string?]>({
       version: { kind: "parsed", parse: String, brief: "The kind's version", default: "v1alpha1" },
       template,
       packages: text("Folder with packed packages of Keelson, in place of the registry"),
-      install: { kind: "boolean", brief: "Install the packages with npm", default: true },
+      install: { kind: "boolean", brief: "Install its packages", default: true },
       yes: { kind: "boolean", brief: "Ask nothing: take the defaults", default: false },
     },
     aliases: { y: "yes" },
@@ -50,7 +50,7 @@ export const init = buildCommand<InitFlags, [string?]>({
     },
   },
   async func({ group, install, kind, packages, template, version, yes }, folder) {
-    const [{ asker }, names, { init, nameOf }, { fromFolder, fromRegistry }] = await Promise.all([
+    const [{ asker }, names, { init, kindOf, nameOf }, { fromFolder, fromRegistry }] = await Promise.all([
       import("../prompt.ts"),
       import("../scaffold/names.ts"),
       import("../scaffold/init.ts"),
@@ -62,10 +62,14 @@ export const init = buildCommand<InitFlags, [string?]>({
       folder ??
       (await ask({ about: "Name of the operator", usual: "my-operator", check: names.projectName }));
     const name = nameOf(directory);
+    const before = kindOf(directory);
     const chosenKind =
-      kind ?? (await ask({ about: "Its first kind", usual: names.guessedKind(name), check: names.kindName }));
+      kind ??
+      before?.kind ??
+      (await ask({ about: "Its first kind", usual: names.guessedKind(name), check: names.kindName }));
     const chosenGroup =
       group ??
+      before?.group ??
       (await ask({ about: "The kind's group", usual: names.guessedGroup(name), check: names.groupName }));
     const written = init({
       directory,
@@ -76,13 +80,19 @@ export const init = buildCommand<InitFlags, [string?]>({
       packages: source,
     });
     said(this.process, written);
+    const { installPackages, managerOf } = await import("../scaffold/install.ts");
+    const manager = managerOf(process.env["npm_config_user_agent"]);
     if (install) {
-      const { installPackages } = await import("../scaffold/install.ts");
       const line = progress(this.process);
       line.show("installing packages");
-      await installPackages(directory).finally(line.end);
+      await installPackages(directory, manager).finally(line.end);
     }
-    const steps = [`cd ${directory}`, ...(install ? [] : ["npm install"]), "npm test", "npx keelson dev"];
+    const steps = [
+      `cd ${directory}`,
+      ...(install ? [] : [`${manager} install`]),
+      `${manager} test`,
+      "npx keelson dev",
+    ];
     this.process.stdout.write(`\n${name} is ready:\n\n${steps.map((step) => `  ${step}\n`).join("")}`);
   },
 });

@@ -1,5 +1,6 @@
 /** `keelson run`: a project's operator on this machine, against a cluster of a kubeconfig. */
 import { buildCommand } from "@stricli/core";
+import { directory, directoryAlias } from "../directory.ts";
 
 interface RunFlags {
   readonly directory: string;
@@ -15,7 +16,7 @@ const text = (brief: string) => ({ kind: "parsed", parse: String, brief, optiona
 
 export const run = buildCommand<RunFlags>({
   docs: {
-    brief: "Run the operator, or definitions without code, against a cluster of your kubeconfig",
+    brief: "Run the operator, or one without code, against your kubeconfig",
     fullDescription: [
       "Runs the project's main module on this machine until Ctrl-C. A server that is",
       "not on this machine must be named with --context.",
@@ -23,7 +24,7 @@ export const run = buildCommand<RunFlags>({
   },
   parameters: {
     flags: {
-      directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
+      directory,
       file: text("Run the graphs, hooks and plans of this file or folder instead of a package"),
       context: text("Context of the kubeconfig. Default: the current one, if its server is on this machine"),
       kubeconfig: text("File to use. Default: as kubectl"),
@@ -36,7 +37,7 @@ export const run = buildCommand<RunFlags>({
       },
       webhookUrl: text("Where the API server reaches its webhooks, as https://192.168.0.7:9443"),
     },
-    aliases: { C: "directory", f: "file" },
+    aliases: { ...directoryAlias, f: "file" },
   },
   async func({ anyway, crds, directory, file, webhookUrl, ...choice }) {
     if (file !== undefined) {

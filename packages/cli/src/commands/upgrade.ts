@@ -1,5 +1,6 @@
 /** `keelson upgrade`: brings a project to the scaffold of this release. */
 import { buildCommand } from "@stricli/core";
+import { directory, directoryAlias } from "../directory.ts";
 import { version } from "../version.ts";
 
 interface UpgradeFlags {
@@ -19,11 +20,11 @@ export const upgrade = buildCommand<UpgradeFlags>({
   },
   parameters: {
     flags: {
-      directory: { kind: "parsed", parse: String, brief: "The operator's package", default: "." },
+      directory,
       packages: {
         kind: "parsed",
         parse: String,
-        brief: "Folder with packed packages of Keelson, in place of the registry",
+        brief: "Folder with packed packages of Keelson. Default: as the project has them",
         optional: true,
       },
       mark: {
@@ -33,15 +34,18 @@ export const upgrade = buildCommand<UpgradeFlags>({
       },
       dryRun: { kind: "boolean", brief: "Write nothing", default: false },
     },
+    aliases: directoryAlias,
   },
   async func({ directory, packages, ...options }) {
-    const [{ readProject }, { upgrade }, { fromFolder, fromRegistry }] = await Promise.all([
+    const [{ readProject }, { upgrade }, { fromFolder, fromRegistry, folderOf }] = await Promise.all([
       import("../project.ts"),
       import("../upgrade/upgrade.ts"),
       import("../scaffold/packages.ts"),
     ]);
-    const source = packages === undefined ? fromRegistry(version) : fromFolder(packages);
-    const { files, from } = upgrade(readProject(directory), { ...options, packages: source, version });
+    const project = readProject(directory);
+    const folder = packages ?? folderOf(project);
+    const source = folder === undefined ? fromRegistry(version) : fromFolder(folder);
+    const { files, from } = upgrade(project, { ...options, packages: source, version });
     const words = { updated: "merged", added: "made", yours: "left out", conflict: "marked" } as const;
     for (const { fields, path, state } of files) {
       if (state === "unchanged") continue;

@@ -1,7 +1,8 @@
 /** Applies manifests in their order, and takes them away again. */
 import { type Client, ClientError, isNotFound } from "@keelson/client";
-import type { KubeObject } from "@keelson/core";
 import { errorText } from "@keelson/core/internal";
+import { whenServed } from "@keelson/runtime/internal";
+import type { CustomResourceDefinitionObject } from "@keelson/schema";
 import { CliError } from "../errors.ts";
 import type { Manifest } from "../generate/manifests.ts";
 
@@ -45,10 +46,11 @@ export async function applyManifest(
     const object = { ...manifest, metadata: { ...namespace, ...manifest.metadata } };
     const { fieldManager = "keelson-deploy" } = options;
     await client.kind(kind).apply(object as never, { force: true, fieldManager });
+    if (manifest.kind === "CustomResourceDefinition")
+      await whenServed(client, manifest as unknown as CustomResourceDefinitionObject, options);
   } catch (cause) {
     throw refusal("apply", manifest, cause);
   }
-  if (manifest.kind === "CustomResourceDefinition") await established(client, manifest, options);
 }
 
 /** In the reverse order; what is gone already is no error. Resolves when each has gone. */
@@ -80,16 +82,6 @@ function refusal(verb: "apply" | "delete", manifest: Manifest, cause: unknown): 
     ? message
     : `cannot ${verb} ${showManifest(manifest)}: ${message}`;
   return new CliError("CannotApply", sentence, { cause });
-}
-
-async function established(client: Client, manifest: Manifest, { timeoutMs = 30_000 }: ApplyOptions) {
-  const kind = await client.discover(manifest.apiVersion, manifest.kind);
-  await until(client, timeoutMs, `${manifest.metadata.name} is not served`, async () => {
-    const live = (await client.kind(kind).get(manifest.metadata)) as KubeObject as {
-      status?: { conditions?: { type: string; status: string }[] };
-    };
-    return live.status?.conditions?.some(({ status, type }) => type === "Established" && status === "True");
-  });
 }
 
 async function gone(client: Client, manifest: Manifest, timeoutMs: number): Promise<void> {

@@ -1,6 +1,7 @@
 /** Brings an operator into a cluster: its image, its manifests, and the wait until it works. */
 import type { Client } from "@keelson/client";
 import { Deployment, PersistentVolumeClaim, Pod } from "@keelson/core/kinds";
+import type { CustomResourceDefinitionObject } from "@keelson/schema";
 import { CliError } from "../errors.ts";
 import type { Manifest } from "../generate/manifests.ts";
 import { applyManifests, deleteManifests, showManifest, until } from "./apply.ts";
@@ -89,6 +90,8 @@ export interface UndeployOptions {
   readonly manifests: readonly Manifest[];
   /** With them go all objects of their kinds. */
   readonly crds: boolean;
+  /** How long an object may take until it is gone. Default: 60 s. */
+  readonly timeoutMs?: number;
   readonly onProgress: (sentence: string) => void;
 }
 
@@ -97,13 +100,24 @@ export type Left = readonly string[];
 
 /** Takes everything away. Objects go first where they are to go, while the operator is there to finish them. */
 export async function undeploy(client: Client, options: UndeployOptions): Promise<Left> {
-  const { crds, manifests, onProgress } = options;
+  const { crds, manifests, onProgress, timeoutMs } = options;
   const onObject = (manifest: Manifest) => onProgress(`deleting ${showManifest(manifest)}`);
   const isCrd = ({ kind }: Manifest) => kind === "CustomResourceDefinition";
   const isNamespace = ({ kind }: Manifest) => kind === "Namespace";
   const left: string[] = [];
-  if (crds) await deleteManifests(client, manifests.filter(isCrd), { onObject });
-  else
+  const limits = { onObject, ...(timeoutMs === undefined ? {} : { timeoutMs }) };
+  if (crds) {
+    const all = manifests.filter(isCrd);
+    await deleteManifests(client, all, limits).catch(async (error: unknown) => {
+      const held = await heldObjects(client, all);
+      if (held.length === 0) throw error;
+      throw new CliError(
+        "NotReady",
+        `${held.join(", ")}: the operator must finish what it has begun before its kinds can go; see that it works (keelson deploy), then undeploy again`,
+        { cause: error },
+      );
+    });
+  } else
     left.push(
       ...manifests
         .filter(isCrd)
@@ -112,14 +126,32 @@ export async function undeploy(client: Client, options: UndeployOptions): Promis
   await deleteManifests(
     client,
     manifests.filter((each) => !isCrd(each) && !isNamespace(each)),
-    { onObject },
+    limits,
   );
   for (const namespace of manifests.filter(isNamespace)) {
     const used = await usesOf(client, namespace.metadata.name);
-    if (used === undefined) await deleteManifests(client, [namespace], { onObject });
+    if (used === undefined) await deleteManifests(client, [namespace], limits);
     else left.push(`${showManifest(namespace)}: it has ${used}`);
   }
   return left;
+}
+
+/** Objects of these kinds that a finalizer holds, the first three, each with what it waits for. */
+async function heldObjects(client: Client, crds: readonly Manifest[]): Promise<string[]> {
+  const held: string[] = [];
+  for (const { spec } of crds as unknown as CustomResourceDefinitionObject[]) {
+    const [version] = spec.versions.filter(({ served }) => served);
+    const kind = await client
+      .discover(`${spec.group}/${version?.name}`, spec.names.kind)
+      .catch(() => undefined);
+    const { items } = kind ? await client.kind(kind).list() : { items: [] };
+    for (const { metadata } of items) {
+      const { finalizers = [], name, namespace } = metadata;
+      const where = namespace === undefined ? name : `${namespace}/${name}`;
+      if (finalizers.length > 0) held.push(`${spec.names.kind} ${where} waits for ${finalizers.join(", ")}`);
+    }
+  }
+  return held.slice(0, 3);
 }
 
 /** Something in a namespace that is not the operator's. */

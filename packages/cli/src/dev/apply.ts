@@ -11,6 +11,7 @@ import type { Manifest } from "../generate/manifests.ts";
 /** What became of one object, or of a file that cannot be read. */
 export interface Applied {
   readonly what: string;
+  /** Why it was not applied, as a sentence. */
   readonly refused?: string;
 }
 
@@ -28,7 +29,8 @@ export async function applyFiles(client: Client, path: string): Promise<Applied[
     for (const document of documents) {
       const [error] = document.errors;
       const object = error ? undefined : (document.toJS() as Partial<Manifest> | null);
-      if (error) applied.push({ what: file, refused: error.message.split("\n")[0] ?? "" });
+      if (error)
+        applied.push({ what: file, refused: `cannot apply ${file}: ${error.message.split("\n")[0]}` });
       else if (object) applied.push(await applyOne(client, object));
     }
   }

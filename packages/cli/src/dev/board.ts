@@ -97,7 +97,7 @@ export class Board {
         break;
       case "applied":
         if (event.refused === undefined) this.#note(now, "", `applied ${event.what}`);
-        else this.#note(now, "error", `cannot apply ${event.what}: ${event.refused}`);
+        else this.#note(now, "error", event.refused);
         break;
     }
   }

@@ -1,8 +1,11 @@
 /** `keelson dev`: an embedded cluster, the operator in it, and a view of both, until a person ends it. */
 import { createServer } from "node:net";
+import { dirname, join } from "node:path";
 import { type Client, connect } from "@keelson/client";
-import { clusterDown, clusterUp } from "@keelson/cluster/up";
+import { type ClusterRecord, clusterDown, clusterUp } from "@keelson/cluster/up";
 import { errorText } from "@keelson/core/internal";
+import { type HeldLock, holdLock } from "@keelson/machine";
+import { CliError } from "../errors.ts";
 import type { Project } from "../project.ts";
 import { applyFiles } from "./apply.ts";
 import type { DevEvent } from "./events.ts";
@@ -40,6 +43,7 @@ export async function startDev(options: DevOptions): Promise<Dev> {
     ...(simulate ? { simulate: "always" as const } : {}),
     onProgress: (sentence) => tell({ type: "progress", sentence }),
   });
+  const lock = await onlyOne(cluster);
   tell({ type: "cluster", ...cluster });
   const client = await connect({ kubeconfig: cluster.kubeconfig });
   const follower = new ResourceFollower(client, {
@@ -47,7 +51,7 @@ export async function startDev(options: DevOptions): Promise<Dev> {
     gone: (kind, key) => tell({ type: "deleted", kind, key }),
   });
   const types = new TypeChecks(project.directory, tell);
-  let first = true;
+  let worked = false;
   const loop = new OperatorLoop({
     project,
     tell,
@@ -59,15 +63,16 @@ export async function startDev(options: DevOptions): Promise<Dev> {
     kinds: (kinds) => follower.follow(kinds),
     works: () => {
       types.check();
-      if (first && apply !== undefined) void applyAll(client, apply, tell);
-      first = false;
+      if (!worked && apply !== undefined) void applyAll(client, apply, tell);
+      worked = true;
     },
   });
   const unwatch = watchFiles(project.directory, (paths) => {
     const sources = paths.filter(isSource);
     if (sources.length > 0) void loop.load(sources);
     else if (paths.some(isTyped)) types.check();
-    if (apply !== undefined && paths.some((path) => /\.ya?ml$/.test(path)))
+    // Before that the server does not know the operator's kinds.
+    if (worked && apply !== undefined && paths.some((path) => /\.ya?ml$/.test(path)))
       void applyAll(client, apply, tell);
   });
   void loop.load();
@@ -80,16 +85,27 @@ export async function startDev(options: DevOptions): Promise<Dev> {
       follower.stop();
       await loop.stop();
       await client.close();
+      lock.release();
       if (!keep && !cluster.existed) await clusterDown(name);
     },
   };
+}
+
+/** Two operators of one cluster would write the same objects, and take each other's webhooks. */
+function onlyOne({ kubeconfig, name }: ClusterRecord): Promise<HeldLock> {
+  return holdLock(join(dirname(kubeconfig), "dev.lock"), (pid) => {
+    return new CliError(
+      "AlreadyRuns",
+      `keelson dev works on the cluster ${name} already (process ${pid}); end it there, or take another cluster: --name NAME`,
+    );
+  });
 }
 
 async function applyAll(client: Client, path: string, tell: DevOptions["tell"]): Promise<void> {
   try {
     for (const each of await applyFiles(client, path)) tell({ type: "applied", ...each });
   } catch (error) {
-    tell({ type: "applied", what: path, refused: errorText(error) });
+    tell({ type: "applied", what: path, refused: `cannot apply ${path}: ${errorText(error)}` });
   }
 }
 

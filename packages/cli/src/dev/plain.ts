@@ -47,11 +47,7 @@ export class PlainLines {
       case "log":
         return [`log ${event.level === "" ? "" : `${event.level}: `}${event.text}`];
       case "applied":
-        return [
-          event.refused === undefined
-            ? `applied ${event.what}`
-            : `cannot apply ${event.what}: ${event.refused}`,
-        ];
+        return [event.refused ?? `applied ${event.what}`];
     }
   }
 

@@ -24,8 +24,14 @@ export function openScreen(options: {
   input.setRawMode(true);
   input.resume();
   input.on("data", heard);
-  output.on("resize", onResize);
   let shown: readonly string[] = [];
+  // A terminal that shrinks and grows moves its lines: nothing of what was drawn is where it was.
+  const resized = () => {
+    shown = [];
+    output.write("\x1b[2J");
+    onResize();
+  };
+  output.on("resize", resized);
   return {
     get columns() {
       return output.columns || 80;
@@ -43,7 +49,7 @@ export function openScreen(options: {
     },
     close() {
       input.off("data", heard);
-      output.off("resize", onResize);
+      output.off("resize", resized);
       input.setRawMode(false);
       input.pause();
       output.write("\x1b[?25h\x1b[?1049l");

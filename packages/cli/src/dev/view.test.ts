@@ -115,6 +115,15 @@ describe("the live view", () => {
     );
   });
 
+  test("shows a refusal to its end, which says what to do", () => {
+    const text = `cannot install caches.cache.example.com: ${"the server refuses it, ".repeat(8)}bring v1alpha1 back`;
+    const seen = shown([
+      ...started,
+      { type: "broken", goesOn: true, text: `${text}\n    at ${"x".repeat(300)}` },
+    ]);
+    expect(seen).toMatch(/bring v1alpha1\s+back\n {5}at x+…\n/);
+  });
+
   test("leaves room on a small screen, whatever there is to say", () => {
     const many = Array.from(
       { length: 40 },

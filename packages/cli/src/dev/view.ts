@@ -62,7 +62,11 @@ function typesState({ diagnostics, types }: Board, paint: Paint): string {
 function problemLines(board: Board, { columns, paint, rows }: Frame): string[] {
   const lines: string[] = [];
   if (board.phase === "broken" || board.phase === "ended") {
-    lines.push(...board.problem.split("\n").map((line) => paint.red(truncate(` ${line}`, columns))), "");
+    // The sentence says at its end what to do; places of a stack are indented.
+    const sentences = board.problem
+      .split("\n")
+      .flatMap((line) => (line.startsWith(" ") ? truncate(line, columns - 1) : wrap(line, columns - 1, 4)));
+    lines.push(...sentences.map((line) => paint.red(` ${line}`)), "");
   }
   for (const each of board.diagnostics) {
     const sentences = placeLines(each).flatMap((line) => wrap(line, columns - 1, 2));

@@ -25,6 +25,9 @@ export function createVersion(
       `${api.path} has a form of its own, and nothing was changed; add the version by hand: versions, storage and conversions`,
     );
   }
+  // The one version that a resource has needs no conversion.
+  if (added === "there" && !/^\s*versions:/m.test(api.source))
+    return { made: [], changed: [], kept: [], same: [api.path] };
   const test: ScaffoldFile = { path: `test/${api.name}-versions.test.ts`, content: testOf(kind, api.name) };
   const files =
     added === "there" ? [test] : [{ path: api.path, content: added.text, replaces: api.source }, test];

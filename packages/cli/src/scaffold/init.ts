@@ -33,10 +33,22 @@ export function init(options: InitOptions): Written {
   const api = apiNames(options);
   refuseForeign(options.directory, name);
   const { group, kind, version } = api;
+  const before = readRecord(directory);
+  if (before && !before.apis.some((each) => each.kind === kind)) {
+    throw new CliError(
+      "FolderInUse",
+      `${name} is made already, for ${before.apis.map((each) => each.kind).join(", ")}; to add another kind: keelson create api --kind ${kind} -C ${options.directory}`,
+    );
+  }
   const plan = { name, apis: [{ kind, group, version, template: options.template }], webhooks: [] };
   const files = scaffoldFiles(plan, options.packages);
   const record = { keelson: keelsonVersion, ...plan, files: contentsOf(files) };
-  return writeFiles(directory, readRecord(directory) ? files : [...files, recordFile(directory, record)]);
+  return writeFiles(directory, before ? files : [...files, recordFile(directory, record)]);
+}
+
+/** The first kind of a project that is made already. */
+export function kindOf(directory: string): { readonly kind: string; readonly group: string } | undefined {
+  return readRecord(directory)?.apis[0];
 }
 
 /** The operator's name in a folder: that of its package where there is one, else the folder's. */

@@ -25,6 +25,9 @@ export function kindName(text: string): string {
   if (!/^[A-Z][A-Za-z0-9]{0,39}$/.test(text)) {
     throw invalid(text, "a kind", "letters and digits, a capital first, at most 40, such as EtcdCluster");
   }
+  if (/.List$|^List$/.test(text)) {
+    throw invalid(text, "a kind", "one that does not end in List: Kubernetes calls a list of objects so");
+  }
   if (text in builtIn)
     throw invalid(text, "a kind", "a name that Kubernetes has not given to a kind of its own");
   if (text in globalThis || IMPORTED.includes(text)) {

@@ -1,7 +1,8 @@
 /** Where a new project gets Keelson from: the registry, or a folder of packed packages. */
 import { existsSync, readdirSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { CliError } from "../errors.ts";
+import type { Project } from "../project.ts";
 
 /** Versions, or files, for package.json. */
 export interface Packages {
@@ -21,6 +22,12 @@ const OTHERS = ["@keelson/kit"];
 export function fromRegistry(version: string): Packages {
   const all = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, version]));
   return { keelson: version, others: all(OTHERS), tools: all(TOOLS) };
+}
+
+/** The folder that a project has Keelson from, if it is not from the registry. */
+export function folderOf({ dependencies, directory }: Project): string | undefined {
+  const file = /^file:(.*)\.tgz$/.exec(dependencies["keelson"] ?? "")?.[1];
+  return file === undefined ? undefined : resolve(directory, dirname(file));
 }
 
 /** `npm pack` names them `keelson-0.1.0.tgz` and `keelson-cli-0.1.0.tgz`. */

@@ -15,6 +15,8 @@ export interface ScaffoldFile {
 /** What became of each file, by its path. */
 export interface Written {
   readonly made: readonly string[];
+  /** Those of `made` that were there before. */
+  readonly changed: readonly string[];
   /** There already, with exactly this content. */
   readonly same: readonly string[];
   /** There already with another content, which was left as it is. */
@@ -22,7 +24,12 @@ export interface Written {
 }
 
 export function writeFiles(directory: string, files: readonly ScaffoldFile[]): Written {
-  const written = { made: [] as string[], same: [] as string[], kept: [] as string[] };
+  const written = {
+    made: [] as string[],
+    changed: [] as string[],
+    same: [] as string[],
+    kept: [] as string[],
+  };
   const undo: (() => void)[] = [];
   try {
     for (const { path, content, replaces } of files) {
@@ -31,11 +38,12 @@ export function writeFiles(directory: string, files: readonly ScaffoldFile[]): W
       if (before === content) written.same.push(path);
       else if (before !== replaces) written.kept.push(path);
       else {
-        const made = mkdirSync(dirname(full), { recursive: true });
+        const made = makeFolder(dirname(full));
         if (made !== undefined) undo.push(() => rmSync(made, { recursive: true, force: true }));
         undo.push(() => (before === undefined ? rmSync(full, { force: true }) : writeFileSync(full, before)));
         writeFileSync(full, content);
         written.made.push(path);
+        if (before !== undefined) written.changed.push(path);
       }
     }
   } catch (error) {
@@ -44,4 +52,16 @@ export function writeFiles(directory: string, files: readonly ScaffoldFile[]): W
     throw new CliError("CannotWrite", `nothing was written to ${directory}: ${why}`, { cause: error });
   }
   return written;
+}
+
+/**
+ * The first folder that had to be made, if any. Node's own `recursive` never comes back from a place where folders cannot
+ * be made though it is there, such as /proc.
+ */
+function makeFolder(folder: string): string | undefined {
+  // Refuses a file in its place.
+  if (existsSync(folder)) return mkdirSync(folder, { recursive: true });
+  const above = makeFolder(dirname(folder));
+  mkdirSync(folder);
+  return above ?? folder;
 }
