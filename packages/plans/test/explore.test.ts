@@ -35,3 +35,16 @@ test("a child that lost its marks and the record of them is still the plan's", a
     ],
   });
 }, 60_000);
+
+test("a plan asked for by hand comes after the one that makes everything, whose record is lost", async () => {
+  await replay(subject, {
+    beginning: "deployed",
+    seed: 61605891,
+    steps: [
+      { atMs: 0, do: "operator: killed" },
+      { atMs: 0, do: "by hand: the status is wiped" },
+      { atMs: 0, do: "by hand: a child is deleted", with: { which: 0.128 } },
+      { atMs: 0, do: "by hand: a plan is run", with: { plan: "upgrade", id: "1" } },
+    ],
+  });
+}, 60_000);

@@ -70,16 +70,21 @@ export function decideTrigger(view: TriggerView): Trigger {
   if (run && failure !== undefined && failure in plans) {
     return { do: "start", plan: failure, cause: `${run.run} failed` };
   }
+  const changed = changedPlan(view);
+  const next = changed && status.tried !== triedDigest(view, changed.plan) ? changed : undefined;
   if (requested !== undefined && requested !== status.requested) {
     const [name = ""] = requested.split("/");
-    if (name in plans) return { do: "start", plan: name, cause: "by hand" };
-    return {
-      do: "refuse",
-      message: `there is no plan ${JSON.stringify(name)}; there are ${Object.keys(plans).join(", ")}`,
-    };
+    if (!(name in plans))
+      return {
+        do: "refuse",
+        message: `there is no plan ${JSON.stringify(name)}; there are ${Object.keys(plans).join(", ")}`,
+      };
+    // No other plan makes what the first one makes, whose record may also be lost.
+    return next && !status.applied && name !== next.plan
+      ? next
+      : { do: "start", plan: name, cause: "by hand" };
   }
-  const next = changedPlan(view);
-  if (next && status.tried !== triedDigest(view, next.plan)) return next;
+  if (next) return next;
   for (const [name] of view.due) {
     if (status.applied) return { do: "start", plan: name, cause: "by schedule" };
   }
