@@ -21,13 +21,18 @@ import {
   Secret,
   Service,
 } from "keelson/kinds";
+import { commandLine } from "../../scripts/command-line.ts";
 import { ClusterAccess } from "../etcd/cluster-access.ts";
 import { eventually } from "../operator/eventually.ts";
 import { installImage, say } from "./setting.ts";
 import { namespace, Stage } from "./stage.ts";
 
 const run = promisify(execFile);
-const [version = "3.6.16", ...chosen] = process.argv.slice(2);
+const [version = "3.6.16", ...chosen] = commandLine({
+  command: "node --conditions=keelson-source e2e/etcd-features/edges.ts",
+  does: "Edge cases on real etcd and three nodes: changes of mind, deletions in the middle of something, drains.",
+  words: "[VERSION [CASE…]]",
+}).words;
 
 await installImage();
 // Before the nodes: what is mounted later they do not see.

@@ -5,11 +5,16 @@ import { request } from "node:http";
 import { EtcdBackup, EtcdBackupSchedule, EtcdGateway } from "@keelson/etcd-operator";
 import { forwardConnector } from "keelson";
 import { ConfigMap, Pod, Secret, Service } from "keelson/kinds";
+import { commandLine } from "../../scripts/command-line.ts";
 import { eventually } from "../operator/eventually.ts";
 import { installImage, operatorImage, say } from "./setting.ts";
 import { namespace, Stage } from "./stage.ts";
 
-const [version = "3.6.16", megabytes = "100"] = process.argv.slice(2);
+const [version = "3.6.16", megabytes = "100"] = commandLine({
+  command: "node --conditions=keelson-source e2e/etcd-features/s3.ts",
+  does: "Backups of real etcd to an S3 that checks signatures, and a restore from the store alone.",
+  words: "[VERSION [MEGABYTES]]",
+}).words;
 const source = async (path: string) =>
   await readFile(new URL(`../../packages/kit/src/${path}`, import.meta.url), "utf8");
 

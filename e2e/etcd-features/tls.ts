@@ -2,11 +2,16 @@
 import assert from "node:assert/strict";
 import { EtcdBackup, EtcdCluster } from "@keelson/etcd-operator";
 import { PersistentVolumeClaim, Secret } from "keelson/kinds";
+import { commandLine } from "../../scripts/command-line.ts";
 import { eventually } from "../operator/eventually.ts";
 import { installImage, say, Writer, withMember } from "./setting.ts";
 import { namespace, Stage } from "./stage.ts";
 
-const [version = "3.6.16"] = process.argv.slice(2);
+const [version = "3.6.16"] = commandLine({
+  command: "node --conditions=keelson-source e2e/etcd-features/tls.ts",
+  does: "TLS and passwords on real etcd: certificates and authorities that change under load, a backup, a restore.",
+  words: "[VERSION]",
+}).words;
 const password = "correct horse";
 const cluster = "safe";
 const secure = { cluster, password };

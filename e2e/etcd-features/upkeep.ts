@@ -5,11 +5,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { EtcdGateway } from "@keelson/etcd-operator";
 import { forwardConnector } from "keelson";
 import { PersistentVolumeClaim, Pod } from "keelson/kinds";
+import { commandLine } from "../../scripts/command-line.ts";
 import { eventually } from "../operator/eventually.ts";
 import { say } from "./setting.ts";
 import { namespace, Stage } from "./stage.ts";
 
-const [version = "3.6.16"] = process.argv.slice(2);
+const [version = "3.6.16"] = commandLine({
+  command: "node --conditions=keelson-source e2e/etcd-features/upkeep.ts",
+  does: "Upkeep of real etcd: no space, corruption, defragmentation, larger volumes, pause, hibernation.",
+  words: "[VERSION]",
+}).words;
 const name = "kept";
 const quotaBytes = 32 * 1024 * 1024;
 await using world = await Stage.start(say);

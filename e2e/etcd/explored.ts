@@ -116,6 +116,7 @@ export const real: RealSubject = {
     return starting === undefined ? undefined : `${starting} is not ready`;
   },
   followAdvice: async (scene) => (await removeUnknown(scene)) ?? (await followAdvice(scene)),
+  tidy: removeUnknown,
   isAlone: ({ steps }) => steps.some((step) => step.do === "node: the pool is relabelled"),
   outcome,
 };

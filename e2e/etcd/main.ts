@@ -1,19 +1,11 @@
 /**
- * Breaks real etcd clusters in every way that the operator promises to heal, under load, and prints what was measured:
- *
- *     npm run e2e:etcd -- [--only id,id] [--runs n] [--version 3.6.16] [--control-plane embedded|reference]
- *                         [--resume] [--write] [--list]
- *     npm run e2e:etcd -- --hour [--minutes 60] [--seed 1] [--write]
- *
- * Rows are measured in the order in which `--only` names them. Results go to `e2e/etcd/results`, row by row: a row that is
- * measured again replaces what was there; with `--resume` it is completed to its number of runs, or left alone. `--write`
- * puts all tables into docs/etcd-results.md, and with `--runs 0` nothing is measured before. `--hour` brings a random fault or
- * edit every five seconds instead.
+ * `npm run e2e:etcd`: breaks real etcd clusters in every way that the operator promises to heal, under load, and prints what
+ * was measured. Results go to `e2e/etcd/results`, row by row: a row that is measured again replaces what was there.
  */
 import { execFileSync } from "node:child_process";
 import { arch, cpus, loadavg, release, totalmem } from "node:os";
-import { parseArgs } from "node:util";
-import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.ts";
+import { commandLine, refuse } from "../../scripts/command-line.ts";
+import { controlPlanes } from "../operator/control-plane.ts";
 import type { Scenario } from "./bench.ts";
 import { hour, hourMarkdown } from "./hour.ts";
 import { Clusters, failedRun, type Measured } from "./measure.ts";
@@ -22,18 +14,25 @@ import { markdown, type RowResult, readResults, shortcomings, withRow, writeResu
 import { scenarios } from "./scenarios/index.ts";
 import { World } from "./world.ts";
 
-const { values } = parseArgs({
+const values = commandLine({
+  command: "npm run e2e:etcd",
+  does: "Breaks real etcd clusters in every way that the operator promises to heal, under load, and prints what was measured.",
   options: {
-    only: { type: "string" },
-    runs: { type: "string" },
-    version: { type: "string", default: "3.6.16" },
-    "control-plane": { type: "string", default: "embedded" },
-    resume: { type: "boolean", default: false },
-    write: { type: "boolean", default: false },
-    list: { type: "boolean", default: false },
-    hour: { type: "boolean", default: false },
-    minutes: { type: "string", default: "60" },
-    seed: { type: "string", default: "1" },
+    only: { text: "ID,…", help: "these rows alone, in this order" },
+    runs: { number: "N", help: "runs of each row (default: the row's own number)" },
+    version: { text: "V", default: "3.6.16", help: "of etcd" },
+    "control-plane": {
+      text: "NAME",
+      oneOf: controlPlanes,
+      default: "embedded",
+      help: "where the operator runs",
+    },
+    resume: { help: "complete a row to its number of runs, or leave it alone" },
+    write: { help: "put all tables into docs/etcd-results.md; with --runs 0 nothing is measured before" },
+    list: { help: "name the rows, and run nothing" },
+    hour: { help: "a random fault or edit every five seconds instead of rows" },
+    minutes: { number: "N", default: 60, help: "with --hour: how long" },
+    seed: { number: "S", default: 1, help: "with --hour: of faults and edits" },
   },
 });
 
@@ -48,9 +47,8 @@ const say = (sentence: string) =>
 if (values.hour) process.exit(await weather());
 const only = values.only?.split(",");
 const unknown = only?.find((id) => !scenarios.some((scenario) => scenario.id === id));
-if (unknown !== undefined) throw new Error(`there is no scenario ${unknown}; --list names them`);
-const controlPlane = values["control-plane"] as ControlPlaneName;
-if (!controlPlanes.includes(controlPlane)) throw new Error(`no control plane is named ${controlPlane}`);
+if (unknown !== undefined) refuse(`there is no row ${unknown}; --list names them`);
+const controlPlane = values["control-plane"];
 const { version } = values;
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()} ${arch()}`;
 
@@ -62,7 +60,7 @@ const wanted = chosen
   .filter(({ versions }) => versions?.includes(version) ?? true)
   .map((scenario) => {
     const before = values.resume ? (results.rows[scenario.id] ?? empty()) : empty();
-    const all = values.runs === undefined ? scenario.runs : Number(values.runs);
+    const all = values.runs ?? scenario.runs;
     return { scenario, before, runs: Math.max(0, all - before.runs.length) };
   })
   .filter(({ runs }) => runs > 0);
@@ -112,7 +110,7 @@ async function weather(): Promise<number> {
     loadavg()
       .map((each) => each.toFixed(0))
       .join(", ");
-  const [minutes, seed] = [Number(values.minutes), Number(values.seed)];
+  const { minutes, seed } = values;
   const result = await hour({ minutes, seed, commit, load: busy, say });
   console.log(hourMarkdown(result));
   if (values.write) console.log(`written to ${await writeReport(scenarios)}`);

@@ -79,14 +79,14 @@ export class World extends ClusterAccess implements AsyncDisposable {
     return new Connections(this.#socket);
   }
 
-  /** Writes so many megabytes, one in each key. */
-  async fill(name: string, megabytes: number, prefix = "ballast"): Promise<void> {
+  /** Writes so many keys of one megabyte each, or of so many bytes. */
+  async fill(name: string, keys: number, prefix = "ballast", bytes = 1 << 20): Promise<void> {
     const connections = new Connections(this.#socket);
     try {
-      for (let index = 0; index < megabytes; index++) {
+      for (let index = 0; index < keys; index++) {
         const [to] = this.serving(name);
         if (!to) throw new Error(`no member of ${name} serves`);
-        await fill(connections, to, `${prefix}/${index}`, 1 << 20);
+        await fill(connections, to, `${prefix}/${index}`, bytes);
       }
     } finally {
       connections.close();

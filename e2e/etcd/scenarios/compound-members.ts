@@ -64,7 +64,8 @@ const outOfSpace = compound({
     let written = 0;
     await bench.time("the status asks for a larger quota", 120_000, async () => {
       // What old revisions took is given back: only data that stays fills a quota for good.
-      await world.fill(name, 1, `ballast/${written++}`).catch(() => {});
+      // Small pieces: a large one is refused long before the quota is full.
+      await world.fill(name, 2, `ballast/${written++}`, 128 << 10).catch(() => {});
       const { status } = await world.get(name);
       const advice = "raise spec.storage.quotaBytes";
       return status?.conditions?.some(({ message }) => message.includes(advice)) ?? false;

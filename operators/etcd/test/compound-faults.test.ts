@@ -25,6 +25,10 @@ const claimLabel = (name: string, key: string, value: string | null) => async (w
   const body = { metadata: { labels: { [key]: value } } } as never;
   await world.client.kind(PersistentVolumeClaim).patch(named(name), { type: "merge", body });
 };
+const wipeStatus = async (world: EtcdWorld) => {
+  const body = { status: { members: null, template: null, clusterId: null, inventory: null } } as never;
+  await world.client.kind(EtcdCluster).subresource("status").patch(ref, { type: "merge", body });
+};
 const remove = (propagation: "Background" | "Foreground" | "Orphan") => async (world: EtcdWorld) => {
   world.notes.set("deleted", true);
   await world.client.kind(EtcdCluster).delete(ref, { propagation });
@@ -133,6 +137,31 @@ describe("deletion", { timeout }, () => {
   });
 });
 
+describe("made again under the same name", { timeout }, () => {
+  test("with TLS between members: refused, and made again as it was it continues", async () => {
+    let isRefused = false;
+    await scenario(three, [
+      [0, remove("Background")],
+      [20_000, create({ tls: { peer: { mode: "Managed" } } })],
+      [
+        60_000,
+        condition((world) => {
+          const ready = world.condition("Ready");
+          expect(ready).toMatchObject({ status: "False", reason: "SpecRefused" });
+          expect(ready?.message).toMatch(
+            /make the cluster again without spec.tls.peer to continue from them/,
+          );
+          expect(world.pods).toEqual([]);
+          isRefused = true;
+        }),
+      ],
+      [61_000, remove("Background")],
+      [80_000, create()],
+    ]);
+    expect(isRefused).toBe(true);
+  });
+});
+
 describe("changes of size", { timeout }, () => {
   test("3, 1, 5, 3, 2, 5 while pods are deleted end in a cluster that serves", async () => {
     await scenario(three, [
@@ -197,6 +226,24 @@ describe("changes by hand", { timeout }, () => {
     "the label %s of a claim: its member is not removed",
     async (key) => {
       await scenario(three, [[0, claimLabel("example-1", key, null)]], healed);
+    },
+  );
+
+  test.each([null, "other", "0"])(
+    "the key of a claim becomes %s and the status is wiped while nobody looks: it is known by its name",
+    async (value) => {
+      await scenario(
+        three,
+        [
+          [0, ({ simulation }) => simulation.cluster.managers[0]?.pause()],
+          [100, claimLabel("example-1", "keelson.dev/key", value)],
+          [200, label("example-2", "keelson.dev/key", value)],
+          [300, wipeStatus],
+          [400, ({ simulation }) => simulation.cluster.managers[0]?.resume()],
+          [20_000, size(2)],
+        ],
+        healed,
+      );
     },
   );
 
@@ -367,6 +414,28 @@ describe("space", { timeout }, () => {
       [
         [0, useUpQuota],
         [500, spec({ storage: { quotaBytes: 8_000_000 } })],
+      ],
+      healed,
+    );
+  });
+
+  test("the data fills the quota: the status asks for a larger one, and that is rolled out while nothing is written", async () => {
+    await scenario(
+      "three members with a small quota",
+      [
+        [
+          0,
+          ({ application }) => {
+            application.group.ballast = 1_000_000;
+          },
+        ],
+        [
+          40_000,
+          condition((world) => {
+            expect(world.condition("Ready")?.message).toContain("raise spec.storage.quotaBytes");
+          }),
+        ],
+        [41_000, spec({ storage: { quotaBytes: 8_000_000 } })],
       ],
       healed,
     );

@@ -246,6 +246,30 @@ export const quorumLost: Scenario = {
   },
 };
 
+/** Three of five volumes are gone, and the survivors restart: they serve nobody, and still the better one is proposed. */
+export const survivorsRestarted: Scenario = {
+  prepare: created({ size: 5 }),
+  play: async (world) => {
+    const { status } = await world.get();
+    const names = (status?.members ?? []).map(({ name }) => name);
+    const victims = names.slice(0, 3);
+    for (const leaver of victims) delete world.volumeOf(leaver).data;
+    for (const name of names) world.simulation.kubelet.crash(name);
+    await world.cluster.advance(120_000);
+    const waiting = (await world.get()).status;
+    expect(reasonOf(waiting, "Degraded")).toBe("QuorumLost");
+    const { phase, survivor = "", revision } = waiting?.recovery ?? {};
+    expect({ phase, known: victims.includes(survivor), revision }).toEqual({
+      phase: "Proposed",
+      known: false,
+      revision: expect.stringMatching(/^\d+$/),
+    });
+    world.allowStops();
+    await world.annotate({ [annotations.approveRecovery]: survivor });
+    await restsUnderLoad(world, { size: 5, version });
+  },
+};
+
 /** Someone wipes the status: the volumes and etcd remember. */
 export const statusLost: Scenario = {
   prepare: created({ size: 3 }),
@@ -305,13 +329,17 @@ const secret = (value: string) => Buffer.from(value).toString("base64");
 
 /** With certificates for everyone and a password, from the first moment on. */
 function secured(spec: object = {}): (world: World) => Promise<void> {
+  return guarded({ tls: { peer: {}, client: { overlapHours: 0 }, ...spec } });
+}
+
+/** Members ask for a password. */
+function guarded(spec: object = {}): (world: World) => Promise<void> {
   return async (world) => {
     await world.cluster.client.kind(Secret).create({
       metadata: { ...ref, name: "root" },
       data: { password: secret("one") },
     });
-    const tls = { peer: {}, client: { overlapHours: 0 }, ...spec };
-    await world.create({ size: 3, version, tls, auth: { rootSecret: "root" } } as never);
+    await world.create({ size: 3, version, ...spec, auth: { rootSecret: "root" } } as never);
     await restsUnderLoad(world, { size: 3, version });
     expect(world.etcd.group.password).toBe("one");
   };
@@ -399,6 +427,9 @@ export const passwordChanged: Scenario = {
   },
 };
 
+/** Without TLS a member does not even tell its status to someone who has not the right password. */
+export const plainPasswordChanged: Scenario = { ...passwordChanged, prepare: guarded() };
+
 /** Nothing goes before the last backup is done, and then everything does; the backup stays. */
 export const finalBackup: Scenario = {
   prepare: async (world) => {
@@ -472,6 +503,35 @@ export const corruptAlarm: Scenario = {
     expect((await world.get()).status?.members?.map(({ name }) => name)).not.toContain(who);
   },
 };
+
+/**
+ * A member's data is wrong and nobody knows. Another one restarts, finds that they differ and does not start: it is not
+ * the one to replace, and keeps its volume until a person says whose data is right.
+ */
+export const silentCorruption: Scenario = {
+  prepare: created({ size: 3 }),
+  play: async (world) => {
+    const { status } = await world.get();
+    const leader = world.processOf(status?.leader ?? "");
+    if (!leader) throw new Error("nobody leads");
+    leader.data.wrong = true;
+    const claims = await claimUids(world);
+    await world.cluster.client.kind(Pod).delete({ ...ref, name: await world.follower() });
+    await world.cluster.advance(120_000);
+    const now = (await world.get()).status;
+    expect(condition(now, "Available")).toBe("True");
+    expect(now?.conditions?.find(({ type }) => type === "Stalled")?.message).toContain("whose data is right");
+    expect(await claimUids(world)).toEqual(claims);
+    delete leader.data.wrong;
+    await restsUnderLoad(world, { size: 3, version });
+    expect(await claimUids(world)).toEqual(claims);
+  },
+};
+
+async function claimUids(world: World): Promise<string[]> {
+  const { items } = await world.cluster.client.kind(PersistentVolumeClaim).list(ref);
+  return items.map(({ metadata }) => metadata.uid).sort();
+}
 
 /** Free space is given back on schedule, one member after the other, the leader last and not as the leader. */
 export const defragmented: Scenario = {

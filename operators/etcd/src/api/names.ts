@@ -17,6 +17,8 @@ export const annotations = {
   memberId: "etcd.keelson.dev/member-id",
   /** On a claim: the version of etcd that last ran on its data. */
   etcdVersion: "etcd.keelson.dev/etcd-version",
+  /** On a claim: `http` or `https`, as its member is addressed by the others. etcd keeps that with the data. */
+  peerScheme: "etcd.keelson.dev/peer-scheme",
   /** On a claim: the storage class that the spec asked for when it was made; empty for the default class. */
   storageClass: "etcd.keelson.dev/storage-class",
   /** On a claim: a recovery left its member behind; kept for inspection, never used again. */

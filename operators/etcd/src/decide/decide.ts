@@ -3,6 +3,7 @@ import { compareVersions } from "@keelson/kit";
 import { reasons } from "../api/conditions.ts";
 import { hex } from "../engine/etcd.ts";
 import type { Observed } from "../observe/observed.ts";
+import { peerScheme } from "../resources/names.ts";
 import { recipeOf, templateOf } from "../resources/recipe.ts";
 import { authentication, lockedOut, secretMissing } from "./access.ts";
 import { bootstrap, specProblem } from "./bootstrap.ts";
@@ -10,7 +11,7 @@ import type { Decision, Policy } from "./decision.ts";
 import { changedClaim, changedPod } from "./drift.ts";
 import { namesOf } from "./facts.ts";
 import { failureOf } from "./failed-rollout.ts";
-import { lostMember, unhealthyVoters } from "./heal.ts";
+import { inconsistentMember, lostMember, unhealthyVoters } from "./heal.ts";
 import { joining } from "./join.ts";
 import { leaving } from "./leaving.ts";
 import {
@@ -37,6 +38,7 @@ const policies: readonly Policy[] = [
   lockedOut,
   foreignCluster,
   twoOrigins,
+  otherScheme,
   // Bootstrap, and the worst case.
   bootstrap,
   untemplated,
@@ -58,6 +60,7 @@ const policies: readonly Policy[] = [
   lostMember,
   rollback,
   outdatedPod,
+  inconsistentMember,
   corruption,
   noSpace,
   unhealthyVoters,
@@ -75,7 +78,8 @@ const harmless: readonly Policy[] = [changedPod, changedClaim, growth, finishedT
 
 /** What can be done beside any decision. Nothing where nothing may be touched. */
 export function decideBeside(observed: Observed): readonly Decision[] {
-  if (paused(observed) ?? foreignCluster(observed) ?? twoOrigins(observed)) return [];
+  if (paused(observed) ?? foreignCluster(observed) ?? twoOrigins(observed) ?? otherScheme(observed))
+    return [];
   return harmless.flatMap((policy) => policy(observed) ?? []);
 }
 
@@ -113,6 +117,20 @@ function twoOrigins(o: Observed): Decision | undefined {
   if (o.earlierVolumes.length === 0) return undefined;
   const claims = o.earlierVolumes.join(", ");
   const message = `spec.restoreFrom names a backup, and the claims ${claims} hold the data of an earlier cluster; delete these claims to restore the backup, or make the cluster again without spec.restoreFrom to continue from them`;
+  return { do: "refuse", reason: reasons.specRefused, message };
+}
+
+/** etcd keeps with the data how members address each other: with other settings for TLS they would never meet. */
+function otherScheme(o: Observed): Decision | undefined {
+  const other = o.members.filter(
+    ({ claim }) =>
+      claim?.peerScheme !== undefined && claim.peerScheme !== peerScheme(o.cluster) && !claim.deleting,
+  );
+  if (other.length === 0) return undefined;
+  const [has, wants, again] = o.cluster.secure?.peer
+    ? ["without TLS between members", "spec.tls.peer asks for it", "without spec.tls.peer"]
+    : ["with TLS between members", "spec.tls.peer is not set", "with spec.tls.peer"];
+  const message = `the claims ${namesOf(other)} hold the data of an earlier cluster ${has}, and ${wants}: members could not reach each other; make the cluster again ${again} to continue from them, or delete these claims to start without their data`;
   return { do: "refuse", reason: reasons.specRefused, message };
 }
 

@@ -113,6 +113,25 @@ export function dataLoss(o: Observed, member: ObservedMember): string | undefine
   return diagnosis === "corrupt" && isTested ? "its data is corrupt" : undefined;
 }
 
+/** It does not start because its data is not that of every other member, under a template that is known to work. */
+export function isInconsistent(o: Observed, member: ObservedMember): boolean {
+  return diagnosisOf(member) === "inconsistent" && member.pod?.template === o.status.template?.hash;
+}
+
+/** What hashes are compared for, as the comparison's purpose begins. */
+export const purposes = { corrupt: "corrupt/", inconsistent: "inconsistent/" } as const;
+
+/** The last comparison, as long as what it was made for lasts: it says nothing about the next time. */
+export function comparisonNow(o: Observed): Observed["status"]["comparison"] {
+  const { comparison } = o.status;
+  const { purpose = "" } = comparison ?? {};
+  const isAlarmed = o.alarms.some(({ type }) => type === "CORRUPT");
+  const isOver =
+    (purpose.startsWith(purposes.corrupt) && !isAlarmed) ||
+    (purpose.startsWith(purposes.inconsistent) && !o.members.some((member) => isInconsistent(o, member)));
+  return o.list && isOver ? undefined : comparison;
+}
+
 /** Its volume was never made, and the spec now asks for another class: nothing is lost by starting over. */
 export function wantsOtherClass(o: Observed, { claim }: ObservedMember): boolean {
   return claim !== undefined && !claim.bound && claim.className !== (o.spec.storage.className ?? "");

@@ -2,7 +2,7 @@
 import { reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { canRemove, dataLoss, isLeader, voterCount } from "./facts.ts";
+import { canRemove, dataLoss, isInconsistent, isLeader, purposes, voterCount, voters } from "./facts.ts";
 import { leave } from "./leaving.ts";
 
 const reason = reasons.healing;
@@ -35,6 +35,33 @@ function nodeLoss(o: Observed, member: ObservedMember): string | undefined {
   return o.nowMs - nodeLostSinceMs >= seconds * 1_000
     ? `its node ${pod?.node} has been gone for ${seconds} s`
     : undefined;
+}
+
+/**
+ * etcd compares its data with the others' before it serves, and exits when one of them has other data. That one may be
+ * wrong, and this member right: it is replaced only when a majority of the voters has the same data without it.
+ */
+export function inconsistentMember(o: Observed): Decision | undefined {
+  if (!o.list) return undefined;
+  const member = o.members.find((each) => each.record.phase !== "Leaving" && isInconsistent(o, each));
+  if (!member) return undefined;
+  const { name } = member.record;
+  const why = reasons.corrupt;
+  const members = voters(o).flatMap((other) => (other.status ? [other.record.name] : []));
+  const purpose = `${purposes.inconsistent}${name}/${members.length}`;
+  const { comparison } = o.status;
+  if (comparison?.purpose !== purpose) {
+    const message = `${name} does not have the data of every other member; hashes are compared`;
+    return { do: "compareHashes", purpose, members, reason: why, message };
+  }
+  if (!comparison.agreed) {
+    const message = `${name} does not start: another member has other data, and no majority of the voters has the same without it; find out whose data is right, and delete the claim and the pod of a member whose data is wrong`;
+    return { do: "refuse", reason: why, message };
+  }
+  const odd = o.members.find(({ record }) => comparison.odd.includes(record.name)) ?? member;
+  if (canRemove(o, odd)) return leave(o, odd, "its data is not that of the majority", why);
+  const message = `${odd.record.name} cannot be replaced now: without it the others would have no majority`;
+  return { do: "wait", reason: why, message };
 }
 
 /** A restart takes seconds: a voter that merely restarts is not the one to remove. */

@@ -1,5 +1,6 @@
 /** Pods that are missing, ended, or made from what their record no longer asks for. */
 import { reasons } from "../api/conditions.ts";
+import { schemeOf } from "../engine/etcd.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { StartMode } from "../resources/flags.ts";
 import { startSettings } from "../resources/flags.ts";
@@ -91,7 +92,7 @@ export function unmarkedVoter(o: Observed): Decision | undefined {
 /** A claim carries the identity of its data, so that the data is known even when the status is gone. */
 export function unsignedClaim(o: Observed): Decision | undefined {
   const unsigned = o.members.find(
-    ({ record, claim, status }) =>
+    ({ record, claim, status, entry }) =>
       record.phase !== "Seed" &&
       record.phase !== "Leaving" &&
       record.id !== undefined &&
@@ -101,6 +102,7 @@ export function unsignedClaim(o: Observed): Decision | undefined {
       (claim.memberId !== record.id ||
         claim.clusterId !== o.status.clusterId ||
         claim.clusterUid !== o.cluster.uid ||
+        (entry !== undefined && claim.peerScheme !== schemeOf(entry)) ||
         (status !== undefined && claim.etcdVersion !== status.version)),
   );
   if (!unsigned) return undefined;

@@ -1,6 +1,6 @@
 /** No quorum: waiting while a majority has its data, otherwise a recovery that the user approves. */
 import { reasons } from "../api/conditions.ts";
-import { hex } from "../engine/etcd.ts";
+import { hex, type MemberProgress } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
@@ -17,7 +17,10 @@ export function quorumLoss(o: Observed): Decision | undefined {
   if (survivors.length >= majority(counted.length + strangers.length)) return transient(survivors);
   const losses = [
     ...lost.map((member) => `${member.record.name}: ${dataLoss(o, member)}`),
-    ...strangers.map(({ id, peerUrls }) => `${hex(id)}: nobody knows the member at ${peerUrls.join(", ")}`),
+    ...strangers.map(
+      ({ id, peerUrls }) =>
+        `${hex(id)}: nobody knows the member${peerUrls.map((url) => ` at ${url}`).join(",")}`,
+    ),
   ].join("; ");
   if (survivors.length === 0) {
     const message = `no data is left (${losses}); make a new cluster with spec.restoreFrom`;
@@ -45,7 +48,7 @@ function transient(survivors: readonly ObservedMember[]): Decision {
 function permanent(o: Observed, survivors: readonly ObservedMember[], losses: string): Decision {
   const reason = reasons.quorumLost;
   const sinceMs = o.nowMs - (o.unavailableSinceMs ?? o.nowMs);
-  const allAnswer = survivors.every(({ status }) => status !== undefined);
+  const allAnswer = survivors.every((member) => progressOf(member) !== undefined);
   if (sinceMs < graceMs || (!allAnswer && sinceMs < o.spec.timeouts.survivorSeconds * 1_000)) {
     return {
       do: "wait",
@@ -54,7 +57,7 @@ function permanent(o: Observed, survivors: readonly ObservedMember[], losses: st
       recheckMs: 1_000,
     };
   }
-  // One that does not answer is no worse than none to compare it with: etcd 3.4 answers nobody without a leader.
+  // One that does not answer is no worse than none to compare it with.
   const best = bestOf(survivors) ?? (survivors.length === 1 ? survivors[0] : undefined);
   if (!best)
     return {
@@ -91,25 +94,36 @@ function permanent(o: Observed, survivors: readonly ObservedMember[], losses: st
   return { do: "wait", reason, message, recheckMs: 10_000 };
 }
 
-/** The highest term, then the longest log: no other member can have more of what was acknowledged. */
+/**
+ * The one that knows of most that was committed: forcing a new cluster drops the rest of a log, and of what was committed
+ * one member has what another has or more. Terms say nothing about it: a member that votes has a new one before it has
+ * any entry of it.
+ */
 function bestOf(survivors: readonly ObservedMember[]): ObservedMember | undefined {
-  const able = survivors.flatMap((member) =>
-    member.status && !member.status.learner ? [{ member, status: member.status }] : [],
-  );
+  const able = survivors.flatMap((member) => {
+    const progress = progressOf(member);
+    return progress && !progress.learner ? [{ member, progress }] : [];
+  });
   able.sort(
-    (a, b) =>
-      Number(b.status.raftTerm - a.status.raftTerm) || Number(b.status.raftIndex - a.status.raftIndex),
+    ({ progress: a }, { progress: b }) => Number(b.index - a.index) || Number(b.revision - a.revision),
   );
   return able[0]?.member;
 }
 
-function proposalFor(o: Observed, { record, status }: ObservedMember, losses: string) {
+/** One that restarted without a quorum tells its status to nobody, only its metrics. */
+function progressOf({ status, progress }: ObservedMember): MemberProgress | undefined {
+  return status ? { ...status, index: status.raftIndex, peers: [] } : progress;
+}
+
+function proposalFor(o: Observed, member: ObservedMember, losses: string) {
+  const { record } = member;
+  const progress = progressOf(member);
   const others = `what was acknowledged since by ${losses.replaceAll(/: [^;]*/g, "")}`;
-  if (!status) {
+  if (!progress) {
     const lost = `it does not answer, so nobody knows what it has; lost would be what it lacks, and ${others}`;
     return { survivor: record.name, revision: "unknown", lost };
   }
-  const { revision } = status;
+  const { revision } = progress;
   const last = BigInt(o.status.lastKnownRevision ?? 0);
   const behind =
     last > revision
@@ -211,10 +225,16 @@ function restartAsUsual(o: Observed, survivor: ObservedMember, recovery: Recover
   return {
     do: "record",
     status: { recovery: undefined },
-    event: `recovered from ${name}: ${recovery.lost}`,
+    event: `recovered from ${name}: ${recovery.lost}. ${usedAgain(recovery)}`,
     reason,
     message: `recovered from ${name}`,
   };
+}
+
+/** Forcing a new cluster cannot raise revisions, as a restore does: what was lost is counted a second time. */
+function usedAgain({ revision }: Recovery): string {
+  const after = revision === "unknown" ? "Revisions that were lost" : `Revisions after ${revision}`;
+  return `${after} may be used a second time: restart clients that watch keys or cache them`;
 }
 
 function podFor(o: Observed, survivor: ObservedMember, mode: "force" | "again", message: string): Decision {

@@ -6,7 +6,7 @@ import { conditions, type Reason, reasons } from "../api/conditions.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import { selectorLabels } from "../resources/names.ts";
 import type { Decision } from "./decision.ts";
-import { isHealthy, lagOf, leaderOf, voters } from "./facts.ts";
+import { comparisonNow, isHealthy, lagOf, leaderOf, voters } from "./facts.ts";
 import { describeUnknown } from "./unknown.ts";
 
 /** How often the newest revision is stored while it changes. */
@@ -37,6 +37,7 @@ export function statusOf(o: Observed, decision: Decision): Status {
     version: lowest,
     targetVersion: o.status.rollout?.recipe.version,
     leader,
+    comparison: comparisonNow(o),
     tls: tlsReport(o),
     ...newestRevision(o),
   };

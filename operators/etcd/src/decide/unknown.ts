@@ -13,7 +13,9 @@ export function unknownVoters(o: Observed): Decision | undefined {
 /** As a sentence that names them and what ends it; undefined when there are none. */
 export function describeUnknown({ unknownMembers }: Observed): string | undefined {
   if (unknownMembers.length === 0) return undefined;
-  const named = unknownMembers.map(({ id, peerUrls }) => `${hex(id)} (${peerUrls.join(", ")})`).join(", ");
+  const named = unknownMembers
+    .map(({ id, peerUrls }) => `${hex(id)}${peerUrls.length > 0 ? ` (${peerUrls.join(", ")})` : ""}`)
+    .join(", ");
   const commands = unknownMembers.map(({ id }) => `etcdctl member remove ${hex(id)}`).join("; ");
   return `etcd has members that this operator did not add: ${named}; remove them with ${commands}`;
 }

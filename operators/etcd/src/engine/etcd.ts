@@ -17,6 +17,11 @@ export interface EtcdMember {
   readonly learner: boolean;
 }
 
+/** The scheme by which the others address a member. */
+export function schemeOf({ peerUrls: [url] }: EtcdMember): string | undefined {
+  return url?.split(":", 1)[0];
+}
+
 export interface MemberList {
   readonly clusterId: string;
   readonly members: readonly EtcdMember[];
@@ -29,6 +34,7 @@ export interface MemberStatus {
   readonly version: string;
   readonly revision: bigint;
   readonly raftTerm: bigint;
+  /** The last entry that it knows to be committed. */
   readonly raftIndex: bigint;
   readonly appliedIndex: bigint;
   /** Undefined when it knows of none. */
@@ -39,7 +45,18 @@ export interface MemberStatus {
   readonly errors: readonly string[];
 }
 
+/** What can be known of a member that serves no client: one that has started and not had a quorum since. */
+export interface MemberProgress {
+  readonly revision: bigint;
+  /** The last entry that it knows to be committed, or one before it. */
+  readonly index: bigint;
+  readonly learner: boolean;
+  /** The other members, as far as the metrics name them. */
+  readonly peers: readonly MemberId[];
+}
+
 export interface Alarm {
+  /** `0` for data that differs when no majority says whose is wrong. */
   readonly memberId: MemberId;
   readonly type: "NOSPACE" | "CORRUPT";
 }
@@ -68,6 +85,8 @@ export type Authentication = "off" | "in" | "out";
 /** The calls to one member. Each rejects with an `EtcdError`. */
 export interface Etcd {
   status(options?: CallOptions): Promise<MemberStatus>;
+  /** For an address of its port for metrics: it answers there before it serves, and asks nobody for a password. */
+  progress(options?: CallOptions): Promise<MemberProgress>;
   versions(options?: CallOptions): Promise<Versions>;
   /** Linearizable: answered only with a quorum, and never older than any change that was answered. */
   members(options?: CallOptions): Promise<MemberList>;

@@ -64,6 +64,15 @@ describe("a change of membership", () => {
   });
 });
 
+test("an alarm about no member in particular is lifted like any other", async () => {
+  const { etcd, asked } = await recorded({ alarms: [{ alarm: "CORRUPT" }] });
+  for (const alarm of await etcd.alarms()) await etcd.disarm(alarm);
+  expect(asked[1]).toEqual([
+    "/v3/maintenance/alarm",
+    { action: "DEACTIVATE", memberID: "0", alarm: "CORRUPT" },
+  ]);
+});
+
 describe("the list of members", () => {
   test("comes from a quorum, or from one member when asked for that", async () => {
     const { etcd, asked } = await recorded({ version: "3.6.16" });

@@ -15,10 +15,12 @@ import type {
   KeyHash,
   MemberId,
   MemberList,
+  MemberProgress,
   MemberStatus,
   Versions,
 } from "./etcd.ts";
 import { callGrpc, grpcUnary } from "./grpc.ts";
+import { progressIn } from "./progress.ts";
 import { encodeNumber, fieldsOf } from "./protobuf.ts";
 
 /** Numbers of 64 bits arrive as strings, and zero does not arrive at all. */
@@ -53,6 +55,14 @@ export class EtcdGateway implements Etcd {
       dbSizeInUseBytes: big(body["dbSizeInUse"]),
       errors: Array.isArray(body["errors"]) ? body["errors"].map(String) : [],
     };
+  }
+
+  async progress(options: CallOptions = {}): Promise<MemberProgress> {
+    const path = "/metrics";
+    const response = await this.#send(path, undefined, withDeadline({ timeoutMs: 5_000, ...options }));
+    const progress = progressIn(await this.#text(response, path));
+    if (!progress) throw new EtcdError("Refused", "these are not the metrics of a member");
+    return progress;
   }
 
   async versions(options?: CallOptions): Promise<Versions> {
@@ -106,7 +116,8 @@ export class EtcdGateway implements Etcd {
   async alarms(options?: CallOptions): Promise<readonly Alarm[]> {
     const body = await this.#call("/v3/maintenance/alarm", { action: "GET" }, options);
     return list(body["alarms"]).map((alarm) => ({
-      memberId: text(alarm["memberID"]),
+      // Zero when etcd cannot say whose data is wrong.
+      memberId: text(alarm["memberID"]) || "0",
       type: alarm["alarm"] === "CORRUPT" ? "CORRUPT" : "NOSPACE",
     }));
   }

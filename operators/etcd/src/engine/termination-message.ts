@@ -3,9 +3,10 @@
 /**
  * - `empty`: it was started as a member with data, and found none.
  * - `corrupt`: it found data that it cannot use.
+ * - `inconsistent`: it found data that at least one other member does not have; which of the two is wrong, it cannot know.
  * - `outdatedList`: the members changed between its addition and its first start.
  */
-export type Diagnosis = "empty" | "corrupt" | "outdatedList";
+export type Diagnosis = "empty" | "corrupt" | "inconsistent" | "outdatedList";
 
 /**
  * Sentences of 3.4 to 3.7 and of their storage engine. A panic may leave only the end of its stack, so the places where
@@ -24,7 +25,7 @@ const SENTENCES: readonly (readonly [RegExp, Diagnosis])[] = [
     "corrupt",
   ],
   [/tocommit\(\d+\) is out of range|unexpected fault address/, "corrupt"],
-  [/found data inconsistency with peers|[cC]heckInitialHashKV failed/, "corrupt"],
+  [/found data inconsistency with peers|[cC]heckInitialHashKV failed/, "inconsistent"],
 ];
 
 /** Problems outside the data: another volume would not help. */

@@ -8,6 +8,7 @@ import type {
   Etcd,
   EtcdAddress,
   MemberList,
+  MemberProgress,
   MemberStatus,
   TlsMaterial,
 } from "../engine/etcd.ts";
@@ -19,6 +20,8 @@ export type Dial = (address: EtcdAddress) => Etcd;
 export interface Reachable {
   readonly name: string;
   readonly connect: () => Promise<Connection>;
+  /** To its port for metrics, which is asked when there is no quorum. */
+  readonly connectMetrics?: () => Promise<Connection>;
   readonly tls?: TlsMaterial;
 }
 
@@ -31,6 +34,8 @@ export interface Passwords {
 /** What the members answered. Holds connections: dispose of it when the pass is over. */
 export interface Answers extends AsyncDisposable {
   readonly statuses: ReadonlyMap<string, MemberStatus>;
+  /** Without a quorum: how far those have got that did not tell their status. */
+  readonly progress: ReadonlyMap<string, MemberProgress>;
   /** Whether a linearizable read went through, by member; only those that were asked. */
   readonly reads: ReadonlyMap<string, boolean>;
   readonly list: MemberList | undefined;
@@ -78,26 +83,33 @@ async function answersOf(
   const addresses = new Map<string, EtcdAddress>();
   const statuses = new Map<string, MemberStatus>();
   const { passwords } = options;
+  /** Members that do not even tell their status to someone without the right password, as etcd does without TLS. */
+  const closed = new Set<string>();
+  const greet = async (name: string, etcd: Etcd) => {
+    try {
+      statuses.set(name, await etcd.status(call));
+      clients.set(name, etcd);
+    } catch (error) {
+      if (isEtcdError(error, "Unauthenticated")) closed.add(name);
+      throw error;
+    }
+  };
   await Promise.allSettled(
     members.map(async ({ name, connect, tls }) => {
-      const status = await quietly(options.signal, async () => {
+      await quietly(options.signal, async () => {
         const connection = await connect();
         connections.push(connection);
         const address = { host: connection.host, port: connection.port, ...(tls && { tls }) };
-        const etcd = options.dial({ ...address, ...(passwords && { credentials: passwords.current }) });
-        const answer = await etcd.status(call);
-        clients.set(name, etcd);
         addresses.set(name, address);
-        return answer;
+        await greet(name, options.dial({ ...address, ...(passwords && { credentials: passwords.current }) }));
       });
-      if (status) statuses.set(name, status);
     }),
   );
   options.signal.throwIfAborted();
-  let authentication: Answers["authentication"];
+  let authentication: Answers["authentication"] = closed.size > 0 ? "out" : undefined;
   const known = respondersIn(statuses).flatMap((name) => clients.get(name) ?? []);
   if (passwords) {
-    authentication = passwords.current.session?.token
+    authentication ??= passwords.current.session?.token
       ? "in"
       : await first(known, options.signal, async (etcd) => await etcd.authentication(call));
     const { previous } = passwords;
@@ -105,11 +117,16 @@ async function answersOf(
       const older = new Map(
         [...addresses].map(([name, address]) => [name, options.dial({ ...address, credentials: previous })]),
       );
+      await Promise.all(
+        [...older].map(async ([name, etcd]) => {
+          if (closed.has(name)) await quietly(options.signal, async () => await greet(name, etcd));
+        }),
+      );
       const before = respondersIn(statuses).flatMap((name) => older.get(name) ?? []);
       const answer = await first(before, options.signal, async (etcd) => await etcd.authentication(call));
       if (answer === "in") {
         authentication = "previous";
-        for (const [name, etcd] of older) clients.set(name, etcd);
+        for (const [name, etcd] of older) if (statuses.has(name)) clients.set(name, etcd);
       }
     }
   }
@@ -135,11 +152,26 @@ async function answersOf(
     }
   });
   const localList = list ? undefined : await localListOf(clients, statuses, options.signal, call);
+  const progress = new Map<string, MemberProgress>();
+  if (!list) {
+    await Promise.all(
+      members.map(async ({ name, connectMetrics }) => {
+        if (!connectMetrics || statuses.has(name)) return;
+        const answer = await quietly(options.signal, async () => {
+          const connection = await connectMetrics();
+          connections.push(connection);
+          return await options.dial({ host: connection.host, port: connection.port }).progress(call);
+        });
+        if (answer) progress.set(name, answer);
+      }),
+    );
+  }
   const alarms = list && (await first(responders, options.signal, async (etcd) => await etcd.alarms(call)));
   const versions =
     list && (await first(responders, options.signal, async (etcd) => await etcd.versions(call)));
   return {
     statuses,
+    progress,
     reads,
     list,
     localList,
@@ -164,7 +196,7 @@ async function localListOf(
   call: CallOptions,
 ): Promise<MemberList | undefined> {
   const furthest = [...statuses].sort(
-    ([, a], [, b]) => Number(b.raftTerm - a.raftTerm) || Number(b.raftIndex - a.raftIndex),
+    ([, a], [, b]) => Number(b.raftIndex - a.raftIndex) || Number(b.raftTerm - a.raftTerm),
   );
   const ordered = furthest.flatMap(([name]) => clients.get(name) ?? []);
   return await first(ordered, signal, async (etcd) => await etcd.localMembers(call));

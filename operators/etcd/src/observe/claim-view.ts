@@ -21,6 +21,7 @@ export function claimView(
     clusterId: found[annotations.clusterId],
     memberId: found[annotations.memberId],
     etcdVersion: found[annotations.etcdVersion],
+    peerScheme: found[annotations.peerScheme],
     fenced: found[annotations.fenced] !== undefined,
     drifted: Object.entries(labels).some(([label, value]) => metadata.labels?.[label] !== value),
     needsRestart: status?.conditions?.some(({ type }) => type === "FileSystemResizePending") ?? false,

@@ -12,8 +12,9 @@ import {
   clientPort,
   clusterName,
   memberHost,
-  memberName,
-  selectorLabels,
+  memberLabels,
+  metricsPort,
+  ordinalOf,
 } from "../resources/names.ts";
 import { ownersOf } from "../resources/owners.ts";
 import { type Answers, ask, type Dial, type Passwords } from "./ask.ts";
@@ -47,16 +48,10 @@ export async function observe(
 ): Promise<Gathered> {
   const cluster = clusterName(object);
   const { passwords, problem } = await readPasswords(object, ctx, sessions);
-  const nameOf = (key: string) => memberName(cluster, Number(key));
   const before: Status = object.status ?? {};
-  const labels = selectorLabels(cluster);
   const owners = ownersOf(object, ctx).map(({ uid }) => uid);
-  const pods = new Map(
-    [...ctx.own.pods.entries()].map(([key, pod]) => [nameOf(key), podView(pod, { labels, owners })]),
-  );
-  const claims = new Map(
-    [...ctx.own.claims.entries()].map(([key, claim]) => [nameOf(key), claimView(claim, labels)]),
-  );
+  const pods = byMember(cluster, ctx.own.pods.list(), (pod, labels) => podView(pod, { labels, owners }));
+  const claims = byMember(cluster, ctx.own.claims.list(), claimView);
   for (const record of before.members ?? []) await confirmClaim(record, { cluster, ctx, claims });
   const answers = await ask(
     [...pods]
@@ -64,6 +59,12 @@ export async function observe(
       .map(([name]) => ({
         name,
         connect: async () => await ctx.connect({ pod: { namespace: cluster.namespace, name } }, clientPort),
+        ...(before.clusterId === undefined
+          ? {}
+          : {
+              connectMetrics: async () =>
+                await ctx.connect({ pod: { namespace: cluster.namespace, name } }, metricsPort),
+            }),
         ...(certificates.material
           ? { tls: { ...certificates.material, serverName: memberHost(cluster, name) } }
           : {}),
@@ -125,12 +126,29 @@ export async function observe(
   };
 }
 
+/** By the objects' own names: labels can be changed, and names cannot. */
+function byMember<T extends { readonly metadata: { readonly name: string } }, View>(
+  cluster: ClusterName,
+  objects: readonly T[],
+  view: (object: T, labels: Record<string, string>) => View,
+): Map<string, View> {
+  return new Map(
+    objects
+      .filter(({ metadata }) => ordinalOf(cluster, metadata.name) !== undefined)
+      .map((object) => [object.metadata.name, view(object, memberLabels(cluster, object.metadata.name))]),
+  );
+}
+
 /** What single members say, while no quorum says more. */
 function localListOf(
-  { localList }: Answers,
+  { localList, progress }: Answers,
   clusterId: string | undefined,
 ): { readonly members: readonly EtcdMember[] } {
-  return localList && hex(localList.clusterId) === clusterId ? localList : { members: [] };
+  if (localList) return hex(localList.clusterId) === clusterId ? localList : { members: [] };
+  const peers = new Set([...progress.values()].flatMap((each) => each.peers));
+  return {
+    members: [...peers].map((id) => ({ id, name: "", peerUrls: [], clientUrls: [], learner: false })),
+  };
 }
 
 /** A claim that looks gone may only lack its labels: what follows from its absence is decided by the server's word. */
@@ -150,7 +168,7 @@ async function confirmClaim(
   const ref = { namespace: cluster.namespace, name: record.name };
   const live = await ctx.client.kind(PersistentVolumeClaim).find(ref);
   if (!live) return;
-  const view = claimView(live, selectorLabels(cluster));
+  const view = claimView(live, memberLabels(cluster, record.name));
   if (view.uid === record.claimUid || view.memberId === record.id) claims.set(record.name, view);
 }
 
@@ -186,6 +204,7 @@ function memberOf(
     claim: from.claims.get(record.name),
     entry: entryOf(from.cluster, record, from.list),
     status: from.answers.statuses.get(record.name),
+    progress: from.answers.progress.get(record.name),
     readThrough: from.answers.reads.get(record.name),
     nodeLostSinceMs: node === "gone" ? pod?.readyChangedMs : node?.lostSinceMs,
     nodeCordoned: node !== "gone" && node?.cordoned === true,

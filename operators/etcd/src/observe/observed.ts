@@ -1,6 +1,6 @@
 /** What one pass sees, as plain data: objects from the cache, and what each member answered. */
 import type { Member, Spec, Status } from "../api/cluster.ts";
-import type { Alarm, EtcdMember, MemberList, MemberStatus } from "../engine/etcd.ts";
+import type { Alarm, EtcdMember, MemberList, MemberProgress, MemberStatus } from "../engine/etcd.ts";
 import type { ClusterName } from "../resources/names.ts";
 import type { RestorePlan } from "./restore-plan.ts";
 import type { Certificates } from "./tls-facts.ts";
@@ -44,6 +44,8 @@ export interface ClaimView {
   readonly memberId: string | undefined;
   /** The version of etcd that last ran on it. */
   readonly etcdVersion: string | undefined;
+  /** How the others address its member, as etcd has it in the data: `http` or `https`. */
+  readonly peerScheme: string | undefined;
   readonly fenced: boolean;
   /** Someone removed the labels by which it is found. */
   readonly drifted: boolean;
@@ -58,6 +60,8 @@ export interface ObservedMember {
   readonly claim: ClaimView | undefined;
   readonly entry: EtcdMember | undefined;
   readonly status: MemberStatus | undefined;
+  /** Without a quorum and without a status: what it tells beside. */
+  readonly progress: MemberProgress | undefined;
   /** Whether a linearizable read went through it; undefined when it was not asked. */
   readonly readThrough: boolean | undefined;
   /** Its node is unreachable or gone since then. */

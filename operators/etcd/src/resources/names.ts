@@ -1,4 +1,5 @@
 /** Names of members, ports and addresses. */
+import { keyLabel } from "keelson";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { labels } from "../api/names.ts";
 
@@ -43,8 +44,12 @@ export function memberHost(cluster: ClusterName, member: string): string {
   return `${member}.${cluster.name}.${cluster.namespace}.svc`;
 }
 
+export function peerScheme({ secure }: ClusterName): "http" | "https" {
+  return secure?.peer ? "https" : "http";
+}
+
 export function peerUrl(cluster: ClusterName, member: string): string {
-  return `${cluster.secure?.peer ? "https" : "http"}://${memberHost(cluster, member)}:${peerPort}`;
+  return `${peerScheme(cluster)}://${memberHost(cluster, member)}:${peerPort}`;
 }
 
 export function clientUrl(cluster: ClusterName, member: string): string {
@@ -61,6 +66,11 @@ export function memberOfPeerUrl(cluster: ClusterName, url: string): string | und
 
 export function selectorLabels(cluster: ClusterName): Record<string, string> {
   return { [labels.name]: "etcd", [labels.instance]: cluster.name };
+}
+
+/** What the pod and the claim of a member are found by; people may change it. */
+export function memberLabels(cluster: ClusterName, member: string): Record<string, string> {
+  return { ...selectorLabels(cluster), [keyLabel]: memberKey(cluster, member) };
 }
 
 export function voterLabels(cluster: ClusterName): Record<string, string> {

@@ -26,9 +26,13 @@ test.each(["3.4.29", "3.5.11", "3.6.16", "3.7.3"])(
   "etcd %s is not killed while it cannot read, as during a defragmentation",
   (version) => {
     expect(probesOf(version).liveness.httpGet?.path).toBe("/livez?exclude=serializable_read");
-    expect(probesOf(version).readiness.httpGet?.path).toBe("/readyz");
   },
 );
+
+test("an alarm, which every member reports, makes none of them unready", () => {
+  expect(probesOf("3.6.16").readiness.httpGet?.path).toBe("/readyz?exclude=data_corruption");
+  expect(probesOf("3.4.23").readiness.httpGet?.path).toBe("/health?exclude=NOSPACE&exclude=CORRUPT");
+});
 
 test("before etcd has health endpoints, liveness asks for what needs neither data nor a leader", () => {
   expect(probesOf("3.4.23").liveness.httpGet).toEqual({ path: "/metrics", port: 2381 });

@@ -178,8 +178,8 @@ function probes(version: string): Pick<Container, "startupProbe" | "livenessProb
       terminationGracePeriodSeconds: 2,
     },
     readinessProbe: {
-      // Out of space, a member still serves reads, and is needed to make space.
-      ...on(own ? "/readyz" : "/health?exclude=NOSPACE"),
+      // An alarm is raised for the whole cluster: it says nothing about this member, which is needed to lift it.
+      ...on(own ? "/readyz?exclude=data_corruption" : "/health?exclude=NOSPACE&exclude=CORRUPT"),
       periodSeconds: 1,
       timeoutSeconds: 3,
       failureThreshold: 3,

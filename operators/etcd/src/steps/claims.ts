@@ -3,8 +3,9 @@ import type { ObjectOf } from "keelson";
 import { PersistentVolumeClaim } from "keelson/kinds";
 import { annotations } from "../api/names.ts";
 import { statusOf } from "../decide/report.ts";
+import { schemeOf } from "../engine/etcd.ts";
 import { claimFor } from "../resources/claim.ts";
-import { clusterName, memberKey, selectorLabels } from "../resources/names.ts";
+import { clusterName, memberKey, memberLabels } from "../resources/names.ts";
 import type { DecisionTo, StepContext, StepResult } from "./step.ts";
 
 export async function createClaim(
@@ -34,7 +35,7 @@ export async function repairClaim(
   { member, message }: DecisionTo<"repairClaim">,
 ): Promise<void> {
   const name = clusterName(cluster);
-  const body = { metadata: { labels: selectorLabels(name) } };
+  const body = { metadata: { labels: memberLabels(name, member) } };
   await ctx.client
     .kind(PersistentVolumeClaim)
     .patch({ namespace: name.namespace, name: member }, { type: "merge", body });
@@ -76,10 +77,13 @@ function identityOf({ gathered, cluster }: StepContext, member: string): Record<
   const { status } = gathered.observed;
   const id = status.members?.find(({ name }) => name === member)?.id;
   const version = gathered.answers.statuses.get(member)?.version;
+  const entry = gathered.observed.members.find(({ record }) => record.name === member)?.entry;
+  const scheme = entry && schemeOf(entry);
   return {
     [annotations.clusterUid]: cluster.metadata.uid,
     ...(status.clusterId === undefined ? {} : { [annotations.clusterId]: status.clusterId }),
     ...(id === undefined ? {} : { [annotations.memberId]: id }),
+    ...(scheme === undefined ? {} : { [annotations.peerScheme]: scheme }),
     ...(version === undefined ? {} : { [annotations.etcdVersion]: version }),
   };
 }

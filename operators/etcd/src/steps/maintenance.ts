@@ -1,6 +1,8 @@
 /** Hashes, space, alarms. */
+import { voterCount } from "../decide/facts.ts";
 import { statusOf } from "../decide/report.ts";
 import { fillsQuota } from "../decide/upkeep.ts";
+import type { KeyHash } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import { type DecisionTo, etcdOf, type StepContext } from "./step.ts";
 
@@ -12,17 +14,14 @@ export async function compareHashes(step: StepContext, decision: DecisionTo<"com
   const { members, purpose } = decision;
   const revisions = members.map((name) => gathered.answers.statuses.get(name)?.revision ?? 0n);
   const revision = least(revisions);
-  const call = { signal: ctx.signal, timeoutMs: longMs };
-  const hashes = await Promise.all(
-    members.map(async (name) => ({ name, ...(await etcdOf(step, name).hashKv(revision, call)) })),
-  );
-  const compacted = new Set(hashes.map(({ compactRevision }) => compactRevision));
-  // A compaction ran in between: the hashes cover different revisions, so the next pass asks again.
-  if (compacted.size > 1) return;
+  const hashes = await comparableHashes(step, members, revision);
+  // A compaction ran in between: the next pass asks again.
+  if (!hashes) return;
   const votes = new Map<string, number>();
   for (const { hash } of hashes) votes.set(hash, (votes.get(hash) ?? 0) + 1);
   const [[best, count] = ["", 0]] = [...votes].sort(([, a], [, b]) => b - a);
-  const agreed = count >= majority(members.length);
+  // Of all voters: members that could not be asked agree with nobody.
+  const agreed = count >= majority(Math.max(members.length, voterCount(gathered.observed)));
   const odd = agreed ? hashes.filter(({ hash }) => hash !== best).map(({ name }) => name) : [];
   const comparison = { purpose, revision: revision.toString(), odd, agreed };
   ctx.setStatus({ ...statusOf(gathered.observed, decision), comparison });
@@ -33,6 +32,32 @@ export async function compareHashes(step: StepContext, decision: DecisionTo<"com
       `at revision ${revision}: ${odd.join(", ") || "no majority has the same hash"}`,
     );
   } else event("Normal", "HashesEqual", `all members have the same data at revision ${revision}`);
+}
+
+interface MemberHash extends KeyHash {
+  readonly name: string;
+}
+
+/** Hashes that cover the same revisions; undefined when there are none at this moment. */
+async function comparableHashes(
+  step: StepContext,
+  members: readonly string[],
+  revision: bigint,
+): Promise<readonly MemberHash[] | undefined> {
+  const call = { signal: step.ctx.signal, timeoutMs: longMs };
+  const ask = async (at: bigint): Promise<readonly MemberHash[]> =>
+    await Promise.all(
+      members.map(async (name) => ({ name, ...(await etcdOf(step, name).hashKv(at, call)) })),
+    );
+  const coverTheSame = (hashes: readonly MemberHash[]) =>
+    new Set(hashes.map(({ compactRevision }) => compactRevision)).size === 1;
+  const hashes = await ask(revision);
+  if (coverTheSame(hashes)) return hashes;
+  // A member answers with the hash that it computed at its last compaction if that covers the revision, and one that was
+  // restarted since does not have it. While nothing is written, that would stay so; asked for no revision, all compute.
+  const computed = await ask(0n);
+  const isAtRest = computed.every((each) => each.revision === revision);
+  return isAtRest && coverTheSame(computed) ? computed : undefined;
 }
 
 function least(values: readonly bigint[]): bigint {

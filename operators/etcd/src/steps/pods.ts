@@ -2,7 +2,7 @@
 import { Pod } from "keelson/kinds";
 import { labels } from "../api/names.ts";
 import { startSettings } from "../resources/flags.ts";
-import { clusterName, memberKey, selectorLabels } from "../resources/names.ts";
+import { clusterName, memberKey, memberLabels } from "../resources/names.ts";
 import { ownersOf } from "../resources/owners.ts";
 import { podFor, startAnnotations } from "../resources/pod.ts";
 import type { DecisionTo, StepContext } from "./step.ts";
@@ -61,11 +61,11 @@ export async function repairPod(
   { member, message }: DecisionTo<"repairPod">,
 ): Promise<void> {
   const name = clusterName(cluster);
-  const seen = ctx.own.pods.get(memberKey(name, member));
+  const seen = ctx.own.pods.list().find(({ metadata }) => metadata.name === member);
   if (!seen) return;
   const { namespace, uid } = seen.metadata;
   const body = {
-    metadata: { uid, labels: selectorLabels(name), ownerReferences: ownersOf(cluster, ctx) },
+    metadata: { uid, labels: memberLabels(name, member), ownerReferences: ownersOf(cluster, ctx) },
   };
   await ctx.client.kind(Pod).patch({ namespace, name: member }, { type: "merge", body: body as never });
   event("Warning", "PodRepaired", message);

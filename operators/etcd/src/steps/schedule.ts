@@ -96,7 +96,10 @@ export function reportSchedule(
 
 function retained(key: string, { status, metadata }: EtcdBackupObject): RetainedBackup {
   const state = !hasBackupEnded(status?.phase) ? "running" : status?.phase === "Done" ? "good" : "failed";
-  return { key, state, takenMs: Date.parse(status?.takenAt ?? metadata.creationTimestamp) };
+  const takenMs = Date.parse(status?.takenAt ?? metadata.creationTimestamp);
+  const { clusterId } = status ?? {};
+  // A cluster of this name from before: what it had may be in its backups alone.
+  return { key, state, takenMs, ...(clusterId === undefined ? {} : { of: clusterId }) };
 }
 
 function isLeaving({ metadata }: EtcdBackupObject): boolean {

@@ -12,7 +12,7 @@ import { FakeEtcd } from "./fake-etcd.ts";
 const name = "default/prod/nightly-1";
 
 function three(): FakeEtcd[] {
-  const data = { keys: new Map([["a", "1"]]), revision: 7n };
+  const data = { keys: new Map([["a", "1"]]), revision: 7n, earlier: [] };
   return ["1", "2", "3"].map((id) => new FakeEtcd(data, { id, leader: "1", appliedIndex: BigInt(id) }));
 }
 
@@ -81,6 +81,31 @@ describe("verification", () => {
     scratch.data.keys.set("a", "2");
     await expect(verifySnapshot(verify)).rejects.toMatchObject({ code: "ContentDiffers" });
     expect((await archive.read(name)).verified).toBeUndefined();
+  });
+
+  it("fails when only the member that it was taken from has the same data", async () => {
+    const [first, second] = three() as [FakeEtcd, FakeEtcd];
+    const wrong = { keys: new Map([["a", "rotten"]]), revision: 7n };
+    const third = new FakeEtcd(wrong, { id: "3", leader: "1", appliedIndex: 3n });
+    const { verify, archive } = await copied([first, second, third]);
+    await expect(verifySnapshot(verify)).rejects.toMatchObject({ code: "ContentDiffers" });
+    expect((await archive.read(name)).verified).toBeUndefined();
+  });
+
+  it("succeeds when a member that it was not taken from differs from the majority", async () => {
+    const [, second, third] = three() as [FakeEtcd, FakeEtcd, FakeEtcd];
+    const wrong = { keys: new Map([["a", "rotten"]]), revision: 7n };
+    const first = new FakeEtcd(wrong, { id: "1", leader: "1", appliedIndex: 1n });
+    const { verify } = await copied([first, second, third]);
+    expect((await verifySnapshot(verify)).verified).toMatchObject({ compared: true });
+  });
+
+  it("succeeds when a lease has expired in the restored member, and the cluster did something else", async () => {
+    const { verify, scratch, members } = await copied();
+    scratch.expire("a");
+    await members[0]?.put("b", "2");
+    const { verified } = await verifySnapshot(verify);
+    expect(verified).toMatchObject({ revision: "7", compared: true });
   });
 
   it("fails when the restored member lacks what was acknowledged before the snapshot began", async () => {

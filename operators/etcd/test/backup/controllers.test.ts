@@ -277,6 +277,22 @@ describe("a schedule", () => {
     });
   });
 
+  it("keeps the last backup of an earlier cluster of this name, however many empty ones follow", async () => {
+    await using c = await cluster(options);
+    await play(c, async (runner) => {
+      await schedule(c, { keep: { count: 1, maxAgeHours: 1 } });
+      await c.advance(2 * hour);
+      for (const { data } of runner.members) data.clusterId = "254";
+      await c.advance(4 * hour);
+      expect((await all(c)).map(({ metadata, status }) => [metadata.name, status?.clusterId]).sort()).toEqual(
+        [
+          ["nightly-20260101013000", "ff"],
+          ["nightly-20260101053000", "fe"],
+        ],
+      );
+    });
+  });
+
   it("reports an invalid schedule", async () => {
     await using c = await cluster(options);
     await schedule(c, { schedule: "every day" });

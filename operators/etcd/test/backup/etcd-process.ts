@@ -44,6 +44,7 @@ export async function etcdTools(
 export interface EtcdProcess extends AsyncDisposable {
   readonly etcd: EtcdGateway;
   readonly port: number;
+  readonly metricsPort: number;
   readonly peerUrl: string;
   readonly dataDirectory: string;
 }
@@ -53,11 +54,16 @@ export interface StartOptions {
   readonly token: string;
   readonly dataDirectory: string;
   readonly peerPort?: number;
+  /** Of all members, as etcd's flag. Default: it alone. */
+  readonly initialCluster?: string;
+  /** Default: one that serves. */
+  readonly until?: (member: { readonly etcd: EtcdGateway; readonly metricsPort: number }) => Promise<unknown>;
 }
 
 export async function startEtcd(tools: EtcdTools, options: StartOptions): Promise<EtcdProcess> {
   const { name, token, dataDirectory } = options;
   const port = await freePort();
+  const metricsPort = await freePort();
   const peerUrl = `http://127.0.0.1:${options.peerPort ?? (await freePort())}`;
   const clientUrl = `http://127.0.0.1:${port}`;
   const child = spawn(
@@ -69,7 +75,8 @@ export async function startEtcd(tools: EtcdTools, options: StartOptions): Promis
       `--initial-advertise-peer-urls=${peerUrl}`,
       `--listen-client-urls=${clientUrl}`,
       `--advertise-client-urls=${clientUrl}`,
-      `--initial-cluster=${name}=${peerUrl}`,
+      `--listen-metrics-urls=http://127.0.0.1:${metricsPort}`,
+      `--initial-cluster=${options.initialCluster ?? `${name}=${peerUrl}`}`,
       `--initial-cluster-token=${token}`,
       "--log-level=error",
     ],
@@ -77,9 +84,10 @@ export async function startEtcd(tools: EtcdTools, options: StartOptions): Promis
   );
   const ended = once(child, "exit");
   const etcd = new EtcdGateway({ host: "127.0.0.1", port });
+  const { until = async () => await etcd.get("up") } = options;
   for (let left = 300; ; left--) {
     if (
-      await etcd.get("up").then(
+      await until({ etcd, metricsPort }).then(
         () => true,
         () => false,
       )
@@ -91,6 +99,7 @@ export async function startEtcd(tools: EtcdTools, options: StartOptions): Promis
   return {
     etcd,
     port,
+    metricsPort,
     peerUrl,
     dataDirectory,
     [Symbol.asyncDispose]: async () => {

@@ -7,13 +7,18 @@ import type {
   Etcd,
   KeyHash,
   MemberList,
+  MemberProgress,
   MemberStatus,
   Versions,
 } from "../../src/engine/etcd.ts";
 
 export interface FakeData {
+  /** As etcd writes it in JSON. Default: 255. */
+  clusterId?: string;
   readonly keys: Map<string, string>;
   revision: bigint;
+  /** The keys as they were up to a revision, oldest first. */
+  readonly earlier?: [until: bigint, keys: Map<string, string>][];
 }
 
 export interface FakeOptions {
@@ -44,7 +49,7 @@ export class FakeEtcd implements Etcd {
       keys: [string, string][];
       revision: string;
     };
-    const data = { keys: new Map(parsed.keys), revision: BigInt(parsed.revision) };
+    const data = { keys: new Map(parsed.keys), revision: BigInt(parsed.revision), earlier: [] };
     return new FakeEtcd(data, { id: "99", leader: "99" });
   }
 
@@ -62,7 +67,7 @@ export class FakeEtcd implements Etcd {
       appliedIndex = this.data.revision,
     } = this.options;
     return {
-      clusterId: "255",
+      clusterId: this.data.clusterId ?? "255",
       memberId: id,
       version,
       revision: this.data.revision,
@@ -85,9 +90,20 @@ export class FakeEtcd implements Etcd {
 
   async put(key: string, value: string) {
     this.#answer();
+    this.#next();
     this.data.keys.set(key, value);
-    this.data.revision++;
     return { revision: this.data.revision };
+  }
+
+  /** The lease of a key ends. */
+  expire(key: string): void {
+    this.#next();
+    this.data.keys.delete(key);
+  }
+
+  #next(): void {
+    this.data.earlier?.push([this.data.revision, new Map(this.data.keys)]);
+    this.data.revision++;
   }
 
   async count(): Promise<number> {
@@ -96,7 +112,10 @@ export class FakeEtcd implements Etcd {
 
   async hashKv(revision: bigint): Promise<KeyHash> {
     this.#answer();
-    const text = JSON.stringify([...this.data.keys].sort());
+    if (revision > this.data.revision)
+      throw new EtcdError("Refused", "required revision is a future revision");
+    const [, keys = this.data.keys] = this.data.earlier?.find(([until]) => revision <= until) ?? [];
+    const text = JSON.stringify([...keys].sort());
     return { hash: hash("sha256", text).slice(0, 8), compactRevision: this.compactRevision, revision };
   }
 
@@ -109,6 +128,7 @@ export class FakeEtcd implements Etcd {
     for (let at = 0; at < whole.length; at += 100) yield whole.subarray(at, at + 100);
   }
 
+  progress = async (): Promise<MemberProgress> => this.#unused();
   versions = async (): Promise<Versions> => this.#unused();
   members = async (): Promise<MemberList> => this.#unused();
   addLearner = async () => this.#unused();

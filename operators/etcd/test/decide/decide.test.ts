@@ -13,6 +13,7 @@ import {
   learner,
   leaving,
   madeFrom,
+  name,
   noPod,
   obstacle,
   pod,
@@ -245,6 +246,21 @@ decisions("the order of policies", decide, [
     "a backup to restore and volumes of an earlier cluster: only a person knows which counts",
     three({ earlierVolumes: ["example-0"] }),
     "refuse SpecRefused: spec.restoreFrom names a backup, and the claims example-0 hold the data of an earlier cluster; delete these claims to restore the backup, or make the cluster again without spec.restoreFrom to continue from them",
+  ],
+  [
+    "volumes of an earlier cluster whose members used TLS among themselves, and this one does not",
+    cluster([voter(0, claim({ peerScheme: "https" })), voter(1), voter(2)]),
+    "refuse SpecRefused: the claims example-0 hold the data of an earlier cluster with TLS between members, and spec.tls.peer is not set: members could not reach each other; make the cluster again with spec.tls.peer to continue from them, or delete these claims to start without their data",
+  ],
+  [
+    "volumes of an earlier cluster whose members used no TLS, and this one does",
+    three({ cluster: { ...name, secure: { peer: true, client: false } } }),
+    "refuse SpecRefused: the claims example-0, example-1, example-2 hold the data of an earlier cluster without TLS between members, and spec.tls.peer asks for it: members could not reach each other; make the cluster again without spec.tls.peer to continue from them, or delete these claims to start without their data",
+  ],
+  [
+    "a volume is marked with how its member is addressed",
+    cluster([voter(0), voter(1), voter(2, claim({ peerScheme: undefined }))]),
+    "signClaim Growing: the volume of example-2 is marked as its own",
   ],
   [
     "a voter that nobody knows before a rollout",

@@ -1,4 +1,7 @@
-import { lostMember, unhealthyVoters } from "../../src/decide/heal.ts";
+import { expect, test } from "vitest";
+import type { Status } from "../../src/api/cluster.ts";
+import { inconsistentMember, lostMember, unhealthyVoters } from "../../src/decide/heal.ts";
+import { quorumLoss } from "../../src/decide/quorum-loss.ts";
 import {
   claim,
   cluster,
@@ -76,6 +79,55 @@ decisions("a member whose data or node is lost", lostMember, [
     "wait MembersUnhealthy: example-0 cannot be replaced now: its volume is gone, and without it the others would have no majority",
   ],
 ]);
+
+const differs = crashed("a2 found data inconsistency with peers");
+const comparison = (change: Partial<NonNullable<Status["comparison"]>> = {}): Special => ({
+  status: {
+    comparison: { purpose: "inconsistent/example-2/2", revision: "100", odd: [], agreed: true, ...change },
+  },
+});
+const inconsistent = (special?: Special) => cluster([voter(0), voter(1), voter(2, differs)], special);
+
+decisions("a member whose data is not that of every other member", inconsistentMember, [
+  ["every member is well", three(), undefined],
+  ["there is no quorum", inconsistent({ quorum: false }), undefined],
+  [
+    "it found so with a template that was never rolled out",
+    third(differs, pod({ template: "new" })),
+    undefined,
+  ],
+  [
+    "the hashes of the others were not compared yet",
+    inconsistent(),
+    "compareHashes Corrupt: example-2 does not have the data of every other member; hashes are compared",
+    { purpose: "inconsistent/example-2/2", members: ["example-0", "example-1"] },
+  ],
+  [
+    "the others have the same data",
+    inconsistent(comparison()),
+    "record Corrupt: example-2 will leave: its data is not that of the majority",
+    left,
+  ],
+  [
+    "the others differ as well: it may be the one that is right",
+    inconsistent(comparison({ agreed: false })),
+    "refuse Corrupt: example-2 does not start: another member has other data, and no majority of the voters has the same without it; find out whose data is right, and delete the claim and the pod of a member whose data is wrong",
+  ],
+  [
+    "a majority has the same data without it, and another one differs",
+    cluster(
+      [voter(0), voter(1), voter(2, differs), voter(3), voter(4)],
+      comparison({ purpose: "inconsistent/example-2/4", odd: ["example-4"] }),
+    ),
+    "record Corrupt: example-4 will leave: its data is not that of the majority",
+  ],
+]);
+
+test("data that differs from another member's is not lost", () => {
+  expect(lostMember(third(differs))).toBeUndefined();
+  const alone = cluster([voter(0, down), voter(1, differs), voter(2, differs)], { quorum: false });
+  expect(quorumLoss(alone)).toMatchObject({ do: "wait", reason: "NoQuorum" });
+});
 
 const smaller: Special = { spec: { size: 2 } };
 

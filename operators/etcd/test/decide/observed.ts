@@ -81,6 +81,7 @@ function base(ordinal: number, phase: Member["phase"]): ObservedMember {
       clusterId,
       memberId: id,
       etcdVersion: "3.6.16",
+      peerScheme: "http",
       fenced: false,
       needsRestart: false,
       drifted: false,
@@ -106,6 +107,7 @@ function base(ordinal: number, phase: Member["phase"]): ObservedMember {
       dbSizeInUseBytes: 900_000n,
       errors: [],
     },
+    progress: undefined,
     readThrough: true,
     nodeLostSinceMs: undefined,
     nodeCordoned: false,
@@ -158,6 +160,10 @@ export const but =
 
 export const silent: Trait = but({ status: undefined });
 export const unready: Trait = pod({ ready: false });
+/** It runs and serves nobody, as after a restart without a quorum; its metrics say how far it has got. */
+export const metricsOnly =
+  (revision: bigint, index: bigint): Trait =>
+  (member) => ({ ...down(member), progress: { revision, index, learner: false, peers: [] } });
 export const down: Trait = (member) => unready(silent(member));
 export const noPod: Trait = (member) => silent(but({ pod: undefined })(member));
 export const stopping: Trait = pod({ deleting: true });

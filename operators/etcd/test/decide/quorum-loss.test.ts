@@ -8,6 +8,7 @@ import {
   joining,
   leaderless,
   leaving,
+  metricsOnly,
   nodeLost,
   noPod,
   pod,
@@ -91,7 +92,7 @@ decisions("a cluster without quorum", quorumLoss, [
     `wait QuorumLost: a majority is lost (${losses}); example-0 is asked`,
   ],
   [
-    "the only survivor does not answer, as etcd 3.4 without a leader",
+    "the only survivor does not answer",
     without([voter(0, down), voter(1, volumeGone), voter(2, volumeGone)], {
       unavailableSinceMs: secondsAgo(120),
     }),
@@ -107,6 +108,33 @@ decisions("a cluster without quorum", quorumLoss, [
       },
     ),
     "wait QuorumLost: a majority is lost (example-2: its volume is gone; example-3: its volume is gone; example-4: its volume is gone), and example-0, example-1 does not answer",
+  ],
+  [
+    "survivors that restarted serve nobody: their metrics say which has more",
+    without(
+      [
+        voter(0, metricsOnly(98n, 1_001n)),
+        voter(1, metricsOnly(99n, 1_002n)),
+        voter(2, volumeGone),
+        voter(3, volumeGone),
+        voter(4, volumeGone),
+      ],
+      { unavailableSinceMs: secondsAgo(60) },
+    ),
+    "record QuorumLost: example-1 is the best survivor",
+    { status: { recovery: { survivor: "example-1", revision: "99" } } },
+  ],
+  [
+    "a survivor that restarted has more than one that answers",
+    without(
+      [
+        voter(0, leaderless),
+        voter(1, metricsOnly(101n, 1_002n)),
+        ...[2, 3, 4].map((n) => voter(n, volumeGone)),
+      ],
+      { unavailableSinceMs: secondsAgo(60) },
+    ),
+    "record QuorumLost: example-1 is the best survivor",
   ],
   [
     "a voter that nobody knows costs the quorum: a person may continue without it",
@@ -142,16 +170,16 @@ decisions("a cluster without quorum", quorumLoss, [
     },
   ],
   [
-    "of two survivors, the one with the higher term is better",
+    "of two survivors, the one with more committed entries is better, whatever its term",
     without([
-      voter(0, leaderless, says({ raftIndex: 5_000n })),
-      voter(1, leaderless, says({ raftTerm: 3n })),
+      voter(0, leaderless, says({ raftTerm: 3n })),
+      voter(1, leaderless, says({ raftIndex: 5_000n })),
       ...[2, 3, 4].map((each) => voter(each, volumeGone)),
     ]),
     "record QuorumLost: example-1 is the best survivor",
   ],
   [
-    "of two survivors of one term, the one with the longer log is better",
+    "of two survivors of one term, the one with more committed entries is better",
     without([
       voter(0, leaderless),
       voter(1, leaderless, says({ raftIndex: 1_001n })),
@@ -278,6 +306,9 @@ decisions("a recovery", recovering, [
     "it serves",
     during("Restarting", [voter(0)]),
     "record Recovering: recovered from example-0",
-    { status: { recovery: undefined }, event: `recovered from example-0: ${lost}` },
+    {
+      status: { recovery: undefined },
+      event: `recovered from example-0: ${lost}. Revisions after 100 may be used a second time: restart clients that watch keys or cache them`,
+    },
   ],
 ]);

@@ -5,6 +5,7 @@ import type { Decision } from "../../src/decide/decision.ts";
 import { conditionsOf, statusOf } from "../../src/decide/report.ts";
 import type { Observed } from "../../src/observe/observed.ts";
 import {
+  alarm,
   behind,
   cluster,
   down,
@@ -189,6 +190,16 @@ describe("the status", () => {
     const found = status(three({ status: { rollout: next } }), decision);
     expect(found.clusterId).toBe("c2");
     expect("rollout" in found).toBe(false);
+  });
+
+  const compared = { purpose: "corrupt/a2/3", revision: "100", odd: [], agreed: true };
+  it.each<[string, Special, boolean]>([
+    ["as long as the alarm is raised", { alarms: [alarm("CORRUPT", 2)] }, true],
+    ["while nobody knows whether it is", { quorum: false }, true],
+    ["not until the next alarm about the same member", {}, false],
+  ])("remembers hashes that were compared for an alarm %s", (_what, special, kept) => {
+    const found = status(three({ ...special, status: { comparison: compared } })).comparison;
+    expect(found).toEqual(kept ? compared : undefined);
   });
 
   it("shows certificates", () => {

@@ -21,7 +21,7 @@ import { decisions } from "./table.ts";
 
 const corrupt: Special = { alarms: [alarm("CORRUPT", 2)] };
 const comparison = (change: Partial<NonNullable<Status["comparison"]>> = {}) => ({
-  status: { comparison: { purpose: "corrupt/a2", revision: "100", odd: [], agreed: true, ...change } },
+  status: { comparison: { purpose: "corrupt/a2/3", revision: "100", odd: [], agreed: true, ...change } },
 });
 
 decisions("an alarm about corrupt data", corruption, [
@@ -31,11 +31,11 @@ decisions("an alarm about corrupt data", corruption, [
     "the hashes were not compared yet",
     cluster([voter(0), voter(1), voter(2), learner(3)], corrupt),
     "compareHashes Corrupt: etcd reports corrupt data; hashes are compared",
-    { purpose: "corrupt/a2", members: ["example-0", "example-1", "example-2"] },
+    { purpose: "corrupt/a2/3", members: ["example-0", "example-1", "example-2"] },
   ],
   [
     "the hashes were compared for another alarm",
-    three({ ...corrupt, ...comparison({ purpose: "corrupt/a1" }) }),
+    three({ ...corrupt, ...comparison({ purpose: "corrupt/a1/3" }) }),
     "compareHashes Corrupt: etcd reports corrupt data; hashes are compared",
   ],
   [
@@ -50,7 +50,7 @@ decisions("an alarm about corrupt data", corruption, [
   ],
   [
     "the hashes are equal, and there is no leader",
-    cluster([voter(0, leaderless)], { ...corrupt, ...comparison() }),
+    cluster([voter(0, leaderless)], { ...corrupt, ...comparison({ purpose: "corrupt/a2/1" }) }),
     "wait Corrupt: the alarm is lifted when a leader is known",
   ],
   [

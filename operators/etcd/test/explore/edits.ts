@@ -114,7 +114,9 @@ const flip = anywhere({
   begin: async (scene, { size, afterMs }) => {
     const before = (scene.primary?.spec as { size?: number } | undefined)?.size ?? 3;
     await change(scene, { size });
-    scene.clock.timer(Number(afterMs), () => void change(scene, { size: before }));
+    const takeBack = () =>
+      change(scene, { size: before }).catch((error: unknown) => scene.note(`not taken back: ${error}`));
+    scene.clock.timer(Number(afterMs), () => void takeBack());
   },
 });
 

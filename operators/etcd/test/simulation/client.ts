@@ -11,6 +11,7 @@ import type {
   EtcdMember,
   KeyHash,
   MemberList,
+  MemberProgress,
   MemberStatus,
   Versions,
 } from "../../src/engine/etcd.ts";
@@ -85,6 +86,15 @@ export class SimClient implements Etcd {
         errors: [],
       };
     });
+  }
+
+  async progress(options?: CallOptions): Promise<MemberProgress> {
+    return await this.#call("progress", false, options, ({ data: { group, index, memberId } }) => ({
+      revision: BigInt(group.revision(index)),
+      index: BigInt(index),
+      learner: group.members(index).get(memberId)?.learner ?? true,
+      peers: [...group.members(index).keys()].filter((id) => id !== memberId),
+    }));
   }
 
   async versions(options?: CallOptions): Promise<Versions> {
@@ -202,10 +212,22 @@ export class SimClient implements Etcd {
   }
 
   async hashKv(revision: bigint, options?: CallOptions): Promise<KeyHash> {
-    return await this.#call("hashKv", false, options, ({ data }) => {
-      const puts = data.group.log.slice(0, data.index).filter(({ type }) => type === "put");
-      const text = JSON.stringify([puts.slice(0, Number(revision) - 1), data.wrong ?? false]);
-      return { hash: hash("sha256", text).slice(0, 8), compactRevision: 0n, revision };
+    return await this.#call("hashKv", false, options, ({ data, compaction }) => {
+      const { group, index } = data;
+      const at = group.revision(index);
+      // What a member computed at a compaction it remembers until it ends, and answers with that.
+      const isRemembered = compaction && revision > 0n && revision <= BigInt(compaction.revision);
+      const { revision: until, from } = isRemembered
+        ? compaction
+        : { revision: Number(revision) || at, from: group.compacted };
+      if (until < from) refuse("Compacted", "etcdserver: mvcc: required revision has been compacted");
+      const puts = group.log.slice(0, index).filter(({ type }) => type === "put");
+      const text = JSON.stringify([from, puts.slice(0, until - 1), data.wrong ?? false]);
+      return {
+        hash: hash("sha256", text).slice(0, 8),
+        compactRevision: BigInt(from),
+        revision: BigInt(at),
+      };
     });
   }
 
@@ -228,9 +250,16 @@ export class SimClient implements Etcd {
     return await this.#call("count", false, options, (process) => this.#voter(process).keys().size);
   }
 
-  async compact(_revision: bigint, options?: CallOptions): Promise<void> {
+  async compact(revision: bigint, options?: CallOptions): Promise<void> {
     await this.#call("compact", true, options, (process) => {
-      this.#voter(process).history = 0;
+      const group = this.#voter(process);
+      const until = Number(revision);
+      if (until <= group.compacted)
+        refuse("Compacted", "etcdserver: mvcc: required revision has been compacted");
+      for (const each of process.world.processes)
+        if (each.data.group === group) each.compaction = { revision: until, from: group.compacted };
+      group.compacted = until;
+      group.history = 0;
     });
   }
 
@@ -274,12 +303,18 @@ export class SimClient implements Etcd {
     const process = [...this.#world.processes].find(({ name }) => name === to);
     if (!process) throw new LineBroken("ECONNREFUSED", `nothing listens at ${to}`);
     if (process.frozen) return await this.#silence();
+    // The port for metrics.
+    if (method === "progress") return work(process);
+    process.data.group.tick();
+    process.serveWhenPublished();
+    if (!process.serves) return await this.#silence();
     this.#handshake(process);
     const { password } = process.data.group;
-    const open = method === "status" || method === "versions" || method === "authentication";
+    // With TLS a member's gateway shows a certificate of its own, which is enough to be told the status.
+    const isTold = method === "status" && process.request.tls.client !== undefined;
+    const open = isTold || method === "versions" || method === "authentication";
     if (!open && password !== undefined && this.#address.credentials?.password !== password)
       refuse("Unauthenticated", "user name is empty");
-    process.data.group.tick();
     const result = work(process);
     if (write) this.#world.stir();
     return result;

@@ -103,11 +103,20 @@ export class SimEtcd implements Application, GroupWorld {
     const { group } = data;
     if (minor < group.clusterMinor) return "cluster cannot be downgraded";
     if (minor > group.clusterMinor + 1 && group.clusterMinor > 0) return "incompatible cluster version";
+    if (!request.force && this.#differsFromPeers(data))
+      return `${data.memberId} found data inconsistency with peers`;
     if (request.force) this.#forceNewCluster(request, data);
     else if (!group.members().has(data.memberId)) {
       return "the member has been permanently removed from the cluster";
     }
     return this.#run(request, data, minor, start);
+  }
+
+  /** The check before a member serves: other data on one other member is enough, whichever of the two is wrong. */
+  #differsFromPeers({ group, memberId, wrong = false }: DataDirectory): boolean {
+    return [...group.nodes.values()].some(
+      (peer) => peer.running() && peer.data.memberId !== memberId && (peer.data.wrong ?? false) !== wrong,
+    );
   }
 
   #firstStart(
@@ -208,9 +217,16 @@ export class SimEtcd implements Application, GroupWorld {
   }
 
   #trust(a: SimProcess, b: SimProcess): boolean {
+    if (!this.#isWhereOthersLook(a) || !this.#isWhereOthersLook(b)) return false;
     const [one, other] = [a.request.tls.peer, b.request.tls.peer];
     if (!one || !other) return one === other;
     return isTrusted(other.leaf(), one.trust) && isTrusted(one.leaf(), other.trust);
+  }
+
+  /** The others dial the URL that is in the data, whatever its flags say. */
+  #isWhereOthersLook({ data, request }: SimProcess): boolean {
+    const { peerUrl = request.peerUrl } = data.group.members().get(data.memberId) ?? {};
+    return peerUrl.startsWith(request.tls.peer ? "https:" : "http:");
   }
 
   drawId(): string {
@@ -288,6 +304,7 @@ export class SimEtcd implements Application, GroupWorld {
     if (!found) return undefined;
     const { process, data } = found;
     const again = new SimProcess(this, requestOf(start), data, process.minor, start, process.startedMs);
+    again.serves = process.serves;
     this.processes.add(again);
     data.group.nodes.set(data.memberId, again);
     this.#leaders();
@@ -311,6 +328,10 @@ export class SimProcess implements Node, SimulatedProcess {
   readonly start: ContainerStart;
   ended: ContainerEnd | undefined;
   frozen = false;
+  /** The last compaction that it took part in, whose hash it remembers. */
+  compaction: { readonly revision: number; readonly from: number } | undefined;
+  /** It takes connections from the start, and answers clients from the moment that it has once had a quorum. */
+  serves = false;
   #toldReady = false;
 
   constructor(
@@ -340,7 +361,7 @@ export class SimProcess implements Node, SimulatedProcess {
   }
 
   get inUseBytes(): number {
-    return 20_480 + this.data.group.history;
+    return 20_480 + this.data.group.history + this.data.group.ballast;
   }
 
   get fileBytes(): number {
@@ -380,10 +401,21 @@ export class SimProcess implements Node, SimulatedProcess {
     this.start.changed();
   }
 
-  /** As `/readyz` says: a voter that reaches a leader. */
+  /** As `/readyz` says: a voter that reaches a leader, and an alarm about corrupt data counts for every member. */
   get ready(): boolean {
-    const own = this.data.group.members().get(this.data.memberId);
-    return this.running() && own !== undefined && !own.learner && this.data.group.served(this);
+    const { group, memberId } = this.data;
+    const own = group.members().get(memberId);
+    const isAlarmed = !this.#ignoresCorruption && group.alarms.some(({ type }) => type === "CORRUPT");
+    return this.running() && own !== undefined && !own.learner && group.served(this) && !isAlarmed;
+  }
+
+  get #ignoresCorruption(): boolean {
+    const { path = "" } = this.start.container.readinessProbe?.httpGet ?? {};
+    return new URL(path, "http://etcd").searchParams.getAll("exclude").includes("data_corruption");
+  }
+
+  serveWhenPublished(): void {
+    this.serves ||= this.running() && this.data.group.served(this);
   }
 
   /** What it does by itself: it publishes its name, learns of its own removal, and is seen to be ready or not. */
@@ -396,6 +428,7 @@ export class SimProcess implements Node, SimulatedProcess {
     }
     if (own?.name === "" && this.running() && group.served(this) && this.data.index > 0)
       group.propose({ type: "name", id: memberId, name: this.name });
+    this.serveWhenPublished();
     const { ready } = this;
     if (ready === this.#toldReady) return;
     this.#toldReady = ready;

@@ -67,6 +67,10 @@ export class Group {
   term = 1;
   /** Bytes of what was written since history was last dropped. */
   history = 0;
+  /** Bytes of keys that stay. */
+  ballast = 0;
+  /** The revision up to which history was dropped. */
+  compacted = 0;
   /** Of the user root, once members ask for it. */
   password: string | undefined;
   /** The minor that all members have agreed on; it never falls. */
@@ -95,6 +99,8 @@ export class Group {
     copy.alarms.push(...this.alarms);
     copy.term = this.term;
     copy.history = this.history;
+    copy.ballast = this.ballast;
+    copy.compacted = this.compacted;
     copy.password = this.password;
     copy.clusterMinor = this.clusterMinor;
     copy.#leaderSince = this.#leaderSince;
