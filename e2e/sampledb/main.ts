@@ -1,44 +1,48 @@
 /**
- * Breaks real Redis databases in every way that the operator promises to repair, under load, and writes what was
- * measured to docs/sampledb-results.md:
- *
- *     npm run e2e:sampledb -- [--only id,id:runs] [--runs n] [--control-plane embedded|reference] [--resume]
- *                             [--within seconds] [--at-once n] [--list]
- *
- * Results are kept run by run: a row that is measured again replaces what was there; with `--resume` it is completed to
- * its number of runs, or left alone. `--within` begins no run after that time; `--resume` goes on with them later.
- * `--at-once` has so many databases deleted at the same time, where a row is about deleting.
+ * `npm run e2e:sampledb`: breaks real Redis databases in every way that the operator promises to repair, under load, and
+ * writes what was measured to docs/sampledb-results.md. Results are kept run by run: a row that is measured again replaces
+ * what was there.
  */
 import { execFileSync } from "node:child_process";
 import { arch, cpus, loadavg, release, totalmem } from "node:os";
-import { parseArgs } from "node:util";
-import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.ts";
+import { commandLine, refuse } from "../../scripts/command-line.ts";
+import { controlPlanes } from "../operator/control-plane.ts";
 import { markdown, type RowResult, readResults, shortcomings, withRow, writeResults } from "./results.ts";
 import { scenarios } from "./rows/index.ts";
 import { Bench, type Run, type Scenario } from "./scenario.ts";
 import { World } from "./world.ts";
 
-const { values } = parseArgs({
+const values = commandLine({
+  command: "npm run e2e:sampledb",
+  does: "Breaks real Redis databases in every way that the operator promises to repair, under load, and writes what was measured to docs/sampledb-results.md.",
   options: {
-    only: { type: "string" },
-    runs: { type: "string" },
-    "control-plane": { type: "string", default: "embedded" },
-    resume: { type: "boolean", default: false },
-    within: { type: "string" },
-    "at-once": { type: "string", default: "1" },
-    list: { type: "boolean", default: false },
+    only: { text: "ID[:RUNS],…", help: "these rows alone" },
+    runs: { number: "N", help: "runs of each row (default: the row's own number)" },
+    "control-plane": {
+      text: "NAME",
+      oneOf: controlPlanes,
+      default: "embedded",
+      help: "where the operator runs",
+    },
+    resume: { help: "complete a row to its number of runs, or leave it alone" },
+    within: { number: "SECONDS", help: "begin no run after that time; --resume goes on with them later" },
+    "at-once": {
+      number: "N",
+      default: 1,
+      help: "databases deleted at the same time, where a row is about deleting",
+    },
+    list: { help: "name the rows, and run nothing" },
   },
 });
 if (values.list) {
   for (const { id, fault } of scenarios) console.log(`${id.padEnd(12)} ${fault}`);
   process.exit(0);
 }
-const controlPlane = values["control-plane"] as ControlPlaneName;
-if (!controlPlanes.includes(controlPlane)) throw new Error(`no control plane is named ${controlPlane}`);
+const controlPlane = values["control-plane"];
 /** Rows by id, with the number of their runs where that is given. */
 const only = values.only?.split(",").map((row) => row.split(":", 2));
 const unknown = only?.find(([id]) => !scenarios.some((scenario) => scenario.id === id));
-if (unknown !== undefined) throw new Error(`there is no row ${unknown[0]}; --list names them`);
+if (unknown !== undefined) refuse(`there is no row ${unknown[0]}; --list names them`);
 const startedAt = performance.now();
 const say = (sentence: string) =>
   console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`);
@@ -49,8 +53,7 @@ const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" 
 const code = ["--", "packages", "operators", "e2e", ":!e2e/sampledb/results"];
 const changes = git("status", "--porcelain", ...code);
 const commit = `${git("log", "-1", "--format=%h", ...code)}${changes === "" ? "" : "+"}`;
-const isOver = () =>
-  performance.now() - startedAt > Number(values.within ?? Number.POSITIVE_INFINITY) * 1_000;
+const isOver = () => performance.now() - startedAt > (values.within ?? Number.POSITIVE_INFINITY) * 1_000;
 
 const empty: RowResult = { runs: [], loads: [] };
 let results = await readResults({ controlPlane, machine });

@@ -244,7 +244,7 @@ export const badSpecs: Scenario = {
       { spec: { image: "no-such-image" }, good: { image: "redis" } },
       { spec: { version: "6.2" }, good: { version: "7.0" } },
       { spec: { version: "9.0" }, good: { version: "7.0" } },
-      { spec: { settings: { appendonly: "no" } }, good: { settings: null } },
+      { spec: { settings: { appendonly: "no" } }, good: { settings: { appendonly: null } } },
       { spec: { pod: { nodeSelector: { "no-such": "node" } } }, good: { pod: null } },
     ];
     return await changed(bench, {

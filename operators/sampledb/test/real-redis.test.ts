@@ -1,5 +1,5 @@
 /** What the engine believes of Redis, asked of a real server. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { hash } from "node:crypto";
 import { once } from "node:events";
 import { existsSync } from "node:fs";
@@ -7,6 +7,7 @@ import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { locateProgram } from "@keelson/images";
 import { BackupArchive, DirectoryStore } from "@keelson/kit";
 import { afterEach, describe, expect, test } from "vitest";
@@ -17,11 +18,14 @@ import { observedFixture } from "../src/decide/fixture.ts";
 import { RedisConnection } from "../src/engine/connection.ts";
 import { dump } from "../src/engine/dump.ts";
 import { readHeader } from "../src/engine/rdb.ts";
-import { nowhere, RedisServer } from "../src/engine/redis.ts";
+import { dialRedis, nowhere, RedisServer } from "../src/engine/redis.ts";
+import { ask } from "../src/observe/ask.ts";
 import { liveSettings } from "../src/resources/settings.ts";
+import { livenessScript } from "../src/resources/start-script.ts";
 import { aclLines, userOf } from "../src/resources/users.ts";
 
 const found = await locateProgram("redis-server").catch(() => undefined);
+const cli = await locateProgram("redis-cli").catch(() => undefined);
 const program = found?.path ?? "";
 const running: ChildProcess[] = [];
 const directories: string[] = [];
@@ -90,6 +94,21 @@ async function start(directory: string): Promise<Started> {
     )
     .toBe(true);
   return { port, child, connect };
+}
+
+/** How a server answers the operator, and the probe that ends a process that does not live. */
+async function seen({ port }: Pick<Started, "port">) {
+  const connect = async () => ({ host: "127.0.0.1", port, [Symbol.asyncDispose]: async () => undefined });
+  const credentials = { username: "default", password: "any" };
+  await using answers = await ask([{ name: "db-0", connect }], {
+    ...{ dial: dialRedis, credentials, signal: new AbortController().signal },
+  });
+  const probe = livenessScript(false).replace("redis-cli --user", `"${cli?.path}" -p ${port} --user`);
+  const lives = await promisify(execFile)("sh", ["-c", probe]).then(
+    () => true,
+    () => false,
+  );
+  return { answer: answers.byServer.get("db-0"), lives };
 }
 
 describe.skipIf(!found)("a real redis-server", () => {
@@ -166,6 +185,8 @@ describe.skipIf(!found)("a real redis-server", () => {
     for (const command of [
       ["REPLICAOF", "NO", "ONE"],
       ["CONFIG", "SET", "appendonly", "no"],
+      // Replicas log in with it.
+      ["CONFIG", "GET", "masterauth"],
       ["ACL", "LIST"],
       ["SHUTDOWN"],
     ])
@@ -239,5 +260,76 @@ describe.skipIf(!found)("a real redis-server", () => {
     await once(first.child, "exit");
     await using again = await (await start(volume)).connect();
     expect((await again.facts()).keys).toBe(501);
+  });
+
+  test("one that runs a script, has too many clients or knows another password is alive, and one that is gone is not", async () => {
+    const server = await start(await folder());
+    await using redis = await server.connect();
+    await redis.set(liveSettings(observedFixture().spec));
+    expect(await seen(server)).toMatchObject({ answer: { state: "facts" }, lives: true });
+    const script = redis.call(["EVAL", "while true do end", 0], { timeoutMs: 60_000 });
+    const ended = expect(script).rejects.toThrow("Script killed");
+    await expect
+      .poll(async () => await seen(server), { timeout: 20_000 })
+      .toMatchObject({ answer: { state: "busy" }, lives: true });
+    await using other = await server.connect();
+    await other.call(["SCRIPT", "KILL"]);
+    await ended;
+    await redis.call(["CONFIG", "SET", "maxclients", 2]);
+    await expect
+      .poll(async () => await seen(server), { timeout: 20_000 })
+      .toMatchObject({
+        answer: { state: "busy", message: "ERR max number of clients reached" },
+        lives: true,
+      });
+    await redis.call(["CONFIG", "SET", "maxclients", 100]);
+    await redis.setUser("user default on >other ~* &* +@all");
+    expect(await seen(server)).toMatchObject({ answer: { state: "denied" }, lives: true });
+    server.child.kill("SIGKILL");
+    await once(server.child, "exit");
+    expect(await seen(server)).toMatchObject({ answer: { state: "refused" }, lives: false });
+  });
+
+  test("a snapshot that a person takes and that fails is no sign of a full volume", async () => {
+    const volume = await folder();
+    await using redis = await (await start(volume)).connect();
+    await redis.lead();
+    await mkdir(join(volume, "dump.rdb"));
+    await redis.call(["BGSAVE"]);
+    const failed = async () => String(await redis.call(["INFO", "persistence"]));
+    await expect.poll(failed, { timeout: 20_000 }).toContain("rdb_last_bgsave_status:err");
+    await redis.call(["SET", "a", "1"]);
+    expect(await redis.facts()).toMatchObject({ persistenceFailed: false });
+  });
+
+  test("a full copy is on the volume of a replica only when its append-only file was written", async () => {
+    const volume = await folder();
+    const [one, two] = [await start(await folder()), await start(volume)];
+    await using first = await one.connect();
+    await using second = await two.connect();
+    await first.lead();
+    for (let key = 0; key < 10; key++) await first.call(["SET", `key-${key}`, "1"]);
+    // Each key takes five seconds: the file is not written before the process ends.
+    await second.call(["CONFIG", "SET", "rdb-key-save-delay", "5000000"]);
+    await second.follow({ host: "127.0.0.1", port: one.port });
+    await expect.poll(async () => (await second.facts()).linkUp, { timeout: 20_000 }).toBe(true);
+    await first.call(["SET", "after", "1"]);
+    expect(await first.call(["WAIT", 1, 20_000])).toBe(1);
+    expect(await second.facts()).toMatchObject({ keys: 11, rewriting: true, persistenceFailed: false });
+    two.child.kill("SIGKILL");
+    await once(two.child, "exit");
+    const again = await start(volume);
+    await using third = await again.connect();
+    expect((await third.facts()).keys).toBe(0);
+    await third.follow({ host: "127.0.0.1", port: one.port });
+    const written = async () => {
+      const { linkUp, keys, rewriting } = await third.facts();
+      return linkUp && keys === 11 && !rewriting;
+    };
+    await expect.poll(written, { timeout: 20_000 }).toBe(true);
+    again.child.kill("SIGKILL");
+    await once(again.child, "exit");
+    await using last = await (await start(volume)).connect();
+    expect((await last.facts()).keys).toBe(11);
   });
 });

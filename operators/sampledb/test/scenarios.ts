@@ -1,9 +1,9 @@
 /** What happens to a database in virtual time, and what must hold at each stage of it. */
-import { Node, Pod } from "@keelson/core/kinds";
+import { ConfigMap, Node, Pod } from "@keelson/core/kinds";
 import type { Cluster } from "@keelson/testing";
 import { expect } from "vitest";
 import { SampleDB, type SampleDBObject } from "../src/api/sampledb.ts";
-import type { Scenario, Stage } from "./simulation/explore.ts";
+import type { Scenario, Stage } from "./simulation/crashes.ts";
 
 const here = { namespace: "default", name: "db" };
 
@@ -97,7 +97,34 @@ export const rolledOut: Scenario = async (stage) => {
   await stage.cluster.until(async () => (await uids()).every((uid) => !before.includes(uid)), 300_000);
   await ready(stage.cluster);
   await holds(stage, ["a"]);
+  await refusesFewerDatabases(stage, uids);
 };
+
+/** Servers stay as they are, and a number that is not lower is followed. */
+async function refusesFewerDatabases(
+  { cluster }: Stage,
+  uids: () => Promise<readonly string[]>,
+): Promise<void> {
+  const { client } = cluster;
+  const servers = await uids();
+  const ask = async (databases: string | null, timeout: string) => {
+    const body = { spec: { settings: { databases, timeout } } };
+    await client.kind(SampleDB).patch(here, { type: "merge", body });
+  };
+  for (const fewer of ["16", null]) {
+    await ask(fewer, "60");
+    await cluster.until(async () => {
+      const { status, metadata } = await get(cluster);
+      const stalled = status?.conditions?.find(({ type }) => type === "Stalled");
+      return status?.observedGeneration === metadata.generation && stalled?.reason === "SettingRefused";
+    }, 60_000);
+  }
+  const { data } = await client.kind(ConfigMap).get({ namespace: "default", name: "db-config" });
+  expect(data?.["redis.conf"]).toMatch(/^databases 17$/m);
+  await ask("17", "60");
+  await ready(cluster);
+  expect(await uids()).toEqual(servers);
+}
 
 export const scaled: Scenario = async (stage) => {
   const to = async (replicas: number) => {

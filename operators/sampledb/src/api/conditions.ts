@@ -19,6 +19,8 @@ export const reasons = {
   replicasMissing: "ReplicasMissing",
   /** The operator cannot reach the primary, but its replicas can: nothing is done. */
   primaryUnreachable: "PrimaryUnreachable",
+  /** The primary answers, but a script runs or it has all the clients that it may have: nothing is done. */
+  primaryBusy: "PrimaryBusy",
   /** The primary is silent and must be stopped for certain before another is made. */
   fencing: "Fencing",
   /** A primary was chosen and is being made. */

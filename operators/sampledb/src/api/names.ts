@@ -3,10 +3,14 @@
 export const annotations = {
   /** On a pod and a StatefulSet's template: digest of what a restart is needed for. */
   template: "sampledb.keelson.dev/template",
+  /** On a pod: the settings that take effect at a restart only, as JSON. */
+  restartSettings: "sampledb.keelson.dev/restart-settings",
   /** On a claim: the newest epoch whose data it holds completely up to some moment. */
   epoch: "sampledb.keelson.dev/epoch",
   /** On a claim: the epoch in which its server was the primary. */
   primaryEpoch: "sampledb.keelson.dev/primary-epoch",
+  /** On a claim: the restore that its data came from, `WISH-EPOCH`. */
+  restored: "sampledb.keelson.dev/restored",
   /** On a claim: the UID of the SampleDB whose data it holds. */
   database: "sampledb.keelson.dev/database-uid",
   /** On a PersistentVolume: its reclaim policy before the operator set it to Retain. */

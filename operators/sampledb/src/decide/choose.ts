@@ -4,7 +4,7 @@ import type { Leadership } from "../api/sampledb.ts";
 import type { ServerFacts } from "../engine/info.ts";
 import { minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
-import { isEmpty, serverNamed, wantedServers } from "./facts.ts";
+import { followsPrimary, isEmpty, isUnattached, serverNamed, wantedServers } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
 import { isDamaged } from "./repair.ts";
@@ -45,7 +45,10 @@ export function choose(o: Observed, why: string): Plan {
       name === o.status.primary &&
       claim.uid === leadership.claimUid &&
       claim.epoch === o.status.epoch &&
-      !isEmpty(facts),
+      // One that was told to follow another has that one's data, however much of it.
+      (facts.role === "primary" || isUnattached(facts)) &&
+      !isEmpty(facts) &&
+      !isHollow(facts, all),
   );
   if (restarted) {
     const loss = "nothing that its append-only file holds (see appendfsync)";
@@ -116,21 +119,57 @@ export function firstChoice(o: Observed): Plan {
   }
   const epoch = Math.max(...marked.map(({ claim }) => claim?.epoch ?? 0));
   const primary = all.find(
-    ({ claim, facts }) => epoch > 0 && claim.primaryEpoch === epoch && !isEmpty(facts),
+    ({ claim, facts }) =>
+      epoch > 0 && claim.primaryEpoch === epoch && !isEmpty(facts) && !isHollow(facts, all),
   );
   if (primary) return promote(o, primary, "its volume has the newest data", "nothing", epoch);
-  const approved = all.find(({ name }) => name === o.approvedLoss);
+  const approved = all.find(({ name, facts }) => name === o.approvedLoss && !isEmpty(facts));
   if (approved) return promote(o, approved, "a person approved the loss", "approved by a person", epoch);
-  const lost = allLost(o, all);
-  if (lost) return lost;
-  const names = marked.map(({ name }) => name).join(", ");
-  return {
-    notReady: waitingFor(
-      reasons.creating,
-      `volumes with data of an earlier time are there (${names}); the one of its primary is awaited`,
-      500,
-    ),
-  };
+  return allLost(o, all) ?? { notReady: waitingFor(reasons.creating, withoutPrimary(o, all, marked), 500) };
+}
+
+/** While a volume with data has not been asked, it may be that of the primary. */
+function withoutPrimary(o: Observed, all: readonly Candidate[], marked: readonly Server[]): string {
+  const filled = marked.filter(({ claim }) => claim?.epoch !== 0);
+  const text = `volumes with data of an earlier time are there (${filled.map(({ name }) => name).join(", ")})`;
+  const silent = filled.filter(({ name, claim }) => !claim?.lost && !all.some((each) => each.name === name));
+  if (silent.length > 0) {
+    const names = silent.map(({ name }) => name).join(", ");
+    return `${text}; the one of its primary is awaited, which may be that of ${names}`;
+  }
+  const [best] = all
+    .filter(({ facts }) => !isEmpty(facts) && !isHollow(facts, all))
+    .sort((a, b) => (b.claim.epoch ?? 0) - (a.claim.epoch ?? 0) || a.ordinal - b.ordinal);
+  return `${text}, and that of its primary is not among them${best ? wayOut(o, best) : ""}`;
+}
+
+function wayOut({ status }: Observed, { name }: Server): string {
+  return `; to go on with ${name} in spite of that, set the annotation sampledb.keelson.dev/approve-loss to ${name}@${status.epoch ?? 0}`;
+}
+
+/**
+ * The status is of an earlier time, as after a restore of the API server: a primary leads that was made since. Servers start
+ * as replicas, so somebody promoted it; and it went on from the history that is recorded, or the recorded one follows it.
+ */
+export function laterPrimary(o: Observed, { runId, replicationId }: Leadership): Plan | undefined {
+  const recorded = serverNamed(o, o.status.primary);
+  const its = recorded && factsOf(recorded);
+  const later = candidates(o).filter(
+    (server) =>
+      server.facts.role === "primary" &&
+      server.facts.runId !== runId &&
+      (server.facts.secondReplicationId === replicationId || (its?.linkUp && followsPrimary(its, server))),
+  );
+  const [only] = later;
+  return only && later.length === 1 ? adopt(o, only) : undefined;
+}
+
+/**
+ * It has no keys, and others have some. A volume that was lost looks like data once a process has started on it, and nobody
+ * may have seen that: a person knows whether everything was deleted.
+ */
+function isHollow({ keys }: ServerFacts, all: readonly Candidate[]): boolean {
+  return keys === 0 && all.some(({ facts }) => facts.keys > 0);
 }
 
 function candidates(o: Observed): Candidate[] {
@@ -217,7 +256,7 @@ function promote(o: Observed, server: Candidate, why: string, loss: string, from
 
 /** The status is gone, the database is not. */
 function adopt(o: Observed, server: Candidate): Plan {
-  const epoch = Math.max(0, ...o.servers.map(({ claim }) => claim?.epoch ?? 0)) + 1;
+  const epoch = Math.max(o.status.epoch ?? 0, ...o.servers.map(({ claim }) => claim?.epoch ?? 0)) + 1;
   const { runId, replicationId } = server.facts;
   return {
     status: {
@@ -232,6 +271,8 @@ function adopt(o: Observed, server: Candidate): Plan {
         promise: promised(o),
         followers: [],
       },
+      handover: undefined,
+      fence: undefined,
     },
     events: [
       { type: "Normal", reason: "PrimaryFound", message: `${server.name} was found to be the primary` },
@@ -250,11 +291,10 @@ function boundOf({ spec, status }: Observed): string {
 function missing(o: Observed, leadership: Leadership, alive: readonly Candidate[], why: string): string {
   const absent = leadership.followers.filter((name) => !alive.some((server) => server.name === name));
   const wanted = [o.status.primary ?? "", ...absent].filter((name) => name !== "");
-  const best = mostAdvanced(alive) ?? candidates(o).find(({ facts }) => !isEmpty(facts));
-  const wayOut = best
-    ? `; to go on with ${best.name} in spite of that, set the annotation sampledb.keelson.dev/approve-loss to ${best.name}@${o.status.epoch ?? 0}`
-    : "";
-  return `${why}; promoting another server could lose acknowledged writes until ${wanted.join(" or ")} can be asked${wayOut}`;
+  const all = candidates(o);
+  const filled = all.filter(({ facts }) => !isEmpty(facts) && !isHollow(facts, all));
+  const best = mostAdvanced(alive) ?? filled[0];
+  return `${why}; promoting another server could lose acknowledged writes until ${wanted.join(" or ")} can be asked${best ? wayOut(o, best) : ""}`;
 }
 
 function progress(o: Observed): string {

@@ -2,7 +2,7 @@
 
 import type { ConnectedReplica, ServerFacts } from "../engine/info.ts";
 import { nowhere, redisPort } from "../engine/redis.ts";
-import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { type ClaimView, factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { replicasToRun } from "../observe/servers-to-run.ts";
 
 export function wantedServers(o: Observed): number {
@@ -52,4 +52,19 @@ export function isInSync(server: Server, primary: { server: Server; facts: Serve
 /** The primary's own view of a replica. */
 export function seenByPrimary(server: Server, primary: ServerFacts): ConnectedReplica | undefined {
   return primary.replicas.find(({ host, online }) => online && host === server.pod?.ip);
+}
+
+/** Writes have ended in these phases, or are about to end: nobody but the upgrade itself lets them begin again. */
+/** What is written on a claim about its data; what is not named here is left as it is. */
+export type ClaimMarks = Partial<Pick<ClaimView, "epoch" | "primaryEpoch" | "restored">>;
+
+export function isMarked(claim: ClaimView, marks: ClaimMarks): boolean {
+  const names = Object.keys(marks) as (keyof ClaimMarks)[];
+  return names.every((name) => claim[name] === marks[name]);
+}
+
+export function isClosedByUpgrade(
+  upgrade: Pick<NonNullable<Observed["status"]["upgrade"]>, "phase"> | undefined,
+): boolean {
+  return upgrade?.phase === "Switching" || upgrade?.phase === "Verifying" || upgrade?.phase === "GoingBack";
 }

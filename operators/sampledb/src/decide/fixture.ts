@@ -49,6 +49,7 @@ export function factsFixture(ordinal: number, changes: Partial<ServerFacts> = {}
     failingOver: false,
     keys: 10,
     guard: 0,
+    rewriting: false,
     persistenceFailed: false,
     ...changes,
   };
@@ -132,11 +133,13 @@ export function observedFixture(changes: Changes = {}): Observed {
         requested: "1Gi",
         epoch: 3,
         primaryEpoch: ordinal === 0 ? 3 : undefined,
+        restored: undefined,
         database: "uid",
         needsRestart: false,
       },
       answer: { state: "facts", facts },
       silentMs: 0,
+      busyMs: 0,
       nodeLost: false,
       nodeCordoned: false,
     };

@@ -38,6 +38,10 @@ export function initialize(o: Observed): Plan {
   if (!healthyPrimary(o)) return {};
   return {
     ...(job ? {} : { actions: [{ do: "startInit" as const, hash: o.initHash }] }),
-    notReady: waitingFor(reasons.initializing, "the initial configuration is being applied", 5_000),
+    notReady: waitingFor(
+      reasons.initializing,
+      `Job ${o.database.name}-${key} applies the initial configuration`,
+      5_000,
+    ),
   };
 }

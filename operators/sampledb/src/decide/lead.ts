@@ -3,11 +3,19 @@ import { reasons } from "../api/conditions.ts";
 import type { ServerFacts } from "../engine/info.ts";
 import { redisPort } from "../engine/redis.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
-import { followsPrimary, isInSync, seenByPrimary, serverNamed, wantedServers } from "./facts.ts";
+import {
+  followsPrimary,
+  isClosedByUpgrade,
+  isInSync,
+  isMarked,
+  seenByPrimary,
+  serverNamed,
+  wantedServers,
+} from "./facts.ts";
 import { type Action, type NotReady, type Plan, type Told, waitingFor } from "./plan.ts";
 import { recordedPromise } from "./promise.ts";
 import { isOutdated, leavingReplica, rolloutWish } from "./rollout.ts";
-import { closedGuard, isClosedByUpgrade, isHidden } from "./upgrade.ts";
+import { closedGuard, isHidden } from "./upgrade.ts";
 
 interface Primary {
   readonly server: Server;
@@ -135,7 +143,7 @@ function handOver(
   if (!wish) return { actions: [], status: { handover: undefined } };
   const { why, to } = wish;
   if (!to) {
-    const message = `${primary.server.name} hands over when a replica is in sync: ${why}`;
+    const message = `${primary.server.name} hands over when a replica is in sync and has its data on its volume: ${why}`;
     return {
       actions: [],
       status: { handover: undefined },
@@ -198,6 +206,8 @@ function isFit(o: Observed, server: Server, primary: Primary): boolean {
     server.pod?.ready === true &&
     !server.pod.deleting &&
     isInSync(server, primary) &&
+    // A primary that goes in any case does not wait for what its successor has yet to write.
+    (primary.server.pod?.deleting || !factsOf(server)?.rewriting) &&
     seenByPrimary(server, primary.facts) !== undefined
   );
 }
@@ -225,18 +235,22 @@ function relabel(o: Observed, primary: Primary): Action[] {
   });
 }
 
-/** What a volume holds is written on its claim, which outlives the status. */
+/**
+ * What a volume holds is written on its claim, which outlives the status. A server that is not done writing its file may
+ * start again with something else.
+ */
 function marks(o: Observed, primary: Primary): Action[] {
-  const { epoch = 0 } = o.status;
+  const { epoch = 0, restore } = o.status;
+  const origin = restore?.phase === "Done" ? { restored: restore.id } : {};
   return o.servers.flatMap((server): Action[] => {
     const { claim, name } = server;
-    if (!claim || claim.deleting) return [];
+    if (!claim || claim.deleting || factsOf(server)?.rewriting) return [];
     if (server === primary.server) {
-      if (claim.epoch === epoch && claim.primaryEpoch === epoch) return [];
-      return [{ do: "markClaim", server: name, epoch, primaryEpoch: epoch }];
+      if (isMarked(claim, { epoch, primaryEpoch: epoch, ...origin })) return [];
+      return [{ do: "markClaim", server: name, epoch, primaryEpoch: epoch, ...origin }];
     }
-    return isInSync(server, primary) && claim.epoch !== epoch
-      ? [{ do: "markClaim", server: name, epoch }]
+    return isInSync(server, primary) && !isMarked(claim, { epoch, ...origin })
+      ? [{ do: "markClaim", server: name, epoch, ...origin }]
       : [];
   });
 }
@@ -265,6 +279,7 @@ function conditionOf(server: Server): string {
   if (!server.pod) return "its pod is missing";
   if (server.pod.obstacle !== undefined) return server.pod.obstacle;
   if (server.nodeLost) return "its node does not report";
+  if (server.answer?.state === "busy") return server.answer.message;
   if (!facts) return server.answer?.state === "loading" ? "it loads its data" : "it does not answer";
   return facts.syncing ? "it receives a full copy" : `it connects to port ${redisPort}`;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { reasons } from "../api/conditions.ts";
+import { Memory } from "../observe/memory.ts";
 import type { Observed, Server } from "../observe/observed.ts";
 import { decide } from "./decide.ts";
 import {
@@ -146,6 +147,38 @@ describe("the choice after a primary that has stopped", () => {
     expect(notReady?.message).toContain("approve-loss to db-1@3");
   });
 
+  test("of volumes from before whose primary is not among them is a person's", () => {
+    const lost = { primary: undefined, leadership: undefined, epoch: undefined };
+    const found = (first: Partial<Server>, approvedLoss?: string) => {
+      const servers = [first, restarted(1)];
+      const observed = observedFixture({ replicas: 1, servers, status: lost, observed: { approvedLoss } });
+      const [{ claim } = {}] = observed.servers;
+      const wiped = first.answer && claim && { claim: { ...claim, epoch: 0, primaryEpoch: 0 } };
+      const [head, ...rest] = observed.servers as [Server, ...Server[]];
+      return leadership({ ...observed, servers: [{ ...head, ...wiped }, ...rest] });
+    };
+    expect(found(podless).notReady?.message).toMatch(/is awaited, which may be that of db-0$/);
+    const empty = restarted(0, { empty: true });
+    expect(found(empty).notReady?.message).toMatch(
+      /are there \(db-1\), and .* not among them; .*approve-loss to db-1@0$/,
+    );
+    expect(found(empty, "db-1").status?.promotion?.server).toBe("db-1");
+    expect(found(empty, "db-0").status?.promotion).toBeUndefined();
+  });
+
+  test("is not the last primary when it comes back with nothing, and others have data", () => {
+    const back = (ordinal: number, keys: number): Partial<Server> => {
+      const { answer } = restarted(ordinal);
+      return answer?.state === "facts" ? { answer: { ...answer, facts: { ...answer.facts, keys } } } : {};
+    };
+    const chosen = (mine: number, other: number) =>
+      leadership(observedFixture({ servers: [back(0, mine), back(1, other), podless] }));
+    expect(chosen(5, 9).status?.promotion?.server).toBe("db-0");
+    expect(chosen(0, 0).status?.promotion?.server).toBe("db-0");
+    expect(chosen(0, 9).status?.promotion).toBeUndefined();
+    expect(chosen(0, 9).notReady?.message).toContain("approve-loss to db-1@3");
+  });
+
   test("waits until links are down, because offsets may still grow", () => {
     const plan = leadership(observedFixture({ replicas: 1, servers: [stopped] }));
     expect(plan.actions).toEqual([{ do: "detach", servers: ["db-1"] }]);
@@ -175,6 +208,54 @@ describe("the choice after a primary that has stopped", () => {
     expect(status?.promotion).toBeUndefined();
     expect(notReady?.message).toContain("db-1");
   });
+});
+
+describe("a primary that answers but is busy", () => {
+  const busy = (message: string, busyMs = 30_000) =>
+    ({ answer: { state: "busy", message }, busyMs }) as const;
+  const script = "BUSY Redis is busy running a script.";
+  const crowd = "ERR max number of clients reached";
+
+  test.each([script, crowd])("is left alone without replicas, however long: %s", (message) => {
+    const plan = leadership(observedFixture({ replicas: 0, servers: [busy(message, 3_600_000)] }));
+    expect(plan.actions ?? []).toEqual([]);
+    expect(plan.notReady?.reason).toBe(reasons.primaryBusy);
+    expect(plan.notReady?.message).toContain(message === script ? "SCRIPT KILL" : "raise maxclients");
+  });
+
+  test("is left alone while a replica hears it", () => {
+    const plan = leadership(observedFixture({ servers: [busy(crowd, 3_600_000)] }));
+    expect(plan.actions ?? []).toEqual([]);
+    expect(plan.notReady?.reason).toBe(reasons.primaryBusy);
+  });
+
+  test("is stopped after a minute in which no replica heard it, or when its pod is deleted", () => {
+    const after = (busyMs: number, pod = {}) =>
+      leadership(
+        observedFixture({
+          replicas: 1,
+          servers: [{ ...busy(script, busyMs), pod: podFixture(0, pod) }, orphan(1)],
+        }),
+      );
+    expect(after(59_000).actions ?? []).toEqual([]);
+    expect(after(60_000).notReady?.reason).toBe(reasons.fencing);
+    expect(after(1_000, { deleting: true }).notReady?.reason).toBe(reasons.fencing);
+  });
+});
+
+test("an answer ends a silence, and a silence does not end being busy", () => {
+  const memory = new Memory().of("db");
+  const states = ["busy", "silent", "busy", "refused"] as const;
+  const times = states.map((state, at) => {
+    const answer = { state, message: "" };
+    return [memory.silentMs("pod", answer, at * 1_000), memory.busyMs("pod", answer, at * 1_000)];
+  });
+  expect(times).toEqual([
+    [0, 0],
+    [1_000, 1_000],
+    [0, 2_000],
+    [0, 0],
+  ]);
 });
 
 describe("a primary that is silent", () => {
@@ -380,6 +461,30 @@ describe("a primary that leads", () => {
     expect(asked({ answer: { state: "facts", facts: full } })).toBeUndefined();
   });
 
+  test("hands over to one whose volume has all data, unless its own pod goes in any case", () => {
+    const answer = { state: "facts" as const, facts: factsFixture(1, { rewriting: true }) };
+    const drained = (pod: Partial<Server>) =>
+      leadership(observedFixture({ replicas: 1, servers: [{ nodeCordoned: true, ...pod }, { answer }] }));
+    expect(drained({}).status?.handover).toBeUndefined();
+    expect(drained({}).notReady?.message).toContain("has its data on its volume");
+    const deleting = { pod: podFixture(0, { deleting: true }) };
+    expect(drained(deleting).status?.handover).toMatchObject({ to: "db-1" });
+  });
+
+  test("says of a volume what it holds only when the server has written it", () => {
+    const marksOf = (rewriting: boolean) => {
+      const whole = observedFixture({ replicas: 1, status: { epoch: 4 } });
+      const servers = whole.servers.map((server) => {
+        const facts = server.answer?.state === "facts" ? { ...server.answer.facts, rewriting } : undefined;
+        return facts ? { ...server, answer: { state: "facts" as const, facts } } : server;
+      });
+      const { actions = [] } = leadership({ ...whole, servers });
+      return actions.filter((action) => action.do === "markClaim").map(({ server }) => server);
+    };
+    expect(marksOf(false)).toEqual(["db-0", "db-1"]);
+    expect(marksOf(true)).toEqual([]);
+  });
+
   test("hands over when its pod is deleted, as long as a replica stays", () => {
     const whole = observedFixture();
     const deleting = (...ordinals: number[]) => ({
@@ -494,5 +599,56 @@ describe("the first choice", () => {
       observedFixture({ servers: [podless, restarted(1), restarted(2)], status: nobody }),
     );
     expect(waits.status?.promotion).toBeUndefined();
+  });
+});
+
+describe("a status of an earlier time, as after a restore of the API server", () => {
+  const later = "c".repeat(40);
+  const replica = (ordinal: number, changes = {}): Partial<Server> => ({
+    answer: {
+      state: "facts",
+      facts: factsFixture(ordinal, {
+        replicationId: later,
+        upstream: { host: ipOf(1), port: 6379 },
+        offset: 900n,
+        ...changes,
+      }),
+    },
+  });
+  const leading = (secondReplicationId: string): Partial<Server> => ({
+    answer: {
+      state: "facts",
+      facts: factsFixture(1, {
+        role: "primary",
+        upstream: undefined,
+        linkUp: false,
+        replicationId: later,
+        secondReplicationId,
+        offset: 5_000n,
+      }),
+    },
+  });
+
+  test.each([
+    ["that went on from the recorded one's history", "a".repeat(40), {}],
+    ["that the recorded one follows, after several others", "d".repeat(40), {}],
+    ["whose recorded predecessor is cut off from it", "a".repeat(40), { linkUp: false }],
+  ])("a primary is found %s", (_, second, changes) => {
+    const o = observedFixture({ servers: [replica(0, changes), leading(second), replica(2)] });
+    const { status, actions } = leadership(o);
+    expect(status).toMatchObject({ primary: "db-1", epoch: 4 });
+    expect(actions ?? []).toEqual([]);
+  });
+
+  test("one that was told to follow a server that is silent now is not back with its own data", () => {
+    const o = observedFixture({
+      servers: [replica(0, { linkUp: false }), silent, replica(2, { linkUp: false })],
+    });
+    expect(leadership(o).status?.promotion).toBeUndefined();
+  });
+
+  test("an old primary that does not know it yet is not found", () => {
+    const o = observedFixture({ servers: [stopped, leading("e".repeat(40)), orphan(2)] });
+    expect(leadership(o).status?.primary).toBeUndefined();
   });
 });

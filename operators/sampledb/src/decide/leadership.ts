@@ -2,7 +2,7 @@
 import { reasons } from "../api/conditions.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { serversToRun } from "../observe/servers-to-run.ts";
-import { choose, firstChoice } from "./choose.ts";
+import { choose, firstChoice, laterPrimary } from "./choose.ts";
 import { healthyPrimary, isUnattached, serverNamed } from "./facts.ts";
 import { lead } from "./lead.ts";
 import { type Plan, waitingFor } from "./plan.ts";
@@ -11,6 +11,8 @@ import { isHidden, switchedOver } from "./upgrade.ts";
 
 /** How long a primary may be silent before it is taken for lost. */
 export const patienceMs = 2_000;
+/** How long a primary that answers may be busy before a replica that does not hear it takes over. */
+export const busyPatienceMs = 60_000;
 /** Redis looks at its replicas once a second, and rounds. */
 const roundingSeconds = 2;
 
@@ -26,6 +28,8 @@ export function leadership(o: Observed): Plan {
   if (handed) return handed;
   const primary = healthyPrimary(o);
   if (primary) return lead(o, primary);
+  const later = laterPrimary(o, o.status.leadership);
+  if (later) return later;
   return lost(o, o.status.primary, o.status.leadership.podUid, o.status.leadership.runId);
 }
 
@@ -112,16 +116,38 @@ function adoptedHandover(o: Observed): Plan | undefined {
 function lost(o: Observed, name: string | undefined, podUid: string, runId: string): Plan {
   const server = serverNamed(o, name);
   if (!server || hasStopped(o, server, podUid, runId)) return choose(o, `${name} has stopped`);
+  const busy = busyPrimary(o, server);
+  if (busy) return busy;
   const linked = o.servers.filter((other) => other !== server && hasLiveLink(other));
   if (linked.length > 0) {
     const names = linked.map((other) => other.name).join(", ");
     const message = `the operator cannot reach ${name}, but ${names} can: nothing is done`;
     return { notReady: waitingFor(reasons.primaryUnreachable, message, 500) };
   }
-  if (server.silentMs < patienceMs && !server.pod?.deleting) {
+  if (server.answer?.state !== "busy" && server.silentMs < patienceMs && !server.pod?.deleting) {
     return { notReady: waitingFor(reasons.primaryUnreachable, `${name} does not answer`, 250) };
   }
   return fence(o, server);
+}
+
+/**
+ * A process that answers lives, and its clients may be served: it is left alone. Only replicas gain from stopping it, when
+ * they have heard nothing either for long.
+ */
+function busyPrimary(o: Observed, { name, answer, busyMs, pod }: Server): Plan | undefined {
+  if (answer?.state !== "busy" || pod?.deleting) return undefined;
+  const others = o.servers.filter((other) => other.name !== name && factsOf(other));
+  if (busyMs >= busyPatienceMs && others.length > 0 && !others.some(hasLiveLink)) return undefined;
+  const message = `${name} lives, but cannot do what the operator asks (${answer.message}): ${remedy(answer.message)}`;
+  return { notReady: waitingFor(reasons.primaryBusy, message, 500) };
+}
+
+function remedy(message: string): string {
+  if (message.startsWith("BUSY"))
+    return "a script runs; SCRIPT KILL ends one that has written nothing, and deleting the pod ends any";
+  if (message.includes("max number of clients"))
+    return "close connections of applications, or raise maxclients in spec.settings and delete the pod, which reads it when it starts";
+  return "nothing is done";
 }
 
 /** The process that led is gone, or has become a replica and takes no writes. */

@@ -24,6 +24,28 @@ test("a replica with damaged files gets an empty volume", () => {
   ]);
 });
 
+test("so it does during an upgrade, but not while writes have ended, and never the way back", () => {
+  const during = (phase: string, more: object = {}) => {
+    const upgrade = {
+      from: "7.0",
+      to: "8.0",
+      id: "8-0-2",
+      phase,
+      pointOfNoReturn: false,
+      since: "",
+      ...more,
+    };
+    const o = damaged([1], words);
+    return repair({ ...o, status: { ...o.status, upgrade: upgrade as never } }).actions?.length ?? 0;
+  };
+  expect(["BackingUp", "Rehearsing", "Replicas", "Finishing"].map((phase) => during(phase))).toEqual([
+    2, 2, 2, 2,
+  ]);
+  expect(["Switching", "Verifying", "GoingBack"].map((phase) => during(phase))).toEqual([0, 0, 0]);
+  expect(during("Replicas", { held: "db-1" })).toBe(0);
+  expect(during("Finishing", { held: "db-1", pointOfNoReturn: true })).toBe(2);
+});
+
 test("a replica that fails for another reason keeps its volume", () => {
   expect(repair(damaged([1], "ImagePullBackOff"))).toEqual({});
 });

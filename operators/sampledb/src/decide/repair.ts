@@ -1,7 +1,7 @@
 /** What a server lost is given back: damaged volumes are filled again, empty ones known as such, passwords learned. Pure. */
 import { reasons } from "../api/conditions.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
-import { healthyPrimary, isEmpty, wantedServers } from "./facts.ts";
+import { healthyPrimary, isClosedByUpgrade, isEmpty, wantedServers } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 
 /** Whether a server does not start because its files are not what it wrote. */
@@ -15,10 +15,16 @@ const damage = /append only file|Fatal error loading the DB|Wrong signature|Shor
 /** Only while a primary leads: then nothing is on that volume that nobody else has. */
 export function repair(o: Observed): Plan {
   const primary = healthyPrimary(o);
-  if (!primary || o.status.upgrade || o.status.promotion) return {};
+  const { upgrade, promotion } = o.status;
+  if (!primary || isClosedByUpgrade(upgrade) || promotion) return {};
   const found = o.servers.find(
     (server) =>
-      server !== primary.server && server.ordinal < wantedServers(o) && !factsOf(server) && isDamaged(server),
+      server !== primary.server &&
+      // The way back from an upgrade leads over it.
+      (server.name !== upgrade?.held || upgrade.pointOfNoReturn) &&
+      server.ordinal < wantedServers(o) &&
+      !factsOf(server) &&
+      isDamaged(server),
   );
   if (!found?.pod || !found.claim) return {};
   const why = `its data is damaged, and ${primary.server.name} has all of it (${found.pod.obstacle})`;

@@ -77,6 +77,7 @@ export function conditionsOf(o: Observed, plan: Plan): ConditionReport[] {
 
 const trouble: ReadonlySet<Reason> = new Set([
   ...[reasons.initializationFailed, reasons.replicasMissing, reasons.primaryUnreachable, reasons.fencing],
+  reasons.primaryBusy,
   ...[
     reasons.primaryLost,
     reasons.dataLost,

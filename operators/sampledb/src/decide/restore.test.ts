@@ -29,6 +29,11 @@ test("a database that runs goes on until its servers are stopped for the restore
   ).toBe(3);
 });
 
+test("the server whose volume was filled starts, also when it is one too many", () => {
+  const restore = { id: "r1", phase: "Starting" as const, server: "db-3" };
+  expect(serversToRun(observedFixture({ spec, status: { ...empty, epoch: 4, restore } }))).toBe(4);
+});
+
 test("servers stop, the volume of the primary is filled, and its claim says that it has the newest data", () => {
   const first = restore(observedFixture({ spec, observed: { restore: wish } }));
   expect(first.status?.restore).toMatchObject({ phase: "Stopping", server: "db-0" });
@@ -52,7 +57,9 @@ test("servers stop, the volume of the primary is filled, and its claim says that
   const filled = restore(
     observedFixture({ ...stopped, status: under("Filling"), observed: { restore: wish, jobs } }),
   );
-  expect(filled.actions).toEqual([{ do: "markClaim", server: "db-0", epoch: 4, primaryEpoch: 4 }]);
+  expect(filled.actions).toEqual([
+    { do: "markClaim", server: "db-0", epoch: 4, primaryEpoch: 4, restored: "r1" },
+  ]);
 });
 
 test("nobody is chosen while the volume is filled", () => {
@@ -105,4 +112,17 @@ test("a restore that nobody asks for any more ends before its volume is touched,
   }
   const failed = restore(observedFixture({ status: under("Failed") }));
   expect(failed).toEqual({ status: { restore: undefined } });
+});
+
+test("the Job of a restore that is over goes, so that its pod holds no claim", () => {
+  const jobs = [
+    { key: "restore-r1", state: "succeeded" as const, message: "" },
+    { key: "restore-r0", state: "failed" as const, message: "" },
+    { key: "init-h1", state: "succeeded" as const, message: "" },
+  ];
+  const status = { restore: { id: "r1", phase: "Done" as const, server: "db-0" } };
+  for (const asked of [undefined, wish])
+    expect(restore(observedFixture({ status, observed: { restore: asked, jobs } }))).toEqual({
+      actions: [{ do: "deleteJobs", keys: ["restore-r1"] }],
+    });
 });

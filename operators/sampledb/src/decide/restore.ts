@@ -1,8 +1,9 @@
 /** A restore: stop everyone, fill one volume and set its data aside, start, and let the others copy. Pure. */
 import { reasons } from "../api/conditions.ts";
 import type { Observed } from "../observe/observed.ts";
+import { asideOf, restoreId } from "../observe/restores.ts";
 import { serverName } from "../resources/names.ts";
-import { healthyPrimary, serverNamed } from "./facts.ts";
+import { healthyPrimary, isMarked, serverNamed } from "./facts.ts";
 import { initializationJobs } from "./initialize.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 
@@ -11,7 +12,7 @@ export function restore(o: Observed): Plan {
   const begun = status.restore;
   if (begun && !ended.has(begun.phase) && !(wish && carriesOut(begun, wish.id))) return givenUp(o, begun);
   // Asked for again, what failed is tried again.
-  if (!wish) return begun?.phase === "Failed" ? { status: { restore: undefined } } : {};
+  if (!wish) return begun?.phase === "Failed" ? { status: { restore: undefined } } : cleared(o);
   const { source } = wish;
   const under = carriesOut(status.restore, wish.id) ? status.restore : undefined;
   if (!under) {
@@ -31,7 +32,7 @@ export function restore(o: Observed): Plan {
     return {
       // Another restore may have carried out the same wish before: its Job and its mark on the volume are not ours.
       status: {
-        restore: { id: `${wish.id}-${status.epoch ?? 0}`, wish: wish.id, phase: "Stopping", server },
+        restore: { id: restoreId(wish.id, status.epoch), wish: wish.id, phase: "Stopping", server },
       },
       events: [
         {
@@ -59,8 +60,16 @@ export function restore(o: Observed): Plan {
         },
       };
     case "Done":
-      return {};
+      return cleared(o);
   }
+}
+
+/** A pod that has ended keeps its claim from going when the server is scaled away. */
+function cleared({ jobs }: Observed): Plan {
+  const keys = jobs.flatMap(({ key, state }) =>
+    key.startsWith("restore-") && state === "succeeded" ? [key] : [],
+  );
+  return keys.length === 0 ? {} : { actions: [{ do: "deleteJobs", keys }] };
 }
 
 const ended: ReadonlySet<string> = new Set(["Done", "Failed"]);
@@ -124,13 +133,14 @@ function filling(o: Observed, under: Under): Plan {
   // Its volume has the newest data from now on: that is written on its claim before anyone starts.
   const epoch = (status.epoch ?? 0) + 1;
   const claim = serverNamed(o, under.server)?.claim;
-  if (claim?.primaryEpoch !== epoch || claim.epoch !== epoch) {
+  const marks = { epoch, primaryEpoch: epoch, restored: under.id };
+  if (!claim || !isMarked(claim, marks)) {
     return {
-      actions: [{ do: "markClaim", server: under.server, epoch, primaryEpoch: epoch }],
+      actions: [{ do: "markClaim", server: under.server, ...marks }],
       notReady: { ...notReady, recheckMs: 50 },
     };
   }
-  const aside = status.epoch === undefined ? {} : { aside: `aside-${under.id}` };
+  const aside = status.epoch === undefined ? {} : { aside: asideOf(under.id) };
   return {
     status: { restore: { ...under, phase: "Starting", ...aside }, epoch },
     notReady: waitingFor(reasons.restoring, "the servers start", 0),
@@ -139,8 +149,10 @@ function filling(o: Observed, under: Under): Plan {
 
 function starting(o: Observed, under: Under): Plan {
   const primary = healthyPrimary(o);
-  if (!primary)
-    return { notReady: waitingFor(reasons.restoring, "the servers start on the restored data", 500) };
+  if (!primary) {
+    const message = `${under.server} starts on the restored data`;
+    return { notReady: waitingFor(reasons.restoring, message, 500) };
+  }
   const { keys } = primary.facts;
   return {
     // Functions, seed data and migrations are those of the backup: what it lacks is applied again.

@@ -11,7 +11,8 @@ export function leftovers(o: Observed): Plan {
   if (!primary || extra.length === 0) return {};
   const followers = o.status.leadership?.followers ?? [];
   const gone = extra.filter(
-    ({ pod, claim, name }) => !pod && claim && !claim.deleting && !followers.includes(name),
+    ({ pod, claim, name }) =>
+      !pod && claim && !claim.deleting && !followers.includes(name) && !primary.facts.rewriting,
   );
   const actions = gone.map(
     ({ name, claim }) =>

@@ -86,7 +86,7 @@ test("an upgrade that failed is tried again when the spec was corrected meanwhil
 
 describe("before anything is touched", () => {
   test("a failed backup or rehearsal gives up", () => {
-    const backups = new Map([["upgrade-8-0-2", { phase: "Failed", message: "no space" }]]);
+    const backups = new Map([["upgrade-8-0-2-uid", { phase: "Failed", message: "no space" }]]);
     const failed = upgrade(
       observedFixture({ replicas: 1, spec, status: { upgrade: under("BackingUp") }, observed: { backups } }),
     );

@@ -5,6 +5,7 @@
 import { reasons } from "../api/conditions.ts";
 import { changeProblem, minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
+import { ownId } from "../resources/names.ts";
 import { healthyPrimary, isEmpty, isInSync, serverNamed, wantedServers } from "./facts.ts";
 import { type Action, type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
@@ -85,10 +86,15 @@ function takenBack(o: Observed, under: Under): Plan {
   };
 }
 
+/** Backups outlive their database, and one of the same name takes them over: its own have its id. */
+function backupKey(o: Observed, under: Under): string {
+  return `upgrade-${under.id}-${ownId(o.database)}`;
+}
+
 function backingUp(o: Observed, under: Under): Plan {
-  const key = `upgrade-${under.id}`;
+  const key = backupKey(o, under);
   const backup = o.backups.get(key);
-  const name = `${o.database.name}-before-${under.id}`;
+  const name = `${o.database.name}-before-${under.id}-${ownId(o.database)}`;
   const notReady = waitingFor(reasons.upgrading, `the backup ${name} is taken before the upgrade`, 2_000);
   if (!backup) return { actions: [{ do: "startBackup", key, name }], notReady };
   if (backup.phase === "Failed") return giveUp(under, `its backup failed: ${backup.message}`);
@@ -101,7 +107,7 @@ function rehearsing(o: Observed, under: Under): Plan {
   const message = `Redis ${under.to} loads the backup, on trial, in Job ${o.database.name}-${key}`;
   const notReady = waitingFor(reasons.upgrading, message, 2_000);
   if (!job) {
-    const backup = `upgrade-${under.id}`;
+    const backup = backupKey(o, under);
     return { actions: [{ do: "startRehearsal", id: under.id, backup, version: under.to }], notReady };
   }
   if (job.state === "failed") return giveUp(under, `the rehearsal failed: ${job.message}`);
@@ -112,7 +118,11 @@ function rehearsing(o: Observed, under: Under): Plan {
 /** The rollout replaces them, one after the other; one may come in addition for the upgrade. This waits. */
 function replicas(o: Observed, under: Under): Plan {
   const primary = healthyPrimary(o);
-  const notReady = waitingFor(reasons.upgrading, "replicas are upgraded first", 300);
+  const notReady = waitingFor(
+    reasons.upgrading,
+    `replicas are upgraded first: ${outdatedWords(o, under)}`,
+    300,
+  );
   const stuck = o.servers.find(({ pod }) => pod?.obstacle !== undefined && pod.template === o.setTemplate);
   if (stuck && isOverdue(o, under))
     return goBack(o, under, `${stuck.name} does not start: ${stuck.pod?.obstacle}`);
@@ -126,7 +136,12 @@ function replicas(o: Observed, under: Under): Plan {
   }
   const ready = o.servers.filter((server) => server !== primary.server && server.ordinal < wantedServers(o));
   const done = ready.every(
-    (server) => !isOutdated(o, server) && runs(server, under.to) && isInSync(server, primary),
+    (server) =>
+      !isOutdated(o, server) &&
+      runs(server, under.to) &&
+      isInSync(server, primary) &&
+      // Its volume does not hold what it was given before that ends.
+      !factsOf(server)?.rewriting,
   );
   const [candidate] = ready.sort((a, b) => a.ordinal - b.ordinal);
   const runId = candidate && factsOf(candidate)?.runId;
@@ -135,9 +150,22 @@ function replicas(o: Observed, under: Under): Plan {
   return phase(o, under, "Switching", "every replica runs the new version", {}, choice);
 }
 
+/** The replicas that do not run the new version, with what keeps them. */
+function outdatedWords(o: Observed, under: Under): string {
+  const left = o.servers.filter(
+    (server) =>
+      server.name !== o.status.primary && server.ordinal < wantedServers(o) && !runs(server, under.to),
+  );
+  if (left.length === 0) return "all run the new version, and not all are in sync with the primary";
+  return left
+    .map(({ name, nodeLost }) => (nodeLost ? `${name} (its node does not report)` : name))
+    .join(", ");
+}
+
 function switching(o: Observed, under: Under): Plan {
-  const notReady = waitingFor(reasons.upgrading, "the primary changes; no writes until it is verified", 50);
   const { held, candidate } = under;
+  const message = `${held} makes way for ${candidate?.server}; no writes until that is verified`;
+  const notReady = waitingFor(reasons.upgrading, message, 50);
   if (held === undefined || !candidate) return phase(o, under, "Replicas", "nobody was chosen to lead");
   const primary = healthyPrimary(o);
   if (primary?.server.name !== held)
@@ -213,11 +241,6 @@ export function isHidden(o: Observed, server: Server): boolean {
 
 /** With fewer replicas than this a primary takes no writes: more than there can be. */
 export const closedGuard = 99;
-
-/** Writes have ended in these phases, or are about to end: nobody but the upgrade itself lets them begin again. */
-export function isClosedByUpgrade(under: Pick<Under, "phase"> | undefined): boolean {
-  return under?.phase === "Switching" || under?.phase === "Verifying" || under?.phase === "GoingBack";
-}
 
 function verifying(o: Observed, under: Under): Plan {
   const primary = healthyPrimary(o);

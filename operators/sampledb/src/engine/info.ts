@@ -31,7 +31,15 @@ export interface ServerFacts {
   readonly keys: number;
   /** With fewer replicas than this it takes no writes. */
   readonly guard: number;
-  /** Why the last attempt to persist failed, if it did. */
+  /**
+   * It writes its append-only file from its memory, or is about to. After a full copy from a primary its volume holds
+   * what it had before until this ends: a process that is killed meanwhile starts again with that.
+   */
+  readonly rewriting: boolean;
+  /**
+   * It could not write to its append-only file, and tries again every second. Snapshots persist nothing here: one that a
+   * person took and that failed says nothing, and nobody would take the next.
+   */
   readonly persistenceFailed: boolean;
 }
 
@@ -69,8 +77,8 @@ export function factsFrom(text: string, guard: number): ServerFacts {
     failingOver: (info.get("master_failover_state") ?? "no-failover") !== "no-failover",
     keys: keyCount(info),
     guard,
-    persistenceFailed:
-      info.get("aof_last_write_status") === "err" || info.get("rdb_last_bgsave_status") === "err",
+    rewriting: info.get("aof_rewrite_in_progress") === "1" || info.get("aof_rewrite_scheduled") === "1",
+    persistenceFailed: info.get("aof_last_write_status") === "err",
   };
 }
 

@@ -44,7 +44,8 @@ export async function ask(servers: readonly Reachable[], options: AskOptions): P
           facts.loading ? { state: "loading", message: "it loads its data" } : { state: "facts", facts },
         );
       } catch (error) {
-        byServer.set(server.name, unanswered(error));
+        const isCrowded = server.tls !== undefined && servers.length === 1 && wasClosed(error);
+        byServer.set(server.name, isCrowded ? crowded : unanswered(error));
       }
     }),
   );
@@ -58,10 +59,24 @@ export async function ask(servers: readonly Reachable[], options: AskOptions): P
   };
 }
 
+/**
+ * A server with TLS that has too many clients says so by closing the connection. So may what stands in front of a process
+ * that is gone: with replicas, they say whether they hear it.
+ */
+const crowded: Answer = {
+  state: "busy",
+  message: "it closes connections before TLS begins, as with the max number of clients reached",
+};
+
+function wasClosed(error: unknown): boolean {
+  return isRedisError(error, "Unreachable") && (error.cause as { code?: unknown })?.code === "ECONNRESET";
+}
+
 function unanswered(error: unknown): Answer {
   const message = error instanceof Error ? error.message : String(error);
   if (isRedisError(error, "Refused")) return { state: "refused", message };
   if (isRedisError(error, "Loading")) return { state: "loading", message };
   if (isRedisError(error, "Denied")) return { state: "denied", message };
+  if (isRedisError(error, "Answered")) return { state: "busy", message };
   return { state: "silent", message };
 }

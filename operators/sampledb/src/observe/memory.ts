@@ -1,4 +1,7 @@
-/** What this process remembers from pass to pass. Losing it costs time, never safety. */
+/**
+ * What this process remembers from pass to pass. Losing it costs time, never safety. Its times are those of the monotonic
+ * clock: the other one may be set back.
+ */
 import type { ServerFacts } from "../engine/info.ts";
 import type { Answer } from "./observed.ts";
 
@@ -6,6 +9,8 @@ import type { Answer } from "./observed.ts";
 export class DatabaseMemory {
   /** When each pod last answered, by UID; the first look counts as an answer. */
   readonly #answered = new Map<string, number>();
+  /** Since when each pod has been busy, by UID. */
+  readonly #busy = new Map<string, number>();
   readonly #departures = new Map<string, bigint>();
   /** The acknowledgements that the spec asks for, and how far the primary was when it began to. */
   #asked: { readonly number: number; readonly runId: string; readonly offset: bigint } | undefined;
@@ -14,7 +19,8 @@ export class DatabaseMemory {
   /** Passwords that only servers and the operator know, by user. */
   internal: Readonly<Record<string, string>> = {};
   /** When every server was last told to read its certificates again. */
-  reloadedMs = 0;
+  reloadedMs = Number.NEGATIVE_INFINITY;
+  #phase: { readonly began: number; readonly seenMs: number } | undefined;
   /** What was done about the reclaim policy of volumes, by name. */
   readonly volumes = new Map<string, "kept" | "released">();
   /** Why Jobs failed, by UID. */
@@ -26,6 +32,18 @@ export class DatabaseMemory {
     const isSilent = answer?.state === "silent" || answer?.state === "denied";
     if (!isSilent || !this.#answered.has(podUid)) this.#answered.set(podUid, nowMs);
     return nowMs - (this.#answered.get(podUid) ?? nowMs);
+  }
+
+  busyMs(podUid: string, answer: Answer | undefined, nowMs: number): number {
+    if (answer?.state === "busy" && !this.#busy.has(podUid)) this.#busy.set(podUid, nowMs);
+    else if (answer?.state !== "busy" && answer?.state !== "silent") this.#busy.delete(podUid);
+    return nowMs - (this.#busy.get(podUid) ?? nowMs);
+  }
+
+  /** When a phase of the authority was first seen; `began` is what its Secret says. */
+  phaseSeenMs(began: number, nowMs: number): number {
+    if (this.#phase?.began !== began) this.#phase = { began, seenMs: nowMs };
+    return this.#phase.seenMs;
   }
 
   /** Followers that the primary does not see, with its offset when that began. */
@@ -64,7 +82,8 @@ export class DatabaseMemory {
   }
 
   forgetOthers(podUids: ReadonlySet<string>, runIds: ReadonlySet<string>): void {
-    for (const uid of this.#answered.keys()) if (!podUids.has(uid)) this.#answered.delete(uid);
+    for (const known of [this.#answered, this.#busy])
+      for (const uid of known.keys()) if (!podUids.has(uid)) known.delete(uid);
     for (const id of this.told.keys()) if (!runIds.has(id)) this.told.delete(id);
   }
 }

@@ -1,6 +1,5 @@
 /** Gathers: objects from the cache, answers from the servers, and what this process remembers. */
 
-import { hash } from "node:crypto";
 import { isNotFound, type ObjectOf } from "keelson";
 import { type Job, Pod } from "keelson/kinds";
 import { initialization, initializationHash, newestMigration } from "../agent/initialization.ts";
@@ -12,12 +11,14 @@ import { changeProblem, compareVersions, supportProblem } from "../engine/versio
 import type { Access } from "../resources/access.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, ordinalOf, serverName, tlsSecretName } from "../resources/names.ts";
-import { settingsProblem, systemUsers } from "../resources/settings.ts";
+import { systemUsers } from "../resources/settings.ts";
+import { refusedSetting, specToRun } from "../resources/settings-to-run.ts";
 import { templateHash } from "../resources/stateful-set.ts";
 import { type Answers, ask } from "./ask.ts";
 import { type Certificates, trustOf } from "./certificates.ts";
 import type { DatabaseMemory } from "./memory.ts";
-import { factsOf, type JobView, type Observed, type Server } from "./observed.ts";
+import { type ClaimView, factsOf, type JobView, type Observed, type Server } from "./observed.ts";
+import { wishId, withKnownRestore } from "./restores.ts";
 import { replicasToRun, serversToRun } from "./servers-to-run.ts";
 import { claimView, jobView, nodeView, podView } from "./views.ts";
 import { workerView } from "./worker-view.ts";
@@ -42,11 +43,9 @@ export async function observe(
 ): Promise<Gathered> {
   const database = databaseName(db);
   const { spec, metadata } = db;
-  const status = ownStatus(db);
+  const claims = claimViews(ctx);
+  const status = withKnownRestore(db, ownStatus(db), claims);
   const pods = await findPods(db, ctx, status);
-  const claims = new Map(
-    [...ctx.own.claims.entries()].map(([key, claim]) => [Number(key), claimView(claim)]),
-  );
   const answers = await ask(
     [...pods].flatMap(([ordinal, { pod }]) => {
       if (!pod.ip || pod.ended) return [];
@@ -79,7 +78,8 @@ export async function observe(
         pod,
         claim: claims.get(ordinal),
         answer,
-        silentMs: pod ? memory.silentMs(pod.uid, answer, nowMs) : 0,
+        silentMs: pod ? memory.silentMs(pod.uid, answer, ctx.clock.monotonic()) : 0,
+        busyMs: pod ? memory.busyMs(pod.uid, answer, ctx.clock.monotonic()) : 0,
         nodeLost: node?.lost ?? false,
         nodeCordoned: node?.cordoned ?? false,
       };
@@ -110,7 +110,7 @@ export async function observe(
     servers,
     setReplicas: set?.spec?.replicas,
     setTemplate: set?.spec?.template?.metadata?.annotations?.[annotations.template],
-    wantedTemplate: templateHash(spec, version),
+    wantedTemplate: templateHash(specToRun(db, ctx.own), version),
     trial,
     jobs: await Promise.all(
       [...ctx.own.jobs.entries()]
@@ -119,7 +119,7 @@ export async function observe(
     ),
     initHash: initializationHash(content),
     schemaVersion: newestMigration(content),
-    specProblem: specProblem(db, status, { access, certificates }),
+    specProblem: specProblem(db, status, { access, certificates, setting: refusedSetting(db, ctx.own) }),
     departures: memory.departures(followers, addresses, leads),
     caughtUp: hasCaughtUp && followers.length >= spec.replicas,
     restore: restoreWish(db, ctx),
@@ -204,7 +204,7 @@ function approvedFor(value: string | undefined, epoch: number): string | undefin
 function restoreWish({ spec }: SampleDBObject, ctx: SampleDBContext): Observed["restore"] {
   const { restoreFrom } = spec;
   if (!restoreFrom) return undefined;
-  const id = hash("sha256", JSON.stringify(restoreFrom)).slice(0, 10);
+  const id = wishId(restoreFrom);
   const { aside, store, name, backup, allowUnverified } = restoreFrom;
   if (aside !== undefined) return { id, keys: undefined, source: { aside } };
   if (store && name !== undefined) return { id, keys: undefined, source: { store, name, allowUnverified } };
@@ -213,11 +213,16 @@ function restoreWish({ spec }: SampleDBObject, ctx: SampleDBContext): Observed["
   const final = phase === "Failed" || phase === "Removed";
   if (phase !== "Done" || !where || called === undefined) {
     const problem = found
-      ? `SampleDBBackup ${backup} is ${phase ?? "not taken yet"}`
-      : `there is no SampleDBBackup ${backup}`;
+      ? `SampleDBBackup ${backup} is ${phase ?? "not taken yet"}${final ? "; name another one in spec.restoreFrom" : ""}`
+      : `there is no SampleDBBackup ${backup}, which spec.restoreFrom names`;
     return { id, keys: undefined, source: { problem, final } };
   }
   return { id, keys, source: { store: where, name: called, allowUnverified } };
+}
+
+/** By ordinal. */
+export function claimViews(ctx: SampleDBContext): ReadonlyMap<number, ClaimView> {
+  return new Map([...ctx.own.claims.entries()].map(([key, claim]) => [Number(key), claimView(claim)]));
 }
 
 export function ownStatus({ status = {} }: SampleDBObject): Status {
@@ -235,10 +240,13 @@ export function ownStatus({ status = {} }: SampleDBObject): Status {
 function specProblem(
   db: SampleDBObject,
   status: Status,
-  { access, certificates }: { readonly access: Access; readonly certificates: Certificates },
+  {
+    access,
+    certificates,
+    setting,
+  }: { readonly access: Access; readonly certificates: Certificates; readonly setting: string | undefined },
 ): Observed["specProblem"] {
   const { spec } = db;
-  const setting = settingsProblem(spec);
   if (setting !== undefined) return { reason: reasons.settingRefused, message: setting };
   if (access.problem !== undefined) return { reason: reasons.secretInvalid, message: access.problem };
   const secret = tlsSecretName(databaseName(db), spec);

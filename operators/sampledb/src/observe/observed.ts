@@ -5,10 +5,13 @@ import type { Spec, Status } from "../api/sampledb.ts";
 import type { ServerFacts } from "../engine/info.ts";
 import type { DatabaseName } from "../resources/names.ts";
 
-/** How a server answered. `refused` proves that the process is gone; `silent` proves nothing. */
+/**
+ * How a server answered. `refused` proves that the process is gone; `silent` proves nothing; `busy` proves that it lives,
+ * though it does not do what the operator asks: a script runs, or it has all the clients that it may have.
+ */
 export type Answer =
   | { readonly state: "facts"; readonly facts: ServerFacts }
-  | { readonly state: "loading" | "refused" | "silent" | "denied"; readonly message: string };
+  | { readonly state: "loading" | "refused" | "silent" | "denied" | "busy"; readonly message: string };
 
 export interface PodView {
   readonly uid: string;
@@ -42,6 +45,8 @@ export interface ClaimView {
   /** The newest epoch whose data it holds; 0 when it was found empty. */
   readonly epoch: number | undefined;
   readonly primaryEpoch: number | undefined;
+  /** The restore that its data came from. */
+  readonly restored: string | undefined;
   readonly database: string | undefined;
   readonly needsRestart: boolean;
 }
@@ -54,6 +59,8 @@ export interface Server {
   readonly answer: Answer | undefined;
   /** For how long it has not answered, as far as this operator knows. */
   readonly silentMs: number;
+  /** For how long it has been busy. Silence meanwhile does not end that. */
+  readonly busyMs: number;
   readonly nodeLost: boolean;
   readonly nodeCordoned: boolean;
 }

@@ -15,11 +15,12 @@ export function replicasToRun({ spec, status }: Pick<Observed, "spec" | "status"
   return Math.max(spec.replicas, promised + 1);
 }
 
-/** The primary is never among those that go: it hands over first. */
+/** The primary is never among those that go, nor the one that a restore has filled: it hands over first. */
 export function serversToRun(o: Pick<Observed, "spec" | "status" | "database">): number {
-  const { primary, promotion } = o.status;
+  const { primary, promotion, restore } = o.status;
   if (isFilling(o)) return 0;
-  const names = [primary, promotion?.server].filter((name) => name !== undefined);
+  const restored = restore?.phase === "Starting" ? restore.server : undefined;
+  const names = [primary, promotion?.server, restored].filter((name) => name !== undefined);
   const highest = Math.max(-1, ...names.map((name) => ordinalOf(o.database, name) ?? -1));
   return Math.max(1 + replicasToRun(o), highest + 1);
 }

@@ -62,6 +62,7 @@ export function claimView({ metadata, spec, status }: ObjectOf<typeof Persistent
     requested: String(spec?.resources?.requests?.["storage"] ?? "0"),
     epoch: number(notes[annotations.epoch]),
     primaryEpoch: number(notes[annotations.primaryEpoch]),
+    restored: notes[annotations.restored],
     database: notes[annotations.database],
     needsRestart: status?.conditions?.some(({ type }) => type === "FileSystemResizePending") ?? false,
   };

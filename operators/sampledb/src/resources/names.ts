@@ -17,6 +17,11 @@ export function databaseName({ metadata }: SampleDBObject): DatabaseName {
 }
 
 /** The objects of one database, by what they are for. */
+/** Tells this database from others that had its name. */
+export function ownId({ uid }: Pick<DatabaseName, "uid">): string {
+  return uid.slice(0, 8);
+}
+
 export function objectNames({ name }: Pick<DatabaseName, "name">) {
   return {
     statefulSet: name,

@@ -15,6 +15,8 @@ test.each([
   "aclfile",
   "include",
   "port",
+  "replica-ignore-maxmemory",
+  "repl-ping-slave-period",
 ])("%s is decided by the operator", (name) => {
   expect(settingsProblem(specWith({ [name]: "x" }))).toContain(name);
 });
@@ -39,6 +41,12 @@ test("only what Redis reads at its start replaces pods", () => {
   expect(templateHash(specWith({}), "8.0")).not.toBe(before);
   expect(restartSettings(specWith({ databases: "4", maxmemory: "1gb" }))).toEqual({ databases: "4" });
   expect(liveSettings(specWith({ databases: "4", maxmemory: "1gb" })).has("databases")).toBe(false);
+});
+
+test("what Redis knows under two names is told once", () => {
+  expect(liveSettings(specWith({})).get("busy-reply-threshold")).toBe("1000");
+  const own = liveSettings(specWith({ "lua-time-limit": "3000" }));
+  expect([own.get("lua-time-limit"), own.has("busy-reply-threshold")]).toEqual(["3000", false]);
 });
 
 test("a user without a password cannot log in, and passwords are digests", () => {

@@ -65,7 +65,15 @@ const suggested: Readonly<Record<string, string>> = {
   "auto-aof-rewrite-percentage": "100",
   "auto-aof-rewrite-min-size": "64mb",
   "maxmemory-policy": "noeviction",
+  // A server that runs a script is silent until then, and says from then on that it is busy, see `patienceMs`.
+  "busy-reply-threshold": "1000",
 };
+
+/** What Redis knows under two names must not be told twice. */
+function suggestedFor({ settings }: Spec): Record<string, string> {
+  const twice = "lua-time-limit" in settings ? "busy-reply-threshold" : undefined;
+  return Object.fromEntries(Object.entries(suggested).filter(([name]) => name !== twice));
+}
 
 /** Decided by the operator though no line of the file names them. */
 const forbidden: ReadonlySet<string> = new Set([
@@ -81,6 +89,8 @@ const forbidden: ReadonlySet<string> = new Set([
   ],
   ...["replica-announce-ip", "replica-announce-port", "slave-announce-ip", "slave-announce-port", "tls-port"],
   ...["rdb-del-sync-files", "enable-debug-command", "enable-module-command", "enable-protected-configs"],
+  // A replica that evicts keys by itself is no copy, and a link that is silent looks dead.
+  ...["replica-ignore-maxmemory", "slave-ignore-maxmemory", "repl-ping-slave-period"],
   ...["min-slaves-to-write", "min-slaves-max-lag", "slave-read-only", "slave-serve-stale-data", "supervised"],
 ]);
 
@@ -97,8 +107,13 @@ const fixedAtStart: ReadonlySet<string> = new Set([
   ],
 ]);
 
-/** Why a setting is not accepted; undefined when all are. */
-export function settingsProblem(spec: Spec): string | undefined {
+/** How many databases a server has with these settings: 16 as Redis comes. */
+export function databasesOf(settings: Readonly<Record<string, string>>): number {
+  return Number(settings["databases"] ?? 16);
+}
+
+/** Why a setting is not accepted; undefined when all are. There may be data in so many databases, if there is any. */
+export function settingsProblem(spec: Spec, databasesWithData = 0): string | undefined {
   const owned = ownedSettings(spec);
   for (const [name, value] of Object.entries(spec.settings)) {
     if (!/^[a-z0-9-]+$/.test(name)) return `${JSON.stringify(name)} is not the name of a setting of Redis`;
@@ -106,13 +121,20 @@ export function settingsProblem(spec: Spec): string | undefined {
       return `the setting ${name} is decided by the operator; remove it from spec.settings`;
     if (/[\n\r\0]/.test(value)) return `the value of the setting ${name} has more than one line`;
   }
+  // Redis would load what is in a database that is gone into another one, without a word.
+  const databases = databasesOf(spec.settings);
+  if (databases < databasesWithData)
+    return (
+      `the setting databases cannot become ${databases}, because servers run with ${databasesWithData} and there may be ` +
+      `data in all of them; use a number not below ${databasesWithData} in spec.settings, or move the data to another SampleDB`
+    );
   return undefined;
 }
 
 /** Settings that change while Redis runs. */
 export function liveSettings(spec: Spec): ReadonlyMap<string, string> {
   const all = {
-    ...suggested,
+    ...suggestedFor(spec),
     ...spec.settings,
     "min-replicas-max-lag": String(spec.durability.maxLagSeconds),
   };
@@ -127,7 +149,7 @@ export function restartSettings(spec: Spec): Record<string, string> {
 
 /** The file itself. What the operator owns comes last and so wins. */
 export function redisConf(spec: Spec): string {
-  const all = { ...suggested, ...spec.settings, ...ownedSettings(spec) };
+  const all = { ...suggestedFor(spec), ...spec.settings, ...ownedSettings(spec) };
   const lines = Object.entries(all).map(([name, value]) => `${name} ${argument(value)}`);
   return `${[...lines, `include ${paths.run}/auth.conf`].join("\n")}\n`;
 }

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { paths, systemUsers } from "./settings.ts";
-import { planKey, planText, startScript } from "./start-script.ts";
+import { livenessScript, planKey, planText, startScript } from "./start-script.ts";
 
 let home = "";
 const inHome = (path: string) => join(home, path);
@@ -66,4 +66,25 @@ test("data of a newer version is set aside once, and data of the version that st
   await write("copied");
   await start("7.0");
   expect(await manifest("appendonlydir")).toBe("copied");
+});
+
+test.each([
+  ["PONG", true],
+  ["LOADING Redis is loading the dataset in memory", true],
+  ["AUTH failed: ERR max number of clients reached", true],
+  // With TLS there is no answer before the handshake: the connection is closed.
+  ["", true],
+  ["Could not connect to Redis at 127.0.0.1:6379: Connection refused", false],
+])("whether the process lives when redis-cli says %j", async (says, lives) => {
+  const program = inHome("/bin/redis-cli");
+  await writeFile(program, `#!/bin/sh\n[ -z "${says}" ] || echo "${says}" >&2\nexit 1\n`);
+  await chmod(program, 0o755);
+  const env = { PATH: `${inHome("/bin")}:${process.env["PATH"]}` };
+  const probe = promisify(execFile)("sh", ["-c", livenessScript(false)], { env });
+  expect(
+    await probe.then(
+      () => true,
+      () => false,
+    ),
+  ).toBe(lives);
 });

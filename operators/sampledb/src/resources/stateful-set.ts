@@ -108,8 +108,7 @@ export function podTemplate(database: DatabaseName, spec: Spec, version: string)
       labels: { ...pod.labels, ...selectorLabels(database) },
       annotations: {
         ...pod.annotations,
-        /** On a pod: the settings that take effect at a restart only, as JSON. */
-        "sampledb.keelson.dev/restart-settings": JSON.stringify(restartSettings(spec)),
+        [annotations.restartSettings]: JSON.stringify(restartSettings(spec)),
       },
     },
     spec: {

@@ -11,9 +11,12 @@ const rules: Readonly<Record<string, string>> = {
   [systemUsers.backup]: "~* +ping +info +dbsize +sync +psync +replconf +config|get +wait +role +acl|whoami",
 };
 
-/** Everything that applications do; what could take the database away from the operator stays out. */
+/**
+ * Everything that applications do; what could take the database away from the operator stays out. CONFIG GET tells the
+ * password with which replicas log in, which outlives those of applications.
+ */
 const defaultRules =
-  "~* &* +@all -@admin -debug -failover -replicaof -slaveof -shutdown -config -acl -client|kill -client|pause -client|unpause -module +info +client|list +config|get +slowlog +latency";
+  "~* &* +@all -@admin -debug -failover -replicaof -slaveof -shutdown -config -acl -client|kill -client|pause -client|unpause -module +info +client|list +slowlog +latency";
 
 export function aclLines(spec: Spec, digests: Digests): string[] {
   const secrets = (user: string) => (digests[user] ?? []).map((digest) => `#${digest}`).join(" ");

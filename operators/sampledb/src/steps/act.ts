@@ -4,8 +4,9 @@ import { isConflict, isNotFound } from "keelson";
 import { PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { annotations, labels } from "../api/names.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
+import { isClosedByUpgrade } from "../decide/facts.ts";
 import type { Action } from "../decide/plan.ts";
-import { closedGuard, isClosedByUpgrade } from "../decide/upgrade.ts";
+import { closedGuard } from "../decide/upgrade.ts";
 import { RedisError } from "../engine/errors.ts";
 import type { ServerFacts } from "../engine/info.ts";
 import { guardSetting, nowhere, type Redis, redisPort } from "../engine/redis.ts";
@@ -147,14 +148,15 @@ async function moveWrites(
 ): Promise<ServerFacts> {
   const { ctx } = pass;
   const [old, next] = [redisOf(pass, from), redisOf(pass, to)];
-  const untilMs = ctx.clock.now() + catchUpMs;
+  const untilMs = ctx.clock.monotonic() + catchUpMs;
   const caughtUp = async (): Promise<ServerFacts> => {
     const last = await old.facts();
     for (;;) {
       const facts = await next.facts();
       if (facts.runId !== runId) throw new RedisError("Answered", `${to} was restarted since it was chosen`);
       if (facts.offset >= last.offset) return last;
-      if (ctx.clock.now() > untilMs) throw new RedisError("Answered", `${to} does not catch up with ${from}`);
+      if (ctx.clock.monotonic() > untilMs)
+        throw new RedisError("Answered", `${to} does not catch up with ${from}`);
       await pause(ctx, 5);
     }
   };
@@ -196,7 +198,7 @@ async function label({ db, ctx }: Pass, { server, role, read }: Doing<"label">):
 
 async function markClaim(
   { db, ctx }: Pass,
-  { server, epoch, primaryEpoch }: Doing<"markClaim">,
+  { server, epoch, primaryEpoch, restored }: Doing<"markClaim">,
 ): Promise<void> {
   const database = databaseName(db);
   const ordinal = ordinalOf(database, server) ?? -1;
@@ -207,6 +209,7 @@ async function markClaim(
       annotations: {
         [annotations.epoch]: String(epoch),
         ...(primaryEpoch === undefined ? {} : { [annotations.primaryEpoch]: String(primaryEpoch) }),
+        ...(restored === undefined ? {} : { [annotations.restored]: restored }),
       },
     },
   };

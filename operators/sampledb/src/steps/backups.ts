@@ -108,7 +108,7 @@ async function prune(
 ): Promise<void> {
   const present = backups.filter(([, backup]) => !isLeaving(backup));
   const expired = expiredBackups(
-    present.map(([key, backup]) => retained(key, backup)),
+    present.map(([key, backup]) => ownedSince(db, retained(key, backup))),
     { count: db.spec.backup.keep },
     ctx.clock.now(),
   );
@@ -131,6 +131,12 @@ async function prune(
 function retained(key: string, { status, metadata }: SampleDBBackupObject): RetainedBackup {
   const state = !hasBackupEnded(status?.phase) ? "running" : status?.phase === "Done" ? "good" : "failed";
   return { key, state, takenMs: Date.parse(status?.takenAt ?? metadata.creationTimestamp) };
+}
+
+/** A database of this name from before: what it had may be in its backups alone. */
+function ownedSince({ metadata }: SampleDBObject, backup: RetainedBackup): RetainedBackup {
+  const isEarlier = backup.takenMs < Date.parse(metadata.creationTimestamp);
+  return { ...backup, of: isEarlier ? "earlier" : "present" };
 }
 
 function isLeaving({ metadata }: SampleDBBackupObject): boolean {

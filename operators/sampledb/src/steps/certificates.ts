@@ -80,7 +80,7 @@ async function given(
     trust: { ca, serverName: nameOfServers(db) },
     authority,
     fingerprint: pair && fingerprintOf(pair.certificate),
-    changedMs: 0,
+    changedMs: Number.NEGATIVE_INFINITY,
   };
 }
 
@@ -118,7 +118,8 @@ async function managed(
   const labels = selectorLabels(database);
   const common = { secrets, nowMs: ctx.clock.now(), paused: db.spec.paused };
   // Servers read whom they trust together with their certificate.
-  const isRead = ({ sinceMs }: Authority) => memory.reloadedMs >= sinceMs + deliveryMs;
+  const seenMs = ({ sinceMs }: Authority) => memory.phaseSeenMs(sinceMs, ctx.clock.monotonic());
+  const isRead = (phase: Authority) => memory.reloadedMs >= seenMs(phase) + deliveryMs;
   const { authority } = await keepAuthority({
     ...common,
     slot: own.authority,
@@ -143,7 +144,7 @@ async function managed(
     trust: { ca: bundle, serverName: nameOfServers(db) },
     authority: bundle,
     fingerprint: fingerprintOf(leaf.certificate),
-    changedMs: authority.sinceMs,
+    changedMs: seenMs(authority),
   };
 }
 
@@ -166,7 +167,7 @@ export async function reloadCertificates(
   { gathered, memory }: { readonly gathered: Gathered; readonly memory: DatabaseMemory },
 ): Promise<void> {
   if (certificates.size === 0) return;
-  const nowMs = ctx.clock.now();
+  const nowMs = ctx.clock.monotonic();
   const stale = nowMs - memory.reloadedMs >= againMs;
   let complete = true;
   for (const server of gathered.observed.servers) {
@@ -177,7 +178,7 @@ export async function reloadCertificates(
       complete = false;
       continue;
     }
-    const undelivered = memory.reloadedMs < (certificate?.changedMs ?? 0) + deliveryMs;
+    const undelivered = memory.reloadedMs < (certificate?.changedMs ?? Number.NEGATIVE_INFINITY) + deliveryMs;
     if (redis.fingerprint === certificate?.fingerprint && !undelivered) continue;
     if (!stale) {
       ctx.recheck(againMs);

@@ -6,9 +6,9 @@ import type { SampleDBObject } from "../api/sampledb.ts";
 import { type Dial, redisPort } from "../engine/redis.ts";
 import { type Answers, ask } from "../observe/ask.ts";
 import { type Certificates, trustOf } from "../observe/certificates.ts";
-import { claimView, tlsSecretOf } from "../observe/views.ts";
+import { claimView, nodeView, tlsSecretOf } from "../observe/views.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
-import { claimName, databaseName, objectNames } from "../resources/names.ts";
+import { claimName, databaseName, objectNames, ownId } from "../resources/names.ts";
 import { decoded } from "../resources/secrets.ts";
 import { writesService } from "../resources/services.ts";
 import { systemUsers } from "../resources/settings.ts";
@@ -44,16 +44,20 @@ export async function finalize(
   }
   // Told before the servers stop: in a namespace that goes, the claims go with them.
   if (keep !== undefined) await tellVolumes(db, ctx, keep);
-  if (!(await stopServers(ctx)))
-    return waiting(reasons.deleting, "the servers are stopping", { recheckMs: 1_000 });
+  const left = await stopServers(ctx);
+  if (left.length > 0)
+    return waiting(reasons.deleting, `the servers are stopping: ${left.join(", ")}`, { recheckMs: 1_000 });
   const claims = ctx.own.claims.entries();
   if (keep === undefined) {
     for (const [key, claim] of claims) {
       if (claim.spec?.volumeName) await releaseVolume(ctx, claim.spec.volumeName);
       await ctx.own.claims.delete(key);
     }
-    if (ctx.own.claims.list().length > 0)
-      return waiting(reasons.deleting, "the volumes are being deleted", { recheckMs: 1_000 });
+    const claimsLeft = ctx.own.claims.list().map(({ metadata }) => metadata.name);
+    if (claimsLeft.length > 0)
+      return waiting(reasons.deleting, `the claims are being deleted: ${claimsLeft.join(", ")}`, {
+        recheckMs: 1_000,
+      });
   }
   const { own } = ctx;
   for (const slot of [
@@ -112,8 +116,8 @@ async function isNamespaceGoing(db: SampleDBObject, ctx: SampleDBContext): Promi
   return found?.metadata.deletionTimestamp !== undefined;
 }
 
-/** True when no pod is left. */
-async function stopServers(ctx: SampleDBContext): Promise<boolean> {
+/** The pods that are left, with their nodes where those do not answer. */
+async function stopServers(ctx: SampleDBContext): Promise<string[]> {
   await ctx.own.set.delete();
   for (const job of ctx.own.jobs.entries().keys()) await ctx.own.jobs.delete(job);
   for (const pod of ctx.read.pods.filter(
@@ -122,7 +126,12 @@ async function stopServers(ctx: SampleDBContext): Promise<boolean> {
     const { namespace, name, uid } = pod.metadata;
     await ctx.client.kind(Pod).delete({ namespace, name }, { uid });
   }
-  return ctx.read.pods.length === 0;
+  const nodes = new Map(ctx.read.nodes.map((node) => [node.metadata.name, node]));
+  return ctx.read.pods.map(({ metadata: { name }, spec }) => {
+    const node = spec?.nodeName;
+    if (node === undefined || !nodeView(nodes.get(node)).lost) return name;
+    return `${name} (its node ${node} does not answer)`;
+  });
 }
 
 /** Whether anyone ever led. The claims know it too: a status may be lost. */
@@ -142,8 +151,9 @@ async function finalSnapshot(
   const { status, metadata } = db;
   if (!hasData(db, ctx)) return "taken";
   if (await isNamespaceGoing(db, ctx)) return { impossible: "the namespace is being deleted" };
-  const id = metadata.uid.slice(0, 8);
-  const [hot, cold] = [ctx.own.backups.get("final"), ctx.own.backups.get("final-cold")];
+  const id = ownId(metadata);
+  // Snapshots outlive their database, and one of the same name takes them over: what another left is not ours.
+  const [hot, cold] = [ctx.own.backups.get(`final-${id}`), ctx.own.backups.get(`final-cold-${id}`)];
   if (hot?.status?.phase === "Done" || cold?.status?.phase === "Done") {
     const name = (hot?.status?.phase === "Done" ? hot : cold)?.metadata.name;
     if (status?.finalBackup !== name)
@@ -158,28 +168,23 @@ async function finalSnapshot(
     if (hot && (reached || hot.status?.phase === "Copying"))
       return waiting(reasons.finalSnapshot, `${hot.metadata.name} is being taken`, { recheckMs: 5_000 });
     if (reached) {
-      const ordered = await order(
-        ctx,
-        "final",
-        backupFor(db, `${metadata.name}-final-${id}`, { primary: true }),
-      );
-      return (
-        ordered ?? waiting(reasons.finalSnapshot, "the last snapshot is being taken", { recheckMs: 5_000 })
-      );
+      const name = `${metadata.name}-final-${id}`;
+      const ordered = await order(ctx, `final-${id}`, backupFor(db, name, { primary: true }));
+      return ordered ?? waiting(reasons.finalSnapshot, `${name} is being taken`, { recheckMs: 5_000 });
     }
   }
   return await coldSnapshot(db, ctx, id);
 }
 
 async function coldSnapshot(db: SampleDBObject, ctx: SampleDBContext, id: string): Promise<Snapshot> {
-  if (!(await stopServers(ctx))) {
+  const left = await stopServers(ctx);
+  if (left.length > 0) {
     const since = ctx.clock.now() - Date.parse(db.metadata.deletionTimestamp ?? "");
     if (since < stopMs)
-      return waiting(reasons.finalSnapshot, "the servers stop; then the volume is read", {
+      return waiting(reasons.finalSnapshot, `the volume is read when ${left.join(", ")} has stopped`, {
         recheckMs: 1_000,
       });
-    const names = ctx.read.pods.map(({ metadata }) => metadata.name).join(", ");
-    return { impossible: `${names} does not stop, so its volume cannot be read` };
+    return { impossible: `${left.join(", ")} does not stop, so its volume cannot be read` };
   }
   const database = databaseName(db);
   const claims = [...ctx.own.claims.entries()]
@@ -191,7 +196,7 @@ async function coldSnapshot(db: SampleDBObject, ctx: SampleDBContext, id: string
   if (!best?.epoch) return { impossible: "no volume with data is there to be read" };
   const ordered = await order(
     ctx,
-    "final-cold",
+    `final-cold-${id}`,
     backupFor(db, `${db.metadata.name}-final-cold-${id}`, { cold: best.name }),
   );
   return ordered ?? waiting(reasons.finalSnapshot, `the volume ${best.name} is read`, { recheckMs: 5_000 });

@@ -2,7 +2,8 @@
 import { adoptAnnotation, Quantity } from "keelson";
 import { initialization } from "../agent/initialization.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import { ownStatus } from "../observe/observe.ts";
+import { claimViews, ownStatus } from "../observe/observe.ts";
+import { withKnownRestore } from "../observe/restores.ts";
 import { replicasToRun, serversToRun } from "../observe/servers-to-run.ts";
 import type { Access } from "../resources/access.ts";
 import { primaryBudget, replicaBudget } from "../resources/budgets.ts";
@@ -11,7 +12,7 @@ import { configMap } from "../resources/config.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { claimName, databaseName, serverName } from "../resources/names.ts";
 import { readsService, serversService, writesService } from "../resources/services.ts";
-import { settingsProblem } from "../resources/settings.ts";
+import { refusedSetting, specToRun } from "../resources/settings-to-run.ts";
 import type { VolumePlan } from "../resources/start-script.ts";
 import { statefulSet } from "../resources/stateful-set.ts";
 
@@ -23,7 +24,7 @@ export async function applyObjects(
 ): Promise<void> {
   const database = databaseName(db);
   const { own } = ctx;
-  const status = ownStatus(db);
+  const status = withKnownRestore(db, ownStatus(db), claimViews(ctx));
   await own.servers.apply(serversService(database));
   await own.writes.apply(writesService(database, true));
   await own.reads.apply(readsService(database));
@@ -31,15 +32,15 @@ export async function applyObjects(
   await own.replicaBudget.apply(replicaBudget(database));
   const version = status.imageVersion ?? db.spec.version;
   const content = initialization(db.spec, version, access.aclLines);
-  // A setting that is refused never reaches the file that servers start with.
-  if (settingsProblem(db.spec) !== undefined && own.config.get()) return;
   await own.config.apply(
     configMap({
       database,
       spec: db.spec,
       // A pod of the version that is given up must not carry out what is meant for the other.
       plans: tried ? volumePlans(db) : new Map(),
-      kept: tried ? undefined : own.config.get()?.data?.["redis.conf"],
+      // A setting that is refused never reaches the file that servers start with.
+      kept:
+        tried && refusedSetting(db, own) === undefined ? undefined : own.config.get()?.data?.["redis.conf"],
       servers:
         serversToRun({ spec: db.spec, status, database }) || 1 + replicasToRun({ spec: db.spec, status }),
       initialize: JSON.stringify(content),
@@ -59,27 +60,33 @@ export function volumePlans(db: SampleDBObject): ReadonlyMap<string, VolumePlan>
   return new Map(others.map((name) => [name, { id: `empty-${id}`, aside: `new-${id}` }]));
 }
 
-/** Volumes before pods: a StatefulSet would make them too, but not of the size that is wanted by then. */
+type RefusedSize = NonNullable<ReturnType<typeof ownStatus>["refusedSize"]>;
+
+/**
+ * Volumes before pods: a StatefulSet would make them too, but not of the size that is wanted by then. Returns a size that
+ * they were refused.
+ */
 export async function applyServers(
   db: SampleDBObject,
   ctx: SampleDBContext,
   { tried }: { readonly tried: boolean },
-): Promise<void> {
+): Promise<RefusedSize | undefined> {
   const database = databaseName(db);
-  const status = ownStatus(db);
+  const status = withKnownRestore(db, ownStatus(db), claimViews(ctx));
+  let refused: RefusedSize | undefined;
   const servers = serversToRun({ spec: db.spec, status, database });
   for (let ordinal = 0; ordinal < Math.max(servers, 1 + replicasToRun({ spec: db.spec, status })); ordinal++)
-    await applyClaim(db, ctx, ordinal);
+    refused = (await applyClaim(db, ctx, ordinal)) ?? refused;
   if (db.spec.backup.store === undefined) await ctx.own.backupsClaim.apply(backupsClaim(database, db.spec));
   const set = ctx.own.set.get();
   const template = set?.spec?.volumeClaimTemplates?.[0];
   const templateSize = String(template?.spec?.resources?.requests?.["storage"] ?? db.spec.storage.size);
   const version = status.imageVersion ?? db.spec.version;
-  if (settingsProblem(db.spec) !== undefined && !set) return;
+  if (refusedSetting(db, ctx.own) !== undefined && !set) return refused;
   await ctx.own.set.apply(
     statefulSet({
       database,
-      spec: db.spec,
+      spec: specToRun(db, ctx.own),
       version,
       servers,
       templateSize,
@@ -87,10 +94,15 @@ export async function applyServers(
       kept: tried ? undefined : (set?.spec?.template as never),
     }),
   );
+  return refused;
 }
 
 /** Claims never shrink, and those that exist keep their class. */
-async function applyClaim(db: SampleDBObject, ctx: SampleDBContext, ordinal: number): Promise<void> {
+async function applyClaim(
+  db: SampleDBObject,
+  ctx: SampleDBContext,
+  ordinal: number,
+): Promise<RefusedSize | undefined> {
   const database = databaseName(db);
   const there = ctx.own.claims.get(String(ordinal));
   const has = there?.spec?.resources?.requests?.["storage"];
@@ -110,7 +122,8 @@ async function applyClaim(db: SampleDBObject, ctx: SampleDBContext, ordinal: num
   } catch (error) {
     const { code, message } = error as { code?: unknown; message: string };
     if (!grows || (code !== 403 && code !== 422 && code !== "InvalidChild")) throw error;
-    ctx.setStatus({ ...ownStatus(db), refusedSize: { size: String(size), message } });
     ctx.event("Warning", "VolumeCannotGrow", message);
+    return { size: String(size), message };
   }
+  return undefined;
 }

@@ -8,7 +8,8 @@ import type { Gathered } from "../observe/observe.ts";
 import { factsOf } from "../observe/observed.ts";
 import type { Access } from "../resources/access.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
-import { liveSettings, settingsProblem } from "../resources/settings.ts";
+import { liveSettings } from "../resources/settings.ts";
+import { refusedSetting } from "../resources/settings-to-run.ts";
 import { userOf } from "../resources/users.ts";
 
 /** How often a server is asked whether it is still as it was told. */
@@ -26,11 +27,11 @@ export async function tellServers(
   options: { readonly gathered: Gathered; readonly access: Access; readonly memory: DatabaseMemory },
 ): Promise<ToldAll> {
   const { gathered, access, memory } = options;
-  const settings = new Map(settingsProblem(db.spec) === undefined ? liveSettings(db.spec) : []);
+  const settings = new Map(refusedSetting(db, ctx.own) === undefined ? liveSettings(db.spec) : []);
   // Read when a server starts; a replica that connects again later needs the one that holds by then.
   settings.set("masterauth", access.replica);
   const wanted = hash("sha256", JSON.stringify([[...settings], access.aclLines]));
-  const nowMs = ctx.clock.now();
+  const nowMs = ctx.clock.monotonic();
   let users = gathered.observed.servers.some((server) => factsOf(server) !== undefined);
   let problem: string | undefined;
   for (const server of gathered.observed.servers) {

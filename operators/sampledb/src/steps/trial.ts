@@ -6,18 +6,18 @@ import type { Observed } from "../observe/observed.ts";
 import { podView } from "../observe/views.ts";
 import type { SampleDBContext } from "../resources/declaration.ts";
 import { databaseName, objectNames } from "../resources/names.ts";
-import { settingsProblem } from "../resources/settings.ts";
+import { specToRun } from "../resources/settings-to-run.ts";
 import { templateHash } from "../resources/stateful-set.ts";
 import { trialConfig, trialPod } from "../resources/trial.ts";
 
 /** Undefined when servers may be made as the spec says. */
 export async function keepTrial(db: SampleDBObject, ctx: SampleDBContext): Promise<Observed["trial"]> {
-  const { spec } = db;
+  const spec = specToRun(db, ctx.own);
   const database = databaseName(db);
   const version = ownStatus(db).imageVersion ?? spec.version;
   const wanted = templateHash(spec, version);
   const current = ctx.own.set.get()?.spec?.template?.metadata?.annotations?.[annotations.template];
-  const needed = current !== undefined && current !== wanted && settingsProblem(spec) === undefined;
+  const needed = current !== undefined && current !== wanted;
   for (const key of ctx.own.trials.entries().keys())
     if (!needed || key !== wanted) await ctx.own.trials.delete(key);
   if (!needed) {

@@ -34,6 +34,7 @@ interface SavedServer {
     | "users"
     | "certificate"
     | "replicaPassword"
+    | "rewritesUntilMs"
   >;
 }
 
@@ -58,6 +59,8 @@ function isTrusted({ certificate }: Pick<Presented, "certificate">, bundle: stri
 /** A replica gives its link up after this long without a word. */
 const linkMs = 30_000;
 const pingMs = 1_000;
+/** How long a server writes its file after it was given a full copy. */
+const rewriteMs = 400;
 
 /** Servers, and the tasks of the operator's agent. */
 export class SimRedis implements Application {
@@ -100,7 +103,10 @@ export class SimRedis implements Application {
     const isEmpty = prepareVolume(start, volume, version);
     const files = volume.data as Files;
     if (compareVersions(files.version, version) > 0)
-      return { exitCode: 1, message: `Can't handle RDB format of ${files.version}` };
+      return {
+        exitCode: 1,
+        message: `Error reading the RDB preamble of the append only file, of Redis ${files.version}`,
+      };
     files.version = version;
     const server = new SimServer(this, start, volume, { runId: this.newId(), isEmpty });
     this.servers.add(server);
@@ -163,6 +169,15 @@ function versionOf({ container }: ContainerStart): string {
   return /:([0-9.]+)$/.exec(container.image ?? "")?.[1] ?? "7.0";
 }
 
+/** A copy that was not written before the process ended is not there any more. Redis does not wait for it when it stops. */
+function loseUnwritten(files: Files): void {
+  const { before } = files;
+  if (!before) return;
+  files.keys.clear();
+  for (const [key, value] of before.keys) files.keys.set(key, value);
+  Object.assign(files, { lineage: before.lineage, before: undefined });
+}
+
 /** What the start script does. True when the server starts on nothing. */
 function prepareVolume(start: ContainerStart, volume: SimulatedVolume, version: string): boolean {
   const isNew = volume.data === undefined;
@@ -202,6 +217,8 @@ export class SimServer implements SimulatedProcess {
   /** Undefined without TLS. */
   certificate: Presented | undefined;
   pausedUntilMs = 0;
+  /** Until then it writes its file. */
+  rewritesUntilMs = 0;
   /** When its primary was last heard. */
   heardMs: number | undefined;
   #linkedTo: SimServer | undefined;
@@ -237,13 +254,13 @@ export class SimServer implements SimulatedProcess {
 
   saved(): SavedServer {
     const { role, upstream, replicationId, secondReplicationId, secondOffset, offset } = this;
-    const { settings, users, certificate, replicaPassword } = this;
+    const { settings, users, certificate, replicaPassword, rewritesUntilMs } = this;
     return {
       podUid: this.#start.pod.metadata.uid,
       runId: this.runId,
       state: {
         ...{ role, upstream, replicationId, secondReplicationId, secondOffset, offset },
-        ...{ settings, users, certificate, replicaPassword },
+        ...{ settings, users, certificate, replicaPassword, rewritesUntilMs },
       },
     };
   }
@@ -266,6 +283,13 @@ export class SimServer implements SimulatedProcess {
 
   get guard(): number {
     return Number(this.settings.get("min-replicas-to-write") ?? 0);
+  }
+
+  /** Once it is done, its volume holds what it has. */
+  get isRewriting(): boolean {
+    if (this.#world.now() < this.rewritesUntilMs) return true;
+    if (this.ended === undefined) this.files.before = undefined;
+    return false;
   }
 
   get isPaused(): boolean {
@@ -339,6 +363,12 @@ export class SimServer implements SimulatedProcess {
   }
 
   #copy(primary: SimServer): void {
+    const lineages = [primary.replicationId, primary.secondReplicationId];
+    if (!lineages.includes(this.replicationId)) {
+      this.files.before ??= { keys: new Map(this.files.keys), lineage: this.files.lineage };
+      this.rewritesUntilMs = this.#world.now() + rewriteMs;
+      this.#world.parts.clock.timer(rewriteMs, () => this.isRewriting);
+    }
     this.files.keys.clear();
     for (const [key, value] of primary.files.keys) this.files.keys.set(key, value);
     this.files.lineage = primary.files.lineage;
@@ -380,6 +410,7 @@ export class SimServer implements SimulatedProcess {
 
   #end(end: ContainerEnd): void {
     if (this.ended) return;
+    if (this.isRewriting) loseUnwritten(this.files);
     this.ended = end;
     this.#world.servers.delete(this);
     this.#world.settle();

@@ -167,6 +167,7 @@ function factsOf(server: SimServer): ServerFacts {
     })),
     failingOver: false,
     keys: server.files.keys.size,
+    rewriting: server.isRewriting,
     persistenceFailed: server.volume.full === true,
   };
 }

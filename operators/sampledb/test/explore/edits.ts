@@ -1,6 +1,6 @@
 /** What users of a SampleDB do. */
 import { type Disturbance, pick } from "@keelson/testing";
-import { Secret } from "keelson/kinds";
+import { PersistentVolumeClaim, Secret } from "keelson/kinds";
 import { SampleDBBackup } from "../../src/api/backup.ts";
 import { SampleDB } from "../../src/api/sampledb.ts";
 import { failingScript } from "./agent.ts";
@@ -54,7 +54,7 @@ const shape: readonly Edit[] = [
 
 const settings: readonly Edit[] = [
   edit("edit: a setting that needs a restart", (random) => ({
-    settings: { databases: String(16 + pick([1, 2, 3, 4], random)) },
+    settings: { "tcp-backlog": String(511 + pick([1, 2, 3, 4], random)) },
   })),
   edit("edit: a live setting", (random) => ({ settings: { timeout: String(pick([0, 60, 120], random)) } })),
   lasting("edit: a setting that no server starts with", 180_000, async (world) => {
@@ -209,12 +209,14 @@ const endings: readonly Edit[] = [
       if (!db || isBeingDeleted(world) || world.notes.has("remaking")) return;
       world.notes.set("remaking", true);
       await remove(world, args);
-      const { restoreFrom: _, ...spec } = (databaseIn(world) ?? db).spec;
+      // Who paused the old one sets that one going again.
+      const { restoreFrom: _, paused: __, ...spec } = (databaseIn(world) ?? db).spec;
       const id = db.metadata.uid.slice(0, 8);
       const again = async () => {
         if (world.primary) return void world.clock.timer(1_000, () => void again());
         const snapshot = backupsIn(world).find(
-          ({ metadata: { name }, status }) => name.endsWith(`-${id}`) && status?.phase === "Done",
+          ({ metadata: { name }, status }) =>
+            name.includes("-final-") && name.endsWith(`-${id}`) && status?.phase === "Done",
         );
         const from = snapshot && { restoreFrom: { backup: snapshot.metadata.name } };
         world.note(`made again${snapshot ? ` from ${snapshot.metadata.name}` : ""}`);
@@ -237,7 +239,40 @@ const endings: readonly Edit[] = [
   },
 ];
 
-export const edits: readonly Edit[] = [...shape, ...settings, ...versions, ...access, ...backups, ...endings];
+/** As by a restore of the API server: what runs, and what is on the volumes, is of now. */
+const wentBack = lasting(
+  "by hand: the status and the marks of volumes are put back",
+  180_000,
+  async (world) => {
+    const uid = databaseIn(world)?.metadata.uid;
+    const { status } = structuredClone(databaseIn(world) ?? {}) as { status?: Record<string, unknown> };
+    const claims = world.client.kind(PersistentVolumeClaim);
+    const before = await claims.list({ namespace: ref.namespace });
+    return async () => {
+      const now = databaseIn(world);
+      if (!status || now?.metadata.uid !== uid || isBeingDeleted(world)) return;
+      const fields = Object.keys(now?.status ?? {}).map((field) => [field, null]);
+      const body = { status: { ...Object.fromEntries(fields), ...status } } as never;
+      await world.client.kind(SampleDB).subresource("status").patch(ref, { type: "merge", body });
+      for (const { metadata } of before.items) {
+        const { namespace, name } = metadata;
+        const there = await claims.find({ namespace, name });
+        if (there?.metadata.uid !== metadata.uid) continue;
+        const own = Object.keys({ ...there.metadata.annotations }).filter((key) =>
+          key.includes("sampledb.keelson.dev"),
+        );
+        const gone = Object.fromEntries(own.map((key) => [key, null]));
+        const back = { metadata: { annotations: { ...gone, ...metadata.annotations } } } as never;
+        await claims.patch({ namespace, name }, { type: "merge", body: back });
+      }
+    };
+  },
+);
+
+export const edits: readonly Edit[] = [
+  ...[shape, settings, versions, access, backups, endings].flat(),
+  wentBack,
+];
 
 export const faults: readonly Edit[] = [
   lasting("backup: the store does not answer", 180_000, (world) => {

@@ -9,6 +9,8 @@ export interface Files {
   readonly plans: Set<string>;
   /** The backup that the data came from; empty when it came from none. Replicas have that of their primary. */
   lineage: string;
+  /** What a server that starts now finds: one that was given a full copy has not written it yet. */
+  before: { readonly keys: ReadonlyMap<string, string>; readonly lineage: string } | undefined;
   /** What restores set aside, by name. */
   readonly asides: Map<string, { readonly keys: ReadonlyMap<string, string>; readonly lineage: string }>;
 }
@@ -18,7 +20,7 @@ export function cloned({ keys, plans, asides, ...rest }: Files): Files {
 }
 
 export function newFiles(version: string): Files {
-  return { keys: new Map(), version, plans: new Set(), lineage: "", asides: new Map() };
+  return { keys: new Map(), version, plans: new Set(), lineage: "", before: undefined, asides: new Map() };
 }
 
 /** A backup as it lies in its store. */

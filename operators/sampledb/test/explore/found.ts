@@ -128,4 +128,164 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 20000, do: "backup: the store does not answer", forMs: 1800 },
     ],
   },
+  "a replica's files are damaged while an upgrade waits for an image: nobody gave it an empty volume": {
+    beginning: "a replica, with a given password",
+    seed: 62000129,
+    steps: [
+      { atMs: 11400, do: "by hand: the status is wiped" },
+      { atMs: 15300, do: "pod: process killed", with: { which: 0.025 } },
+      { atMs: 17500, do: "edit: a newer version, whose image is missing", forMs: 133900 },
+      { atMs: 19300, do: "operator: killed at a write", with: { in: 11, when: "after" } },
+      { atMs: 27600, do: "volume: destroyed", with: { which: 0.149, how: "corrupt" } },
+      { atMs: 32500, do: "API: outage", forMs: 1300 },
+      { atMs: 34000, do: "pod: deleted", with: { which: 0.899, force: false } },
+    ],
+  },
+  "the clock is set back and the authority's Secret deleted: no server was told to read its certificate again":
+    {
+      beginning: "a replica, with TLS",
+      seed: 64000547,
+      steps: [
+        { atMs: 0, do: "time: the wall clock jumps", with: { minutes: -60 } },
+        { atMs: 0, do: "by hand: a child is deleted", with: { which: 0.407 } },
+      ],
+    },
+  "a database is deleted while a kubelet is cut off: nobody said which server did not stop": {
+    beginning: "two replicas",
+    seed: 64000638,
+    steps: [
+      {
+        atMs: 0,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", onDelete: "Snapshot" },
+      },
+      { atMs: 0, do: "node: kubelet cut off", forMs: 156300, with: { which: 0.325 } },
+    ],
+  },
+  "a kubelet is cut off while replicas are upgraded: nobody said which replica was waited for": {
+    beginning: "a replica, with a given password",
+    seed: 64300151,
+    steps: [
+      { atMs: 0, do: "node: kubelet cut off", forMs: 324500, with: { which: 0.118 } },
+      {
+        atMs: 6000,
+        do: "edit: a newer version",
+        with: {
+          version: "8.0",
+          migrations: [{ version: 1, name: "change", since: "8.0", script: failingScript }],
+        },
+      },
+      {
+        atMs: 6000,
+        do: "edit: a setting that needs a restart",
+        with: { settings: { "tcp-backlog": "513" } },
+      },
+    ],
+  },
+  "a backup that is not there is named, and stays named: nobody said what to correct": {
+    beginning: "no replicas",
+    seed: 64600522,
+    steps: [
+      { atMs: 67100, do: "edit: restored from a backup that is not there", forMs: 600 },
+      { atMs: 67100, do: "edit: restored from a backup that is not there", forMs: 600 },
+    ],
+  },
+  "volumes are refused one size and then another while an upgrade ends: it was completed again and again": {
+    beginning: "two replicas, each must acknowledge",
+    seed: 64600488,
+    steps: [
+      { atMs: 0, do: "edit: storage", with: { storage: { size: "3Gi" } } },
+      {
+        atMs: 0,
+        do: "edit: a newer version",
+        with: {
+          version: "8.0",
+          migrations: [{ version: 1, name: "change", since: "8.0", script: "return 1" }],
+        },
+      },
+      { atMs: 0, do: "edit: storage", with: { storage: { size: "2Gi" } } },
+    ],
+  },
+  "a database that was made again is deleted: the last snapshot of the one before was taken for its own": {
+    beginning: "two replicas, each must acknowledge",
+    seed: 69000168,
+    steps: [
+      {
+        atMs: 0,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", onDelete: "Snapshot" },
+      },
+      { atMs: 16000, do: "edit: deleted", with: { propagation: "Foreground", onDelete: "Snapshot" } },
+    ],
+  },
+  "a status is lost after a restore: the volumes did not know of it, and the servers were stopped for another":
+    {
+      beginning: "a replica, with a given certificate",
+      seed: 81000051,
+      steps: [
+        {
+          atMs: 0,
+          do: "edit: deleted and made again",
+          with: { propagation: "Background", onDelete: "Snapshot" },
+        },
+        { atMs: 14000, do: "by hand: the status is wiped" },
+      ],
+    },
+  "a status is lost after a restore in place: it was carried out again, and took back what was written since":
+    {
+      beginning: "a replica, with a given certificate",
+      seed: 81000051,
+      steps: [
+        { atMs: 0, do: "edit: backups are asked for", with: { count: 1, primary: false } },
+        { atMs: 20000, do: "edit: restored in place", with: { which: 0, request: "" } },
+        { atMs: 60000, do: "by hand: the status is wiped" },
+      ],
+    },
+  "a database is made again, and the volume of its last primary is empty: nobody said what a person can do": {
+    beginning: "a replica, with a backup",
+    seed: 82000542,
+    steps: [
+      {
+        atMs: 0,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", onDelete: "Retain" },
+      },
+      { atMs: 0, do: "volume: destroyed", with: { which: 0.051, how: "wiped" } },
+    ],
+  },
+  "a restore begins when an upgrade ends: the server that it added was filled, and never started": {
+    beginning: "no replicas",
+    seed: 84000102,
+    steps: [
+      {
+        atMs: 30200,
+        do: "edit: a newer version",
+        with: {
+          version: "8.0",
+          migrations: [
+            { version: 1, name: "change", since: "8.0", script: "return redis.error_reply('it fails')" },
+          ],
+        },
+      },
+      { atMs: 35900, do: "edit: restored in place", with: { which: 0.5562197893303659, request: "again" } },
+    ],
+  },
+  "the API server goes back to before a handover: the primary of that time was promoted though another leads":
+    {
+      beginning: "two replicas, each must acknowledge",
+      seed: 93000001,
+      steps: [
+        { atMs: 0, do: "by hand: the status and the marks of volumes are put back", forMs: 60_000 },
+        { atMs: 2_000, do: "edit: a handover is asked for", with: { value: "db-1" } },
+      ],
+    },
+  "the volume of a primary is lost while nobody reaches it: it started twice, and led with nothing": {
+    beginning: "a replica",
+    seed: 13,
+    steps: [
+      { atMs: 4500, do: "pod: process hangs", forMs: 2800, with: { which: 0.299 } },
+      { atMs: 8700, do: "line: a pod from everyone", forMs: 15600, with: { which: 0.87, how: "dropped" } },
+      { atMs: 8700, do: "volume: destroyed", with: { which: 0.865, how: "wiped" } },
+    ],
+  },
 };

@@ -60,12 +60,25 @@ async function lookAtSet(world: World<SimRedis>, set: SetObject, pods: readonly 
       }),
     );
   }
+  const selected = Object.entries(set.spec?.selector?.matchLabels ?? {});
   for (const { metadata } of pods) {
-    const ordinal = Number(/^(.*)-(\d+)$/.exec(metadata.name)?.[2] ?? -1);
-    const isOurs = metadata.ownerReferences?.some((owner) => owner.uid === uid);
-    if (isOurs && ordinal >= wanted && metadata.deletionTimestamp === undefined)
+    const [, setName, digits = "-1"] = /^(.*)-(\d+)$/.exec(metadata.name) ?? [];
+    const ordinal = Number(digits);
+    const owner = metadata.ownerReferences?.find(({ controller }) => controller);
+    if (setName === name && !owner && selected.every(([key, value]) => metadata.labels?.[key] === value))
+      await tolerant(adopt(world, set, metadata.name));
+    if (owner?.uid === uid && ordinal >= wanted && metadata.deletionTimestamp === undefined)
       await tolerant(world.client.kind(Pod).delete({ namespace, name: metadata.name }));
   }
+}
+
+/** A pod that lost its owner is the set's again. */
+async function adopt(world: World<SimRedis>, set: SetObject, pod: string): Promise<void> {
+  const { name, namespace = "", uid } = set.metadata;
+  const ownerReferences = [{ apiVersion: "apps/v1", kind: "StatefulSet", name, uid, controller: true }];
+  await world.client
+    .kind(Pod)
+    .patch({ namespace, name: pod }, { type: "merge", body: { metadata: { ownerReferences } } });
 }
 
 async function lookAtJob(world: World<SimRedis>, job: JobObject, pods: readonly PodObject[]): Promise<void> {

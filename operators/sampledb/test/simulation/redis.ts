@@ -218,6 +218,7 @@ export class SimulatedRedis {
         })),
       failingOver: false,
       keys: process.volume.data.size,
+      rewriting: false,
       persistenceFailed: false,
     };
   }

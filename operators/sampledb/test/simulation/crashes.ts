@@ -17,7 +17,10 @@ type Death =
 
 export async function everyCrash(
   scenario: Scenario,
-  options: {
+  {
+    sample,
+    onRun,
+  }: {
     /** So many of them, the same for the same seed. Default: all. */
     readonly sample?: { readonly count: number; readonly seed: number };
     readonly onRun?: (done: number, of: number) => void;
@@ -29,9 +32,9 @@ export async function everyCrash(
     for (let index = 1; index <= writes; index++) deaths.push({ at: "write", index, when });
     for (let index = 1; index <= calls; index++) deaths.push({ at: "call", index, when });
   }
-  const chosen = options.sample ? sampled(deaths, options.sample) : deaths;
+  const chosen = sample ? new SeededRandom(sample.seed).sample(deaths, sample.count) : deaths;
   for (const [done, death] of chosen.entries()) {
-    options.onRun?.(done, chosen.length);
+    onRun?.(done, chosen.length);
     try {
       await play(scenario, death);
     } catch (cause) {
@@ -41,16 +44,6 @@ export async function everyCrash(
     }
   }
   return { writes, calls, runs: 1 + chosen.length };
-}
-
-function sampled<T>(all: readonly T[], { count, seed }: { count: number; seed: number }): T[] {
-  const random = new SeededRandom(seed);
-  const left = [...all];
-  const number = () => Buffer.from(random.bytes(4)).readUInt32BE();
-  return Array.from(
-    { length: Math.min(count, left.length) },
-    () => left.splice(number() % left.length, 1)[0] as T,
-  );
 }
 
 async function play(scenario: Scenario, death?: Death): Promise<{ writes: number; calls: number }> {

@@ -1,0 +1,54 @@
+import { describe, expect, test } from "vitest";
+import type { SampleDBObject, Status } from "../api/sampledb.ts";
+import { observedFixture } from "../decide/fixture.ts";
+import { leadership } from "../decide/leadership.ts";
+import { restoreId, wishId, withKnownRestore } from "./restores.ts";
+import { serversToRun } from "./servers-to-run.ts";
+
+const restoreFrom = { backup: "b", allowUnverified: false, request: "" };
+const wish = wishId(restoreFrom);
+const db = (spec: object = { restoreFrom }) =>
+  ({ metadata: { namespace: "shop", name: "db" }, spec }) as unknown as SampleDBObject;
+const claim = (restored?: string, more: object = {}) => ({
+  ...{ epoch: 3, deleting: false, restored },
+  ...more,
+});
+const known = (claims: readonly ReturnType<typeof claim>[], status: Status = {}, object = db()) =>
+  withKnownRestore(object, status, new Map(claims.entries())).restore;
+
+describe("a status that was lost", () => {
+  test("does not lead to the same restore again", () => {
+    expect(known([claim(), claim(restoreId(wish, undefined))])).toEqual({
+      ...{ id: `${wish}-0`, wish, phase: "Starting", server: "db-1" },
+    });
+    const spec = { restoreFrom };
+    const restore = known([claim(`${wish}-2`)]);
+    expect(restore?.aside).toBe(`aside-${wish}-2`);
+    const status = { primary: undefined, leadership: undefined, epoch: undefined, restore };
+    expect(serversToRun(observedFixture({ spec, status }))).toBe(3);
+  });
+  test("knows what an earlier release wrote", () => expect(known([claim(wish)])?.id).toBe(wish));
+
+  test.each([
+    ["that was never carried out", [claim()]],
+    ["of another wish", [claim("other-0")]],
+    ["whose volume was found empty since", [claim(`${wish}-0`, { epoch: 0 })]],
+    ["whose volume goes", [claim(`${wish}-0`, { deleting: true })]],
+  ])("leads to a restore %s", (_which, claims) => expect(known(claims)).toBeUndefined());
+});
+
+test("a status that has a restore is believed, and a spec without one needs none", () => {
+  const other = { id: "x-1", wish: "x", phase: "Done" as const, server: "db-0" };
+  expect(known([claim(`${wish}-0`)], { restore: other })).toEqual(other);
+  expect(known([claim(`${wish}-0`)], {}, db({}))).toBeUndefined();
+});
+
+test("each volume with the data says where it came from", () => {
+  const restore = { id: "r1-0", wish: "r1", phase: "Done" as const, server: "db-0" };
+  const { actions } = leadership(observedFixture({ status: { restore } }));
+  expect(actions?.filter((action) => action.do === "markClaim")).toEqual([
+    { do: "markClaim", server: "db-0", epoch: 3, primaryEpoch: 3, restored: "r1-0" },
+    { do: "markClaim", server: "db-1", epoch: 3, restored: "r1-0" },
+    { do: "markClaim", server: "db-2", epoch: 3, restored: "r1-0" },
+  ]);
+});

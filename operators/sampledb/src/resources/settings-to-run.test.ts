@@ -1,0 +1,46 @@
+import { expect, test } from "vitest";
+import { annotations } from "../api/names.ts";
+import { observedFixture } from "../decide/fixture.ts";
+import { refusedSetting, specToRun } from "./settings-to-run.ts";
+
+interface Given {
+  readonly set?: Record<string, string>;
+  readonly conf?: string;
+  readonly epoch?: string;
+}
+
+/** What exists: the template that pods were made from, the file that they read, and a claim. */
+function own({ set, conf, epoch = "1" }: Given): Parameters<typeof refusedSetting>[1] {
+  const notes = { [annotations.restartSettings]: JSON.stringify(set) };
+  const claim = { metadata: { annotations: { [annotations.epoch]: epoch } } };
+  return {
+    set: { get: () => set && { spec: { template: { metadata: { annotations: notes } } } } },
+    config: { get: () => (conf === undefined ? undefined : { data: { "redis.conf": conf } }) },
+    claims: { entries: () => new Map([["0", claim]]) },
+  } as never;
+}
+
+const asks = (settings: Record<string, string>) => observedFixture({ spec: { settings } }) as never;
+const asksWithoutStatus = (settings: Record<string, string>) =>
+  ({ ...observedFixture({ spec: { settings } }), status: undefined }) as never;
+
+test.each<[string, Record<string, string>, Given, boolean]>([
+  ["fewer than servers run with", { databases: "4" }, { set: {} }, true],
+  ["none, which is fewer", {}, { set: { databases: "20" } }, true],
+  ["fewer, when the StatefulSet was deleted", {}, { conf: "port 6379\ndatabases 20\n" }, true],
+  ["as many", { databases: "20" }, { set: { databases: "20" }, conf: "databases 20\n" }, false],
+  ["more", { databases: "99999" }, { set: { databases: "20" } }, false],
+  ["fewer, before there is data", { databases: "4" }, { set: {}, epoch: "0" }, false],
+  ["fewer, before there is a server", { databases: "4" }, {}, false],
+])("databases: %s", (_, settings, given, refused) => {
+  const problem = refusedSetting(asksWithoutStatus(settings), own(given));
+  expect(problem !== undefined).toBe(refused);
+  if (refused) expect(problem).toMatch(/use a number not below (16|20) in spec.settings, or move the data/);
+});
+
+test("pods are made with the settings that they have while others are refused", () => {
+  const set = { databases: "20" };
+  expect(specToRun(asks({ databases: "4", timeout: "1" }), own({ set })).settings).toEqual(set);
+  expect(specToRun(asks({ databases: "21", port: "1" }), own({ set })).settings).toEqual(set);
+  expect(specToRun(asks({ databases: "21" }), own({ set })).settings).toEqual({ databases: "21" });
+});
