@@ -1,18 +1,15 @@
 /**
- * Breaks a real Database in every way that the operator promises to repair, under load, and prints what was measured:
- *
- *     npm run e2e:database -- [--only id,id] [--runs n] [--control-plane embedded|reference] [--resume] [--list] [--report]
- *
- * Results go to `e2e/database/results`, row by row, and to docs/database-results.md. With `--resume` a row is completed
- * to its number of runs, or left alone.
+ * `npm run e2e:database`: breaks a real Database in every way that the operator promises to repair, under load, and prints
+ * what was measured. Results go to `e2e/database/results`, row by row, and to docs/database-results.md.
  */
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { cpus, loadavg, totalmem } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs, promisify } from "node:util";
-import { type ControlPlaneName, controlPlanes } from "../operator/control-plane.ts";
+import { promisify } from "node:util";
+import { commandLine, refuse } from "../../scripts/command-line.ts";
+import { controlPlanes } from "../operator/control-plane.ts";
 import { ways } from "./deletions.ts";
 import { operations } from "./operations.ts";
 import { rejoining } from "./rejoining.ts";
@@ -21,15 +18,21 @@ import { type Bench, scenarios as faults, type Scenario } from "./scenarios.ts";
 import { upgrades } from "./upgrades.ts";
 import { World } from "./world.ts";
 
-const { values } = parseArgs({
+const values = commandLine({
+  command: "npm run e2e:database",
+  does: "Breaks a real Database in every way that the operator promises to repair, under load, and prints what was measured.",
   options: {
-    only: { type: "string" },
-    runs: { type: "string" },
-    "control-plane": { type: "string", default: "embedded" },
-    resume: { type: "boolean", default: false },
-    list: { type: "boolean", default: false },
-    /** Writes docs/database-results.md again, and runs nothing. */
-    report: { type: "boolean", default: false },
+    only: { text: "ID,…", help: "these rows alone" },
+    runs: { number: "N", help: "runs of each row (default: the row's own number)" },
+    "control-plane": {
+      text: "NAME",
+      oneOf: controlPlanes,
+      default: "embedded",
+      help: "where the operator runs",
+    },
+    resume: { help: "complete a row to its number of runs, or leave it alone" },
+    list: { help: "name the rows, and run nothing" },
+    report: { help: "write docs/database-results.md again, and run nothing" },
   },
 });
 const scenarios = [...faults, ...rejoining, ...operations, ...upgrades, ...ways];
@@ -44,9 +47,10 @@ if (values.report) {
 const startedAt = performance.now();
 const say = (sentence: string) =>
   console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`);
-const controlPlane = values["control-plane"] as ControlPlaneName;
-if (!controlPlanes.includes(controlPlane)) throw new Error(`no control plane is named ${controlPlane}`);
+const controlPlane = values["control-plane"];
 const only = values.only?.split(",");
+const unknown = only?.find((id) => !scenarios.some((scenario) => scenario.id === id));
+if (unknown !== undefined) refuse(`there is no row ${unknown}; --list names them`);
 const chosen = scenarios.filter(({ id }) => only?.includes(id) ?? true);
 const commit = await describeCode();
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB`;
@@ -66,7 +70,7 @@ if (chosen.some(({ spec }) => spec === undefined)) {
 }
 for (const scenario of chosen) {
   const before = values.resume ? (results.rows[scenario.id] ?? []) : [];
-  const wanted = values.runs === undefined ? scenario.runs : Number(values.runs);
+  const wanted = values.runs ?? scenario.runs;
   const runs: Run[] = [...before];
   while (runs.length < wanted) {
     const run = await measure(scenario).catch((error: unknown) => {
@@ -89,7 +93,7 @@ process.exitCode = missed === 0 ? 0 : 1;
 /** The commit; dirty when code differs from it. What runs before have recorded is no code. */
 async function describeCode(): Promise<string> {
   const git = async (...args: readonly string[]) => (await promisify(execFile)("git", args)).stdout.trim();
-  const code = ["operators", "packages", "e2e", ":!e2e/*/results"];
+  const code = ["operators", "packages", "e2e", ":!e2e/*/results/*"];
   const changed = await git("status", "--porcelain", "--", ...code);
   return `${await git("rev-parse", "--short", "HEAD")}${changed === "" ? "" : "-dirty"}`;
 }

@@ -7,7 +7,7 @@ import { DatabaseBackup, type DatabaseBackupObject } from "./api/backup.ts";
 import { Database } from "./api/database.ts";
 import type { DatabaseOptions } from "./reconcile.ts";
 import { agentSecret, databaseName } from "./resources/names.ts";
-import { storeOf } from "./resources/store.ts";
+import { nameInStore, storeOf } from "./resources/store.ts";
 
 const attemptsAllowed = 3;
 const lookAgainMs = 1_000;
@@ -62,7 +62,7 @@ export function backupController({ call = callAgent }: Pick<DatabaseOptions, "ca
         return waiting("NoInstance", "no instance is ready to be copied", { recheckMs: 5_000 });
       }
       const attempts = status.attempts ?? 0;
-      const location = { ...place, name: metadata.name };
+      const location = { ...place, name: nameInStore(backup) };
       try {
         const { namespace } = databaseName(database);
         await using link = await ctx.connect({ pod: { namespace, name: source } }, agentPort);
@@ -71,7 +71,7 @@ export function backupController({ call = callAgent }: Pick<DatabaseOptions, "ca
             host: link.host,
             port: link.port,
             path,
-            body: { name: metadata.name, uid: metadata.uid },
+            body: { name: location.name, uid: metadata.uid },
             key: Buffer.from(Buffer.from(key, "base64").toString(), "base64"),
             timeoutMs: 5_000,
           });

@@ -1,4 +1,4 @@
-/** A sample of what `npm run crashes:database` plays: the operator dies in the middle, and the end is the same. */
+/** A sample of what `npm run crashes -- --operator database` plays: the operator dies in the middle, and the end is the same. */
 import { expect, test } from "vitest";
 import { everyCrash, journeys } from "./crashes.ts";
 

@@ -99,7 +99,10 @@ const beginnings = new Beginnings(subject);
 /** Throws when a run ends otherwise than it should, and says where the operator died. */
 export async function everyCrash(
   { beginning, steps }: Journey,
-  options: {
+  {
+    sample,
+    onRun,
+  }: {
     /** So many of the points at which it can die, chosen by a seed. Default: all. */
     readonly sample?: { readonly count: number; readonly seed: number };
     readonly onRun?: (done: number, of: number) => void;
@@ -120,7 +123,7 @@ export async function everyCrash(
     ...pointsOf("operator: killed at a write", quiet.writes),
     ...pointsOf("operator: killed at a call to the application", calls),
   ];
-  const chosen = options.sample ? sampled(points, options.sample) : points;
+  const chosen = sample ? new SeededRandom(sample.seed).sample(points, sample.count) : points;
   for (const [at, death] of chosen.entries()) {
     try {
       await replay(subject, planWith(death), {
@@ -132,7 +135,7 @@ export async function everyCrash(
     } catch (cause) {
       throw new Error(`${death.do} ${JSON.stringify(death.with)}: ${(cause as Error).message}`, { cause });
     }
-    options.onRun?.(at + 1, chosen.length);
+    onRun?.(at + 1, chosen.length);
   }
   return { writes: quiet.writes, calls, runs: chosen.length + 1, deaths };
 }
@@ -140,16 +143,4 @@ export async function everyCrash(
 function pointsOf(name: string, count: number): Step[] {
   const indexes = Array.from({ length: count }, (_, at) => at + 1);
   return indexes.flatMap((at) => ["before", "after"].map((when) => once(name, { in: at, when })));
-}
-
-function sampled<T>(
-  items: readonly T[],
-  { count, seed }: { readonly count: number; readonly seed: number },
-): T[] {
-  const random = new SeededRandom(seed, "crashes");
-  const left = [...items];
-  const chosen: T[] = [];
-  while (chosen.length < count && left.length > 0)
-    chosen.push(...left.splice(Math.floor(random.next() * left.length), 1));
-  return chosen;
 }

@@ -20,6 +20,11 @@ test("a primary whose pod is lost while it restores ends what it began, and noth
   await world.advance(30_000);
   expect(world.record.published.upgrade).toMatchObject({ id: "restore-1", outcome: "Failed" });
   await world.advance(30_000);
+  world.policy({ upgrade: { id: "15-17", to: "15", instance: world.record.holder } });
+  await world.advance(60_000);
+  const { upgrade: last, restored } = world.record.published;
+  expect(last?.id).toBe("15-17");
+  expect(restored?.id).toBe("restore-1");
   world.check();
   expect(world.violations).toEqual([]);
 });

@@ -3,7 +3,7 @@
 import { formatLsn } from "../ha/lsn.ts";
 import type { Identity } from "../ha/observation.ts";
 import { type Vote, votesNeeded } from "../ha/quorum.ts";
-import { type LeaseRecord, type Published, pendingUpgrade } from "../ha/state.ts";
+import { type LeaseRecord, lastRestore, type Published, pendingUpgrade } from "../ha/state.ts";
 import { type Local, nextStep, type Step } from "../ha/step.ts";
 import { standbyNames, targetQuorum } from "../ha/sync.ts";
 import { Campaign } from "./campaign.ts";
@@ -23,6 +23,7 @@ import {
   type VoteRequest,
 } from "./ports.ts";
 import { Promises } from "./promises.ts";
+import { RecordRecovery } from "./record-recovery.ts";
 import { Switchover } from "./switchover.ts";
 
 export interface AgentOptions extends KeeperOptions {
@@ -46,6 +47,7 @@ export class Agent {
   readonly #campaign: Campaign;
   readonly #promises: Promises;
   readonly #isolation: Isolation;
+  readonly #recovery: RecordRecovery;
   #local: Local;
   #hasLooked = false;
   #vote: Vote | undefined;
@@ -75,6 +77,7 @@ export class Agent {
     this.#campaign = new Campaign({ ...options, keeper: this.keeper });
     this.#promises = new Promises({ ...options, keeper: this.keeper });
     this.#isolation = new Isolation({ ...options, keeper: this.keeper });
+    this.#recovery = new RecordRecovery({ ...options, keeper: this.keeper });
     // Nothing is awaited here: the server is ended before anything else is done.
     this.keeper.onLost = () => {
       if (this.#local.inRecovery === false) void this.#options.engine.stop("kill").catch(() => undefined);
@@ -94,6 +97,8 @@ export class Agent {
       ...(noRoom && { noRoom }),
       ...(running && !inRecovery && this.#replication && { limits: this.#replication.limits }),
       ...(this.#vote && !this.#isBusy && { vote: this.#vote }),
+      knownEpoch: this.keeper.known?.epoch ?? 0,
+      isEmpty: this.isEmpty,
       reason: this.#reason,
     };
   }
@@ -199,7 +204,7 @@ export class Agent {
       this.#hasLooked = true;
       this.#vote =
         this.#local.server === "running" && this.#local.inRecovery ? await engine.position() : undefined;
-      if (await this.#leavesFullVolume()) return undefined;
+      if ((await this.#leavesFullVolume()) || (await this.#endsSilent())) return undefined;
       const step = nextStep({
         uid: this.me.uid,
         local: this.#local,
@@ -256,6 +261,10 @@ export class Agent {
         return;
       case "claim":
         return await this.#claim();
+      case "recoverRecord":
+        if (await this.#recovery.run(this.isEmpty)) await this.#claim();
+        else this.#reason = this.#recovery.reason;
+        return;
       case "initialise":
         return await this.#long(() => engine.initialise());
       case "startPrimary":
@@ -347,9 +356,10 @@ export class Agent {
       const { data } = this.#local;
       if (!data || data.systemId === "")
         throw new Error("there is no data that can be read after the upgrade");
-      await this.keeper.update(({ switchover, lastFailover }) => ({
+      await this.keeper.update(({ switchover, lastFailover, ...now }) => ({
         ...(switchover && { switchover }),
         ...(lastFailover && { lastFailover }),
+        ...(!restore && lastRestore(now)),
         systemId: data.systemId,
         timeline: data.timeline,
         timelineEpoch: data.timelineEpoch,
@@ -360,7 +370,11 @@ export class Agent {
     } catch (error) {
       const { message } = error as Error;
       log.warn("the data could not be replaced, and is as before", { error: message });
-      await this.keeper.update((now) => ({ ...now, upgrade: { id, outcome: "Failed", message } }));
+      await this.keeper.update((now) => ({
+        ...now,
+        ...(!upgrade.restore && lastRestore(now)),
+        upgrade: { id, outcome: "Failed", message },
+      }));
       await this.keeper.handOver(undefined, (published) => published);
     }
   }
@@ -463,19 +477,39 @@ export class Agent {
     const record = this.record;
     const { isFull, inRecovery } = this.#local;
     if (!isFull || inRecovery !== false || !record || !this.keeper.isHolding) return false;
-    const { policy, published } = record;
-    if (policy.paused || pendingUpgrade(record)) return false;
+    if (record.policy.paused || pendingUpgrade(record)) return false;
+    const canElect = await this.#othersCanElect(record);
+    if (canElect) await this.#giveUp("its volume is full");
+    return canElect;
+  }
+
+  /** A server that hangs serves nobody, and its primary would hold the lease for ever: it is ended, and started again or left to others. */
+  async #endsSilent(): Promise<boolean> {
+    const record = this.record;
+    const { isSilent = false, inRecovery } = this.#local;
+    if (!isSilent || !record || record.policy.paused) return false;
+    const reason = "its PostgreSQL does not answer";
+    this.#reason = reason;
+    const isPrimary = inRecovery === false && this.keeper.isHolding && !pendingUpgrade(record);
+    if (isPrimary && (await this.#othersCanElect(record))) await this.#giveUp(reason);
+    else {
+      this.#options.log.warn("PostgreSQL is ended", { reason });
+      await this.#options.engine.stop("kill");
+    }
+    return true;
+  }
+
+  /** Whether all that was promised can be found without this instance, by those that have room. */
+  async #othersCanElect(record: LeaseRecord): Promise<boolean> {
     const names = othersIn(record, this.me.name);
     const statuses = await Promise.all(
       names.map(async (name) => await this.#options.peers.status(name).catch(() => undefined)),
     );
     const fit = statuses.flatMap((each) => (each?.vote && each.noRoom !== true ? [each.name] : []));
-    const canElect = published.quorums.every(
+    return record.published.quorums.every(
       (quorum) =>
         quorum.acks > 1 && quorum.members.filter((name) => fit.includes(name)).length >= votesNeeded(quorum),
     );
-    if (canElect) await this.#giveUp("its volume is full");
-    return canElect;
   }
 
   /** Leaves primaryship to those who can reach each other. They elect as always, so nothing is lost. */

@@ -5,10 +5,16 @@ import { join } from "node:path";
 import { parseKnownJson } from "../ha/json.ts";
 import { type Send, StatusError } from "./kubernetes.ts";
 
-/** Where the service account's token and authority are mounted. */
-const credentials = "/var/run/secrets/kubernetes.io/serviceaccount";
+export interface ApiServerOptions {
+  readonly timeoutMs: number;
+  /** Where the service account's token and authority are mounted. */
+  readonly credentials?: string;
+}
 
-export function apiServer({ timeoutMs }: { readonly timeoutMs: number }): Send {
+export function apiServer({
+  timeoutMs,
+  credentials = "/var/run/secrets/kubernetes.io/serviceaccount",
+}: ApiServerOptions): Send {
   const agent = new HttpsAgent({ keepAlive: true, maxSockets: 4 });
   return async (method, path, body) => {
     const { promise, resolve, reject } = Promise.withResolvers<unknown>();
@@ -44,8 +50,20 @@ export function apiServer({ timeoutMs }: { readonly timeoutMs: number }): Send {
         });
       },
     );
-    outgoing.on("error", reject);
+    outgoing.on("error", (error) => {
+      closeIdle(agent);
+      reject(error);
+    });
     outgoing.end(text);
     return await promise;
   };
+}
+
+/**
+ * After a request without an answer. If answers no longer arrive, requests may, over connections that are open: each
+ * would renew a lease that nobody knows of here, and keep others from taking it.
+ */
+function closeIdle(agent: HttpsAgent): void {
+  for (const sockets of Object.values(agent.freeSockets))
+    for (const socket of sockets ?? []) socket.destroy();
 }

@@ -36,17 +36,21 @@ test("where nothing is known, everything that is there is archived again", async
   expect(await archiveAgain(data.path)).toEqual([name(1, 9)]);
 });
 
-test("segments that are gone, histories and labels of backups are left alone", async () => {
+test("also that a timeline began: without its history a restore does not go on to it", async () => {
+  const histories = ["00000002.history", "00000003.history", "00000004.history"];
+  await using data = await directory(Object.fromEntries(histories.map((file) => [file, "done"])));
+  expect(await archiveAgain(data.path, name(3, 9))).toEqual(histories.slice(1));
+});
+
+test("segments that are gone and labels of backups are left alone", async () => {
   const label = `${name(1, 9)}.00000028.backup`;
-  await using data = await directory({ [name(1, 9)]: "done", [label]: "done", "00000002.history": "done" }, [
-    name(1, 9),
-  ]);
+  await using data = await directory({ [name(1, 9)]: "done", [label]: "done" }, [name(1, 9)]);
   expect(await archiveAgain(data.path)).toEqual([]);
 });
 
-test("a segment that waits is not archived yet", async () => {
-  await using data = await directory({ [name(1, 9)]: "done" });
+test.each([name(1, 9), "00000002.history"])("%s is not archived yet while it waits", async (file) => {
+  await using data = await directory({ [file]: "done" });
   expect(await isArchived(data.path)).toBe(true);
-  await using waiting = await directory({ [name(1, 9)]: "ready" });
+  await using waiting = await directory({ [file]: "ready" });
   expect(await isArchived(waiting.path)).toBe(false);
 });

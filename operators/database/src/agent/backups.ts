@@ -21,6 +21,8 @@ export interface BackupJob {
 const leftOut = ["standby.signal", "keelson.conf"];
 
 export interface BackupsOptions {
+  /** Who takes them. */
+  readonly instance: string;
   /** Opened for each use: credentials change. */
   readonly store: () => Promise<Store>;
   readonly programs: string;
@@ -39,20 +41,27 @@ export interface BackupsOptions {
 export class Backups {
   readonly #options: BackupsOptions;
   #job: BackupJob | undefined;
+  #turn: Promise<unknown> = Promise.resolve();
 
   constructor(options: BackupsOptions) {
     this.#options = options;
   }
 
   /** One at a time; asking again for the same one tells how it goes. */
-  async start({ name, uid }: { readonly name: string; readonly uid: string }): Promise<BackupJob> {
+  async start(wanted: { readonly name: string; readonly uid: string }): Promise<BackupJob> {
+    const turn = this.#turn.then(async () => await this.#start(wanted));
+    this.#turn = turn.catch(() => undefined);
+    return await turn;
+  }
+
+  async #start({ name, uid }: { readonly name: string; readonly uid: string }): Promise<BackupJob> {
     const job = this.#job;
     if (job?.name === name && job.phase !== "Failed") return job;
     if (job && (job.phase === "Running" || job.phase === "Verifying")) {
       return { name, phase: "Failed", message: `${job.name} is being taken` };
     }
     const there = await this.find(name);
-    if (there?.proof) return { name, phase: "Done", message: "it was taken before", manifest: there };
+    if (there) return { name, phase: "Done", message: "it was taken before", manifest: there };
     this.#job = { name, phase: "Running", message: "the data is copied" };
     void this.#take(name, uid).catch((error: unknown) => {
       this.#job = { name, phase: "Failed", message: (error as Error).message };
@@ -64,8 +73,9 @@ export class Backups {
     return this.#job?.name === name ? this.#job : undefined;
   }
 
+  /** What is proven, and there. */
   async find(name: string): Promise<BackupManifest | undefined> {
-    return await new BaseBackups(await this.#options.store()).manifest(name);
+    return await new BaseBackups(await this.#options.store()).proven(name);
   }
 
   /** The log that only this backup needed goes too. */
@@ -76,17 +86,18 @@ export class Backups {
     // Log from before the oldest backup of its system is of no use to anybody. Without a backup, all of it is kept.
     const needed = new Map<string, string[]>();
     for (const manifest of await backups.manifests()) {
-      const first = await backups.firstPosition(manifest.name);
+      const first = await backups.firstPosition(manifest);
       needed.set(manifest.systemId, [...(needed.get(manifest.systemId) ?? []), first]);
     }
     for (const [systemId, positions] of needed) await prune(store, systemId, positions.sort()[0] ?? "");
   }
 
   async #take(name: string, uid: string): Promise<void> {
-    const { tools, socketDirectory, scratch } = this.#options;
+    const { instance, tools, socketDirectory, scratch } = this.#options;
     const startedAt = new Date().toISOString();
     const backups = new BaseBackups(await this.#options.store());
-    const draft = backups.draft(name, scratch);
+    const folder = backups.folder(name, instance);
+    const draft = backups.draft(folder, scratch);
     await mkdir(dirname(draft), { recursive: true });
     await rm(draft, { recursive: true, force: true });
     const conninfo = `host=${socketDirectory} port=5432 user=postgres application_name=keelson-backup`;
@@ -103,11 +114,12 @@ export class Backups {
     // A backup belongs to nobody: a server that is started from it must not go and follow a primary as its source did.
     for (const file of leftOut) await rm(join(draft, file), { force: true });
     await tools.run("initdb", ["-D", draft, "--sync-only"]);
-    const sizeBytes = await backups.keep(name, draft);
+    const sizeBytes = await backups.keep(folder, draft);
     const facts = await this.#options.describe();
     const manifest: BackupManifest = {
       name,
       uid,
+      folder,
       ...facts,
       startedAt,
       finishedAt,
@@ -116,24 +128,26 @@ export class Backups {
     this.#job = { name, phase: "Verifying", message: "a server is started from it", manifest };
     const proven = {
       ...manifest,
-      proof: { at: new Date().toISOString(), databases: await this.#prove(backups, name) },
+      proof: { at: new Date().toISOString(), databases: await this.#prove(backups, folder) },
     };
-    await backups.seal(proven);
+    const sealed = await backups.seal(proven);
+    // Another instance was faster.
+    if (sealed.folder !== folder) await backups.clear(folder);
     this.#job = {
       name,
       phase: "Done",
       message: "a server that was started from it answered",
-      manifest: proven,
+      manifest: sealed,
     };
   }
 
   /** Starts a server from a copy, asks it, and throws the copy away. */
-  async #prove(backups: BaseBackups, name: string): Promise<number> {
+  async #prove(backups: BaseBackups, folder: string): Promise<number> {
     const { programs, scratch, tools } = this.#options;
     const copy = join(scratch, "proof");
     await rm(copy, { recursive: true, force: true });
     await mkdir(join(copy, "socket"), { recursive: true, mode: 0o700 });
-    await backups.copy(name, join(copy, "data"));
+    await backups.copyFolder(folder, join(copy, "data"));
     // Every byte is what PostgreSQL sent; the log is tried by the server itself.
     const ignored = leftOut.flatMap((file) => ["--ignore", file]);
     await tools.run("pg_verifybackup", ["--no-parse-wal", ...ignored, join(copy, "data")]);

@@ -1,5 +1,5 @@
 /** Collations whose rules have changed with the operating system: indexes that were sorted by the old ones are rebuilt. */
-import { quoteIdentifier } from "../engine/pg-client.ts";
+import { quoteIdentifier, quoteLiteral } from "../engine/pg-client.ts";
 
 /** Asks one database. */
 export type Ask = (
@@ -14,6 +14,44 @@ export interface Mismatch {
 }
 
 const rebuildMs = 6 * 3_600_000;
+
+/** A collation that came with PostgreSQL, and the version by which indexes of one database are sorted. */
+export interface BuiltIn {
+  readonly database: string;
+  readonly name: string;
+  readonly encoding: string;
+  readonly version: string;
+}
+
+/** Those that indexes are sorted by. pg_upgrade takes a user's own collations along, but of these it keeps no version. */
+export async function builtInVersions(ask: Ask): Promise<BuiltIn[]> {
+  const databases = await ask("SELECT datname AS name FROM pg_database WHERE datallowconn ORDER BY datname");
+  const found: BuiltIn[] = [];
+  for (const row of databases) {
+    const database = row["name"] ?? "";
+    const used = await ask(
+      "SELECT collname AS name, collencoding AS encoding, collversion AS version FROM pg_collation" +
+        " WHERE collnamespace = 'pg_catalog'::regnamespace AND collversion IS NOT NULL" +
+        " AND oid IN (SELECT unnest(indcollation) FROM pg_index)",
+      { database },
+    );
+    for (const { name, encoding, version } of used)
+      found.push({ database, name: name ?? "", encoding: encoding ?? "", version: version ?? "" });
+  }
+  return found;
+}
+
+/** After pg_upgrade: what the indexes were sorted by, and not what initdb found when it made the new data. */
+export async function recordVersions(ask: Ask, versions: readonly BuiltIn[]): Promise<void> {
+  for (const { database, name, encoding, version } of versions) {
+    await ask(
+      `UPDATE pg_collation SET collversion = ${quoteLiteral(version)}` +
+        " WHERE collnamespace = 'pg_catalog'::regnamespace" +
+        ` AND collname = ${quoteLiteral(name)} AND collencoding = ${Number(encoding)}`,
+      { database },
+    );
+  }
+}
 
 /** Where the version that was recorded is not the one that is there now. */
 export async function findMismatches(ask: Ask): Promise<Mismatch[]> {

@@ -9,7 +9,18 @@ export interface Control {
   readonly state: string;
   readonly timeline: number;
   readonly checkpoint: Lsn;
+  /** What the primary allowed that wrote its log last: a standby that allows less does not start. */
+  readonly limits: Readonly<{ [name: string]: string }>;
 }
+
+/** As `pg_controldata` calls them. */
+const limitLabels = {
+  max_connections: "max_connections setting",
+  max_worker_processes: "max_worker_processes setting",
+  max_wal_senders: "max_wal_senders setting",
+  max_prepared_transactions: "max_prepared_xacts setting",
+  max_locks_per_transaction: "max_locks_per_xact setting",
+} as const;
 
 export async function readControl(tools: Tools, directory: string): Promise<Control> {
   const { stdout } = await tools.run("pg_controldata", ["-D", directory], { LC_ALL: "C" });
@@ -22,6 +33,7 @@ export async function readControl(tools: Tools, directory: string): Promise<Cont
       Number(of("Min recovery ending loc's timeline")),
     ),
     checkpoint: parseLsn(of("Latest checkpoint location")),
+    limits: Object.fromEntries(Object.entries(limitLabels).map(([name, label]) => [name, of(label) || "0"])),
   };
 }
 

@@ -28,8 +28,6 @@ export interface HandlerOptions {
 export interface InstanceReport extends PeerStatus {
   readonly epoch: number | undefined;
   readonly systemId: string | undefined;
-  /** There is no data, or none that can be read. */
-  readonly isEmpty?: boolean;
   readonly timeline: number | undefined;
   readonly lastWords: string;
   readonly pendingRestart: readonly string[];
@@ -97,7 +95,7 @@ async function look(backups: Backups, name: string): Promise<BackupJob | null> {
   const job = backups.job(name);
   if (job) return job;
   const manifest = await backups.find(name);
-  return manifest?.proof ? { name, phase: "Done", message: "it is in the store", manifest } : null;
+  return manifest ? { name, phase: "Done", message: "it is in the store", manifest } : null;
 }
 
 async function report(options: HandlerOptions): Promise<InstanceReport> {
@@ -123,7 +121,6 @@ async function report(options: HandlerOptions): Promise<InstanceReport> {
     ...status,
     epoch: agent.record?.epoch,
     systemId: data?.systemId,
-    isEmpty: agent.isEmpty,
     timeline: data?.timeline,
     lastWords: engine.lastWords,
     pendingRestart: pending,

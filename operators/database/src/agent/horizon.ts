@@ -8,10 +8,14 @@ import { parseKnownJson } from "../ha/json.ts";
 export interface Horizon {
   readonly time: string;
   readonly lsn: string;
+  /** The timeline of that position. Absent in what older releases wrote. */
+  readonly timeline?: number;
 }
 
 /** What a primary says of itself at one moment. */
-export interface Moment extends Horizon {
+export interface Moment {
+  readonly time: string;
+  readonly lsn: string;
   /** The segment that it writes. */
   readonly segment: string;
   /** PostgreSQL's snapshot of transactions: the same as before when nothing was committed since. */
@@ -43,8 +47,14 @@ export class HorizonWatch {
     }
     if (this.#settled?.snapshot === now.snapshot) this.#settled = { ...this.#settled, time: now.time };
     else this.#waiting.set(now.segment, now);
-    return this.#settled && { time: this.#settled.time, lsn: this.#settled.lsn };
+    if (!this.#settled) return undefined;
+    const { time, lsn, segment } = this.#settled;
+    return { time, lsn, timeline: timelineOf(segment) };
   }
+}
+
+function timelineOf(segment: string): number {
+  return Number.parseInt(segment.slice(0, 8), 16);
 }
 
 export interface HorizonOptions {

@@ -1,6 +1,6 @@
 /** Holds the lease for its instance, watches it otherwise, and tells the guard how long PostgreSQL may go on. */
 import { type Identity, Observation } from "../ha/observation.ts";
-import type { Published, StoredRecord, Timings } from "../ha/state.ts";
+import type { LeaseRecord, Published, StoredRecord, Timings } from "../ha/state.ts";
 import type { LeaseView } from "../ha/step.ts";
 import {
   type Claim,
@@ -38,6 +38,8 @@ export class Keeper {
   #writing: Promise<unknown> = Promise.resolve();
   #renewals = 0;
   #complaint = "";
+  /** Since when we see a record that is older than what we know. */
+  #oldSinceMs: number | undefined;
   /** The record was read after our vote was given, so what is stored is not older than it. */
   #readSinceVote = false;
   #votedAtMs = Number.NEGATIVE_INFINITY;
@@ -65,7 +67,22 @@ export class Keeper {
   }
 
   get lease(): LeaseView {
-    return this.#observation.lease(this.#now);
+    return this.#isOld ? "old" : this.#observation.lease(this.#now);
+  }
+
+  /** The newest record of this database that this volume knows. */
+  get known(): LeaseRecord | undefined {
+    const known = this.#remembered.stored?.record;
+    const present = this.stored?.record;
+    // A volume may come from a database of another name: its instances are nobody here.
+    const isOther = known && present && known.policy.initialInstance !== present.policy.initialInstance;
+    return isOther ? undefined : known;
+  }
+
+  /** The Lease was made again, or is that of an earlier time. */
+  get #isOld(): boolean {
+    const present = this.stored?.record;
+    return present !== undefined && present.epoch < (this.known?.epoch ?? 0);
   }
 
   get isHolding(): boolean {
@@ -91,7 +108,8 @@ export class Keeper {
   async round(): Promise<void> {
     const before = this.stored;
     try {
-      if (before && this.#isMine(before)) await this.update((published) => published);
+      // Renewed without an answer it would only keep others waiting: one that has run out is looked at first.
+      if (before && this.#isMine(before) && this.isHolding) await this.update((published) => published);
       else await this.look();
     } catch (error) {
       this.#complain((error as Error).message);
@@ -124,6 +142,7 @@ export class Keeper {
       for (;;) {
         const stored = this.stored ?? (await this.look());
         if (!this.#isMine(stored)) return false;
+        if (!this.#hold && this.#isOld) return false;
         // Whom we promised to leave alone may still act, though the record names us by now.
         if (!this.#hold && this.#observation.isPromised(this.#now)) return false;
         const { me } = this.#options;
@@ -146,9 +165,24 @@ export class Keeper {
     return await this.#alone(async () => {
       const { me } = this.#options;
       const stored = this.stored;
-      if (!stored || stored.version !== version || this.#observation.isPromised(this.#now)) return false;
+      if (!stored || stored.version !== version || this.#isOld) return false;
+      if (this.#observation.isPromised(this.#now)) return false;
       const claim = { holder: me.name, holderUid: me.uid, epoch: stored.record.epoch + 1, published };
       return await this.#write(claim, version);
+    });
+  }
+
+  /**
+   * Puts back what this volume knows, held by nobody; false when somebody was faster. Not before everybody who held what was
+   * lost has stopped. One that holds what is there instead was elected by nobody who knows.
+   */
+  async putBack(): Promise<boolean> {
+    return await this.#alone(async () => {
+      const { stored, known } = this;
+      if (!stored || !known || !this.#isOld || this.#observation.isPromised(this.#now)) return false;
+      if (this.#now - (this.#oldSinceMs ?? this.#now) < this.#options.timings.leaseMs) return false;
+      const { epoch, published } = known;
+      return await this.#write({ holder: "", holderUid: "", epoch, published }, stored.version);
     });
   }
 
@@ -196,7 +230,8 @@ export class Keeper {
     if (this.#observation.isPromised(this.#now)) return "it has promised the primary to leave it alone";
     const stored = this.stored;
     if (isRead && stored?.version !== version) return "the record has changed";
-    if (stored && stored.record.epoch > epoch) return `the epoch is ${stored.record.epoch}`;
+    const newest = Math.max(stored?.record.epoch ?? 0, this.known?.epoch ?? 0);
+    if (newest > epoch) return `the epoch is ${newest}`;
     // A promise about another record stands until that is seen to be replaced.
     if (!isRead && this.isFrozen && this.#remembered.vote?.version !== version) return "it has voted already";
     return undefined;
@@ -205,7 +240,7 @@ export class Keeper {
   /** The holder cannot reach the API server and asks whether it may go on. */
   failsafe({ holder, holderUid, epoch }: FailsafeRequest): boolean {
     const record = (this.stored ?? this.#remembered.stored)?.record;
-    if (!record || record.epoch !== epoch) return false;
+    if (!record || record.epoch !== epoch || this.#isOld) return false;
     if (record.holder !== holder || record.holderUid !== holderUid) return false;
     if (this.isFrozen) return false;
     this.#observation.promise(this.#now);
@@ -223,6 +258,7 @@ export class Keeper {
 
   #seen(stored: StoredRecord, askedAtMs: number): void {
     this.#observation.read(stored, askedAtMs, this.#now);
+    this.#oldSinceMs = this.#isOld ? (this.#oldSinceMs ?? this.#now) : undefined;
     this.#isUncertain = false;
     if (askedAtMs > this.#votedAtMs) this.#readSinceVote = true;
     if (this.#hold && (!this.#isMine(stored) || stored.record.epoch !== this.#hold.epoch)) {
@@ -260,7 +296,7 @@ export class Keeper {
   async #withoutServer(): Promise<void> {
     const { timings, peers, log } = this.#options;
     const stored = this.stored ?? this.#remembered.stored;
-    if (!stored || !this.#isMine(stored) || this.#isUncertain) return;
+    if (!stored || !this.#isMine(stored) || this.#isUncertain || this.#isOld) return;
     if (this.#now - this.#lastSuccessMs < 2 * timings.renewEveryMs) return;
     const { record } = stored;
     const { holder, holderUid, epoch, policy, published } = record;
@@ -281,10 +317,10 @@ export class Keeper {
 
   async #remember(): Promise<void> {
     const { stored } = this;
-    if (!stored) return;
+    if (!stored || this.#isOld) return;
     const known = this.#remembered.stored?.record;
     const released = this.#remembered.vote !== undefined && !this.isFrozen;
-    const changed = known?.epoch !== stored.record.epoch || known.holderUid !== stored.record.holderUid;
+    const changed = !known || lastingPart(known) !== lastingPart(stored.record);
     if (!changed && !released) return;
     const { vote } = this.#remembered;
     this.#remembered = { stored, ...(vote && !released && { vote }) };
@@ -303,4 +339,10 @@ export class Keeper {
     this.#writing = turn.catch(() => undefined);
     return await turn;
   }
+}
+
+/** What does not change with each renewal. */
+function lastingPart({ epoch, holderUid, published, policy }: LeaseRecord): string {
+  const { lsn: _, archived: __, ...lasting } = published;
+  return JSON.stringify([epoch, holderUid, lasting, policy.initialInstance, policy.instances]);
 }

@@ -91,6 +91,7 @@ const backups =
   store === undefined
     ? undefined
     : new Backups({
+        instance,
         store: async () => await openStore(store),
         programs: settings.programs,
         socketDirectory: settings.socketDirectory,

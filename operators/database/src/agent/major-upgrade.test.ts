@@ -27,6 +27,7 @@ async function volume(files: readonly string[], pgUpgrade = "exit 0") {
     new MajorUpgrade({
       ...{ directory, programs, oldPrograms: programs, scratch: join(directory, "upgrade") },
       ...{ initdbOptions: [], configure: async () => {}, log: { info: () => {}, warn: () => {} } },
+      versions: async () => [],
     });
   return {
     upgrade,

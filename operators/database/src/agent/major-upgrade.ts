@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { findMismatches, rebuild } from "./collations.ts";
+import { type BuiltIn, builtInVersions, findMismatches, rebuild, recordVersions } from "./collations.ts";
 import type { Log } from "./ports.ts";
 import { PrivateServer } from "./private-server.ts";
 import { Tools, writeDurably } from "./tools.ts";
@@ -18,6 +18,8 @@ export interface MajorUpgradeOptions {
   /** Writes PostgreSQL's configuration into a data directory. */
   readonly configure: (directory: string) => Promise<void>;
   readonly log: Log;
+  /** What indexes of the old data are sorted by. Default: its own server is asked. */
+  readonly versions?: () => Promise<readonly BuiltIn[]>;
 }
 
 /** What pg_upgrade must not do to the archive, and what PostgreSQL 17 insists on meanwhile. */
@@ -118,6 +120,7 @@ export class MajorUpgrade {
     ]);
     await configure(this.#fresh);
     await configure(this.#data);
+    const versions = await (this.#options.versions ?? (() => this.#oldVersions()))();
     log.info("pg_upgrade", { link });
     const args = [
       ...["--old-datadir", this.#data, "--new-datadir", this.#fresh],
@@ -127,14 +130,21 @@ export class MajorUpgrade {
     ];
     if (link) await writeDurably(this.#mark, "");
     await this.#new.run("pg_upgrade", args, {}, { cwd: scratch, words: "stdout" });
-    const done = await this.#settle(link);
+    const done = await this.#settle(link, versions);
     await this.#new.run("initdb", ["-D", this.#fresh, "--sync-only"]);
     await rm(scratch, { recursive: true, force: true });
     return done;
   }
 
+  async #oldVersions(): Promise<BuiltIn[]> {
+    const { oldPrograms, scratch } = this.#options;
+    const where = { directory: this.#data, socketDirectory: scratch };
+    await using server = await PrivateServer.start({ programs: oldPrograms, ...where });
+    return await builtInVersions(server.query.bind(server));
+  }
+
   /** What pg_upgrade leaves to people: extensions, collations, statistics. */
-  async #settle(link: boolean): Promise<string> {
+  async #settle(link: boolean, versions: readonly BuiltIn[]): Promise<string> {
     const { programs, scratch } = this.#options;
     await this.#options.configure(this.#fresh);
     this.isSpoiled = link;
@@ -157,6 +167,7 @@ export class MajorUpgrade {
       );
       for (const { name } of old) await ask(`ALTER EXTENSION ${name} UPDATE`, { database });
     }
+    await recordVersions(ask, versions);
     const mismatches = await findMismatches(ask);
     const rebuilt = await rebuild(ask, mismatches);
     await this.#new.run("vacuumdb", [

@@ -47,6 +47,10 @@ export interface PeerStatus {
   /** Of a primary: what standbys must allow at least. */
   readonly limits?: Readonly<{ [name: string]: string }>;
   readonly vote?: Vote;
+  /** The newest epoch that its volume knows of; none is 0. */
+  readonly knownEpoch?: number;
+  /** It has looked, and there is no data, or none that can be read. */
+  readonly isEmpty?: boolean;
   readonly reason: string;
 }
 
@@ -90,7 +94,7 @@ export interface Memory {
 }
 
 export interface Remembered {
-  /** The last record that was read, for when the API server is gone after a restart. */
+  /** The newest record that was read: for when the API server is gone after a restart, and for when the Lease is lost. */
   readonly stored?: StoredRecord;
   /** A vote of which nothing has come yet. */
   readonly vote?: { readonly epoch: number; readonly version: string };

@@ -3,7 +3,7 @@
 import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type PgRow, quoteLiteral, scramVerifier } from "../engine/pg-client.ts";
+import { NoAnswer, PgError, type PgRow, quoteLiteral, scramVerifier } from "../engine/pg-client.ts";
 import { type Lsn, maxLsn } from "../ha/lsn.ts";
 import type { Vote } from "../ha/quorum.ts";
 import type { Local } from "../ha/step.ts";
@@ -15,6 +15,7 @@ import { DataDirectory } from "./data-directory.ts";
 import { LineageFile } from "./lineage.ts";
 import { MajorUpgrade } from "./major-upgrade.ts";
 import type { Configuration, Engine, Log, Primaryship, Replication, Upstream } from "./ports.ts";
+import { endProcess } from "./process-tree.ts";
 import { Rejoining } from "./rejoining.ts";
 import { type Restore, type RestoreInPlace, Restoring } from "./restoring.ts";
 import { ServerFiles } from "./server-files.ts";
@@ -50,6 +51,9 @@ export interface PostgresOptions {
   readonly initdbOptions?: readonly string[];
 }
 
+/** A server that starts, or has no connection left, says so at once. One that says nothing for so long hangs. */
+const silenceMs = 30_000;
+
 export class Postgres implements Engine {
   readonly #options: PostgresOptions;
   /** Clients are kept out, and the last one is gone. */
@@ -57,6 +61,7 @@ export class Postgres implements Engine {
   readonly #words = new ServerWords();
   #failedRewinds = 0;
   #isPrepared = false;
+  #silentSinceMs: number | undefined;
   /** What the spec asks for. */
   wanted: Readonly<{ [name: string]: string }> = {};
   /** Why it does not get it. */
@@ -132,12 +137,16 @@ export class Postgres implements Engine {
       isFull: this.#words.isFull && noRoom,
       noRoom,
     };
-    if (!this.isRunning) return { ...common, server: "stopped" };
+    if (!this.isRunning) {
+      this.#silentSinceMs = undefined;
+      return { ...common, server: "stopped" };
+    }
     const inRecovery = this.#process.startedAs === "standby";
     try {
       const [row] = await this.query(
         "SELECT pg_is_in_recovery() AS recovery, (SELECT status FROM pg_stat_wal_receiver) AS receiver",
       );
+      this.#silentSinceMs = undefined;
       return {
         ...common,
         server: "running",
@@ -145,8 +154,11 @@ export class Postgres implements Engine {
         upstream: this.#files.upstream?.name,
         receiving: row?.["receiver"] === "streaming",
       };
-    } catch {
-      return { ...common, server: "starting", inRecovery };
+    } catch (error) {
+      this.#silentSinceMs = isSilence(error) ? (this.#silentSinceMs ?? performance.now()) : undefined;
+      const isSilent =
+        this.#silentSinceMs !== undefined && performance.now() - this.#silentSinceMs >= silenceMs;
+      return { ...common, server: "starting", inRecovery, ...(isSilent && { isSilent }) };
     }
   }
 
@@ -256,7 +268,10 @@ export class Postgres implements Engine {
 
   async #start(as: "primary" | "standby"): Promise<void> {
     if (this.isRunning) return;
-    await this.#files.configure(this.dataDirectory);
+    this.#silentSinceMs = undefined;
+    // What is asked for may be lower since the log was written, and nobody may be there who says what the primary allowed.
+    const floors = as === "standby" ? (await readControl(this.tools, this.dataDirectory)).limits : {};
+    await this.#files.configure(this.dataDirectory, { floors });
     await this.#process.start(as);
   }
 
@@ -283,13 +298,17 @@ export class Postgres implements Engine {
     await this.#files.writeKeelsonConf();
     await this.query("SELECT pg_reload_conf()");
     if (upstream) return;
-    // Only when the receiver is gone is what was received final.
+    // Only when the receiver is gone is what was received final. One that still connects is not in pg_stat_wal_receiver, and
+    // until the settings are read another one may be started as before.
     for (let tries = 0; tries < 200; tries++) {
-      const rows = await this.query("SELECT pid, conninfo FROM pg_stat_wal_receiver");
-      if (rows.length === 0) return;
-      await this.query(
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE backend_type = 'walreceiver'",
+      const [row] = await this.query(
+        "SELECT current_setting('primary_conninfo') AS told," +
+          " (SELECT pid FROM pg_stat_activity WHERE backend_type = 'walreceiver') AS receiver",
       );
+      const receiver = row?.["receiver"];
+      if (row?.["told"] === "" && receiver === null) return;
+      // PostgreSQL ends it by itself, but late where a reader holds up the log. It signals only sessions for others.
+      if (receiver) endProcess(Number(receiver));
       await sleep(10);
     }
     throw new Error("the receiver of the log does not end");
@@ -452,4 +471,11 @@ export class Postgres implements Engine {
   async #tool(program: string, args: readonly string[], env: Readonly<{ [name: string]: string }> = {}) {
     return await this.tools.run(program, args, env);
   }
+}
+
+/** Whether somebody listens who does not answer. */
+function isSilence(error: unknown): boolean {
+  if (error instanceof PgError) return error.cause instanceof NoAnswer;
+  const { code } = error as NodeJS.ErrnoException;
+  return code !== "ENOENT" && code !== "ECONNREFUSED";
 }

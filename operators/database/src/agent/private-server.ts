@@ -17,6 +17,9 @@ export interface PrivateServerOptions {
   readonly timeoutMs?: number;
 }
 
+/** What it answers to us while it recovers. Not why it ended. */
+const notYet = /FATAL: {2}the database system is |DETAIL: {2}Hot standby mode is disabled/;
+
 export class PrivateServer implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #socket: string;
@@ -27,6 +30,7 @@ export class PrivateServer implements AsyncDisposable {
     this.#socket = socket;
     if (child.stderr) {
       createInterface({ input: child.stderr }).on("line", (line) => {
+        if (notYet.test(line)) return;
         process.stdout.write(`${line}\n`);
         if (/\b(FATAL|PANIC|ERROR):/.test(line)) this.#words = line;
       });
@@ -40,6 +44,8 @@ export class PrivateServer implements AsyncDisposable {
     const fixed = [
       ...["listen_addresses=", "archive_mode=off", "synchronous_standby_names=", "primary_conninfo="],
       ...["ssl=off", `unix_socket_directories=${socketDirectory}`],
+      // What the user has chosen for all sessions is not for those that work on the data.
+      ...["default_transaction_isolation=read committed", "default_transaction_read_only=off"],
     ];
     const args = ["-D", directory, ...[...fixed, ...settings].flatMap((setting) => ["-c", setting])];
     const child = spawn(join(programs, "postgres"), args, {

@@ -1,14 +1,40 @@
 /** Ends a postmaster with everything it started: a backend that is left alone could still acknowledge a commit. */
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 
-/** Returns how many processes were ended. */
-export function killTree(postmaster: number): number {
+/** Returns how many processes were ended. `directory` is that of the data, in which all of them work. */
+export function killTree(postmaster: number, directory: string): number {
   // Stopped first, so that it starts nothing while we look.
-  if (!signal(postmaster, "SIGSTOP")) return 0;
-  const children = childrenOf(postmaster);
-  signal(postmaster, "SIGKILL");
+  const isThere = signal(postmaster, "SIGSTOP");
+  const children = isThere ? childrenOf(postmaster) : [];
+  if (isThere) signal(postmaster, "SIGKILL");
   for (const pid of children) signal(pid, "SIGKILL");
-  return children.length + 1;
+  return children.length + Number(isThere) + killLeft(directory);
+}
+
+/**
+ * Ends what a postmaster that died has left. Those that it started notice only when they wait for something: one that
+ * works goes on, may acknowledge a commit, and keeps the next server from starting. Returns how many there were.
+ */
+export function killLeft(directory: string): number {
+  const place = placeOf(directory);
+  const left = place === undefined ? [] : processes().filter((pid) => placeOf(`/proc/${pid}/cwd`) === place);
+  for (const pid of left) signal(pid, "SIGKILL");
+  return left.length;
+}
+
+/** The same for the same directory, whichever path leads to it; undefined when there is none. */
+function placeOf(path: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(path);
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Asks a process to end, if it is there. */
+export function endProcess(pid: number): void {
+  signal(pid, "SIGTERM");
 }
 
 /** False when there is no such process. */
@@ -22,12 +48,11 @@ function signal(pid: number, name: NodeJS.Signals): boolean {
 }
 
 function childrenOf(parent: number): number[] {
-  const found: number[] = [];
-  for (const name of readdirSync("/proc")) {
-    if (!/^\d+$/.test(name)) continue;
-    if (statusOf(Number(name))?.parent === parent) found.push(Number(name));
-  }
-  return found;
+  return processes().filter((pid) => statusOf(pid)?.parent === parent);
+}
+
+function processes(): number[] {
+  return readdirSync("/proc").flatMap((name) => (/^\d+$/.test(name) ? [Number(name)] : []));
 }
 
 /** True while the process exists and is not a zombie. */

@@ -3,13 +3,13 @@ import { existsSync } from "node:fs";
 import { readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { parseKnownJson } from "../ha/json.ts";
-import { formatLsn, type Lsn, parseLsn } from "../ha/lsn.ts";
 import type { Upgrade } from "../ha/state.ts";
 import { isArchived } from "./archive-status.ts";
 import type { BackupManifest } from "./base-backups.ts";
 import { newestTimeline, readControl, systemOf } from "./control-file.ts";
 import type { Horizon } from "./horizon.ts";
 import type { LineageFile } from "./lineage.ts";
+import { gapAfter, gapText, type LogPosition, readHistory } from "./log-end.ts";
 import type { Log } from "./ports.ts";
 import { PrivateServer } from "./private-server.ts";
 import { Replacement } from "./replacement.ts";
@@ -62,6 +62,16 @@ interface Progress {
   readonly request: string;
   readonly isInPlace: boolean;
 }
+
+/** What a recovery found. */
+interface Recovered {
+  readonly history: readonly LogPosition[];
+  /** When the last transaction was committed that was replayed; undefined without any. */
+  readonly lastCommit: string | undefined;
+}
+
+const lastCommitQuery =
+  "SELECT to_char(pg_last_xact_replay_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD\"T\"HH24:MI:SS.US\"Z\"') AS time";
 
 /** How long a restore may take to replay the log. */
 const restoreMs = 24 * 3_600_000;
@@ -175,17 +185,15 @@ export class Restoring {
     await restore.copy(fresh);
     const system = await systemOf(fresh);
     const moment = targetTime === undefined ? [] : [`recovery_target_time=${numericZone(targetTime)}`];
+    const settle = (recovered: Recovered) => refuseGap(recovered, horizon, targetTime);
     try {
-      await this.#recover(fresh, restore.restoreCommand(system), moment);
+      const recovered = await this.#recover(fresh, restore.restoreCommand(system), moment);
+      if (targetTime === undefined) settle(recovered);
     } catch (error) {
       const isEnd = (error as Error).message.includes("recovery ended before configured recovery target");
       if (!isEnd || !(isComplete || horizon)) throw error;
       // Nothing was committed after that moment. What was archived since the attempt began may be of later.
-      const end = await this.#recover(fresh, restore.restoreCommand(system, "histories"), []);
-      if (horizon && !isComplete && end < parseLsn(horizon.lsn))
-        throw new Error(`the archive has a gap: its log ends at ${formatLsn(end)}, before ${horizon.lsn}`, {
-          cause: error,
-        });
+      settle(await this.#recover(fresh, restore.restoreCommand(system, "histories"), []));
     }
     log.info("restored", { backup });
   }
@@ -194,27 +202,30 @@ export class Restoring {
    * Replays the log, and ends on a timeline that is in nobody's archive yet. That one is archived by the server that is
    * started on the data: a later restore from the same backup must find the way to it. Returns where it ended.
    */
-  async #recover(directory: string, restoreCommand: string, settings: readonly string[]): Promise<Lsn> {
+  async #recover(directory: string, restoreCommand: string, settings: readonly string[]): Promise<Recovered> {
     const { programs, files, tools } = this.#options;
     await files.configure(directory, { restoreCommand });
     await rm(join(directory, "standby.signal"), { force: true });
     await writeFile(join(directory, "recovery.signal"), "");
     const socketDirectory = join(this.#options.directory, "restore");
     const archiving = ["archive_mode=on", "archive_command="];
+    // Nobody reads meanwhile: then PostgreSQL does not mind that it allows fewer connections than the primary of that time.
+    const closed = "hot_standby=off";
     const server = await PrivateServer.start({
       programs,
       directory,
       socketDirectory,
-      settings: ["recovery_target_action=promote", ...archiving, ...settings],
+      settings: ["recovery_target_action=promote", closed, ...archiving, ...settings],
       timeoutMs: restoreMs,
     });
-    const [row] = await server.query("SELECT pg_current_wal_insert_lsn() AS lsn");
+    const [row] = await server.query(lastCommitQuery);
+    const history = await readHistory(directory);
     await server.query("CHECKPOINT", { timeoutMs: 600_000 });
     await server.stop();
     await rm(socketDirectory, { recursive: true, force: true });
     await files.configure(directory);
     await tools.run("initdb", ["-D", directory, "--sync-only"]);
-    return parseLsn(row?.["lsn"] ?? "");
+    return { history, lastCommit: row?.["time"] ?? undefined };
   }
 
   /** The timeline that the data is on now is one of this epoch. */
@@ -223,6 +234,19 @@ export class Restoring {
     const newest = Math.max(timeline, await newestTimeline(this.#dataDirectory));
     await this.#options.lineage.write({ timeline: newest, epoch });
   }
+}
+
+/** A segment that is missing looks like the end of the log. What is asked for may lie before it. */
+function refuseGap(
+  { history, lastCommit }: Recovered,
+  horizon: Horizon | undefined,
+  targetTime: string | undefined,
+): void {
+  const gap = gapAfter(history, horizon);
+  if (!gap) return;
+  const hasAll =
+    targetTime !== undefined && lastCommit !== undefined && Date.parse(targetTime) <= Date.parse(lastCommit);
+  if (!hasAll) throw new Error(gapText(gap, lastCommit));
 }
 
 /** PostgreSQL reads this setting before it knows the names of time zones. */

@@ -2,7 +2,7 @@
 import { mkdir, readFile, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { parseKnownJson } from "../ha/json.ts";
-import { hbaConf, keelsonConf, postgresqlConf, replicationUser } from "./configuration.ts";
+import { hbaConf, keelsonConf, postgresqlConf, replicationUser, withFloors } from "./configuration.ts";
 import type { Upstream } from "./ports.ts";
 import { writeChanged } from "./tools.ts";
 
@@ -42,10 +42,16 @@ export class ServerFiles {
     {
       restoreCommand,
       isUpgrade = false,
-    }: { readonly restoreCommand?: string; readonly isUpgrade?: boolean } = {},
+      floors = {},
+    }: {
+      readonly restoreCommand?: string;
+      readonly isUpgrade?: boolean;
+      /** What a standby must allow at least, whatever is asked for. */
+      readonly floors?: Readonly<{ [name: string]: string }>;
+    } = {},
   ): Promise<void> {
     const { name, socketDirectory, tls, archiveCommand } = this.#options;
-    const parameters = this.parameters ?? (await this.goodParameters());
+    const parameters = withFloors(this.parameters ?? (await this.goodParameters()), floors);
     const { bsize, blocks } = await statfs(this.#options.directory);
     const options = {
       name,

@@ -13,8 +13,12 @@ import { killTree } from "./process-tree.ts";
 interface Order {
   /** The postmaster that may run until the deadline; 0 for none. */
   readonly pid: number;
+  /** Where its data lies. */
+  readonly directory: string;
   readonly deadlineMs: number;
 }
+
+const nothing: Order = { pid: 0, directory: "", deadlineMs: 0 };
 
 export function monotonicMs(): number {
   return Number(process.hrtime.bigint() / 1_000n) / 1_000;
@@ -24,7 +28,7 @@ export function monotonicMs(): number {
 export class Watchdog implements Guard, AsyncDisposable {
   readonly #log: Log;
   #child: ChildProcess | undefined;
-  #order: Order = { pid: 0, deadlineMs: 0 };
+  #order = nothing;
   #ended = false;
 
   constructor(log: Log) {
@@ -37,8 +41,8 @@ export class Watchdog implements Guard, AsyncDisposable {
   }
 
   /** From now on this postmaster is ended when the deadline passes. */
-  arm(pid: number): void {
-    this.#send({ ...this.#order, pid });
+  arm(pid: number, directory: string): void {
+    this.#send({ ...this.#order, pid, directory });
   }
 
   disarm(): void {
@@ -66,7 +70,8 @@ export class Watchdog implements Guard, AsyncDisposable {
       if (this.#ended) return;
       // Without it nobody would end PostgreSQL in time: until the next one runs, nothing is left to run.
       this.#log.warn("the watchdog ended", { code, signal });
-      if (this.#order.pid > 0) killTree(this.#order.pid);
+      const { pid, directory } = this.#order;
+      if (pid > 0) killTree(pid, directory);
       this.#start();
       this.#send(this.#order);
     });
@@ -75,7 +80,7 @@ export class Watchdog implements Guard, AsyncDisposable {
 
 /** The watchdog's side: reads orders, and acts on the last one. */
 export function guard(input: NodeJS.ReadableStream): void {
-  let order: Order = { pid: 0, deadlineMs: 0 };
+  let order = nothing;
   let timer: NodeJS.Timeout | undefined;
   const look = () => {
     clearTimeout(timer);
@@ -85,7 +90,7 @@ export function guard(input: NodeJS.ReadableStream): void {
       timer = setTimeout(look, Math.max(1, Math.ceil(left)));
       return;
     }
-    const killed = killTree(order.pid);
+    const killed = killTree(order.pid, order.directory);
     process.stdout.write(
       `${JSON.stringify({ level: "warn", message: "the lease has run out: PostgreSQL is ended", killed })}\n`,
     );
@@ -97,7 +102,7 @@ export function guard(input: NodeJS.ReadableStream): void {
   });
   // The agent is gone: its orders will not be extended, and are not needed any more.
   input.on("end", () => {
-    if (order.pid > 0) killTree(order.pid);
+    if (order.pid > 0) killTree(order.pid, order.directory);
     process.exit(0);
   });
 }

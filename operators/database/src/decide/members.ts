@@ -29,8 +29,12 @@ export function planMembers(view: MembersView): Members {
   const ordinal = (name: string) => Number(name.slice(database.length + 1));
   const inOrder = (names: Iterable<string>) => [...new Set(names)].sort((a, b) => ordinal(a) - ordinal(b));
   const first = Array.from({ length: wanted }, (_, index) => `${database}-${index}`);
-  // Until there is data, nobody waits for anybody: all are members from the beginning.
-  if (!view.initialised) return { keep: first, count: first, remove: [] };
+  // Until there is data, nobody waits for anybody: all are members from the beginning. Where the record is lost, those with
+  // a volume know what it was.
+  if (!view.initialised) {
+    const all = inOrder([...first, ...existing]);
+    return { keep: all, count: all, remove: [] };
+  }
   const known = inOrder([...counted, ...existing]);
   // The primary stays; of the others those that are counted on, then those with the lowest numbers.
   const rank = (name: string) => (name === primary ? 0 : counted.includes(name) ? 1 : 2);

@@ -3,6 +3,7 @@ import { conditions, type Reason, reasons } from "../api/conditions.ts";
 import type { Status } from "../api/database.ts";
 import { labels } from "../api/names.ts";
 import { votesNeeded } from "../ha/quorum.ts";
+import type { LeaseRecord } from "../ha/state.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
 import { majorPart, type UpgradePlan } from "./upgrade.ts";
 
@@ -76,6 +77,12 @@ function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView 
     message,
     phase,
   });
+  // Those who tried to take over know best why nobody can.
+  const blocked = instances.find(({ report }) => report?.reason.includes("approval is needed"));
+  if (blocked && record) {
+    const hint = `to accept that, annotate the Database: database.keelson.dev/approve-failover=${newestEpoch(record, instances)}`;
+    return notReady(reasons.failoverBlocked, `${blocked.report?.reason}; ${hint}`, "Blocked");
+  }
   if (record?.published.systemId === undefined) {
     return obstacle
       ? notReady(reasons.podObstacle, `${obstacle.name}: ${obstacle.pod?.obstacle}`, "Initialising")
@@ -86,12 +93,6 @@ function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView 
     const advice =
       "set spec.onDelete to Delete, delete the Database and make it again, with restoreFrom if there is a backup";
     return notReady(reasons.dataMissing, `no instance has the data any more; ${advice}`, "Failed");
-  }
-  // Those who tried to take over know best why nobody can.
-  const blocked = instances.find(({ report }) => report?.reason.includes("approval is needed"));
-  if (blocked) {
-    const hint = `to accept that, annotate the Database: database.keelson.dev/approve-failover=${record.epoch}`;
-    return notReady(reasons.failoverBlocked, `${blocked.report?.reason}; ${hint}`, "Blocked");
   }
   const holder = record.holder === "" ? "nobody" : record.holder;
   const said = instances
@@ -104,9 +105,16 @@ function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView 
   );
 }
 
+/** A Lease that was lost says less than the volumes. */
+function newestEpoch(record: LeaseRecord, instances: readonly InstanceView[]): number {
+  return Math.max(record.epoch, ...instances.map(({ report }) => report?.knownEpoch ?? 0));
+}
+
 /** What keeps the first instance from it, if it says so: a restore may wait for the archive, or ask for what is not there. */
 function initialisingMessage(instances: readonly InstanceView[]): string {
-  const failed = instances.find(({ report }) => report?.reason.startsWith("initialise failed"));
+  const failed = instances.find(({ report }) =>
+    /^(initialise failed|the Lease has lost)/.test(report?.reason ?? ""),
+  );
   return failed ? `${failed.name}: ${failed.report?.reason}` : "the first instance makes the database";
 }
 
@@ -255,7 +263,7 @@ export function statusOf(
       ...(each.report?.version && { version: each.report.version }),
       message: each.pod?.obstacle ?? each.report?.reason ?? "its agent does not answer",
     })),
-    ...(record && { epoch: record.epoch }),
+    ...(record && { epoch: newestEpoch(record, instances) }),
     ...(published?.systemId !== undefined && { systemId: published.systemId }),
     ...(published?.timeline !== undefined && { timeline: published.timeline }),
     ...(quorum && { quorum: { members: [...quorum.members], acks: quorum.acks } }),

@@ -54,6 +54,19 @@ test.each<[string, Partial<RestoreView>, object]>([
   ["then it is done", { record: ended("Done") }, { report: { phase: "Done" } }],
   ["what failed is not tried again", { record: ended("Failed") }, { report: { phase: "Failed" } }],
   [
+    "nor what was done before an upgrade, though the object was made again since and says nothing of it",
+    {
+      record: {
+        ...ended("Done", "15-17"),
+        published: {
+          ...ended("Done", "15-17").published,
+          restored: { id: "restore-1", outcome: "Done", message: "m" },
+        },
+      },
+    },
+    { upgrade: undefined, report: { id: "1", phase: "Done" } },
+  ],
+  [
     "another id asks again",
     { wish: { id: "2", undo: true }, record: ended("Done") },
     { upgrade: { restore: { undo: true } } },

@@ -6,7 +6,7 @@
  */
 import type { DatabaseBackupObject } from "../api/backup.ts";
 import type { Spec, Status } from "../api/database.ts";
-import { type LeaseRecord, pendingUpgrade, type Upgrade } from "../ha/state.ts";
+import { type LeaseRecord, pendingUpgrade, restoreId, type Upgrade } from "../ha/state.ts";
 import { majorPart } from "./upgrade.ts";
 
 export interface RestoreView {
@@ -28,19 +28,20 @@ export interface RestorePlan {
 export function planRestore(view: RestoreView): RestorePlan {
   const { wish, record, before, whole } = view;
   if (!wish || !record) return {};
-  const id = `restore-${wish.id}`;
+  const id = restoreId(wish.id);
   const report = (phase: NonNullable<Status["restore"]>["phase"], message: string) => ({
     id: wish.id,
     phase,
     message,
   });
-  const outcome = record.published.upgrade;
-  if (outcome?.id === id) {
+  const { upgrade: last, restored } = record.published;
+  const outcome = [last, restored].find((each) => each?.id === id);
+  if (outcome) {
     if (outcome.outcome === "Failed")
       return { report: report("Failed", `${outcome.message}; everything is as before`) };
     return { report: report(whole ? "Done" : "Cloning", outcome.message) };
   }
-  // What was done before a later upgrade of the version is done all the same.
+  // Older releases forgot it when the version was upgraded after it.
   if (before?.id === wish.id && (before.phase === "Done" || before.phase === "Failed"))
     return { report: before };
   const pending = pendingUpgrade(record);

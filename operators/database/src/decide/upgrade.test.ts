@@ -41,6 +41,11 @@ test.each<[string, Partial<UpgradeView>, object]>([
   ["a minor version is no upgrade", { wanted: "15.9" }, { version: "15.9" }],
   ["a new database has the version of its spec", { record: undefined }, { version: "17" }],
   [
+    "one whose record is lost keeps the version of its data",
+    { record: undefined, running: "15.4" },
+    { version: "15.4" },
+  ],
+  [
     "nothing goes back",
     { wanted: "13" },
     { version: "15", refused: expect.stringContaining("cannot go back") },

@@ -12,6 +12,8 @@ import { pendingUpgrade } from "../ha/state.ts";
 export interface UpgradeView {
   readonly wanted: string;
   readonly record: LeaseRecord | undefined;
+  /** What the primary was last seen to run. */
+  readonly running?: string | undefined;
   /** Another value tries again what has failed. */
   readonly attempt: string;
   /** Every instance is ready and commits are protected, as far as the spec asks for it. */
@@ -46,12 +48,12 @@ export const majorPart = (version: string): string => version.split(".")[0] ?? v
 /** An upgrade that has begun goes on, whatever the spec says by now: half-way there is no version to go back to. */
 export function planUpgrade(view: UpgradeView): UpgradePlan {
   const { wanted, record, before } = view;
-  const current = record?.policy.version ?? wanted;
+  const current = record?.policy.version ?? lastSeen(view);
   const begun = record?.policy.upgrade?.restore ? undefined : record?.policy.upgrade;
   const [from, to] = [majorPart(current), begun?.to ?? majorPart(wanted)];
   if (from === to || !record || record.published.systemId === undefined) {
     const isDone = before !== undefined && before.phase !== "Failed" && before.to === to;
-    return { version: wanted, ...(isDone && { report: settled(before, view) }) };
+    return { version: from === to ? wanted : current, ...(isDone && { report: settled(before, view) }) };
   }
   if (Number(to) < Number(from)) {
     const advice = `set spec.version to ${from}, or restore a backup of ${to} into a new Database`;
@@ -110,6 +112,11 @@ export function planUpgrade(view: UpgradeView): UpgradePlan {
     report: { ...said, startedAt },
     id,
   };
+}
+
+/** Where the record is lost the data is what it was, whatever the spec asks for meanwhile. */
+function lastSeen({ wanted, running = wanted }: UpgradeView): string {
+  return majorPart(running) === majorPart(wanted) ? wanted : running;
 }
 
 /** The full version that the spec asks for, if it asks for this major one. */

@@ -44,6 +44,11 @@ export class PgError extends Error {
   }
 }
 
+/** The server did not say anything in time. The cause of a `PgError` that ends the connection. */
+export class NoAnswer extends Error {
+  override readonly name = "NoAnswer";
+}
+
 interface Pending {
   readonly rows: PgRow[];
   columns: string[];
@@ -131,7 +136,7 @@ export class PgClient implements AsyncDisposable {
     };
     this.#pending = pending;
     // What a server was asked and did not answer in time has an unknown end: the connection goes with it.
-    const timer = setTimeout(() => this.#end(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
+    const timer = setTimeout(() => this.#end(new NoAnswer(`no answer within ${timeoutMs} ms`)), timeoutMs);
     this.#socket.write(bytes);
     try {
       await promise;

@@ -8,6 +8,8 @@ export interface Policy {
   readonly durability: "async" | "quorum" | "all";
   /** The only instance that may make a new database, while the record has no system identifier. */
   readonly initialInstance: string;
+  /** While the record has no system identifier: other instances that have a volume already, and may have data. */
+  readonly found?: readonly string[];
   /** The Database object under which the data came to be. */
   readonly databaseUid?: string;
   /** Settings of PostgreSQL that the user chose. */
@@ -92,6 +94,8 @@ export interface Published {
     /** How long it took, without the time in which the pod was replaced. */
     readonly durationMs?: number;
   };
+  /** The last restore in place, where an upgrade of the version came after it: it is not carried out again. */
+  readonly restored?: NonNullable<Published["upgrade"]>;
 }
 
 /** What the Lease holds, as read at one moment. */
@@ -148,6 +152,21 @@ export function pendingUpgrade({
   published,
 }: Pick<LeaseRecord, "policy" | "published">): Upgrade | undefined {
   return policy.upgrade?.id === published.upgrade?.id ? undefined : policy.upgrade;
+}
+
+/** What stays known of a restore in place when something else replaces the data after it. */
+export function lastRestore({ upgrade, restored }: Published): Pick<Published, "restored"> {
+  const last = upgrade && isRestore(upgrade.id) ? upgrade : restored;
+  return last ? { restored: last } : {};
+}
+
+/** What a restore in place is called among those who replace data. */
+export function restoreId(id: string): string {
+  return `restore-${id}`;
+}
+
+function isRestore(id: string): boolean {
+  return id.startsWith(restoreId(""));
 }
 
 /** How many instances must have a commit before it is acknowledged, the primary included. */

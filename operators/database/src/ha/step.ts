@@ -20,6 +20,8 @@ export interface Local {
   readonly server: "stopped" | "starting" | "running";
   /** Of a server that runs or starts. */
   readonly inRecovery?: boolean;
+  /** It hangs: for a long time it has not even said that it starts. */
+  readonly isSilent?: boolean;
   /** Whom a standby is told to follow; undefined when nobody. */
   readonly upstream?: string | undefined;
   readonly receiving?: boolean;
@@ -41,9 +43,10 @@ export interface Local {
  * - `fresh`: its holder may be acting;
  * - `expired`: unchanged for the whole time by our clock: its holder has stopped its server;
  * - `free`: its holder gave it back;
- * - `dead`: not expired, but its holder is seen to be gone.
+ * - `dead`: not expired, but its holder is seen to be gone;
+ * - `old`: this instance knows a later epoch: the Lease was lost, or went back in time with the API server.
  */
-export type LeaseView = "unknown" | "fresh" | "expired" | "free" | "dead";
+export type LeaseView = "unknown" | "fresh" | "expired" | "free" | "dead" | "old";
 
 export interface StepView {
   readonly uid: string;
@@ -63,6 +66,7 @@ export interface StepView {
 export type Step =
   | { readonly step: "wait"; readonly reason: string }
   | { readonly step: "claim" }
+  | { readonly step: "recoverRecord" }
   | { readonly step: "giveUp"; readonly reason: string; readonly upgrade?: string }
   | { readonly step: "initialise" }
   | { readonly step: "startPrimary" }
@@ -88,6 +92,8 @@ export function nextStep(view: StepView): Step {
   if (local.server === "starting") return wait("PostgreSQL starts");
   if (!record) return wait("the lease was not read yet");
   if (record.policy.hibernate) return hibernate(view, record);
+  // It says nothing of the commits since, and whom it names may lack them.
+  if (view.lease === "old") return { step: "recoverRecord" };
   const upgrade = pendingUpgrade(record);
   if (upgrade?.instance === local.name) return upgrading(view, upgrade, record);
   if (holding) return asHolder(view, record);
@@ -219,9 +225,9 @@ function withoutPrimary(view: StepView, record: LeaseRecord): Step {
   const upgrade = pendingUpgrade(record);
   if (upgrade) return wait(`${upgrade.instance} takes the data to ${upgrade.to}`);
   if (published.systemId === undefined) {
-    return policy.initialInstance === local.name
-      ? { step: "claim" }
-      : wait(`${policy.initialInstance} makes the database`);
+    if (policy.initialInstance === local.name)
+      return policy.found?.length ? { step: "recoverRecord" } : { step: "claim" };
+    return wait(`${policy.initialInstance} makes the database`);
   }
   if (!local.data) return wait("it has no data, and there is no primary to clone");
   if (local.data.systemId !== published.systemId) return wait("its data belongs to another database");

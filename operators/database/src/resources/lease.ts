@@ -12,6 +12,7 @@ export function policyFor(
   object: DatabaseObject,
   instances: readonly string[],
   record: LeaseRecord | undefined,
+  existing: readonly string[],
   versions: Pick<Policy, "version" | "upgrade" | "abortedUpgrade" | "closed"> = {},
 ): Policy {
   const { spec, metadata } = object;
@@ -19,12 +20,15 @@ export function policyFor(
   const wish = notes[annotations.switchover];
   const approval = approvalOf(notes[annotations.approveFailover]);
   const [to] = wish?.split("@") ?? [];
+  const first = `${metadata.name}-0`;
+  const found = record?.published.systemId === undefined ? existing.filter((name) => name !== first) : [];
   return {
     instances: [...instances],
     durability: spec.durability,
     databaseUid:
       record?.published.systemId === undefined ? metadata.uid : (record.policy.databaseUid ?? metadata.uid),
-    initialInstance: `${metadata.name}-0`,
+    initialInstance: first,
+    ...(found.length > 0 && { found }),
     parameters: spec.parameters,
     maximumLagBytes: Quantity.from(spec.failover.maximumLag).toNumber(),
     ...(wish !== undefined && { switchover: { id: wish, ...(to !== "any" && to !== undefined && { to }) } }),

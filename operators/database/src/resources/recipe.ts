@@ -11,11 +11,13 @@ export interface Recipe {
   readonly tls: Spec["tls"];
   /** Where backups go: the claim is mounted. */
   readonly store?: StorePlace;
+  /** The log is not kept there. */
+  readonly archive?: false;
 }
 
 /** `version` is what instances run, which is not what the spec says while a major upgrade is under way or has failed. */
 export function recipeOf(object: DatabaseObject, version = object.spec.version): Recipe {
-  const { image, resources, pod, failover, tls } = object.spec;
+  const { image, resources, pod, failover, tls, backup } = object.spec;
   const store = storeOf(object);
   return {
     image: `${image}:${version}`,
@@ -24,6 +26,7 @@ export function recipeOf(object: DatabaseObject, version = object.spec.version):
     ...(resources === undefined ? {} : { resources }),
     ...(pod === undefined ? {} : { pod }),
     ...(store && { store }),
+    ...(backup?.archive === false && { archive: false }),
   };
 }
 

@@ -12,6 +12,14 @@ export interface StorePlace {
   readonly directory: string;
 }
 
+/**
+ * What a backup is called in its store. One that is made again under its name, as by a hook of every deployment, is another
+ * one: what lies there of the first is older. Those of earlier releases are called as their objects.
+ */
+export function nameInStore({ metadata, status }: DatabaseBackupObject): string {
+  return status?.location?.name ?? `${metadata.name}-${metadata.uid.slice(0, 8)}`;
+}
+
 /** Each Database has a folder of its own: one of the same name later does not write into it. */
 export function storeOf({ metadata, spec }: DatabaseObject): StorePlace | undefined {
   const { store } = spec.backup ?? {};

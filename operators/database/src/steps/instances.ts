@@ -19,6 +19,8 @@ import { versionFor } from "./upgrade.ts";
 
 export interface InstancesOptions {
   readonly members: Members;
+  /** Those that have a pod or a claim. */
+  readonly existing: readonly string[];
   readonly record: LeaseRecord | undefined;
   readonly agentImage: string;
   readonly restore: RestoreSource | undefined;
@@ -33,11 +35,11 @@ export async function keepInstances(
   ctx: DatabaseContext,
   options: InstancesOptions,
 ): Promise<void> {
-  const { members, record, closing } = options;
+  const { members, existing, record, closing } = options;
   const initialised = record?.published.systemId !== undefined;
   const [first] = members.keep;
   for (const name of members.keep) {
-    if (!initialised && name !== first) continue;
+    if (!initialised && name !== first && !existing.includes(name)) continue;
     await keepInstance(object, ctx, name, options);
   }
   if (closing) return;

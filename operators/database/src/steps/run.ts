@@ -108,7 +108,7 @@ export async function runInstances(
   const { upgrade: outcome } = record?.published ?? {};
   const isFirstPass = asked !== undefined && asked.id === outcome?.id && outcome.outcome === "Done";
   const count = isFirstPass && record?.holder ? [record.holder] : members.count;
-  const policy = policyFor(object, count, record, {
+  const policy = policyFor(object, count, record, existing, {
     ...versionsOf(plan, record),
     ...(replacing && { upgrade: replacing }),
     ...(closing && { closed: true }),
@@ -117,7 +117,7 @@ export async function runInstances(
   if (!object.spec.paused || !record || closing) {
     await applyNames(object, ctx);
     if (!closing) await applyObjects(object, ctx, [...new Set([...members.keep, ...names])]);
-    await keepInstances(object, ctx, { members, record, agentImage, restore, plan, closing });
+    await keepInstances(object, ctx, { members, existing, record, agentImage, restore, plan, closing });
     if (!closing) await actOnUpgrade(observed, ctx, { plan, agentImage, primary: primary?.name });
     if (record) await replaceMajors(observed, ctx, { plan, record });
     for (const { name } of observed.instances.filter(mustRemount)) {

@@ -4,6 +4,7 @@ import type { DatabaseObject } from "../api/database.ts";
 import { type AgentAccess, askAgent } from "../observe/observe.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { databaseName } from "../resources/names.ts";
+import { nameInStore } from "../resources/store.ts";
 
 /** Returns the newest due time that is dealt with. */
 export async function keepSchedule(
@@ -15,19 +16,25 @@ export async function keepSchedule(
   const { backup } = spec;
   if (!backup) return undefined;
   const own = [...ctx.own.backups.entries()].filter(([key]) => key.startsWith("at-"));
+  const sinceMs = Date.parse(metadata.creationTimestamp ?? "");
   const expired = expiredBackups(
-    own.map(([key, { metadata: of, status: is }]) => ({
-      key,
-      state: is?.phase === "Done" ? "good" : is?.phase === "Failed" ? "failed" : "running",
-      takenMs: Date.parse(is?.finishedAt ?? of.creationTimestamp ?? "") || 0,
-    })),
+    own.map(([key, { metadata: its, status: is }]) => {
+      const takenMs = Date.parse(is?.finishedAt ?? its.creationTimestamp ?? "") || 0;
+      return {
+        key,
+        state: is?.phase === "Done" ? "good" : is?.phase === "Failed" ? "failed" : "running",
+        takenMs,
+        // A Database of this name from before: what it had may be in its backups alone.
+        of: takenMs < sinceMs ? "earlier" : "present",
+      };
+    }),
     { count: backup.keep },
     ctx.clock.now(),
   );
   for (const key of expired) {
-    const { name } = ctx.own.backups.get(key)?.metadata ?? {};
+    const backup = ctx.own.backups.get(key);
     // What cannot be removed from the store now is tried again: its object stays as long.
-    if (name !== undefined && (await isRemoved(object, ctx, { ...agent, name })))
+    if (backup && (await isRemoved(object, ctx, { ...agent, name: nameInStore(backup) })))
       await ctx.own.backups.delete(key);
   }
   if (backup.schedule === undefined) return status?.lastScheduled;

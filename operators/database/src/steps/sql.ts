@@ -7,7 +7,14 @@ import { scramVerifier } from "../engine/pg-client.ts";
 import type { Published } from "../ha/state.ts";
 import { type AgentAccess, askAgent } from "../observe/observe.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
-import { databaseName } from "../resources/names.ts";
+import {
+  agentSecret,
+  authoritySecret,
+  databaseName,
+  poolerName,
+  roleSecret,
+  tlsSecret,
+} from "../resources/names.ts";
 import { digestOf } from "../resources/recipe.ts";
 import { keepRoleSecret } from "./secrets.ts";
 
@@ -35,6 +42,8 @@ export async function applySql(
 ): Promise<SqlOutcome> {
   const { spec } = object;
   const { namespace } = databaseName(object);
+  const shared = sharedSecret(object);
+  if (shared !== undefined) return { reason: reasons.invalidSpec, message: shared };
   const databases = spec.databases.some(({ name }) => name === firstRole)
     ? spec.databases
     : [{ name: firstRole, owner: firstRole, extensions: [] }, ...spec.databases];
@@ -98,4 +107,20 @@ function plainRole(name: string) {
     memberOf: [] as string[],
     passwordSecret: undefined,
   };
+}
+
+/** Names of Secrets allow less than names of roles: what two would write is neither's. */
+function sharedSecret(object: DatabaseObject): string | undefined {
+  const database = databaseName(object);
+  const own = [agentSecret, authoritySecret, tlsSecret, poolerName].map((name) => name(database));
+  const taken = new Map(own.map((name) => [name, "the operator itself"]));
+  const made = object.spec.roles.filter(({ login, passwordSecret }) => login && passwordSecret === undefined);
+  for (const { name } of [{ name: firstRole }, ...made.filter((role) => role.name !== firstRole)]) {
+    const secret = roleSecret(database, name);
+    const other = taken.get(secret);
+    if (other !== undefined)
+      return `the Secret ${secret} of role ${name} is that of ${other} too: give the role a passwordSecret`;
+    taken.set(secret, `role ${name}`);
+  }
+  return undefined;
 }

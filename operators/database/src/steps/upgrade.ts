@@ -27,6 +27,7 @@ export function upgradePlan(
     rehearsal: rehearsalOf(ctx.own.pods.get(slot), nameOf(observed, attempt)),
     backup: backupOf(observed, ctx, attempt),
     before: object.status?.upgrade,
+    running: object.status?.version,
     nowMs: ctx.clock.now(),
   });
 }

@@ -1,6 +1,7 @@
 /** What users do to a Database. */
 import { anywhere, type Disturbance, pick } from "@keelson/testing";
-import { Secret } from "keelson/kinds";
+import { isApiError } from "keelson";
+import { Lease, Secret } from "keelson/kinds";
 import { DatabaseBackup } from "../../src/api/backup.ts";
 import { Database } from "../../src/api/database.ts";
 import { refused } from "../simulation/server.ts";
@@ -71,6 +72,37 @@ const orphaned = anywhere({
     if (!world.primary) await kind.create({ metadata: world.subject.ref, spec: spec as never });
   },
 });
+
+/** As by a person, or a restore of the namespace that leaves Leases out. */
+const leaseLost = anywhere({
+  name: "by hand: the Lease is deleted",
+  begin: async (world) => {
+    await world.client.kind(Lease).delete(world.subject.ref).catch(ignoreAbsent);
+  },
+});
+
+/** As by a restore of the API server: the volumes are of now. */
+const leaseOld = anywhere({
+  name: "by hand: the Lease is put back to what it was",
+  lastsMs: 180_000,
+  begin: async (world) => {
+    const leases = world.client.kind(Lease);
+    const before = await leases.find(world.subject.ref);
+    if (!before) return;
+    return async () => {
+      const { holderIdentity = null, leaseTransitions = null, renewTime = null } = before.spec ?? {};
+      const body = {
+        metadata: { annotations: before.metadata.annotations },
+        spec: { holderIdentity, leaseTransitions, renewTime },
+      };
+      await leases.patch(world.subject.ref, { type: "merge", body: body as never }).catch(ignoreAbsent);
+    };
+  },
+});
+
+function ignoreAbsent(error: unknown): void {
+  if (!(isApiError(error) && error.code === 404)) throw error;
+}
 
 const backedUp = anywhere({
   name: "edit: a backup is asked for",
@@ -229,4 +261,6 @@ export const edits: readonly Edit[] = [
   backedUp,
   deleted,
   orphaned,
+  leaseLost,
+  leaseOld,
 ];

@@ -25,4 +25,20 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 8300, do: "volume: destroyed", with: { which: 0.099, how: "corrupt" } },
     ],
   },
+  "the Lease is deleted, and the volumes know what it said": {
+    beginning: "three instances",
+    seed: 611,
+    steps: [
+      { atMs: 0, do: "edit: a switchover is asked for", with: { value: "orders-1" } },
+      { atMs: 60_000, do: "by hand: the Lease is deleted" },
+    ],
+  },
+  "the Lease goes back to before a switchover": {
+    beginning: "three instances",
+    seed: 612,
+    steps: [
+      { atMs: 0, do: "by hand: the Lease is put back to what it was", forMs: 60_000 },
+      { atMs: 1_000, do: "edit: a switchover is asked for", with: { value: "orders-1" } },
+    ],
+  },
 };

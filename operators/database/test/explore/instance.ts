@@ -293,7 +293,6 @@ export class SimInstance implements SimulatedProcess, ServerPod {
       ...status,
       epoch: agent.record?.epoch,
       systemId: data?.systemId,
-      isEmpty: agent.isEmpty,
       timeline: data?.timeline,
       lastWords: "",
       pendingRestart: server.pendingRestart,

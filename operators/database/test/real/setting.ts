@@ -66,7 +66,7 @@ export class Setting {
   async taken({ engine, directory }: Instance): Promise<string> {
     const { programs, location } = this.#options;
     const backups = new Backups({
-      ...{ programs, tools: engine.tools, log, scratch: directory },
+      ...{ instance: "orders-0", programs, tools: engine.tools, log, scratch: directory },
       store: async () => await openStore(location),
       socketDirectory: join(directory, "run"),
       describe: async () => ({

@@ -46,7 +46,7 @@ export async function explore(story: Story): Promise<Outcome> {
   }
   world.log("world", "REPAIRED");
   for (const repair of repairs) repair();
-  world.mend();
+  world.heal();
   world.setApi(true);
   for (const pod of world.pods) {
     pod.thaw();
@@ -81,6 +81,8 @@ const kinds = [
   "volume",
   "drain",
   "replace",
+  "forget",
+  "goBack",
   "switchover",
 ] as const;
 
@@ -102,18 +104,18 @@ function inflict(world: World, pod: Pod, kind: Exclude<(typeof kinds)[number], "
         world.cut(pod.name, name);
         world.cut(name, pod.name);
       }
-      return () => world.mend();
+      return () => world.heal();
     case "cutIn":
       for (const name of everybody) world.cut(name, pod.name);
-      return () => world.mend();
+      return () => world.heal();
     case "cutOut":
       for (const name of everybody) world.cut(pod.name, name);
-      return () => world.mend();
+      return () => world.heal();
     case "cutPair": {
       const other = world.chance.pick(everybody);
       world.cut(pod.name, other);
       if (world.chance.isTrue(0.5)) world.cut(other, pod.name);
-      return () => world.mend();
+      return () => world.heal();
     }
     case "api":
       world.setApi(false);
@@ -124,17 +126,17 @@ function inflict(world: World, pod: Pod, kind: Exclude<(typeof kinds)[number], "
       world.cut(pod.name, "api");
       return () => {
         pod.isRefusing = false;
-        world.mend();
+        world.heal();
       };
     case "deaf":
       world.deaf.add(pod.name);
-      return () => world.mend();
+      return () => world.heal();
     case "island":
       for (const name of everybody.filter((each) => each !== "api")) {
         world.cut(pod.name, name);
         world.cut(name, pod.name);
       }
-      return () => world.mend();
+      return () => world.heal();
     case "crash":
       pod.server.die();
       return () => undefined;
@@ -154,6 +156,13 @@ function inflict(world: World, pod: Pod, kind: Exclude<(typeof kinds)[number], "
         pod.start();
       };
     }
+    case "forget":
+      world.forgetRecord();
+      return () => undefined;
+    case "goBack":
+      // With async nothing but the record tells a primary from before that there was another after it.
+      if (world.record.policy.durability !== "async") world.forgetRecord(world.chance.pick(world.records));
+      return () => undefined;
     case "replace":
       pod.kill();
       pod.uid = `${pod.name}-uid-${Math.floor(world.chance.next() * 1e9)}`;

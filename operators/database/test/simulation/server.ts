@@ -111,6 +111,8 @@ export class SimulatedServer implements Engine {
   #wanted: Settings = {};
   #running: Settings = {};
   isClosed = false;
+  /** Its processes are there and do nothing; only their end helps. */
+  isHung = false;
 
   constructor(world: Surroundings, pod: ServerPod) {
     this.#world = world;
@@ -141,7 +143,7 @@ export class SimulatedServer implements Engine {
 
   /** A client commits; the world hears when it is acknowledged. */
   commit(entry: Entry): void {
-    if (!this.isPrimary || !this.data) return;
+    if (!this.isPrimary || !this.data || this.isHung) return;
     // A server that cannot write its log ends; one that can, and nothing else, goes on and lets nobody in.
     if (this.#pod.disk.isFull) {
       this.#endsWhenFull ??= this.#world.chance.isTrue(0.5);
@@ -217,7 +219,7 @@ export class SimulatedServer implements Engine {
     const { server } = source;
     if (!this.isRunning || !this.inRecovery || !data) return false;
     if (!this.#world.canTalk(this.#pod.name, source.name) || source.isFrozen) return false;
-    if (!server.isPrimary || !server.data) return false;
+    if (!server.isPrimary || !server.data || server.isHung || this.isHung) return false;
     if (this.#pod.disk.isFull) {
       this.die();
       return false;
@@ -256,6 +258,7 @@ export class SimulatedServer implements Engine {
   die(): void {
     this.isRunning = false;
     this.isReceiving = false;
+    this.isHung = false;
     this.incarnation++;
     this.#pending = [];
     this.#flushed = new Map();
@@ -282,7 +285,8 @@ export class SimulatedServer implements Engine {
             : { timeline: data.timeline, timelineEpoch: data.timelineEpoch }),
         },
       }),
-      server: this.isRunning ? (this.#isClosedByRoom ? "starting" : "running") : "stopped",
+      server: this.isRunning ? (this.#isClosedByRoom || this.isHung ? "starting" : "running") : "stopped",
+      ...(this.isHung && { isSilent: true }),
       ...(this.isRunning && { inRecovery: this.inRecovery }),
       upstream: this.upstream?.name,
       receiving: this.isReceiving,

@@ -49,6 +49,8 @@ export class World implements Surroundings {
   readonly #complaints = new Map<string, string | undefined>();
   /** Instances that nobody reaches, though they reach everybody. */
   readonly deaf = new Set<string>();
+  /** The last of each epoch. */
+  readonly records: LeaseRecord[] = [];
   #record: LeaseRecord;
   #version = 1;
   #isApiUp = true;
@@ -118,7 +120,7 @@ export class World implements Surroundings {
     this.#cuts.add(`${from}>${to}`);
   }
 
-  mend(): void {
+  heal(): void {
     this.#cuts.clear();
     this.deaf.clear();
   }
@@ -133,6 +135,24 @@ export class World implements Surroundings {
 
   policy(change: Partial<Policy>): void {
     this.#record = { ...this.#record, policy: { ...this.#record.policy, ...change } };
+    this.#version++;
+  }
+
+  /** The Lease is as it was at an earlier time; without one it is made again, and says only what the operator writes. */
+  forgetRecord(earlier?: LeaseRecord): void {
+    const blank: Omit<LeaseRecord, "policy"> = {
+      holder: "",
+      holderUid: "",
+      epoch: 0,
+      renewTime: "",
+      published: { quorums: [] },
+    };
+    this.log("world", "FAULT the record is lost", { earlier: earlier?.epoch });
+    const record = earlier ?? blank;
+    // The operator sees volumes.
+    const found = this.pods.map(({ name }) => name).filter((name) => name !== "db-0");
+    const isLost = record.published.systemId === undefined;
+    this.#record = { ...record, policy: { ...this.#record.policy, ...(isLost && { found }) } };
     this.#version++;
   }
 
@@ -198,6 +218,7 @@ export class World implements Surroundings {
       write: async (claim: Claim, version) =>
         await this.#ask(pod, api, () => {
           if (String(this.#version) !== version) throw new Conflict("the record has changed");
+          if (claim.epoch > this.#record.epoch) this.records.push(this.#record);
           this.#record = { ...claim, policy: this.#record.policy };
           this.#version++;
           return stored();

@@ -1,0 +1,39 @@
+import { mkdir, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DirectoryStore } from "@keelson/kit/store";
+import { expect, test } from "vitest";
+import { Backups, type BackupsOptions } from "./backups.ts";
+
+test("a backup that is asked for again before it has begun is taken once", async () => {
+  await using stack = new AsyncDisposableStack();
+  const path = await mkdtemp(join(tmpdir(), "keelson-backups-"));
+  stack.defer(async () => await rm(path, { recursive: true }));
+  await mkdir(join(path, "store"));
+  const begun: string[] = [];
+  const ended = Promise.withResolvers<void>();
+  stack.defer(() => ended.resolve());
+  const tools = {
+    run: async (program: string) => {
+      begun.push(program);
+      await ended.promise;
+      throw new Error("the test is over");
+    },
+  };
+  const backups = new Backups({
+    ...{ instance: "orders-0", programs: "", socketDirectory: "", scratch: path },
+    store: async () => new DirectoryStore(join(path, "store")),
+    tools: tools as unknown as BackupsOptions["tools"],
+    log: { info: () => undefined, warn: () => undefined } as unknown as BackupsOptions["log"],
+    describe: async () => ({ systemId: "7", timeline: 1, version: "15" }),
+  });
+  const wanted = { name: "first", uid: "1" };
+  const jobs = await Promise.all([backups.start(wanted), backups.start(wanted), backups.start(wanted)]);
+  expect(jobs.map(({ phase }) => phase)).toEqual(["Running", "Running", "Running"]);
+  await expect.poll(() => begun.length).toBeGreaterThan(0);
+  expect(begun).toEqual(["pg_basebackup"]);
+  expect(await backups.start({ name: "second", uid: "2" })).toMatchObject({
+    phase: "Failed",
+    message: "first is being taken",
+  });
+});

@@ -1,0 +1,50 @@
+/** The Lease is deleted, or goes back to an earlier time with the API server: volumes know more than it. */
+import { expect, test } from "vitest";
+import { World } from "./simulation/world.ts";
+
+/** db-0 was primary and is behind: the others have acknowledged more among themselves. */
+async function behind(seed: number): Promise<{ world: World; earlier: World["record"] }> {
+  const world = new World({ seed, instances: 3, durability: "quorum" });
+  for (const pod of world.pods) pod.start();
+  await world.advance(20_000);
+  const earlier = world.record;
+  world.policy({ switchover: { id: "1", to: "db-1" } });
+  await world.advance(20_000);
+  expect(world.record.holder).toBe("db-1");
+  world.cut("db-0", "db-1");
+  world.cut("db-1", "db-0");
+  await world.advance(30_000);
+  world.heal();
+  return { world, earlier };
+}
+
+const seeds = [1, 2];
+
+test.each(seeds)("a Lease that is made again rolls nothing back (%i)", async (seed) => {
+  const { world } = await behind(seed);
+  world.forgetRecord();
+  await world.advance(90_000);
+  world.check();
+  expect(world.violations).toEqual([]);
+});
+
+test.each(seeds)("a Lease of an hour ago makes nobody primary (%i)", async (seed) => {
+  const { world, earlier } = await behind(seed);
+  world.forgetRecord(earlier);
+  await world.advance(90_000);
+  world.check();
+  expect(world.violations).toEqual([]);
+});
+
+test.each(seeds)(
+  "the first instance makes no database in the place of that of the others (%i)",
+  async (seed) => {
+    const { world } = await behind(seed);
+    world.pod("db-0").loseVolume();
+    world.forgetRecord();
+    world.pod("db-0").start();
+    await world.advance(90_000);
+    world.check();
+    expect(world.violations).toEqual([]);
+  },
+);
