@@ -1,32 +1,25 @@
-/** `npm run explore -- --operator etcd --runs N --seed S`: plays scenarios with compound faults, and reports. */
+/** `npm run explore`: plays scenarios with compound faults, and reports. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { explore, formatReport, type Subject } from "@keelson/testing";
 import type { RealSubject } from "../e2e/explore/real-subject.ts";
+import { commandLine, refuse } from "./command-line.ts";
 import { root } from "./run.ts";
 
-const { values } = parseArgs({
+const values = commandLine({
+  command: "npm run explore",
+  does: "Plays scenarios with compound faults in virtual time, each from its seed, and reports what an oracle found wrong.",
   options: {
-    operator: { type: "string", default: "etcd" },
-    /** Scenarios to play. Default: 100, or until `--cpu-minutes` are used up. */
-    runs: { type: "string" },
-    /** Processor time to use. */
-    "cpu-minutes": { type: "string" },
-    /** The seed of the first scenario. `--runs 1` plays a seed again. */
-    seed: { type: "string", default: "1" },
-    /** Failures after which it ends. */
-    failures: { type: "string", default: "1" },
-    /** Most steps of a scenario. */
-    steps: { type: "string" },
-    /** Prints a failing scenario as it was generated. */
-    "no-shrink": { type: "boolean", default: false },
-    /** Plays each scenario on real processes too, and compares. */
-    real: { type: "boolean", default: false },
-    /** With `--real`: begins no scenario after so many minutes. */
-    minutes: { type: "string" },
-    /** With `--real`: so many scenarios at a time. */
-    parallel: { type: "string", default: "1" },
+    operator: { text: "NAME", default: "etcd", help: "the operator, or the package, that is disturbed" },
+    runs: { number: "N", help: "scenarios to play (default: 100, or until --cpu-minutes are used up)" },
+    "cpu-minutes": { number: "N", help: "processor time to use" },
+    seed: { number: "S", default: 1, help: "seed of the first scenario; --runs 1 plays a seed again" },
+    failures: { number: "N", default: 1, help: "failures after which it ends" },
+    steps: { number: "N", help: "most steps of a scenario" },
+    "no-shrink": { help: "print a failing scenario as it was generated" },
+    real: { help: "play each scenario on real processes too, and compare" },
+    minutes: { number: "N", help: "with --real: begin no scenario after so many minutes" },
+    parallel: { number: "N", default: 1, help: "with --real: so many scenarios at a time" },
   },
 });
 
@@ -36,22 +29,24 @@ if (values.real) process.exit(await compare());
 const file = ["operators", "packages"]
   .map((tree) => join(root, tree, values.operator, "test/explore/index.ts"))
   .find((path) => existsSync(path));
-if (file === undefined) throw new Error(`nothing named ${values.operator} has a test/explore/index.ts`);
+if (file === undefined)
+  refuse(`--operator ${values.operator}: there is no operators/${values.operator}/test/explore/index.ts`);
 const { subject } = (await import(file)) as { readonly subject: Subject };
 const cpuMinutes = values["cpu-minutes"];
-const runs = values.runs ?? (cpuMinutes === undefined ? "100" : undefined);
+const runs = values.runs ?? (cpuMinutes === undefined ? 100 : undefined);
 const amount = {
-  ...(runs === undefined ? {} : { runs: Number(runs) }),
-  ...(cpuMinutes === undefined ? {} : { cpuMs: Number(cpuMinutes) * 60_000 }),
-  seed: Number(values.seed),
-  failures: Number(values.failures),
+  ...(runs === undefined ? {} : { runs }),
+  ...(cpuMinutes === undefined ? {} : { cpuMs: cpuMinutes * 60_000 }),
+  seed: values.seed,
+  failures: values.failures,
 };
 let toldMs = 0;
 const report = await explore(subject, {
   ...amount,
-  ...(values.steps === undefined ? {} : { mostSteps: Number(values.steps) }),
+  ...(values.steps === undefined ? {} : { mostSteps: values.steps }),
   shrinks: !values["no-shrink"],
-  onRun: (_played, so) => {
+  onRun: ({ plan, violations: [violation] }, so) => {
+    if (violation) console.error(`seed ${plan.seed}: ${violation.oracle}: ${violation.message}`);
     if (so.cpuMs - toldMs < 30_000) return;
     toldMs = so.cpuMs;
     console.error(
@@ -69,10 +64,10 @@ async function compare(): Promise<number> {
   };
   const startedAt = performance.now();
   const compared = await compareWorlds(values.operator, real, {
-    runs: Number(values.runs ?? "50"),
-    seed: Number(values.seed),
-    parallel: Number(values.parallel),
-    ...(values.minutes === undefined ? {} : { minutes: Number(values.minutes) }),
+    runs: values.runs ?? 50,
+    seed: values.seed,
+    parallel: values.parallel,
+    ...(values.minutes === undefined ? {} : { minutes: values.minutes }),
     say: (sentence) =>
       console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`),
   });

@@ -1,14 +1,12 @@
 /**
- * `npm run mutate -- --seed S --count N`: puts small mistakes into the code that decides, one at a time, and counts how many
- * the tests notice. Sources are not touched: the mistake is made while the tests load them. `--skip K` leaves out the first K
- * of the N, so that a long run can be made in pieces; only the first piece checks that the tests pass without a
- * mistake, and with `--unchecked` not even that. `--named` tries the mistakes of `mutation/named.ts` instead.
- * With `--near` only the tests run that cost little: what survives them is tried again with all.
+ * `npm run mutate`: puts small mistakes into the code that decides, one at a time, and counts how many the tests notice.
+ * Sources are not touched: the mistake is made while the tests load them. Only the first piece of a run that is made in
+ * pieces (`--skip`) checks that the tests pass without a mistake.
  */
 import { globSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { SeededRandom } from "@keelson/testing";
+import { commandLine, refuse } from "./command-line.ts";
 import { applyMutant, type Mutant, mutantsOf } from "./mutation/mutants.ts";
 import { mutantOf, namedMutants } from "./mutation/named.ts";
 import { TestProcess } from "./mutation/test-process.ts";
@@ -37,18 +35,19 @@ const subjects: Readonly<Record<string, Subject>> = {
   },
 };
 
-const { values } = parseArgs({
+const values = commandLine({
+  command: "npm run mutate",
+  does: "Puts small mistakes into the code that decides, one at a time, and counts how many the tests notice.",
   options: {
-    seed: { type: "string", default: "1" },
-    count: { type: "string", default: "100" },
-    /** Numbers of the mutants to try, as printed. Default: all. */
-    only: { type: "string" },
-    skip: { type: "string", default: "0" },
-    named: { type: "boolean", default: false },
-    near: { type: "boolean", default: false },
-    of: { type: "string", default: Object.keys(subjects).join(",") },
-    list: { type: "boolean", default: false },
-    unchecked: { type: "boolean", default: false },
+    seed: { number: "S", default: 1, help: "chooses the mistakes" },
+    count: { number: "N", help: "how many (default: 100, or all of --named)" },
+    of: { text: "NAME,…", default: Object.keys(subjects).join(","), help: "whose code" },
+    only: { text: "N,…", help: "these alone, by the numbers that a run prints" },
+    skip: { number: "K", default: 0, help: "without the first K, so that a long run can be made in pieces" },
+    named: { help: "the mistakes of scripts/mutation/named.ts instead" },
+    near: { help: "with the tests alone that cost little; try what survives them again with all" },
+    list: { help: "print the mistakes, and try none" },
+    unchecked: { help: "do not first check that the tests pass without a mistake" },
   },
 });
 const root = resolve(import.meta.dirname, "..");
@@ -59,8 +58,8 @@ interface Chosen extends Mutant {
   readonly tests: readonly string[];
 }
 
-const skip = Number(values.skip);
-const chosen = (values.named ? named() : choose(Number(values.seed), Number(values.count))).slice(skip);
+const { skip } = values;
+const chosen = (values.named ? named() : choose(values.seed, values.count ?? 100)).slice(skip);
 if (values.list) for (const each of chosen) console.log(placeOf(each));
 else await tryAll();
 
@@ -91,7 +90,7 @@ function placeOf({ file, line, change }: Chosen): string {
 
 /** Mistakes that were made once. */
 function named(): Chosen[] {
-  const only = namedMutants.slice(0, values.count === undefined ? undefined : Number(values.count));
+  const only = namedMutants.slice(0, values.count);
   return only.map((each) => ({
     ...mutantOf(each, readFileSync(join(root, each.file), "utf8")),
     tests: each.tests,
@@ -102,8 +101,7 @@ function named(): Chosen[] {
 function choose(seed: number, count: number): Chosen[] {
   const all = values.of.split(",").flatMap((name): Chosen[] => {
     const subject = subjects[name];
-    if (subject === undefined)
-      throw new Error(`there is no subject ${name}; there are ${Object.keys(subjects).join(", ")}`);
+    if (subject === undefined) refuse(`--of ${name}: there are ${Object.keys(subjects).join(", ")}`);
     const files = globSync(subject.sources, { cwd: root }).filter((file) => !file.endsWith(".test.ts"));
     return files
       .sort()
@@ -125,9 +123,10 @@ function choose(seed: number, count: number): Chosen[] {
 
 /** Tests that fail without a mistake would notice every one. */
 async function checkTests(runner: TestProcess, chosen: readonly Chosen[]): Promise<void> {
-  for (const [file, mutant] of new Map(chosen.map((each) => [each.file, each]))) {
-    const text = readFileSync(join(root, file), "utf8");
-    const by = await runner.ask({ file: join(root, file), text, tests: mutant.tests });
+  const files = new Map(chosen.flatMap(({ file, tests }) => tests.map((each) => [each, file] as const)));
+  for (const [directory, name] of files) {
+    const file = join(root, name);
+    const by = await runner.ask({ file, text: readFileSync(file, "utf8"), tests: [directory] });
     if (by !== undefined) throw new Error(`${by} fails as it is`);
   }
 }

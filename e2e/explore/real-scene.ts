@@ -47,11 +47,19 @@ export class RealScene extends Scene implements AsyncDisposable {
   #startMs = performance.now();
   #primary: Primary | undefined;
   #over = false;
+  readonly #say: (sentence: string) => void;
 
-  constructor(cluster: RealCluster, subject: Identity) {
+  /** `say` hears of everything at once. Default: nobody listens, and the last of it is in `trace`. */
+  constructor(cluster: RealCluster, subject: Identity, say: (sentence: string) => void = () => {}) {
     super(subject);
     this.cluster = cluster;
+    this.#say = say;
     this.#watching = this.#watch();
+  }
+
+  override note(text: string): void {
+    super.note(text);
+    this.#say(`${(this.atMs / 1_000).toFixed(1).padStart(8)} ${text}`);
   }
 
   /** Time counts from here. */

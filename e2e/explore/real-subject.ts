@@ -42,6 +42,8 @@ export interface RealSubject {
   missing(scene: RealScene): Promise<string | undefined>;
   /** Does what the status advises a person to do. */
   followAdvice?(scene: RealScene): Promise<string | undefined>;
+  /** Does what the status advises and what can do no harm while faults are under way. */
+  tidy?(scene: RealScene): Promise<string | undefined>;
   /** Whether a scenario changes what the next one's beginning needs. Default: none does. */
   isAlone?(plan: Plan): boolean;
   /** What must be the same in both worlds when everything has come to rest, beside the conditions. */

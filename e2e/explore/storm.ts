@@ -36,6 +36,13 @@ export interface Outage {
   readonly atMs: number;
   readonly ms: number;
   readonly during: readonly string[];
+  /** What Ready said of it. */
+  readonly told: readonly string[];
+}
+
+interface Told {
+  readonly atMs: number;
+  readonly text: string;
 }
 
 export interface StormReport {
@@ -66,6 +73,9 @@ const echoMs = 15_000;
 const shortestOutageMs = 1_000;
 const mostOutages = 8;
 const convergeMs = 240_000;
+const sampleMs = 500;
+/** How often a person looks at the status. */
+const ticksToLook = 12;
 
 export async function storm(
   real: RealSubject,
@@ -79,13 +89,19 @@ export async function storm(
   scene.begin();
   const [beganMs, watch] = [ledger.now, watchReady(scene, load)];
   const past: Past[] = [];
+  const told: Told[] = [];
+  const sampling = setInterval(() => {
+    const { status, reason, message } = scene.condition("Ready") ?? {};
+    const text = status === undefined ? "no condition Ready" : `Ready=${status} ${reason}: ${message}`;
+    if (told.at(-1)?.text !== text) told.push({ atMs: ledger.now, text });
+  }, sampleMs);
   const underWay = new Set<Promise<void>>();
   for (let tick = 1; scene.atMs < minutes * 60_000; tick++) {
     const isWell = underWay.size === 0 && (await isReached(real, scene));
     const step = choose(real, gusts, random, isWell);
     const one: Past = {
       kind: step.do,
-      name: told(step),
+      name: describe(step),
       fromMs: ledger.now,
       untilMs: Number.POSITIVE_INFINITY,
     };
@@ -95,7 +111,11 @@ export async function storm(
       underWay.delete(playing);
     });
     underWay.add(playing);
-    if (tick % 12 === 0) say(`${past.length} disturbances; ${scene.condition("Ready")?.message ?? ""}`);
+    if (tick % ticksToLook === 0) {
+      say(`${past.length} disturbances; ${scene.condition("Ready")?.message ?? ""}`);
+      const followed = await real.tidy?.(scene);
+      if (followed !== undefined) scene.note(`a person looks at the status: ${followed}`);
+    }
     await sleep(Math.max(0, tick * everyMs - scene.atMs));
   }
   await Promise.all(underWay);
@@ -110,7 +130,8 @@ export async function storm(
   const problems = missing === undefined ? [] : [`not converged: ${missing}`];
   problems.push(...(await watch.stop()));
   const felt = ledger.summary(beganMs, endedMs);
-  const outages = outagesOf(ledger.history, past, beganMs, ledger.now);
+  clearInterval(sampling);
+  const outages = outagesOf(ledger.history, { past, told }, beganMs, ledger.now);
   const { lost, violations } = await load.finish();
   return {
     minutes,
@@ -136,7 +157,7 @@ async function isReached(real: RealSubject, scene: RealScene): Promise<boolean> 
   }
 }
 
-function told({ do: name, with: args, forMs }: Step): string {
+function describe({ do: name, with: args, forMs }: Step): string {
   const lasting = forMs === undefined ? "" : ` for ${(forMs / 1_000).toFixed(1)} s`;
   return `${name}${args ? ` ${JSON.stringify(args)}` : ""}${lasting}`;
 }
@@ -178,7 +199,7 @@ function weighted(
 /** The longest times without an acknowledged write, and what was under way or had just ended. */
 function outagesOf(
   history: readonly Operation[],
-  past: readonly Past[],
+  { past, told }: { readonly past: readonly Past[]; readonly told: readonly Told[] },
   beganMs: number,
   untilMs: number,
 ): Outage[] {
@@ -199,5 +220,8 @@ function outagesOf(
       during: past
         .filter((each) => each.fromMs <= fromMs + ms && each.untilMs >= fromMs - echoMs)
         .map(({ name, fromMs: from }) => `${name} (at ${((from - beganMs) / 1_000).toFixed(0)} s)`),
+      told: told
+        .filter(({ atMs }, index) => atMs <= fromMs + ms && (told[index + 1]?.atMs ?? untilMs) >= fromMs)
+        .map(({ text }) => text),
     }));
 }
