@@ -62,9 +62,9 @@ async function finished(
 
 test("a name it does not know is refused, with those it knows", async () => {
   const { code, err } = await finished(start("etcd-2.0"));
-  expect(code).toBe(1);
+  expect(code).toBe(2);
   expect(err).toMatch(
-    /nothing is called etcd-2\.0[\s\S]*kubernetes-1\.36, kubernetes-1\.37, etcd-3\.5, etcd-3\.6, etcd-3\.7/,
+    /nothing is called etcd-2\.0[\s\S]*kubernetes-1\.36, kubernetes-1\.34, kubernetes-1\.35, kubernetes-1\.37, etcd-3\.5, etcd-3\.6, etcd-3\.7/,
   );
 });
 

@@ -4,6 +4,7 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, renameSync, rmSync, sta
 import { setPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { acquireHeartbeatLock } from "@keelson/machine";
+import { commandLine, refuse } from "../scripts/command-line.ts";
 import {
   absentPrograms,
   allReleases,
@@ -15,12 +16,16 @@ import {
   releaseDirectory,
 } from "./releases.ts";
 
-const usage = `Usage: npm run reference [-- NAME...]
+const allNames = ["kubernetes", "etcd", "helm", ...allReleases().map(nameOf)].join(", ");
 
-Builds the real control plane, etcd and Helm from their Go modules into the cache; what is there already is kept.
-NAME is one of: kubernetes, etcd, helm, ${allReleases().map(nameOf).join(", ")}.
+const { words } = commandLine({
+  command: "npm run reference",
+  does: `Builds the real control plane, etcd and Helm from their Go modules into the cache; what is there already is kept.
+NAME is one of: ${allNames}.
 Without a name, all are built that the tests use: of Kubernetes ${kubernetesRelease().line} alone, as with the name kubernetes.
-The cache is $KEELSON_CACHE, or $XDG_CACHE_HOME/keelson, or ~/.cache/keelson.`;
+The cache is $KEELSON_CACHE, or $XDG_CACHE_HOME/keelson, or ~/.cache/keelson.`,
+  words: "[NAME…]",
+});
 
 /** A failure the user can act on: its message is printed without a stack. */
 class BuildError extends Error {}
@@ -28,7 +33,6 @@ class BuildError extends Error {}
 const interrupted = new AbortController();
 
 async function main(names: readonly string[]): Promise<void> {
-  if (names.includes("--help") || names.includes("-h")) return console.log(usage);
   const wanted = select(names);
   const absent = wanted.filter((release) => absentPrograms(release, process.env).length > 0);
   for (const release of wanted) {
@@ -50,7 +54,7 @@ function select(names: readonly string[]): Release[] {
   const known = (release: Release) =>
     byDefault.includes(nameOf(release)) ? [release.project, nameOf(release)] : [nameOf(release)];
   const unknown = names.filter((name) => !releases.some((release) => known(release).includes(name)));
-  if (unknown.length > 0) throw new BuildError(`nothing is called ${unknown.join(", ")}\n\n${usage}`);
+  if (unknown.length > 0) refuse(`nothing is called ${unknown.join(", ")}; there are ${allNames}`);
   return names.length === 0
     ? defaultReleases()
     : releases.filter((release) => known(release).some((name) => names.includes(name)));
@@ -213,7 +217,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.once(signal, () => interrupted.abort(new BuildError(`stopped by ${signal}`)));
 }
 try {
-  await main(process.argv.slice(2));
+  await main(words);
 } catch (error) {
   const reason = interrupted.signal.aborted ? interrupted.signal.reason : error;
   console.error(reason instanceof BuildError ? reason.message : reason);

@@ -1,23 +1,8 @@
 // The command line of control-plane.ts: a control plane in the foreground until somebody interrupts it.
-import { parseArgs } from "node:util";
+import { commandLine, refuse } from "../scripts/command-line.ts";
 import type { startControlPlane } from "./control-plane.ts";
 import { ControlPlaneError } from "./errors.ts";
-import { etcdLines, kubernetesLine, kubernetesLines } from "./releases.ts";
-
-const usage = `Usage: npm run control-plane -- [options]
-
-Runs the real etcd and kube-apiserver on loopback until interrupted.
-
-  --port N         port of the API server (default: a free one)
-  --token TEXT     token of the user admin, group system:masters (default: admin-token)
-  --controllers    run kube-controller-manager too
-  --scheduler      run kube-scheduler too
-  --kubernetes LINE
-                   release line of Kubernetes: ${kubernetesLines.join(", ")}
-  --etcd LINE      release line of etcd: ${etcdLines.join(", ")}
-  --durable        let etcd sync every write to the disk
-  --logs DIR       write the logs there and keep them
-  --help`;
+import { etcdLines, kubernetesLines } from "./releases.ts";
 
 /** Takes `start` as an argument, since importing it would make a circle. */
 export async function runInForeground(
@@ -30,7 +15,6 @@ export async function runInForeground(
   const alive = setInterval(() => {}, 1 << 30);
   try {
     const options = parse(argv);
-    if (options === undefined) return console.log(usage);
     const begun = Date.now();
     const starting = start(options);
     const controlPlane = await Promise.race([starting, stop.promise]);
@@ -54,30 +38,26 @@ export async function runInForeground(
   }
 }
 
-function parse(argv: readonly string[]): Parameters<typeof startControlPlane>[0] | undefined {
-  const { values } = parseArgs({
-    args: [...argv],
-    options: {
-      port: { type: "string" },
-      token: { type: "string" },
-      controllers: { type: "boolean" },
-      scheduler: { type: "boolean" },
-      kubernetes: { type: "string" },
-      etcd: { type: "string" },
-      durable: { type: "boolean" },
-      logs: { type: "string" },
-      help: { type: "boolean", short: "h" },
+function parse(argv: readonly string[]): Parameters<typeof startControlPlane>[0] {
+  const { words: _, ...values } = commandLine(
+    {
+      command: "npm run control-plane",
+      does: "Runs the real etcd and kube-apiserver on loopback until interrupted.",
+      options: {
+        port: { number: "N", help: "port of the API server (default: a free one)" },
+        token: { text: "TEXT", help: "token of the user admin, group system:masters (default: admin-token)" },
+        controllers: { help: "run kube-controller-manager too" },
+        scheduler: { help: "run kube-scheduler too" },
+        kubernetes: { text: "LINE", oneOf: kubernetesLines, help: "release line of Kubernetes" },
+        etcd: { text: "LINE", oneOf: etcdLines, help: "release line of etcd" },
+        durable: { help: "let etcd sync every write to the disk" },
+        logs: { text: "DIR", help: "write the logs there and keep them" },
+      },
     },
-  });
-  if (values.help) return undefined;
-  const port = values.port === undefined ? undefined : Number(values.port);
-  if (port !== undefined && !(Number.isInteger(port) && port > 0 && port < 65_536)) {
-    throw new TypeError(`--port is a number from 1 to 65535, not ${values.port}`);
-  }
-  const etcd = etcdLines.find((line) => line === values.etcd);
-  if (values.etcd !== undefined && etcd === undefined) {
-    throw new TypeError(`--etcd is one of ${etcdLines.join(", ")}, not ${values.etcd}`);
-  }
-  const kubernetes = values.kubernetes === undefined ? undefined : kubernetesLine(values.kubernetes);
-  return { ...values, port, kubernetes, etcd };
+    argv,
+  );
+  const { port } = values;
+  if (port !== undefined && !(Number.isInteger(port) && port > 0 && port < 65_536))
+    refuse(`--port must be a whole number from 1 to 65535, not ${port}`);
+  return values;
 }

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { cacheDirectory } from "@keelson/machine";
 
 /** The first is the one that the embedded cluster follows; the others are built when they are named. */
-export const kubernetesLines = ["1.36", "1.37"] as const;
+export const kubernetesLines = ["1.36", "1.34", "1.35", "1.37"] as const;
 export type KubernetesLine = (typeof kubernetesLines)[number];
 
 export const etcdLines = ["3.5", "3.6", "3.7"] as const;

@@ -7,6 +7,7 @@
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, posix } from "node:path";
+import { commandLine } from "./command-line.ts";
 import { root } from "./run.ts";
 
 interface Declared {
@@ -180,6 +181,11 @@ function withoutComments(text: string): string {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  if (process.argv.includes("--figures")) console.table(apiFigures());
+  const { figures } = commandLine({
+    command: "npm run api",
+    does: "Writes packages/*/api.md, the report of each package's public API, from its built types.",
+    options: { figures: { help: "print how much is exported and documented, and write nothing" } },
+  });
+  if (figures) console.table(apiFigures());
   else writeReports();
 }

@@ -1,9 +1,12 @@
 /** `npm run check`: format and lint, direction of dependencies, types, unused code, package hygiene. */
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { apiProblems } from "./api-report.ts";
+import { commandLine, refuse } from "./command-line.ts";
 import { directionProblems } from "./direction.ts";
-import { root, run } from "./run.ts";
+import { contentProblems, publishedFolders, removeStale } from "./package-contents.ts";
+import { environment, root, run } from "./run.ts";
 
 /** The packages that are published. */
 const packages = readdirSync(join(root, "packages")).sort();
@@ -16,11 +19,20 @@ const steps: readonly [string, () => Promise<number>][] = [
   ["types of tests and tools", () => run("tsc", ["-p", "tsconfig.check.json"])],
   ["unused code", () => run("knip", ["--no-progress"])],
   ["package hygiene", checkPackages],
+  ["package contents", checkContents],
   ["built packages load", checkBuilt],
 ];
 
-const only = process.argv.slice(2).join(" ");
-for (const [name, check] of steps.filter(([each]) => each.includes(only))) {
+const { words } = commandLine({
+  command: "npm run check",
+  does: `What must hold of the code as it is, in this order: ${steps.map(([name]) => name).join("; ")}.`,
+  words: "[STEP]",
+});
+/** `npm run check -- types` runs the steps whose names contain it. */
+const only = words.join(" ");
+const chosen = steps.filter(([name]) => name.includes(only));
+if (chosen.length === 0) refuse(`no step of npm run check is named "${only}"`);
+for (const [name, check] of chosen) {
   console.log(`\n── ${name}`);
   if ((await check()) !== 0) {
     console.error(`\ncheck failed: ${name}`);
@@ -48,6 +60,24 @@ async function checkPackages(): Promise<number> {
     if (code !== 0) return code;
   }
   return 0;
+}
+
+/** What npm would put into the tarballs, as `npm run pack` makes them. */
+async function checkContents(): Promise<number> {
+  const folders = publishedFolders(root);
+  for (const folder of folders) removeStale(folder);
+  const license = readFileSync(join(root, "LICENSE"), "utf8");
+  const workspaces = folders.map((folder) => `--workspace=${folder}`);
+  const packed = execFileSync("npm", ["pack", ...workspaces, "--dry-run", "--json", "--silent"], {
+    ...{ cwd: root, env: environment, encoding: "utf8", maxBuffer: 1 << 26 },
+  });
+  const tarballs = JSON.parse(packed) as { name: string; files: { path: string }[] }[];
+  const problems = tarballs.flatMap(({ files, name }, index) => {
+    const contents = { folder: folders[index] ?? "", files: files.map(({ path }) => path) };
+    return contentProblems(contents, license).map((problem) => `${name} ${problem}`);
+  });
+  for (const problem of problems) console.error(problem);
+  return problems.length === 0 ? 0 : 1;
 }
 
 /** Tests run the sources; users run what was built of them: each entry of each package must load. */

@@ -5,6 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { commandLine } from "./command-line.ts";
 import { root } from "./run.ts";
 
 interface Entry {
@@ -17,6 +18,10 @@ interface Entry {
   optionalDependencies?: Record<string, string>;
 }
 
+commandLine({
+  command: "npm run lock",
+  does: "Writes package-lock.json and completes it with the optional packages of all platforms.",
+});
 const systems = ["darwin", "linux", "win32", "android", "freebsd", "openharmony"];
 const processors = ["arm64", "x64", "ia32", "arm", "ppc64", "s390x", "riscv64", "wasm32"];
 

@@ -6,41 +6,50 @@ import { spawn } from "node:child_process";
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { startCluster } from "@keelson/cluster";
 import { startNodes } from "@keelson/node";
 import { startControlPlane } from "../reference/control-plane.ts";
 import { locateKubernetes } from "../reference/locate.ts";
 import { kubernetesLine, kubernetesLines } from "../reference/releases.ts";
+import { commandLine } from "./command-line.ts";
 import { loadSuiteImages } from "./conformance-e2e/images.ts";
 import { buildPrograms, type SuitePrograms } from "./conformance-e2e/programs.ts";
 import { readReport, type SpecResult, summarize } from "./conformance-e2e/report.ts";
 
-const usage = `npm run conformance:e2e [-- options]
-
-  --focus TEXT     tests whose names match this regular expression; default: all of [Conformance]
-  --skip TEXT      without those whose names match this one
-  --procs N        tests at a time (default: 6); serial ones are run afterwards, one at a time
-  --on reference   on the real control plane (npm run reference) with Keelson's nodes
-  --kubernetes LINE
-                   the suite of this line (${kubernetesLines.join(", ")}), and with --on reference its control plane
-  --suite DIR      build from this checkout of Kubernetes instead of the published Go modules
-  --busybox FILE   a static busybox of upstream for the tests' images instead of Debian's, whose shell drops some variables
-  --logs DIR       where the output and the reports go (default: a temporary directory)
-  --build          build the programs and make the images, and run nothing`;
-
-const { values } = parseArgs({
+const values = commandLine({
+  command: "npm run conformance:e2e",
+  does: "Kubernetes' own conformance suite against the embedded cluster. Needs Go, which builds the suite.",
   options: {
-    focus: { type: "string" },
-    skip: { type: "string" },
-    procs: { type: "string", default: "6" },
-    on: { type: "string" },
-    kubernetes: { type: "string" },
-    suite: { type: "string" },
-    busybox: { type: "string" },
-    logs: { type: "string" },
-    build: { type: "boolean", default: false },
-    help: { type: "boolean" },
+    focus: {
+      text: "TEXT",
+      help: "tests whose names match this regular expression (default: all of [Conformance])",
+    },
+    skip: { text: "TEXT", help: "without those whose names match this one" },
+    procs: {
+      number: "N",
+      default: 6,
+      help: "tests at a time; serial ones are run afterwards, one at a time",
+    },
+    on: {
+      text: "NAME",
+      oneOf: ["reference"],
+      help: "on the real control plane (npm run reference) with Keelson's nodes",
+    },
+    kubernetes: {
+      text: "LINE",
+      oneOf: kubernetesLines,
+      help: "the suite of this line, and with --on reference its control plane",
+    },
+    suite: {
+      text: "DIR",
+      help: "build from this checkout of Kubernetes instead of the published Go modules",
+    },
+    busybox: {
+      text: "FILE",
+      help: "a static busybox of upstream for the tests' images instead of Debian's, whose shell drops some variables",
+    },
+    logs: { text: "DIR", help: "where the output and the reports go (default: a temporary directory)" },
+    build: { help: "build the programs and make the images, and run nothing" },
   },
 });
 
@@ -48,10 +57,7 @@ const nodes = 2;
 const line = values.kubernetes === undefined ? undefined : kubernetesLine(values.kubernetes);
 const say = (sentence: string) => console.log(sentence);
 
-if (values.help || (values.on !== undefined && values.on !== "reference")) {
-  console.log(usage);
-  process.exitCode = values.help ? 0 : 1;
-} else process.exitCode = await main();
+process.exitCode = await main();
 
 async function main(): Promise<number> {
   const programs = await buildPrograms({
@@ -67,7 +73,7 @@ async function main(): Promise<number> {
   const results: SpecResult[] = [];
   const began = Date.now();
   for (const [name, filter, procs] of [
-    ["parallel", "Conformance && !Serial", values.procs],
+    ["parallel", "Conformance && !Serial", String(values.procs)],
     ["serial", "Conformance && Serial", "1"],
   ] as const) {
     say(`${name} tests, output in ${join(logs, `${name}.log`)}`);

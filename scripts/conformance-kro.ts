@@ -3,50 +3,36 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { createWriteStream, globSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { startApiServer } from "@keelson/apiserver";
 import { type Client, connect } from "@keelson/client";
 import { CustomResourceDefinition } from "@keelson/core/kinds";
 import { graphs, ResourceGraphDefinition } from "@keelson/graphs";
 import { install, operator, silentLogger } from "@keelson/runtime";
 import { startControlPlane } from "../reference/control-plane.ts";
+import { commandLine } from "./command-line.ts";
 import { type CaseResult, chainsawTests, runChainsaw } from "./kro-suite/chainsaw.ts";
 import { exampleCrds, runExamples } from "./kro-suite/examples.ts";
 import { put, readObjects } from "./kro-suite/objects.ts";
 
-const usage = `npm run conformance:kro -- --suite DIR [options]
-
-  --suite DIR      a checkout of kubernetes-sigs/kro; only read
-  --kro FILE       on kro's own controller, this program
-  --reference      on the real API server (npm run reference)
-  --only NAME      this end-to-end test alone
-  --no-examples    without the examples
-  --no-e2e         without the end-to-end tests
-  --timeout N      seconds for one step (default: 60)
-  --json FILE      writes the results there`;
-
-const { values } = parseArgs({
-  allowNegative: true,
+const values = commandLine({
+  command: "npm run conformance:kro",
+  does: "What kro tests itself with, its end-to-end tests and its examples, against Keelson's graphs.",
   options: {
-    suite: { type: "string" },
-    kro: { type: "string" },
-    reference: { type: "boolean", default: false },
-    only: { type: "string" },
-    examples: { type: "boolean", default: true },
-    e2e: { type: "boolean", default: true },
-    timeout: { type: "string", default: "60" },
-    json: { type: "string" },
-    help: { type: "boolean" },
+    suite: { text: "DIR", required: true, help: "a checkout of kubernetes-sigs/kro; only read" },
+    kro: { text: "FILE", help: "on kro's own controller, this program" },
+    reference: { help: "on the real API server (npm run reference)" },
+    only: { text: "NAME", help: "this end-to-end test alone" },
+    "no-examples": { help: "without the examples" },
+    "no-e2e": { help: "without the end-to-end tests" },
+    timeout: { number: "N", default: 60, help: "seconds for one step" },
+    json: { text: "FILE", help: "write the results there" },
   },
 });
 
-if (values.help || values.suite === undefined) {
-  console.log(usage);
-  process.exitCode = values.help ? 0 : 1;
-} else process.exitCode = await play(resolve(values.suite));
+process.exitCode = await play(resolve(values.suite));
 
 async function play(checkout: string): Promise<number> {
-  const timeoutMs = Number(values.timeout) * 1000;
+  const timeoutMs = values.timeout * 1000;
   const directory = mkdtempSync(join(tmpdir(), "keelson-kro-"));
   await using server = values.reference
     ? await startControlPlane()
@@ -56,11 +42,11 @@ async function play(checkout: string): Promise<number> {
     ? await startKro(client, checkout, values.kro, server.kubeconfig, directory)
     : await startGraphs(client);
   const results: { e2e: CaseResult[]; examples: CaseResult[] } = { e2e: [], examples: [] };
-  const tests = values.only ? [values.only] : values.e2e ? chainsawTests(checkout) : [];
+  const tests = values.only ? [values.only] : values["no-e2e"] ? [] : chainsawTests(checkout);
   for (const name of tests) {
     results.e2e.push(told(await runChainsaw(client, checkout, name, timeoutMs)));
   }
-  if (values.examples && !values.only) {
+  if (!values["no-examples"] && !values.only) {
     for (const crd of exampleCrds(checkout)) await put(client, crd, "", timeoutMs);
     for (const result of await runExamples(client, checkout, timeoutMs)) results.examples.push(told(result));
   }

@@ -10,31 +10,29 @@ import { createWriteStream, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { type Client, connect, isNotFound } from "@keelson/client";
 import { startCluster } from "@keelson/cluster";
 import { dynamicKind, type JsonObject, resourcePath } from "@keelson/core";
 import { Deployment } from "@keelson/core/kinds";
 import { parse } from "yaml";
 import { startControlPlane } from "../reference/control-plane.ts";
+import { commandLine } from "./command-line.ts";
 
-const { values } = parseArgs({
+const values = commandLine({
+  command: "npm run conformance:kubebuilder",
+  does: "kubebuilder's sample operator, on the embedded cluster: owners are deleted, and it must make no Deployment again.",
   options: {
-    project: { type: "string" },
-    manager: { type: "string" },
-    count: { type: "string", default: "50" },
-    on: { type: "string" },
-    log: { type: "string" },
+    project: {
+      text: "DIR",
+      required: true,
+      help: "docs/book/src/getting-started/testdata/project of a checkout of kubebuilder",
+    },
+    manager: { text: "FILE", help: "the project's program, already built (default: it is built with Go)" },
+    count: { number: "N", default: 50, help: "owners to delete" },
+    on: { text: "NAME", oneOf: ["reference"], help: "on the real control plane (npm run reference)" },
+    log: { text: "FILE", help: "where the operator's output goes" },
   },
 });
-const usage = `npm run conformance:kubebuilder -- --project DIR [options]
-
-  --project DIR   docs/book/src/getting-started/testdata/project of a checkout of kubebuilder
-  --manager FILE  the project's program, already built; default: it is built with Go
-  --count N       owners to delete (default: 50)
-  --on reference  on the real control plane (npm run reference)
-  --log FILE      where the operator's output goes`;
-
 const Memcached = dynamicKind({
   group: "cache.example.com",
   version: "v1alpha1",
@@ -149,7 +147,4 @@ function startOperator(manager: string, kubeconfig: string): ChildProcess {
 }
 
 // Last: what it calls has to be there.
-if (values.project === undefined) {
-  console.error(usage);
-  process.exitCode = 1;
-} else process.exitCode = await main(resolve(values.project), Number(values.count));
+process.exitCode = await main(resolve(values.project), values.count);

@@ -5,23 +5,10 @@
 import { accessSync, appendFileSync, constants, mkdtempSync, readFileSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { startCluster } from "@keelson/cluster";
 import { startControlPlane } from "../reference/control-plane.ts";
+import { commandLine } from "./command-line.ts";
 import { type FunctionResult, runSuite, suiteFunctions } from "./kubectl-suite/suite.ts";
-
-const usage = `npm run conformance:kubectl -- --suite DIR [options]
-
-  --suite DIR      a checkout of Kubernetes v1.33.1; only read
-  --controllers    with controllers, not the API server alone
-  --scheduler      with a scheduler too: upstream has none, and its suite reads of no pod that cannot be placed
-  --reference      on the real control plane (npm run reference)
-  --server URL     on this server of 127.0.0.1, whose token admin-token is an administrator's
-  --only FN,FN     these functions instead of all
-  --fresh          a new server for each function: none meets what another left behind
-  --kubectl FILE   default: kubectl.1.33 beside the kubectl of the PATH
-  --logs DIR       one log per function (default: a temporary directory)
-  --timeout N      seconds for one function (default: 300)`;
 
 /** As upstream starts it for this suite. */
 const disabledPlugins = [
@@ -35,26 +22,32 @@ const disabledPlugins = [
 const serviceRange = "10.0.0.0/24";
 const token = "admin-token";
 
-const { values } = parseArgs({
+const values = commandLine({
+  command: "npm run conformance:kubectl",
+  does: "The upstream kubectl suite (test/cmd) against the embedded API server.",
   options: {
-    suite: { type: "string" },
-    controllers: { type: "boolean", default: false },
-    scheduler: { type: "boolean", default: false },
-    reference: { type: "boolean", default: false },
-    server: { type: "string" },
-    only: { type: "string" },
-    fresh: { type: "boolean", default: false },
-    kubectl: { type: "string" },
-    logs: { type: "string" },
-    timeout: { type: "string", default: "300" },
-    help: { type: "boolean" },
+    suite: { text: "DIR", required: true, help: "a checkout of Kubernetes v1.33.1; only read" },
+    controllers: { help: "with controllers, not the API server alone" },
+    scheduler: {
+      help: "with a scheduler too: upstream has none, and its suite reads of no pod that cannot be placed",
+    },
+    reference: { help: "on the real control plane (npm run reference)" },
+    server: {
+      text: "URL",
+      help: "on this server of 127.0.0.1, whose token admin-token is an administrator's",
+    },
+    only: { text: "FN,FN", help: "these functions instead of all" },
+    fresh: { help: "a new server for each function: none meets what another left behind" },
+    kubectl: {
+      text: "FILE",
+      help: "the kubectl to use (default: kubectl.1.33 beside the kubectl of the PATH)",
+    },
+    logs: { text: "DIR", help: "one log per function (default: a temporary directory)" },
+    timeout: { number: "N", default: 300, help: "seconds for one function" },
   },
 });
 
-if (values.help || values.suite === undefined) {
-  console.log(usage);
-  process.exitCode = values.help ? 0 : 1;
-} else process.exitCode = await play(resolve(values.suite));
+process.exitCode = await play(resolve(values.suite));
 
 async function play(checkout: string): Promise<number> {
   const logs = values.logs ? resolve(values.logs) : mkdtempSync(join(tmpdir(), "keelson-kubectl-logs-"));
@@ -67,7 +60,7 @@ async function play(checkout: string): Promise<number> {
       kubectl: values.kubectl ?? findKubectl("kubectl.1.33"),
       port: Number(new URL(server.address).port),
       logs,
-      timeoutMs: Number(values.timeout) * 1000,
+      timeoutMs: values.timeout * 1000,
       ...(functions && { only: functions }),
       onResult: (result) => {
         results.push(result);

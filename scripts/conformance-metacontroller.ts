@@ -1,8 +1,6 @@
 /**
- * Metacontroller's own examples with their own test scripts, against Keelson's hooks and against Metacontroller:
- * `npm run conformance:metacontroller -- --suite DIR [--with keelson,metacontroller] [--binary FILE] [--only a,b]`.
- *
- * DIR is a checkout of Metacontroller, FILE its program as Go builds it. The API server and the controllers are those of
+ * `npm run conformance:metacontroller`: Metacontroller's own examples with their own test scripts, against Keelson's hooks
+ * and against Metacontroller. The API server and the controllers are those of
  * the embedded cluster, pods are simulated, and the hooks' programs run on loopback, unchanged; examples that need pods
  * with processes (`kubectl logs`) cannot pass so.
  */
@@ -10,7 +8,6 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
-import { parseArgs } from "node:util";
 import { startCluster } from "@keelson/cluster";
 import { Namespace } from "@keelson/core/kinds";
 import {
@@ -21,23 +18,32 @@ import {
   networkTransport,
 } from "@keelson/hooks";
 import { install, operator, silentLogger } from "@keelson/runtime";
+import { commandLine, refuse } from "./command-line.ts";
 import { HookProcesses } from "./metacontroller-suite/hook-processes.ts";
 import { startProxy } from "./metacontroller-suite/proxy.ts";
 
-const { values } = parseArgs({
+const values = commandLine({
+  command: "npm run conformance:metacontroller",
+  does: "Metacontroller's own examples with their own test scripts, against Keelson's hooks and against Metacontroller.",
   options: {
-    suite: { type: "string" },
-    with: { type: "string", default: "keelson" },
-    binary: { type: "string" },
-    only: { type: "string" },
-    seconds: { type: "string", default: "180" },
-    /** Examples at once. Those that share names must not be among them. */
-    parallel: { type: "string", default: "1" },
-    jsonnet: { type: "string", default: "" },
-    keep: { type: "string" },
+    suite: { text: "DIR", required: true, help: "a checkout of Metacontroller; only read" },
+    with: { text: "NAME,…", default: "keelson", help: "keelson, metacontroller, or both" },
+    binary: { text: "FILE", help: "Metacontroller as Go builds it; needed to run it" },
+    only: { text: "NAME,…", help: "these examples alone" },
+    seconds: { number: "N", default: 180, help: "for one example" },
+    parallel: {
+      number: "N",
+      default: 1,
+      help: "examples at a time; those that share names must not be among them",
+    },
+    jsonnet: {
+      text: "DIR",
+      default: "",
+      help: "where Python finds the module _jsonnet, for hooks in Jsonnet",
+    },
+    keep: { text: "DIR", help: "write a log for each example there" },
   },
 });
-if (values.suite === undefined) throw new Error("give --suite DIR, a checkout of Metacontroller");
 
 interface Result {
   readonly passed: boolean;
@@ -85,7 +91,7 @@ async function runSuite(system: string): Promise<Map<string, Result>> {
       console.error(`${system} ${name}: ${told} ${result.seconds} s`);
     }
   };
-  await Promise.all(Array.from({ length: Number(values.parallel) }, work));
+  await Promise.all(Array.from({ length: values.parallel }, work));
   return out;
 }
 
@@ -113,7 +119,8 @@ async function startKeelson(
 
 /** Their program calls hooks through a proxy, which leads each Service to its process. */
 async function startTheirs(kubeconfig: string, hooks: HookProcesses): Promise<AsyncDisposable> {
-  if (values.binary === undefined) throw new Error("give --binary FILE, Metacontroller as Go builds it");
+  if (values.binary === undefined)
+    refuse("--with metacontroller needs --binary FILE, its program as Go builds it");
   await command(
     "kubectl",
     ["apply", "-f", join(suite, "manifests", "production", "metacontroller-crds-v1.yaml")],
@@ -153,7 +160,7 @@ async function runTest(name: string, system: string, kubeconfig: string): Promis
   const startedAt = performance.now();
   const log = await command(
     "timeout",
-    ["--signal=TERM", "--kill-after=30", values.seconds, "bash", "./test.sh", "v1"],
+    ["--signal=TERM", "--kill-after=30", String(values.seconds), "bash", "./test.sh", "v1"],
     {
       KUBECONFIG: kubeconfig,
       cwd: join(examples, name),

@@ -1,20 +1,23 @@
-/**
- * `npm run demo:greeting`: the smallest operator, from nothing to a process that heals, before the reader's eyes. Each step is checked, and the demo
- * fails if what it shows is not so. With `--exit` the cluster goes away at the end; otherwise it stays until Ctrl-C.
- */
+/** `npm run demo:greeting`: the smallest operator, from nothing to a process that heals. Each step is checked. */
 import { type Client, pods } from "@keelson/client";
 import { type Cluster, startCluster } from "@keelson/cluster";
 import { CustomResourceDefinition, Pod } from "@keelson/core/kinds";
 import { operator, silentLogger } from "@keelson/runtime";
 import { until } from "@keelson/testing";
 import { Greeting, greeting } from "../examples/src/greeting.ts";
-import { narrate } from "./narrate.ts";
+import { commandLine } from "./command-line.ts";
+import { exitOption, narrate } from "./narrate.ts";
 
+const { exit } = commandLine({
+  command: "npm run demo:greeting",
+  does: "Shows the smallest operator, from nothing to a process that heals, and checks each step.",
+  options: exitOption,
+});
 const here = { namespace: "default", name: "hello" };
 const say = narrate();
 
 await using cluster = await say.step("an embedded cluster: API server, controllers, a node", () =>
-  startCluster({ onProgress: say.detail }),
+  startCluster({ onProgress: say.progress }),
 );
 const { client } = cluster;
 if (cluster.pods === "simulated") {
@@ -74,7 +77,7 @@ await say.step("kubectl delete: nothing is left", async () => {
 await running.stop();
 say.end();
 
-if (!process.argv.includes("--exit") && process.stdout.isTTY) await stayUp(cluster);
+if (!exit && process.stdout.isTTY) await stayUp(cluster);
 process.exit(0);
 
 async function ready(generation: number): Promise<void> {

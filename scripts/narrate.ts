@@ -1,8 +1,16 @@
 /** Tells a story in a terminal: numbered steps with their time, details below, and how it ended. */
 import { errorText } from "@keelson/core/internal";
 
+/** For `commandLine`. */
+export const exitOption = {
+  exit: { help: "take the cluster down at the end (default: at a terminal it stays up until Ctrl-C)" },
+} as const;
+
 export interface Narrator {
   step<T>(title: string, run: () => Promise<T>): Promise<T>;
+  /** Shown while the step runs, and gone with it. */
+  progress(this: void, line: string): void;
+  /** Stays below the step. */
   detail(this: void, line: string): void;
   fail(message: string): never;
   /** Ends the story before its end: what becomes of the step under way is not told any more. */
@@ -38,9 +46,12 @@ export function narrate(): Narrator {
         details = [];
       }
     },
+    progress: (line) => {
+      if (!interrupted) show(`${title} … ${line}`);
+    },
     detail: (line) => {
       details.push(line);
-      if (!interrupted) show(`${title} … ${line}`);
+      narrator.progress(line);
     },
     fail(message) {
       console.error(`\nThe demo failed: ${message}`);

@@ -5,14 +5,17 @@
 import { execFileSync } from "node:child_process";
 import { globSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { commandLine, refuse } from "./command-line.ts";
 import { environment, root } from "./run.ts";
 import { movedChangelog, movedManifest } from "./versions.ts";
 
-const [version] = process.argv.slice(2);
-if (version === undefined || !/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version)) {
-  console.error("say which: npm run set-version -- 1.2.3");
-  process.exit(2);
-}
+const [version] = commandLine({
+  command: "npm run set-version",
+  does: "Moves every package, and what they name of each other, to one version, and gives the changelog a heading for it.",
+  words: "VERSION",
+}).words;
+if (version === undefined || !/^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/.test(version))
+  refuse("npm run set-version needs a version such as 1.2.3: npm run set-version -- 1.2.3");
 const manifests = globSync("{packages,operators}/*/package.json", { cwd: root });
 const more = ["examples", "e2e", "bench", "reference"].map((folder) => join(folder, "package.json"));
 const files = [...manifests, ...more, "e2e/deploy/operator/package.json"];

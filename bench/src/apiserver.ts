@@ -2,6 +2,7 @@
 import { availableParallelism, loadavg } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { locateKubernetes } from "@keelson/reference/locate";
+import { commandLine } from "../../scripts/command-line.ts";
 import { buildLoad, load, type Measured } from "./apiserver-load.ts";
 import {
   install,
@@ -13,7 +14,11 @@ import {
 } from "./apiserver-servers.ts";
 import { median, table } from "./measure.ts";
 
-const rounds = Number(process.env["ROUNDS"] ?? 3);
+const { rounds } = commandLine({
+  command: "npm run bench:apiserver",
+  does: "The embedded API server beside the real one with etcd, in one run, in turns.",
+  options: { rounds: { number: "N", default: 3, help: "of each measurement" } },
+});
 const clients = 8;
 const watchers = 100;
 const listed = 3_000;

@@ -4,14 +4,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { parseArgs } from "node:util";
 import { type Client, connect } from "@keelson/client";
 import { type ClusterRecord, clusterDown, clusterUp } from "@keelson/cluster/up";
 import { Deployment, Node, Pod } from "@keelson/core/kinds";
+import { commandLine } from "../../scripts/command-line.ts";
 import { table } from "./measure.ts";
 
-const { values } = parseArgs({ options: { idle: { type: "string", default: "20" } } });
-const idleSeconds = Number(values.idle);
+const values = commandLine({
+  command: "npm run bench:cluster",
+  does: "The embedded cluster with many pods: time until Ready, memory, and what it costs when idle.",
+  options: { idle: { number: "SECONDS", default: 20, help: "how long it is watched while nothing changes" } },
+});
+const idleSeconds = values.idle;
 const ticksPerSecond = 100;
 const kib = 1024;
 

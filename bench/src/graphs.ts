@@ -6,7 +6,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
 import { type Client, connect } from "@keelson/client";
 import { dynamicKind, type KubeObject } from "@keelson/core";
 import { ConfigMap, CustomResourceDefinition } from "@keelson/core/kinds";
@@ -14,24 +13,25 @@ import { ResourceGraphDefinition } from "@keelson/graphs";
 import { CompositeController, ControllerRevision, DecoratorController } from "@keelson/hooks";
 import { install } from "@keelson/runtime";
 import { parseAllDocuments } from "yaml";
+import { commandLine } from "../../scripts/command-line.ts";
 import { composite, parentCrd, startHook } from "./graphs-hook.ts";
 import { perSecond, table } from "./measure.ts";
 import { startEmbedded } from "./sdk-servers.ts";
 
-const { values: flags } = parseArgs({
+const flags = commandLine({
+  command: "npm run bench:graphs",
+  does: "What instances of a graph and of a composite cost, beside kro and Metacontroller.",
   options: {
-    instances: { type: "string", default: "1000" },
-    idle: { type: "string", default: "30" },
-    kro: { type: "string" },
-    /** A checkout of kro, for its CRDs. */
-    suite: { type: "string" },
-    metacontroller: { type: "string" },
-    /** `graphs` or `hooks`. Default: both. */
-    only: { type: "string" },
+    instances: { number: "N", default: 1000, help: "instances that are made" },
+    idle: { number: "SECONDS", default: 30, help: "how long it is watched while nothing changes" },
+    kro: { text: "FILE", help: "kro's program, to measure it too" },
+    suite: { text: "DIR", help: "with --kro: a checkout of kro, for its CRDs" },
+    metacontroller: { text: "FILE", help: "Metacontroller's program, to measure it too" },
+    only: { text: "NAME", oneOf: ["graphs", "hooks"], help: "these alone" },
   },
 });
-const INSTANCES = Number(flags.instances);
-const IDLE_MS = Number(flags.idle) * 1000;
+const INSTANCES = flags.instances;
+const IDLE_MS = flags.idle * 1000;
 /** Five children; the last reads the four others. */
 const children = ["a", "b", "c", "d"];
 const child = (id: string, data: Record<string, string>) => ({

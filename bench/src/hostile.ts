@@ -7,11 +7,16 @@ import { Worker } from "node:worker_threads";
 import { locateKubernetes } from "@keelson/reference/locate";
 import { ApiTarget } from "../../e2e/attack/api-target.ts";
 import { hostileRequests } from "../../e2e/attack/hostile.ts";
+import { commandLine } from "../../scripts/command-line.ts";
 import { install, post, type Server, startEmbedded, startReference } from "./apiserver-servers.ts";
 import type { ProbeData } from "./hostile-probe.ts";
 import { median, table } from "./measure.ts";
 
-const rounds = Number(process.env["ROUNDS"] ?? 3);
+const { rounds } = commandLine({
+  command: "npm run bench:hostile",
+  does: "What the requests of one client cost the others, beside the real API server, in one run.",
+  options: { rounds: { number: "N", default: 3, help: "of each measurement" } },
+});
 const hostileClients = 8;
 const besideMs = 15_000;
 const watchers = 1_000;

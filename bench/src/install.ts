@@ -6,8 +6,13 @@ import { execFileSync } from "node:child_process";
 import { globSync, lstatSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { commandLine } from "../../scripts/command-line.ts";
 import { median, table } from "./measure.ts";
 
+commandLine({
+  command: "npm run bench:install",
+  does: "What a production install of an operator brings: its packages, its size, the time until it is loaded.",
+});
 const root = join(import.meta.dirname, "../..");
 const runs = 15;
 

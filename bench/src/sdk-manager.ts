@@ -28,6 +28,9 @@ export interface ManagerCost {
   readonly rssMb: number;
 }
 
+/** Until what a burst of work left has been collected, as ours does once, up to ten seconds after its last one. */
+const settleMs = 13_000;
+
 export interface ManagerOptions {
   readonly kubeconfig: string;
   /** Where its objects are, and nobody else's. */
@@ -74,7 +77,7 @@ export async function measureManager(contender: Contender, options: ManagerOptio
     const sum = (of: (each: (typeof checks)[number]) => number) =>
       checks.reduce((all, each) => all + of(each), 0);
     const reconciles = sum((each) => each.reconciles);
-    await pause(2_000);
+    await pause(settleMs);
     const before = cpuMs(child);
     await pause(idleMs);
     return {

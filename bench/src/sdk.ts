@@ -7,29 +7,29 @@
 import { execFileSync } from "node:child_process";
 import { cpus } from "node:os";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { commandLine } from "../../scripts/command-line.ts";
 import { median, table } from "./measure.ts";
 import { buildContenders, type Contender, type Mode, run } from "./sdk-contenders.ts";
 import { type ManagerCost, measureManager, prepare } from "./sdk-manager.ts";
 import { group, resource } from "./sdk-objects.ts";
 import { type BenchServer, startEmbedded, startReference, startReplay } from "./sdk-servers.ts";
 
-const { values: flags } = parseArgs({
+const flags = commandLine({
+  command: "npm run bench",
+  does: "What the SDK costs, beside its peers: an import, a cache that is filled, a change on its way to a reconcile, a manager.",
   options: {
-    quick: { type: "boolean", default: false },
-    server: { type: "string", default: "replay" },
-    objects: { type: "string" },
-    rounds: { type: "string" },
-    peers: { type: "string" },
-    parts: { type: "string", default: "import,sync,latency,manager" },
+    quick: { help: "a small run" },
+    server: { text: "NAME", oneOf: ["replay", "reference"], default: "replay", help: "who answers" },
+    objects: { number: "N", help: "in the cache (default: 50000, with --quick 5000)" },
+    rounds: { number: "N", help: "of each measurement (default: 5, with --quick 3)" },
+    peers: { text: "NAME,…", help: "beside these peers alone" },
+    parts: { text: "NAME,…", default: "import,sync,latency,manager", help: "these measurements alone" },
   },
 });
-if (flags.server !== "replay" && flags.server !== "reference")
-  throw new Error(`there is no server ${JSON.stringify(flags.server)}: replay or reference`);
 const real = flags.server === "reference";
 const parts = flags.parts.split(",");
-const OBJECTS = Number(flags.objects ?? (flags.quick ? 5_000 : 50_000));
-const ROUNDS = Number(flags.rounds ?? (flags.quick ? 3 : 5));
+const OBJECTS = flags.objects ?? (flags.quick ? 5_000 : 50_000);
+const ROUNDS = flags.rounds ?? (flags.quick ? 3 : 5);
 const EVENTS = flags.quick ? 500 : real ? 2_000 : 3_000;
 /** A real server that shares two cores with its clients is not to be the bottleneck. */
 const RATE = real ? 200 : 500;

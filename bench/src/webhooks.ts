@@ -8,26 +8,28 @@ import { Agent, request } from "node:https";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { parseArgs } from "node:util";
 import { type Client, connect } from "@keelson/client";
 import { ConfigMap, CustomResourceDefinition, MutatingWebhookConfiguration } from "@keelson/core/kinds";
 import { startControlPlane } from "@keelson/reference/control-plane";
 import { install } from "@keelson/runtime";
+import { commandLine } from "../../scripts/command-line.ts";
 import { perSecond, table } from "./measure.ts";
 import { cpuMs } from "./sdk-manager.ts";
 import { startEmbedded } from "./sdk-servers.ts";
 import { Schedule } from "./webhooks-objects.ts";
 
-const { values: flags } = parseArgs({
+const flags = commandLine({
+  command: "npm run bench:webhooks",
+  does: "What webhooks of an operator cost, and what clients notice of rotated certificates and of a killed replica.",
   options: {
-    server: { type: "string", default: "embedded" },
-    seconds: { type: "string", default: "20" },
-    objects: { type: "string", default: "10000" },
-    parts: { type: "string", default: "answers,conversions,rotation,kill" },
+    server: { text: "NAME", oneOf: ["embedded", "reference"], default: "embedded", help: "who asks" },
+    seconds: { number: "N", default: 20, help: "of each measurement" },
+    objects: { number: "N", default: 10000, help: "that are converted" },
+    parts: { text: "NAME,…", default: "answers,conversions,rotation,kill", help: "these measurements alone" },
   },
 });
-const SECONDS = Number(flags.seconds);
-const OBJECTS = Number(flags.objects);
+const SECONDS = flags.seconds;
+const OBJECTS = flags.objects;
 const RATE = 500;
 /** Requests before any is timed. */
 const warmUp = 200;

@@ -1,17 +1,19 @@
 /**
- * Attacks an API server and a node of this machine, and says what was blocked:
- * `npm run attack -- [--only GROUP,GROUP] [--short] [--verbose]`.
+ * `npm run attack`: attacks an API server and a node of this machine, and says what was blocked.
  */
-import { parseArgs } from "node:util";
+
+import { commandLine, refuse } from "../../scripts/command-line.ts";
 import { attackApi } from "./api.ts";
 import type { Result } from "./attack.ts";
 import { attackNode } from "./node.ts";
 
-const { values } = parseArgs({
+const values = commandLine({
+  command: "npm run attack",
+  does: "Tries what must not be possible, on an API server and a node of this machine, and says what was blocked.",
   options: {
-    only: { type: "string" },
-    short: { type: "boolean", default: false },
-    verbose: { type: "boolean", default: false },
+    only: { text: "GROUP,…", help: "these groups of attacks alone" },
+    short: { help: "the API server alone, with fewer requests" },
+    verbose: { help: "print every attack, also those that were blocked" },
   },
 });
 
@@ -26,6 +28,8 @@ const groups = values.only?.split(",");
 const options = { tell, short: values.short, ...(groups && { groups }) };
 await attackApi({ ...options, compare: true });
 if (!values.short) await attackNode(options);
+const empty = groups?.find((group) => !results.some((result) => result.group === group));
+if (empty !== undefined) refuse(`there is no group of attacks named ${empty}`);
 
 console.log("\n| attacks | tried | blocked | vulnerable | not tried |\n| --- | --- | --- | --- | --- |");
 for (const group of new Set(results.map((result) => result.group))) {

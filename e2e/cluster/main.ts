@@ -1,13 +1,17 @@
 /**
- * The embedded cluster as a person uses it, with the real kubectl; prints what was measured:
- * `npm run e2e:cluster -- [--only id,id] [--list]`.
+ * `npm run e2e:cluster`: the embedded cluster as a person uses it, with the real kubectl; prints what was measured.
  */
-import { parseArgs } from "node:util";
+
+import { commandLine } from "../../scripts/command-line.ts";
 import { choose, conclude, narrator, promiseOptions, type Shown, show } from "../promises/promises.ts";
 import { Machine } from "./machine.ts";
 import { scenarios } from "./scenarios.ts";
 
-const { values } = parseArgs({ options: promiseOptions });
+const values = commandLine({
+  command: "npm run e2e:cluster",
+  does: "The embedded cluster as a person uses it, with the real kubectl. Prints what was measured.",
+  options: promiseOptions,
+});
 const chosen = choose(scenarios, values);
 const say = narrator();
 const shown: Shown[] = [];

@@ -1,19 +1,28 @@
 /**
- * An operator as people deploy it: by the command, by the real Helm, from its image, under its role. Prints what was
- * measured: `npm run e2e:deploy -- [--only id,id] [--control-plane embedded|reference] [--list]`. The package must be
- * built (`npm run build`).
+ * `npm run e2e:deploy`: an operator as people deploy it, by the command, by the real Helm, from its image, under its role.
+ * Prints what was measured. The package must be built (`npm run build`).
  */
-import { parseArgs } from "node:util";
+
+import { commandLine } from "../../scripts/command-line.ts";
 import { controlPlanes } from "../operator/control-plane.ts";
 import { choose, conclude, narrator, promiseOptions, type Shown, show } from "../promises/promises.ts";
 import { scenarios } from "./scenarios.ts";
 import { startSetting } from "./setting.ts";
 
-const { values } = parseArgs({
-  options: { ...promiseOptions, "control-plane": { type: "string", default: "embedded" } },
+const values = commandLine({
+  command: "npm run e2e:deploy",
+  does: "An operator as people deploy it: by the command, by the real Helm, from its image, under its role. Run npm run build first.",
+  options: {
+    ...promiseOptions,
+    "control-plane": {
+      text: "NAME",
+      oneOf: controlPlanes,
+      default: "embedded",
+      help: "where the operator runs",
+    },
+  },
 });
-const controlPlane = controlPlanes.find((each) => each === values["control-plane"]);
-if (controlPlane === undefined) throw new TypeError(`--control-plane is one of ${controlPlanes.join(", ")}`);
+const controlPlane = values["control-plane"];
 const chosen = choose(scenarios, { ...values, first: "deploy" });
 const say = narrator();
 let shown: Shown[] = [];

@@ -1,15 +1,20 @@
 /**
- * Every claim of the operator pattern's descriptions that Keelson builds on, shown with kubectl on an embedded cluster; the
- * results go to docs/operator-pattern.md: `npm run e2e:pattern -- [--only id,id] [--list]`. An id is that of a claim or of a
- * description. The packages must be built (`npm run build`).
+ * `npm run e2e:pattern`: every claim of the operator pattern's descriptions that Keelson builds on, shown with kubectl on an
+ * embedded cluster; the results go to docs/operator-pattern.md. An id of `--only` is that of a claim or of a description. The
+ * packages must be built (`npm run build`).
  */
-import { parseArgs } from "node:util";
+
+import { commandLine } from "../../scripts/command-line.ts";
 import { choose, conclude, narrator, promiseOptions, type Shown, show } from "../promises/promises.ts";
 import { descriptions } from "./claims/index.ts";
 import { keep } from "./report.ts";
 import { Shell } from "./shell.ts";
 
-const { values } = parseArgs({ options: promiseOptions });
+const values = commandLine({
+  command: "npm run e2e:pattern",
+  does: "Claims about operators, shown with kubectl on an embedded cluster; results go to docs/operator-pattern.md. Run npm run build first.",
+  options: promiseOptions,
+});
 const only = values.only
   ?.split(",")
   .flatMap((id) => descriptions.find((each) => each.id === id)?.claims.map((claim) => claim.id) ?? [id])

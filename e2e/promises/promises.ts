@@ -1,5 +1,6 @@
 /** Promises and the runs that show them: chosen on the command line, told while they run, a table at the end. */
 import { errorText } from "@keelson/core/internal";
+import { refuse } from "../../scripts/command-line.ts";
 
 export interface Promised<World> {
   readonly id: string;
@@ -19,10 +20,10 @@ export interface Shown {
   readonly isKept: boolean;
 }
 
-/** For `parseArgs`. */
+/** For `commandLine`. */
 export const promiseOptions = {
-  only: { type: "string" },
-  list: { type: "boolean", default: false },
+  only: { text: "ID,…", help: "these alone" },
+  list: { help: "name them, and run nothing" },
 } as const;
 
 interface Choice {
@@ -47,7 +48,7 @@ export function choose<World>(
   if (only === undefined) return all;
   const ids = only.split(",");
   const unknown = ids.find((id) => !all.some((each) => each.id === id));
-  if (unknown !== undefined) throw new Error(`there is no promise ${unknown}; --list names them`);
+  if (unknown !== undefined) refuse(`there is no promise ${unknown}; --list names them`);
   return all.filter(({ id }) => id === first || ids.includes(id));
 }
 

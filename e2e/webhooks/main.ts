@@ -1,22 +1,24 @@
 /**
- * Webhooks as they run in a cluster: an operator of two replicas in pods, behind its Service, under requests that never
- * stop. Prints what was measured: `npm run e2e:webhooks -- [--only id,id] [--list] [--seconds 20] [--built]`; `--built` takes
- * the image of the run before.
+ * `npm run e2e:webhooks`: webhooks as they run in a cluster, an operator of two replicas in pods, behind its Service, under
+ * requests that never stop. Prints what was measured.
  */
-import { parseArgs } from "node:util";
+
+import { commandLine } from "../../scripts/command-line.ts";
 import { choose, conclude, narrator, promiseOptions, type Shown, show } from "../promises/promises.ts";
 import { Guarded } from "./guarded.ts";
 import { scenarios } from "./scenarios.ts";
 
-const { values } = parseArgs({
+const values = commandLine({
+  command: "npm run e2e:webhooks",
+  does: "Webhooks as they run in a cluster: an operator of two replicas in pods, under requests that never stop.",
   options: {
     ...promiseOptions,
-    seconds: { type: "string", default: "20" },
-    rate: { type: "string", default: "25" },
-    built: { type: "boolean", default: false },
+    seconds: { number: "N", default: 20, help: "how long requests are sent" },
+    rate: { number: "N", default: 25, help: "requests per second" },
+    built: { help: "take the image of the run before" },
   },
 });
-const pace = { rate: Number(values.rate), seconds: Number(values.seconds) };
+const pace = { rate: values.rate, seconds: values.seconds };
 const chosen = choose(scenarios(pace), values);
 const say = narrator();
 let shown: Shown[] = [];

@@ -2,11 +2,16 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { commandLine } from "../../scripts/command-line.ts";
 import { asList, asMap, asString, type Json, type JsonMap } from "../generate/json.ts";
 import { kubernetesLine, kubernetesLines, kubernetesRelease, type Release } from "../releases.ts";
 import { compare, report, type Served } from "./compare.ts";
 
-const [from = kubernetesLines[0], to = kubernetesLines.at(-1) ?? ""] = process.argv.slice(2);
+const [from = kubernetesLines[0], to = kubernetesLines.at(-1) ?? ""] = commandLine({
+  command: "npm run reference:differences",
+  does: `What two releases of Kubernetes serve differently, from the documents in their Go modules: ${kubernetesLines.join(", ")}.`,
+  words: "[FROM [TO]]",
+}).words;
 const before = kubernetesRelease(kubernetesLine(from));
 const after = kubernetesRelease(kubernetesLine(to));
 const lines = report([before.version, after.version], compare(servedBy(before), servedBy(after)));

@@ -1,5 +1,6 @@
 // Writes the tables of built-in kinds from the real control plane and its modules; `--check` only compares.
-import { parseArgs } from "node:util";
+
+import { commandLine } from "../../scripts/command-line.ts";
 import { startControlPlane } from "../control-plane.ts";
 import { observeBootstrap } from "./bootstrap.ts";
 import { kindOutputs } from "./emit-kinds.ts";
@@ -9,7 +10,11 @@ import { httpsServer, observe, type Server } from "./observe.ts";
 import { observeLists } from "./observe-resources.ts";
 import { differences, write } from "./output.ts";
 
-const { values: options } = parseArgs({ options: { check: { type: "boolean", default: false } } });
+const options = commandLine({
+  command: "npm run generate",
+  does: "Writes the tables of built-in kinds from the real control plane and its modules (npm run reference).",
+  options: { check: { help: "only compare, and fail when a file is not current" } },
+});
 
 const generatedDirectories = [
   "packages/apiserver/src/protobuf/generated",

@@ -2,20 +2,13 @@
  * `npm run demo -- database`: a real PostgreSQL with a primary and two replicas. Rows are written, the primary is killed,
  * a backup is taken and proven, rows are deleted by mistake and brought back, and primaryship is handed over on purpose.
  */
-import { execFileSync } from "node:child_process";
-import { writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { buildImage, loadOperator, manifestsFor, readProject } from "@keelson/cli";
 import { pods } from "@keelson/client";
-import { startCluster } from "@keelson/cluster";
 import type { ObjectOf } from "@keelson/core";
-import { Deployment, PersistentVolumeClaim, Secret } from "@keelson/core/kinds";
+import { PersistentVolumeClaim, Secret } from "@keelson/core/kinds";
 import { Database, DatabaseBackup, PgClient } from "@keelson/database-operator";
-import { loadImages } from "@keelson/images";
 import { until } from "@keelson/testing";
-import { narrate } from "../narrate.ts";
-import { environment, root } from "../run.ts";
+import { Stage } from "./stage.ts";
 
 type DatabaseObject = ObjectOf<typeof Database>;
 
@@ -23,49 +16,16 @@ const ROWS = 500;
 const namespace = "default";
 const here = { namespace, name: "orders" };
 const restored = { namespace, name: "orders-before" };
-const say = narrate();
 
-const cluster = await say.step("an embedded cluster: API server, controllers, scheduler, three nodes", () =>
-  startCluster({ nodes: 3, onProgress: say.detail }),
-);
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    say.interrupt("taking the cluster down");
-    void leave(130);
-  });
-}
+const stage = await Stage.open("an embedded cluster: API server, controllers, scheduler, three nodes", 3);
+const { say, cluster } = stage;
 const { client } = cluster;
-if (cluster.pods === "simulated") {
-  await leave(
-    1,
-    "this machine allows no sandboxes, so pods would be simulated: there is nothing true to show",
-  );
-}
-
-const project = readProject(join(root, "operators/database"));
-const image = `${project.name}:${project.version}`;
+const operator = stage.operator("database");
 await say.step(
   "the operator, built into an image and installed: CRDs, its exact role, a Deployment",
   async () => {
-    execFileSync("tsc", ["-b", "packages/keelson", "packages/kit"], {
-      cwd: root,
-      env: environment,
-      stdio: "inherit",
-    });
-    const { archive, digest } = await buildImage(project, { image, base: "node:24", onProgress: say.detail });
-    const path = join(dirname(cluster.kubeconfig), "operator.oci.tar");
-    await writeFile(path, archive);
-    await loadImages(path);
-    say.detail(`${image}  ${digest.slice(0, 19)}`);
-    const parts = await loadOperator(project);
-    for (const manifest of manifestsFor(project, parts, { namespace: project.name, image, replicas: 1 })) {
-      const kind = await client.discover(manifest.apiVersion, manifest.kind);
-      await client.kind(kind).apply(manifest);
-    }
-    const where = { namespace: project.name, name: project.name };
-    await until(client, Deployment, where, (each) => each?.status?.availableReplicas === 1, {
-      timeoutMs: 120_000,
-    });
+    await operator.build();
+    await operator.install();
   },
 );
 
@@ -155,15 +115,7 @@ await say.step("primaryship handed over on purpose", async () => {
   say.detail(`${before?.primary} handed over; ${after?.status?.switchover?.message ?? ""}`);
   await ready(here);
 });
-say.end();
-
-if (!process.argv.includes("--exit") && process.stdout.isTTY) {
-  console.log("\nThe cluster stays up until Ctrl-C. In another terminal:\n");
-  console.log(`  export KUBECONFIG=${cluster.kubeconfig}`);
-  console.log("  kubectl get db,dbb,pods,pvc\n  kubectl delete pod orders-0 && kubectl get db -w");
-  await new Promise(() => {});
-}
-await leave(0);
+await stage.end(["kubectl get db,dbb,pods,pvc", "kubectl delete pod orders-0 && kubectl get db -w"]);
 
 async function ready(ref: { namespace: string; name: string }): Promise<DatabaseObject> {
   const settled = await until(
@@ -234,10 +186,4 @@ async function eventually<T>(attempt: () => Promise<T>): Promise<T> {
       await sleep(200);
     }
   }
-}
-
-async function leave(code: number, why?: string): Promise<never> {
-  if (why) console.error(why);
-  await cluster.stop();
-  process.exit(code);
 }

@@ -2,65 +2,25 @@
  * `npm run demo -- sampledb`: the database operator that the Kubernetes documentation describes, with a real Redis:
  * created, written to, its primary killed, backed up, upgraded, deleted with a last snapshot, and restored from it.
  */
-import { execFileSync } from "node:child_process";
-import { writeFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
-import { buildImage, loadOperator, manifestsFor, readProject } from "@keelson/cli";
 import { pods } from "@keelson/client";
-import { startCluster } from "@keelson/cluster";
 import type { ObjectOf } from "@keelson/core";
-import { Deployment, PersistentVolumeClaim, Secret } from "@keelson/core/kinds";
-import { loadImages } from "@keelson/images";
+import { PersistentVolumeClaim, Secret } from "@keelson/core/kinds";
 import { RedisConnection, SampleDB, SampleDBBackup } from "@keelson/sampledb-operator";
 import { until } from "@keelson/testing";
-import { narrate } from "../narrate.ts";
-import { environment, root } from "../run.ts";
+import { Stage } from "./stage.ts";
 
 const KEYS = 500;
 const here = { namespace: "default", name: "example-database" };
-const say = narrate();
 
-const cluster = await say.step("an embedded cluster: API server, controllers, scheduler, two nodes", () =>
-  startCluster({ nodes: 2, onProgress: say.detail }),
-);
-for (const signal of ["SIGINT", "SIGTERM"] as const) {
-  process.once(signal, () => {
-    say.interrupt("taking the cluster down");
-    void leave(130);
-  });
-}
+const stage = await Stage.open("an embedded cluster: API server, controllers, scheduler, two nodes", 2);
+const { say, cluster } = stage;
 const { client } = cluster;
-if (cluster.pods === "simulated") {
-  await leave(
-    1,
-    "this machine allows no sandboxes, so pods would be simulated: there is nothing true to show",
-  );
-}
-
-const project = readProject(join(root, "operators/sampledb"));
-const image = `${project.name}:${project.version}`;
+const operator = stage.operator("sampledb");
 await say.step(
   "the SampleDB operator, built into an image and installed: CRDs, its exact role, a Deployment",
   async () => {
-    execFileSync("tsc", ["-b", "packages/keelson", "packages/kit"], {
-      cwd: root,
-      env: environment,
-      stdio: "inherit",
-    });
-    const { archive, digest } = await buildImage(project, { image, base: "node:24", onProgress: say.detail });
-    const path = join(dirname(cluster.kubeconfig), "operator.oci.tar");
-    await writeFile(path, archive);
-    await loadImages(path);
-    say.detail(`${image}  ${digest.slice(0, 19)}`);
-    const parts = await loadOperator(project);
-    for (const manifest of manifestsFor(project, parts, { namespace: project.name, image, replicas: 1 })) {
-      const kind = await client.discover(manifest.apiVersion, manifest.kind);
-      await client.kind(kind).apply(manifest);
-    }
-    const where = { namespace: project.name, name: project.name };
-    await until(client, Deployment, where, (each) => each?.status?.availableReplicas === 1, {
-      timeoutMs: 120_000,
-    });
+    await operator.build();
+    await operator.install();
   },
 );
 
@@ -137,16 +97,12 @@ await say.step("the same name again, restored from the last snapshot", async () 
   await ready();
   await everyKey(2 * KEYS);
 });
-say.end();
-
-if (!process.argv.includes("--exit") && process.stdout.isTTY) {
-  console.log("\nThe cluster stays up until Ctrl-C. In another terminal:\n");
-  console.log(`  export KUBECONFIG=${cluster.kubeconfig}`);
-  console.log("  kubectl get SampleDB\n  kubectl edit SampleDB/example-database");
-  console.log("  kubectl scale sdb example-database --replicas 2\n  kubectl delete pod example-database-0");
-  await new Promise(() => {});
-}
-await leave(0);
+await stage.end([
+  "kubectl get SampleDB",
+  "kubectl edit SampleDB/example-database",
+  "kubectl scale sdb example-database --replicas 2",
+  "kubectl delete pod example-database-0",
+]);
 
 function isReady(db: ObjectOf<typeof SampleDB> | undefined): boolean {
   const { status, metadata } = db ?? {};
@@ -226,10 +182,4 @@ async function everyKey(count: number): Promise<void> {
   const wrong = replies.filter((reply, index) => reply !== `value-${index}`).length;
   if (wrong > 0) throw new Error(`${wrong} of ${count} keys are missing or wrong`);
   say.detail(`all ${count} keys are there`);
-}
-
-async function leave(code: number, why?: string): Promise<never> {
-  if (why) console.error(why);
-  await cluster.stop();
-  process.exit(code);
 }

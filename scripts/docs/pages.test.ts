@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { root } from "../run.ts";
 
-const pages = globSync("{*.md,{docs,packages,operators,conformance,reference}/**/*.md}", {
+const pages = globSync("{*.md,{docs,packages,operators,examples,conformance,reference}/**/*.md}", {
   cwd: root,
   exclude: (path) => /node_modules|dist/.test(path),
 });
@@ -12,6 +12,22 @@ const pages = globSync("{*.md,{docs,packages,operators,conformance,reference}/**
 describe("pages", () => {
   it("link to files and headings that exist", () => {
     expect(pages.flatMap(brokenLinks)).toEqual([]);
+  });
+
+  it("name commands of npm run that exist, and all of them", () => {
+    const { scripts } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as {
+      readonly scripts: Readonly<Record<string, string>>;
+    };
+    const named = new Set(pages.flatMap(commandsIn));
+    expect([...named].filter((name) => !(name in scripts))).toEqual([]);
+    // `npm test` is how one is called, and the README calls the command with npx.
+    const missing = Object.keys(scripts).filter((name) => !named.has(name));
+    expect(missing.filter((name) => name !== "test" && name !== "keelson")).toEqual([]);
+  });
+
+  it("are there for every package and every operator", () => {
+    const folders = globSync("{packages,operators}/*/package.json", { cwd: root }).map(dirname);
+    expect(folders.filter((folder) => !existsSync(join(root, folder, "README.md")))).toEqual([]);
   });
 
   it("of decisions are numbered without gaps, in their names and in their titles", () => {
@@ -34,6 +50,18 @@ function brokenLinks(page: string): string[] {
     .map(([, target = ""]) => target)
     .filter((target) => !/^[a-z]+:/.test(target) && !leads(page, target))
     .map((target) => `${page}: ${target}`);
+}
+
+/** `npm run e2e:etcd`, and what a table shortens: `npm run conformance`, `:own`. */
+function commandsIn(page: string): string[] {
+  const text = readFileSync(join(root, page), "utf8");
+  return [...text.matchAll(/npm run ([a-z0-9:-]*[a-z0-9])((?:`, `:?[a-z0-9:]+(?=`))*)/g)].flatMap(
+    ([, name = "", more = ""]) => {
+      const family = name.split(":")[0];
+      const others = more.split("`, `").slice(1);
+      return [name, ...others.map((other) => (other.startsWith(":") ? family + other : other))];
+    },
+  );
 }
 
 function leads(page: string, target: string): boolean {

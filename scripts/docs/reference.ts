@@ -167,6 +167,7 @@ function command(): string {
             "could not start, or lost its lease or caches.",
         ],
         ["2", "The command line was not understood."],
+        ["141", "Nobody read its output any more (`keelson … | head`), and it was not done."],
       ],
     ),
     ...generateHelpTextForAllCommands(application).map(

@@ -1,5 +1,4 @@
 /** Runs the Memcached operator. */
-import { operator } from "keelson";
-import { memcached } from "./controller.ts";
+import { app } from "./index.ts";
 
-await operator({ name: "memcached-operator", controllers: [memcached] }).run();
+await app.run();

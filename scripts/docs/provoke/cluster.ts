@@ -23,7 +23,8 @@ export const cluster: Provocations<ClusterErrorCode> = {
     await using _ = await startCluster({ nodes: 0, controllers: false, dataDir });
     return await startCluster({ nodes: 0, controllers: false, dataDir });
   },
-  NotRunning: () => injectFault({ kind: "freezeApi", frozen: true }, "nowhere"),
+  NotRunning: async () =>
+    await withState(await temporary(), () => injectFault({ kind: "freezeApi", frozen: true }, "nowhere")),
   Unsupported: async () => {
     await using running = await startCluster({ nodes: 0, controllers: false });
     return await running.inject({ kind: "killContainer" } as never);
