@@ -5,8 +5,7 @@ import { Pod } from "@keelson/core/kinds";
 import { locateKubernetes } from "@keelson/reference/locate";
 import { silentLogger } from "@keelson/runtime";
 import { until } from "@keelson/testing";
-import { operator } from "keelson";
-import { CustomResourceDefinition } from "keelson/kinds";
+import { install, operator } from "keelson";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { Greeting, greeting } from "../src/greeting.ts";
 
@@ -23,12 +22,7 @@ describe.each(servers)("a Greeting on $name", ({ missing, start }) => {
   beforeAll(async () => {
     if (missing) return;
     client = await start(stack);
-    await client.kind(CustomResourceDefinition).apply(Greeting.crd());
-    await until(client, CustomResourceDefinition, { name: Greeting.crd().metadata.name }, (crd) =>
-      Boolean(
-        crd?.status?.conditions?.some(({ type, status }) => type === "Established" && status === "True"),
-      ),
-    );
+    await install(client, [Greeting]);
     stack.use(await operator({ controllers: [greeting], client, log: silentLogger }).start());
   });
   afterAll(() => stack.disposeAsync());
