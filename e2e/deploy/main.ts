@@ -1,9 +1,10 @@
 /**
  * `npm run e2e:deploy`: an operator as people deploy it, by the command, by the real Helm, from its image, under its role.
- * Prints what was measured. The package must be built (`npm run build`).
+ * Prints what was measured.
  */
 
 import { commandLine } from "../../scripts/command-line.ts";
+import { compilePackages } from "../../scripts/run.ts";
 import { controlPlanes } from "../operator/control-plane.ts";
 import { choose, conclude, narrator, promiseOptions, type Shown, show } from "../promises/promises.ts";
 import { scenarios } from "./scenarios.ts";
@@ -11,7 +12,7 @@ import { startSetting } from "./setting.ts";
 
 const values = commandLine({
   command: "npm run e2e:deploy",
-  does: "An operator as people deploy it: by the command, by the real Helm, from its image, under its role. Run npm run build first.",
+  does: "An operator as people deploy it: by the command, by the real Helm, from its image, under its role.",
   options: {
     ...promiseOptions,
     "control-plane": {
@@ -25,6 +26,7 @@ const values = commandLine({
 const controlPlane = values["control-plane"];
 const chosen = choose(scenarios, { ...values, first: "deploy" });
 const say = narrator();
+compilePackages();
 let shown: Shown[] = [];
 {
   await using setting = await startSetting(controlPlane, say);

@@ -7,8 +7,8 @@ import { basename, join } from "node:path";
 import { buildImage, type readProject } from "@keelson/cli";
 import { Images, loadImages, parseImageReference } from "@keelson/images";
 import { privateCache } from "@keelson/machine";
+import { compilePackages, root } from "../../scripts/run.ts";
 
-const root = join(import.meta.dirname, "../..");
 const base = "node:24";
 
 /** Builds the image once and puts it into the store under both names. An image of the same code is used again. */
@@ -17,6 +17,7 @@ export async function makeOperatorImages(
   [first, second]: readonly [string, string],
   say: (sentence: string) => void,
 ): Promise<void> {
+  compilePackages();
   const operator = basename(project.directory);
   const record = join(privateCache(), "e2e-images", operator);
   const { store } = new Images();

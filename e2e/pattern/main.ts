@@ -1,10 +1,10 @@
 /**
  * `npm run e2e:pattern`: every claim of the operator pattern's descriptions that Keelson builds on, shown with kubectl on an
- * embedded cluster; the results go to docs/operator-pattern.md. An id of `--only` is that of a claim or of a description. The
- * packages must be built (`npm run build`).
+ * embedded cluster; the results go to docs/operator-pattern.md. An id of `--only` is that of a claim or of a description.
  */
 
 import { commandLine } from "../../scripts/command-line.ts";
+import { compilePackages } from "../../scripts/run.ts";
 import { choose, conclude, narrator, promiseOptions, type Shown, show } from "../promises/promises.ts";
 import { descriptions } from "./claims/index.ts";
 import { keep } from "./report.ts";
@@ -12,7 +12,7 @@ import { Shell } from "./shell.ts";
 
 const values = commandLine({
   command: "npm run e2e:pattern",
-  does: "Claims about operators, shown with kubectl on an embedded cluster; results go to docs/operator-pattern.md. Run npm run build first.",
+  does: "Claims about operators, shown with kubectl on an embedded cluster; results go to docs/operator-pattern.md.",
   options: promiseOptions,
 });
 const only = values.only
@@ -24,6 +24,7 @@ const chosen = choose(
   { ...values, only },
 );
 const say = narrator();
+compilePackages();
 const shown: Shown[] = [];
 {
   await using shell = await Shell.start(say);

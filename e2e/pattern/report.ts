@@ -65,7 +65,7 @@ function markdown(results: Results): string {
     "the rest; the databases are real processes in pods, asked by their own tools (`redis-cli`, `etcdctl`, `psql`).",
     "",
     "```shell",
-    "npm run build && npm run e2e:pattern                       # all of them; --list names them",
+    "npm run e2e:pattern                                        # all of them; --list names them",
     "npm run e2e:pattern -- --only etcd,sampledb-delete         # a description, or single claims",
     "```",
     "",

@@ -1,5 +1,4 @@
 /** What every demo needs: a cluster that goes away with it, and an operator that is built and installed there. */
-import { execFileSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { buildImage, loadOperator, manifestsFor, readProject } from "@keelson/cli";
@@ -8,7 +7,7 @@ import { Deployment } from "@keelson/core/kinds";
 import { loadImages } from "@keelson/images";
 import { until } from "@keelson/testing";
 import { type Narrator, narrate } from "../narrate.ts";
-import { environment, root } from "../run.ts";
+import { compilePackages, root } from "../run.ts";
 
 export class Stage {
   readonly say: Narrator;
@@ -47,9 +46,8 @@ export class Stage {
     const image = `${project.name}:${project.version}`;
     return {
       build: async () => {
-        const packages = ["packages/keelson", "packages/kit"];
         this.say.progress("compiling the packages");
-        execFileSync("tsc", ["-b", ...packages], { cwd: root, env: environment, stdio: "inherit" });
+        compilePackages();
         const onProgress = this.say.progress;
         const { archive, digest } = await buildImage(project, { image, base: "node:24", onProgress });
         const path = join(dirname(kubeconfig), "operator.oci.tar");
