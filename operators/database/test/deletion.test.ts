@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { Database, databaseController } from "../src/index.ts";
 
 const here = { namespace: "default", name: "orders" };
+const lease = { namespace: "default", name: "orders-primary" };
 const controllers = [databaseController({ agentImage: "operator:1" })];
 
 /** A Database whose record says that there is data, though no pod runs. */
@@ -13,7 +14,7 @@ async function withData(c: Awaited<ReturnType<typeof cluster>>, spec: object): P
   await c.converges({ ready: false });
   const published = { systemId: "7000", timeline: 1, timelineEpoch: 1, quorums: [] };
   const annotations = { "database.keelson.dev/published": JSON.stringify(published) };
-  await c.client.kind(Lease).patch(here, { type: "merge", body: { metadata: { annotations } } });
+  await c.client.kind(Lease).patch(lease, { type: "merge", body: { metadata: { annotations } } });
   await c.client
     .kind(Database)
     .patch(here, { type: "merge", body: { metadata: { annotations: { touched: "1" } } } });
@@ -27,8 +28,18 @@ const left = async (c: Awaited<ReturnType<typeof cluster>>) => ({
     ({ metadata }) => metadata.deletionTimestamp === undefined,
   ).length,
   pods: (await c.client.kind(Pod).list(here)).items.length,
-  lease: (await c.client.kind(Lease).find(here)) !== undefined,
+  lease: (await c.client.kind(Lease).find(lease)) !== undefined,
   secrets: (await c.client.kind(Secret).list(here)).items.length,
+});
+
+test("a Lease of an application of the same name stays as it is", async () => {
+  await using c = await cluster({ controllers });
+  const spec = { holderIdentity: "orders-app-7", leaseTransitions: 3 };
+  const theirs = await c.client.kind(Lease).create({ metadata: here, spec });
+  await withData(c, { onDelete: "Retain" });
+  await c.client.kind(Database).delete(here);
+  await c.converges({ ready: false });
+  expect(await c.client.kind(Lease).get(here)).toEqual(theirs);
 });
 
 test("with Delete the claims go, and the Database when they are gone", async () => {
@@ -69,7 +80,7 @@ test("with Snapshot clients are shut out first, and nothing is removed while no 
   await c.client.kind(Database).delete(here);
   await c.converges({ ready: false });
   expect(await left(c)).toMatchObject({ database: true, claims: 3, pods: 3, lease: true });
-  const { metadata } = await c.client.kind(Lease).get(here);
+  const { metadata } = await c.client.kind(Lease).get(lease);
   const policy = JSON.parse(metadata.annotations?.["database.keelson.dev/policy"] ?? "{}") as object;
   expect(policy).toMatchObject({ closed: true });
 });

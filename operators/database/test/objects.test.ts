@@ -5,6 +5,7 @@ import { expect, test } from "vitest";
 import { Database, databaseController } from "../src/index.ts";
 
 const here = { namespace: "default", name: "orders" };
+const lease = { namespace: "default", name: "orders-primary" };
 const controllers = [databaseController({ agentImage: "operator:1" })];
 
 test("the first instance comes alone, and everything around it is there before", async () => {
@@ -18,8 +19,8 @@ test("the first instance comes alone, and everything around it is there before",
   expect(names((await c.client.kind(Service).list(here)).items)).toEqual(
     expect.arrayContaining(["orders", "orders-instances", "orders-r", "orders-ro"]),
   );
-  const lease = await c.client.kind(Lease).get(here);
-  const policy: unknown = JSON.parse(lease.metadata.annotations?.["database.keelson.dev/policy"] ?? "{}");
+  const { metadata } = await c.client.kind(Lease).get(lease);
+  const policy: unknown = JSON.parse(metadata.annotations?.["database.keelson.dev/policy"] ?? "{}");
   expect(policy).toMatchObject({
     instances: ["orders-0", "orders-1", "orders-2"],
     initialInstance: "orders-0",

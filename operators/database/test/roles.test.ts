@@ -6,6 +6,7 @@ import type { AgentCall } from "../src/agent/wire.ts";
 import { Database, databaseController } from "../src/index.ts";
 
 const here = { namespace: "default", name: "orders" };
+const lease = { namespace: "default", name: "orders-primary" };
 
 test("roles are brought about again on data that was restored in place", async () => {
   let applied = 0;
@@ -33,7 +34,7 @@ test("roles are brought about again on data that was restored in place", async (
     const published = { systemId: "7000", timeline, timelineEpoch: 1, quorums: [] };
     const annotations = { "database.keelson.dev/published": JSON.stringify(published) };
     const spec = { holderIdentity: "orders-0_uid", leaseTransitions: 1 };
-    await c.client.kind(Lease).patch(here, { type: "merge", body: { metadata: { annotations }, spec } });
+    await c.client.kind(Lease).patch(lease, { type: "merge", body: { metadata: { annotations }, spec } });
     await c.advance(10_000);
   };
   await serves(1);
@@ -72,7 +73,7 @@ test.each([
   const holder = { holderIdentity: "orders-0_uid", leaseTransitions: 1 };
   await c.client
     .kind(Lease)
-    .patch(here, { type: "merge", body: { metadata: { annotations }, spec: holder } });
+    .patch(lease, { type: "merge", body: { metadata: { annotations }, spec: holder } });
   await c.advance(10_000);
   const { status: now } = await c.client.kind(Database).get(here);
   const ready = now?.conditions?.find(({ type }) => type === "Ready");

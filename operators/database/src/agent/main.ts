@@ -6,6 +6,7 @@ import { createServer } from "node:http";
 import { join } from "node:path";
 import { openStore } from "@keelson/kit/store";
 import { parseKnownJson } from "../ha/json.ts";
+import { leaseName } from "../ha/lease-object.ts";
 import { Agent } from "./agent.ts";
 import { apiServer } from "./api-server.ts";
 import { Backups } from "./backups.ts";
@@ -44,7 +45,7 @@ const key = () => Buffer.from(readFileSync(join(settings.secrets, "key"), "utf8"
 const watchdog = new Watchdog(log);
 const kubernetes = new Kubernetes({
   namespace,
-  lease: settings.database,
+  lease: leaseName(settings.database),
   instance,
   roleLabel: settings.roleLabel,
   send: apiServer({ timeoutMs: timings.requestTimeoutMs }),

@@ -11,7 +11,7 @@ export const settingsVariable = "KEELSON_AGENT";
 
 export interface AgentSettings {
   readonly namespace: string;
-  /** The name of the Database, which is also that of its Lease. */
+  /** The name of the Database. */
   readonly database: string;
   readonly instance: string;
   /** The headless Service that names the instances. */

@@ -2,6 +2,11 @@
 import { parseKnownJson } from "./json.ts";
 import type { LeaseRecord, Policy, Published, StoredRecord } from "./state.ts";
 
+/** The Lease of a Database. Its bare name may be that of an application that has a leader of its own. */
+export function leaseName(database: string): string {
+  return `${database}-primary`;
+}
+
 /** On a Database's Lease: what the primary's agent publishes, as JSON. */
 export const publishedAnnotation = "database.keelson.dev/published";
 /** On a Database's Lease: what the operator demands of a failover, as JSON. */

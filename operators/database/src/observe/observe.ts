@@ -7,6 +7,7 @@ import type { DatabaseObject } from "../api/database.ts";
 import { readLease } from "../ha/lease-object.ts";
 import type { LeaseRecord } from "../ha/state.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
+import { leaseRef } from "../resources/lease.ts";
 import { databaseName, instanceKey } from "../resources/names.ts";
 import type { InstanceView, Observed } from "./observed.ts";
 import { podView } from "./pod-view.ts";
@@ -41,7 +42,7 @@ export async function readRecord(
   object: DatabaseObject,
   ctx: DatabaseContext,
 ): Promise<LeaseRecord | undefined> {
-  const lease = await ctx.client.kind(Lease).find(databaseName(object));
+  const lease = await ctx.client.kind(Lease).find(leaseRef(object));
   if (!lease) return undefined;
   try {
     return readLease(lease).record;

@@ -1,6 +1,7 @@
 /** What agents may do at the API server: their Lease, and the labels of their own database's pods. */
 import type { Desired } from "keelson";
 import type { Role, RoleBinding, ServiceAccount } from "keelson/kinds";
+import { leaseName } from "../ha/lease-object.ts";
 import { agentAccount, type DatabaseName, selectorLabels } from "./names.ts";
 
 export function accountFor(database: DatabaseName): Desired<typeof ServiceAccount> {
@@ -14,7 +15,7 @@ export function roleFor(database: DatabaseName, instances: readonly string[]): D
       {
         apiGroups: ["coordination.k8s.io"],
         resources: ["leases"],
-        resourceNames: [database.name],
+        resourceNames: [leaseName(database.name)],
         verbs: ["get", "patch"],
       },
       { apiGroups: [""], resources: ["pods"], resourceNames: [...instances], verbs: ["get", "patch"] },

@@ -4,7 +4,7 @@ import { Quantity } from "keelson";
 import type { Lease } from "keelson/kinds";
 import type { DatabaseObject } from "../api/database.ts";
 import { annotations } from "../api/names.ts";
-import { policyAnnotation } from "../ha/lease-object.ts";
+import { leaseName, policyAnnotation } from "../ha/lease-object.ts";
 import type { LeaseRecord, Policy } from "../ha/state.ts";
 import { databaseName, selectorLabels } from "./names.ts";
 
@@ -47,12 +47,16 @@ function approvalOf(text: string | undefined): Policy["approval"] {
   return { epoch: Number(match[1]), ...(match[2] !== undefined && { instance: match[2] }) };
 }
 
+export function leaseRef(object: DatabaseObject): { readonly namespace: string; readonly name: string } {
+  const { namespace, name } = databaseName(object);
+  return { namespace, name: leaseName(name) };
+}
+
 export function leaseFor(object: DatabaseObject, policy: Policy): InputOf<typeof Lease> {
   const database = databaseName(object);
   return {
     metadata: {
-      name: database.name,
-      namespace: database.namespace,
+      ...leaseRef(object),
       labels: selectorLabels(database),
       annotations: { [policyAnnotation]: JSON.stringify(policy) },
     },

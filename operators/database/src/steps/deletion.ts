@@ -6,6 +6,7 @@ import { reasons } from "../api/conditions.ts";
 import type { DatabaseObject } from "../api/database.ts";
 import { statusOf } from "../decide/report.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
+import { leaseRef } from "../resources/lease.ts";
 import { databaseName } from "../resources/names.ts";
 import { runInstances } from "./run.ts";
 import { releaseVolume, tellKept } from "./volumes.ts";
@@ -57,7 +58,7 @@ async function removeAll(object: DatabaseObject, ctx: DatabaseContext, withData:
   await ctx.own.role.delete();
   await ctx.own.account.delete();
   // Without its data the record means nothing; with it, it says who holds all commits.
-  if (withData) await ctx.client.kind(Lease).delete(databaseName(object)).catch(ignoreAbsent);
+  if (withData) await ctx.client.kind(Lease).delete(leaseRef(object)).catch(ignoreAbsent);
   return done();
 }
 

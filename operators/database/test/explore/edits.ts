@@ -1,9 +1,10 @@
 /** What users do to a Database. */
-import { anywhere, type Disturbance, pick } from "@keelson/testing";
+import { anywhere, type Disturbance, pick, type Subject } from "@keelson/testing";
 import { isApiError } from "keelson";
 import { Lease, Secret } from "keelson/kinds";
 import { DatabaseBackup } from "../../src/api/backup.ts";
 import { Database } from "../../src/api/database.ts";
+import { leaseName } from "../../src/ha/lease-object.ts";
 import { refused } from "../simulation/server.ts";
 import type { SimPostgres } from "./application.ts";
 import { change, specOf } from "./scene.ts";
@@ -73,11 +74,16 @@ const orphaned = anywhere({
   },
 });
 
+const leaseOf = ({ subject: { ref } }: { readonly subject: Pick<Subject<SimPostgres>, "ref"> }) => ({
+  ...ref,
+  name: leaseName(ref.name),
+});
+
 /** As by a person, or a restore of the namespace that leaves Leases out. */
 const leaseLost = anywhere({
   name: "by hand: the Lease is deleted",
   begin: async (world) => {
-    await world.client.kind(Lease).delete(world.subject.ref).catch(ignoreAbsent);
+    await world.client.kind(Lease).delete(leaseOf(world)).catch(ignoreAbsent);
   },
 });
 
@@ -87,7 +93,7 @@ const leaseOld = anywhere({
   lastsMs: 180_000,
   begin: async (world) => {
     const leases = world.client.kind(Lease);
-    const before = await leases.find(world.subject.ref);
+    const before = await leases.find(leaseOf(world));
     if (!before) return;
     return async () => {
       const { holderIdentity = null, leaseTransitions = null, renewTime = null } = before.spec ?? {};
@@ -95,7 +101,7 @@ const leaseOld = anywhere({
         metadata: { annotations: before.metadata.annotations },
         spec: { holderIdentity, leaseTransitions, renewTime },
       };
-      await leases.patch(world.subject.ref, { type: "merge", body: body as never }).catch(ignoreAbsent);
+      await leases.patch(leaseOf(world), { type: "merge", body: body as never }).catch(ignoreAbsent);
     };
   },
 });

@@ -8,6 +8,7 @@ import type { InstanceReport } from "../../src/agent/handlers.ts";
 import { Kubernetes, type Send, StatusError } from "../../src/agent/kubernetes.ts";
 import { type Clock, Gone, type Guard, type Memory, type Peers } from "../../src/agent/ports.ts";
 import { type AgentSettings, readSettings, timingsOf } from "../../src/agent/settings.ts";
+import { leaseName } from "../../src/ha/lease-object.ts";
 import { type Disk, type Entry, type ServerPod, SimulatedServer } from "../simulation/server.ts";
 import type { Files, SimPostgres } from "./application.ts";
 
@@ -92,7 +93,7 @@ export class SimInstance implements SimulatedProcess, ServerPod {
     const timings = timingsOf(this.#settings);
     const kubernetes = new Kubernetes({
       namespace,
-      lease: this.#settings.database,
+      lease: leaseName(this.#settings.database),
       instance: name,
       roleLabel: this.#settings.roleLabel,
       send: this.#send(timings.requestTimeoutMs),

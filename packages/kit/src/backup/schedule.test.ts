@@ -49,6 +49,16 @@ describe("a schedule", () => {
     expect(since).toEqual(["2026-01-01T00:00:00.000Z", "2026-01-05T02:00:00.000Z"]);
   });
 
+  it("skips nothing after a clock that was ahead", () => {
+    const calendar: Calendar = (_, { since }) =>
+      since.toISOString() < due.toISOString() ? { due, missed: 3, next } : { missed: 0, next };
+    expect(decideSchedule({ ...state, lastScheduled: "2027-01-05T02:00:00Z" }, calendar)).toEqual({
+      do: "wait",
+      lastScheduled: due.toISOString(),
+      next,
+    });
+  });
+
   it("is invalid when its expression cannot be read", () => {
     const calendar: Calendar = () => {
       throw new TypeError("five fields, please");

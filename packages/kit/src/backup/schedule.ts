@@ -52,9 +52,10 @@ export type ScheduleDecision =
  */
 export function decideSchedule(state: ScheduleState, calendar: Calendar): ScheduleDecision {
   const { schedule, timeZone, suspend, createdAt, lastScheduled, running } = state;
+  const timesSince = (since: string) => calendar(schedule, { since: new Date(since), timeZone });
   let times: CronResult;
   try {
-    times = calendar(schedule, { since: new Date(lastScheduled ?? createdAt), timeZone });
+    times = timesSince(lastScheduled ?? createdAt);
   } catch (error) {
     const { message } = error as Error;
     return {
@@ -63,6 +64,14 @@ export function decideSchedule(state: ScheduleState, calendar: Calendar): Schedu
     };
   }
   const { due, next } = times;
+  if (lastScheduled !== undefined && next && Date.parse(lastScheduled) >= next.getTime()) {
+    // Left by a clock that was ahead: what falls due until then would be skipped.
+    return {
+      do: "wait",
+      lastScheduled: (timesSince(createdAt).due ?? new Date(createdAt)).toISOString(),
+      next,
+    };
+  }
   if (due && suspend) return { do: "wait", lastScheduled: due.toISOString(), next };
   if (due && !running) return { do: "take", at: due, lastScheduled: due.toISOString(), next };
   return { do: "wait", lastScheduled, next };

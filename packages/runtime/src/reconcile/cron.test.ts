@@ -20,6 +20,15 @@ describe("a cron expression", () => {
     expect(result.due).toBeUndefined();
   });
 
+  test("begins now after a time that is still to come", () => {
+    const since = new Date("2027-01-01T00:00:00Z");
+    const nowMs = Date.parse("2026-01-01T00:30:00Z");
+    expect(evaluateCron("0 * * * *", { since, nowMs })).toEqual({
+      missed: 0,
+      next: new Date("2026-01-01T01:00:00Z"),
+    });
+  });
+
   test("follows its time zone, through a change of the clocks", () => {
     const since = new Date("2026-03-28T12:00:00Z");
     const result = evaluateCron("30 3 * * *", {

@@ -14,7 +14,7 @@ export function evaluateCron(
   const schedule = parseSchedule(expression, options.timeZone);
   let due: number | undefined;
   let passed = 0;
-  let next = schedule.next(options.since.getTime());
+  let next = schedule.next(Math.min(options.since.getTime(), nowMs));
   while (next !== undefined && next <= nowMs && passed < countedAtMost) {
     due = next;
     passed++;
