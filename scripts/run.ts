@@ -18,11 +18,7 @@ export function run(command: string, args: readonly string[], env: NodeJS.Proces
   });
 }
 
-/** Compiles what images are made of; what is compiled already costs a second. */
-export function compilePackages(): void {
-  execFileSync("tsc", ["-b", "packages/keelson", "packages/kit"], {
-    cwd: root,
-    env: environment,
-    stdio: "inherit",
-  });
+/** Compiles all packages, or some and what they need. What is compiled already costs a second. */
+export function compilePackages(...packages: readonly string[]): void {
+  execFileSync("tsc", ["-b", ...packages], { cwd: root, env: environment, stdio: "inherit" });
 }

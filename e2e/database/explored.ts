@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { Database, DatabaseBackup } from "@keelson/database-operator";
 import { atFraction, type Primary } from "@keelson/testing";
 import { PersistentVolumeClaim } from "keelson/kinds";
+import { makeAgain } from "../../operators/database/test/explore/edits.ts";
 import {
   change,
   feasible,
@@ -121,7 +122,10 @@ export const real: RealSubject = {
     });
   },
   load: (scene) => new DatabaseLoad(worldOf(scene), scene.subject.ref),
-  makeFeasible: async (scene) => await change(scene, feasible(scene.primary, versions)),
+  makeFeasible: async (scene) => {
+    await makeAgain(scene);
+    await change(scene, feasible(scene.primary, versions));
+  },
   missing: async (scene) => {
     const told = missingInStatus(scene);
     if (told !== undefined || !scene.primary) return told;

@@ -9,7 +9,8 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { commandLine, refuse } from "../../scripts/command-line.ts";
-import { controlPlanes } from "../operator/control-plane.ts";
+import { rowOptions } from "../operator/row-options.ts";
+import { narrator } from "../promises/promises.ts";
 import { ways } from "./deletions.ts";
 import { operations } from "./operations.ts";
 import { rejoining } from "./rejoining.ts";
@@ -22,16 +23,7 @@ const values = commandLine({
   command: "npm run e2e:database",
   does: "Breaks a real Database in every way that the operator promises to repair, under load, and prints what was measured.",
   options: {
-    only: { text: "ID,…", help: "these rows alone" },
-    runs: { number: "N", help: "runs of each row (default: the row's own number)" },
-    "control-plane": {
-      text: "NAME",
-      oneOf: controlPlanes,
-      default: "embedded",
-      help: "where the operator runs",
-    },
-    resume: { help: "complete a row to its number of runs, or leave it alone" },
-    list: { help: "name the rows, and run nothing" },
+    ...rowOptions,
     report: { help: "write docs/database-results.md again, and run nothing" },
   },
 });
@@ -44,9 +36,7 @@ if (values.report) {
   await writeReport(scenarios);
   process.exit(0);
 }
-const startedAt = performance.now();
-const say = (sentence: string) =>
-  console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`);
+const say = narrator();
 const controlPlane = values["control-plane"];
 const only = values.only?.split(",");
 const unknown = only?.find((id) => !scenarios.some((scenario) => scenario.id === id));

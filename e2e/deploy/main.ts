@@ -5,7 +5,7 @@
 
 import { commandLine } from "../../scripts/command-line.ts";
 import { compilePackages } from "../../scripts/run.ts";
-import { controlPlanes } from "../operator/control-plane.ts";
+import { rowOptions } from "../operator/row-options.ts";
 import { choose, conclude, narrator, promiseOptions, type Shown, show } from "../promises/promises.ts";
 import { scenarios } from "./scenarios.ts";
 import { startSetting } from "./setting.ts";
@@ -15,12 +15,7 @@ const values = commandLine({
   does: "An operator as people deploy it: by the command, by the real Helm, from its image, under its role.",
   options: {
     ...promiseOptions,
-    "control-plane": {
-      text: "NAME",
-      oneOf: controlPlanes,
-      default: "embedded",
-      help: "where the operator runs",
-    },
+    "control-plane": rowOptions["control-plane"],
   },
 });
 const controlPlane = values["control-plane"];

@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadOperator, main, readProject } from "@keelson/cli";
 import { type Client, connect } from "@keelson/client";
-import { clusterDown, clusterUp } from "@keelson/cluster";
-import { type ControlPlaneName, startGround } from "../operator/control-plane.ts";
+import type { ControlPlaneName } from "../operator/control-plane.ts";
 import { eventually } from "../operator/eventually.ts";
+import { startReachable } from "../operator/reachable.ts";
 
 const directory = join(import.meta.dirname, "operator");
 
@@ -28,10 +28,9 @@ export async function startSetting(
 ): Promise<Setting> {
   const stack = new AsyncDisposableStack();
   try {
-    const { client, kubeconfig } =
-      controlPlane === "embedded"
-        ? await embedded(stack, say)
-        : (await startGround(stack, { controlPlane, nodes: 2, say })).plane;
+    const { kubeconfig } = await startReachable(stack, { controlPlane, name: "e2e-deploy", say });
+    const client = await connect({ kubeconfig });
+    stack.defer(async () => await client.close());
     const scratch = await mkdtemp(join(tmpdir(), "keelson-e2e-deploy-"));
     stack.defer(async () => await rm(scratch, { recursive: true, force: true }));
     const project = readProject(directory);
@@ -42,20 +41,6 @@ export async function startSetting(
     await stack.disposeAsync();
     throw error;
   }
-}
-
-/** As `keelson cluster up` starts it: its API server reaches pods through the nodes, as webhooks need it. */
-async function embedded(stack: AsyncDisposableStack, say: (sentence: string) => void) {
-  const name = `e2e-deploy-${process.pid}`;
-  const { kubeconfig } = await clusterUp({ name, nodes: 2, onProgress: say });
-  stack.defer(async () => void (await clusterDown(name)));
-  // The cluster runs in the background: it must not outlive a run that breaks off.
-  for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.once(signal, () => void clusterDown(name).finally(() => process.exit(1)));
-  }
-  const client = await connect({ kubeconfig });
-  stack.defer(async () => await client.close());
-  return { client, kubeconfig };
 }
 
 /** The keelson command, as a person types it. */

@@ -5,7 +5,8 @@
 import { execFileSync } from "node:child_process";
 import { arch, cpus, loadavg, release, totalmem } from "node:os";
 import { commandLine, refuse } from "../../scripts/command-line.ts";
-import { controlPlanes } from "../operator/control-plane.ts";
+import { rowOptions } from "../operator/row-options.ts";
+import { narrator } from "../promises/promises.ts";
 import type { Scenario } from "./bench.ts";
 import { hour, hourMarkdown } from "./hour.ts";
 import { Clusters, failedRun, type Measured } from "./measure.ts";
@@ -18,18 +19,10 @@ const values = commandLine({
   command: "npm run e2e:etcd",
   does: "Breaks real etcd clusters in every way that the operator promises to heal, under load, and prints what was measured.",
   options: {
+    ...rowOptions,
     only: { text: "ID,…", help: "these rows alone, in this order" },
-    runs: { number: "N", help: "runs of each row (default: the row's own number)" },
     version: { text: "V", default: "3.6.16", help: "of etcd" },
-    "control-plane": {
-      text: "NAME",
-      oneOf: controlPlanes,
-      default: "embedded",
-      help: "where the operator runs",
-    },
-    resume: { help: "complete a row to its number of runs, or leave it alone" },
     write: { help: "put all tables into docs/etcd-results.md; with --runs 0 nothing is measured before" },
-    list: { help: "name the rows, and run nothing" },
     hour: { help: "a random fault or edit every five seconds instead of rows" },
     minutes: { number: "N", default: 60, help: "with --hour: how long" },
     seed: { number: "S", default: 1, help: "with --hour: of faults and edits" },
@@ -41,9 +34,7 @@ if (values.list) {
   process.exit(0);
 }
 
-const startedAt = performance.now();
-const say = (sentence: string) =>
-  console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`);
+const say = narrator();
 if (values.hour) process.exit(await weather());
 const only = values.only?.split(",");
 const unknown = only?.find((id) => !scenarios.some((scenario) => scenario.id === id));

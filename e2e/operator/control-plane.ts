@@ -9,6 +9,7 @@ import { type NodeHost, startNodes } from "@keelson/node";
 import { startControlPlane } from "@keelson/reference/control-plane";
 import { operator, silentLogger } from "keelson";
 import { Node, StorageClass } from "keelson/kinds";
+import { type Egress, startEgress } from "./egress.ts";
 import { eventually } from "./eventually.ts";
 import { letNodesJoin } from "./node-joining.ts";
 
@@ -23,6 +24,8 @@ export interface ControlPlane extends AsyncDisposable {
   readonly client: Client;
   /** The process of the API server. */
   readonly pid: number;
+  /** Where the API server cannot reach pods by itself. */
+  readonly egress?: Egress;
 }
 
 interface ControlPlaneOptions {
@@ -59,6 +62,7 @@ export async function startGround(
   const nodes = stack.use(
     await startNodes({ bootstrapKubeconfig, names, dataDirectory, simulate: "never", onProgress: say }),
   );
+  plane.egress?.through(nodes);
   await eventually("the nodes are ready", 60_000, async () => {
     const { items } = await client.kind(Node).list();
     const ready = items.filter(({ status }) =>
@@ -103,7 +107,12 @@ async function reference(
   stack: AsyncDisposableStack,
   { directory, say }: ControlPlaneOptions,
 ): Promise<ControlPlane> {
-  const flags = ["--enable-bootstrap-token-auth=true", "--enable-admission-plugins=NodeRestriction"];
+  const egress = stack.use(await startEgress(directory));
+  const flags = [
+    "--enable-bootstrap-token-auth=true",
+    "--enable-admission-plugins=NodeRestriction",
+    ...egress.flags,
+  ];
   const plane = stack.use(
     await startControlPlane({ controllers: true, scheduler: true, flags: { "kube-apiserver": flags } }),
   );
@@ -134,7 +143,7 @@ async function reference(
   const pid = plane.pids.get("kube-apiserver");
   if (pid === undefined) throw new Error("kube-apiserver has no process");
   return {
-    ...{ kubeconfig, bootstrapKubeconfig, client, pid },
+    ...{ kubeconfig, bootstrapKubeconfig, client, pid, egress },
     [Symbol.asyncDispose]: async () => await stack.disposeAsync(),
   };
 }

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { globSync, readFileSync } from "node:fs";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { basename, join } from "node:path";
+import { join, relative } from "node:path";
 import { buildImage, type readProject } from "@keelson/cli";
 import { Images, loadImages, parseImageReference } from "@keelson/images";
 import { privateCache } from "@keelson/machine";
@@ -18,11 +18,11 @@ export async function makeOperatorImages(
   say: (sentence: string) => void,
 ): Promise<void> {
   compilePackages();
-  const operator = basename(project.directory);
-  const record = join(privateCache(), "e2e-images", operator);
+  const folder = relative(root, project.directory);
+  const record = join(privateCache(), "e2e-images", folder.replaceAll("/", "-"));
   const { store } = new Images();
   const digestOf = async () => (await store.list()).find(({ name }) => name.endsWith(first))?.digest;
-  const code = codeOf(operator);
+  const code = codeOf(folder);
   const made = (await readFile(record, "utf8").catch(() => "")).trim();
   if (made === `${code} ${await digestOf()}`) return;
   await loadImage(project, first, say);
@@ -50,12 +50,12 @@ async function loadImage(
 }
 
 /** Digest of all that an image is made from. */
-function codeOf(operator: string): string {
+function codeOf(folder: string): string {
   const hash = createHash("sha256").update(base);
   const patterns = [
     "packages/*/dist/**/*.js",
     "packages/*/package.json",
-    `operators/${operator}/{src/**/*.ts,package.json}`,
+    `${folder}/{src/**/*.ts,package.json}`,
   ];
   for (const path of globSync([...patterns, "package-lock.json"], { cwd: root }).sort())
     hash.update(`${path}\0`).update(readFileSync(join(root, path)));

@@ -6,7 +6,8 @@
 import { execFileSync } from "node:child_process";
 import { arch, cpus, loadavg, release, totalmem } from "node:os";
 import { commandLine, refuse } from "../../scripts/command-line.ts";
-import { controlPlanes } from "../operator/control-plane.ts";
+import { rowOptions } from "../operator/row-options.ts";
+import { narrator } from "../promises/promises.ts";
 import { markdown, type RowResult, readResults, shortcomings, withRow, writeResults } from "./results.ts";
 import { scenarios } from "./rows/index.ts";
 import { Bench, type Run, type Scenario } from "./scenario.ts";
@@ -16,22 +17,14 @@ const values = commandLine({
   command: "npm run e2e:sampledb",
   does: "Breaks real Redis databases in every way that the operator promises to repair, under load, and writes what was measured to docs/sampledb-results.md.",
   options: {
+    ...rowOptions,
     only: { text: "ID[:RUNS],…", help: "these rows alone" },
-    runs: { number: "N", help: "runs of each row (default: the row's own number)" },
-    "control-plane": {
-      text: "NAME",
-      oneOf: controlPlanes,
-      default: "embedded",
-      help: "where the operator runs",
-    },
-    resume: { help: "complete a row to its number of runs, or leave it alone" },
     within: { number: "SECONDS", help: "begin no run after that time; --resume goes on with them later" },
     "at-once": {
       number: "N",
       default: 1,
       help: "databases deleted at the same time, where a row is about deleting",
     },
-    list: { help: "name the rows, and run nothing" },
   },
 });
 if (values.list) {
@@ -43,9 +36,7 @@ const controlPlane = values["control-plane"];
 const only = values.only?.split(",").map((row) => row.split(":", 2));
 const unknown = only?.find(([id]) => !scenarios.some((scenario) => scenario.id === id));
 if (unknown !== undefined) refuse(`there is no row ${unknown[0]}; --list names them`);
-const startedAt = performance.now();
-const say = (sentence: string) =>
-  console.error(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(7)} ${sentence}`);
+const say = narrator();
 const machine = `${cpus().length} cores, ${Math.round(totalmem() / 2 ** 30)} GB, Linux ${release()} ${arch()}`;
 
 const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" }).trim();
@@ -53,6 +44,7 @@ const git = (...args: string[]) => execFileSync("git", args, { encoding: "utf8" 
 const code = ["--", "packages", "operators", "e2e", ":!e2e/sampledb/results"];
 const changes = git("status", "--porcelain", ...code);
 const commit = `${git("log", "-1", "--format=%h", ...code)}${changes === "" ? "" : "+"}`;
+const startedAt = performance.now();
 const isOver = () => performance.now() - startedAt > (values.within ?? Number.POSITIVE_INFINITY) * 1_000;
 
 const empty: RowResult = { runs: [], loads: [] };

@@ -1,12 +1,8 @@
 /** A cluster with the operator in it, and what the scenarios do to both. */
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect as connectTls } from "node:tls";
-import { buildImage, loadOperator, manifestsFor, readProject } from "@keelson/cli";
+import { loadOperator, manifestsFor, readProject } from "@keelson/cli";
 import { type Client, connect } from "@keelson/client";
-import { clusterDown, clusterUp, injectFault } from "@keelson/cluster";
-import { loadImages } from "@keelson/images";
 import { forwardConnector } from "keelson";
 import {
   CustomResourceDefinition,
@@ -16,7 +12,10 @@ import {
   Secret,
   ValidatingWebhookConfiguration,
 } from "keelson/kinds";
+import type { ControlPlaneName } from "../operator/control-plane.ts";
 import { eventually } from "../operator/eventually.ts";
+import { makeOperatorImages } from "../operator/images.ts";
+import { type Reachable, startReachable } from "../operator/reachable.ts";
 
 const image = "keelson-e2e/guard-operator:1";
 const folder = join(import.meta.dirname, "operator");
@@ -28,12 +27,12 @@ const deploymentRef = { namespace: operatorName, name: operatorName };
 export class Guarded implements AsyncDisposable {
   readonly client: Client;
   readonly say: (sentence: string) => void;
-  readonly #cluster: string;
+  readonly #cluster: Reachable;
   readonly #stack: AsyncDisposableStack;
 
   private constructor(
     client: Client,
-    cluster: string,
+    cluster: Reachable,
     stack: AsyncDisposableStack,
     say: (sentence: string) => void,
   ) {
@@ -44,18 +43,13 @@ export class Guarded implements AsyncDisposable {
   }
 
   /** Resolves when two replicas serve. */
-  static async start(say: (sentence: string) => void, built: boolean): Promise<Guarded> {
+  static async start(controlPlane: ControlPlaneName, say: (sentence: string) => void): Promise<Guarded> {
     await using stack = new AsyncDisposableStack();
     const project = readProject(folder);
-    if (!built) await installImage(project, say);
-    const cluster = `e2e-webhooks-${process.pid}`;
-    const { kubeconfig, pid } = await clusterUp({ name: cluster, onProgress: say });
-    // The cluster runs in the background: it must not outlive a run that breaks off.
-    process.once("exit", () => end(pid));
-    for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
-    stack.defer(async () => void (await clusterDown(cluster)));
+    await makeOperatorImages(project, [image, `${image}-b`], say);
+    const cluster = await startReachable(stack, { controlPlane, name: "e2e-webhooks", say });
     // A failure is a failure: nothing is sent again behind the back of who counts.
-    const client = await connect({ kubeconfig, retries: 0 });
+    const client = await connect({ kubeconfig: cluster.kubeconfig, retries: 0 });
     stack.defer(() => client.close());
     const parts = await loadOperator(project);
     const options = { namespace: operatorName, image, replicas: 2 };
@@ -97,7 +91,7 @@ export class Guarded implements AsyncDisposable {
 
   /** Ends the process of a pod without a word to anyone. */
   async kill(name: string): Promise<void> {
-    await injectFault({ kind: "kill", pod: { namespace: operatorName, name } }, this.#cluster);
+    await this.#cluster.inject({ kind: "kill", pod: { namespace: operatorName, name } });
   }
 
   async secret(): Promise<Readonly<Record<string, string>>> {
@@ -159,28 +153,5 @@ export class Guarded implements AsyncDisposable {
         return conditions.some(({ type, status: is }) => type === "Established" && is === "True");
       });
     }
-  }
-}
-
-async function installImage(
-  project: ReturnType<typeof readProject>,
-  say: (sentence: string) => void,
-): Promise<void> {
-  const directory = await mkdtemp(join(tmpdir(), "keelson-e2e-image-"));
-  try {
-    const { archive } = await buildImage(project, { image, base: "node:24", onProgress: say });
-    const path = join(directory, "image.tar");
-    await writeFile(path, archive);
-    await loadImages(path);
-  } finally {
-    await rm(directory, { recursive: true, force: true });
-  }
-}
-
-function end(pid: number): void {
-  try {
-    process.kill(pid, "SIGTERM");
-  } catch {
-    // It has ended.
   }
 }

@@ -4,6 +4,7 @@
  */
 
 import { commandLine } from "../../scripts/command-line.ts";
+import { rowOptions } from "../operator/row-options.ts";
 import { choose, conclude, narrator, promiseOptions, type Shown, show } from "../promises/promises.ts";
 import { Guarded } from "./guarded.ts";
 import { scenarios } from "./scenarios.ts";
@@ -15,7 +16,7 @@ const values = commandLine({
     ...promiseOptions,
     seconds: { number: "N", default: 20, help: "how long requests are sent" },
     rate: { number: "N", default: 25, help: "requests per second" },
-    built: { help: "take the image of the run before" },
+    "control-plane": rowOptions["control-plane"],
   },
 });
 const pace = { rate: values.rate, seconds: values.seconds };
@@ -23,7 +24,7 @@ const chosen = choose(scenarios(pace), values);
 const say = narrator();
 let shown: Shown[] = [];
 {
-  await using guarded = await Guarded.start(say, values.built);
+  await using guarded = await Guarded.start(values["control-plane"], say);
   shown = await show(chosen, guarded, say);
 }
 conclude(shown, "promise", say);

@@ -47,7 +47,7 @@ export class Stage {
     return {
       build: async () => {
         this.say.progress("compiling the packages");
-        compilePackages();
+        compilePackages("packages/keelson", "packages/kit");
         const onProgress = this.say.progress;
         const { archive, digest } = await buildImage(project, { image, base: "node:24", onProgress });
         const path = join(dirname(kubeconfig), "operator.oci.tar");

@@ -85,6 +85,34 @@ test("with Snapshot clients are shut out first, and nothing is removed while no 
   expect(policy).toMatchObject({ closed: true });
 });
 
+describe("with Snapshot nothing is removed without a backup, although what knew of the data is lost:", () => {
+  const lose: { readonly [what: string]: (c: Awaited<ReturnType<typeof cluster>>) => Promise<void> } = {
+    "the Lease": async (c) => {
+      await c.client.kind(Lease).delete(lease);
+      await c.converges({ ready: false });
+    },
+    "the status": async (c) =>
+      void (await c.client
+        .kind(Database)
+        .subresource("status")
+        .patch(here, { type: "merge", body: { status: null } as never })),
+    "the Lease and the status": async (c) => {
+      await c.client.kind(Lease).delete(lease);
+      await lose["the status"]?.(c);
+      await c.converges({ ready: false });
+    },
+  };
+
+  test.each(Object.entries(lose))("%s", async (_, begin) => {
+    await using c = await cluster({ controllers });
+    await withData(c, { onDelete: "Snapshot", backup: { store: { claim: { name: "backups" } } } });
+    await begin(c);
+    await c.client.kind(Database).delete(here);
+    await c.converges({ ready: false });
+    expect(await left(c)).toMatchObject({ database: true, claims: 3, pods: 3 });
+  });
+});
+
 describe("a deletion in the foreground", () => {
   /** The garbage collector and a node, and no agent that answers. */
   const workloads = {

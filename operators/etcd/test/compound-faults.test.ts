@@ -108,6 +108,33 @@ describe("deletion", { timeout }, () => {
     ]);
   });
 
+  test("of a cluster whose status was wiped while nobody looked takes the final backup all the same", async () => {
+    const before = new Set<string | undefined>();
+    let left = 0;
+    await scenario(three, [
+      [0, spec({ deletion: { volumes: "Remove", finalBackup: { claim: { name: "vault" } } } })],
+      [
+        10_000,
+        ({ pods, simulation }) => {
+          for (const { metadata } of pods) before.add(metadata.uid);
+          simulation.cluster.managers[0]?.pause();
+        },
+      ],
+      [10_100, wipeStatus],
+      [10_200, remove("Background")],
+      [10_300, ({ simulation }) => simulation.cluster.managers[0]?.resume()],
+      [
+        12_000,
+        async (world) => {
+          const [final] = (await world.client.kind(EtcdBackup).list(ref)).items;
+          expect(final?.spec.cluster).toBe(ref.name);
+          left = world.pods.filter(({ metadata }) => before.has(metadata.uid)).length;
+        },
+      ],
+    ]);
+    expect(left).toBe(3);
+  });
+
   test("and another cluster of the same name with restoreFrom: nothing is ignored, a person decides", async () => {
     vi.stubEnv("OPERATOR_IMAGE", "operator");
     let isRefused = false;

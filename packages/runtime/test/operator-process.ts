@@ -1,7 +1,7 @@
 /** An operator in a process of its own, for tests of its life and its end. */
 
 import { apiServer } from "@keelson/apiserver";
-import { createClient } from "@keelson/client";
+import { ClientError, createClient } from "@keelson/client";
 import { dynamicKind } from "@keelson/core";
 import { ConfigMap } from "@keelson/core/kinds";
 import { allow, operator } from "@keelson/runtime";
@@ -42,6 +42,19 @@ if (mode === "elected") {
       writeTimeoutMs: 700,
     },
   }).run();
+} else if (mode === "alone") {
+  // In a pod, and nobody answers.
+  process.env["KUBERNETES_SERVICE_HOST"] = "127.0.0.1";
+  const request = async () => {
+    throw new ClientError("ConnectionFailed", "nobody listens there");
+  };
+  const idle = rawController({
+    name: "idle",
+    watches: { configs: watch(ConfigMap) },
+    reconcile: async () => {},
+  });
+  const client = createClient({ http: { request }, retries: 0 });
+  await operator({ controllers: [idle], client, endpoints: false }).run();
 } else if (mode === "stuck") {
   // Listens to nobody, and keeps the process alive.
   const server = await apiServer();

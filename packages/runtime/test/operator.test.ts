@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { apiServer } from "@keelson/apiserver";
-import { createClient } from "@keelson/client";
+import { ClientError, createClient, systemWorld } from "@keelson/client";
 import { ConfigMap, Lease } from "@keelson/core/kinds";
 import { controller, done, fail, type Outcome, operator, silentLogger } from "@keelson/runtime";
 import { rawController, watch } from "@keelson/runtime/internal";
@@ -111,6 +111,49 @@ describe("an operator whose API server does not answer", () => {
     answer.reject(new Error("the server is gone"));
     await expect(starting).rejects.toThrow("the server is gone");
     await expect(get("/healthz")).rejects.toThrow();
+  });
+});
+
+describe("an operator in a pod whose API server is gone when it starts", () => {
+  test("is alive, says so, and begins when it is back", async () => {
+    const server = await apiServer();
+    let gone = true;
+    const client = createClient({
+      retries: 0,
+      http: {
+        request: async (request) => {
+          if (gone) throw new ClientError("ConnectionFailed", "nobody listens there");
+          return await server.http.request(request);
+        },
+      },
+    });
+    const warned = Promise.withResolvers<void>();
+    let port: unknown;
+    const log = {
+      ...silentLogger,
+      info: (_message: string, fields?: object) => {
+        port ??= (fields as { port?: unknown } | undefined)?.port;
+      },
+      warn: () => warned.resolve(),
+    };
+    const process = { ...systemWorld.process, env: { KUBERNETES_SERVICE_HOST: "10.0.0.1" } };
+    const starting = operator({
+      controllers: [
+        rawController({ name: "copier", watches: { configs: watch(ConfigMap) }, reconcile: async () => {} }),
+      ],
+      ...{ client, log, world: { ...systemWorld, process }, leaderElection: false },
+      endpoints: { port: 0, host: "127.0.0.1" },
+    }).start();
+    await warned.promise;
+    const get = async (path: string) => await (await fetch(`http://127.0.0.1:${port}${path}`)).text();
+    expect(await get("/healthz")).toBe("ok");
+    expect(await get("/readyz")).toBe(
+      "the operator waits for the API server: cannot discover the kinds under /api: nobody listens there",
+    );
+    gone = false;
+    const running = await starting;
+    expect(await get("/readyz")).toBe("ok");
+    await running.stop();
   });
 });
 
@@ -286,6 +329,20 @@ describe("the end", () => {
     child.kill("SIGTERM");
     const [code] = await once(child, "exit");
     expect(output).toContain('"msg":"stopping"');
+    expect(code).toBe(0);
+  });
+
+  test("comes also while it waits for an API server", async () => {
+    const child = start("alone");
+    let output = "";
+    child.stdout.on("data", (chunk) => {
+      output += chunk;
+    });
+    await eventually(() => expect(output).toContain("the API server does not answer"), 60_000);
+    child.kill("SIGTERM");
+    const [code] = await once(child, "exit");
+    expect(output).not.toContain('"level":"error"');
+    expect(output).not.toContain("keeps the process alive");
     expect(code).toBe(0);
   });
 

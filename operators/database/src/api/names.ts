@@ -11,6 +11,8 @@ export const annotations = {
   template: "database.keelson.dev/template",
   /** On claims: the UID of the Database whose data is on them. */
   databaseUid: "database.keelson.dev/database-uid",
+  /** On claims: which data they were given, as PostgreSQL names it. It stays when the record and the status are lost. */
+  systemId: "database.keelson.dev/system-id",
   /** On volumes: the reclaim policy that they had before their data was protected. */
   reclaimPolicy: "database.keelson.dev/reclaim-policy",
   /** On volumes: the Database whose data is on them. */

@@ -70,7 +70,8 @@ export function readinessOf(observed: Observed): Readiness {
   return { ready: true, reason: reasons.running, message: `${primary.name} is primary`, phase: "Running" };
 }
 
-function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView | undefined): Readiness {
+function withoutPrimary(observed: Observed, obstacle: InstanceView | undefined): Readiness {
+  const { record, instances } = observed;
   const notReady = (reason: Reason, message: string, phase: string): Readiness => ({
     ready: false,
     reason,
@@ -86,7 +87,7 @@ function withoutPrimary({ record, instances }: Observed, obstacle: InstanceView 
   if (record?.published.systemId === undefined) {
     return obstacle
       ? notReady(reasons.podObstacle, `${obstacle.name}: ${obstacle.pod?.obstacle}`, "Initialising")
-      : notReady(reasons.initialising, initialisingMessage(instances), "Initialising");
+      : notReady(reasons.initialising, initialisingMessage(observed), "Initialising");
   }
   const isLost = instances.length > 0 && instances.every(({ report }) => report?.isEmpty === true);
   if (isLost) {
@@ -111,11 +112,14 @@ function newestEpoch(record: LeaseRecord, instances: readonly InstanceView[]): n
 }
 
 /** What keeps the first instance from it, if it says so: a restore may wait for the archive, or ask for what is not there. */
-function initialisingMessage(instances: readonly InstanceView[]): string {
+function initialisingMessage({ object, instances }: Observed): string {
   const failed = instances.find(({ report }) =>
     /^(initialise failed|the Lease has lost)/.test(report?.reason ?? ""),
   );
-  return failed ? `${failed.name}: ${failed.report?.reason}` : "the first instance makes the database";
+  if (failed) return `${failed.name}: ${failed.report?.reason}`;
+  return object.status?.systemId === undefined
+    ? "the first instance makes the database"
+    : "the Lease has lost what it knew, and the instances put back what their volumes know";
 }
 
 export function isReady({ pod, report }: InstanceView): boolean {
@@ -233,6 +237,11 @@ function recoverable(until: string | undefined, said: string | undefined): Pick<
   return { recoverableUntil: isLate ? known : said };
 }
 
+/** What a lost Lease has forgotten stays in the status. */
+function known(systemId: string | undefined): Pick<Status, "systemId"> {
+  return systemId === undefined ? {} : { systemId };
+}
+
 export function statusOf(
   observed: Observed,
   readiness: Readiness,
@@ -263,8 +272,8 @@ export function statusOf(
       ...(each.report?.version && { version: each.report.version }),
       message: each.pod?.obstacle ?? each.report?.reason ?? "its agent does not answer",
     })),
-    ...(record && { epoch: newestEpoch(record, instances) }),
-    ...(published?.systemId !== undefined && { systemId: published.systemId }),
+    ...(record && { epoch: Math.max(newestEpoch(record, instances), before?.epoch ?? 0) }),
+    ...known(published?.systemId ?? before?.systemId),
     ...(published?.timeline !== undefined && { timeline: published.timeline }),
     ...(quorum && { quorum: { members: [...quorum.members], acks: quorum.acks } }),
     ...(published?.lastFailover && { lastFailover: published.lastFailover }),

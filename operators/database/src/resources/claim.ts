@@ -9,12 +9,16 @@ export function claimFor(
   database: DatabaseName,
   instance: string,
   storage: Spec["storage"],
+  systemId: string | undefined,
 ): Desired<typeof PersistentVolumeClaim> {
   return {
     metadata: {
       name: instance,
       labels: selectorLabels(database),
-      annotations: { [annotations.databaseUid]: database.uid },
+      annotations: {
+        [annotations.databaseUid]: database.uid,
+        ...(systemId !== undefined && { [annotations.systemId]: systemId }),
+      },
     },
     spec: {
       accessModes: ["ReadWriteOnce"],

@@ -4,7 +4,9 @@ import { Lease, Namespace, Service } from "keelson/kinds";
 import type { AgentCall } from "../agent/wire.ts";
 import { reasons } from "../api/conditions.ts";
 import type { DatabaseObject } from "../api/database.ts";
+import { annotations } from "../api/names.ts";
 import { statusOf } from "../decide/report.ts";
+import { readRecord } from "../observe/observe.ts";
 import type { DatabaseContext } from "../resources/declaration.ts";
 import { leaseRef } from "../resources/lease.ts";
 import { databaseName } from "../resources/names.ts";
@@ -105,7 +107,7 @@ async function lastBackup(
   { agentImage, call }: FinalOptions,
 ): Promise<Last> {
   const { spec, metadata, status } = object;
-  if (status?.systemId === undefined) return "taken";
+  if (!(await hasData(object, ctx))) return "taken";
   const key = `final-${metadata.uid.slice(0, 8)}`;
   const backup = ctx.own.backups.get(key);
   if (backup?.status?.phase === "Done") return "taken";
@@ -140,6 +142,16 @@ async function lastBackup(
     throw error;
   }
   return waiting(reasons.deleting, "a last backup is taken before anything is removed", { recheckMs: 1_000 });
+}
+
+/** A status may be wiped and a Lease be lost: where any of the three knows of data, there is some. */
+async function hasData(object: DatabaseObject, ctx: DatabaseContext): Promise<boolean> {
+  if (object.status?.systemId !== undefined) return true;
+  if (
+    ctx.own.claims.list().some(({ metadata }) => metadata.annotations?.[annotations.systemId] !== undefined)
+  )
+    return true;
+  return (await readRecord(object, ctx))?.published.systemId !== undefined;
 }
 
 async function isNamespaceGoing(object: DatabaseObject, ctx: DatabaseContext): Promise<boolean> {

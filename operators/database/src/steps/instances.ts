@@ -3,6 +3,7 @@ import { isApiError, type ObjectMeta, type ObjectOf, Quantity } from "keelson";
 import { Pod } from "keelson/kinds";
 import { reasons } from "../api/conditions.ts";
 import type { DatabaseObject } from "../api/database.ts";
+import { annotations } from "../api/names.ts";
 import type { Members } from "../decide/members.ts";
 import { majorPart, type UpgradePlan } from "../decide/upgrade.ts";
 import type { LeaseRecord } from "../ha/state.ts";
@@ -60,7 +61,7 @@ async function keepInstance(
   const { spec } = object;
   const database = databaseName(object);
   const slot = instanceKey(database, name);
-  await keepClaim(object, ctx, { name, slot });
+  await keepClaim(object, ctx, { name, slot, systemId: record?.published.systemId });
   const pod = ctx.own.pods.get(slot);
   const version = versionFor(name, plan, spec.version);
   const recipe = recipeOf(object, version);
@@ -108,7 +109,11 @@ function isStuck(pod: ObjectOf<typeof Pod>, recipe: Recipe): boolean {
 async function keepClaim(
   object: DatabaseObject,
   ctx: DatabaseContext,
-  { name, slot }: { readonly name: string; readonly slot: string },
+  {
+    name,
+    slot,
+    systemId,
+  }: { readonly name: string; readonly slot: string; readonly systemId: string | undefined },
 ): Promise<void> {
   const { storage } = object.spec;
   const existing = ctx.own.claims.get(slot);
@@ -116,15 +121,15 @@ async function keepClaim(
   const asked = existing?.spec?.resources?.requests?.["storage"];
   const isSmaller = asked !== undefined && Quantity.from(storage.size).compare(Quantity.from(asked)) < 0;
   const size = isSmaller ? asked : storage.size;
+  const data = systemId ?? existing?.metadata.annotations?.[annotations.systemId];
+  const wanted = (ofSize: typeof size) =>
+    claimFor(databaseName(object), name, { ...storage, size: ofSize }, data);
   try {
-    await ctx.own.claims.apply(slot, claimFor(databaseName(object), name, { ...storage, size }));
+    await ctx.own.claims.apply(slot, wanted(size));
   } catch (error) {
     if (!existing || !isApiError(error) || (error.code !== 403 && error.code !== 422)) throw error;
     ctx.event("Warning", reasons.volumeNotGrown, `${name}: ${error.message}`);
-    await ctx.own.claims.apply(
-      slot,
-      claimFor(databaseName(object), name, { ...storage, size: asked ?? storage.size }),
-    );
+    await ctx.own.claims.apply(slot, wanted(asked ?? storage.size));
   }
 }
 

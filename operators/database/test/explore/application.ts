@@ -154,6 +154,12 @@ export class SimPostgres implements Application, Surroundings {
     this.#newestEpoch = Math.max(this.#newestEpoch, epoch);
   }
 
+  /** A new database counts from the beginning. */
+  initialised(): void {
+    this.#newestEpoch = 0;
+    this.#inherited = new Set();
+  }
+
   promoted(_name: string, epoch: number, log: readonly Entry[]): void {
     if (epoch >= this.#newestEpoch) this.#inherited = new Set(log);
   }

@@ -1,5 +1,5 @@
 /** What users do to a Database. */
-import { anywhere, type Disturbance, pick, type Subject } from "@keelson/testing";
+import { anywhere, type Disturbance, pick, type Scene, type Subject } from "@keelson/testing";
 import { isApiError } from "keelson";
 import { Lease, Secret } from "keelson/kinds";
 import { DatabaseBackup } from "../../src/api/backup.ts";
@@ -71,8 +71,19 @@ const orphaned = anywhere({
     await kind.delete(world.subject.ref, { propagation: "Orphan" });
     for (let seconds = 0; seconds < 120 && world.primary; seconds += 5) await world.advance(5_000);
     if (!world.primary) await kind.create({ metadata: world.subject.ref, spec: spec as never });
+    else world.notes.set(toMakeAgain, spec);
   },
 });
+
+const toMakeAgain = "to be made again";
+
+/** As long as nobody lets go of a Database, no other of its name can be made: an operator may be stopped meanwhile. */
+export async function makeAgain(world: Scene): Promise<void> {
+  const spec = world.notes.get(toMakeAgain);
+  if (spec === undefined) return;
+  for (let seconds = 0; seconds < 300 && world.primary; seconds += 5) await world.advance(5_000);
+  await world.client.kind(Database).create({ metadata: world.subject.ref, spec: spec as never });
+}
 
 const leaseOf = ({ subject: { ref } }: { readonly subject: Pick<Subject<SimPostgres>, "ref"> }) => ({
   ...ref,

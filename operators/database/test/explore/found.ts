@@ -33,6 +33,14 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 60_000, do: "by hand: the Lease is deleted" },
     ],
   },
+  "the Lease and every pod are deleted, and the epoch in the status stays": {
+    beginning: "two instances",
+    seed: 95_000_175,
+    steps: [
+      { atMs: 0, do: "by hand: the Lease is deleted" },
+      { atMs: 0, do: "pod: all deleted" },
+    ],
+  },
   "the Lease goes back to before a switchover": {
     beginning: "three instances",
     seed: 612,

@@ -7,7 +7,7 @@ import { databaseController } from "../../src/reconcile.ts";
 import { acknowledgedIn, settled } from "./acknowledged.ts";
 import { simulatedCalls } from "./agent-calls.ts";
 import { dataOf, SimPostgres } from "./application.ts";
-import { edits } from "./edits.ts";
+import { edits, makeAgain } from "./edits.ts";
 import { faults } from "./faults.ts";
 import { oracles, serving } from "./oracles.ts";
 import { change, feasible, followAdvice, missingInStatus, statusOf, version } from "./scene.ts";
@@ -96,6 +96,7 @@ async function makeFeasible(world: PostgresWorld): Promise<void> {
   world.simulation.kubelet.missingImages.clear();
   world.application.isRehearsalBroken = false;
   world.application.isUpgradeBroken = false;
+  await makeAgain(world);
   await change(world, feasible(world.primary, { old: version, next: "17.1" }));
 }
 

@@ -22,6 +22,7 @@ export interface Surroundings {
   acknowledged(entry: Entry, by: string, epoch: number): void;
   promoted(name: string, epoch: number, log: readonly Entry[]): void;
   started(name: string): void;
+  initialised(): void;
 }
 
 /** The pod of a server. */
@@ -316,6 +317,7 @@ export class SimulatedServer implements Engine {
     const { major } = this.#pod;
     const systemId = "7000000000000000001";
     this.data = { systemId, log: [], timeline: 1, timelineEpoch: 1, kind: "primary", major };
+    this.#world.initialised();
   }
 
   async startPrimary(options: { readonly epoch: number; readonly synchronousNames: string }): Promise<void> {

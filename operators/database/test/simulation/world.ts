@@ -169,6 +169,8 @@ export class World implements Surroundings {
     this.acknowledgements.push({ entry, by, epoch, atMs: this.nowMs });
   }
 
+  initialised(): void {}
+
   promoted(name: string, epoch: number, log: readonly Entry[]): void {
     this.promotions++;
     if (epoch === this.#record.epoch) this.#inherited = new Set(log);

@@ -3,6 +3,7 @@ import { hash } from "node:crypto";
 import { done, fail, type ObjectMeta, type Outcome, waiting } from "keelson";
 import type { EtcdClusterObject } from "../api/cluster.ts";
 import { conditions, reasons } from "../api/conditions.ts";
+import { annotations } from "../api/names.ts";
 import type { EtcdContext } from "../resources/declaration.ts";
 
 const reason = reasons.deleting;
@@ -66,11 +67,18 @@ function isActive({ metadata }: { readonly metadata: ObjectMeta }): boolean {
   return metadata.deletionTimestamp === undefined;
 }
 
+/** A status may be wiped: the claims know of data as well. */
+function hasData({ status }: EtcdClusterObject, { own }: EtcdContext): boolean {
+  const isSigned = ({ metadata }: { readonly metadata: ObjectMeta }) =>
+    metadata.annotations?.[annotations.clusterId] !== undefined;
+  return status?.clusterId !== undefined || own.claims.list().some(isSigned);
+}
+
 /** Undefined when there is none to take, or it is done. */
 async function finalBackup(cluster: EtcdClusterObject, ctx: EtcdContext): Promise<Outcome | undefined> {
-  const { metadata, spec, status } = cluster;
+  const { metadata, spec } = cluster;
   const store = spec.deletion.finalBackup;
-  if (!store || status?.clusterId === undefined) return undefined;
+  if (!store || !hasData(cluster, ctx)) return undefined;
   // Another store is another attempt; the same store is the same backup in every pass.
   const key = `${metadata.uid.slice(0, 8)}-${hash("sha256", JSON.stringify(store)).slice(0, 6)}`;
   const backup = ctx.own.finalBackups.get(key);

@@ -1,5 +1,5 @@
 /** Puts an operator together from its options and sets it going. */
-import { type Client, systemWorld } from "@keelson/client";
+import { type Client, isTransient, systemWorld } from "@keelson/client";
 import { type Cancel, groupKind, type World } from "@keelson/core";
 import { InformerSet } from "../cache/informer-set.ts";
 import { type AnyController, isRaw } from "../controller/permissions.ts";
@@ -44,13 +44,19 @@ interface Setting {
   readonly wakes: { current: WakeSources | undefined };
 }
 
-/** Everything is under way, and can be stopped, before the caches are complete: that may take for ever. */
-export async function launch(options: OperatorOptions): Promise<{ running: Running; synced: Promise<void> }> {
+/**
+ * Everything is under way, and can be stopped, before the caches are complete: that may take for ever. `stop` ends the wait
+ * for an API server.
+ */
+export async function launch(
+  options: OperatorOptions,
+  stop?: AbortSignal,
+): Promise<{ running: Running; synced: Promise<void> }> {
   const setting = await settingOf(options);
   const { world, name, log, metrics, health } = setting;
   // Before anything is asked of the API server: that may take longer than a probe waits, and the process is alive.
   const endpoints = await openEndpoints(setting);
-  const { client: plain, own, settings } = await openClient(setting, endpoints);
+  const { client: plain, own, settings } = await openClient(setting, endpoints, stop);
   // Before any cache is filled: what is stored at another version is converted by these very webhooks.
   const webhooks = await openWebhooks(setting, plain);
   const election = electionFor(setting, plain, own && !options.world ? settings : undefined);
@@ -156,18 +162,39 @@ function withOwn(metrics: Metrics, collect: OperatorOptions["collect"]): Metrics
 
 /** `own` when the client was made here and must be closed with the operator. */
 async function openClient(
-  { options, world }: Setting,
+  { options, world, inCluster, log, health }: Setting,
   endpoints: Endpoints | undefined,
+  stop: AbortSignal | undefined,
 ): Promise<{ client: Client; own: boolean; settings: ConnectSettings }> {
   const given = options.client && "kind" in options.client ? options.client : undefined;
   const settings = options.client && !("kind" in options.client) ? options.client : {};
-  try {
-    const client = await reach(given, { ...settings, world }, options.controllers);
-    return { client, own: given === undefined, settings };
-  } catch (error) {
-    await endpoints?.[Symbol.asyncDispose]();
-    throw error;
+  let said = false;
+  for (;;) {
+    try {
+      const client = await reach(given, { ...settings, world }, options.controllers);
+      return { client, own: given === undefined, settings };
+    } catch (error) {
+      // A pod that ended would be started again later and later; a person at a terminal wants to know at once.
+      if (!inCluster || !isTransient(error) || stop?.aborted) {
+        await endpoints?.[Symbol.asyncDispose]();
+        throw error;
+      }
+      if (!said) log.warn("the API server does not answer: the operator begins when it does", { error });
+      said = true;
+      health.follow(() => `the operator waits for the API server: ${(error as Error).message}`);
+      await pause(world.clock, reachAgainMs, stop);
+    }
   }
+}
+
+const reachAgainMs = 1_000;
+
+async function pause(clock: World["clock"], ms: number, stop: AbortSignal | undefined): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const cancel = clock.timer(ms, resolve);
+  stop?.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+  cancel();
 }
 
 /** What an installation says of the certificate: one by the Operator Lifecycle Manager has it kept there. */

@@ -92,6 +92,7 @@ async function run(options: OperatorOptions): Promise<number> {
   const log = options.log ?? (await defaultLogger(nameOf(options), options.logLevel));
   const deadlineMs = (options.shutdownMs ?? 20_000) + closingMs;
   const signalled = Promise.withResolvers<"signal">();
+  const stop = new AbortController();
   let signals = 0;
   let code = 0;
   const onSignal = (signal: NodeJS.Signals) => {
@@ -101,13 +102,14 @@ async function run(options: OperatorOptions): Promise<number> {
     log.info("stopping", { signal });
     endAfter(deadlineMs, () => code, log);
     signalled.resolve("signal");
+    stop.abort();
   };
   process.on("SIGTERM", onSignal);
   process.on("SIGINT", onSignal);
   // Nothing else may be under way while we wait; the process lives on all the same.
   const alive = setInterval(() => {}, 2 ** 30);
   try {
-    const { running, synced } = await launch({ ...options, log });
+    const { running, synced } = await launch({ ...options, log }, stop.signal);
     const broken = synced.then(
       () => running.failed,
       (error: Error) => error,
@@ -125,8 +127,10 @@ async function run(options: OperatorOptions): Promise<number> {
       process.exit(code);
     }
   } catch (error) {
-    log.error("the operator could not start", { error });
-    code = 1;
+    if (!stop.signal.aborted) {
+      log.error("the operator could not start", { error });
+      code = 1;
+    }
   } finally {
     clearInterval(alive);
     process.off("SIGTERM", onSignal);
