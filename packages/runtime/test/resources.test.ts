@@ -206,7 +206,7 @@ for (const choice of servers) {
       await client.kind(Everything).create({ metadata: at, spec: { id: "first" } });
       await expect(
         client.kind(Everything).patch(at, { type: "merge", body: { spec: { id: "second" } } }),
-      ).rejects.toThrow('spec.id: Invalid value: "second": the id stays');
+      ).rejects.toThrow(/spec\.id: Invalid value: "(second|string)": the id stays/);
     });
 
     test("selectable fields, columns and categories are served", async ({ skip }) => {
