@@ -74,12 +74,18 @@ export function needsPod(o: Observed, member: ObservedMember): boolean {
 }
 
 /**
- * Whether a member may be restarted: every other voter serves, so that the operator takes down at most one. A member that
- * does not serve can always be restarted.
+ * Whether a member may be restarted: every other voter has served for a while, so that the operator takes down at most one.
+ * A member that certainly does not serve can always be restarted, and so can a learner.
  */
 export function canRestart(o: Observed, member: ObservedMember): boolean {
-  if (!isHealthy(member)) return true;
-  return othersHealthy(o, member) === voterCount(o) - 1;
+  if (!mayServe(member) || member.entry?.learner) return true;
+  const others = voters(o).filter((other) => other !== member && isSettled(o, other));
+  return others.length === voterCount(o) - 1;
+}
+
+/** Readiness follows seconds later, and an answer may be lost on its way: one of the two is enough. */
+export function mayServe({ pod, status }: ObservedMember): boolean {
+  return pod?.ready === true || status?.leader !== undefined;
 }
 
 /** How many entries it is behind the leader; undefined when either does not answer. */

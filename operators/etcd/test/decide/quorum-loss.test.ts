@@ -11,6 +11,7 @@ import {
   metricsOnly,
   nodeLost,
   noPod,
+  obstacle,
   pod,
   type Special,
   says,
@@ -53,6 +54,11 @@ decisions("a cluster without quorum", quorumLoss, [
     "some do not answer",
     without([voter(0, leaderless), voter(1, down), voter(2, down)]),
     "wait NoQuorum: waiting for example-1, example-2 to answer",
+  ],
+  [
+    "some cannot run",
+    without([voter(0, leaderless), voter(1, down), voter(2, down, obstacle("Unschedulable: no node fits"))]),
+    "wait NoQuorum: waiting for example-1, example-2 (Unschedulable: no node fits) to answer",
   ],
   [
     "all answer, and none leads",
