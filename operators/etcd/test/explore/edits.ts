@@ -3,6 +3,7 @@ import { anywhere, type Disturbance, pick, type Scene } from "@keelson/testing";
 import { EtcdBackup } from "../../src/api/backup.ts";
 import { EtcdCluster } from "../../src/api/cluster.ts";
 import type { SimEtcd } from "../simulation/etcd.ts";
+import { makeAgain } from "./scene.ts";
 
 type Edit = Disturbance<SimEtcd>;
 
@@ -152,11 +153,7 @@ const recreated = anywhere({
     await scene.client
       .kind(EtcdCluster)
       .delete(scene.subject.ref, { propagation: propagation as "Background" });
-    const again = async () => {
-      if (scene.primary) return void scene.clock.timer(1_000, () => void again());
-      await scene.client.kind(EtcdCluster).create({ metadata: scene.subject.ref, spec: spec as never });
-    };
-    await again();
+    await makeAgain(scene, spec ?? {});
   },
 });
 

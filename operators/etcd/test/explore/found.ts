@@ -284,4 +284,44 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 142200, do: "edit: size", with: { size: 3 } },
     ],
   },
+  "the status is wiped in a rollout while nobody is ready: one that answered was restarted beside a voter that was down":
+    {
+      beginning: "three members on volumes that grow",
+      seed: 91000300,
+      steps: [
+        { atMs: 2000, do: "edit: settings", with: { snapshotCount: 5000 } },
+        { atMs: 12200, do: "etcd: a voter is added by hand", forMs: 900 },
+        {
+          atMs: 12200,
+          do: "line: a pod from everyone",
+          forMs: 26600,
+          with: { which: 0.448, how: "refused" },
+        },
+        { atMs: 15000, do: "by hand: the status is wiped" },
+      ],
+    },
+  "a cluster is made again with a version that does not run": {
+    beginning: "three members of 3.5",
+    seed: 91000030,
+    steps: [
+      { atMs: 0, do: "edit: version", with: { version: "3.6.99" } },
+      {
+        atMs: 0,
+        do: "edit: deleted and made again",
+        with: { propagation: "Orphan", finalBackup: true },
+      },
+    ],
+  },
+  "a cluster is made again with a node pool that does not exist": {
+    beginning: "one member",
+    seed: 95000081,
+    steps: [
+      { atMs: 0, do: "edit: a node pool that does not exist", forMs: 1700 },
+      {
+        atMs: 1600,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", finalBackup: false },
+      },
+    ],
+  },
 };
