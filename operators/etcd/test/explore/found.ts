@@ -324,4 +324,12 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "data is corrupt under a new configuration: one policy took the member back, and another forward again": {
+    beginning: "three members with TLS and a password",
+    seed: 95000148,
+    steps: [
+      { atMs: 0, do: "edit: quota", with: { quotaBytes: 8000000 } },
+      { atMs: 0, do: "volume: destroyed", with: { which: 0.043, how: "corrupt" } },
+    ],
+  },
 };
