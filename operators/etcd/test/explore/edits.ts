@@ -178,10 +178,11 @@ const backups = anywhere({
   name: "edit: backups are asked for",
   choose: (random) => ({ count: pick([1, 3, 12], random) }),
   begin: async (scene, { count }) => {
-    const stamp = Math.round(scene.atMs);
-    for (let i = 0; i < Number(count); i++)
+    const before = Number(scene.notes.get("backups") ?? 0);
+    scene.notes.set("backups", before + Number(count));
+    for (let i = before; i < before + Number(count); i++)
       await scene.client.kind(EtcdBackup).create({
-        metadata: { ...scene.subject.ref, name: `manual-${stamp}-${i}` },
+        metadata: { ...scene.subject.ref, name: `manual-${i}` },
         spec: { cluster: scene.subject.ref.name, store: { claim: { name: "vault" } } },
       } as never);
   },
