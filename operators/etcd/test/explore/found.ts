@@ -332,4 +332,28 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 0, do: "volume: destroyed", with: { which: 0.043, how: "corrupt" } },
     ],
   },
+  "the clock is set back by a minute: the newest revision was stored two minutes later": {
+    beginning: "three members with TLS and a password",
+    seed: 96000003,
+    managers: 2,
+    steps: [
+      { atMs: 500, do: "edit: version", with: { version: "3.7.3" } },
+      { atMs: 25800, do: "edit: size", with: { size: 1 } },
+      { atMs: 60300, do: "pod: deleted", with: { which: 0.866, force: false } },
+      { atMs: 81400, do: "time: the wall clock jumps", with: { minutes: -1 } },
+    ],
+  },
+  "a version that is not supported stays for a while: the refusal did not name the field": {
+    beginning: "three members of 3.5",
+    seed: 96000059,
+    steps: [
+      { atMs: 0, do: "edit: version", with: { version: "4.0.0" } },
+      {
+        atMs: 0,
+        do: "line: between two pods",
+        forMs: 150000,
+        with: { how: "cut", which: 0.702, ms: 30000, other: 0.372 },
+      },
+    ],
+  },
 };
