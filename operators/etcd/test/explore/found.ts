@@ -356,4 +356,23 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "a cluster is orphaned and made again, and its pods lose their slot: they were taken for missing and could not be made":
+    {
+      beginning: "three members",
+      seed: 96000081,
+      steps: [
+        { atMs: 9800, do: "operator: stopped for a while", forMs: 105700 },
+        { atMs: 12800, do: "edit: settings", with: { snapshotCount: 10000 } },
+        {
+          atMs: 13900,
+          do: "edit: deleted and made again",
+          with: { propagation: "Orphan", finalBackup: false },
+        },
+        {
+          atMs: 44100,
+          do: "by hand: a label is removed from all pods",
+          with: { label: 0.946, resource: "pods" },
+        },
+      ],
+    },
 };
