@@ -105,7 +105,7 @@ export function diagnosisOf({ pod, status }: ObservedMember): Diagnosis | undefi
 
 /** Why the member's data counts as lost, as a sentence; undefined while it may still be there. */
 export function dataLoss(o: Observed, member: ObservedMember): string | undefined {
-  const { record, claim, pod } = member;
+  const { record, claim } = member;
   if (record.id === undefined) return undefined;
   if (!claim) return "its volume is gone";
   if (record.claimUid !== undefined && claim.uid !== record.claimUid)
@@ -115,13 +115,22 @@ export function dataLoss(o: Observed, member: ObservedMember): string | undefine
   const diagnosis = diagnosisOf(member);
   if (diagnosis === "empty" && startedBefore(member)) return "its volume is empty";
   // Under an untested template it may be the template that cannot read the data.
-  const isTested = pod?.template === o.status.template?.hash;
-  return diagnosis === "corrupt" && isTested ? "its data is corrupt" : undefined;
+  return diagnosis === "corrupt" && isTested(o, member) ? "its data is corrupt" : undefined;
+}
+
+/** Its template is known to work: that of the last rollout, or one from which another member serves. */
+function isTested(o: Observed, member: ObservedMember): boolean {
+  const { pod } = member;
+  if (!pod) return false;
+  return (
+    pod.template === o.status.template?.hash ||
+    o.members.some((other) => other !== member && other.pod?.template === pod.template && mayServe(other))
+  );
 }
 
 /** It does not start because its data is not that of every other member, under a template that is known to work. */
 export function isInconsistent(o: Observed, member: ObservedMember): boolean {
-  return diagnosisOf(member) === "inconsistent" && member.pod?.template === o.status.template?.hash;
+  return diagnosisOf(member) === "inconsistent" && isTested(o, member);
 }
 
 /** What hashes are compared for, as the comparison's purpose begins. */

@@ -375,4 +375,19 @@ export const found: Readonly<Record<string, Plan>> = {
         },
       ],
     },
+  "data is corrupt after every member has a new template: it was rolled back to nodes that are gone": {
+    beginning: "three members with TLS and a password",
+    seed: 96000115,
+    steps: [
+      { atMs: 400, do: "node: the pool is relabelled" },
+      { atMs: 2900, do: "etcd: the leader changes", with: { which: 0.884 } },
+      {
+        atMs: 37800,
+        do: "line: operator to a pod",
+        forMs: 146900,
+        with: { how: "cut", which: 0.843, ms: 30000, all: true },
+      },
+      { atMs: 48000, do: "volume: destroyed", with: { which: 0.352, how: "corrupt" } },
+    ],
+  },
 };
