@@ -1,4 +1,5 @@
 /** Facts that policies derive from an observation. */
+import { minorOf } from "@keelson/kit";
 import type { Member, Template } from "../api/cluster.ts";
 import { hex } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
@@ -118,13 +119,31 @@ export function dataLoss(o: Observed, member: ObservedMember): string | undefine
   return diagnosis === "corrupt" && isTested(o, member) ? "its data is corrupt" : undefined;
 }
 
-/** Its template is known to work: that of the last rollout, or one from which another member serves. */
+/**
+ * Its template is known to work: that of the last rollout, or one from which another member serves. One from which there
+ * is no way back counts as well: no other template can help the member.
+ */
 function isTested(o: Observed, member: ObservedMember): boolean {
+  const { rollout, template } = o.status;
   const { pod } = member;
   if (!pod) return false;
   return (
-    pod.template === o.status.template?.hash ||
+    pod.template === template?.hash ||
+    (pod.template === rollout?.hash && !isReversible(o)) ||
     o.members.some((other) => other !== member && other.pod?.template === pod.template && mayServe(other))
+  );
+}
+
+/**
+ * Whether there is a way back from the rollout that is under way. Without a quorum nobody says whether the members have
+ * agreed on a new minor; they have not before all of them run it.
+ */
+export function isReversible(o: Observed): boolean {
+  const { rollout, template } = o.status;
+  if (!rollout || !template) return false;
+  return (
+    minorOf(rollout.recipe.version) === minorOf(template.recipe.version) ||
+    o.members.some(({ record }) => record.phase === "Voter" && record.template !== rollout.hash)
   );
 }
 

@@ -390,4 +390,13 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 48000, do: "volume: destroyed", with: { which: 0.352, how: "corrupt" } },
     ],
   },
+  "the only member's data is corrupt after an upgrade: nobody said that it is lost": {
+    beginning: "one member",
+    seed: 96000279,
+    steps: [
+      { atMs: 6600, do: "API: outage", forMs: 32900 },
+      { atMs: 21000, do: "edit: version", with: { version: "3.7.3" } },
+      { atMs: 46600, do: "volume: destroyed", with: { which: 0.165, how: "corrupt" } },
+    ],
+  },
 };
