@@ -399,4 +399,16 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 46600, do: "volume: destroyed", with: { which: 0.165, how: "corrupt" } },
     ],
   },
+  "a cluster without data is deleted with a final backup: nobody said how it can go": {
+    beginning: "one member",
+    seed: 96000438,
+    steps: [
+      { atMs: 2700, do: "volume: destroyed", with: { which: 0.587, how: "claim deleted" } },
+      {
+        atMs: 16500,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", finalBackup: true },
+      },
+    ],
+  },
 };

@@ -84,6 +84,11 @@ export async function followAdvice(scene: Scene): Promise<string | undefined> {
     await scene.client.kind(EtcdBackup).delete({ ...ref, name: failedBackup[1] as string });
     return `deletes EtcdBackup ${failedBackup[1]}`;
   }
+  if (ready?.message.includes("remove spec.deletion.finalBackup to let")) {
+    scene.notes.set("mayHaveLost", true);
+    await kind.patch(ref, { type: "merge", body: { spec: { deletion: { finalBackup: null } } } as never });
+    return "removes spec.deletion.finalBackup";
+  }
   if (ready?.reason === reasons.versionRefused) {
     const { version: runs } = (primary?.status ?? {}) as { version?: string };
     await kind.patch(ref, { type: "merge", body: { spec: { version: runs } } as never });
