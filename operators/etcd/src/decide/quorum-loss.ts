@@ -4,7 +4,7 @@ import { hex, type MemberProgress } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { dataLoss, namesOf } from "./facts.ts";
+import { dataLoss, namesOf, obstacleOf } from "./facts.ts";
 
 /** Long enough to tell an election or a restart from a loss. */
 const graceMs = 30_000;
@@ -41,8 +41,18 @@ function transient(survivors: readonly ObservedMember[]): Decision {
     };
   }
   const silent = survivors.filter(({ status }) => status === undefined);
-  const who = silent.length > 0 ? `${namesOf(silent)} to answer` : `${namesOf(survivors)} to elect a leader`;
+  const who =
+    silent.length > 0 ? `${described(silent)} to answer` : `${namesOf(survivors)} to elect a leader`;
   return { do: "wait", reason: reasons.noQuorum, message: `waiting for ${who}`, recheckMs: 500 };
+}
+
+/** Their names, each with what keeps its pod from running. */
+function described(members: readonly ObservedMember[]): string {
+  const texts = members.map((member) => {
+    const obstacle = member.pod?.ready ? undefined : obstacleOf(member);
+    return obstacle === undefined ? member.record.name : `${member.record.name} (${obstacle})`;
+  });
+  return texts.join(", ");
 }
 
 function permanent(o: Observed, survivors: readonly ObservedMember[], losses: string): Decision {
