@@ -1,9 +1,9 @@
 /** A primary leads: who follows it, how it is guarded, what its pods are labelled, and when it hands over. Pure. */
 import { reasons } from "../api/conditions.ts";
 import type { ServerFacts } from "../engine/info.ts";
-import { redisPort } from "../engine/redis.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import {
+  conditionOf,
   followsPrimary,
   isClosedByUpgrade,
   isInSync,
@@ -272,14 +272,4 @@ function readinessOf(o: Observed, primary: Primary, handing: NotReady | undefine
   if (behind.length === 0) return {};
   const words = behind.map((server) => `${server.name} (${conditionOf(server)})`).join(", ");
   return { notReady: waitingFor(reasons.replicasMissing, `not in sync with the primary: ${words}`, 500) };
-}
-
-function conditionOf(server: Server): string {
-  const facts = factsOf(server);
-  if (!server.pod) return "its pod is missing";
-  if (server.pod.obstacle !== undefined) return server.pod.obstacle;
-  if (server.nodeLost) return "its node does not report";
-  if (server.answer?.state === "busy") return server.answer.message;
-  if (!facts) return server.answer?.state === "loading" ? "it loads its data" : "it does not answer";
-  return facts.syncing ? "it receives a full copy" : `it connects to port ${redisPort}`;
 }

@@ -157,7 +157,11 @@ describe("the choice after a primary that has stopped", () => {
       const [head, ...rest] = observed.servers as [Server, ...Server[]];
       return leadership({ ...observed, servers: [{ ...head, ...wiped }, ...rest] });
     };
-    expect(found(podless).notReady?.message).toMatch(/is awaited, which may be that of db-0$/);
+    expect(found(podless).notReady?.message).toMatch(
+      /is awaited, which may be that of db-0 \(its pod is missing\)$/,
+    );
+    const broken = { pod: podFixture(0, { obstacle: "CrashLoopBackOff: Bad directive" }), answer: undefined };
+    expect(found(broken).notReady?.message).toContain("db-0 (CrashLoopBackOff: Bad directive)");
     const empty = restarted(0, { empty: true });
     expect(found(empty).notReady?.message).toMatch(
       /are there \(db-1\), and .* not among them; .*approve-loss to db-1@0$/,
