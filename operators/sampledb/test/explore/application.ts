@@ -341,6 +341,8 @@ export class SimServer implements SimulatedProcess {
     if (primary) {
       const heard = this.#hears(primary) && primary.role === "primary";
       if (heard) this.#hear(primary, nowMs);
+      // What was sent while it did not listen arrives late.
+      if (heard && this.offset < primary.offset && !this.isPaused) this.#copy(primary);
       // A process that ended closes its connections; a silent one is given up later.
       const broken = primary.ended !== undefined || primary.role !== "primary";
       if (broken || nowMs - (this.heardMs ?? 0) > linkMs) this.#linkedTo = undefined;
