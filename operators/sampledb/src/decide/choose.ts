@@ -107,6 +107,8 @@ function handoverWait({ status }: Observed, why: string): string {
 
 /** No primary was ever recorded: the first one, or one that is found. */
 export function firstChoice(o: Observed): Plan {
+  // No server is made for a spec that is refused, which is what a person must hear.
+  if (o.specProblem && o.setReplicas === undefined) return {};
   const all = candidates(o);
   const leading = all.filter(({ facts }) => facts.role === "primary");
   const [only] = leading;

@@ -245,13 +245,11 @@ function marks(o: Observed, primary: Primary): Action[] {
   return o.servers.flatMap((server): Action[] => {
     const { claim, name } = server;
     if (!claim || claim.deleting || factsOf(server)?.rewriting) return [];
-    if (server === primary.server) {
-      if (isMarked(claim, { epoch, primaryEpoch: epoch, ...origin })) return [];
-      return [{ do: "markClaim", server: name, epoch, primaryEpoch: epoch, ...origin }];
-    }
-    return isInSync(server, primary) && !isMarked(claim, { epoch, ...origin })
-      ? [{ do: "markClaim", server: name, epoch, ...origin }]
-      : [];
+    const leads = server === primary.server;
+    if (!leads && !isInSync(server, primary)) return [];
+    const databases = Math.max(claim.databases ?? 0, primary.server.pod?.databases ?? 0);
+    const marks = { epoch, ...(leads && { primaryEpoch: epoch }), databases, ...origin };
+    return isMarked(claim, marks) ? [] : [{ do: "markClaim", server: name, ...marks }];
   });
 }
 
