@@ -4,7 +4,7 @@ import type { Leadership } from "../api/sampledb.ts";
 import type { ServerFacts } from "../engine/info.ts";
 import { minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
-import { followsPrimary, isEmpty, isUnattached, serverNamed, wantedServers } from "./facts.ts";
+import { conditionOf, followsPrimary, isEmpty, isUnattached, serverNamed, wantedServers } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
 import { isDamaged } from "./repair.ts";
@@ -107,6 +107,8 @@ function handoverWait({ status }: Observed, why: string): string {
 
 /** No primary was ever recorded: the first one, or one that is found. */
 export function firstChoice(o: Observed): Plan {
+  // No server is made for a spec that is refused, which is what a person must hear.
+  if (o.specProblem && o.setReplicas === undefined) return {};
   const all = candidates(o);
   const leading = all.filter(({ facts }) => facts.role === "primary");
   const [only] = leading;
@@ -134,8 +136,8 @@ function withoutPrimary(o: Observed, all: readonly Candidate[], marked: readonly
   const text = `volumes with data of an earlier time are there (${filled.map(({ name }) => name).join(", ")})`;
   const silent = filled.filter(({ name, claim }) => !claim?.lost && !all.some((each) => each.name === name));
   if (silent.length > 0) {
-    const names = silent.map(({ name }) => name).join(", ");
-    return `${text}; the one of its primary is awaited, which may be that of ${names}`;
+    const words = silent.map((server) => `${server.name} (${conditionOf(server)})`).join(", ");
+    return `${text}; the one of its primary is awaited, which may be that of ${words}`;
   }
   const [best] = all
     .filter(({ facts }) => !isEmpty(facts) && !isHollow(facts, all))
