@@ -1,5 +1,5 @@
 /** Definitions that go, come back or change while instances are there: nothing of anyone's is lost. */
-import { dynamicKind, type Kind, type KubeObject } from "@keelson/core";
+import { dynamicKind, type Kind, type KubeObject, parseJson } from "@keelson/core";
 import { ConfigMap, CustomResourceDefinition, PersistentVolumeClaim } from "@keelson/core/kinds";
 import { graphs, ResourceGraphDefinition } from "@keelson/graphs";
 import { cluster } from "@keelson/testing";
@@ -161,4 +161,39 @@ test("what another operator keeps for its user is not taken over", async () => {
   await c.client.kind(Settings).delete(ref);
   await c.until(async () => (await c.client.kind(Settings).find(ref)) === undefined);
   expect(await c.client.kind(PersistentVolumeClaim).find(ref)).toBeDefined();
+});
+
+test("a definition that goes waits for instances that go with it", async () => {
+  await using c = await graphCluster(settings);
+  await install(c, settings);
+  await c.client.kind(Settings).create({ metadata: ref, spec: {} });
+  await c.converges({ ready: false });
+  const held = { metadata: { finalizers: ["example.com/held"] } };
+  await c.client.kind(ConfigMap).patch(ref, { type: "merge", body: held });
+  await c.client.kind(Settings).delete(ref);
+  await c.client.kind(ResourceGraphDefinition).delete({ name: "settings" });
+  await c.advance(30_000);
+  c.crash();
+  await c.advance(30_000);
+  await c.client.kind(ConfigMap).patch(ref, { type: "merge", body: { metadata: { finalizers: null } } });
+  await c.until(async () => (await c.client.kind(Settings).find(ref)) === undefined);
+  await c.until(
+    async () => (await c.client.kind(ResourceGraphDefinition).find({ name: "settings" })) === undefined,
+  );
+  expect(await c.client.kind(ConfigMap).find(ref)).toBeUndefined();
+});
+
+test("a whole number of 64 bits reaches resources and status as it is", async () => {
+  const big = settings
+    .replace('value: string | default="a"', "value: integer")
+    .replace("schema.spec.value", "string(schema.spec.value)")
+    .replace("  resources:", '    status: { seen: "${schema.spec.value}" }\n  resources:');
+  await using c = await graphCluster(big);
+  await install(c, big);
+  const value = parseJson("9007199254740993");
+  await c.client.kind(Settings).create({ metadata: ref, spec: { value } as never });
+  await c.converges({ ready: false });
+  expect((await c.client.kind(ConfigMap).get(ref)).data).toEqual({ value: "9007199254740993" });
+  const { status } = await c.client.kind(Settings).get(ref);
+  expect(JSON.stringify(status?.["seen"])).toBe("9007199254740993");
 });

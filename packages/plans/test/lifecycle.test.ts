@@ -1,7 +1,9 @@
 /** Plans that are disturbed: what runs for them, what they made, and whose it is. */
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: expressions of plans stand in plain texts.
-import { formatTime, type JsonObject } from "@keelson/core";
+import { dynamicKind, formatTime, type JsonObject } from "@keelson/core";
 import { ConfigMap, CustomResourceDefinition, Deployment, Job, Secret } from "@keelson/core/kinds";
+import type { HookTransport } from "@keelson/hooks";
+import { roleFor } from "@keelson/runtime";
 import { resource } from "@keelson/schema";
 import { type Cluster, cluster } from "@keelson/testing";
 import { expect, test } from "vitest";
@@ -224,6 +226,13 @@ test("a star that cancelled a run long ago does not skip the plan before the obj
   expect(asked).toBe(4);
 });
 
+const Wiki = dynamicKind({
+  group: "example.com",
+  version: "v1",
+  kind: "Wiki",
+  resource: "wikis",
+  scope: "Namespaced",
+});
 const definition = (name: string, plans: object, kind = "Wiki") => ({
   apiVersion: "plans.keelson.dev/v1alpha1",
   kind: "PlanDefinition",
@@ -280,4 +289,46 @@ test("a kind of another's is left as it is, and two definitions cannot have one 
   await expect(
     c.client.kind(PlanDefinition).patch({ name: "wiki" }, { type: "merge", body: renamed }),
   ).rejects.toThrow(/kind is immutable/);
+});
+
+test("a hook of a step is called with the token of its Secret", async () => {
+  const sent: (string | undefined)[] = [];
+  const hook = {
+    url: "http://hook.example.com/",
+    authorization: { type: "Bearer", secretRef: { ...ref("token"), key: "token" } },
+  };
+  const plans = { deploy: { phases: [{ name: "p", steps: [{ name: "call", hook }] }] } } as Plans;
+  const transport: HookTransport = async ({ headers }) => {
+    sent.push(headers["authorization"]);
+    return { status: 200, headers: {}, body: "{}" };
+  };
+  const controllers = [planController(Shop, { plans, kinds: [], services: "dns", transport })];
+  await using c = await cluster({ controllers });
+  await c.client.kind(Secret).create({ metadata: ref("token"), stringData: { token: "abc" } });
+  await create(c);
+  await isAt(c, "deploy-1", "Succeeded");
+  expect(sent).toEqual(["Bearer abc"]);
+  expect(c.forbidden).toEqual([]);
+  const secrets = roleFor(controllers).filter(({ resources }) => resources?.includes("secrets"));
+  expect(secrets).toMatchObject([{ verbs: ["get"], resourceNames: ["token"] }]);
+});
+
+test("a definition that goes waits for objects whose last plan runs", async () => {
+  await using c = await host();
+  const cleanup = {
+    on: { delete: true },
+    phases: [{ name: "p", steps: [{ name: "wait", wait: { duration: "1m" } }] }],
+  };
+  await c.client.kind(PlanDefinition).create(definition("wiki", { deploy, cleanup }) as never);
+  await c.until(async () => (await readyOf(c, "wiki"))?.status === "True");
+  await c.client.kind(Wiki).create({ metadata: here });
+  await c.until(async () => (await c.client.kind(ConfigMap).find(here)) !== undefined);
+  await c.advance(5_000);
+  await c.client.kind(Wiki).delete(here);
+  await c.client.kind(PlanDefinition).delete({ name: "wiki" });
+  await c.advance(10_000);
+  expect(await c.client.kind(Wiki).find(here)).toBeDefined();
+  c.crash();
+  await c.until(async () => (await c.client.kind(Wiki).find(here)) === undefined);
+  await c.until(async () => (await c.client.kind(PlanDefinition).find({ name: "wiki" })) === undefined);
 });

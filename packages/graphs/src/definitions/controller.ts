@@ -1,5 +1,5 @@
 /** The controller of definitions: checks each, keeps the CRD of its instances, and runs their controller. */
-import { ClientError } from "@keelson/client";
+import { ClientError, isForbidden, isNotFound } from "@keelson/client";
 import {
   type AnyKind,
   deepEqual,
@@ -82,6 +82,8 @@ interface Made {
 const made = new WeakMap<Startable, Made>();
 /** A kind that was missing may have been installed; nothing tells us. */
 const lookAgainMs = 10_000;
+/** Instances are not watched by who waits for their end. */
+const endingMs = 1_000;
 
 /** The name of the CRD of a definition's instances. */
 export function crdName({ schema }: DefinitionSpec): string {
@@ -320,6 +322,21 @@ class DefinitionRun {
   }
 }
 
+/** How many instances are on their way out, and have the finalizer that the controller of instances takes away. */
+async function endingInstances({ server }: DefinitionContext, { spec }: StoredCrd): Promise<number> {
+  const path = `/apis/${spec.group}/${spec.versions[0]?.name}/${spec.names.plural}`;
+  try {
+    const { items = [] } = (await server.read(path)) as { items?: Stored[] };
+    return items.filter(
+      ({ metadata }) => metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizer),
+    ).length;
+  } catch (error) {
+    // The kind, or the permission for it, went before the definition.
+    if (isNotFound(error) || isForbidden(error)) return 0;
+    throw error;
+  }
+}
+
 /** Instances and their resources stay as they are; so does their CRD, unless it was asked to go. */
 async function goodbye(
   definition: StoredDefinition,
@@ -336,6 +353,13 @@ async function goodbye(
     ctx.log.info("the instances of the definition go with it", { definition: objectKey(definition) });
     if (ctx.read.crd)
       return { outcome: "waiting", reason: "Deleting", message: "its instances are still there" };
+  }
+  const ending = isOurs && crd ? await endingInstances(ctx, crd) : 0;
+  if (ending > 0) {
+    // Nobody else would take their finalizers away.
+    await new DefinitionRun(definition, ctx).resume();
+    const message = `${ending} of its instances are being deleted`;
+    return { outcome: "waiting", reason: "Deleting", message, recheckMs: endingMs };
   }
   const name = labelValue(crdName(spec));
   const runs = ctx.controllers.get(name);

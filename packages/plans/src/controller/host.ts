@@ -1,4 +1,5 @@
 /** Runs the definitions that are in the cluster: a kind and its controller come, change and go with each. */
+import { isForbidden, isNotFound } from "@keelson/client";
 import { type AnyKind, canonicalJson, type JsonObject, type Stored } from "@keelson/core";
 import { CustomResourceDefinition } from "@keelson/core/kinds";
 import type { CallOptions } from "@keelson/hooks";
@@ -6,7 +7,7 @@ import { allow, type Controller, controller, done, waiting } from "@keelson/runt
 import type { CustomResourceDefinitionObject } from "@keelson/schema";
 import { PlanDefinition, type PlanDefinitionObject } from "../api/definition.ts";
 import { PlanError } from "../errors.ts";
-import { controllerOf } from "./plan-controllers.ts";
+import { controllerOf, type PlannedController } from "./plan-controllers.ts";
 
 /** On the CustomResourceDefinition of a definition: the definition. */
 const definitionAnnotation = "plans.keelson.dev/definition";
@@ -79,9 +80,49 @@ export function planHost(options: CallOptions = {}): Controller {
     },
     finalize: async (definition, ctx) => {
       const name = `plans-${definition.metadata.name}`.slice(0, 63);
+      const made = await madeOf(definition as PlanDefinitionObject, ctx.server.discover, options);
+      if (made?.controller.finalize) {
+        const ending = await endingObjects(made, ctx.server.read);
+        if (ending > 0) {
+          // Their last plan runs: nobody else would take their finalizers away.
+          if (ctx.controllers.get(name) === undefined) await ctx.controllers.start(made.controller);
+          const message = `${ending} objects of ${made.kind.kind} are being deleted`;
+          return waiting("Deleting", message, { recheckMs: 1_000 });
+        }
+      }
       await ctx.controllers.stop(name);
       running.delete(name);
       return done();
     },
   });
+}
+
+/** Undefined for a definition that cannot work: it holds up nothing. */
+async function madeOf(
+  ...args: Parameters<typeof controllerOf>
+): Promise<Awaited<ReturnType<typeof controllerOf>> | undefined> {
+  try {
+    return await controllerOf(...args);
+  } catch (error) {
+    if (error instanceof PlanError) return undefined;
+    throw error;
+  }
+}
+
+async function endingObjects(
+  { kind, controller: { options } }: PlannedController,
+  read: (path: string) => Promise<unknown>,
+): Promise<number> {
+  try {
+    const path = `/apis/${kind.group}/${kind.version}/${kind.resource}`;
+    const { items = [] } = (await read(path)) as { items?: Stored[] };
+    return items.filter(
+      ({ metadata }) =>
+        metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(options.finalizer),
+    ).length;
+  } catch (error) {
+    // The kind, or the permission for it, went before the definition.
+    if (isNotFound(error) || isForbidden(error)) return 0;
+    throw error;
+  }
 }
