@@ -177,6 +177,26 @@ describe("a loss of power", () => {
   });
 });
 
+describe("a commit that answers another", () => {
+  it("does not write to where one that waits is written", async () => {
+    const store = await open();
+    const table = store.table("things");
+    // As the IPAddress of a Service is made: within the event of its commit.
+    table.subscribe(({ key }) => void store.create(store.table("answers"), key, object(key)));
+    const write = async (writer: number) => {
+      for (let count = 0; count < 100; count++) {
+        const key = `w${writer}-${count}`;
+        store.create(table, key, object(key, "z".repeat(count)));
+        await store.settled();
+      }
+    };
+    await Promise.all([0, 1, 2, 3].map(write));
+    await store.close();
+    expect(contents().size).toBe(400);
+    expect(readDirectory(directory).state.get("answers")?.size).toBe(400);
+  });
+});
+
 describe("a log that is replaced", () => {
   /** Copies the directory at every moment at which a crash could find it. */
   async function moments(): Promise<{ copies: string[]; value: string }> {

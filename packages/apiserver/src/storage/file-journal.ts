@@ -88,6 +88,8 @@ export class FileJournal implements Journal {
   #revision: number;
   #writing: Batch | undefined;
   #waiting: Batch[] = [];
+  /** From the moment a flush is due until nothing waits: two at once would write to the same place. */
+  #flushing = false;
   #failure: Error | undefined;
   /** What the disk said when it had no room for so many bytes, until it has. */
   #full: { readonly error: Error; readonly bytes: number } | undefined;
@@ -131,9 +133,10 @@ export class FileJournal implements Journal {
       this.#waiting.push(batch);
     }
     batch.add(commit);
+    if (this.#flushing) return;
+    this.#flushing = true;
     // When all requests that have arrived are read, so that what they commit shares one write.
-    if (!this.#writing && this.#waiting.length === 1 && batch.commits.length === 1)
-      setImmediate(() => void this.#flush());
+    setImmediate(() => void this.#flush());
   }
 
   /** Throws when the disk has failed: nothing may be committed that cannot be kept. */
@@ -166,7 +169,10 @@ export class FileJournal implements Journal {
   async #flush(): Promise<void> {
     for (;;) {
       const batch = this.#waiting.shift();
-      if (!batch) return;
+      if (!batch) {
+        this.#flushing = false;
+        return;
+      }
       this.#writing = batch;
       const record = encodeRecord(...batch.pieces);
       try {
@@ -219,6 +225,7 @@ export class FileJournal implements Journal {
     const batches = [batch, ...this.#waiting];
     this.#waiting = [];
     this.#writing = undefined;
+    this.#flushing = false;
     // A full disk may have room again; of any other disk nobody knows what it holds.
     if (isFull(error)) this.#full = { error, bytes };
     else this.#failure = error;
