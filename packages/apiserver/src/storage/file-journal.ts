@@ -4,13 +4,14 @@
  * Commits that wait for the disk are written together, as one record. When a log has grown long, the next one begins
  * and the state is written beside it; older files go when that is complete.
  */
-import { closeSync } from "node:fs";
+import { closeSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ApiObject } from "../contracts/object.ts";
 import { failure } from "../contracts/status-error.ts";
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
-import { type Disk, realDisk, syncDirectory } from "./disk.ts";
+import { type Disk, realDisk } from "./disk.ts";
 import { storedJson } from "./encoded-json.ts";
+import { StorageError } from "./errors.ts";
 import type { Commit, Journal } from "./journal.ts";
 import { readDirectory, removeOlder, type State, writeState } from "./journal-files.ts";
 import { encodeRecord } from "./records.ts";
@@ -110,7 +111,7 @@ export class FileJournal implements Journal {
     this.#reserved = opened.end;
     // What a crash left behind the last whole record must never be read as part of a later one.
     this.#disk.truncate(this.#file, this.#end);
-    syncDirectory(this.#directory);
+    this.#disk.syncDirectory(this.#directory);
   }
 
   load() {
@@ -155,9 +156,14 @@ export class FileJournal implements Journal {
   }
 
   async close(): Promise<void> {
-    await this.settled()?.catch(() => undefined);
-    await this.#reserving;
-    await this.#compacting;
+    // Until nothing is under way: what is committed meanwhile is kept as well.
+    while (this.#flushing || this.#reserving || this.#compacting) {
+      await this.settled()?.catch(() => undefined);
+      await this.#reserving;
+      await this.#compacting;
+    }
+    // The number of a closed file may be another file's by now.
+    this.#failure ??= new StorageError("Failed", "the store is closed");
     try {
       this.#disk.truncate(this.#file, this.#end);
     } finally {
@@ -257,13 +263,22 @@ export class FileJournal implements Journal {
       entries.push([table.name, kept]);
     }
     const old = this.#file;
+    const path = join(this.#directory, `log-${next}`);
     try {
-      this.#file = this.#disk.open(join(this.#directory, `log-${next}`), true);
+      this.#file = this.#disk.open(path, true);
     } catch {
       // A full disk: the old log goes on growing until there is room for a new one.
       return;
     }
-    syncDirectory(this.#directory);
+    try {
+      this.#disk.syncDirectory(this.#directory);
+    } catch {
+      // Nothing may be acknowledged in a log whose name could be lost.
+      closeSync(this.#file);
+      this.#file = old;
+      rmSync(path, { force: true });
+      return;
+    }
     this.#sequence = next;
     this.#end = 0;
     this.#reserved = 0;
