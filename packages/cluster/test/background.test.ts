@@ -23,7 +23,9 @@ const suite = titled("a cluster in the background", reason);
 describe.skipIf(reason !== undefined)(suite, { timeout: 120_000 }, () => {
   const home = mkdtempSync(join(tmpdir(), "klup-"));
   const before = process.env.KEELSON_STATE;
-  const dataDir = join(home, "data");
+  // A path as people have them: every tool on the way must take it.
+  const data = "my data, #1";
+  const dataDir = join(home, data);
   beforeAll(() => {
     process.env.KEELSON_STATE = join(home, "state");
   });
@@ -94,9 +96,9 @@ describe.skipIf(reason !== undefined)(suite, { timeout: 120_000 }, () => {
     await clusterDown();
     await allGone();
     const left = census(home);
-    expect({ ...left, files: left.files.filter((path) => !path.startsWith("data/")) }).toEqual({
+    expect({ ...left, files: left.files.filter((path) => !path.startsWith(`${data}/`)) }).toEqual({
       ...{ processes: [], mounts: [], networks: [], groups },
-      files: ["data", "state", "state/clusters"],
+      files: [data, "state", "state/clusters"],
     });
     expect(readdirSync(dataDir).toSorted()).toEqual(["apiserver", "node"]);
   });

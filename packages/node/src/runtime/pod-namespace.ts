@@ -66,8 +66,9 @@ export async function createPodNamespace(
   const flags = files.map(({ kind, path }) => `--${kind}=${quote(path)}`).join(" ");
   const network = quote(join(directory, "net"));
   const cable = [
-    `${ip} -batch - <<'END'`,
-    `link add ${spec.link} type veth peer name eth0 netns ${join(directory, "net")}`,
+    // By a descriptor: the path may hold a space, which a line of a batch cannot.
+    `${ip} -batch - 9<${network} <<'END'`,
+    `link add ${spec.link} type veth peer name eth0 netns /proc/self/fd/9`,
     `addr add ${spec.gateway}/32 dev ${spec.link}`,
     `link set ${spec.link} up`,
     // A cable that could not be removed must not keep the address from the next pod that has it.
