@@ -6,6 +6,7 @@
  */
 import { join } from "node:path";
 import type { KernelSetting } from "./container-runtime.ts";
+import { removalOf } from "./mounts.ts";
 import { quote, runScript } from "./shell.ts";
 
 export interface NamespaceTools {
@@ -99,13 +100,11 @@ export async function removePodNamespace(
   directory: string,
   link: string | undefined,
 ): Promise<void> {
-  const mounts = [...namespaceKinds, "shm", "sys"].map((name) => quote(join(directory, name)));
   await runScript(
     [
       // Deleting our end takes the pod's end with it, at once; the namespace itself may linger in the kernel.
       ...(link === undefined ? [] : [`${quote(tools.ip)} link del ${link} 2>/dev/null || true`]),
-      `umount -l ${mounts.join(" ")} 2>/dev/null || true`,
-      `rm -rf --one-file-system ${quote(directory)}`,
+      ...removalOf(directory),
     ],
     { code: "SandboxFailed", doing: "remove a pod's sandbox" },
   );
