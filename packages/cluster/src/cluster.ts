@@ -98,13 +98,8 @@ async function start(options: ClusterOptions, stack: ClosingStack): Promise<Clus
   if (options.dataDir !== undefined) {
     await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
     stack.use(
-      await holdLock(
-        join(options.dataDir, "lock"),
-        (pid) =>
-          new ClusterError(
-            "InUse",
-            `the data directory ${options.dataDir} is in use by process ${pid}; stop that one first`,
-          ),
+      await holdLock(join(options.dataDir, "lock"), (pid, isElsewhere) =>
+        inUse(resolve(options.dataDir ?? ""), pid, isElsewhere),
       ),
     );
     await assertNotMoved(nodeDir);
@@ -141,6 +136,16 @@ async function start(options: ClusterOptions, stack: ClosingStack): Promise<Clus
     [Symbol.asyncDispose]: () => cluster.stop(),
   };
   return cluster;
+}
+
+function inUse(dataDir: string, pid: string, isElsewhere: boolean): ClusterError {
+  const [where, otherwise] = isElsewhere
+    ? [" of another container", `, or remove ${join(dataDir, "lock")} if that container is gone`]
+    : ["", ""];
+  return new ClusterError(
+    "InUse",
+    `the data directory ${dataDir} is in use by process ${pid}${where}; stop that one first${otherwise}`,
+  );
 }
 
 /**
