@@ -215,16 +215,21 @@ decisions("a cluster without quorum", quorumLoss, [
   [
     "the recovery was proposed, and the user has not approved it",
     survivor({ status: { recovery: proposal } }),
-    `wait QuorumLost: ${losses}. ${lost}. To recover from example-0, annotate the cluster with etcd.keelson.dev/approve-recovery=example-0`,
+    `wait QuorumLost: ${losses}. ${lost}. To recover from example-0, annotate the cluster with etcd.keelson.dev/approve-recovery=example-0@${proposal.revision}`,
   ],
   [
     "the user has approved another survivor",
     survivor({ status: { recovery: proposal }, approved: "example-1" }),
-    `wait QuorumLost: ${losses}. ${lost}. To recover from example-0, annotate the cluster with etcd.keelson.dev/approve-recovery=example-0`,
+    `wait QuorumLost: ${losses}. ${lost}. To recover from example-0, annotate the cluster with etcd.keelson.dev/approve-recovery=example-0@${proposal.revision}`,
+  ],
+  [
+    "the user has approved the same survivor in an earlier loss",
+    survivor({ status: { recovery: proposal }, approved: "example-0@1" }),
+    `wait QuorumLost: ${losses}. ${lost}. To recover from example-0, annotate the cluster with etcd.keelson.dev/approve-recovery=example-0@${proposal.revision}`,
   ],
   [
     "the user has approved it",
-    survivor({ status: { recovery: proposal }, approved: "example-0" }),
+    survivor({ status: { recovery: proposal }, approved: `example-0@${proposal.revision}` }),
     "record Recovering: recovery from example-0 starts",
     {
       status: { recovery: { ...proposal, phase: "Stopping" } },
