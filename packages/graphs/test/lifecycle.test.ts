@@ -197,3 +197,30 @@ test("a whole number of 64 bits reaches resources and status as it is", async ()
   const { status } = await c.client.kind(Settings).get(ref);
   expect(JSON.stringify(status?.["seen"])).toBe("9007199254740993");
 });
+
+test("expressions that cost too much together are an error, and hold up nobody", async () => {
+  const costly = `
+metadata: { name: settings }
+spec:
+  schema:
+    apiVersion: v1alpha1
+    kind: Settings
+    spec: { items: "[]integer" }
+  resources:
+  - id: config
+    forEach: [{ number: "\${schema.spec.items}" }]
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: { name: "\${schema.metadata.name}-\${string(number)}" }
+      data:
+        twins: "\${string(schema.spec.items.filter(a, schema.spec.items.exists(b, a + b + number < 0)).size())}"
+`;
+  await using c = await graphCluster(costly);
+  await install(c, costly);
+  const items = Array.from({ length: 150 }, (_, index) => index);
+  await c.client.kind(Settings).create({ metadata: ref, spec: { items } });
+  await c.until(async () => (await c.client.kind(Settings).get(ref)).status?.state === "ERROR");
+  const { status } = await c.client.kind(Settings).get(ref);
+  expect(status?.conditions?.find(({ type }) => type === "Ready")?.message).toMatch(/cost/);
+});

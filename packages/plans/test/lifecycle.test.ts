@@ -154,6 +154,9 @@ test("a run begins when no Job of an earlier one runs any more", async () => {
   await c.until(async () => (await jobs(c)).some(({ metadata }) => metadata.name === "shop-rollback-4-back"));
   expect((await jobs(c)).map(({ metadata }) => metadata.name)).toEqual(["shop-rollback-4-back"]);
   expect(most).toBe(1);
+  const body = { metadata: { annotations: { "plans.keelson.dev/cancel": "rollback-4" } } };
+  await c.client.kind(Shop).patch(here, { type: "merge", body });
+  await c.until(async () => (await jobs(c)).length === 0);
 });
 
 test("objects of one name and several kinds are each kept as they were brought", async () => {
