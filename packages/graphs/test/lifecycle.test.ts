@@ -224,3 +224,17 @@ spec:
   const { status } = await c.client.kind(Settings).get(ref);
   expect(status?.conditions?.find(({ type }) => type === "Ready")?.message).toMatch(/cost/);
 });
+
+test("a resource whose label was changed to another operator's is still the instance's", async () => {
+  await using c = await graphCluster(settings);
+  await install(c, settings);
+  await c.client.kind(Settings).create({ metadata: ref, spec: {} });
+  await c.converges({ ready: false });
+  const body = { metadata: { labels: { "keelson.dev/controller": "other" } } };
+  await c.client.kind(ConfigMap).patch(ref, { type: "merge", body });
+  await c.converges({ ready: false });
+  expect((await c.client.kind(Settings).get(ref)).status?.state).toBe("ACTIVE");
+  expect((await c.client.kind(ConfigMap).get(ref)).metadata.labels).toMatchObject({
+    "keelson.dev/controller": "settings.kro.run",
+  });
+});
