@@ -197,3 +197,44 @@ test("a whole number of 64 bits reaches resources and status as it is", async ()
   const { status } = await c.client.kind(Settings).get(ref);
   expect(JSON.stringify(status?.["seen"])).toBe("9007199254740993");
 });
+
+test("expressions that cost too much together are an error, and hold up nobody", async () => {
+  const costly = `
+metadata: { name: settings }
+spec:
+  schema:
+    apiVersion: v1alpha1
+    kind: Settings
+    spec: { items: "[]integer" }
+  resources:
+  - id: config
+    forEach: [{ number: "\${schema.spec.items}" }]
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: { name: "\${schema.metadata.name}-\${string(number)}" }
+      data:
+        twins: "\${string(schema.spec.items.filter(a, schema.spec.items.exists(b, a + b + number < 0)).size())}"
+`;
+  await using c = await graphCluster(costly);
+  await install(c, costly);
+  const items = Array.from({ length: 150 }, (_, index) => index);
+  await c.client.kind(Settings).create({ metadata: ref, spec: { items } });
+  await c.until(async () => (await c.client.kind(Settings).get(ref)).status?.state === "ERROR");
+  const { status } = await c.client.kind(Settings).get(ref);
+  expect(status?.conditions?.find(({ type }) => type === "Ready")?.message).toMatch(/cost/);
+});
+
+test("a resource whose label was changed to another operator's is still the instance's", async () => {
+  await using c = await graphCluster(settings);
+  await install(c, settings);
+  await c.client.kind(Settings).create({ metadata: ref, spec: {} });
+  await c.converges({ ready: false });
+  const body = { metadata: { labels: { "keelson.dev/controller": "other" } } };
+  await c.client.kind(ConfigMap).patch(ref, { type: "merge", body });
+  await c.converges({ ready: false });
+  expect((await c.client.kind(Settings).get(ref)).status?.state).toBe("ACTIVE");
+  expect((await c.client.kind(ConfigMap).get(ref)).metadata.labels).toMatchObject({
+    "keelson.dev/controller": "settings.kro.run",
+  });
+});

@@ -154,6 +154,9 @@ test("a run begins when no Job of an earlier one runs any more", async () => {
   await c.until(async () => (await jobs(c)).some(({ metadata }) => metadata.name === "shop-rollback-4-back"));
   expect((await jobs(c)).map(({ metadata }) => metadata.name)).toEqual(["shop-rollback-4-back"]);
   expect(most).toBe(1);
+  const body = { metadata: { annotations: { "plans.keelson.dev/cancel": "rollback-4" } } };
+  await c.client.kind(Shop).patch(here, { type: "merge", body });
+  await c.until(async () => (await jobs(c)).length === 0);
 });
 
 test("objects of one name and several kinds are each kept as they were brought", async () => {
@@ -331,4 +334,22 @@ test("a definition that goes waits for objects whose last plan runs", async () =
   c.crash();
   await c.until(async () => (await c.client.kind(Wiki).find(here)) === undefined);
   await c.until(async () => (await c.client.kind(PlanDefinition).find({ name: "wiki" })) === undefined);
+});
+
+test("an object goes though its definition has no plan for that any more", async () => {
+  await using c = await host();
+  const cleanup = {
+    on: { delete: true },
+    phases: [{ name: "p", steps: [{ name: "wait", wait: { duration: "1h" } }] }],
+  };
+  await c.client.kind(PlanDefinition).create(definition("wiki", { deploy, cleanup }) as never);
+  await c.until(async () => (await readyOf(c, "wiki"))?.status === "True");
+  await c.client.kind(Wiki).create({ metadata: here });
+  await c.until(async () => (await c.client.kind(ConfigMap).find(here)) !== undefined);
+  await c.client.kind(Wiki).delete(here);
+  await c.advance(5_000);
+  expect(await c.client.kind(Wiki).find(here)).toBeDefined();
+  const without = { spec: { plans: { cleanup: null } } };
+  await c.client.kind(PlanDefinition).patch({ name: "wiki" }, { type: "merge", body: without });
+  await c.until(async () => (await c.client.kind(Wiki).find(here)) === undefined);
 });

@@ -29,9 +29,9 @@ export function slotsFor(graph: Graph, retired: readonly AnyKind[]): Record<stri
       // What belongs to no other set is taken over, as kro does; so is all that kro made for the same instance.
       adopts: (existing: Stored, instance: Stored) => {
         const { [partOfLabel]: set, [controllerLabel]: keeper } = existing.metadata.labels ?? {};
+        if (set !== undefined) return set === applySetId(graph.kind, instance);
         // What another operator keeps without an owner reference is often data.
-        if (keeper !== undefined && keeper !== controllerName(graph)) return false;
-        return set === undefined || set === applySetId(graph.kind, instance);
+        return keeper === undefined || keeper === controllerName(graph);
       },
     });
   }

@@ -7,6 +7,7 @@ import { allow, type Controller, controller, done, waiting } from "@keelson/runt
 import type { CustomResourceDefinitionObject } from "@keelson/schema";
 import { PlanDefinition, type PlanDefinitionObject } from "../api/definition.ts";
 import { PlanError } from "../errors.ts";
+import { finalizerSweep, sweepName } from "./finalizer-sweep.ts";
 import { controllerOf, type PlannedController } from "./plan-controllers.ts";
 
 /** On the CustomResourceDefinition of a definition: the definition. */
@@ -75,6 +76,10 @@ export function planHost(options: CallOptions = {}): Controller {
         });
       }
       await ctx.controllers.start(made.controller);
+      const { finalizer } = made.controller.options;
+      // An earlier definition may have had a plan before the object goes, and this one waits for nothing.
+      if (made.controller.finalize) await ctx.controllers.stop(sweepName(name));
+      else await ctx.controllers.start(finalizerSweep(sweepName(name), made.kind, finalizer));
       running.set(name, spec);
       return done({ message: `runs the plans of ${definition.spec.resource.kind}` });
     },
@@ -91,6 +96,7 @@ export function planHost(options: CallOptions = {}): Controller {
         }
       }
       await ctx.controllers.stop(name);
+      await ctx.controllers.stop(sweepName(name));
       running.delete(name);
       return done();
     },
