@@ -411,4 +411,13 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "three changes that cannot run are tried one after the other: nobody said what is in their way": {
+    beginning: "two members",
+    seed: 98000399,
+    steps: [
+      { atMs: 83300, do: "edit: a node pool that does not exist", forMs: 167500 },
+      { atMs: 136700, do: "edit: version", with: { version: "3.7.3" } },
+      { atMs: 149900, do: "edit: version", with: { version: "3.6.99" } },
+    ],
+  },
 };
