@@ -93,6 +93,15 @@ test("a server that was filled from a backup without keys leads, and one that lo
   expect(chosen(5)).toBeUndefined();
 });
 
+test("a restore is not done when a person had another server lead", () => {
+  const ends = (server: string) => {
+    const starting = { restore: { id: "r1-3", wish: "r1", phase: "Starting" as const, server } };
+    return restore(observedFixture({ spec, status: starting, observed: { restore: wish } })).status?.restore;
+  };
+  expect(ends("db-0")?.phase).toBe("Done");
+  expect(ends("db-1")).toMatchObject({ phase: "Failed", message: expect.stringContaining("db-0 leads") });
+});
+
 test("a restore that failed says so until the spec changes", () => {
   const status = { restore: { id: "r1", phase: "Failed" as const, server: "db-0", message: "not verified" } };
   expect(restore(observedFixture({ spec, status, observed: { restore: wish } })).notReady?.state).toBe(
