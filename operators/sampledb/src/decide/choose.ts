@@ -121,8 +121,11 @@ export function firstChoice(o: Observed): Plan {
   }
   const epoch = Math.max(...marked.map(({ claim }) => claim?.epoch ?? 0));
   const primary = all.find(
-    ({ claim, facts }) =>
-      epoch > 0 && claim.primaryEpoch === epoch && !isEmpty(facts) && !isHollow(facts, all),
+    (server) =>
+      epoch > 0 &&
+      server.claim.primaryEpoch === epoch &&
+      !isEmpty(server.facts) &&
+      (!isHollow(server.facts, all) || wasFilledWithNothing(o, server)),
   );
   if (primary) return promote(o, primary, "its volume has the newest data", "nothing", epoch);
   const approved = all.find(({ name, facts }) => name === o.approvedLoss && !isEmpty(facts));
@@ -172,6 +175,13 @@ export function laterPrimary(o: Observed, { runId, replicationId }: Leadership):
  */
 function isHollow({ keys }: ServerFacts, all: readonly Candidate[]): boolean {
   return keys === 0 && all.some(({ facts }) => facts.keys > 0);
+}
+
+/** A restore has just filled its volume, from a backup that has no keys as far as anybody knows. */
+function wasFilledWithNothing({ status, restore: wish }: Observed, { name, claim }: Candidate): boolean {
+  const { restore } = status;
+  const isFilled = restore?.phase === "Starting" && restore.server === name && claim.restored === restore.id;
+  return isFilled && (wish?.keys ?? 0) === 0;
 }
 
 function candidates(o: Observed): Candidate[] {

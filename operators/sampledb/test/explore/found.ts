@@ -300,6 +300,20 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "a backup without keys is restored, and all servers are reached at once: the one with the old data was advised":
+    {
+      beginning: "a replica, with a backup",
+      seed: 1185,
+      steps: [
+        {
+          atMs: 0,
+          do: "line: operator to a pod",
+          forMs: 21000,
+          with: { how: "cut", which: 0, ms: 3000, all: true },
+        },
+        { atMs: 2000, do: "edit: restored in place", with: { which: 0, request: "" } },
+      ],
+    },
   "a setting changes when an upgrade ends: a replica waited for the old primary, which could not copy the new one":
     {
       beginning: "a replica",
