@@ -54,6 +54,29 @@ test.each([
   expect(readinessOf(world)).toMatchObject({ ready, message: expect.stringContaining(words) });
 });
 
+test("an instance that leaves does not stand in for one that commits may wait for", () => {
+  const pod = {
+    ...{ uid: "1", ready: true, deleting: false, template: "", image: "" },
+    labels: { "database.keelson.dev/role": "primary" },
+  };
+  const seen = observed([
+    { role: "primary", serving: true },
+    undefined,
+    { role: "standby", serving: true, receiving: true },
+  ]);
+  const record = seen.record && { ...seen.record, holder: "orders-0" };
+  const counting = (...names: readonly string[]): Observed => ({
+    object: { ...object, spec: { ...object.spec, instances: 2 } },
+    record: record && { ...record, policy: { ...record.policy, instances: [...names] } },
+    instances: seen.instances.map((each) => ({ ...each, pod })),
+  });
+  expect(readinessOf(counting("orders-0", "orders-1"))).toMatchObject({
+    ready: false,
+    message: "not all instances are ready; orders-1: its agent does not answer",
+  });
+  expect(readinessOf(counting("orders-0", "orders-2")).ready).toBe(true);
+});
+
 test("of a primary that the kubelet reaches and the operator does not, nobody says that it is down", () => {
   const seen = observed([undefined]);
   const pod = { uid: "1", ready: true, deleting: false, template: "", image: "", labels: {} };

@@ -51,8 +51,10 @@ export function readinessOf(observed: Observed): Readiness {
     );
   if (!primary) return withoutPrimary(observed, obstacle);
   const ready = instances.filter(isReady).length;
-  if (ready < spec.instances) {
-    const waiting = instances.filter((each) => !isReady(each));
+  // One that leaves does not stand in for one that stays: commits may wait for that.
+  const isCounted = ({ name }: InstanceView) => record?.policy.instances.includes(name) === true;
+  const waiting = instances.filter((each) => !isReady(each) && (ready < spec.instances || isCounted(each)));
+  if (ready < spec.instances || waiting.length > 0) {
     const why = waiting
       .map(
         ({ name, pod, report }) =>
@@ -61,7 +63,7 @@ export function readinessOf(observed: Observed): Readiness {
       .join("; ");
     return notReady(
       obstacle ? reasons.podObstacle : reasons.startingReplicas,
-      `${ready} of ${spec.instances} instances are ready; ${why}`,
+      `${ready < spec.instances ? `${ready} of ${spec.instances}` : "not all"} instances are ready; ${why}`,
       record?.published.systemId === undefined ? "Initialising" : "Degraded",
     );
   }
