@@ -420,4 +420,12 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 149900, do: "edit: version", with: { version: "3.6.99" } },
     ],
   },
+  "the clock is set back by an hour after a majority was lost, and a survivor is proposed all the same": {
+    beginning: "two members",
+    seed: 99_000_397,
+    steps: [
+      { atMs: 0, do: "volume: destroyed", with: { which: 0.975, how: "corrupt" } },
+      { atMs: 2_000, do: "time: the wall clock jumps", with: { minutes: -60 } },
+    ],
+  },
 };

@@ -311,6 +311,7 @@ function missing(o: Observed, leadership: Leadership, alive: readonly Candidate[
 
 function progress(o: Observed): string {
   const first = o.servers.find(({ ordinal }) => ordinal === 0);
-  if (first?.pod?.obstacle !== undefined) return `${first.name} does not start: ${first.pod.obstacle}`;
-  return "the first server is starting";
+  if (!first) return "the first server is made";
+  if (first.pod?.obstacle !== undefined) return `${first.name} does not start: ${first.pod.obstacle}`;
+  return `the first server is starting: ${first.name} (${conditionOf(first)})`;
 }
