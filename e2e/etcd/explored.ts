@@ -3,7 +3,13 @@ import { EtcdCluster, type EtcdClusterObject } from "@keelson/etcd-operator";
 import type { Primary, Scene } from "@keelson/testing";
 import { Node, PersistentVolumeClaim, Pod } from "keelson/kinds";
 import { change } from "../../operators/etcd/test/explore/edits.ts";
-import { feasible, followAdvice, missingInStatus, version } from "../../operators/etcd/test/explore/scene.ts";
+import {
+  feasible,
+  followAdvice,
+  missingInStatus,
+  version,
+  whenItStays,
+} from "../../operators/etcd/test/explore/scene.ts";
 import { etcdSubject } from "../../operators/etcd/test/explore/subject.ts";
 import { generalMechanisms } from "../explore/general-mechanisms.ts";
 import { makeGrowingClass } from "../explore/growing-class.ts";
@@ -93,13 +99,12 @@ export const real: RealSubject = {
   },
   load: (scene, amount = little) =>
     worldOf(scene).load(scene.subject.ref.name, { namespace: scene.namespace, amount }),
-  makeFeasible: async (scene) => {
-    const { primary } = scene;
-    if (!primary || primary.metadata.deletionTimestamp !== undefined) return;
-    const pool = (primary.spec as unknown as Spec).pod?.nodeSelector?.["pool"];
-    await labelNodes(scene, { pool: pool ?? "default" });
-    await change(scene, feasible(primary));
-  },
+  makeFeasible: (scene) =>
+    whenItStays(scene, async (primary) => {
+      const pool = (primary.spec as unknown as Spec).pod?.nodeSelector?.["pool"];
+      await labelNodes(scene, { pool: pool ?? "default" });
+      await change(scene, feasible(primary));
+    }),
   missing: async (scene) => {
     const told = missingInStatus(scene);
     if (told !== undefined || !scene.primary) return told;

@@ -81,7 +81,7 @@ export const majorityLost: Scenario = {
     const gone = load.ledger.acknowledgedAbove(BigInt(revision)).count;
     load.ledger.recoveredFrom(BigInt(revision));
     const approvedAt = load.ledger.now;
-    await world.annotate(name, { "etcd.keelson.dev/approve-recovery": survivor });
+    await world.annotate(name, { "etcd.keelson.dev/approve-recovery": `${survivor}@${revision}` });
     await load.ledger.acknowledgedSince(approvedAt);
     const serving = load.ledger.now - approvedAt;
     await bench.time("three members serve", 180_000, async () => await bench.isReady());

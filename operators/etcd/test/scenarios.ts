@@ -240,7 +240,8 @@ export const quorumLost: Scenario = {
     expect(waiting?.recovery?.phase).toBe("Proposed");
     expect(victims).not.toContain(waiting?.recovery?.survivor);
     world.allowStops();
-    await world.annotate({ [annotations.approveRecovery]: waiting?.recovery?.survivor ?? "" });
+    const { survivor, revision } = waiting?.recovery ?? {};
+    await world.annotate({ [annotations.approveRecovery]: `${survivor}@${revision}` });
     await restsUnderLoad(world, { size: 3, version });
     expect((await world.get()).status?.clusterId).toBe(status?.clusterId);
   },
@@ -265,7 +266,7 @@ export const survivorsRestarted: Scenario = {
       revision: expect.stringMatching(/^\d+$/),
     });
     world.allowStops();
-    await world.annotate({ [annotations.approveRecovery]: survivor });
+    await world.annotate({ [annotations.approveRecovery]: `${survivor}@${revision}` });
     await restsUnderLoad(world, { size: 5, version });
   },
 };

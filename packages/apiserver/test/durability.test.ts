@@ -177,6 +177,26 @@ describe("a loss of power", () => {
   });
 });
 
+describe("a commit that answers another", () => {
+  it("does not write to where one that waits is written", async () => {
+    const store = await open();
+    const table = store.table("things");
+    // As the IPAddress of a Service is made: within the event of its commit.
+    table.subscribe(({ key }) => void store.create(store.table("answers"), key, object(key)));
+    const write = async (writer: number) => {
+      for (let count = 0; count < 100; count++) {
+        const key = `w${writer}-${count}`;
+        store.create(table, key, object(key, "z".repeat(count)));
+        await store.settled();
+      }
+    };
+    await Promise.all([0, 1, 2, 3].map(write));
+    await store.close();
+    expect(contents().size).toBe(400);
+    expect(readDirectory(directory).state.get("answers")?.size).toBe(400);
+  });
+});
+
 describe("a log that is replaced", () => {
   /** Copies the directory at every moment at which a crash could find it. */
   async function moments(): Promise<{ copies: string[]; value: string }> {
@@ -242,6 +262,114 @@ describe("a log that is replaced", () => {
       rmSync(join(directory, `state-${sequence}.tmp`), { recursive: true, force: true });
     expect(contents().size).toBe(60);
   });
+
+  it("goes on when the next one's name cannot be made durable", async () => {
+    let fails = 0;
+    const store = await open(
+      {
+        ...realDisk,
+        syncDirectory(path) {
+          if (fails-- > 0) throw new Error("EMFILE: too many open files");
+          realDisk.syncDirectory(path);
+        },
+      },
+      5_000,
+    );
+    fails = 2;
+    const table = store.table("things");
+    for (let i = 0; i < 60; i++) {
+      store.create(table, `n${i}`, object(`n${i}`, "z".repeat(200)));
+      await store.settled();
+    }
+    await store.close();
+    expect(readdirSync(directory).some((file) => /^state-/.test(file))).toBe(true);
+    expect(contents().size).toBe(60);
+  });
+
+  /** Three logs that no state replaced: the disk had no room for it. */
+  async function threeLogs(): Promise<void> {
+    const store = await open(undefined, 2_000);
+    for (let sequence = 2; sequence < 9; sequence++) mkdirSync(join(directory, `state-${sequence}.tmp`));
+    for (let i = 0; !readdirSync(directory).includes("log-4"); i++) {
+      store.create(store.table("things"), `n${i}`, object(`n${i}`, "z".repeat(200)));
+      await store.settled();
+    }
+    await store.close();
+    for (let sequence = 2; sequence < 9; sequence++)
+      rmSync(join(directory, `state-${sequence}.tmp`), { recursive: true, force: true });
+  }
+
+  it("is refused when its end is damaged and another follows", async () => {
+    await threeLogs();
+    const bytes = readFileSync(join(directory, "log-2"));
+    const last = bytes.lastIndexOf('{"r"');
+    bytes[last + 2] = 0;
+    writeFileSync(join(directory, "log-2"), bytes);
+    expect(() => readDirectory(directory)).toThrow(/log-3 goes on at write \d+, and the last one before/);
+  });
+
+  it("is refused when one between is missing", async () => {
+    await threeLogs();
+    rmSync(join(directory, "log-2"));
+    expect(() => readDirectory(directory)).toThrow(/log-3 goes on/);
+  });
+
+  it("is refused without the state before it, and so is a state without its log", async () => {
+    const store = await open(undefined, 2_000);
+    for (let i = 0; i < 30; i++) {
+      store.create(store.table("things"), `n${i}`, object(`n${i}`, "z".repeat(200)));
+      await store.settled();
+    }
+    await store.close();
+    const file = (kind: string) =>
+      readdirSync(directory).find((name) => name.startsWith(`${kind}-`)) as string;
+    const whole = `${directory}-whole`;
+    cpSync(directory, whole, { recursive: true });
+    rmSync(join(directory, file("state")));
+    expect(() => readDirectory(directory)).toThrow(/restore/);
+    rmSync(directory, { recursive: true });
+    cpSync(whole, directory, { recursive: true });
+    rmSync(whole, { recursive: true });
+    rmSync(join(directory, file("log")));
+    expect(() => readDirectory(directory)).toThrow(/log-\d+ is missing/);
+  });
+});
+
+describe("a store that closes", () => {
+  it("keeps what is committed meanwhile, and takes nothing afterwards", async () => {
+    const reserving = Promise.withResolvers<void>();
+    const store = await open({
+      ...realDisk,
+      async reserve(path, position, length) {
+        await reserving.promise;
+        await realDisk.reserve(path, position, length);
+      },
+    });
+    const table = store.table("things");
+    store.create(table, "a", object("a"));
+    await store.settled();
+    const closing = store.close();
+    store.create(table, "b", object("b"));
+    const settled = store.settled();
+    reserving.resolve();
+    await Promise.all([closing, settled]);
+    expect([...contents().keys()]).toEqual(["a", "b"]);
+    expect(() => store.create(table, "c", object("c"))).toThrow(/is closed/);
+  });
+});
+
+describe("a directory of a later release", () => {
+  it("is refused and not touched", async () => {
+    const store = await open();
+    store.create(store.table("things"), "a", object("a"));
+    await store.close();
+    expect(readFileSync(join(directory, "format"), "utf8")).toBe("1\n");
+    writeFileSync(join(directory, "format"), "2\n");
+    await expect(open()).rejects.toMatchObject({ code: "TooNew" });
+    // One from before the format was written down is the first.
+    rmSync(join(directory, "format"));
+    expect(contents().size).toBe(1);
+  });
 });
 
 describe("a disk", () => {
@@ -250,6 +378,7 @@ describe("a disk", () => {
     error: NodeJS.ErrnoException | undefined;
     open = realDisk.open;
     truncate = realDisk.truncate;
+    syncDirectory = realDisk.syncDirectory;
 
     async write(file: number, bytes: Uint8Array, position: number): Promise<void> {
       // A part gets there all the same.

@@ -1,6 +1,6 @@
 /** The embedded cluster in one process: API server on sockets, controllers beside it, nodes as children. */
-import { mkdir } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { mkdir, readdir, readFile, realpath, writeFile } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import type { ApiServerFlags, ClusterDialer, RunningApiServer } from "@keelson/apiserver";
 import { type Client, createClient } from "@keelson/client";
 import { PersistentVolume } from "@keelson/core/kinds";
@@ -98,15 +98,11 @@ async function start(options: ClusterOptions, stack: ClosingStack): Promise<Clus
   if (options.dataDir !== undefined) {
     await mkdir(options.dataDir, { recursive: true, mode: 0o700 });
     stack.use(
-      await holdLock(
-        join(options.dataDir, "lock"),
-        (pid) =>
-          new ClusterError(
-            "InUse",
-            `the data directory ${options.dataDir} is in use by process ${pid}; stop that one first`,
-          ),
+      await holdLock(join(options.dataDir, "lock"), (pid, isElsewhere) =>
+        inUse(resolve(options.dataDir ?? ""), pid, isElsewhere),
       ),
     );
+    await assertNotMoved(nodeDir);
   }
   // The nodes' namespace first: other processes make it and load the node, while this one starts the API server.
   const launched = Promise.withResolvers<void>();
@@ -140,6 +136,40 @@ async function start(options: ClusterOptions, stack: ClosingStack): Promise<Clus
     [Symbol.asyncDispose]: () => cluster.stop(),
   };
   return cluster;
+}
+
+function inUse(dataDir: string, pid: string, isElsewhere: boolean): ClusterError {
+  const [where, otherwise] = isElsewhere
+    ? [" of another container", `, or remove ${join(dataDir, "lock")} if that container is gone`]
+    : ["", ""];
+  return new ClusterError(
+    "InUse",
+    `the data directory ${dataDir} is in use by process ${pid}${where}; stop that one first${otherwise}`,
+  );
+}
+
+/**
+ * Volumes are known by their whole paths. In a directory that was moved, pods would get new and empty ones at the old
+ * place.
+ */
+async function assertNotMoved(nodeDir: string): Promise<void> {
+  const path = join(nodeDir, "location");
+  const before = (await readFile(path, "utf8").catch(() => "")).trim();
+  if (before === nodeDir) return;
+  const volumes = await readdir(join(nodeDir, "volumes")).catch(() => []);
+  if (before === "" || volumes.length === 0) {
+    await mkdir(nodeDir, { recursive: true, mode: 0o700 });
+    await writeFile(path, `${nodeDir}\n`, { mode: 0o600 });
+    return;
+  }
+  const [then, now] = await Promise.all(
+    [before, nodeDir].map((each) => realpath(each).catch(() => undefined)),
+  );
+  if (then === now) return;
+  throw new ClusterError(
+    "BadDataDir",
+    `the data directory was ${dirname(before)} and its volumes are known by that path; move it back there, or make a link there that leads to ${dirname(nodeDir)}`,
+  );
 }
 
 /** What came up of the nodes is in the stack, above the server, even when the server did not. */

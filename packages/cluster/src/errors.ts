@@ -1,6 +1,13 @@
 /** Errors of the cluster as a whole, by code; its parts have their own. */
 
-export type ClusterErrorCode = "BadName" | "NoState" | "StartFailed" | "InUse" | "NotRunning" | "Unsupported";
+export type ClusterErrorCode =
+  | "BadName"
+  | "BadDataDir"
+  | "NoState"
+  | "StartFailed"
+  | "InUse"
+  | "NotRunning"
+  | "Unsupported";
 
 /** Why a cluster cannot be started, stopped or changed, by code. */
 export class ClusterError extends Error {

@@ -1,5 +1,5 @@
 /** Clusters in the background: they are found, broken, killed and taken down, and leave nothing. */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect } from "@keelson/client";
@@ -23,7 +23,9 @@ const suite = titled("a cluster in the background", reason);
 describe.skipIf(reason !== undefined)(suite, { timeout: 120_000 }, () => {
   const home = mkdtempSync(join(tmpdir(), "klup-"));
   const before = process.env.KEELSON_STATE;
-  const dataDir = join(home, "data");
+  // A path as people have them: every tool on the way must take it.
+  const data = "my data, #1";
+  const dataDir = join(home, data);
   beforeAll(() => {
     process.env.KEELSON_STATE = join(home, "state");
   });
@@ -94,11 +96,37 @@ describe.skipIf(reason !== undefined)(suite, { timeout: 120_000 }, () => {
     await clusterDown();
     await allGone();
     const left = census(home);
-    expect({ ...left, files: left.files.filter((path) => !path.startsWith("data/")) }).toEqual({
+    expect({ ...left, files: left.files.filter((path) => !path.startsWith(`${data}/`)) }).toEqual({
       ...{ processes: [], mounts: [], networks: [], groups },
-      files: ["data", "state", "state/clusters"],
+      files: [data, "state", "state/clusters"],
     });
     expect(readdirSync(dataDir).toSorted()).toEqual(["apiserver", "node"]);
+  });
+
+  test("removes what a pod left that was deleted while its node was down, and keeps its claim", async () => {
+    const record = await clusterUp({ dataDir: join(home, "claims") });
+    const client = await connect({ kubeconfig: record.kubeconfig });
+    await client.kind(PersistentVolumeClaim).create({
+      metadata: { name: "d", namespace },
+      spec: { accessModes: ["ReadWriteOnce"], resources: { requests: { storage: "8Mi" } } },
+    });
+    const [container] = keeper.spec.containers;
+    const volumeMounts = [{ name: "d", mountPath: "/d", subPath: "sub" }];
+    const containers = [{ ...container, name: "c", volumeMounts }];
+    await client.kind(Pod).create({ ...keeper, spec: { ...keeper.spec, containers } });
+    await ready(record, 0);
+    await injectFault({ kind: "nodeDown", node: "node-1" });
+    await client.kind(Pod).delete({ name: "keeper", namespace }, { gracePeriodSeconds: 0 });
+    await injectFault({ kind: "nodeUp", node: "node-1" });
+    const pods = join(home, "claims/node/nodes/node-1/pods");
+    const [volume = ""] = readdirSync(join(home, "claims/node/volumes"));
+    const lives = join(home, "claims/node/volumes", volume, "sub/lives");
+    while (readdirSync(pods).length > 0 && existsSync(lives))
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(readFileSync(lives, "utf8")).toBe("life\n");
+    await client.close();
+    await clusterDown();
+    await allGone();
   });
 
   test("two cannot share a data directory, and the second is told who has it", async () => {

@@ -1,6 +1,6 @@
 /** Marks that tell which process made something, so that what a dead one left is not taken for what is in use. */
 import { readFileSync, readlinkSync, rmSync } from "node:fs";
-import { readFile, rm, writeFile } from "node:fs/promises";
+import { constants, copyFile, link, readFile, rename, rm, writeFile } from "node:fs/promises";
 
 /** `4026531836-1234-567890`: the view of processes, the process, and when it started. */
 export const markPattern = "\\d+-\\d+-\\d+";
@@ -10,8 +10,9 @@ export function ownMark(): string {
   return `${processView()}-${process.pid}-${startTicksOf(process.pid) ?? "0"}`;
 }
 
-/** Whether the process of this mark is gone. One that we could not see from here counts as alive. */
+/** Whether the process of this mark is gone. One that we could not see from here counts as alive; what is no mark is nobody's. */
 export function isAbandoned(mark: string): boolean {
+  if (!new RegExp(`^${markPattern}$`).test(mark)) return true;
   const [view, pid, ticks] = mark.split("-");
   return view === processView() && startTicksOf(Number(pid)) !== ticks;
 }
@@ -43,19 +44,68 @@ export interface HeldLock extends AsyncDisposable {
   release(): void;
 }
 
-/** Holds a file with our mark until disposal. Throws what `inUse` makes of it while another process holds it. */
-export async function holdLock(path: string, inUse: (pid: string) => Error): Promise<HeldLock> {
-  const taken = await readFile(path, "utf8").catch(() => undefined);
-  if (taken !== undefined && isAbandoned(taken)) await rm(path, { force: true });
+/**
+ * What is thrown while the process of that number holds a lock. `isElsewhere` where its number means nothing here, as in
+ * another container: whether it lives cannot be told then.
+ */
+export type InUse = (pid: string, isElsewhere: boolean) => Error;
+
+/**
+ * Holds a file with our mark until disposal. Throws what `inUse` makes of it while another process holds it.
+ *
+ * The file appears with its mark in it. One without a mark is what a full disk or a power cut left, and is taken over.
+ */
+export async function holdLock(path: string, inUse: InUse): Promise<HeldLock> {
+  const own = `${path}.${ownMark()}-${locks++}`;
   try {
-    await writeFile(path, ownMark(), { flag: "wx", mode: 0o600 });
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-    const [, pid = "?"] = (await readFile(path, "utf8").catch(() => "")).split("-");
-    throw inUse(pid);
+    await writeFile(own, ownMark(), { mode: 0o600 });
+    while (!(await tryLink(own, path))) {
+      const taken = await readFile(path, "utf8").catch((error: NodeJS.ErrnoException) => {
+        if (error.code !== "ENOENT") throw error;
+      });
+      // Released at this moment.
+      if (taken === undefined) continue;
+      if (!isAbandoned(taken)) {
+        const [view, pid = "?"] = taken.split("-");
+        throw inUse(pid, view !== processView());
+      }
+      await takeAway(path, taken, own);
+    }
+  } finally {
+    await rm(own, { force: true });
   }
   const release = () => rmSync(path, { force: true });
   return { release, [Symbol.asyncDispose]: async () => release() };
+}
+
+/** Several locks of one process are made at the same time. */
+let locks = 0;
+
+async function tryLink(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to).catch(async (error: NodeJS.ErrnoException) => {
+      if (error.code === "EEXIST") throw error;
+      // Some file systems have no links.
+      await copyFile(from, to, constants.COPYFILE_EXCL);
+    });
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  }
+}
+
+/** Two may find the same dead lock: what the slower one takes away may be the faster one's by then, and goes back. */
+async function takeAway(path: string, dead: string, own: string): Promise<void> {
+  const away = `${own}.old`;
+  try {
+    await rename(path, away);
+    if ((await readFile(away, "utf8")) !== dead) await tryLink(away, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+  } finally {
+    await rm(away, { force: true });
+  }
 }
 
 /** Process ids mean something only within one process namespace. */

@@ -16,3 +16,10 @@ export class PlanError extends Error {
     this.code = code;
   }
 }
+
+/** An expression that reads what is not there. */
+export class MissingData extends PlanError {
+  constructor(message: string) {
+    super("InvalidExpression", message);
+  }
+}

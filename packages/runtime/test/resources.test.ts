@@ -198,12 +198,15 @@ for (const choice of servers) {
       if (choice.missing) skip(choice.missing);
       const at = { namespace: "default", name: "ruled" };
       expect(await send({ window: { from: 2, to: 1 } })).toEqual({
-        refused: expect.stringContaining("spec.window.to: Invalid value: the window ends before it begins"),
+        // Before 1.35 the value is told by its type.
+        refused: expect.stringMatching(
+          /spec\.window\.to: Invalid value: ("object": )?the window ends before it begins/,
+        ),
       });
       await client.kind(Everything).create({ metadata: at, spec: { id: "first" } });
       await expect(
         client.kind(Everything).patch(at, { type: "merge", body: { spec: { id: "second" } } }),
-      ).rejects.toThrow('spec.id: Invalid value: "second": the id stays');
+      ).rejects.toThrow(/spec\.id: Invalid value: "(second|string)": the id stays/);
     });
 
     test("selectable fields, columns and categories are served", async ({ skip }) => {

@@ -90,6 +90,31 @@ describe("a poll", () => {
     await c.advance(30_000);
     expect(looks).toBeGreaterThan(before);
   });
+
+  test("is looked at for objects that were there before and do not change", async () => {
+    const looks: string[] = [];
+    const thing = controller(Thing, {
+      reads: {
+        outside: poll(
+          async ({ metadata }) => {
+            looks.push(metadata.name);
+            return 1;
+          },
+          { everyMs: 10_000 },
+        ),
+      },
+      reconcile: async () => done(),
+    });
+    await using c = await cluster({ controllers: [thing], managers: 2 });
+    await c.client.kind(Thing).create({ metadata: ref, spec: {} });
+    await c.advance(30_000);
+    const { resourceVersion } = (await c.client.kind(Thing).get(ref)).metadata;
+    c.crash(c.managers.find(({ running }) => running?.leading));
+    looks.length = 0;
+    await c.advance(60_000);
+    expect((await c.client.kind(Thing).get(ref)).metadata.resourceVersion).toBe(resourceVersion);
+    expect(looks).toContain("a");
+  });
 });
 
 describe("an event from outside", () => {

@@ -106,6 +106,40 @@ describe("children that someone changed", () => {
     });
   });
 
+  test("a child that lost its marks with the record, and cannot become what is asked for, is seen again", async () => {
+    const sealed = controller(Box, {
+      owns: { parts: many(ConfigMap, { outlives: true }) },
+      async reconcile(box, ctx) {
+        const seen = [...ctx.own.parts.entries().keys()];
+        ctx.setStatus({ seen });
+        if (seen.length === 0) await ctx.own.parts.apply("0", { immutable: true, data: box.spec.labels });
+        return done();
+      },
+    });
+    await using c = await cluster({ controllers: [sealed] });
+    await c.client.kind(Box).create({ metadata: ref, spec: { labels: { a: "b" } } });
+    await c.advance(5_000);
+    const before = await c.client.kind(ConfigMap).get(part);
+    const outage = c.outage();
+    c.crash();
+    const body = { metadata: { labels: { "keelson.dev/slot": null } } } as never;
+    await c.client.kind(ConfigMap).patch(part, { type: "merge", body });
+    const boxOf = c.client.kind(Box);
+    await boxOf.patch(ref, { type: "merge", body: { spec: { labels: { a: "c" } } } });
+    const status = { inventory: null, seen: null, conditions: null, observedGeneration: null };
+    await boxOf.subresource("status").patch(ref, { type: "merge", body: { status } as never });
+    outage.end();
+    await c.advance(60_000);
+    expect(await seen(c)).toEqual(["0"]);
+    const after = await c.client.kind(ConfigMap).get(part);
+    expect(after).toMatchObject({
+      metadata: { uid: before.metadata.uid, labels: before.metadata.labels },
+      data: { a: "b" },
+    });
+    const { status: now } = await boxOf.get(ref);
+    expect(now?.conditions?.find(({ type }) => type === "Ready")?.status).toBe("True");
+  });
+
   test("children of an owner that was deleted with --cascade=orphan stay, and are adopted again", async () => {
     await using c = await box({ workloads: true });
     const before = await c.client.kind(ConfigMap).get({ namespace: "default", name: "box-front" });

@@ -33,6 +33,11 @@ export const storage: Provocations<StorageErrorCode> = {
     await writeFile(log, bytes);
     return await apiServer({ dataDir });
   },
+  TooNew: async () => {
+    const dataDir = await temporary();
+    await writeFile(join(dataDir, "format"), "2\n");
+    return await apiServer({ dataDir });
+  },
   // A kernel that takes nothing and gives no reason.
   Failed: async () => {
     const { write } = fs;

@@ -7,6 +7,10 @@ import { type Provocations, temporary } from "../provoked.ts";
 
 export const cluster: Provocations<ClusterErrorCode> = {
   BadName: () => clusterDown("Not A Name"),
+  BadDataDir: async () => {
+    const state = await temporary();
+    return await withState(state, () => clusterUp({ name: "none", dataDir: `${state}/clusters/none` }));
+  },
   NoState: () => withState("/sys/keelson", () => clusterDown("none")),
   StartFailed: async () => {
     const taken = createServer();

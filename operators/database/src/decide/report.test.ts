@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { InstanceReport } from "../agent/handlers.ts";
 import { Database } from "../api/database.ts";
 import type { Observed } from "../observe/observed.ts";
-import { isFull, readinessOf, statusOf } from "./report.ts";
+import { conditionsOf, isFull, readinessOf, statusOf } from "./report.ts";
 
 const object = Database.object({
   metadata: { name: "orders", namespace: "default" },
@@ -52,6 +52,54 @@ test.each([
     instances: seen.instances.map((each) => ({ ...each, pod })),
   };
   expect(readinessOf(world)).toMatchObject({ ready, message: expect.stringContaining(words) });
+});
+
+test("an instance that leaves does not stand in for one that commits may wait for", () => {
+  const pod = {
+    ...{ uid: "1", ready: true, deleting: false, template: "", image: "" },
+    labels: { "database.keelson.dev/role": "primary" },
+  };
+  const seen = observed([
+    { role: "primary", serving: true },
+    undefined,
+    { role: "standby", serving: true, receiving: true },
+  ]);
+  const record = seen.record && { ...seen.record, holder: "orders-0" };
+  const counting = (...names: readonly string[]): Observed => ({
+    object: { ...object, spec: { ...object.spec, instances: 2 } },
+    record: record && { ...record, policy: { ...record.policy, instances: [...names] } },
+    instances: seen.instances.map((each) => ({ ...each, pod })),
+  });
+  expect(readinessOf(counting("orders-0", "orders-1"))).toMatchObject({
+    ready: false,
+    message: "not all instances are ready; orders-1: its agent does not answer",
+  });
+  expect(readinessOf(counting("orders-0", "orders-2")).ready).toBe(true);
+});
+
+test("of a primary that the kubelet reaches and the operator does not, nobody says that it is down", () => {
+  const seen = observed([undefined]);
+  const pod = { uid: "1", ready: true, deleting: false, template: "", image: "", labels: {} };
+  const world: Observed = {
+    object: { ...object, spec: { ...object.spec, instances: 1 } },
+    record: seen.record && { ...seen.record, holder: "orders-0" },
+    instances: seen.instances.map((each) => ({ ...each, pod })),
+  };
+  const message = expect.stringContaining("its agent does not answer the operator");
+  expect(readinessOf(world)).toMatchObject({ ready: false, message });
+  expect(conditionsOf(world)).toContainEqual(
+    expect.objectContaining({ type: "Available", status: "Unknown", message }),
+  );
+});
+
+test("the epoch and the system id stay when the Lease is lost", () => {
+  const { record: _, ...lost } = observed([undefined]);
+  const before = { epoch: 3, systemId: "7000" } as NonNullable<Observed["object"]["status"]>;
+  const readiness = { ready: false, reason: "NoPrimary", message: "", phase: "" } as const;
+  expect(statusOf({ ...lost, record: undefined }, readiness, before)).toMatchObject(before);
+  const forgetful = observed([undefined]);
+  const record = forgetful.record && { ...forgetful.record, epoch: 0, published: { quorums: [] } };
+  expect(statusOf({ ...forgetful, record }, readiness, before)).toMatchObject(before);
 });
 
 const gibibyte = 2 ** 30;

@@ -51,8 +51,10 @@ export function readinessOf(observed: Observed): Readiness {
     );
   if (!primary) return withoutPrimary(observed, obstacle);
   const ready = instances.filter(isReady).length;
-  if (ready < spec.instances) {
-    const waiting = instances.filter((each) => !isReady(each));
+  // One that leaves does not stand in for one that stays: commits may wait for that.
+  const isCounted = ({ name }: InstanceView) => record?.policy.instances.includes(name) === true;
+  const waiting = instances.filter((each) => !isReady(each) && (ready < spec.instances || isCounted(each)));
+  if (ready < spec.instances || waiting.length > 0) {
     const why = waiting
       .map(
         ({ name, pod, report }) =>
@@ -61,7 +63,7 @@ export function readinessOf(observed: Observed): Readiness {
       .join("; ");
     return notReady(
       obstacle ? reasons.podObstacle : reasons.startingReplicas,
-      `${ready} of ${spec.instances} instances are ready; ${why}`,
+      `${ready < spec.instances ? `${ready} of ${spec.instances}` : "not all"} instances are ready; ${why}`,
       record?.published.systemId === undefined ? "Initialising" : "Degraded",
     );
   }
@@ -95,6 +97,9 @@ function withoutPrimary(observed: Observed, obstacle: InstanceView | undefined):
       "set spec.onDelete to Delete, delete the Database and make it again, with restoreFrom if there is a backup";
     return notReady(reasons.dataMissing, `no instance has the data any more; ${advice}`, "Failed");
   }
+  const silent = silentPrimary(observed);
+  if (silent !== undefined)
+    return notReady(reasons.noPrimary, `${silent}; it may serve all the same`, "FailingOver");
   const holder = record.holder === "" ? "nobody" : record.holder;
   const said = instances
     .map(({ name, report, pod }) => `${name}: ${report?.reason ?? pod?.obstacle ?? "no answer"}`)
@@ -104,6 +109,14 @@ function withoutPrimary(observed: Observed, obstacle: InstanceView | undefined):
     `${holder} holds the lease, and no primary serves; ${said}`,
     "FailingOver",
   );
+}
+
+/** What is known of a holder of the lease that the kubelet reaches and the operator does not. */
+function silentPrimary({ record, instances }: Observed): string | undefined {
+  const holder = instances.find(({ name }) => name === record?.holder);
+  return holder?.pod?.ready && !holder.report
+    ? `${holder.name} holds the lease and its pod is ready, but its agent does not answer the operator`
+    : undefined;
 }
 
 /** A Lease that was lost says less than the volumes. */
@@ -185,12 +198,13 @@ export function conditionsOf(observed: Observed) {
     present >= votesNeeded(newest) &&
     record?.published.quorums.length === 1;
   const isAsync = object.spec.durability === "async";
+  const silent = primary ? undefined : silentPrimary(observed);
   return [
     {
       type: conditions.available,
-      status: is(primary !== undefined),
+      status: silent === undefined ? is(primary !== undefined) : ("Unknown" as const),
       reason: primary ? reasons.running : reasons.noPrimary,
-      message: primary ? `${primary.name} accepts writes` : "no instance accepts writes",
+      message: primary ? `${primary.name} accepts writes` : (silent ?? "no instance accepts writes"),
     },
     {
       type: conditions.protected,
@@ -238,8 +252,18 @@ function recoverable(until: string | undefined, said: string | undefined): Pick<
 }
 
 /** What a lost Lease has forgotten stays in the status. */
-function known(systemId: string | undefined): Pick<Status, "systemId"> {
-  return systemId === undefined ? {} : { systemId };
+function known(
+  { record, instances }: Observed,
+  before: Status | undefined,
+): Pick<Status, "epoch" | "systemId"> {
+  const epochs = [before?.epoch, record && newestEpoch(record, instances)].filter(
+    (each) => each !== undefined,
+  );
+  const systemId = record?.published.systemId ?? before?.systemId;
+  return {
+    ...(epochs.length > 0 && { epoch: Math.max(...epochs) }),
+    ...(systemId !== undefined && { systemId }),
+  };
 }
 
 export function statusOf(
@@ -272,8 +296,7 @@ export function statusOf(
       ...(each.report?.version && { version: each.report.version }),
       message: each.pod?.obstacle ?? each.report?.reason ?? "its agent does not answer",
     })),
-    ...(record && { epoch: Math.max(newestEpoch(record, instances), before?.epoch ?? 0) }),
-    ...known(published?.systemId ?? before?.systemId),
+    ...known(observed, before),
     ...(published?.timeline !== undefined && { timeline: published.timeline }),
     ...(quorum && { quorum: { members: [...quorum.members], acks: quorum.acks } }),
     ...(published?.lastFailover && { lastFailover: published.lastFailover }),

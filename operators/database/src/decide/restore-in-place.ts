@@ -38,7 +38,12 @@ export function planRestore(view: RestoreView): RestorePlan {
   const outcome = [last, restored].find((each) => each?.id === id);
   if (outcome) {
     if (outcome.outcome === "Failed")
-      return { report: report("Failed", `${outcome.message}; everything is as before`) };
+      return {
+        report: report(
+          "Failed",
+          `${outcome.message}; everything is as before; correct spec.restoreInPlace, or remove it`,
+        ),
+      };
     return { report: report(whole ? "Done" : "Cloning", outcome.message) };
   }
   // Older releases forgot it when the version was upgraded after it.

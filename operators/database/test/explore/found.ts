@@ -41,6 +41,14 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 0, do: "pod: all deleted" },
     ],
   },
+  "instances that leave do not make it Ready while commits wait for one that stays": {
+    beginning: "three instances, each must acknowledge",
+    seed: 98_000_571,
+    steps: [
+      { atMs: 0, do: "agents: nobody reaches one", forMs: 98_700, with: { which: 0.775 } },
+      { atMs: 0, do: "edit: changed and taken back", with: { instances: 5, afterMs: 40_000 } },
+    ],
+  },
   "the Lease goes back to before a switchover": {
     beginning: "three instances",
     seed: 612,

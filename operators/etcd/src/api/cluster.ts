@@ -279,7 +279,9 @@ export const EtcdCluster = resource({
       ),
     recovery: z
       .object({
-        survivor: z.string().describe("Approve with etcd.keelson.dev/approve-recovery: <this name>."),
+        survivor: z
+          .string()
+          .describe("Approve with etcd.keelson.dev/approve-recovery: <this name>@<revision>, as Ready says."),
         revision: z.string(),
         lost: z.string(),
         phase: z.enum(["Proposed", "Stopping", "Forcing", "Restarting"]),

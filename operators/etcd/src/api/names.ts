@@ -23,7 +23,7 @@ export const annotations = {
   storageClass: "etcd.keelson.dev/storage-class",
   /** On a claim: a recovery left its member behind; kept for inspection, never used again. */
   fenced: "etcd.keelson.dev/fenced",
-  /** On a cluster: the name of the survivor that the user approves to recover from. */
+  /** On a cluster: the survivor that the user approves to recover from, and its revision: `example-0@4711`. */
   approveRecovery: "etcd.keelson.dev/approve-recovery",
   /** On a cluster: a new value makes the operator replace its authorities, without downtime. */
   rotateAuthorities: "etcd.keelson.dev/rotate-authorities",

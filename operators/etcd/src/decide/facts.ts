@@ -1,4 +1,5 @@
 /** Facts that policies derive from an observation. */
+import { minorOf } from "@keelson/kit";
 import type { Member, Template } from "../api/cluster.ts";
 import { hex } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
@@ -74,12 +75,18 @@ export function needsPod(o: Observed, member: ObservedMember): boolean {
 }
 
 /**
- * Whether a member may be restarted: every other voter serves, so that the operator takes down at most one. A member that
- * does not serve can always be restarted.
+ * Whether a member may be restarted: every other voter has served for a while, so that the operator takes down at most one.
+ * A member that certainly does not serve can always be restarted, and so can a learner.
  */
 export function canRestart(o: Observed, member: ObservedMember): boolean {
-  if (!isHealthy(member)) return true;
-  return othersHealthy(o, member) === voterCount(o) - 1;
+  if (!mayServe(member) || member.entry?.learner) return true;
+  const others = voters(o).filter((other) => other !== member && isSettled(o, other));
+  return others.length === voterCount(o) - 1;
+}
+
+/** Readiness follows seconds later, and an answer may be lost on its way: one of the two is enough. */
+export function mayServe({ pod, status }: ObservedMember): boolean {
+  return pod?.ready === true || status?.leader !== undefined;
 }
 
 /** How many entries it is behind the leader; undefined when either does not answer. */
@@ -99,7 +106,7 @@ export function diagnosisOf({ pod, status }: ObservedMember): Diagnosis | undefi
 
 /** Why the member's data counts as lost, as a sentence; undefined while it may still be there. */
 export function dataLoss(o: Observed, member: ObservedMember): string | undefined {
-  const { record, claim, pod } = member;
+  const { record, claim } = member;
   if (record.id === undefined) return undefined;
   if (!claim) return "its volume is gone";
   if (record.claimUid !== undefined && claim.uid !== record.claimUid)
@@ -109,13 +116,40 @@ export function dataLoss(o: Observed, member: ObservedMember): string | undefine
   const diagnosis = diagnosisOf(member);
   if (diagnosis === "empty" && startedBefore(member)) return "its volume is empty";
   // Under an untested template it may be the template that cannot read the data.
-  const isTested = pod?.template === o.status.template?.hash;
-  return diagnosis === "corrupt" && isTested ? "its data is corrupt" : undefined;
+  return diagnosis === "corrupt" && isTested(o, member) ? "its data is corrupt" : undefined;
+}
+
+/**
+ * Its template is known to work: that of the last rollout, or one from which another member serves. One from which there
+ * is no way back counts as well: no other template can help the member.
+ */
+function isTested(o: Observed, member: ObservedMember): boolean {
+  const { rollout, template } = o.status;
+  const { pod } = member;
+  if (!pod) return false;
+  return (
+    pod.template === template?.hash ||
+    (pod.template === rollout?.hash && !isReversible(o)) ||
+    o.members.some((other) => other !== member && other.pod?.template === pod.template && mayServe(other))
+  );
+}
+
+/**
+ * Whether there is a way back from the rollout that is under way. Without a quorum nobody says whether the members have
+ * agreed on a new minor; they have not before all of them run it.
+ */
+export function isReversible(o: Observed): boolean {
+  const { rollout, template } = o.status;
+  if (!rollout || !template) return false;
+  return (
+    minorOf(rollout.recipe.version) === minorOf(template.recipe.version) ||
+    o.members.some(({ record }) => record.phase === "Voter" && record.template !== rollout.hash)
+  );
 }
 
 /** It does not start because its data is not that of every other member, under a template that is known to work. */
 export function isInconsistent(o: Observed, member: ObservedMember): boolean {
-  return diagnosisOf(member) === "inconsistent" && member.pod?.template === o.status.template?.hash;
+  return diagnosisOf(member) === "inconsistent" && isTested(o, member);
 }
 
 /** What hashes are compared for, as the comparison's purpose begins. */

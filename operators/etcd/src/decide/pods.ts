@@ -13,6 +13,7 @@ import {
   isHealthy,
   lagOf,
   leaderOf,
+  mayServe,
   namesOf,
   needsPod,
   startedBefore,
@@ -117,7 +118,7 @@ export function unsignedClaim(o: Observed): Decision | undefined {
 
 /** A restart that was decided: the record asks for another template than the pod was made from. */
 export function outdatedPod(o: Observed): Decision | undefined {
-  const outdated = o.members.find(
+  const all = o.members.filter(
     ({ record, pod }) =>
       isKept({ record }) &&
       pod !== undefined &&
@@ -125,6 +126,8 @@ export function outdatedPod(o: Observed): Decision | undefined {
       record.template !== undefined &&
       pod.template !== record.template,
   );
+  // The others may be waiting for one that does not serve.
+  const outdated = all.find((member) => !mayServe(member)) ?? all[0];
   if (!outdated) return undefined;
   return restart(o, outdated, reasons.rolling, `${outdated.record.name} restarts from its new template`);
 }

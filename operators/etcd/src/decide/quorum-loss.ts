@@ -4,8 +4,10 @@ import { hex, type MemberProgress } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { dataLoss, namesOf } from "./facts.ts";
+import { dataLoss, namesOf, obstacleOf } from "./facts.ts";
 
+/** The revision of a survivor that does not answer. */
+const unknown = "unknown";
 /** Long enough to tell an election or a restart from a loss. */
 const graceMs = 30_000;
 export function quorumLoss(o: Observed): Decision | undefined {
@@ -41,8 +43,18 @@ function transient(survivors: readonly ObservedMember[]): Decision {
     };
   }
   const silent = survivors.filter(({ status }) => status === undefined);
-  const who = silent.length > 0 ? `${namesOf(silent)} to answer` : `${namesOf(survivors)} to elect a leader`;
+  const who =
+    silent.length > 0 ? `${described(silent)} to answer` : `${namesOf(survivors)} to elect a leader`;
   return { do: "wait", reason: reasons.noQuorum, message: `waiting for ${who}`, recheckMs: 500 };
+}
+
+/** Their names, each with what keeps its pod from running. */
+function described(members: readonly ObservedMember[]): string {
+  const texts = members.map((member) => {
+    const obstacle = member.pod?.ready ? undefined : obstacleOf(member);
+    return obstacle === undefined ? member.record.name : `${member.record.name} (${obstacle})`;
+  });
+  return texts.join(", ");
 }
 
 function permanent(o: Observed, survivors: readonly ObservedMember[], losses: string): Decision {
@@ -79,7 +91,8 @@ function permanent(o: Observed, survivors: readonly ObservedMember[], losses: st
   }
   // Members that nobody knows are known from one member's word alone: then a person decides.
   const isAutomatic = o.spec.recovery.quorumLoss === "Automatic" && o.unknownMembers.length === 0;
-  if (isAutomatic || o.approved === recovery.survivor) {
+  const approval = approvalOf(o, recovery);
+  if (isAutomatic || o.approved === approval) {
     return {
       do: "record",
       status: { recovery: { ...recovery, phase: "Stopping" } },
@@ -90,8 +103,16 @@ function permanent(o: Observed, survivors: readonly ObservedMember[], losses: st
   }
   const message =
     `${losses}. ${recovery.lost}. To recover from ${recovery.survivor}, annotate the cluster with ` +
-    `etcd.keelson.dev/approve-recovery=${recovery.survivor}`;
+    `etcd.keelson.dev/approve-recovery=${approval}`;
   return { do: "wait", reason, message, recheckMs: 10_000 };
+}
+
+/** It holds for this loss alone: what was approved once says nothing about the next one, which may cost more. */
+function approvalOf(
+  o: Observed,
+  { survivor, revision }: { readonly survivor: string; readonly revision: string },
+) {
+  return `${survivor}@${revision === unknown ? `${unknown}-${o.status.lastKnownRevision ?? 0}` : revision}`;
 }
 
 /**
@@ -121,7 +142,7 @@ function proposalFor(o: Observed, member: ObservedMember, losses: string) {
   const others = `what was acknowledged since by ${losses.replaceAll(/: [^;]*/g, "")}`;
   if (!progress) {
     const lost = `it does not answer, so nobody knows what it has; lost would be what it lacks, and ${others}`;
-    return { survivor: record.name, revision: "unknown", lost };
+    return { survivor: record.name, revision: unknown, lost };
   }
   const { revision } = progress;
   const last = BigInt(o.status.lastKnownRevision ?? 0);

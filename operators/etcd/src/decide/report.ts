@@ -83,7 +83,9 @@ function newestRevision(o: Observed): Pick<Status, "lastKnownRevision" | "lastKn
   const { lastKnownRevision, lastKnownAt } = o.status;
   const known = BigInt(lastKnownRevision ?? 0);
   const age = lastKnownAt === undefined ? Number.POSITIVE_INFINITY : o.nowMs - Date.parse(lastKnownAt);
-  if (!o.list || newest <= known || age < storeEveryMs) return {};
+  // A time ahead means that the clock was set back.
+  const isFresh = age >= 0 && age < storeEveryMs;
+  if (!o.list || newest <= known || isFresh) return {};
   return { lastKnownRevision: newest.toString(), lastKnownAt: new Date(o.nowMs).toISOString() };
 }
 

@@ -6,7 +6,7 @@ import { reasons } from "../api/conditions.ts";
 import { failureMessage } from "../engine/termination-message.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { canRestart, dataLoss, isHealthy, withMember } from "./facts.ts";
+import { canRestart, dataLoss, isHealthy, isReversible, withMember } from "./facts.ts";
 import { failedRollout } from "./failed-rollout.ts";
 import { desiredTemplate } from "./rollout.ts";
 
@@ -30,17 +30,7 @@ export function rollback(o: Observed): Decision | undefined {
 
 /** A rollout that costs the quorum does not wait for it. */
 export function rollbackWithoutQuorum(o: Observed): Decision | undefined {
-  const { rollout, template } = o.status;
-  if (o.list || !rollout || !template || !isReversible(o, rollout, template)) return undefined;
-  return rollback(o);
-}
-
-/** Without a quorum nobody says whether the members have agreed on a new minor; they have not before all of them run it. */
-function isReversible(o: Observed, rollout: Rollout, template: Template): boolean {
-  return (
-    minorOf(rollout.recipe.version) === minorOf(template.recipe.version) ||
-    o.members.some(({ record }) => record.phase === "Voter" && record.template !== rollout.hash)
-  );
+  return o.list || !isReversible(o) ? undefined : rollback(o);
 }
 
 /** The spec asks for what was there before. */

@@ -67,8 +67,13 @@ function begin(o: Observed): Decision | undefined {
   const trial = trialOf(o, template);
   const what = version === o.status.template?.recipe.version ? "a new configuration" : `etcd ${version}`;
   if (!trial) return { do: "tryTemplate", template, reason, message: `${what} is tried` };
-  if (trial.outcome === "running")
-    return { do: "wait", reason, message: `${what} is tried`, recheckMs: 1_000 };
+  if (trial.outcome === "running") {
+    const obstacle =
+      trial.obstacle === undefined
+        ? ""
+        : ` and cannot run: ${trial.obstacle}; it is given up after spec.timeouts.obstacleSeconds`;
+    return { do: "wait", reason, message: `${what} is tried${obstacle}`, recheckMs: 1_000 };
+  }
   return {
     do: "record",
     status: { rollout: template },

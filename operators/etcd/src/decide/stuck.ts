@@ -19,6 +19,8 @@ export function stuckMembers(o: Observed): Decision | undefined {
   const wanted = isWanted(o, rollout) ? rollout : undefined;
   const target = wanted ?? templateNow(o);
   if (!target || !template || target.recipe.version !== template.recipe.version) return undefined;
+  // It failed, and the members are on their way back from it.
+  if (rollout?.rollback !== undefined && target.hash === rollout.hash) return undefined;
   const stuck = o.members.filter(
     (member) => needsPod(o, member) && isStuck(member, rollout) && member.record.template !== target.hash,
   );

@@ -15,10 +15,10 @@ export function versionProblem(version: string): string | undefined {
   const parsed = parseVersion(version);
   const known = Object.keys(STOPS).map((minor) => `3.${minor}`);
   if (parsed?.major !== 3 || STOPS[parsed.minor] === undefined) {
-    return `etcd ${version} is not supported; choose a version of ${known.join(", ")}`;
+    return `etcd ${version} is not supported; set spec.version to a version of ${known.join(", ")}`;
   }
   if (parsed.minor === 5 && parsed.patch < 6) {
-    return `etcd ${version} can lose or corrupt data when it crashes; choose 3.5.6 or later`;
+    return `etcd ${version} can lose or corrupt data when it crashes; set spec.version to 3.5.6 or later`;
   }
   return undefined;
 }

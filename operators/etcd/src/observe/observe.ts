@@ -106,7 +106,7 @@ export async function observe(
     list,
     alarms: answers.alarms,
     clusterVersion: answers.clusterVersion,
-    unavailableSinceMs: unavailableSince(object),
+    unavailableSinceMs: unavailableSince(object, ctx.clock),
     restore:
       clusterId === undefined ? restorePlan(object.spec, ctx.read.restoreFrom, operatorImage()) : undefined,
     earlierVolumes,
@@ -211,9 +211,24 @@ function memberOf(
   };
 }
 
-function unavailableSince(object: EtcdClusterObject): number | undefined {
-  const available = object.status?.conditions?.find(({ type }) => type === conditions.available);
-  return available && available.status !== "True" ? parseTime(available.lastTransitionTime) : undefined;
+/** When a clock that was set back since had not yet come to a transition: by object, as this process has seen it. */
+const ahead = new Map<string, { readonly at: string; readonly monotonicMs: number }>();
+
+function unavailableSince(
+  { metadata, status }: EtcdClusterObject,
+  clock: EtcdContext["clock"],
+): number | undefined {
+  const available = status?.conditions?.find(({ type }) => type === conditions.available);
+  const at = available?.status === "True" ? undefined : available?.lastTransitionTime;
+  const sinceMs = at === undefined ? undefined : parseTime(at);
+  if (at === undefined || sinceMs === undefined || sinceMs <= clock.now()) {
+    ahead.delete(metadata.uid);
+    return sinceMs;
+  }
+  const known = ahead.get(metadata.uid);
+  const seen = known?.at === at ? known : { at, monotonicMs: clock.monotonic() };
+  ahead.set(metadata.uid, seen);
+  return clock.now() - (clock.monotonic() - seen.monotonicMs);
 }
 
 function defragmentationDue(object: EtcdClusterObject, ctx: EtcdContext): string | undefined {

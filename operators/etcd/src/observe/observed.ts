@@ -99,7 +99,7 @@ export interface Observed {
   readonly restore: RestorePlan | undefined;
   /** Claims of an earlier cluster of this name, while `restoreFrom` asks for a backup. */
   readonly earlierVolumes: readonly string[];
-  /** The survivor that the user has approved to recover from. */
+  /** The survivor that the user has approved to recover from, with its revision. */
   readonly approved: string | undefined;
   readonly trials: readonly TrialView[];
   /** The most that one node can allocate to pods. */

@@ -33,7 +33,7 @@ export async function finalize(
     if (outcome.outcome !== "failed" && outcome.recheckMs !== undefined) ctx.recheck(outcome.recheckMs);
     // What keeps the cluster from serving keeps the backup from being taken.
     if (unfinished.outcome === "waiting" && outcome.outcome !== "done")
-      return waiting(reason, `${unfinished.message}; ${outcome.message}`);
+      return waiting(reason, `${unfinished.message}; ${obstacleOf(outcome)}`);
     return unfinished;
   }
   const message = "the members are stopped: the cluster is deleted";
@@ -60,6 +60,13 @@ export async function finalize(
   await own.budget.delete();
   await own.peers.delete();
   return done();
+}
+
+/** What keeps the cluster from serving, with what a person can do where it never will. */
+function obstacleOf(outcome: Exclude<Outcome, { outcome: "done" }>): string {
+  const isHopeless = outcome.outcome === "failed" && outcome.reason === reasons.allDataLost;
+  if (!isHopeless) return outcome.message;
+  return `${outcome.message}, and remove spec.deletion.finalBackup to let this one go without a backup`;
 }
 
 /** Its deletion has not started. */

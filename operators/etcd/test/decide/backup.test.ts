@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { EtcdBackupObject } from "../../src/api/backup.ts";
 import type { EtcdClusterObject } from "../../src/api/cluster.ts";
-import { type BackupDecision, decideBackup, type ObservedBackup } from "../../src/decide/backup.ts";
+import { aheadOf, type BackupDecision, decideBackup, type ObservedBackup } from "../../src/decide/backup.ts";
 import type { Manifest } from "../../src/engine/snapshot-archive.ts";
 import type { WorkerView } from "../../src/observe/backup-pod-view.ts";
 
@@ -118,6 +118,13 @@ describe("a backup", () => {
       "wait ClusterNotReady: EtcdCluster prod has no voting member yet",
     ],
     ["nothing is in its way", {}, "start attempt 1", { status: { phase: "Copying", attempt: 1, name } }],
+    ["one backup of its cluster comes first", { ahead: ["a"] }, "start attempt 1"],
+    [
+      "two backups of its cluster come first",
+      { ahead: ["a", "b"] },
+      "wait Queued: a, b come first: 2 at a time",
+      { status: { phase: "Pending" } },
+    ],
     [
       "an earlier attempt failed a moment ago",
       { backup: retry },
@@ -253,5 +260,25 @@ describe("a backup", () => {
     const last = backup({ ...second, attempt: 3, retryAfter: createdAt });
     const decision = decideBackup(observed({ backup: last, worker: failed("NoMember") }));
     expect(decision.do === "record" && "retryAfter" in decision.status).toBe(false);
+  });
+
+  const other = (name: string, status: object = {}, metadata: object = {}, cluster = "prod") => ({
+    ...backup(status, { cluster }),
+    metadata: { ...backup().metadata, name, uid: name, ...metadata },
+  });
+  it.each<[string, EtcdBackupObject, boolean]>([
+    ["one that is taken", other("z", { phase: "Copying" }), true],
+    ["one that is verified", other("z", { phase: "Verifying" }), true],
+    ["one that waits and is older", other("z", {}, { creationTimestamp: "2025-12-31T00:00:00Z" }), true],
+    ["one that waits and is named before it", other("a"), true],
+    ["one that waits and is named after it", other("z"), false],
+    ["one that rests after a failure", other("a", { retryAfter: "2026-01-01T00:00:20Z" }), false],
+    ["one that has ended", other("a", { phase: "Done" }), false],
+    ["one that is being deleted", other("a", {}, { deletionTimestamp: createdAt }), false],
+    ["one of another cluster", other("a", {}, {}, "test"), false],
+    ["one of another namespace", other("a", {}, { namespace: "other" }), false],
+    ["itself", backup({ phase: "Copying" }), false],
+  ])("of others, %s: comes first or not", (_who, each, isAhead) => {
+    expect(aheadOf(backup(), [each], createdMs + 1_000).length > 0).toBe(isAhead);
   });
 });

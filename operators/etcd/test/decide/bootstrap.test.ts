@@ -64,12 +64,12 @@ decisions("bootstrap", bootstrap, [
   [
     "the version is unknown",
     empty({ spec: { version: "4.0.0" } }),
-    "refuse SpecRefused: etcd 4.0.0 is not supported; choose a version of 3.4, 3.5, 3.6, 3.7",
+    "refuse SpecRefused: etcd 4.0.0 is not supported; set spec.version to a version of 3.4, 3.5, 3.6, 3.7",
   ],
   [
     "the version loses data",
     empty({ spec: { version: "3.5.5" } }),
-    "refuse SpecRefused: etcd 3.5.5 can lose or corrupt data when it crashes; choose 3.5.6 or later",
+    "refuse SpecRefused: etcd 3.5.5 can lose or corrupt data when it crashes; set spec.version to 3.5.6 or later",
   ],
   [
     "nothing exists",

@@ -77,7 +77,7 @@ decisions("members that were rediscovered by their volumes", decide, [
   [
     "the version of the spec is unknown",
     three({ spec: { version: "2.3.8" }, status: { template: undefined } }),
-    "refuse SpecRefused: etcd 2.3.8 is not supported; choose a version of 3.4, 3.5, 3.6, 3.7",
+    "refuse SpecRefused: etcd 2.3.8 is not supported; set spec.version to a version of 3.4, 3.5, 3.6, 3.7",
   ],
 ]);
 

@@ -57,6 +57,25 @@ decisions("a member whose data or node is lost", lostMember, [
     third(crashed(corrupt), pod({ template: "new" })),
     undefined,
   ],
+  [
+    "it finds its data corrupt under a new template, from which another member serves",
+    cluster([
+      voter(0),
+      voter(1, pod({ template: "new" })),
+      voter(2, crashed(corrupt), pod({ template: "new" })),
+    ]),
+    lost("its data is corrupt"),
+    left,
+  ],
+  [
+    "it finds its data corrupt under a new template, and so does another member",
+    cluster([
+      voter(0),
+      voter(1, crashed(corrupt), pod({ template: "new" })),
+      voter(2, crashed(corrupt), pod({ template: "new" })),
+    ]),
+    undefined,
+  ],
   ["it has no data yet", cluster([voter(0), voter(1), joining(2, volumeGone)]), undefined],
   ["it already leaves", cluster([voter(0), voter(1), leaving(2, volumeGone)]), undefined],
   ["its node is lost for a short time", third(down, nodeLost(299)), undefined],

@@ -4,13 +4,16 @@ import type { ObservedMember } from "../../src/observe/observed.ts";
 import {
   claim,
   cluster,
+  crashed,
   down,
   joining,
   leaderless,
   leaving,
+  madeFrom,
   metricsOnly,
   nodeLost,
   noPod,
+  obstacle,
   pod,
   type Special,
   says,
@@ -18,6 +21,7 @@ import {
   silent,
   stopping,
   template,
+  templateFor,
   three,
   volumeDeleting,
   volumeGone,
@@ -27,6 +31,8 @@ import { decisions } from "./table.ts";
 
 const without = (members: readonly ObservedMember[], special: Special = {}) =>
   cluster(members, { unavailableSinceMs: secondsAgo(200), ...special, quorum: false });
+const upgraded = templateFor({ version: "3.7.3" });
+const changed = templateFor({ settings: { snapshotCount: 5 } });
 /** Two of three volumes are gone. */
 const survivor = (special?: Special) =>
   without([voter(0, leaderless), voter(1, volumeGone), voter(2, volumeGone)], special);
@@ -55,6 +61,11 @@ decisions("a cluster without quorum", quorumLoss, [
     "wait NoQuorum: waiting for example-1, example-2 to answer",
   ],
   [
+    "some cannot run",
+    without([voter(0, leaderless), voter(1, down), voter(2, down, obstacle("Unschedulable: no node fits"))]),
+    "wait NoQuorum: waiting for example-1, example-2 (Unschedulable: no node fits) to answer",
+  ],
+  [
     "all answer, and none leads",
     without([voter(0, leaderless), voter(1, leaderless), voter(2, leaderless)]),
     "wait NoQuorum: waiting for example-0, example-1, example-2 to elect a leader",
@@ -73,6 +84,20 @@ decisions("a cluster without quorum", quorumLoss, [
     "all have lost their data",
     without([voter(0, volumeGone), voter(1, volumeGone)]),
     "refuse AllDataLost: no data is left (example-0: its volume is gone; example-1: its volume is gone); make a new cluster with spec.restoreFrom",
+  ],
+  [
+    "the only member finds its data corrupt after an upgrade from which there is no way back",
+    without([voter(0, madeFrom(upgraded), crashed("panic: failed to open database"))], {
+      status: { rollout: upgraded },
+    }),
+    "refuse AllDataLost: no data is left (example-0: its data is corrupt); make a new cluster with spec.restoreFrom",
+  ],
+  [
+    "the only member finds its data corrupt after a change that can be taken back",
+    without([voter(0, madeFrom(changed), crashed("panic: failed to open database"))], {
+      status: { rollout: changed },
+    }),
+    "wait NoQuorum: waiting for example-0 to answer",
   ],
   [
     "a majority has lost its data a moment ago",
@@ -190,16 +215,21 @@ decisions("a cluster without quorum", quorumLoss, [
   [
     "the recovery was proposed, and the user has not approved it",
     survivor({ status: { recovery: proposal } }),
-    `wait QuorumLost: ${losses}. ${lost}. To recover from example-0, annotate the cluster with etcd.keelson.dev/approve-recovery=example-0`,
+    `wait QuorumLost: ${losses}. ${lost}. To recover from example-0, annotate the cluster with etcd.keelson.dev/approve-recovery=example-0@${proposal.revision}`,
   ],
   [
     "the user has approved another survivor",
     survivor({ status: { recovery: proposal }, approved: "example-1" }),
-    `wait QuorumLost: ${losses}. ${lost}. To recover from example-0, annotate the cluster with etcd.keelson.dev/approve-recovery=example-0`,
+    `wait QuorumLost: ${losses}. ${lost}. To recover from example-0, annotate the cluster with etcd.keelson.dev/approve-recovery=example-0@${proposal.revision}`,
+  ],
+  [
+    "the user has approved the same survivor in an earlier loss",
+    survivor({ status: { recovery: proposal }, approved: "example-0@1" }),
+    `wait QuorumLost: ${losses}. ${lost}. To recover from example-0, annotate the cluster with etcd.keelson.dev/approve-recovery=example-0@${proposal.revision}`,
   ],
   [
     "the user has approved it",
-    survivor({ status: { recovery: proposal }, approved: "example-0" }),
+    survivor({ status: { recovery: proposal }, approved: `example-0@${proposal.revision}` }),
     "record Recovering: recovery from example-0 starts",
     {
       status: { recovery: { ...proposal, phase: "Stopping" } },

@@ -217,6 +217,7 @@ describe("the status", () => {
     ["stores the newest revision the first time", cluster(newer), "120"],
     ["stores it once a minute", cluster(newer, known("2026-01-01T11:59:00Z")), "120"],
     ["does not store it more often", cluster(newer, known("2026-01-01T11:59:01Z")), "100"],
+    ["stores it after the clock was set back", cluster(newer, known("2026-01-01T12:00:59Z")), "120"],
     ["does not store it without quorum", cluster(newer, { quorum: false }), undefined],
     [
       "does not store an older one",

@@ -111,7 +111,7 @@ decisions("the start of a rollout", rollout, [
   [
     "the trial cannot start, which may pass",
     three(stuck(59)),
-    "wait RollingOut: a new configuration is tried",
+    "wait RollingOut: a new configuration is tried and cannot run: ErrImagePull; it is given up after spec.timeouts.obstacleSeconds",
   ],
   [
     "the trial cannot start",

@@ -93,6 +93,17 @@ decisions("an alarm about space", noSpace, [
     makeSpace,
   ],
   [
+    "the quota is zero, which means etcd's default",
+    three({ ...full, status: { template: templateFor({ storage: { size: "1Gi", quotaBytes: 0 } }) } }),
+    makeSpace,
+    { quota: 2_147_483_648n },
+  ],
+  [
+    "the quota is zero in the spec, which asks for a larger one",
+    three({ ...compactedAt("100"), spec: { storage: { size: "1Gi", quotaBytes: 0 } } }),
+    undefined,
+  ],
+  [
     "the quota is etcd's default",
     three({ ...full, status: { template } }),
     makeSpace,

@@ -3,6 +3,7 @@ import { anywhere, type Disturbance, pick, type Scene } from "@keelson/testing";
 import { EtcdBackup } from "../../src/api/backup.ts";
 import { EtcdCluster } from "../../src/api/cluster.ts";
 import type { SimEtcd } from "../simulation/etcd.ts";
+import { makeAgain } from "./scene.ts";
 
 type Edit = Disturbance<SimEtcd>;
 
@@ -152,11 +153,7 @@ const recreated = anywhere({
     await scene.client
       .kind(EtcdCluster)
       .delete(scene.subject.ref, { propagation: propagation as "Background" });
-    const again = async () => {
-      if (scene.primary) return void scene.clock.timer(1_000, () => void again());
-      await scene.client.kind(EtcdCluster).create({ metadata: scene.subject.ref, spec: spec as never });
-    };
-    await again();
+    await makeAgain(scene, spec ?? {});
   },
 });
 
@@ -181,10 +178,11 @@ const backups = anywhere({
   name: "edit: backups are asked for",
   choose: (random) => ({ count: pick([1, 3, 12], random) }),
   begin: async (scene, { count }) => {
-    const stamp = Math.round(scene.atMs);
-    for (let i = 0; i < Number(count); i++)
+    const before = Number(scene.notes.get("backups") ?? 0);
+    scene.notes.set("backups", before + Number(count));
+    for (let i = before; i < before + Number(count); i++)
       await scene.client.kind(EtcdBackup).create({
-        metadata: { ...scene.subject.ref, name: `manual-${stamp}-${i}` },
+        metadata: { ...scene.subject.ref, name: `manual-${i}` },
         spec: { cluster: scene.subject.ref.name, store: { claim: { name: "vault" } } },
       } as never);
   },

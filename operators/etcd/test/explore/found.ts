@@ -284,4 +284,148 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 142200, do: "edit: size", with: { size: 3 } },
     ],
   },
+  "the status is wiped in a rollout while nobody is ready: one that answered was restarted beside a voter that was down":
+    {
+      beginning: "three members on volumes that grow",
+      seed: 91000300,
+      steps: [
+        { atMs: 2000, do: "edit: settings", with: { snapshotCount: 5000 } },
+        { atMs: 12200, do: "etcd: a voter is added by hand", forMs: 900 },
+        {
+          atMs: 12200,
+          do: "line: a pod from everyone",
+          forMs: 26600,
+          with: { which: 0.448, how: "refused" },
+        },
+        { atMs: 15000, do: "by hand: the status is wiped" },
+      ],
+    },
+  "a cluster is made again with a version that does not run": {
+    beginning: "three members of 3.5",
+    seed: 91000030,
+    steps: [
+      { atMs: 0, do: "edit: version", with: { version: "3.6.99" } },
+      {
+        atMs: 0,
+        do: "edit: deleted and made again",
+        with: { propagation: "Orphan", finalBackup: true },
+      },
+    ],
+  },
+  "a cluster is made again with a node pool that does not exist": {
+    beginning: "one member",
+    seed: 95000081,
+    steps: [
+      { atMs: 0, do: "edit: a node pool that does not exist", forMs: 1700 },
+      {
+        atMs: 1600,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", finalBackup: false },
+      },
+    ],
+  },
+  "data is corrupt under a new configuration: one policy took the member back, and another forward again": {
+    beginning: "three members with TLS and a password",
+    seed: 95000148,
+    steps: [
+      { atMs: 0, do: "edit: quota", with: { quotaBytes: 8000000 } },
+      { atMs: 0, do: "volume: destroyed", with: { which: 0.043, how: "corrupt" } },
+    ],
+  },
+  "the clock is set back by a minute: the newest revision was stored two minutes later": {
+    beginning: "three members with TLS and a password",
+    seed: 96000003,
+    managers: 2,
+    steps: [
+      { atMs: 500, do: "edit: version", with: { version: "3.7.3" } },
+      { atMs: 25800, do: "edit: size", with: { size: 1 } },
+      { atMs: 60300, do: "pod: deleted", with: { which: 0.866, force: false } },
+      { atMs: 81400, do: "time: the wall clock jumps", with: { minutes: -1 } },
+    ],
+  },
+  "a version that is not supported stays for a while: the refusal did not name the field": {
+    beginning: "three members of 3.5",
+    seed: 96000059,
+    steps: [
+      { atMs: 0, do: "edit: version", with: { version: "4.0.0" } },
+      {
+        atMs: 0,
+        do: "line: between two pods",
+        forMs: 150000,
+        with: { how: "cut", which: 0.702, ms: 30000, other: 0.372 },
+      },
+    ],
+  },
+  "a cluster is orphaned and made again, and its pods lose their slot: they were taken for missing and could not be made":
+    {
+      beginning: "three members",
+      seed: 96000081,
+      steps: [
+        { atMs: 9800, do: "operator: stopped for a while", forMs: 105700 },
+        { atMs: 12800, do: "edit: settings", with: { snapshotCount: 10000 } },
+        {
+          atMs: 13900,
+          do: "edit: deleted and made again",
+          with: { propagation: "Orphan", finalBackup: false },
+        },
+        {
+          atMs: 44100,
+          do: "by hand: a label is removed from all pods",
+          with: { label: 0.946, resource: "pods" },
+        },
+      ],
+    },
+  "data is corrupt after every member has a new template: it was rolled back to nodes that are gone": {
+    beginning: "three members with TLS and a password",
+    seed: 96000115,
+    steps: [
+      { atMs: 400, do: "node: the pool is relabelled" },
+      { atMs: 2900, do: "etcd: the leader changes", with: { which: 0.884 } },
+      {
+        atMs: 37800,
+        do: "line: operator to a pod",
+        forMs: 146900,
+        with: { how: "cut", which: 0.843, ms: 30000, all: true },
+      },
+      { atMs: 48000, do: "volume: destroyed", with: { which: 0.352, how: "corrupt" } },
+    ],
+  },
+  "the only member's data is corrupt after an upgrade: nobody said that it is lost": {
+    beginning: "one member",
+    seed: 96000279,
+    steps: [
+      { atMs: 6600, do: "API: outage", forMs: 32900 },
+      { atMs: 21000, do: "edit: version", with: { version: "3.7.3" } },
+      { atMs: 46600, do: "volume: destroyed", with: { which: 0.165, how: "corrupt" } },
+    ],
+  },
+  "a cluster without data is deleted with a final backup: nobody said how it can go": {
+    beginning: "one member",
+    seed: 96000438,
+    steps: [
+      { atMs: 2700, do: "volume: destroyed", with: { which: 0.587, how: "claim deleted" } },
+      {
+        atMs: 16500,
+        do: "edit: deleted and made again",
+        with: { propagation: "Background", finalBackup: true },
+      },
+    ],
+  },
+  "three changes that cannot run are tried one after the other: nobody said what is in their way": {
+    beginning: "two members",
+    seed: 98000399,
+    steps: [
+      { atMs: 83300, do: "edit: a node pool that does not exist", forMs: 167500 },
+      { atMs: 136700, do: "edit: version", with: { version: "3.7.3" } },
+      { atMs: 149900, do: "edit: version", with: { version: "3.6.99" } },
+    ],
+  },
+  "the clock is set back by an hour after a majority was lost, and a survivor is proposed all the same": {
+    beginning: "two members",
+    seed: 99_000_397,
+    steps: [
+      { atMs: 0, do: "volume: destroyed", with: { which: 0.975, how: "corrupt" } },
+      { atMs: 2_000, do: "time: the wall clock jumps", with: { minutes: -60 } },
+    ],
+  },
 };

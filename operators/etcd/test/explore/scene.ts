@@ -19,9 +19,33 @@ export function feasible(primary: Primary): object {
   };
 }
 
+/** Someone is making the object again that is being deleted. */
+const remaking = "remaking";
+
+/** Makes the object again as soon as it is gone; what is to be corrected in its spec is corrected then. */
+export async function makeAgain(scene: Scene, spec: object): Promise<void> {
+  scene.notes.set(remaking, true);
+  const again = async () => {
+    if (scene.primary) return void scene.clock.timer(1_000, () => void again());
+    await scene.client.kind(EtcdCluster).create({ metadata: scene.subject.ref, spec: spec as never });
+    const correct = scene.notes.get(remaking);
+    scene.notes.delete(remaking);
+    if (typeof correct === "function") await correct();
+  };
+  await again();
+}
+
+/** Calls it with the object that stays: now, or when it has been made again; never when it is deleted for good. */
+export async function whenItStays(scene: Scene, correct: (primary: Primary) => Promise<void>): Promise<void> {
+  const { primary } = scene;
+  if (scene.notes.has(remaking)) scene.notes.set(remaking, async () => await whenItStays(scene, correct));
+  else if (primary && primary.metadata.deletionTimestamp === undefined) await correct(primary);
+}
+
 /** What is missing for the spec to be reached, as far as Kubernetes knows. */
 export function missingInStatus(scene: Scene): string | undefined {
   const { primary } = scene;
+  if (scene.notes.has(remaking)) return "it is being made again";
   if (!primary) {
     const own = new RegExp(`^${scene.subject.ref.name}-\\d+$`);
     const pods = scene.pods.filter(({ metadata }) => own.test(metadata.name));
@@ -59,6 +83,11 @@ export async function followAdvice(scene: Scene): Promise<string | undefined> {
   if (failedBackup) {
     await scene.client.kind(EtcdBackup).delete({ ...ref, name: failedBackup[1] as string });
     return `deletes EtcdBackup ${failedBackup[1]}`;
+  }
+  if (ready?.message.includes("remove spec.deletion.finalBackup to let")) {
+    scene.notes.set("mayHaveLost", true);
+    await kind.patch(ref, { type: "merge", body: { spec: { deletion: { finalBackup: null } } } as never });
+    return "removes spec.deletion.finalBackup";
   }
   if (ready?.reason === reasons.versionRefused) {
     const { version: runs } = (primary?.status ?? {}) as { version?: string };

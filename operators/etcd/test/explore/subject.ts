@@ -13,7 +13,7 @@ import { SimEtcd, type SimProcess } from "../simulation/etcd.ts";
 import { change, edits } from "./edits.ts";
 import { faults } from "./faults.ts";
 import { oracles } from "./oracles.ts";
-import { feasible, followAdvice, missingInStatus, unknownMember, version } from "./scene.ts";
+import { feasible, followAdvice, missingInStatus, unknownMember, version, whenItStays } from "./scene.ts";
 
 export const ref = { namespace: "default", name: "example" };
 
@@ -136,16 +136,16 @@ async function rests(world: EtcdWorld): Promise<void> {
 
 /** What was asked for and cannot be reached is taken back. */
 async function makeFeasible(world: EtcdWorld): Promise<void> {
-  const { primary } = world;
-  if (!primary || primary.metadata.deletionTimestamp !== undefined) return;
-  // The nodes get the labels that the spec asks for; where it names none that could exist, it is corrected.
-  const pool = (primary.spec as unknown as EtcdClusterObject["spec"]).pod?.nodeSelector?.["pool"];
-  for (const node of world.simulation.nodes.all.keys())
-    await world.simulation.nodes.relabel(node, { pool: pool ?? "default" });
   world.application.brokenVersions.clear();
   world.simulation.kubelet.missingImages.clear();
   world.application.tasks.storeDown = false;
-  await change(world, feasible(primary));
+  await whenItStays(world, async (primary) => {
+    // The nodes get the labels that the spec asks for; where it names none that could exist, it is corrected.
+    const pool = (primary.spec as unknown as EtcdClusterObject["spec"]).pod?.nodeSelector?.["pool"];
+    for (const node of world.simulation.nodes.all.keys())
+      await world.simulation.nodes.relabel(node, { pool: pool ?? "default" });
+    await change(world, feasible(primary));
+  });
 }
 
 /** What keeps the cluster from being what its spec asks for. */

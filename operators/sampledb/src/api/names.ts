@@ -11,6 +11,8 @@ export const annotations = {
   primaryEpoch: "sampledb.keelson.dev/primary-epoch",
   /** On a claim: the restore that its data came from, `WISH-EPOCH`. */
   restored: "sampledb.keelson.dev/restored",
+  /** On a claim: in how many databases its data may be, the highest number that its servers ran with. */
+  databases: "sampledb.keelson.dev/databases",
   /** On a claim: the UID of the SampleDB whose data it holds. */
   database: "sampledb.keelson.dev/database-uid",
   /** On a PersistentVolume: its reclaim policy before the operator set it to Retain. */

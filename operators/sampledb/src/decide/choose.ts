@@ -4,7 +4,7 @@ import type { Leadership } from "../api/sampledb.ts";
 import type { ServerFacts } from "../engine/info.ts";
 import { minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
-import { followsPrimary, isEmpty, isUnattached, serverNamed, wantedServers } from "./facts.ts";
+import { conditionOf, followsPrimary, isEmpty, isUnattached, serverNamed, wantedServers } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
 import { isDamaged } from "./repair.ts";
@@ -107,6 +107,8 @@ function handoverWait({ status }: Observed, why: string): string {
 
 /** No primary was ever recorded: the first one, or one that is found. */
 export function firstChoice(o: Observed): Plan {
+  // No server is made for a spec that is refused, which is what a person must hear.
+  if (o.specProblem && o.setReplicas === undefined) return {};
   const all = candidates(o);
   const leading = all.filter(({ facts }) => facts.role === "primary");
   const [only] = leading;
@@ -119,8 +121,11 @@ export function firstChoice(o: Observed): Plan {
   }
   const epoch = Math.max(...marked.map(({ claim }) => claim?.epoch ?? 0));
   const primary = all.find(
-    ({ claim, facts }) =>
-      epoch > 0 && claim.primaryEpoch === epoch && !isEmpty(facts) && !isHollow(facts, all),
+    (server) =>
+      epoch > 0 &&
+      server.claim.primaryEpoch === epoch &&
+      !isEmpty(server.facts) &&
+      (!isHollow(server.facts, all) || wasFilledWithNothing(o, server)),
   );
   if (primary) return promote(o, primary, "its volume has the newest data", "nothing", epoch);
   const approved = all.find(({ name, facts }) => name === o.approvedLoss && !isEmpty(facts));
@@ -134,8 +139,8 @@ function withoutPrimary(o: Observed, all: readonly Candidate[], marked: readonly
   const text = `volumes with data of an earlier time are there (${filled.map(({ name }) => name).join(", ")})`;
   const silent = filled.filter(({ name, claim }) => !claim?.lost && !all.some((each) => each.name === name));
   if (silent.length > 0) {
-    const names = silent.map(({ name }) => name).join(", ");
-    return `${text}; the one of its primary is awaited, which may be that of ${names}`;
+    const words = silent.map((server) => `${server.name} (${conditionOf(server)})`).join(", ");
+    return `${text}; the one of its primary is awaited, which may be that of ${words}`;
   }
   const [best] = all
     .filter(({ facts }) => !isEmpty(facts) && !isHollow(facts, all))
@@ -170,6 +175,13 @@ export function laterPrimary(o: Observed, { runId, replicationId }: Leadership):
  */
 function isHollow({ keys }: ServerFacts, all: readonly Candidate[]): boolean {
   return keys === 0 && all.some(({ facts }) => facts.keys > 0);
+}
+
+/** A restore has just filled its volume, from a backup that has no keys as far as anybody knows. */
+function wasFilledWithNothing({ status, restore: wish }: Observed, { name, claim }: Candidate): boolean {
+  const { restore } = status;
+  const isFilled = restore?.phase === "Starting" && restore.server === name && claim.restored === restore.id;
+  return isFilled && (wish?.keys ?? 0) === 0;
 }
 
 function candidates(o: Observed): Candidate[] {
@@ -299,6 +311,7 @@ function missing(o: Observed, leadership: Leadership, alive: readonly Candidate[
 
 function progress(o: Observed): string {
   const first = o.servers.find(({ ordinal }) => ordinal === 0);
-  if (first?.pod?.obstacle !== undefined) return `${first.name} does not start: ${first.pod.obstacle}`;
-  return "the first server is starting";
+  if (!first) return "the first server is made";
+  if (first.pod?.obstacle !== undefined) return `${first.name} does not start: ${first.pod.obstacle}`;
+  return `the first server is starting: ${first.name} (${conditionOf(first)})`;
 }

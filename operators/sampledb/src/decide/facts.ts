@@ -54,17 +54,28 @@ export function seenByPrimary(server: Server, primary: ServerFacts): ConnectedRe
   return primary.replicas.find(({ host, online }) => online && host === server.pod?.ip);
 }
 
-/** Writes have ended in these phases, or are about to end: nobody but the upgrade itself lets them begin again. */
 /** What is written on a claim about its data; what is not named here is left as it is. */
-export type ClaimMarks = Partial<Pick<ClaimView, "epoch" | "primaryEpoch" | "restored">>;
+export type ClaimMarks = Partial<Pick<ClaimView, "epoch" | "primaryEpoch" | "databases" | "restored">>;
 
 export function isMarked(claim: ClaimView, marks: ClaimMarks): boolean {
   const names = Object.keys(marks) as (keyof ClaimMarks)[];
   return names.every((name) => claim[name] === marks[name]);
 }
 
+/** Writes have ended in these phases, or are about to end: nobody but the upgrade itself lets them begin again. */
 export function isClosedByUpgrade(
   upgrade: Pick<NonNullable<Observed["status"]["upgrade"]>, "phase"> | undefined,
 ): boolean {
   return upgrade?.phase === "Switching" || upgrade?.phase === "Verifying" || upgrade?.phase === "GoingBack";
+}
+
+/** What keeps a server from following, in a few words. */
+export function conditionOf(server: Server): string {
+  const facts = factsOf(server);
+  if (!server.pod) return "its pod is missing";
+  if (server.pod.obstacle !== undefined) return server.pod.obstacle;
+  if (server.nodeLost) return "its node does not report";
+  if (server.answer?.state === "busy") return server.answer.message;
+  if (!facts) return server.answer?.state === "loading" ? "it loads its data" : "it does not answer";
+  return facts.syncing ? "it receives a full copy" : `it connects to port ${redisPort}`;
 }

@@ -1,9 +1,9 @@
 /** A primary leads: who follows it, how it is guarded, what its pods are labelled, and when it hands over. Pure. */
 import { reasons } from "../api/conditions.ts";
 import type { ServerFacts } from "../engine/info.ts";
-import { redisPort } from "../engine/redis.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import {
+  conditionOf,
   followsPrimary,
   isClosedByUpgrade,
   isInSync,
@@ -245,13 +245,11 @@ function marks(o: Observed, primary: Primary): Action[] {
   return o.servers.flatMap((server): Action[] => {
     const { claim, name } = server;
     if (!claim || claim.deleting || factsOf(server)?.rewriting) return [];
-    if (server === primary.server) {
-      if (isMarked(claim, { epoch, primaryEpoch: epoch, ...origin })) return [];
-      return [{ do: "markClaim", server: name, epoch, primaryEpoch: epoch, ...origin }];
-    }
-    return isInSync(server, primary) && !isMarked(claim, { epoch, ...origin })
-      ? [{ do: "markClaim", server: name, epoch, ...origin }]
-      : [];
+    const leads = server === primary.server;
+    if (!leads && !isInSync(server, primary)) return [];
+    const databases = Math.max(claim.databases ?? 0, primary.server.pod?.databases ?? 0);
+    const marks = { epoch, ...(leads && { primaryEpoch: epoch }), databases, ...origin };
+    return isMarked(claim, marks) ? [] : [{ do: "markClaim", server: name, ...marks }];
   });
 }
 
@@ -272,14 +270,4 @@ function readinessOf(o: Observed, primary: Primary, handing: NotReady | undefine
   if (behind.length === 0) return {};
   const words = behind.map((server) => `${server.name} (${conditionOf(server)})`).join(", ");
   return { notReady: waitingFor(reasons.replicasMissing, `not in sync with the primary: ${words}`, 500) };
-}
-
-function conditionOf(server: Server): string {
-  const facts = factsOf(server);
-  if (!server.pod) return "its pod is missing";
-  if (server.pod.obstacle !== undefined) return server.pod.obstacle;
-  if (server.nodeLost) return "its node does not report";
-  if (server.answer?.state === "busy") return server.answer.message;
-  if (!facts) return server.answer?.state === "loading" ? "it loads its data" : "it does not answer";
-  return facts.syncing ? "it receives a full copy" : `it connects to port ${redisPort}`;
 }

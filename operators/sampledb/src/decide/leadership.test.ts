@@ -147,6 +147,16 @@ describe("the choice after a primary that has stopped", () => {
     expect(notReady?.message).toContain("approve-loss to db-1@3");
   });
 
+  test("is not spoken of while no server is made because the spec is refused", () => {
+    const specProblem = { reason: reasons.settingRefused, message: "not that one" };
+    const refused = observedFixture({
+      servers: [podless, podless, podless],
+      status: { leadership: undefined },
+      observed: { setReplicas: undefined, specProblem },
+    });
+    expect(decide(refused).notReady).toMatchObject({ state: "failed", ...specProblem });
+  });
+
   test("of volumes from before whose primary is not among them is a person's", () => {
     const lost = { primary: undefined, leadership: undefined, epoch: undefined };
     const found = (first: Partial<Server>, approvedLoss?: string) => {
@@ -157,7 +167,11 @@ describe("the choice after a primary that has stopped", () => {
       const [head, ...rest] = observed.servers as [Server, ...Server[]];
       return leadership({ ...observed, servers: [{ ...head, ...wiped }, ...rest] });
     };
-    expect(found(podless).notReady?.message).toMatch(/is awaited, which may be that of db-0$/);
+    expect(found(podless).notReady?.message).toMatch(
+      /is awaited, which may be that of db-0 \(its pod is missing\)$/,
+    );
+    const broken = { pod: podFixture(0, { obstacle: "CrashLoopBackOff: Bad directive" }), answer: undefined };
+    expect(found(broken).notReady?.message).toContain("db-0 (CrashLoopBackOff: Bad directive)");
     const empty = restarted(0, { empty: true });
     expect(found(empty).notReady?.message).toMatch(
       /are there \(db-1\), and .* not among them; .*approve-loss to db-1@0$/,
@@ -469,6 +483,23 @@ describe("a primary that leads", () => {
     expect(drained({}).notReady?.message).toContain("has its data on its volume");
     const deleting = { pod: podFixture(0, { deleting: true }) };
     expect(drained(deleting).status?.handover).toMatchObject({ to: "db-1" });
+  });
+
+  test("says of a volume in how many databases its data may be, and never fewer than before", () => {
+    const marked = (databases: number | undefined, runs: number) => {
+      const whole = observedFixture({ replicas: 1, servers: [{ pod: podFixture(0, { databases: runs }) }] });
+      const servers = whole.servers.map((server) => ({
+        ...server,
+        claim: server.claim && { ...server.claim, databases },
+      }));
+      return leadership({ ...whole, servers }).actions?.filter((action) => action.do === "markClaim");
+    };
+    expect(marked(undefined, 16)).toMatchObject([
+      { server: "db-0", databases: 16 },
+      { server: "db-1", databases: 16 },
+    ]);
+    expect(marked(16, 20)).toMatchObject([{ databases: 20 }, { databases: 20 }]);
+    expect(marked(20, 16)).toEqual([]);
   });
 
   test("says of a volume what it holds only when the server has written it", () => {

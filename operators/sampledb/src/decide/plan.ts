@@ -31,6 +31,7 @@ export type Action =
       readonly server: string;
       readonly epoch: number;
       readonly primaryEpoch?: number;
+      readonly databases?: number;
       readonly restored?: string;
     }
   /** By UID, and with a second of grace when a silent process must end. */

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { serversToRun } from "../observe/servers-to-run.ts";
-import { observedFixture, podless } from "./fixture.ts";
+import { observedFixture, podless, restarted } from "./fixture.ts";
 import { leadership } from "./leadership.ts";
 import { restore } from "./restore.ts";
 
@@ -65,6 +65,41 @@ test("servers stop, the volume of the primary is filled, and its claim says that
 test("nobody is chosen while the volume is filled", () => {
   const status = { ...empty, restore: { id: "r1", phase: "Filling" as const, server: "db-0" } };
   expect(leadership(observedFixture({ spec, status }))).toEqual({});
+});
+
+test("a server that was filled from a backup without keys leads, and one that lost the keys of its backup does not", () => {
+  const starting = { id: "r1-3", wish: "r1", phase: "Starting" as const, server: "db-0" };
+  const chosen = (keys: number) => {
+    const status = { ...empty, epoch: 4, restore: starting };
+    const whole = observedFixture({
+      replicas: 1,
+      servers: [restarted(0), restarted(1)],
+      status,
+      observed: { restore: { ...wish, keys } },
+    });
+    const servers = whole.servers.map((server) => {
+      const { answer, claim } = server;
+      if (server.ordinal > 0 || answer?.state !== "facts" || !claim) return server;
+      const facts = { ...answer.facts, keys: 0 };
+      return {
+        ...server,
+        answer: { ...answer, facts },
+        claim: { ...claim, epoch: 4, primaryEpoch: 4, restored: "r1-3" },
+      };
+    });
+    return leadership({ ...whole, servers }).status?.promotion?.server;
+  };
+  expect(chosen(0)).toBe("db-0");
+  expect(chosen(5)).toBeUndefined();
+});
+
+test("a restore is not done when a person had another server lead", () => {
+  const ends = (server: string) => {
+    const starting = { restore: { id: "r1-3", wish: "r1", phase: "Starting" as const, server } };
+    return restore(observedFixture({ spec, status: starting, observed: { restore: wish } })).status?.restore;
+  };
+  expect(ends("db-0")?.phase).toBe("Done");
+  expect(ends("db-1")).toMatchObject({ phase: "Failed", message: expect.stringContaining("db-0 leads") });
 });
 
 test("a restore that failed says so until the spec changes", () => {

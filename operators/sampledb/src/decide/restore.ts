@@ -123,13 +123,7 @@ function filling(o: Observed, under: Under): Plan {
     };
   }
   if (job.state === "running") return { notReady };
-  if (job.state === "failed") {
-    return {
-      status: { restore: { ...under, phase: "Failed", message: job.message } },
-      events: [{ type: "Warning", reason: reasons.restoreFailed, message: job.message }],
-      notReady: waitingFor(reasons.restoring, job.message, 0),
-    };
-  }
+  if (job.state === "failed") return failed(under, job.message);
   // Its volume has the newest data from now on: that is written on its claim before anyone starts.
   const epoch = (status.epoch ?? 0) + 1;
   const claim = serverNamed(o, under.server)?.claim;
@@ -147,12 +141,23 @@ function filling(o: Observed, under: Under): Plan {
   };
 }
 
+function failed(under: Under, message: string): Plan {
+  return {
+    status: { restore: { ...under, phase: "Failed", message } },
+    events: [{ type: "Warning", reason: reasons.restoreFailed, message }],
+    notReady: waitingFor(reasons.restoring, message, 0),
+  };
+}
+
 function starting(o: Observed, under: Under): Plan {
   const primary = healthyPrimary(o);
   if (!primary) {
     const message = `${under.server} starts on the restored data`;
     return { notReady: waitingFor(reasons.restoring, message, 500) };
   }
+  // A person approved the loss of what was restored, and another server leads.
+  if (primary.server.name !== under.server)
+    return failed(under, `${primary.server.name} leads with its own data, and not ${under.server}`);
   const { keys } = primary.facts;
   return {
     // Functions, seed data and migrations are those of the backup: what it lacks is applied again.

@@ -47,6 +47,19 @@ describe("servers that are not as the spec says", () => {
     expect(notReady?.message).toContain("db-1 is replaced when db-2 is in sync");
   });
 
+  test("do not wait for one of an older version, which cannot copy the primary: it goes first", () => {
+    const o = outdated();
+    const versions = (...found: readonly string[]) =>
+      o.servers.map((server, ordinal) => {
+        const version = found[ordinal] ?? "";
+        const facts = { ...factsOf(server), version, linkUp: version !== "7.0.15" } as ServerFacts;
+        return { ...server, answer: { state: "facts", facts } as const };
+      });
+    const replaced = (servers: Observed["servers"]) => rollout({ ...o, servers }).actions;
+    expect(replaced(versions("8.0.2", "7.0.15", "8.0.2"))).toMatchObject([{ server: "db-1" }]);
+    expect(replaced(versions("8.0.2", "7.0.15", "7.0.15"))).toMatchObject([{ server: "db-2" }]);
+  });
+
   test("stay as they are while a pod of its own tries the change, and when that fails", () => {
     const trial = { state: "running", message: "it is tried" } as const;
     expect(rollout(outdated({ trial }))).toEqual({

@@ -1,10 +1,16 @@
 /** Pods that are not as the spec says are replaced: replicas first, one at a time, then the primary by a handover. Pure. */
 import { reasons } from "../api/conditions.ts";
 import type { ServerFacts } from "../engine/info.ts";
+import { compareVersions, minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { tlsSecretName } from "../resources/names.ts";
 import { healthyPrimary, isInSync, wantedServers } from "./facts.ts";
 import { type Plan, waitingFor } from "./plan.ts";
+
+interface Primary {
+  readonly server: Server;
+  readonly facts: ServerFacts;
+}
 
 /** Why the primary should hand over, as far as pods are concerned. */
 export function rolloutWish(o: Observed): string | undefined {
@@ -34,7 +40,7 @@ export function rollout(o: Observed): Plan {
   );
   if (stuck) return replace(stuck, "its pod cannot start, and the spec has changed");
   if (!primary) return {};
-  const next = nextReplica(o, primary.server);
+  const next = nextReplica(o, primary);
   if (next) {
     const behind = notInSync(o, next, primary);
     if (behind.length > 0) {
@@ -66,22 +72,31 @@ export function rollout(o: Observed): Plan {
 export function leavingReplica(o: Observed): Server | undefined {
   const primary = healthyPrimary(o);
   if (!primary || o.trial || isHeldByUpgrade(o)) return undefined;
-  const next = nextReplica(o, primary.server);
+  const next = nextReplica(o, primary);
   return next && notInSync(o, next, primary).length === 0 ? next : undefined;
 }
 
-function nextReplica(o: Observed, primary: Server): Server | undefined {
-  const replicas = o.servers.filter((server) => server !== primary && isOutdated(o, server));
-  return replicas.sort((a, b) => b.ordinal - a.ordinal)[0];
+function nextReplica(o: Observed, primary: Primary): Server | undefined {
+  const replicas = o.servers.filter((server) => server !== primary.server && isOutdated(o, server));
+  const order = (server: Server) => Number(isTooOld(o, server, primary));
+  return replicas.sort((a, b) => order(b) - order(a) || b.ordinal - a.ordinal)[0];
+}
+
+/** An older version cannot read a full copy of a newer one: it follows when its pod was made again, and not before. */
+function isTooOld(o: Observed, server: Server, primary: Primary): boolean {
+  const facts = factsOf(server);
+  if (!facts || !isOutdated(o, server) || isInSync(server, primary)) return false;
+  return compareVersions(minorOf(facts.version), minorOf(primary.facts.version)) < 0;
 }
 
 /** Replicas that must come back before another one goes. One that is about to stop still follows. */
-function notInSync(o: Observed, next: Server, primary: { server: Server; facts: ServerFacts }): Server[] {
+function notInSync(o: Observed, next: Server, primary: Primary): Server[] {
   return o.servers.filter(
     (server) =>
       server !== primary.server &&
       server !== next &&
       server.ordinal < wantedServers(o) &&
+      !isTooOld(o, server, primary) &&
       (server.pod?.deleting || !isInSync(server, primary)),
   );
 }

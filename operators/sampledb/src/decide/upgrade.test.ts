@@ -175,6 +175,29 @@ describe("the switch", () => {
     expect(whole.status?.upgrade).toMatchObject({ phase, held: "db-0" });
   });
 
+  test("has happened when a failover chose another server of the new version, which is verified then", () => {
+    const facts = factsFixture(2, {
+      role: "primary",
+      version: "8.0.2",
+      guard: closedGuard,
+      upstream: undefined,
+    });
+    const o = observedFixture({
+      replicas: 2,
+      spec,
+      servers: [restarted(0), modern(1), { ...modern(2), answer: { state: "facts" as const, facts } }],
+      status: {
+        ...status,
+        primary: "db-2",
+        leadership: leadershipFixture(0, { runId: "run-2" }),
+        upgrade: switching,
+      },
+      observed: rolled,
+    });
+    const candidate = { server: "db-2", runId: "run-2" };
+    expect(upgrade(o).status?.upgrade).toMatchObject({ phase: "Verifying", held: "db-0", candidate });
+  });
+
   test("does not happen when the candidate was restarted", () => {
     const restarted = under("Switching", { held: "db-0", candidate: { server: "db-1", runId: "other" } });
     const o = observedFixture({
@@ -271,6 +294,27 @@ describe("going back", () => {
     const second = upgrade(observedFixture({ replicas: 1, spec, servers, status: now }));
     expect(second.actions).toEqual([{ do: "resume", server: "db-0" }]);
     expect(second.status?.upgrade?.candidate).toBeUndefined();
+  });
+
+  test("has the held primary lead again when a failover chose another server of the new version since", () => {
+    const old = factsFixture(0, { role: "primary", guard: closedGuard, upstream: undefined });
+    const facts = factsFixture(2, { role: "primary", version: "8.0.2", upstream: undefined });
+    const plan = upgrade(
+      observedFixture({
+        replicas: 2,
+        spec,
+        servers: [
+          { answer: { state: "facts", facts: old } },
+          modern(1),
+          { ...modern(2), answer: { state: "facts", facts } },
+        ],
+        status: {
+          ...{ imageVersion: "7.0", upgrade: switched, primary: "db-2" },
+          leadership: leadershipFixture(0, { runId: "run-2" }),
+        },
+      }),
+    );
+    expect(plan.status?.promotion).toMatchObject({ server: "db-0", loss: "nothing" });
   });
 
   test("goes on with the new version when the data of the held primary is lost", () => {

@@ -168,6 +168,11 @@ function switching(o: Observed, under: Under): Plan {
   const notReady = waitingFor(reasons.upgrading, message, 50);
   if (held === undefined || !candidate) return phase(o, under, "Replicas", "nobody was chosen to lead");
   const primary = healthyPrimary(o);
+  // A failover chose another one of the new version. It takes no writes yet, and is verified as the candidate would be.
+  if (primary && runs(primary.server, under.to)) {
+    const chosen = { server: primary.server.name, runId: primary.facts.runId };
+    return phase(o, under, "Verifying", `a failover chose ${chosen.server}`, {}, { candidate: chosen });
+  }
   if (primary?.server.name !== held)
     return isOverdue(o, under) ? goBack(o, under, "the primary did not change") : { notReady };
   const target = serverNamed(o, candidate.server);
@@ -311,7 +316,8 @@ function goingBack(o: Observed, under: Under): Plan {
   }
   if (!primary || !runs(primary.server, under.from)) {
     // Before the switch, and when the old version leads again, a primary that is lost is replaced as at any time.
-    const switched = under.candidate !== undefined && o.status.primary === under.candidate.server;
+    // After it, a failover may have put another server in the candidate's place.
+    const switched = under.candidate !== undefined && o.status.primary !== under.held;
     if (held && isOutdated(o, held) && !runs(held, under.from) && o.setTemplate === o.wantedTemplate)
       return { actions: [backTo(under, held)], notReady };
     if (!switched || o.status.promotion || !facts || !held?.pod || !held.claim) return { notReady };

@@ -27,6 +27,8 @@ export interface PodView {
   /** It has ended and will not start again. */
   readonly ended: boolean;
   readonly template: string;
+  /** How many databases it has. */
+  readonly databases: number;
   readonly role: string;
   readonly read: boolean;
   /** Its labels are no longer those that the Services and the StatefulSet select. */
@@ -45,6 +47,8 @@ export interface ClaimView {
   /** The newest epoch whose data it holds; 0 when it was found empty. */
   readonly epoch: number | undefined;
   readonly primaryEpoch: number | undefined;
+  /** In how many databases its data may be. */
+  readonly databases: number | undefined;
   /** The restore that its data came from. */
   readonly restored: string | undefined;
   readonly database: string | undefined;

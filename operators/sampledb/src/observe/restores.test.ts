@@ -46,7 +46,7 @@ test("a status that has a restore is believed, and a spec without one needs none
 test("each volume with the data says where it came from", () => {
   const restore = { id: "r1-0", wish: "r1", phase: "Done" as const, server: "db-0" };
   const { actions } = leadership(observedFixture({ status: { restore } }));
-  expect(actions?.filter((action) => action.do === "markClaim")).toEqual([
+  expect(actions?.filter((action) => action.do === "markClaim")).toMatchObject([
     { do: "markClaim", server: "db-0", epoch: 3, primaryEpoch: 3, restored: "r1-0" },
     { do: "markClaim", server: "db-1", epoch: 3, restored: "r1-0" },
     { do: "markClaim", server: "db-2", epoch: 3, restored: "r1-0" },

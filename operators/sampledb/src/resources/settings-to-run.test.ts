@@ -7,12 +7,17 @@ interface Given {
   readonly set?: Record<string, string>;
   readonly conf?: string;
   readonly epoch?: string;
+  readonly marked?: string;
 }
 
 /** What exists: the template that pods were made from, the file that they read, and a claim. */
-function own({ set, conf, epoch = "1" }: Given): Parameters<typeof refusedSetting>[1] {
+function own({ set, conf, epoch = "1", marked }: Given): Parameters<typeof refusedSetting>[1] {
   const notes = { [annotations.restartSettings]: JSON.stringify(set) };
-  const claim = { metadata: { annotations: { [annotations.epoch]: epoch } } };
+  const claim = {
+    metadata: {
+      annotations: { [annotations.epoch]: epoch, ...(marked && { [annotations.databases]: marked }) },
+    },
+  };
   return {
     set: { get: () => set && { spec: { template: { metadata: { annotations: notes } } } } },
     config: { get: () => (conf === undefined ? undefined : { data: { "redis.conf": conf } }) },
@@ -32,6 +37,13 @@ test.each<[string, Record<string, string>, Given, boolean]>([
   ["more", { databases: "99999" }, { set: { databases: "20" } }, false],
   ["fewer, before there is data", { databases: "4" }, { set: {}, epoch: "0" }, false],
   ["fewer, before there is a server", { databases: "4" }, {}, false],
+  ["fewer than its volumes have data in, when it is made again", { databases: "4" }, { marked: "20" }, true],
+  [
+    "fewer than no server starts with, when it is made again",
+    {},
+    { set: { databases: "99999" }, marked: "16" },
+    false,
+  ],
 ])("databases: %s", (_, settings, given, refused) => {
   const problem = refusedSetting(asksWithoutStatus(settings), own(given));
   expect(problem !== undefined).toBe(refused);

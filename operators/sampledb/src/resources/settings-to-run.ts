@@ -22,15 +22,20 @@ export function specToRun(db: SampleDBObject, own: Own): Spec {
 
 /** How many databases there may be data in; undefined when there is no data yet. */
 function databasesWithData({ status }: SampleDBObject, own: Own): number | undefined {
-  const holdsData = [...own.claims.entries()].some(
-    ([, { metadata }]) => Number(metadata.annotations?.[annotations.epoch] ?? 0) > 0,
-  );
-  if (status?.epoch === undefined && !holdsData) return undefined;
+  const notes = [...own.claims.entries()].map(([, { metadata }]) => metadata.annotations ?? {});
+  const filled = notes.filter((each) => Number(each[annotations.epoch] ?? 0) > 0);
+  const marked = filled.flatMap((each) => Number(each[annotations.databases] ?? 0) || []);
+  if (status?.epoch === undefined) {
+    if (filled.length === 0) return undefined;
+    // Nobody has led since the object was made: servers may never have started with what it asks for.
+    if (marked.length === filled.length) return Math.max(...marked);
+  }
   const set = settingsOfSet(own);
   // Someone may have deleted either of the two.
   const file = own.config.get()?.data?.["redis.conf"];
   const line = /^databases (\d+)$/m.exec(file ?? "")?.[1];
   const known = [
+    ...marked,
     ...(set === undefined ? [] : [databasesOf(set)]),
     ...(file === undefined ? [] : [databasesOf(line === undefined ? {} : { databases: line })]),
   ];

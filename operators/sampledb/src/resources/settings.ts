@@ -125,7 +125,7 @@ export function settingsProblem(spec: Spec, databasesWithData = 0): string | und
   const databases = databasesOf(spec.settings);
   if (databases < databasesWithData)
     return (
-      `the setting databases cannot become ${databases}, because servers run with ${databasesWithData} and there may be ` +
+      `the setting databases cannot become ${databases}, because servers ran with ${databasesWithData} and there may be ` +
       `data in all of them; use a number not below ${databasesWithData} in spec.settings, or move the data to another SampleDB`
     );
   return undefined;

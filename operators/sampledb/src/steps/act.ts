@@ -198,7 +198,7 @@ async function label({ db, ctx }: Pass, { server, role, read }: Doing<"label">):
 
 async function markClaim(
   { db, ctx }: Pass,
-  { server, epoch, primaryEpoch, restored }: Doing<"markClaim">,
+  { server, epoch, primaryEpoch, databases, restored }: Doing<"markClaim">,
 ): Promise<void> {
   const database = databaseName(db);
   const ordinal = ordinalOf(database, server) ?? -1;
@@ -209,6 +209,7 @@ async function markClaim(
       annotations: {
         [annotations.epoch]: String(epoch),
         ...(primaryEpoch === undefined ? {} : { [annotations.primaryEpoch]: String(primaryEpoch) }),
+        ...(databases === undefined ? {} : { [annotations.databases]: String(databases) }),
         ...(restored === undefined ? {} : { [annotations.restored]: restored }),
       },
     },

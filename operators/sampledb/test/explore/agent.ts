@@ -9,9 +9,9 @@ import type {
 } from "@keelson/testing";
 import { parseJson } from "keelson";
 import { type AgentTask, taskVariable } from "../../src/agent/task.ts";
-import { rdbFormatOf } from "../../src/engine/version.ts";
+import { minorOf, rdbFormatOf } from "../../src/engine/version.ts";
 import { systemUsers } from "../../src/resources/settings.ts";
-import { type Archive, type Dump, type Files, newFiles } from "./files.ts";
+import { type Archive, type Content, contentOf, type Dump, type Files, newFiles } from "./files.ts";
 
 type Task<D extends AgentTask["do"]> = Extract<AgentTask, { do: D }>;
 
@@ -20,6 +20,7 @@ interface Asked {
   readonly name: string;
   readonly role: "primary" | "replica";
   readonly running: boolean;
+  readonly version: string;
   readonly files: Files;
   allows(user: string, password: string): boolean;
 }
@@ -176,10 +177,11 @@ function copy(task: Task<"copy">, start: ContainerStart, application: Surroundin
   return () => {
     const archive = archiveOf(start, application);
     if (start.volume("store")?.full) throw new Failure("StoreFull", "no space is left in the store");
-    const files = find ? find().files : filesOf(start.volume("data"));
+    // A server sends what it has in the format of its own version.
+    const asked = find?.();
+    const { keys, version } = contentOf(asked?.files ?? filesOf(start.volume("data")));
     archive.set(task.name, {
-      keys: new Map(files.keys),
-      version: files.version,
+      ...{ keys, version: asked ? minorOf(asked.version) : version },
       backupUid: task.backupUid,
       takenAt: new Date(application.parts.clock.now()).toISOString(),
       verified: false,
@@ -218,7 +220,7 @@ function restore(
   const before = volume.data as Files | undefined;
   const aside = `aside-${id}`;
   if (before?.plans.has(aside)) return { aside };
-  let next: { readonly keys: ReadonlyMap<string, string>; readonly lineage: string };
+  let next: Content;
   if ("aside" in from) {
     const kept = before?.asides.get(from.aside);
     if (!kept) throw new Failure("NotFound", `the volume has no data under ${from.aside}`);
@@ -229,14 +231,14 @@ function restore(
     if (!dump.verified && !from.allowUnverified) throw new Failure("NotVerified", "it was never proven");
     if (rdbVersion !== undefined && (rdbFormatOf(dump.version) ?? 0) > rdbVersion)
       throw new Failure("VersionTooNew", `the backup was taken by Redis ${dump.version}`);
-    next = { keys: dump.keys, lineage: from.name };
+    next = { keys: dump.keys, lineage: from.name, version: dump.version };
     if (!before) volume.data = newFiles(dump.version);
   }
   const files = volume.data as Files;
-  if (before) files.asides.set(aside, { keys: new Map(before.keys), lineage: before.lineage });
+  if (before) files.asides.set(aside, contentOf(before));
   files.keys.clear();
   for (const [key, value] of next.keys) files.keys.set(key, value);
-  files.lineage = next.lineage;
+  Object.assign(files, { lineage: next.lineage, version: next.version });
   files.plans.add(aside);
   volume.corrupt = false;
   return { aside };

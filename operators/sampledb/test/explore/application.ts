@@ -9,10 +9,10 @@ import type {
   SimulatedVolume,
 } from "@keelson/testing";
 import { nowhere, redisPort } from "../../src/engine/redis.ts";
-import { compareVersions } from "../../src/engine/version.ts";
+import { compareVersions, minorOf } from "../../src/engine/version.ts";
 import { systemUsers } from "../../src/resources/settings.ts";
 import { startTask } from "./agent.ts";
-import { type Archive, cloned, type Files, newFiles } from "./files.ts";
+import { type Archive, cloned, contentOf, type Files, newFiles } from "./files.ts";
 
 interface Upstream {
   readonly host: string;
@@ -107,7 +107,6 @@ export class SimRedis implements Application {
         exitCode: 1,
         message: `Error reading the RDB preamble of the append only file, of Redis ${files.version}`,
       };
-    files.version = version;
     const server = new SimServer(this, start, volume, { runId: this.newId(), isEmpty });
     this.servers.add(server);
     return server;
@@ -157,6 +156,7 @@ export class SimRedis implements Application {
     const followers = [...this.servers].filter((each) => each.isLinkedTo(primary));
     if (primary.role !== "primary" || primary.isPaused || primary.volume.full) return undefined;
     if (primary.closeReplicas < primary.guard) return undefined;
+    primary.files.version = minorOf(primary.version);
     for (const each of [primary, ...followers]) {
       each.files.keys.set(key, value);
       each.offset += 1n;
@@ -175,7 +175,7 @@ function loseUnwritten(files: Files): void {
   if (!before) return;
   files.keys.clear();
   for (const [key, value] of before.keys) files.keys.set(key, value);
-  Object.assign(files, { lineage: before.lineage, before: undefined });
+  Object.assign(files, { lineage: before.lineage, version: before.version, before: undefined });
 }
 
 /** What the start script does. True when the server starts on nothing. */
@@ -183,10 +183,12 @@ function prepareVolume(start: ContainerStart, volume: SimulatedVolume, version: 
   const isNew = volume.data === undefined;
   volume.data ??= newFiles(version);
   const files = volume.data as Files;
+  const wrote = files.started;
+  files.started = version;
   const [id, aside] = (start.files("config")[`plan.${start.pod.metadata.name}`] ?? "").trim().split(" ");
   if (id === undefined || aside === undefined || files.plans.has(id)) return isNew;
   files.plans.add(id);
-  if (files.version === version) return isNew;
+  if (isNew || wrote === version) return isNew;
   Object.assign(files, { keys: new Map(), version });
   return true;
 }
@@ -339,6 +341,8 @@ export class SimServer implements SimulatedProcess {
     if (primary) {
       const heard = this.#hears(primary) && primary.role === "primary";
       if (heard) this.#hear(primary, nowMs);
+      // What was sent while it did not listen arrives late.
+      if (heard && this.offset < primary.offset && !this.isPaused) this.#copy(primary);
       // A process that ended closes its connections; a silent one is given up later.
       const broken = primary.ended !== undefined || primary.role !== "primary";
       if (broken || nowMs - (this.heardMs ?? 0) > linkMs) this.#linkedTo = undefined;
@@ -349,7 +353,7 @@ export class SimServer implements SimulatedProcess {
     if (!found.accepts(this.certificate?.ca)) return;
     if (!found.allows(systemUsers.replica, this.replicaPassword)) return;
     // An older server cannot read what a newer one sends.
-    if (compareVersions(found.files.version, this.files.version) > 0) return;
+    if (compareVersions(found.version, this.version) > 0) return;
     // A replica that is paused does not apply what it is sent.
     if (this.isPaused) return;
     this.#copy(found);
@@ -365,7 +369,8 @@ export class SimServer implements SimulatedProcess {
   #copy(primary: SimServer): void {
     const lineages = [primary.replicationId, primary.secondReplicationId];
     if (!lineages.includes(this.replicationId)) {
-      this.files.before ??= { keys: new Map(this.files.keys), lineage: this.files.lineage };
+      this.files.before ??= contentOf(this.files);
+      this.files.version = minorOf(this.version);
       this.rewritesUntilMs = this.#world.now() + rewriteMs;
       this.#world.parts.clock.timer(rewriteMs, () => this.isRewriting);
     }

@@ -186,6 +186,12 @@ const backups: readonly Edit[] = [
   }),
 ];
 
+/** Takes back what keeps a database from what else was asked for. */
+export const feasible = {
+  ...{ paused: false, settings: null, pod: { nodeSelector: null }, migrations: null },
+  backup: { schedule: null },
+};
+
 /** How a database is deleted, and what its spec promises then. */
 const chooseEnd: Choose = (random) => ({
   propagation: pick(["Background", "Background", "Foreground", "Orphan"], random),
@@ -223,6 +229,7 @@ const endings: readonly Edit[] = [
         await world.client
           .kind(SampleDB)
           .create(SampleDB.object({ metadata: ref, spec: { ...spec, ...from } as never }));
+        if (world.notes.has("quiet")) await change(world, feasible);
         world.notes.delete("remaking");
       };
       await again();

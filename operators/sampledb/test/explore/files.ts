@@ -1,26 +1,42 @@
 /** What lies on the volumes of a simulation: the data of servers, and backups. */
 
+/** What a server finds when it starts. */
+export interface Content {
+  readonly keys: ReadonlyMap<string, string>;
+  /** The backup that the data came from; empty when it came from none. Replicas have that of their primary. */
+  readonly lineage: string;
+  /** The version that wrote the files: an older one cannot read them. A newer one that starts leaves them as they are. */
+  readonly version: string;
+}
+
 /** What lies on a server's volume. */
 export interface Files {
   readonly keys: Map<string, string>;
-  /** The version that wrote it: an older one cannot read it. */
+  lineage: string;
   version: string;
+  /** The version that started last, as the start script notes it. */
+  started: string;
   /** The plans that were carried out, by id. */
   readonly plans: Set<string>;
-  /** The backup that the data came from; empty when it came from none. Replicas have that of their primary. */
-  lineage: string;
   /** What a server that starts now finds: one that was given a full copy has not written it yet. */
-  before: { readonly keys: ReadonlyMap<string, string>; readonly lineage: string } | undefined;
+  before: Content | undefined;
   /** What restores set aside, by name. */
-  readonly asides: Map<string, { readonly keys: ReadonlyMap<string, string>; readonly lineage: string }>;
+  readonly asides: Map<string, Content>;
 }
 
 export function cloned({ keys, plans, asides, ...rest }: Files): Files {
   return { ...rest, keys: new Map(keys), plans: new Set(plans), asides: new Map(asides) };
 }
 
+export function contentOf({ keys, lineage, version }: Files): Content {
+  return { keys: new Map(keys), lineage, version };
+}
+
 export function newFiles(version: string): Files {
-  return { keys: new Map(), version, plans: new Set(), lineage: "", before: undefined, asides: new Map() };
+  return {
+    ...{ keys: new Map(), lineage: "", version, started: "" },
+    ...{ plans: new Set(), before: undefined, asides: new Map() },
+  };
 }
 
 /** A backup as it lies in its store. */

@@ -288,4 +288,44 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 8700, do: "volume: destroyed", with: { which: 0.865, how: "wiped" } },
     ],
   },
+  "a database is made again with a setting that no server starts with: its correction was refused": {
+    beginning: "a replica",
+    seed: 84000289,
+    steps: [
+      { atMs: 0, do: "edit: a setting that no server starts with", forMs: 30000 },
+      {
+        atMs: 500,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", onDelete: "Retain" },
+      },
+    ],
+  },
+  "a backup without keys is restored, and all servers are reached at once: the one with the old data was advised":
+    {
+      beginning: "a replica, with a backup",
+      seed: 1185,
+      steps: [
+        {
+          atMs: 0,
+          do: "line: operator to a pod",
+          forMs: 21000,
+          with: { how: "cut", which: 0, ms: 3000, all: true },
+        },
+        { atMs: 2000, do: "edit: restored in place", with: { which: 0, request: "" } },
+      ],
+    },
+  "a setting changes when an upgrade ends: a replica waited for the old primary, which could not copy the new one":
+    {
+      beginning: "a replica",
+      seed: 96000006,
+      steps: [
+        { atMs: 0, do: "edit: a setting that needs a restart", with: { settings: { "tcp-backlog": "515" } } },
+        { atMs: 6600, do: "edit: a newer version", with: { version: "8.0", migrations: [] } },
+        {
+          atMs: 20100,
+          do: "edit: a setting that needs a restart",
+          with: { settings: { "tcp-backlog": "514" } },
+        },
+      ],
+    },
 };

@@ -18,7 +18,7 @@ import {
   secretText,
   serving,
 } from "./database.ts";
-import { edits, faults, giveCredentials, givenCredentials } from "./edits.ts";
+import { edits, faults, feasible, giveCredentials, givenCredentials } from "./edits.ts";
 import { giveCertificate, givenSecret } from "./given-certificate.ts";
 import { oracles } from "./oracles.ts";
 import { startWorkloads } from "./workloads.ts";
@@ -119,10 +119,8 @@ function hasBackup(world: RedisWorld): boolean {
 /** What was asked for and cannot be reached is taken back. */
 async function makeFeasible(world: RedisWorld): Promise<void> {
   world.simulation.kubelet.missingImages.clear();
-  await change(world, {
-    ...{ paused: false, settings: null, pod: { nodeSelector: null }, migrations: null },
-    backup: { schedule: null },
-  });
+  world.notes.set("quiet", true);
+  await change(world, feasible);
   await annotate(world, { "sampledb.keelson.dev/hand-over-to": null });
 }
 

@@ -24,19 +24,24 @@ export class ServiceAddressObjects {
 
   /** Begins with the services that are stored, and follows them. */
   start(): void {
-    const services = this.#store.table("services");
-    const taken = new Set<string>();
-    for (const service of services.range("")) for (const address of this.#keep(service)) taken.add(address);
-    // What was left when the server ended between two writes.
-    for (const object of this.#table.range(""))
-      if (isOurs(object) && !taken.has(object.metadata.name)) this.#remove(object);
-    services.subscribe(({ type, object, previous }) => {
+    this.settle();
+    this.#store.table("services").subscribe(({ type, object, previous }) => {
       const kept = type === "DELETED" ? [] : this.#keep(object);
       for (const address of previous ? addressesOf(previous) : []) {
         const found = kept.includes(address) ? undefined : this.#table.get(address);
         if (found && isOurs(found) && isParent(found, object)) this.#remove(found);
       }
     });
+  }
+
+  /** Makes and removes what is missing, as after writes that could not be kept. */
+  settle(): void {
+    const services = this.#store.table("services");
+    const taken = new Set<string>();
+    for (const service of services.range("")) for (const address of this.#keep(service)) taken.add(address);
+    // What was left when the server ended between two writes.
+    for (const object of this.#table.range(""))
+      if (isOurs(object) && !taken.has(object.metadata.name)) this.#remove(object);
   }
 
   #keep(service: ApiObject): string[] {

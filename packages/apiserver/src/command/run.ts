@@ -130,6 +130,8 @@ async function start(
     ...ports,
   });
   stack.use(api);
+  // No request may come to a store that closes.
+  closing(stack, secure);
   served = api;
   answer(api);
   const socketPath = flags.socket ?? join(directory, "apiserver.sock");

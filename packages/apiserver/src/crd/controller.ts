@@ -52,6 +52,21 @@ export class DefinitionController {
     this.#table.subscribe((event) => this.#changed(event));
   }
 
+  /** Goes on with what is not done, as after writes that could not be kept. */
+  resume(): void {
+    for (const object of this.#table.range("")) {
+      const { name, deletionTimestamp } = object.metadata;
+      const isDone = isEstablished(object) && !deletionTimestamp && this.#acceptNames(object) === object;
+      if (isDone) {
+        this.#services.settle(readDefinition(object).group);
+        continue;
+      }
+      this.#emptying.get(name)?.();
+      this.#emptying.delete(name);
+      this.#settle(name);
+    }
+  }
+
   /**
    * Not within the commit that reports it: the change must reach all watchers before the change that
    * answers it.

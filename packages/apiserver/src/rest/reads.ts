@@ -68,8 +68,9 @@ export class Reads {
       options,
       show,
     );
-    const result = listed instanceof Promise ? await listed : listed;
+    // Of what was read: it must be durable before it is shown.
     const settled = this.#store.settled();
+    const result = listed instanceof Promise ? await listed : listed;
     if (settled) await settled;
     const items: ApiObject[] = [];
     const turns = new Turns();

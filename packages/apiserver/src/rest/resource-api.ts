@@ -4,6 +4,7 @@ import type { UserInfo } from "../contracts/authentication.ts";
 import type { ApiObject } from "../contracts/object.ts";
 import {
   badRequest,
+  failure,
   methodNotAllowed,
   methodNotSupported,
   noSuchResource,
@@ -29,6 +30,16 @@ export interface Verbs {
   readonly writes: Writes;
   readonly deletes: Deletes;
   readonly subresources: Subresources;
+}
+
+const reading = new Set(["get", "list", "watch"]);
+
+function mayBeLost() {
+  return failure({
+    code: 500,
+    reason: "InternalError",
+    message: "storage failed during the request, and the write may not have been kept",
+  });
 }
 
 export class ResourceApi {
@@ -69,12 +80,15 @@ export class ResourceApi {
           userAgent: header(request.headers, "user-agent"),
           user: user.name,
         });
+    const { losses } = this.#store;
     const response = info.subresource
       ? await this.#verbs.subresources.handle(exchange, negotiated)
       : await this.#run(exchange, negotiated);
     const settled = this.#store.settled();
     // Nothing is answered that a power loss could take back.
     if (settled) await settled;
+    // A conversion may take its time after the commit, and meanwhile the disk refused it.
+    if (this.#store.losses !== losses && !reading.has(info.verb)) throw mayBeLost();
     return response;
   }
 

@@ -1,5 +1,12 @@
 /** The API server: store, registry, plug-ins, verbs and dispatcher, put together. */
-import { type Clock, type HttpPort, parseDuration, type Random, systemRandom } from "@keelson/core";
+import {
+  type Cancel,
+  type Clock,
+  type HttpPort,
+  parseDuration,
+  type Random,
+  systemRandom,
+} from "@keelson/core";
 import { backgroundClock } from "@keelson/core/internal";
 import { socketWebhooks } from "../admission/webhooks/call.ts";
 import { Aggregator } from "../aggregation/aggregator.ts";
@@ -10,6 +17,7 @@ import type { Authenticator, UserInfo } from "../contracts/authentication.ts";
 import type { Authorizer } from "../contracts/authorization.ts";
 import type { ClusterDialer } from "../contracts/dialer.ts";
 import type { PluginFactory } from "../contracts/plugin.ts";
+import { StatusError } from "../contracts/status-error.ts";
 import type { WebhookCaller } from "../contracts/webhook.ts";
 import { DefinitionController } from "../crd/controller.ts";
 import { conversionCaller } from "../crd/webhook-call.ts";
@@ -196,13 +204,19 @@ export async function apiServer(options: ApiServerOptions = {}): Promise<ApiServ
   for (const hook of hooks) writeFirstObjects(pluginStore, registry, (await hook.bootstrap?.()) ?? [], nowMs);
   definitions.start();
   aggregator.start();
-  new ServiceAddressObjects({ store, clock, random }).start();
+  const addresses = new ServiceAddressObjects({ store, clock, random });
+  addresses.start();
+  const stopRepair = repairAfterLoss(store, clock, () => {
+    definitions.resume();
+    addresses.settle();
+  });
   const expiry = new EventExpiry(store, clock, parseDuration(flags["event-ttl"] ?? "1h"));
 
   let closed: Promise<void> | undefined;
   const close = () => {
     verbs.endWatches();
     expiry.close();
+    stopRepair();
     aggregator.close();
     closed ??= store.close();
     return closed;
@@ -225,6 +239,25 @@ function flagsOf(options: ApiServerOptions): Flags {
     ...(options.authorizationMode && { "authorization-mode": options.authorizationMode }),
     ...(options.flags ?? withoutAccounts),
   });
+}
+
+const repairMs = 10_000;
+
+/** What the server itself commits nobody asks for again when it could not be kept. */
+function repairAfterLoss(store: Store, clock: Clock, repair: () => void): () => void {
+  let cancel: Cancel | undefined;
+  store.onLoss(() => {
+    cancel ??= clock.timer(repairMs, () => {
+      cancel = undefined;
+      try {
+        repair();
+      } catch (error) {
+        // The disk failed for good: nothing is written any more.
+        if (!(error instanceof StatusError)) throw error;
+      }
+    });
+  });
+  return () => cancel?.();
 }
 
 /** In memory, or with a journal that is loaded only when asked for. */

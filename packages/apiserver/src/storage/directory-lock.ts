@@ -18,7 +18,9 @@ export async function lockDirectory(directory: string): Promise<DirectoryLock> {
   const name = process.platform === "linux" ? await holdName(directory) : undefined;
   let file: HeldLock;
   try {
-    file = await holdLock(join(directory, "lock"), (pid) => locked(directory, pid));
+    file = await holdLock(join(directory, "lock"), (pid, isElsewhere) =>
+      isElsewhere ? elsewhere(directory, pid) : locked(directory, pid),
+    );
   } catch (error) {
     name?.close();
     throw error;
@@ -41,6 +43,14 @@ function holdName(directory: string): Promise<Server> {
     );
     server.listen({ path: `\0keelson-data-${dev}-${ino}` }, () => resolve(server));
   });
+}
+
+function elsewhere(directory: string, pid: string): StorageError {
+  const lock = join(directory, "lock");
+  return new StorageError(
+    "Locked",
+    `cannot open ${directory}: process ${pid} of another container has it; stop that first, or remove ${lock} if that container is gone`,
+  );
 }
 
 function locked(directory: string, pid?: string): StorageError {

@@ -20,6 +20,8 @@ export interface Disk {
   /** Fills room ahead with zeroes, so that later writes there change neither length nor layout of the file. */
   reserve(path: string, position: number, length: number): Promise<void>;
   truncate(file: number, length: number): void;
+  /** Makes names in a directory durable. */
+  syncDirectory(directory: string): void;
 }
 
 /** On Linux a write is durable when it returns; elsewhere it is flushed afterwards. */
@@ -49,6 +51,7 @@ export const realDisk: Disk = {
     ftruncateSync(file, length);
     fsyncSync(file);
   },
+  syncDirectory,
 };
 
 /** A disk that is full may take a part; asked for the rest it says why. */
@@ -68,9 +71,11 @@ export function flush(file: number): Promise<void> {
   return new Promise((resolve, reject) => fdatasync(file, (error) => (error ? reject(error) : resolve())));
 }
 
-/** Makes names in a directory durable. */
 export function syncDirectory(directory: string): void {
   const handle = openSync(directory, "r");
-  fsyncSync(handle);
-  closeSync(handle);
+  try {
+    fsyncSync(handle);
+  } finally {
+    closeSync(handle);
+  }
 }

@@ -2,10 +2,11 @@
 
 /**
  * - `Locked`: another process has the directory.
- * - `Corrupt`: records are damaged that other records follow; a torn tail is no error.
+ * - `Corrupt`: records are damaged or missing that other records follow; a torn tail is no error.
+ * - `TooNew`: a later release wrote the directory in a format that this one does not know.
  * - `Failed`: the disk refused a write; nothing is acknowledged any more.
  */
-export type StorageErrorCode = "Locked" | "Corrupt" | "Failed";
+export type StorageErrorCode = "Locked" | "Corrupt" | "TooNew" | "Failed";
 
 /** Why a data directory cannot be opened, read or written, by code. */
 export class StorageError extends Error {

@@ -4,13 +4,14 @@
  * Commits that wait for the disk are written together, as one record. When a log has grown long, the next one begins
  * and the state is written beside it; older files go when that is complete.
  */
-import { closeSync } from "node:fs";
+import { closeSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ApiObject } from "../contracts/object.ts";
 import { failure } from "../contracts/status-error.ts";
 import { type DirectoryLock, lockDirectory } from "./directory-lock.ts";
-import { type Disk, realDisk, syncDirectory } from "./disk.ts";
+import { type Disk, realDisk } from "./disk.ts";
 import { storedJson } from "./encoded-json.ts";
+import { StorageError } from "./errors.ts";
 import type { Commit, Journal } from "./journal.ts";
 import { readDirectory, removeOlder, type State, writeState } from "./journal-files.ts";
 import { encodeRecord } from "./records.ts";
@@ -88,6 +89,8 @@ export class FileJournal implements Journal {
   #revision: number;
   #writing: Batch | undefined;
   #waiting: Batch[] = [];
+  /** From the moment a flush is due until nothing waits: two at once would write to the same place. */
+  #flushing = false;
   #failure: Error | undefined;
   /** What the disk said when it had no room for so many bytes, until it has. */
   #full: { readonly error: Error; readonly bytes: number } | undefined;
@@ -108,7 +111,7 @@ export class FileJournal implements Journal {
     this.#reserved = opened.end;
     // What a crash left behind the last whole record must never be read as part of a later one.
     this.#disk.truncate(this.#file, this.#end);
-    syncDirectory(this.#directory);
+    this.#disk.syncDirectory(this.#directory);
   }
 
   load() {
@@ -131,9 +134,10 @@ export class FileJournal implements Journal {
       this.#waiting.push(batch);
     }
     batch.add(commit);
+    if (this.#flushing) return;
+    this.#flushing = true;
     // When all requests that have arrived are read, so that what they commit shares one write.
-    if (!this.#writing && this.#waiting.length === 1 && batch.commits.length === 1)
-      setImmediate(() => void this.#flush());
+    setImmediate(() => void this.#flush());
   }
 
   /** Throws when the disk has failed: nothing may be committed that cannot be kept. */
@@ -152,9 +156,14 @@ export class FileJournal implements Journal {
   }
 
   async close(): Promise<void> {
-    await this.settled()?.catch(() => undefined);
-    await this.#reserving;
-    await this.#compacting;
+    // Until nothing is under way: what is committed meanwhile is kept as well.
+    while (this.#flushing || this.#reserving || this.#compacting) {
+      await this.settled()?.catch(() => undefined);
+      await this.#reserving;
+      await this.#compacting;
+    }
+    // The number of a closed file may be another file's by now.
+    this.#failure ??= new StorageError("Failed", "the store is closed");
     try {
       this.#disk.truncate(this.#file, this.#end);
     } finally {
@@ -166,7 +175,10 @@ export class FileJournal implements Journal {
   async #flush(): Promise<void> {
     for (;;) {
       const batch = this.#waiting.shift();
-      if (!batch) return;
+      if (!batch) {
+        this.#flushing = false;
+        return;
+      }
       this.#writing = batch;
       const record = encodeRecord(...batch.pieces);
       try {
@@ -219,6 +231,7 @@ export class FileJournal implements Journal {
     const batches = [batch, ...this.#waiting];
     this.#waiting = [];
     this.#writing = undefined;
+    this.#flushing = false;
     // A full disk may have room again; of any other disk nobody knows what it holds.
     if (isFull(error)) this.#full = { error, bytes };
     else this.#failure = error;
@@ -250,13 +263,22 @@ export class FileJournal implements Journal {
       entries.push([table.name, kept]);
     }
     const old = this.#file;
+    const path = join(this.#directory, `log-${next}`);
     try {
-      this.#file = this.#disk.open(join(this.#directory, `log-${next}`), true);
+      this.#file = this.#disk.open(path, true);
     } catch {
       // A full disk: the old log goes on growing until there is room for a new one.
       return;
     }
-    syncDirectory(this.#directory);
+    try {
+      this.#disk.syncDirectory(this.#directory);
+    } catch {
+      // Nothing may be acknowledged in a log whose name could be lost.
+      closeSync(this.#file);
+      this.#file = old;
+      rmSync(path, { force: true });
+      return;
+    }
     this.#sequence = next;
     this.#end = 0;
     this.#reserved = 0;

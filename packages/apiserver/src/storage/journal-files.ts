@@ -9,6 +9,7 @@ import {
   renameSync,
   rmSync,
   write,
+  writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
 import { deepFreeze, parseJson } from "@keelson/core";
@@ -45,6 +46,7 @@ export interface Opened {
 /** Throws `Corrupt` when something is damaged that a crash cannot have damaged. */
 export function readDirectory(directory: string): Opened {
   mkdirSync(directory, { recursive: true, mode: 0o700 });
+  checkFormat(directory);
   const files = readdirSync(directory);
   const numbers = (kind: string) =>
     files
@@ -58,6 +60,12 @@ export function readDirectory(directory: string): Opened {
   let revision = 1;
   if (base > 0) revision = readState(directory, base, state);
   const logs = numbers("log").filter((sequence) => sequence >= base);
+  // The log is begun before its state is written.
+  if (base > 0 && logs[0] !== base)
+    throw new StorageError(
+      "Corrupt",
+      `${join(directory, `log-${base}`)} is missing; restore it from a copy, or make it as an empty file to lose what it held`,
+    );
   let end = 0;
   for (const sequence of logs) {
     const path = join(directory, `log-${sequence}`);
@@ -67,28 +75,57 @@ export function readDirectory(directory: string): Opened {
         "Corrupt",
         `${path} is damaged at byte ${read.end} and whole records follow; restore it from a copy, or cut it there to lose what follows`,
       );
-    for (const content of read.contents) revision = Math.max(revision, replay(content, state));
+    for (const entry of entriesIn(read.contents)) {
+      // Each write has the next revision: a gap is a record, or a file, that went missing.
+      if (entry.r !== revision + 1)
+        throw new StorageError(
+          "Corrupt",
+          `${path} goes on at write ${entry.r}, and the last one before it is ${revision}; restore ${directory} from a copy`,
+        );
+      replay(entry, state);
+      revision = entry.r;
+    }
     end = read.end;
   }
   const sequence = logs.at(-1) ?? Math.max(base, 1);
   return { revision, state, sequence, end: logs.length > 0 ? end : 0, exists: logs.length > 0 };
 }
 
-/** The revision that the record leads to. */
-function replay(content: Buffer, state: State): number {
-  let revision = 0;
-  for (const line of content.toString("utf8").split("\n")) {
-    const entry = parseJson(line) as unknown as Entry;
-    let table = state.get(entry.t);
-    if (!table) {
-      table = new Map();
-      state.set(entry.t, table);
-    }
-    if (entry.o) table.set(entry.k, deepFreeze(entry.o));
-    else table.delete(entry.k);
-    revision = entry.r;
+/** The format of the files here. Directories from before it was written down have the first. */
+const format = "1";
+
+/** Throws `TooNew` before anything is touched that a later release wrote in another way. */
+function checkFormat(directory: string): void {
+  const path = join(directory, "format");
+  let found: string;
+  try {
+    found = readFileSync(path, "utf8").trim();
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
+    writeFileSync(`${path}.tmp`, `${format}\n`, { mode: 0o600, flush: true });
+    renameSync(`${path}.tmp`, path);
+    return;
   }
-  return revision;
+  if (found !== format)
+    throw new StorageError(
+      "TooNew",
+      `${directory} has format ${found}, and this release of Keelson knows ${format}; use the release that wrote it`,
+    );
+}
+
+function* entriesIn(contents: readonly Buffer[]): Iterable<Entry> {
+  for (const content of contents)
+    for (const line of content.toString("utf8").split("\n")) yield parseJson(line) as unknown as Entry;
+}
+
+function replay(entry: Entry, state: State): void {
+  let table = state.get(entry.t);
+  if (!table) {
+    table = new Map();
+    state.set(entry.t, table);
+  }
+  if (entry.o) table.set(entry.k, deepFreeze(entry.o));
+  else table.delete(entry.k);
 }
 
 /** Writes the state under a name of its own, and gives it its true name when it is complete and on disk. */
@@ -172,7 +209,7 @@ function readState(directory: string, sequence: number, state: State): number {
   const seal = last && (parseJson(last.toString()) as { revision?: number; digest?: string });
   if (!seal?.digest || seal.digest !== hash.digest("hex"))
     throw new StorageError("Corrupt", `${path} is not what was written; restore it from a copy`);
-  for (const content of contents) replay(content, state);
+  for (const entry of entriesIn(contents)) replay(entry, state);
   return seal.revision ?? 1;
 }
 

@@ -47,6 +47,8 @@ export class Store {
   /** What was there when the store was opened has no history. */
   #base = 0;
   #mark: { atMs: number; revision: number };
+  #losses = 0;
+  readonly #lossListeners = new Set<() => void>();
 
   constructor(options: StoreOptions) {
     this.#options = options;
@@ -81,6 +83,16 @@ export class Store {
   /** Resolves when all that was committed so far is durable; `undefined` when it is already. */
   settled(): Promise<void> | undefined {
     return this.#options.journal?.settled();
+  }
+
+  /** How many commits could not be kept. Who committed and then waited for anything else than `settled` compares it. */
+  get losses(): number {
+    return this.#losses;
+  }
+
+  /** Tells of each commit that could not be kept. */
+  onLoss(listener: () => void): void {
+    this.#lossListeners.add(listener);
   }
 
   /** What keeps commits from being durable now, if anything does. */
@@ -176,6 +188,9 @@ export class Store {
   #revert(table: Table, event: StoreEvent): void {
     table.revert(event);
     this.#revision = event.revision - 1;
+    if (this.#mark.revision > this.#revision) this.#mark = { ...this.#mark, revision: this.#revision };
+    this.#losses++;
+    for (const listener of this.#lossListeners) listener();
   }
 
   /** Lazy, at the next commit, so that an idle server sets no timer. */

@@ -54,8 +54,17 @@ export async function writeRecord(record: ClusterRecord): Promise<void> {
 export async function readRecord(name: string): Promise<ClusterRecord | undefined> {
   const path = join(clusterDirectory(name), "cluster.json");
   if (!existsSync(path)) return undefined;
-  const record = parseJson(await readFile(path, "utf8")) as unknown as ClusterRecord;
-  return startTicksOf(record.pid) === record.startTicks ? record : undefined;
+  const record = parsed(await readFile(path, "utf8"));
+  return record !== undefined && startTicksOf(record.pid) === record.startTicks ? record : undefined;
+}
+
+/** A power cut may leave the file empty: whose record it was is dead then. */
+function parsed(text: string): ClusterRecord | undefined {
+  try {
+    return parseJson(text) as unknown as ClusterRecord;
+  } catch {
+    return undefined;
+  }
 }
 
 export async function removeState(name: string): Promise<void> {

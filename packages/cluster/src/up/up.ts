@@ -1,8 +1,8 @@
 /** Brings a cluster up in the background, tells what it is, and takes it down. */
 import { spawn } from "node:child_process";
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, realpathSync } from "node:fs";
 import { mkdir, readFile } from "node:fs/promises";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, isAbsolute, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { explainSystemError, holdLock, privateCache, startTicksOf } from "@keelson/machine";
 import type { ClusterOptions } from "../cluster.ts";
@@ -28,15 +28,22 @@ export type FromServer =
   | { readonly type: "ready"; readonly record: ClusterRecord }
   | { readonly type: "failed"; readonly message: string };
 
-/** Resolves when the API answers and every node is ready. A cluster of that name that runs already is returned as it is. */
+/**
+ * Resolves when the API answers and every node is ready. A cluster of that name that runs already is returned as it is;
+ * throws `InUse` when its data is not in the directory that is asked for.
+ */
 export async function clusterUp(
   options: UpOptions = {},
 ): Promise<ClusterRecord & { readonly existed: boolean }> {
   const name = options.name ?? "default";
   const running = await readRecord(name);
-  if (running) return { ...running, existed: true };
+  if (running) return existing(running, options);
   const directory = clusterDirectory(name);
+  if (options.dataDir !== undefined) assertKept(options.dataDir);
   await using _ = await holdName(name);
+  // Another command may have brought it up until this one had its turn.
+  const meanwhile = await readRecord(name);
+  if (meanwhile) return existing(meanwhile, options);
   // What one that was killed left: without a data directory nothing of it is wanted back.
   await removeState(name);
   await mkdir(directory, { mode: 0o700 });
@@ -75,21 +82,64 @@ export async function clusterUp(
   return { ...record, existed: false };
 }
 
+function existing(
+  record: ClusterRecord,
+  { dataDir }: UpOptions,
+): ClusterRecord & { readonly existed: boolean } {
+  if (dataDir === undefined || record.dataDir === resolve(dataDir)) return { ...record, existed: true };
+  const where = record.dataDir === undefined ? "keeps nothing" : `keeps its data in ${record.dataDir}`;
+  throw new ClusterError(
+    "InUse",
+    `cluster ${record.name} is up already and ${where}, not in ${resolve(dataDir)}; take it down first, or choose another --name`,
+  );
+}
+
+/** What lies among the state of clusters is removed with it. */
+function assertKept(dataDir: string): void {
+  const clusters = dirname(clusterDirectory("any"));
+  const inside = relative(realPath(clusters), realPath(dataDir));
+  if (inside.startsWith("..") || isAbsolute(inside)) return;
+  throw new ClusterError(
+    "BadDataDir",
+    `the data directory ${resolve(dataDir)} is in ${clusters}, which holds what is removed with a cluster; choose another`,
+  );
+}
+
+/** The path without links, as far as it exists. */
+function realPath(path: string): string {
+  const whole = resolve(path);
+  try {
+    return realpathSync(whole);
+  } catch {
+    return whole === dirname(whole) ? whole : join(realPath(dirname(whole)), basename(whole));
+  }
+}
+
 /** Ends the cluster and everything that it started. True when there was one. */
 export async function clusterDown(name = "default", graceMs = 20_000): Promise<boolean> {
   await using _ = await holdName(name);
   const record = await readRecord(name);
   if (record) {
-    process.kill(record.pid, "SIGTERM");
+    signal(record, "SIGTERM");
     // It may have been stopped.
-    process.kill(record.pid, "SIGCONT");
+    signal(record, "SIGCONT");
     if (!(await gone(record, graceMs))) {
-      process.kill(record.pid, "SIGKILL");
+      signal(record, "SIGKILL");
       await gone(record, 5_000);
     }
   }
   await removeState(name);
   return record !== undefined;
+}
+
+/** It may end by itself at any moment, and its number then becomes another's. */
+function signal({ pid, startTicks }: ClusterRecord, name: NodeJS.Signals): void {
+  if (startTicksOf(pid) !== startTicks) return;
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
 }
 
 /** Held by the command that brings a cluster of that name up or takes it down. */

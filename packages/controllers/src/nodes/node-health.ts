@@ -5,10 +5,17 @@ import type { NodeObject } from "@keelson/workloads";
 
 /** What is remembered of a node between two looks. */
 export interface NodeHealth {
-  /** When we last saw a sign of life, by our own clock. */
+  /** When we last saw a sign of life, by a clock that does not jump: a machine that slept has missed none. */
   readonly seenMs: number;
   readonly heartbeat: string | undefined;
   readonly renewed: string | undefined;
+}
+
+/** One moment by two clocks. */
+export interface Moment {
+  /** By the wall. */
+  readonly nowMs: number;
+  readonly monotonicMs: number;
 }
 
 export interface HealthTimings {
@@ -27,19 +34,20 @@ export function observe(
   before: NodeHealth | undefined,
   node: NodeObject,
   lease: ObjectOf<typeof Lease> | undefined,
-  nowMs: number,
+  { nowMs, monotonicMs }: Moment,
 ): NodeHealth {
   const ready = readyOf(node);
   const heartbeat = ready?.lastHeartbeatTime;
   const renewed = lease?.spec?.renewTime;
   if (!before) {
     // A node that never spoke is judged from its birth on, another from when we first see it.
-    const seenMs = ready ? nowMs : parseTime(node.metadata.creationTimestamp);
+    const ageMs = ready ? 0 : nowMs - parseTime(node.metadata.creationTimestamp);
+    const seenMs = monotonicMs - ageMs;
     return { seenMs, heartbeat, renewed };
   }
   const isAlive =
     heartbeat !== before.heartbeat || (renewed !== undefined && renewed > (before.renewed ?? ""));
-  return { seenMs: isAlive ? nowMs : before.seenMs, heartbeat, renewed };
+  return { seenMs: isAlive ? monotonicMs : before.seenMs, heartbeat, renewed };
 }
 
 /** How long until silence means something; zero or less when it does. */
@@ -47,9 +55,9 @@ export function patienceMs(
   health: NodeHealth,
   node: NodeObject,
   { graceMs = 50_000, startupGraceMs = 60_000 }: HealthTimings,
-  nowMs: number,
+  { monotonicMs }: Moment,
 ): number {
-  return health.seenMs + (readyOf(node) ? graceMs : startupGraceMs) - nowMs;
+  return health.seenMs + (readyOf(node) ? graceMs : startupGraceMs) - monotonicMs;
 }
 
 const watched = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];

@@ -79,14 +79,15 @@ async function look(
 ): Promise<void> {
   const { name, uid } = given.metadata;
   const nowMs = ctx.clock.now();
+  const moment = { nowMs, monotonicMs: ctx.clock.monotonic() };
   const before = known.get(name);
   const isSame = before?.uid === uid;
   if (!isSame) tell(ctx, name, uid, "RegisteredNode", `Registered Node ${name} in Controller`);
   const lease = ctx.caches.leases.get(`${leaseNamespace}/${name}`);
-  const health = observe(isSame ? before.health : undefined, given, lease, nowMs);
+  const health = observe(isSame ? before.health : undefined, given, lease, moment);
   const wasReady = readyOf(given)?.status === "True" || (isSame && before.wasReady);
   known.set(name, { uid, health, wasReady });
-  const patience = patienceMs(health, given, timings, nowMs);
+  const patience = patienceMs(health, given, timings, moment);
   const node = patience > 0 ? given : await silence(ctx, given, nowMs);
   const isReady = readyOf(node)?.status === "True";
   await taint(ctx, node, nowMs);

@@ -10,30 +10,40 @@ const ready = (status: "True" | "False" | "Unknown", heartbeat = 0) => ({
 });
 const lease = (renewTime: string) => ({ spec: { renewTime } }) as Parameters<typeof observe>[2];
 
+const after = (ms: number) => ({ nowMs: start + ms, monotonicMs: 5_000 + ms });
+
 describe("a node's health", () => {
   test("lasts as long as its lease is renewed or its status changes", () => {
     const n = node({ status: ready("True") });
-    const first = observe(undefined, n, lease("2026-01-01T00:00:00.000000Z"), start);
-    const silent = observe(first, n, lease("2026-01-01T00:00:00.000000Z"), start + 20_000);
-    expect(patienceMs(silent, n, {}, start + 20_000)).toBe(30_000);
-    const renewed = observe(silent, n, lease("2026-01-01T00:00:20.000000Z"), start + 20_000);
-    expect(patienceMs(renewed, n, {}, start + 20_000)).toBe(50_000);
+    const first = observe(undefined, n, lease("2026-01-01T00:00:00.000000Z"), after(0));
+    const silent = observe(first, n, lease("2026-01-01T00:00:00.000000Z"), after(20_000));
+    expect(patienceMs(silent, n, {}, after(20_000))).toBe(30_000);
+    const renewed = observe(silent, n, lease("2026-01-01T00:00:20.000000Z"), after(20_000));
+    expect(patienceMs(renewed, n, {}, after(20_000))).toBe(50_000);
     const spoke = observe(
       silent,
       node({ status: ready("True", 20) }),
       lease("2026-01-01T00:00:00.000000Z"),
-      start + 20_000,
+      after(20_000),
     );
-    expect(patienceMs(spoke, n, {}, start + 20_000)).toBe(50_000);
+    expect(patienceMs(spoke, n, {}, after(20_000))).toBe(50_000);
   });
 
   test("of one that never spoke is judged from its birth", () => {
     const mute = node({ status: { conditions: [] } });
-    const health = observe(undefined, mute, undefined, start + 59_000);
-    expect(patienceMs(health, mute, {}, start + 59_000)).toBe(1_000);
+    const health = observe(undefined, mute, undefined, after(59_000));
+    expect(patienceMs(health, mute, {}, after(59_000))).toBe(1_000);
     expect(
       silentConditions(mute, start).map(({ type, status, reason }) => `${type} ${status} ${reason}`),
     ).toContain("Ready Unknown NodeStatusNeverUpdated");
+  });
+
+  test("does not end by a clock that is set, or a machine that slept", () => {
+    const n = node({ status: ready("True") });
+    const renewal = lease("2026-01-01T00:00:00.000000Z");
+    const first = observe(undefined, n, renewal, after(0));
+    const later = { ...after(10_000), nowMs: start + 3_600_000 };
+    expect(patienceMs(observe(first, n, renewal, later), n, {}, later)).toBe(40_000);
   });
 
   test("that is lost is unknown, once", () => {

@@ -39,7 +39,9 @@ function compare(from: StructuralSchema, to: StructuralSchema, path: Path, found
       found.push(`the ${name} of ${at} falls to ${to[name]}`);
     }
   }
+  if (from.nullable && !to.nullable) found.push(`${at} may no longer be null`);
   compareFields(from, to, path, found);
+  compareEntries(from, to, path, found);
   compareEnums(from, to, at, found);
   if (from.items && to.items) compare(from.items, to.items, [...path, "items"], found);
   else if (from.items) found.push(`the elements of ${at} lose their type`);
@@ -74,8 +76,22 @@ function compareFields(from: StructuralSchema, to: StructuralSchema, path: Path,
   }
 }
 
+/** Of a map. */
+function compareEntries(from: StructuralSchema, to: StructuralSchema, path: Path, found: string[]): void {
+  const [before, after] = [from.additionalProperties, to.additionalProperties];
+  if (typeof before !== "object") return;
+  if (typeof after === "object") compare(before, after, [...path, "values"], found);
+  else if (!after && !to["x-kubernetes-preserve-unknown-fields"]) {
+    found.push(`the entries of ${formatPath(path)} are removed`);
+  }
+}
+
 function compareEnums(from: StructuralSchema, to: StructuralSchema, at: string, found: string[]): void {
-  if (!from.enum?.length || !to.enum?.length) return;
+  if (!to.enum?.length) return;
+  if (!from.enum?.length) {
+    found.push(`${at} may only be ${to.enum.map((value) => JSON.stringify(value)).join(" or ")}`);
+    return;
+  }
   const allowed = new Set(to.enum.map((value) => canonicalJson(value)));
   for (const value of from.enum) {
     if (!allowed.has(canonicalJson(value))) found.push(`${at} may no longer be ${JSON.stringify(value)}`);

@@ -1,4 +1,5 @@
 /** The controller of definitions: checks each, keeps the CRD of its instances, and runs their controller. */
+import { ClientError, isForbidden, isNotFound } from "@keelson/client";
 import {
   type AnyKind,
   deepEqual,
@@ -19,6 +20,7 @@ import {
   type Outcome,
   ref,
   type Startable,
+  slotLabel,
 } from "@keelson/runtime";
 import {
   type DefinitionObject,
@@ -30,8 +32,15 @@ import { pluralOf } from "../crd/plural.ts";
 import { GraphError } from "../errors.ts";
 import { compileGraph, kindText } from "../graph/compile.ts";
 import { type Graph, ownedKinds } from "../graph/graph.ts";
-import { controllerName, instanceController } from "../instance/controller.ts";
-import { breakingAnnotation, definitionLabel, finalizer, labelValue } from "../instance/marks.ts";
+import { instanceController } from "../instance/controller.ts";
+import {
+  breakingAnnotation,
+  controllerName,
+  definitionLabel,
+  finalizer,
+  labelValue,
+} from "../instance/marks.ts";
+import { slotOf } from "../instance/slots.ts";
 import { mergePatch } from "../json-patch.ts";
 import { OpenApiDocuments } from "../openapi/documents.ts";
 import {
@@ -73,6 +82,8 @@ interface Made {
 const made = new WeakMap<Startable, Made>();
 /** A kind that was missing may have been installed; nothing tells us. */
 const lookAgainMs = 10_000;
+/** Instances are not watched by who waits for their end. */
+const endingMs = 1_000;
 
 /** The name of the CRD of a definition's instances. */
 export function crdName({ schema }: DefinitionSpec): string {
@@ -136,7 +147,7 @@ class DefinitionRun {
     const crd = await this.#crd(graph);
     if (crd instanceof GraphError) {
       await this.#report({ accepted, kind: kindUnready(crd.message), graph });
-      await this.#fallBack();
+      await this.resume();
       return done();
     }
     if (!crd || !isEstablished(crd)) {
@@ -170,14 +181,14 @@ class DefinitionRun {
       this.#definition.status?.conditions?.every(({ message }) => message !== error.message) ?? true;
     await this.#report({ accepted: finding });
     if (isNew) this.#ctx.event("Warning", "InvalidResourceGraph", error.message);
-    await this.#fallBack();
+    await this.resume();
     // A kind that is missing may be installed at any time.
     if (error.code === "UnknownKind") this.#ctx.recheck(lookAgainMs);
     return done();
   }
 
   /** What was last taken stays in force while its successor is not: a process that has just started begins with it. */
-  async #fallBack(): Promise<void> {
+  async resume(): Promise<void> {
     const { crd } = this.#ctx.read;
     const spec = acceptedSpec(crd);
     const isOurs = crd?.metadata.labels?.[definitionLabel] === labelValue(this.#definition.metadata.name);
@@ -250,7 +261,9 @@ class DefinitionRun {
       const slash = each.lastIndexOf("/");
       try {
         kinds.push(await this.#ctx.server.discover(each.slice(0, slash), each.slice(slash + 1)));
-      } catch {
+      } catch (error) {
+        // A server that does not answer says nothing of its kinds.
+        if (!(error instanceof ClientError && error.code === "KindUnknown")) throw error;
         this.#ctx.log.info("a kind of an earlier definition is not served any more", { kind: each });
       }
     }
@@ -280,7 +293,7 @@ class DefinitionRun {
     );
     const root = group === "" ? `/api/${version}` : `/apis/${group}/${version}`;
     const query = new URLSearchParams({
-      labelSelector: `${controllerLabel}=${controllerName(graph)}`,
+      labelSelector: `${controllerLabel}=${controllerName(graph)},${slotLabel}=${slotOf(kind)}`,
       limit: "1",
     });
     const answer = (await this.#ctx.server.read(`${root}/${kind.resource}?${query}`)) as {
@@ -309,6 +322,21 @@ class DefinitionRun {
   }
 }
 
+/** How many instances are on their way out, and have the finalizer that the controller of instances takes away. */
+async function endingInstances({ server }: DefinitionContext, { spec }: StoredCrd): Promise<number> {
+  const path = `/apis/${spec.group}/${spec.versions[0]?.name}/${spec.names.plural}`;
+  try {
+    const { items = [] } = (await server.read(path)) as { items?: Stored[] };
+    return items.filter(
+      ({ metadata }) => metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(finalizer),
+    ).length;
+  } catch (error) {
+    // The kind, or the permission for it, went before the definition.
+    if (isNotFound(error) || isForbidden(error)) return 0;
+    throw error;
+  }
+}
+
 /** Instances and their resources stay as they are; so does their CRD, unless it was asked to go. */
 async function goodbye(
   definition: StoredDefinition,
@@ -319,12 +347,23 @@ async function goodbye(
   const { crd } = ctx.read;
   const isOurs = crd?.metadata.labels?.[definitionLabel] === labelValue(metadata.name);
   if (deleteCrds && isOurs && crd) {
-    // The controller goes last: instances have finalizers, and it takes them away.
+    // The controller goes last: instances have finalizers, and it takes them away. A process that just started has none.
+    await new DefinitionRun(definition, ctx).resume();
     if (crd.metadata.deletionTimestamp === undefined) await crds(ctx).delete({ name: crd.metadata.name });
     ctx.log.info("the instances of the definition go with it", { definition: objectKey(definition) });
     if (ctx.read.crd)
       return { outcome: "waiting", reason: "Deleting", message: "its instances are still there" };
   }
-  await ctx.controllers.stop(labelValue(crdName(spec)));
+  const ending = isOurs && crd ? await endingInstances(ctx, crd) : 0;
+  if (ending > 0) {
+    // Nobody else would take their finalizers away.
+    await new DefinitionRun(definition, ctx).resume();
+    const message = `${ending} of its instances are being deleted`;
+    return { outcome: "waiting", reason: "Deleting", message, recheckMs: endingMs };
+  }
+  const name = labelValue(crdName(spec));
+  const runs = ctx.controllers.get(name);
+  // Another definition may have the kind, and this one was refused.
+  if (runs && made.get(runs)?.uid === metadata.uid) await ctx.controllers.stop(name);
   return done();
 }

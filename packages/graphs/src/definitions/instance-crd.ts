@@ -97,14 +97,22 @@ export function crdPatch(
       'it with the annotation kro.run/allow-breaking-changes="true"';
     throw new GraphError("BreakingChange", [{ path: ["spec", "schema"], message }]);
   }
-  const { labels, annotations } = wanted.metadata;
+  const { labels } = wanted.metadata;
+  // A definition that is too long to be kept leaves no earlier one in its place.
+  const annotations: Record<string, string | null> = {
+    [acceptedAnnotation]: null,
+    ...wanted.metadata.annotations,
+  };
+  const isKept = annotations[acceptedAnnotation] !== null;
   const isMarked =
-    covers(existing.metadata.labels, labels) && covers(existing.metadata.annotations, annotations);
+    covers(existing.metadata.labels, labels) &&
+    covers(existing.metadata.annotations, wanted.metadata.annotations) &&
+    (isKept || acceptedSpec(existing) === undefined);
   const { names, versions } = wanted.spec;
   const isSame = covers(existing.spec.names, names) && deepEqual(versionsOf(existing), versionsOf(wanted));
   if (isMarked && isSame) return undefined;
   return {
-    metadata: { labels: labels ?? {}, annotations: annotations ?? {} },
+    metadata: { labels: labels ?? {}, annotations },
     ...(isSame ? {} : { spec: { names: { shortNames: null, categories: null, ...names }, versions } }),
   } as unknown as JsonObject;
 }

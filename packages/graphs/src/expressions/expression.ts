@@ -31,6 +31,19 @@ export class ExpressionFailed extends Error {
 /** More than any sensible expression takes, less than what would hold up a reconcile. */
 const costLimit = 10_000_000;
 
+/** What all expressions of one look may cost together: a loop asks the same ones for each of its elements. */
+export class CostBudget {
+  #left = costLimit;
+
+  get limit(): number {
+    return this.#left;
+  }
+
+  spend(cost: number): void {
+    this.#left = Math.max(0, this.#left - cost);
+  }
+}
+
 /** An expression ready to be evaluated, any number of times. */
 export class Expression {
   /** As the author wrote it. */
@@ -61,22 +74,23 @@ export class Expression {
   }
 
   /** @throws DataPending, ExpressionFailed */
-  value(bindings: Bindings): CelValue {
-    const { value } = this.program.evaluate(bindings, { costLimit });
+  value(bindings: Bindings, budget = new CostBudget()): CelValue {
+    const { value, cost } = this.program.evaluate(bindings, { costLimit: budget.limit });
+    budget.spend(cost);
     if (value instanceof Fault) throw this.#failure(value);
     return value;
   }
 
   /** As JSON. @throws DataPending, ExpressionFailed */
-  json(bindings: Bindings): Rendered {
-    const rendered = render(this.value(bindings));
+  json(bindings: Bindings, budget?: CostBudget): Rendered {
+    const rendered = render(this.value(bindings, budget));
     if (rendered instanceof Fault) throw this.#failure(rendered);
     return rendered;
   }
 
   /** Nothing at all is false. @throws DataPending, ExpressionFailed */
-  truth(bindings: Bindings): boolean {
-    const value = this.value(bindings);
+  truth(bindings: Bindings, budget?: CostBudget): boolean {
+    const value = this.value(bindings, budget);
     const inner = value instanceof Optional ? value.value : value;
     if (inner === undefined || inner === null) return false;
     if (typeof inner !== "boolean") throw new ExpressionFailed(`${this.shown} gave no truth value`);

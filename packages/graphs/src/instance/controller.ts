@@ -13,7 +13,14 @@ import {
 import { type Graph, ownedKinds } from "../graph/graph.ts";
 import { mergePatch } from "../json-patch.ts";
 import { deleteInherited, inheritedChildren, isInherited } from "./inherited.ts";
-import { definitionLabels, fieldManager, finalizer, isSuspended, labelValue, versionLabel } from "./marks.ts";
+import {
+  controllerName,
+  definitionLabels,
+  fieldManager,
+  finalizer,
+  isSuspended,
+  versionLabel,
+} from "./marks.ts";
 import { type Child, childrenOf, pass } from "./run.ts";
 import { readsFor, slotsFor } from "./slots.ts";
 import { deletingStatus, statusAfter, suspendedStatus } from "./status.ts";
@@ -28,11 +35,6 @@ export interface InstanceControllerOptions {
 
 /** Nothing watches what does not bear our labels. */
 const inheritedMs = 1_000;
-
-/** Of a controller that a definition starts: the name follows from the kind, so that a successor takes over. */
-export function controllerName({ kind }: Pick<Graph, "kind">): string {
-  return labelValue(`${kind.resource}.${kind.group}`);
-}
 
 /** Makes it. It does nothing until an operator runs it. */
 export function instanceController({

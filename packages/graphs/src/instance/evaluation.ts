@@ -1,7 +1,13 @@
 /** One look at one instance: what should be there, as far as that is known from what is there. Pure. */
 import { ArrayList, CelList, type CelValue } from "@keelson/cel";
 import { apiVersionOf, type JsonObject, type Stored } from "@keelson/core";
-import { type Bindings, DataPending, type Expression, ExpressionFailed } from "../expressions/expression.ts";
+import {
+  type Bindings,
+  CostBudget,
+  DataPending,
+  type Expression,
+  ExpressionFailed,
+} from "../expressions/expression.ts";
 import type { Rendered } from "../expressions/json.ts";
 import { celValue } from "../expressions/values.ts";
 import type { Graph, GraphNode } from "../graph/graph.ts";
@@ -20,6 +26,7 @@ export class Evaluation {
   readonly #desired = new Map<string, readonly JsonObject[]>();
   readonly #values = new Map<string, CelValue>();
   readonly #ignored = new Map<string, boolean>();
+  readonly #budget = new CostBudget();
 
   constructor(graph: Graph, instance: Stored) {
     this.#graph = graph;
@@ -66,7 +73,7 @@ export class Evaluation {
           throw new DataPending(`includeWhen of ${node.id} waits for ${id}: ${problem}`);
       }
       try {
-        return expression.truth(this.#bindings(expression));
+        return expression.truth(this.#bindings(expression), this.#budget);
       } catch (error) {
         // Data of the instance alone does not come later by itself.
         if (error instanceof DataPending && read.length === 0) throw new ExpressionFailed(error.message);
@@ -93,7 +100,7 @@ export class Evaluation {
   #collection(node: GraphNode): JsonObject[] {
     let combinations: Readonly<Record<string, CelValue>>[] = [{}];
     for (const { name, list } of node.forEach) {
-      const values = list.value(this.#bindings(list));
+      const values = list.value(this.#bindings(list), this.#budget);
       if (!(values instanceof CelList)) throw new ExpressionFailed(`${list.shown} gave no list`);
       combinations = combinations.flatMap((each) => [...values].map((value) => ({ ...each, [name]: value })));
       if (combinations.length > maxCollection) {
@@ -120,7 +127,10 @@ export class Evaluation {
   ): [Path, Rendered][] {
     return node.fields
       .filter(({ perElement }) => wanted(perElement))
-      .map(({ at, expression }) => [at, expression.json({ ...this.#bindings(expression), ...element })]);
+      .map(({ at, expression }) => [
+        at,
+        expression.json({ ...this.#bindings(expression), ...element }, this.#budget),
+      ]);
   }
 
   /** With the namespace that it goes to. */
@@ -170,7 +180,7 @@ export class Evaluation {
   #unmet({ readyWhen }: GraphNode, bindings: Bindings): string | undefined {
     for (const expression of readyWhen) {
       try {
-        if (!expression.truth(bindings)) return `${expression.shown} is false`;
+        if (!expression.truth(bindings, this.#budget)) return `${expression.shown} is false`;
       } catch (error) {
         if (!(error instanceof DataPending)) throw error;
         return error.message;
@@ -184,7 +194,7 @@ export class Evaluation {
     const values: [Path, Rendered][] = [];
     for (const { at, expression } of this.#graph.status) {
       try {
-        values.push([at, expression.json(this.#bindings(expression))]);
+        values.push([at, expression.json(this.#bindings(expression), this.#budget)]);
       } catch (error) {
         if (!(error instanceof DataPending)) throw error;
       }

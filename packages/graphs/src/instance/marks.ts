@@ -32,6 +32,11 @@ export const versionLabel = "kro.run/kro-version";
 export const versionValue = "keelson";
 const owned = { "kro.run/owned": "true", [versionLabel]: versionValue };
 
+/** Of a controller that a definition starts: the name follows from the kind, so that a successor takes over. */
+export function controllerName({ kind }: { readonly kind: AnyKind }): string {
+  return labelValue(`${kind.resource}.${kind.group}`);
+}
+
 /** What instances and generated CRDs carry. */
 export function definitionLabels(definition: {
   readonly name: string;

@@ -1,5 +1,6 @@
 /** Puts values into a template. */
 import { deepCopy, type JsonObject, type JsonValue } from "@keelson/core";
+import { isObject } from "@keelson/core/internal";
 import { omit, type Rendered } from "../expressions/json.ts";
 import type { Path } from "../path.ts";
 
@@ -36,15 +37,16 @@ export function collect(values: Iterable<readonly [Path, Rendered]>): JsonObject
 
 function withoutOmitted(value: unknown): JsonValue {
   if (Array.isArray(value)) return value.filter((each) => each !== omit).map(withoutOmitted);
-  if (value === null || typeof value !== "object") return value as JsonValue;
-  const kept = Object.entries(value).filter(([, each]) => each !== omit);
+  if (!isObject(value)) return value as JsonValue;
+  const kept = Object.entries(value as Record<string, unknown>).filter(([, each]) => each !== omit);
   return Object.fromEntries(kept.map(([name, each]) => [name, withoutOmitted(each)]));
 }
 
 /** An element of a list whose value is not known yet leaves no hole; nothing at all is no value of a status. */
 function withoutHoles(value: JsonValue): JsonValue {
   if (Array.isArray(value)) return value.filter(isThere).map(withoutHoles);
-  if (value === null || typeof value !== "object") return value;
+  // A number that JavaScript cannot hold is an object too, and stays whole.
+  if (!isObject(value)) return value;
   const kept = Object.entries(value).filter(([, each]) => isThere(each));
   return Object.fromEntries(kept.map(([name, each]) => [name, withoutHoles(each as JsonValue)]));
 }

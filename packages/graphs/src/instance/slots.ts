@@ -7,11 +7,11 @@ import {
   labelSelectorFrom,
   type Stored,
 } from "@keelson/core";
-import { all, many, type Owned, type Read, ref } from "@keelson/runtime";
+import { all, controllerLabel, many, type Owned, type Read, ref } from "@keelson/runtime";
 import { DataPending, ExpressionFailed } from "../expressions/expression.ts";
 import { type Graph, type GraphNode, isExternal, ownedKinds } from "../graph/graph.ts";
 import { Evaluation } from "./evaluation.ts";
-import { applySetId, labelValue, partOfLabel } from "./marks.ts";
+import { applySetId, controllerName, labelValue, partOfLabel } from "./marks.ts";
 
 /** The slot of a kind; one that a definition names at two versions has two. */
 export function slotOf(kind: AnyKind): string {
@@ -28,8 +28,10 @@ export function slotsFor(graph: Graph, retired: readonly AnyKind[]): Record<stri
       outlives: true,
       // What belongs to no other set is taken over, as kro does; so is all that kro made for the same instance.
       adopts: (existing: Stored, instance: Stored) => {
-        const set = existing.metadata.labels?.[partOfLabel];
-        return set === undefined || set === applySetId(graph.kind, instance);
+        const { [partOfLabel]: set, [controllerLabel]: keeper } = existing.metadata.labels ?? {};
+        if (set !== undefined) return set === applySetId(graph.kind, instance);
+        // What another operator keeps without an owner reference is often data.
+        return keeper === undefined || keeper === controllerName(graph);
       },
     });
   }

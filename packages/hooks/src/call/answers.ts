@@ -33,7 +33,9 @@ export interface RelatedRule {
 }
 
 export function compositeAnswer(answer: JsonObject, hook: HookClient): CompositeAnswer {
-  refuseUnknown(answer, ["status", "children", "resyncAfterSeconds", "finalized"], hook, "");
+  const known = ["status", "children", "resyncAfterSeconds", "finalized"];
+  refuseForeign(answer, known, hook);
+  refuseUnknown(answer, known, hook, "");
   return {
     status: map(answer.status, "status", hook),
     children: objects(answer.children, "children", hook),
@@ -44,6 +46,7 @@ export function compositeAnswer(answer: JsonObject, hook: HookClient): Composite
 
 export function decoratorAnswer(answer: JsonObject, hook: HookClient): DecoratorAnswer {
   const known = ["labels", "annotations", "status", "attachments", "resyncAfterSeconds", "finalized"];
+  refuseForeign(answer, known, hook);
   refuseUnknown(answer, known, hook, "");
   return {
     labels: strings(answer.labels, "labels", hook),
@@ -56,6 +59,7 @@ export function decoratorAnswer(answer: JsonObject, hook: HookClient): Decorator
 }
 
 export function customizeAnswer(answer: JsonObject, hook: HookClient): readonly RelatedRule[] {
+  refuseForeign(answer, ["relatedResources"], hook);
   refuseUnknown(answer, ["relatedResources"], hook, "");
   return objects(answer.relatedResources, "relatedResources", hook).map((rule, index) => {
     const path = `relatedResources[${index}]`;
@@ -75,6 +79,16 @@ export function customizeAnswer(answer: JsonObject, hook: HookClient): readonly 
       names: names.map((name, at) => text(name, `${path}.names[${at}]`, hook)),
     };
   });
+}
+
+/** What has fields and none that is known is no answer of a hook's: taken for one, it would empty everything. */
+function refuseForeign(answer: JsonObject, known: readonly string[], hook: HookClient): void {
+  const fields = Object.keys(answer);
+  if (fields.length === 0 || fields.some((field) => known.includes(field))) return;
+  throw new HookError(
+    "BadAnswer",
+    `${hook.what} answered with ${fields.slice(0, 5).join(", ")} and with none of ${known.join(", ")}`,
+  );
 }
 
 function refuseUnknown(answer: JsonObject, known: readonly string[], hook: HookClient, path: string): void {

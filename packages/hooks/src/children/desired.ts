@@ -22,6 +22,8 @@ export interface DesiredChild {
   /** `namespace/name`. */
   readonly key: string;
   readonly wave: number;
+  /** It stays as it is for now, whatever it is. */
+  readonly asIs?: boolean;
   /** What is applied. */
   readonly body: JsonObject & { readonly metadata: JsonObject };
 }

@@ -76,7 +76,7 @@ async function bring(ctx: RawContext, child: DesiredChild, seen: Stored | undefi
   const { rule, body } = child;
   if (!seen) return await make(ctx, child);
   // It is made again when it has gone.
-  if (seen.metadata.deletionTimestamp !== undefined) return;
+  if (child.asIs || seen.metadata.deletionTimestamp !== undefined) return;
   switch (rule.method) {
     case "OnDelete":
       return;

@@ -177,7 +177,7 @@ async function sync(parts: CompositeParts, parent: AnyObject, ctx: RawContext): 
           observed,
           selector,
           isGenerated: definition.spec.generateSelector ?? false,
-          ask: (at) => ask(parts, at, observed, ctx),
+          ask: (at, revision) => ask(parts, at, observed, ctx, revision),
         })
       : await ask(parts, parent, observed, ctx);
   if (!result) {
@@ -224,6 +224,7 @@ async function ask(
   parent: AnyObject,
   observed: ObjectMap,
   ctx: RawContext,
+  revision = "",
 ): Promise<Synced | undefined> {
   const { definition, hooks, parents, related, rules, parentKind } = parts;
   const isOver =
@@ -240,7 +241,7 @@ async function ask(
     related: relatedObjects.toRequest(hook.version, parent),
     finalizing,
   };
-  const about = `${finalizing ? "finalize" : "sync"} ${objectKey(parent)}`;
+  const about = `${finalizing ? "finalize" : "sync"} ${objectKey(parent)} ${parent.metadata.uid} ${revision}`;
   const answer: CompositeAnswer = compositeAnswer(await hook.call(request, about, scope), hook);
   return {
     status: answer.status ?? {},

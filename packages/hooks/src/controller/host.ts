@@ -1,9 +1,22 @@
 /** Runs the definitions that are in the cluster: a controller comes, changes and goes with its definition. */
 import { isConflict, isNotFound } from "@keelson/client";
-import { type Condition, canonicalJson, formatTime, type JsonObject, setCondition } from "@keelson/core";
+import {
+  type Condition,
+  canonicalJson,
+  formatTime,
+  type JsonObject,
+  parseApiVersion,
+  setCondition,
+} from "@keelson/core";
 import { allowSubresource, type RawController } from "@keelson/runtime";
 import { type CacheReader, type RawContext, rawController, watch } from "@keelson/runtime/internal";
-import { CompositeController, DecoratorController, type HookDefinition } from "../api/resources.ts";
+import {
+  CompositeController,
+  type CompositeControllerObject,
+  DecoratorController,
+  type HookDefinition,
+} from "../api/resources.ts";
+import { HookError } from "../errors.ts";
 import { controllersOf } from "./hook-controllers.ts";
 import type { HookOptions } from "./hooked-controller.ts";
 
@@ -36,7 +49,8 @@ function host(
     backoff: { firstMs: 500, longestMs: 15_000 },
     reconcile: async (key, ctx) => {
       const id = `${name}/${key}`;
-      const definition = (ctx.caches.definitions as unknown as CacheReader<HookDefinition>).get(key);
+      const cache = ctx.caches.definitions as unknown as CacheReader<HookDefinition>;
+      const definition = cache.get(key);
       const known = running.get(id);
       if (!definition || definition.metadata.deletionTimestamp !== undefined) {
         running.delete(id);
@@ -49,7 +63,10 @@ function host(
       running.delete(id);
       running.set(id, {
         spec,
-        names: await start(ctx as RawContext, definition, known?.names ?? [], options),
+        names: await start(ctx as RawContext, definition, known?.names ?? [], {
+          ...options,
+          others: cache.list(),
+        }),
       });
     },
   });
@@ -65,10 +82,11 @@ async function start(
   ctx: RawContext,
   definition: HookDefinition,
   before: readonly string[],
-  options: HookHostOptions,
+  { others, ...options }: HookHostOptions & { readonly others: readonly HookDefinition[] },
 ): Promise<string[]> {
   const names: string[] = [];
   try {
+    refuseRival(definition, others);
     const controllers = await controllersOf(definition, ctx.server.discover, options);
     for (const each of controllers) {
       await ctx.controllers.start(each);
@@ -85,6 +103,43 @@ async function start(
   ctx.event(definition, "Normal", "Started", `Started controller: ${definition.metadata.name}`);
   await report(ctx, definition, { status: "True", reason: "Running", message: "its hooks are called" });
   return names;
+}
+
+/** Two hooks that say which children of one kind a parent has would each delete what the other made. */
+function refuseRival(definition: HookDefinition, others: readonly HookDefinition[]): void {
+  if (definition.kind !== CompositeController.kind) return;
+  const own = definition as CompositeControllerObject;
+  for (const each of others as readonly CompositeControllerObject[]) {
+    const { name, uid, deletionTimestamp } = each.metadata;
+    if (uid === own.metadata.uid || deletionTimestamp !== undefined || !isEarlier(each, own)) continue;
+    const shared = sharedChild(own, each);
+    if (shared === undefined) continue;
+    throw new HookError(
+      "InvalidDefinition",
+      `CompositeController ${own.metadata.name} and CompositeController ${name} both say which ${shared} a ` +
+        `${own.spec.parentResource.resource} has; give them different children, or parents of different labels`,
+    );
+  }
+}
+
+function isEarlier(a: HookDefinition, b: HookDefinition): boolean {
+  const [of, than] = [a, b].map(({ metadata }) => `${metadata.creationTimestamp} ${metadata.name}`);
+  return (of as string) < (than as string);
+}
+
+/** A kind of children that both have for the same parents. */
+function sharedChild(a: CompositeControllerObject, b: CompositeControllerObject): string | undefined {
+  const [parent, other] = [a.spec.parentResource, b.spec.parentResource];
+  if (resourceOf(parent) !== resourceOf(other)) return undefined;
+  // Two selectors that differ are taken to find different parents.
+  const [one, two] = [parent.labelSelector, other.labelSelector];
+  if (one && two && canonicalJson(one as JsonObject) !== canonicalJson(two as JsonObject)) return undefined;
+  const theirs = new Set((b.spec.childResources ?? []).map(resourceOf));
+  return (a.spec.childResources ?? []).find((each) => theirs.has(resourceOf(each)))?.resource;
+}
+
+function resourceOf({ apiVersion, resource }: { apiVersion: string; resource: string }): string {
+  return `${resource}.${parseApiVersion(apiVersion).group}`;
 }
 
 function codeOf(error: unknown): string {

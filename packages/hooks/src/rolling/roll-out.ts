@@ -42,7 +42,8 @@ export interface RollOutOptions {
   readonly observed: ObjectMap;
   readonly selector: LabelSelector;
   readonly isGenerated: boolean;
-  readonly ask: (parent: AnyObject) => Promise<Asked | undefined>;
+  /** `revision` names the state that the parent is at, so that answers about two of them are not mixed. */
+  readonly ask: (parent: AnyObject, revision: string) => Promise<Asked | undefined>;
 }
 
 interface Revision {
@@ -71,10 +72,11 @@ export async function rollOut(ctx: RawContext, options: RollOutOptions): Promise
   })) as StoredRevision[];
   const patch = patchOf(parent, fieldPaths);
   const [known, others] = split(stored, patch);
-  const latestAnswer = await options.ask(parent);
+  const latestName = known?.metadata.name ?? revisionName(parentKind, parent, patch);
+  const latestAnswer = await options.ask(parent, latestName);
   if (!latestAnswer) return undefined;
   const latest: Revision = {
-    name: known?.metadata.name ?? revisionName(parentKind, parent, patch),
+    name: latestName,
     patch,
     claims: claimsOf(known ?? {}),
     answer: latestAnswer,
@@ -82,8 +84,8 @@ export async function rollOut(ctx: RawContext, options: RollOutOptions): Promise
   const revisions = [latest];
   for (const each of others) {
     const at = parentAt(parent, each.parentPatch as JsonObject, fieldPaths) as AnyObject;
-    const answer = (await options.ask(at)) ?? latestAnswer;
     const { name } = each.metadata;
+    const answer = (await options.ask(at, name)) ?? latestAnswer;
     revisions.push({ name, patch: each.parentPatch as JsonObject, claims: claimsOf(each), answer });
   }
   const condition = await decide(ctx, options, revisions);
@@ -94,7 +96,11 @@ export async function rollOut(ctx: RawContext, options: RollOutOptions): Promise
       ...condition,
       lastTransitionTime: movedAt(parent, condition, formatTime(ctx.clock.now())),
     }),
-    children: latestAnswer.children.map((child) => heldChild(child, kept.slice(1))),
+    children: latestAnswer.children.map((child) =>
+      isRolling(child.rule) && !kept.some((revision) => claims(revision, child))
+        ? { ...child, asIs: true }
+        : heldChild(child, kept.slice(1)),
+    ),
     resyncAfterSeconds: soonest(kept),
     finalized: kept.every(({ answer }) => answer.finalized),
   };
@@ -177,9 +183,13 @@ async function storeRevisions(
 
 /** The child as the revision that holds it wants it. */
 function heldChild(child: DesiredChild, others: readonly Revision[]): DesiredChild {
-  const { kind, name } = nameOf(child);
-  const holder = others.find(({ claims }) => claims.get(kind)?.includes(name));
+  const holder = others.find((revision) => claims(revision, child));
   return holder?.answer.children.find((each) => idOf(each) === idOf(child)) ?? child;
+}
+
+function claims({ claims: names }: Revision, child: DesiredChild): boolean {
+  const { kind, name } = nameOf(child);
+  return names.get(kind)?.includes(name) ?? false;
 }
 
 function soonest(revisions: readonly Revision[]): number {

@@ -43,7 +43,9 @@ export function decideRollout(view: RolloutView): RolloutCondition {
   const [latest, ...others] = view.revisions as [RolloutRevision, ...RolloutRevision[]];
   for (const child of view.desired) {
     const by = owner.get(idOf(child));
-    if (by === latest || (by && !(view.observed(child) && view.isCurrent(child)))) continue;
+    // One that nobody claims and that differs waits for its turn too: the record of revisions may be lost.
+    const mustChange = view.observed(child) ? !view.isCurrent(child) : by !== undefined;
+    if (by === latest || mustChange) continue;
     if (by) remove(by.claims, child);
     add(latest.claims, child);
     owner.set(idOf(child), latest);

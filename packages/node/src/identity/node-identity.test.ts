@@ -1,5 +1,14 @@
 import { X509Certificate } from "node:crypto";
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ApiError, type Client, type Credentials } from "@keelson/client";
@@ -130,6 +139,13 @@ describe("a node's identity", () => {
     plane.isKnown = false;
     await again();
     expect(users()).toEqual(["joiner", "joiner", "joiner", "joiner"]);
+  });
+
+  test("is asked for with a new key where a power cut emptied the file of the last one", async () => {
+    mkdirSync(join(directory, "pki"));
+    writeFileSync(join(directory, "pki/kubelet-client.key.tmp"), "");
+    await using identity = await open();
+    expect(await userOf(identity)).toBe("system:node:n");
   });
 
   test("is asked for with the same key by a node that starts again before it is granted", async () => {

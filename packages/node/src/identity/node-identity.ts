@@ -1,5 +1,5 @@
 /** A node's own identity: asked for with what it joins with, kept over restarts, renewed before it ends. */
-import { generateKeyPairSync } from "node:crypto";
+import { createPrivateKey, generateKeyPairSync } from "node:crypto";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { type Client, type Credential, type Credentials, isUnauthorized } from "@keelson/client";
@@ -170,9 +170,12 @@ function closing(client: Client): AsyncDisposable & { readonly client: Client } 
   return { client, [Symbol.asyncDispose]: () => client.close() };
 }
 
+/** Undefined when there is none, or a power cut left no whole one. */
 function readKey(path: string): string | undefined {
   try {
-    return readFileSync(path, "utf8");
+    const key = readFileSync(path, "utf8");
+    createPrivateKey(key);
+    return key;
   } catch {
     return undefined;
   }

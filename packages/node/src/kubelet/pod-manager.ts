@@ -1,9 +1,10 @@
 /** Follows the pods of this node and keeps one worker for each. */
-import { readdir, rm } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Stored } from "@keelson/core";
 import type { Node, PodSpec } from "@keelson/core/kinds";
 import type { StoredPod } from "../api/api.ts";
+import { removeUnmounted } from "../runtime/mounts.ts";
 import { type Rejection, rejectionOf } from "./pod-admission.ts";
 import { PodWorker } from "./pod-worker.ts";
 import { shortageOf } from "./resize.ts";
@@ -159,7 +160,7 @@ export class PodManager {
       const names = await readdir(join(dataDirectory, kind)).catch(() => []);
       // Logs are named namespace_name_uid, and no UID has an underscore.
       for (const name of names.filter((each) => !isKnown(each.slice(each.lastIndexOf("_") + 1)))) {
-        await rm(join(dataDirectory, kind, name), { recursive: true, force: true }).catch((error: unknown) =>
+        await removeUnmounted(join(dataDirectory, kind, name)).catch((error: unknown) =>
           log(`cannot remove what pod ${name} left: ${String(error)}`),
         );
       }

@@ -48,10 +48,10 @@ export async function restoreRecords(
   status: PodStatus | undefined,
   now: number,
 ): Promise<void> {
-  const saved = await readFile(path, "utf8").then(
-    (text) => parseJson(text) as unknown as SavedRecord[],
-    () => undefined,
-  );
+  // There are none, or a power cut emptied the file.
+  const saved = await readFile(path, "utf8")
+    .then((text) => parseJson(text) as unknown as SavedRecord[])
+    .catch(() => undefined);
   for (const record of records) {
     const found = saved?.find(({ name }) => name === record.name);
     if (found !== undefined) {

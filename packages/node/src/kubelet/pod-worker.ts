@@ -13,6 +13,7 @@ import type { ResolvedImage } from "@keelson/images";
 import type { StoredPod } from "../api/api.ts";
 import { NodeError } from "../errors.ts";
 import type { PodLimits, PodSandbox } from "../runtime/container-runtime.ts";
+import { removeUnmounted, unmountBelow } from "../runtime/mounts.ts";
 import { PodVolumes } from "../volumes/pod-volumes.ts";
 import type { ContainerRecord } from "./container-record.ts";
 import { logDirectory, logPath } from "./container-starter.ts";
@@ -212,7 +213,7 @@ export class PodWorker {
     this.#services.references.release(this.#pod.metadata.uid);
     await this.containers.close();
     await rm(logDirectory(this.#services, this.#pod), { recursive: true, force: true });
-    await rm(this.#directory, { recursive: true, force: true });
+    await removeUnmounted(this.#directory);
   }
 
   /**
@@ -225,6 +226,8 @@ export class PodWorker {
     if (graceMs > 0) await this.containers.ask(graceMs);
     await this.#making;
     await this.#sandbox?.remove();
+    // The next life may find the pod deleted, and removes its directory.
+    await unmountBelow(this.#directory);
   }
 
   /** The node does not take the pod: nothing of it is started. */

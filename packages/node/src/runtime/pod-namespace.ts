@@ -6,6 +6,7 @@
  */
 import { join } from "node:path";
 import type { KernelSetting } from "./container-runtime.ts";
+import { removalOf } from "./mounts.ts";
 import { quote, runScript } from "./shell.ts";
 
 export interface NamespaceTools {
@@ -66,8 +67,9 @@ export async function createPodNamespace(
   const flags = files.map(({ kind, path }) => `--${kind}=${quote(path)}`).join(" ");
   const network = quote(join(directory, "net"));
   const cable = [
-    `${ip} -batch - <<'END'`,
-    `link add ${spec.link} type veth peer name eth0 netns ${join(directory, "net")}`,
+    // By a descriptor: the path may hold a space, which a line of a batch cannot.
+    `${ip} -batch - 9<${network} <<'END'`,
+    `link add ${spec.link} type veth peer name eth0 netns /proc/self/fd/9`,
     `addr add ${spec.gateway}/32 dev ${spec.link}`,
     `link set ${spec.link} up`,
     // A cable that could not be removed must not keep the address from the next pod that has it.
@@ -98,13 +100,11 @@ export async function removePodNamespace(
   directory: string,
   link: string | undefined,
 ): Promise<void> {
-  const mounts = [...namespaceKinds, "shm", "sys"].map((name) => quote(join(directory, name)));
   await runScript(
     [
       // Deleting our end takes the pod's end with it, at once; the namespace itself may linger in the kernel.
       ...(link === undefined ? [] : [`${quote(tools.ip)} link del ${link} 2>/dev/null || true`]),
-      `umount -l ${mounts.join(" ")} 2>/dev/null || true`,
-      `rm -rf --one-file-system ${quote(directory)}`,
+      ...removalOf(directory),
     ],
     { code: "SandboxFailed", doing: "remove a pod's sandbox" },
   );

@@ -18,6 +18,7 @@ import type {
 import { FifoPool } from "./fifo-pool.ts";
 import { type KernelPaths, kernelPaths } from "./kernel-paths.ts";
 import { planMounts } from "./mount-plan.ts";
+import { removalOf } from "./mounts.ts";
 import { connectInside, connectTo } from "./pod-connection.ts";
 import {
   createPodNamespace,
@@ -216,6 +217,8 @@ class RealPodSandbox implements PodSandbox {
   readonly #options: RealPodOptions;
   readonly #running = new Set<ContainerHandle>();
   readonly #starting = new Set<Promise<unknown>>();
+  /** Removals of dead containers' directories: nothing else may remove what they have mounted. */
+  readonly #clearing = new Map<string, Promise<void>>();
   #removed: Promise<void> | undefined;
 
   constructor(options: RealPodOptions) {
@@ -230,7 +233,7 @@ class RealPodSandbox implements PodSandbox {
       throw new NodeError("SandboxFailed", `the sandbox of pod ${this.id} is gone`);
     const home = join(this.directory, "containers", spec.id);
     const starting = this.#start(spec, home).catch(async (error: unknown) => {
-      await unmountRoot(home);
+      await this.#clear(home);
       throw error;
     });
     this.#starting.add(starting);
@@ -275,7 +278,7 @@ class RealPodSandbox implements PodSandbox {
     this.#running.add(handle);
     void handle.exited.then(async () => {
       this.#running.delete(handle);
-      await unmountRoot(home);
+      await this.#clear(home);
     });
     return handle;
   }
@@ -300,6 +303,13 @@ class RealPodSandbox implements PodSandbox {
     }
   }
 
+  /** Once at a time for each container. */
+  #clear(home: string): Promise<void> {
+    const clearing = this.#clearing.get(home) ?? unmountRoot(home).finally(() => this.#clearing.delete(home));
+    this.#clearing.set(home, clearing);
+    return clearing;
+  }
+
   async limit(limits: PodLimits): Promise<void> {
     await this.#options.group?.limit(limits);
   }
@@ -315,9 +325,8 @@ class RealPodSandbox implements PodSandbox {
     for (const container of running) container.signal("SIGKILL");
     await Promise.all(running.map((container) => container.exited));
     try {
-      await Promise.all(
-        running.map((container) => unmountRoot(join(this.directory, "containers", container.id))),
-      );
+      for (const { id } of running) void this.#clear(join(this.directory, "containers", id));
+      await Promise.all(this.#clearing.values());
       await this.#options.holder?.end();
       await this.#options.group?.remove();
     } finally {
@@ -357,11 +366,5 @@ async function refuseLinks(rootfs: string): Promise<void> {
 /** A dead container's layer goes at once: nothing can read it any more. */
 async function unmountRoot(home: string): Promise<void> {
   if (!existsSync(home)) return;
-  await runScript(
-    [
-      `umount -l ${quote(home)}/root ${quote(home)}/mounts/* 2>/dev/null || true`,
-      `rm -rf --one-file-system ${quote(home)}`,
-    ],
-    { code: "SandboxFailed", doing: "remove a container's root" },
-  );
+  await runScript(removalOf(home), { code: "SandboxFailed", doing: "remove a container's root" });
 }

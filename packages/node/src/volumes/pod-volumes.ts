@@ -11,6 +11,7 @@ import type { References } from "../environment/environment.ts";
 import { expand } from "../environment/expansion.ts";
 import { NodeError } from "../errors.ts";
 import type { ContainerMount } from "../runtime/container-runtime.ts";
+import { removeUnmounted } from "../runtime/mounts.ts";
 import { openInside, placeOf } from "../runtime/safe-path.ts";
 import { escapeOverlay, quote, runScript } from "../runtime/shell.ts";
 import { writeAtomically } from "./atomic-directory.ts";
@@ -40,13 +41,11 @@ export const cappedVolumeAnnotation = "node.keelson.dev/capped";
 
 const growPatienceMs = 2_000;
 const mounting = { code: "MountFailed", doing: "mount a pod's volume" } as const;
-const unmounting = { code: "MountFailed", doing: "unmount a pod's volumes" } as const;
 
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
   readonly #tokens: TokenCache;
   readonly #paths = new Map<string, string>();
-  readonly #mounted: string[] = [];
   /** Volumes that no container may write to. */
   readonly #sealed = new Set<string>();
   /** Capacities of mounted capped volumes by name. */
@@ -120,30 +119,20 @@ export class PodVolumes {
     if (!this.#options.canMount) return join(base, sub);
     const place = join(this.#options.directory, "subpaths", name);
     await mkdir(dirname(place), { recursive: true });
-    await runScript([`umount -l ${quote(place)} 2>/dev/null || true`], unmounting);
-    await rm(place, { recursive: true, force: true });
+    await removeUnmounted(place);
     if ((await stat(placeOf(handle))).isDirectory()) await mkdir(place);
     else await writeFile(place, "");
     await runScript([`mount --no-canonicalize --bind /proc/self/fd/3 ${quote(place)}`], mounting, [
       handle.fd,
     ]);
-    this.#mounted.push(place);
     return place;
   }
 
   /** Unmounts and removes everything but what outlives the pod (claims, host paths). */
   async teardown(): Promise<void> {
-    const mounted = this.#mounted.splice(0);
     this.#paths.clear();
     this.#capped.clear();
-    if (mounted.length > 0) {
-      await runScript(
-        mounted.map((path) => `umount -l ${quote(path)} 2>/dev/null || true`),
-        unmounting,
-      );
-    }
-    for (const name of ["subpaths", "volumes"])
-      await rm(join(this.#options.directory, name), { recursive: true, force: true });
+    for (const name of ["subpaths", "volumes"]) await removeUnmounted(join(this.#options.directory, name));
     await rm(this.#options.memory, { recursive: true, force: true });
   }
 
@@ -194,7 +183,6 @@ export class PodVolumes {
     const layered = `mount -t overlay -o ${quote(options)} image ${quote(path)}`;
     const bound = `mount --bind ${quote(root)} ${quote(path)} && mount -o remount,bind,ro,nosuid,nodev ${quote(path)}`;
     await runScript([`${layered} 2>/dev/null || { ${bound}; }`], mounting);
-    this.#mounted.push(path);
     this.#sealed.add(volume.name);
     return path;
   }
@@ -280,7 +268,6 @@ export class PodVolumes {
   async #mountMemory(path: string, size: Quantity | undefined): Promise<void> {
     const limit = size === undefined || size.isZero() ? "" : `,size=${size.value()}`;
     await runScript([`mount -t tmpfs -o mode=777,nosuid,nodev${limit} tmpfs ${quote(path)}`], mounting);
-    this.#mounted.push(path);
   }
 
   /** `fsGroup`: the group owns the volume and what is made in it. Needs more than one group id. */

@@ -2,6 +2,7 @@
 import { dynamicKind, type Kind, type KubeObject, type ObjectOf } from "@keelson/core";
 import {
   type CustomResourceDefinitionObject,
+  immutable,
   preserveUnknown,
   resource,
   type StructuralSchema,
@@ -20,9 +21,9 @@ export const PlanDefinition = resource({
   spec: z.object({
     resource: z
       .object({
-        group: z.string(),
+        group: z.string().check(immutable("group is immutable: objects of the kind would be left alone")),
         version: z.string().default("v1"),
-        kind: z.string(),
+        kind: z.string().check(immutable("kind is immutable: objects of the kind would be left alone")),
         plural: z.string().optional(),
         shortNames: z.array(z.string()).optional(),
       })

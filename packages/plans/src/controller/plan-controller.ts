@@ -1,7 +1,8 @@
 /** A controller that runs plans for a resource of one's own. */
 import type { AnyKind, ObjectOf, Stored } from "@keelson/core";
-import { Job } from "@keelson/core/kinds";
+import { ConfigMap, Job, Secret } from "@keelson/core/kinds";
 import type { CallOptions } from "@keelson/hooks";
+import { namedObjects } from "@keelson/hooks/internal";
 import {
   allow,
   type Controller,
@@ -26,7 +27,7 @@ export interface PlanControllerDefinition<K extends AnyKind>
   readonly plans: Plans | ((object: ObjectOf<K>) => Plans);
   /** The plan that runs before an object goes. Default: the one with `on.delete`, when the plans are given as data. */
   readonly onDelete?: string;
-  /** What hooks and `wait` may read beyond that, and what functions of steps do. */
+  /** What `wait` may read beyond that, and what functions of steps do. */
   readonly writes?: readonly Grant[];
 }
 
@@ -58,7 +59,11 @@ export function planController<K extends AnyKind>(
   return controller(kind, {
     ...controllerOptions,
     owns: ownsOf(slots),
-    writes: [...writes, ...slots.all.map((slot) => allow(slot.kind, ["get"]))],
+    writes: [
+      ...writes,
+      ...slots.all.map((slot) => allow(slot.kind, ["get"])),
+      ...(typeof plans === "function" ? [] : credentialGrants(plans)),
+    ],
     reconcile: async (object: Stored, ctx: never) =>
       await runPlans({ ctx, object, plans: plansOf(object), slots }),
     ...(last === undefined
@@ -72,6 +77,19 @@ export function planController<K extends AnyKind>(
 
 function lastPlan(plans: Plans): string | undefined {
   return Object.keys(plans).find((name) => plans[name]?.on?.delete);
+}
+
+/** Secrets and ConfigMaps that hooks of steps are called with. A name that is an expression may be any. */
+function credentialGrants(plans: Plans): Grant[] {
+  const steps = Object.values(plans).flatMap(({ phases }) => phases.flatMap((phase) => phase.steps));
+  const named = steps.flatMap(({ hook }) => (hook ? namedObjects(hook) : []));
+  return [Secret, ConfigMap].flatMap((kind) => {
+    const names = [...new Set(named.filter((each) => each.kind === kind).map(({ name }) => name))];
+    if (names.length === 0) return [];
+    return [
+      names.some((name) => name.includes("${")) ? allow(kind, ["get"]) : allow(kind, ["get"], { names }),
+    ];
+  });
 }
 
 /** Nothing is pruned by omission: plans say what goes. */

@@ -2,7 +2,7 @@
 import type { Client } from "@keelson/client";
 import { type AnyKind, type JsonObject, type KubeObject, parseApiVersion } from "@keelson/core";
 import type { CallOptions } from "@keelson/hooks";
-import type { Controller } from "@keelson/runtime";
+import { allow, type Controller } from "@keelson/runtime";
 import {
   PlanDefinition,
   type PlanDefinitionObject,
@@ -76,7 +76,14 @@ export async function controllerOf(
   const name = definition.metadata.name;
   return {
     kind,
-    controller: planController(kind, { ...options, name: `plans-${name}`.slice(0, 63), kinds, plans }),
+    controller: planController(kind, {
+      ...options,
+      name: `plans-${name}`.slice(0, 63),
+      kinds,
+      plans,
+      // Finalizers come with a plan before the object goes, and are taken away when a later definition has none.
+      writes: [allow(kind, ["patch"])],
+    }),
   };
 }
 

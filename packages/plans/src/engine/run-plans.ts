@@ -1,6 +1,7 @@
 /** Runs the plans of one object: decides what starts, moves the run on, and says how the object stands. */
 import { isConflict } from "@keelson/client";
 import {
+  apiVersionOf,
   formatTime,
   type JsonObject,
   type JsonValue,
@@ -19,11 +20,12 @@ import { render } from "../template/render.ts";
 import { beginRun, endRun, isOver, shortened, stepNames, stepOf, withStep } from "./progress.ts";
 import { keyOfName, type Slots } from "./slots.ts";
 import { type AppliedObject, applyOne, lookAt, type StepOutcome, type StepWorld } from "./step-actions.ts";
+import { isUnfinished, jobNameOf, markOf, runMark } from "./step-jobs.ts";
 import { brings, createPlanOf, decideTrigger, digestOf, triedDigest } from "./trigger.ts";
 
 /** Put on the object: starts this plan. A plan, or a plan and anything behind a slash, to start it once more. */
 export const runAnnotation = "plans.keelson.dev/run";
-/** Put on the object: cancels this run, or any with `*`. */
+/** Put on the object: cancels this run, or any with `*` but for the one before the object goes. */
 export const cancelAnnotation = "plans.keelson.dev/cancel";
 
 const defaultTimeoutMs = 600_000;
@@ -92,6 +94,7 @@ class Engine {
       await this.#advance();
       if (this.#status.plan?.state === "Running") break;
     }
+    if (this.#status.plan?.state !== "Running") await this.#stopJobs(undefined);
     await this.#atRest();
     return this.#outcome();
   }
@@ -101,7 +104,8 @@ class Engine {
     const { plan: run } = this.#status;
     const isLast = run?.name === name && run.cause === "deleted";
     const cancelled = object.metadata.annotations?.[cancelAnnotation];
-    if (isLast && cancelled !== undefined && (cancelled === "*" || cancelled === run.run)) {
+    // By its name alone: a star that cancelled something long ago must not skip what comes before the end.
+    if (isLast && cancelled === run.run) {
       ctx.event("Warning", "PlanCancelled", `${run.run} was cancelled; the object goes without it`);
       return done();
     }
@@ -166,6 +170,12 @@ class Engine {
   async #advance(): Promise<void> {
     const plan = this.#world.plans[(this.#status.plan as PlanRun).name];
     if (!plan) return this.#end("Failed", "the plan does not exist any more");
+    const [left] = await this.#stopJobs(runMark(this.#world.object, this.#run));
+    if (left !== undefined) {
+      const message = `Job ${left} of an earlier run ends first`;
+      this.#world.ctx.recheck(retryMs);
+      return this.#set({ ...this.#status, plan: { ...this.#run, message } });
+    }
     const ended = await this.#phases(plan);
     if (ended === "open") return;
     if (ended !== undefined) return this.#end("Failed", ended);
@@ -213,7 +223,7 @@ class Engine {
       this.#set({ ...this.#status, plan: withStep(this.#run, { ...before, ...change } as StepState, plan) });
     };
     record({ state: "Running", startedAt });
-    const outcome = await this.#look(phase, step, startedAt);
+    const outcome = await this.#look(plan, phase, step, startedAt);
     const finishedAt = formatTime(ctx.clock.now());
     const { message } = outcome;
     const told = message === undefined ? {} : { message };
@@ -238,7 +248,7 @@ class Engine {
   }
 
   /** An error that may pass is a wait; it has the time of its step. */
-  async #look(phase: Phase, step: Step, startedAt: string): Promise<StepOutcome> {
+  async #look(plan: Plan, phase: Phase, step: Step, startedAt: string): Promise<StepOutcome> {
     const { ctx, slots, object } = this.#world;
     const place = { plan: this.#run.name, phase: phase.name, step: step.name };
     const values = this.#values();
@@ -249,6 +259,16 @@ class Engine {
       slots,
       values,
       owner: object,
+      job: {
+        name: jobNameOf({
+          owner: object.metadata.name,
+          run: this.#run.run,
+          plan,
+          phase: phase.name,
+          step: step.name,
+        }),
+        mark: runMark(object, this.#run),
+      },
       id: `${this.#run.run}/${phase.name}/${step.name}@${digestOf(does)}`,
       startedAt,
       applied: (slot, key) => this.#note({ slot, key, ...place }),
@@ -317,17 +337,23 @@ class Engine {
   }
 
   /** The object as the step that applied it last says it; undefined when the step does so no more. */
-  #rendered({ plan, phase, step, key }: AppliedObject): JsonObject | undefined {
+  #rendered({ plan, phase, step, slot, key }: AppliedObject): JsonObject | undefined {
     const found = this.#world.plans[plan]?.phases
       .find(({ name }) => name === phase)
       ?.steps.find(({ name }) => name === step);
     const templates = (found?.apply ?? found?.toggle?.apply ?? []) as JsonObject[];
     for (const template of templates) {
+      if (this.#slotOf(template) !== slot) continue;
       const object = render(template, this.#values());
       const name = (object["metadata"] as { name?: string } | undefined)?.name;
       if (name !== undefined && keyOfName(name) === key) return object;
     }
     return undefined;
+  }
+
+  #slotOf({ apiVersion, kind }: JsonObject): string | undefined {
+    const { all } = this.#world.slots;
+    return all.find((each) => apiVersionOf(each.kind) === apiVersion && each.kind.kind === kind)?.name;
   }
 
   /** At rest, what was brought is kept as it was brought. */
@@ -346,13 +372,37 @@ class Engine {
 
   /** The Jobs of the last run stay, for a look at their logs. */
   async #dropOldJobs(): Promise<void> {
-    const jobs = (this.#world.ctx.own as unknown as Record<string, JobHandle | undefined>)["job.batch"];
+    const jobs = this.#jobs;
     const prefix = `${this.#world.object.metadata.name}-${this.#run.run}-`;
     const applied = new Set((this.#status.objects ?? []).map(({ slot, key }) => `${slot} ${key}`));
+    const current = runMark(this.#world.object, this.#run);
     for (const [key, job] of jobs?.entries() ?? []) {
-      const isKept = job.metadata.name.startsWith(prefix) || applied.has(`job.batch ${key}`);
+      const mark = markOf(job);
+      const isLast = mark === undefined ? job.metadata.name.startsWith(prefix) : mark === current;
+      const isKept = isLast || applied.has(`job.batch ${key}`);
       if (!isKept && job.metadata.deletionTimestamp === undefined) await jobs?.delete(key);
     }
+  }
+
+  /**
+   * Ends the Jobs of steps that run for no run, or for another than `current`: a run that was superseded, was cancelled or
+   * took too long leaves them behind, and two of them at once may do harm. Gives the names of those that are still there.
+   */
+  async #stopJobs(current: string | undefined): Promise<string[]> {
+    const left: string[] = [];
+    for (const [key, job] of this.#jobs?.entries() ?? []) {
+      const mark = markOf(job);
+      if (mark === undefined || mark === current || !isUnfinished(job)) continue;
+      left.push(job.metadata.name);
+      // It stays until its pods are gone.
+      if (job.metadata.deletionTimestamp === undefined)
+        await this.#jobs?.delete(key, { propagation: "Foreground" });
+    }
+    return left;
+  }
+
+  get #jobs(): JobHandle | undefined {
+    return (this.#world.ctx.own as unknown as Record<string, JobHandle | undefined>)["job.batch"];
   }
 
   // ------------------------------------------------------------------------------------ its state
@@ -429,7 +479,7 @@ class Engine {
 
 interface JobHandle {
   entries(): ReadonlyMap<string, Stored>;
-  delete(key: string): Promise<void>;
+  delete(key: string, options?: object): Promise<void>;
 }
 
 /** Errors by which the runtime ends a reconcile: they are not the step's. */

@@ -16,10 +16,11 @@ import type { Context, ManyHandle } from "@keelson/runtime";
 import { readinessOf } from "@keelson/runtime/internal";
 import type { CallAnswer, Reference, Step } from "../api/plan.ts";
 import type { PlanStatus } from "../api/status.ts";
-import { PlanError } from "../errors.ts";
+import { MissingData, PlanError } from "../errors.ts";
 import { isTrue, type TemplateValues } from "../template/expression.ts";
 import { render } from "../template/render.ts";
 import { keyOfName, type Slots, slotOf } from "./slots.ts";
+import { forRunAnnotation, markOf } from "./step-jobs.ts";
 
 /** How a step stands after it was looked at. */
 export type StepOutcome =
@@ -40,6 +41,8 @@ export interface StepWorld {
   /** Names the step in this run: `upgrade-3/migrate/schema`. */
   readonly id: string;
   readonly startedAt: string;
+  /** The Job of the step, should it run one: its name, and the run that it is for. */
+  readonly job: { readonly name: string; readonly mark: string };
   /** Called for each object that is applied or deleted. */
   readonly applied: (slot: string, key: string) => void;
   readonly deleted: (slot: string, key: string) => void;
@@ -62,7 +65,7 @@ export async function lookAt(step: Step, world: StepWorld): Promise<StepOutcome>
   if (step.delete)
     return await deleteAll(render(step.delete as JsonValue, world.values) as Reference[], world);
   if (step.toggle) return await toggle(step.toggle, world);
-  if (step.job) return await runJob(step.job as JsonObject, step.name, world);
+  if (step.job) return await runJob(step.job as JsonObject, world);
   if (step.wait) return await wait(step.wait, world);
   if (step.hook) return await callHook(step, world);
   if (step.call) return await callFunction(step.call, world);
@@ -135,20 +138,31 @@ async function toggle(given: NonNullable<Step["toggle"]>, world: StepWorld): Pro
 }
 
 /** The name follows from the run and the step: made twice, it is made once. */
-async function runJob(template: JsonObject, step: string, world: StepWorld): Promise<StepOutcome> {
+async function runJob(template: JsonObject, world: StepWorld): Promise<StepOutcome> {
   const { metadata, ...rest } = render(template as JsonValue, world.values) as JsonObject;
-  const name = `${world.owner.metadata.name}-${world.values.run}-${step}`
-    .slice(0, 63)
-    .replace(/[^a-z0-9]+$/, "");
+  const { name, mark } = world.job;
+  const annotations = {
+    ...((metadata as JsonObject | undefined)?.["annotations"] as JsonObject | undefined),
+  };
   const body = {
     apiVersion: "batch/v1",
     kind: "Job",
     ...rest,
-    metadata: { ...(metadata as JsonObject), name },
+    metadata: {
+      ...(metadata as JsonObject),
+      name,
+      annotations: { ...annotations, [forRunAnnotation]: mark },
+    },
   };
-  await world.ctx.step(world.id, async () => {
-    await applyOne(body, { ...world, applied: () => {} });
-  });
+  try {
+    await world.ctx.step(world.id, async () => {
+      await clearJob(world);
+      await applyOne(body, { ...world, applied: () => {} });
+    });
+  } catch (error) {
+    if (error instanceof NotDone) return { is: "waiting", message: error.message, recheckMs: defaultRetryMs };
+    throw error;
+  }
   const slot = slotOf(world.slots, "batch/v1", "Job");
   const job = handleOf(world.ctx, slot.name).get(keyOfName(name)) as
     | (Stored & { status?: { conditions?: Condition[] } })
@@ -161,6 +175,27 @@ async function runJob(template: JsonObject, step: string, world: StepWorld): Pro
   if (failed?.status === "True")
     return { is: "failed", message: `Job ${name} failed: ${failed.message || failed.reason}` };
   return { is: "waiting", message: `Job ${name} is running` };
+}
+
+/**
+ * A Job of the same name that ran for another run says nothing of this one: it goes first. One that an earlier object of
+ * the same name left behind is nobody's to delete. What others control is refused when ours is applied.
+ */
+async function clearJob({ ctx, slots, owner, job }: StepWorld): Promise<void> {
+  const slot = slotOf(slots, "batch/v1", "Job");
+  const found = await findOther(ctx, slot.kind, { namespace: owner.metadata.namespace, name: job.name });
+  if (!found || markOf(found) === job.mark) return;
+  const by = found.metadata.ownerReferences?.find(({ controller }) => controller);
+  if (by && (by.uid !== owner.metadata.uid || markOf(found) === undefined)) return;
+  const what = `Job ${job.name}`;
+  if (!by) throw new NotDone({ message: `${what} of an earlier ${owner.kind} is still there; delete it` });
+  await handleOf(ctx, slot.name).delete(keyOfName(job.name), { propagation: "Foreground" });
+  throw new NotDone({ message: `${what} of an earlier run goes first` });
+}
+
+async function findOther(ctx: Context, kind: AnyKind, ref: object): Promise<Stored | undefined> {
+  const client = ctx.client as unknown as { kind(kind: AnyKind): { find(ref: object): Promise<unknown> } };
+  return (await client.kind(kind).find(ref)) as Stored | undefined;
 }
 
 async function wait(given: NonNullable<Step["wait"]>, world: StepWorld): Promise<StepOutcome> {
@@ -178,11 +213,21 @@ async function wait(given: NonNullable<Step["wait"]>, world: StepWorld): Promise
   if (!found) return { is: "waiting", message: `${what} does not exist`, ...again };
   if (until !== undefined) {
     const values = { ...world.values, object: found as unknown as JsonObject };
-    if (isTrue(until, values)) return { is: "done" };
+    if (holds(until, values)) return { is: "done" };
     return { is: "waiting", message: `${what} is not as ${until} says`, ...again };
   }
   const { ready, message } = readinessOf(kind, found);
   return ready ? { is: "done" } : { is: "waiting", message: `${what}: ${message}`, ...again };
+}
+
+/** What is not there yet may come: most objects have no status at first. */
+function holds(until: string, values: TemplateValues): boolean {
+  try {
+    return isTrue(until, values);
+  } catch (error) {
+    if (error instanceof MissingData) return false;
+    throw error;
+  }
 }
 
 /** Ours is in a cache and calls us when it changes; others are asked for. */
@@ -194,9 +239,7 @@ async function find(
   const ours = handleOf(ctx, slot.name).get(keyOfName(name)) as Stored | undefined;
   if (ours) return { found: ours, kind: slot.kind, isOurs: true };
   const namespace = slot.kind.scope === "Cluster" ? undefined : owner.metadata.namespace;
-  const client = ctx.client as unknown as { kind(kind: AnyKind): { find(ref: object): Promise<unknown> } };
-  const found = await client.kind(slot.kind).find({ namespace, name });
-  return { found: found as Stored | undefined, kind: slot.kind, isOurs: false };
+  return { found: await findOther(ctx, slot.kind, { namespace, name }), kind: slot.kind, isOurs: false };
 }
 
 async function callHook(step: Step, world: StepWorld): Promise<StepOutcome> {

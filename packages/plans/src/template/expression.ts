@@ -10,7 +10,7 @@ import {
   types,
 } from "@keelson/cel";
 import type { JsonObject, JsonValue } from "@keelson/core";
-import { PlanError } from "../errors.ts";
+import { MissingData, PlanError } from "../errors.ts";
 
 /** What expressions may speak of. */
 export interface TemplateValues {
@@ -33,13 +33,18 @@ const environment = kubernetesEnvironment.extend({
 });
 const programs = new Map<string, Program>();
 const mostPrograms = 2_000;
+/** What CEL says of fields, keys, elements and variables that are not there. */
+const missing = /no such (key|field|attribute)|index out of bounds/;
 
 /** The value of an expression without its `${` and `}`. */
 export function evaluate(expression: string, values: TemplateValues): JsonValue {
   const bindings = Object.fromEntries(names.map((name) => [name, fromJson(values[name] ?? null)]));
   const { value } = programOf(expression).evaluate(bindings);
   if (value instanceof Fault) {
-    throw new PlanError("InvalidExpression", `cannot evaluate \${${expression}}: ${value.message}`);
+    const message = `cannot evaluate \${${expression}}: ${value.message}`;
+    throw missing.test(value.message)
+      ? new MissingData(message)
+      : new PlanError("InvalidExpression", message);
   }
   return toJson(value) as JsonValue;
 }

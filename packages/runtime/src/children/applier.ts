@@ -28,6 +28,7 @@ import {
 import { RuntimeError } from "../errors.ts";
 import { AppliedObjects, type AppliedRecords } from "./applied-objects.ts";
 import { type ChildBody, type ChildId, childBody, childKey, ownerLabels } from "./child-body.ts";
+import { restoreMarks } from "./marks.ts";
 import type { OwnedChildren } from "./owned-children.ts";
 
 export interface ApplierOptions {
@@ -99,7 +100,19 @@ export class Applier {
       return await this.#create(slot, body);
     }
     await this.#claim(slot, id, live);
-    return await this.#update(slot, body, live, options);
+    try {
+      return await this.#update(slot, body, live, options);
+    } catch (error) {
+      // It is ours and cannot become what is asked for. With its marks back, the next reconcile sees what there is.
+      if (isInvalidChild(error)) await this.#restoreMarks(slot, id, live);
+      throw error;
+    }
+  }
+
+  async #restoreMarks({ kind }: Owned, { slot, key }: ChildId, { metadata }: Stored): Promise<void> {
+    const { name, uid } = metadata;
+    const entry = { slot, kind: kind.kind, name, uid, ...(key === "" ? {} : { key }) };
+    await restoreMarks({ ...this.#options, fieldManager: this.#manager }, [entry]);
   }
 
   /** Deletes a child by UID; gone already, or replaced by another, is success. */
@@ -354,6 +367,10 @@ function controllerOf(object: Stored): OwnerReference | undefined {
 
 function slotOf(body: ChildBody): string {
   return (body.metadata.labels as Record<string, string>)[slotLabel] as string;
+}
+
+function isInvalidChild(error: unknown): boolean {
+  return error instanceof RuntimeError && error.code === "InvalidChild";
 }
 
 /** `InvalidChild` for what the server will never take; any other error as it is. */

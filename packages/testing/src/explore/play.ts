@@ -43,7 +43,7 @@ const defaultConvergeMs = 20 * 60_000;
 const stuckMs = 180_000;
 const mostAdvice = 6;
 /** The status may note a last fact after this long. */
-const restMs = 61_000;
+const restMs = 121_000;
 const idleMs = 30_000;
 /** How long a client may wait for one answer. */
 const requestMs = 30_000;
