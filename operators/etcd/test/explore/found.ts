@@ -478,4 +478,17 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "a learner reaches nobody at its first start, and joins at the second: its volume was taken for empty": {
+    beginning: "two members",
+    seed: 99_000_520,
+    steps: [
+      { atMs: 0, do: "edit: size", with: { size: 3 } },
+      {
+        atMs: 300,
+        do: "line: a pod from everyone",
+        forMs: 700,
+        with: { which: 0.723, how: "refused" },
+      },
+    ],
+  },
 };
