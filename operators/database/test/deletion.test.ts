@@ -42,6 +42,20 @@ test("a Lease of an application of the same name stays as it is", async () => {
   expect(await c.client.kind(Lease).get(here)).toEqual(theirs);
 });
 
+test("with --cascade=orphan everything stays, though a pass that was under way put every reference back", async () => {
+  await using c = await cluster({ controllers });
+  await withData(c, { onDelete: "Delete" });
+  c.managers[0]?.pause();
+  await c.client.kind(Database).delete(here, { propagation: "Orphan" });
+  const { metadata } = await c.client.kind(Database).get(here);
+  // The garbage collector is done with it.
+  const finalizers = metadata.finalizers?.filter((each) => each !== "orphan") ?? [];
+  await c.client.kind(Database).patch(here, { type: "merge", body: { metadata: { finalizers } } });
+  c.managers[0]?.resume();
+  await c.converges({ ready: false });
+  expect(await left(c)).toMatchObject({ database: false, claims: 3, pods: 3, lease: true });
+});
+
 test("with Delete the claims go, and the Database when they are gone", async () => {
   await using c = await cluster({ controllers });
   await withData(c, { onDelete: "Delete" });

@@ -23,7 +23,7 @@ export async function finalize(
   ctx: DatabaseContext,
   options: FinalOptions,
 ): Promise<Outcome> {
-  if (await isOrphaned(object, ctx)) {
+  if (ctx.orphaned || (await isOrphaned(object, ctx))) {
     ctx.event("Normal", "Orphaned", "everything is left as it is; a Database of the same name takes it over");
     return done();
   }
@@ -79,8 +79,6 @@ async function tellVolumes(object: DatabaseObject, ctx: DatabaseContext, why: st
  * them, or is about to.
  */
 async function isOrphaned(object: DatabaseObject, ctx: DatabaseContext): Promise<boolean> {
-  const { metadata } = object;
-  if (metadata.finalizers?.includes("orphan")) return true;
   const { name, namespace, uid } = databaseName(object);
   const found = await Promise.all(
     [name, `${name}-ro`, `${name}-r`].map(

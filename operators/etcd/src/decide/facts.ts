@@ -114,7 +114,8 @@ export function dataLoss(o: Observed, member: ObservedMember): string | undefine
   if (claim.lost) return "its volume is lost";
   if (claim.deleting) return "its volume is being deleted";
   const diagnosis = diagnosisOf(member);
-  if (diagnosis === "empty" && startedBefore(member)) return "its volume is empty";
+  // A member that reached nobody at its first start said the same, and has data since: only the present container counts.
+  if (diagnosis === "empty" && !member.pod?.running && startedBefore(member)) return "its volume is empty";
   // Under an untested template it may be the template that cannot read the data.
   return diagnosis === "corrupt" && isTested(o, member) ? "its data is corrupt" : undefined;
 }

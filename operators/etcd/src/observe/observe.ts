@@ -1,5 +1,6 @@
 /** Gathers objects from the cache and answers from the members, and updates the records from both. */
 import { ownStatus } from "@keelson/kit";
+import type { ObjectOf } from "keelson";
 import { PersistentVolumeClaim } from "keelson/kinds";
 import type { EtcdClusterObject, Member, Status } from "../api/cluster.ts";
 import { conditions } from "../api/conditions.ts";
@@ -9,6 +10,7 @@ import { operatorImage } from "../resources/agent-image.ts";
 import type { EtcdContext } from "../resources/declaration.ts";
 import {
   type ClusterName,
+  claimLabels,
   clientPort,
   clusterName,
   memberHost,
@@ -50,8 +52,11 @@ export async function observe(
   const { passwords, problem } = await readPasswords(object, ctx, sessions);
   const before: Status = object.status ?? {};
   const owners = ownersOf(object, ctx).map(({ uid }) => uid);
-  const pods = byMember(cluster, ctx.own.pods.list(), (pod, labels) => podView(pod, { labels, owners }));
-  const claims = byMember(cluster, ctx.own.claims.list(), claimView);
+  const pods = byMember(cluster, ctx.own.pods.list(), (pod) =>
+    podView(pod, { labels: memberLabels(cluster, pod.metadata.name), owners }),
+  );
+  const claims = byMember(cluster, ctx.own.claims.list(), (claim) => viewOf(cluster, claim));
+  if (before.clusterId === undefined) await addKeptClaims(claims, cluster, ctx);
   for (const record of before.members ?? []) await confirmClaim(record, { cluster, ctx, claims });
   const answers = await ask(
     [...pods]
@@ -130,12 +135,12 @@ export async function observe(
 function byMember<T extends { readonly metadata: { readonly name: string } }, View>(
   cluster: ClusterName,
   objects: readonly T[],
-  view: (object: T, labels: Record<string, string>) => View,
+  view: (object: T) => View,
 ): Map<string, View> {
   return new Map(
     objects
       .filter(({ metadata }) => ordinalOf(cluster, metadata.name) !== undefined)
-      .map((object) => [object.metadata.name, view(object, memberLabels(cluster, object.metadata.name))]),
+      .map((object) => [object.metadata.name, view(object)]),
   );
 }
 
@@ -149,6 +154,24 @@ function localListOf(
   return {
     members: [...peers].map((id) => ({ id, name: "", peerUrls: [], clientUrls: [], learner: false })),
   };
+}
+
+function viewOf(cluster: ClusterName, claim: ObjectOf<typeof PersistentVolumeClaim>): ClaimView {
+  return claimView(claim, claimLabels(cluster, claim.metadata.name));
+}
+
+/**
+ * Where the status knows of no cluster, only claims do. One that lacks a label is not seen among them: its member would
+ * be taken for lost, or a new cluster would start over its data. So all claims of the namespace are looked at.
+ */
+async function addKeptClaims(
+  claims: Map<string, ClaimView>,
+  cluster: ClusterName,
+  ctx: EtcdContext,
+): Promise<void> {
+  const { items } = await ctx.client.kind(PersistentVolumeClaim).list({ namespace: cluster.namespace });
+  for (const [name, view] of byMember(cluster, items, (claim) => viewOf(cluster, claim)))
+    if (!claims.has(name) && view.memberId !== undefined) claims.set(name, view);
 }
 
 /** A claim that looks gone may only lack its labels: what follows from its absence is decided by the server's word. */
@@ -168,7 +191,7 @@ async function confirmClaim(
   const ref = { namespace: cluster.namespace, name: record.name };
   const live = await ctx.client.kind(PersistentVolumeClaim).find(ref);
   if (!live) return;
-  const view = claimView(live, memberLabels(cluster, record.name));
+  const view = viewOf(cluster, live);
   if (view.uid === record.claimUid || view.memberId === record.id) claims.set(record.name, view);
 }
 

@@ -26,7 +26,9 @@ export interface PodView {
   readonly obstacle: string | undefined;
   /** Someone changed its labels or owners. */
   readonly drifted: boolean;
-  /** The container's termination message; empty when it was killed for memory. */
+  /** Its container runs now: what an earlier one said may be over. */
+  readonly running: boolean;
+  /** The container's last termination message; empty when it was killed for memory. */
   readonly terminationMessage: string;
   readonly restarts: number;
 }

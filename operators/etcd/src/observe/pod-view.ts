@@ -45,6 +45,7 @@ export function podView(pod: ObjectOf<typeof Pod>, marks: PodMarks): PodView {
     readyChangedMs: parseTime(ready?.lastTransitionTime) ?? created,
     node: spec?.nodeName,
     obstacle: obstacleOf(pod),
+    running: container?.state?.running !== undefined,
     terminationMessage: ended?.reason === "OOMKilled" ? "" : (ended?.message ?? ""),
     restarts: container?.restartCount ?? 0,
     drifted: isDrifted(pod, marks),

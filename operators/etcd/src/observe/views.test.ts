@@ -44,6 +44,7 @@ describe("a pod", () => {
       node: undefined,
       obstacle: undefined,
       drifted: false,
+      running: false,
       terminationMessage: "",
       restarts: 0,
     });
@@ -74,6 +75,11 @@ describe("a pod", () => {
   test("that was restarted, and left a message", () => {
     const view = withStatus(etcd({ restartCount: 3, lastState: { terminated: { message: "panic: x" } } }));
     expect(view).toMatchObject({ restarts: 3, terminationMessage: "panic: x" });
+  });
+  test("that was restarted, left a message, and runs", () => {
+    const lastState = { terminated: { message: "panic: x" } };
+    const view = withStatus(etcd({ state: { running: {} }, lastState }));
+    expect(view).toMatchObject({ running: true, terminationMessage: "panic: x" });
   });
   test("that was killed for memory has said nothing", () => {
     const terminated = { reason: "OOMKilled", message: "half a line" };

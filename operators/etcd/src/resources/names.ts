@@ -1,6 +1,6 @@
 /** Names of members, ports and addresses. */
-import { keyLabel } from "keelson";
-import type { EtcdClusterObject } from "../api/cluster.ts";
+import { controllerLabel, keyLabel, ownerLabel, slotLabel } from "keelson";
+import { EtcdCluster, type EtcdClusterObject } from "../api/cluster.ts";
 import { labels } from "../api/names.ts";
 
 export const clientPort = 2379;
@@ -68,9 +68,22 @@ export function selectorLabels(cluster: ClusterName): Record<string, string> {
   return { [labels.name]: "etcd", [labels.instance]: cluster.name };
 }
 
-/** What the pod and the claim of a member are found by; people may change it. */
+/** What the pod of a member is found by; people may change it. */
 export function memberLabels(cluster: ClusterName, member: string): Record<string, string> {
   return { ...selectorLabels(cluster), [keyLabel]: memberKey(cluster, member) };
+}
+
+/**
+ * All labels of a member's claim. A claim that outlived its cluster is in no inventory: the runtime does not put back what
+ * someone changed on it.
+ */
+export function claimLabels(cluster: ClusterName, member: string): Record<string, string> {
+  return {
+    ...memberLabels(cluster, member),
+    [controllerLabel]: EtcdCluster.kind.toLowerCase(),
+    [slotLabel]: "claims",
+    [ownerLabel]: cluster.name,
+  };
 }
 
 export function voterLabels(cluster: ClusterName): Record<string, string> {

@@ -5,7 +5,7 @@ import { annotations } from "../api/names.ts";
 import { statusOf } from "../decide/report.ts";
 import { schemeOf } from "../engine/etcd.ts";
 import { claimFor } from "../resources/claim.ts";
-import { clusterName, memberKey, memberLabels } from "../resources/names.ts";
+import { claimLabels, clusterName, memberKey } from "../resources/names.ts";
 import type { DecisionTo, StepContext, StepResult } from "./step.ts";
 
 export async function createClaim(
@@ -35,7 +35,7 @@ export async function repairClaim(
   { member, message }: DecisionTo<"repairClaim">,
 ): Promise<void> {
   const name = clusterName(cluster);
-  const body = { metadata: { labels: memberLabels(name, member) } };
+  const body = { metadata: { labels: claimLabels(name, member) } };
   await ctx.client
     .kind(PersistentVolumeClaim)
     .patch({ namespace: name.namespace, name: member }, { type: "merge", body });

@@ -48,6 +48,11 @@ decisions("a member whose data or node is lost", lostMember, [
   ["its volume is being deleted", third(volumeDeleting), lost("its volume is being deleted"), left],
   ["it finds its volume empty", third(crashed(emptyVolume)), lost("its volume is empty"), left],
   ["it finds its data corrupt", third(crashed(corrupt)), lost("its data is corrupt"), left],
+  [
+    "it reached nobody at its first start, and runs",
+    third(pod({ terminationMessage: emptyVolume }), down),
+    undefined,
+  ],
   ["it crashed, and serves again", third(pod({ terminationMessage: corrupt })), undefined],
   ["it crashed, and answers again", third(pod({ terminationMessage: corrupt }), unready), undefined],
   ["it crashed, and its pod is ready again", third(pod({ terminationMessage: corrupt }), silent), undefined],

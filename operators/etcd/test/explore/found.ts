@@ -428,4 +428,67 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 2_000, do: "time: the wall clock jumps", with: { minutes: -60 } },
     ],
   },
+  "a kept claim lost its label before the cluster was made again: its member was removed, and its data": {
+    beginning: "three members of 3.5",
+    seed: 99_000_996,
+    steps: [
+      {
+        atMs: 0,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", finalBackup: false },
+      },
+      {
+        atMs: 400,
+        do: "by hand: a label is changed or removed",
+        with: { which: 0.974, label: 0.363, value: null },
+      },
+    ],
+  },
+  "a kept claim got another slot before the cluster was made again: it was marked for ever": {
+    beginning: "three members with a small quota",
+    seed: 99_000_782,
+    steps: [
+      {
+        atMs: 800,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", finalBackup: false },
+      },
+      { atMs: 1_300, do: "operator: stopped for a while", forMs: 1_800 },
+      {
+        atMs: 1_300,
+        do: "by hand: a label is changed or removed",
+        with: { which: 0.32, label: 0.96, value: "other" },
+      },
+      { atMs: 5_600, do: "pod: process hangs", forMs: 7_300, with: { which: 0.761 } },
+    ],
+  },
+  "all kept claims lost a label before the cluster was made again": {
+    beginning: "three members",
+    seed: 99_000_997,
+    steps: [
+      {
+        atMs: 0,
+        do: "edit: deleted and made again",
+        with: { propagation: "Foreground", finalBackup: false },
+      },
+      {
+        atMs: 400,
+        do: "by hand: a label is removed from all pods",
+        with: { label: 0.363, resource: "persistentvolumeclaims" },
+      },
+    ],
+  },
+  "a learner reaches nobody at its first start, and joins at the second: its volume was taken for empty": {
+    beginning: "two members",
+    seed: 99_000_520,
+    steps: [
+      { atMs: 0, do: "edit: size", with: { size: 3 } },
+      {
+        atMs: 300,
+        do: "line: a pod from everyone",
+        forMs: 700,
+        with: { which: 0.723, how: "refused" },
+      },
+    ],
+  },
 };

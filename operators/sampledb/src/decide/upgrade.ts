@@ -6,7 +6,7 @@ import { reasons } from "../api/conditions.ts";
 import { changeProblem, minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { ownId } from "../resources/names.ts";
-import { healthyPrimary, isEmpty, isInSync, serverNamed, wantedServers } from "./facts.ts";
+import { conditionOf, healthyPrimary, isEmpty, isInSync, serverNamed, wantedServers } from "./facts.ts";
 import { type Action, type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
 import { isDamaged } from "./repair.ts";
@@ -150,16 +150,23 @@ function replicas(o: Observed, under: Under): Plan {
   return phase(o, under, "Switching", "every replica runs the new version", {}, choice);
 }
 
-/** The replicas that do not run the new version, with what keeps them. */
+/** The replicas that do not run the new version, or do not follow the primary yet, with what keeps them. */
 function outdatedWords(o: Observed, under: Under): string {
-  const left = o.servers.filter(
-    (server) =>
-      server.name !== o.status.primary && server.ordinal < wantedServers(o) && !runs(server, under.to),
+  const primary = healthyPrimary(o);
+  if (!primary) return `the primary ${o.status.primary} does not serve`;
+  const replicas = o.servers.filter(
+    (server) => server.name !== o.status.primary && server.ordinal < wantedServers(o),
   );
-  if (left.length === 0) return "all run the new version, and not all are in sync with the primary";
-  return left
-    .map(({ name, nodeLost }) => (nodeLost ? `${name} (its node does not report)` : name))
-    .join(", ");
+  const left = replicas.filter((server) => !runs(server, under.to));
+  if (left.length > 0)
+    return left
+      .map(({ name, nodeLost }) => (nodeLost ? `${name} (its node does not report)` : name))
+      .join(", ");
+  const words = replicas.map((server) => {
+    if (!isInSync(server, primary)) return `${server.name} (${conditionOf(server)})`;
+    return factsOf(server)?.rewriting ? `${server.name} (it writes its data to its volume)` : server.name;
+  });
+  return `all run the new version, and ${words.join(", ")} must be in sync with the primary ${primary.server.name}`;
 }
 
 function switching(o: Observed, under: Under): Plan {

@@ -30,7 +30,7 @@ export async function finalize(
   ctx: SampleDBContext,
   options: FinalizeOptions,
 ): Promise<Outcome> {
-  if (await isOrphaned(db, ctx)) {
+  if (ctx.orphaned || (await isOrphaned(db, ctx))) {
     ctx.event("Normal", "Orphaned", "everything is left as it is; a SampleDB of the same name takes it over");
     return done();
   }
@@ -86,7 +86,6 @@ async function tellVolumes(db: SampleDBObject, ctx: SampleDBContext, why: string
  * them, or is about to. A pass that was under way may have put one back, so a single one without is enough.
  */
 async function isOrphaned(db: SampleDBObject, ctx: SampleDBContext): Promise<boolean> {
-  if (db.metadata.finalizers?.includes("orphan")) return true;
   const { name, namespace, uid } = databaseName(db);
   const names = objectNames({ name });
   const found = [
