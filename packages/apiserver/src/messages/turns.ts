@@ -1,7 +1,7 @@
 /** Lets other requests have their turn while one has much to do. */
 
 /** Processor time: on a busy machine a small piece takes long by the clock, and is small all the same. */
-const sliceMs = 20;
+const sliceMs = 10;
 /** To look at it costs something, too. */
 const between = 32;
 
