@@ -2,24 +2,18 @@
 import { ConfigMap, CustomResourceDefinition, Secret } from "@keelson/core/kinds";
 import { ResourceGraphDefinition } from "@keelson/graphs";
 import { expect, test } from "vitest";
-import { change, condition, definitions, graphCluster, install, kindOf, statusOf } from "./graphs.ts";
+import {
+  change,
+  condition,
+  definitions,
+  graphCluster,
+  install,
+  kindOf,
+  settings,
+  statusOf,
+} from "./graphs.ts";
 
-const first = `
-metadata: { name: settings }
-spec:
-  schema:
-    apiVersion: v1alpha1
-    kind: Settings
-    spec: { value: string | default="a" }
-  resources:
-  - id: config
-    template:
-      apiVersion: v1
-      kind: ConfigMap
-      metadata: { name: "\${schema.metadata.name}" }
-      data: { value: "\${schema.spec.value}" }
-`;
-const second = first
+const second = settings
   .replace('value: string | default="a"', 'value: string | default="a", more: integer | default=2')
   .replace("kind: ConfigMap", "kind: Secret")
   .replace("data: { value: ", "stringData: { more: '${string(schema.spec.more)}', value: ");
@@ -27,8 +21,8 @@ const Settings = kindOf("Settings", "settings");
 const ref = { namespace: "default", name: "one" };
 
 test("a changed definition migrates its instances, and what it no longer makes goes", async () => {
-  await using c = await graphCluster(first, { alsoFor: second });
-  await install(c, first);
+  await using c = await graphCluster(settings, { alsoFor: second });
+  await install(c, settings);
   await c.client.kind(Settings).create({ metadata: ref, spec: {} });
   await c.converges({ ready: false });
   await change(c, second);
@@ -43,11 +37,11 @@ test("a changed definition migrates its instances, and what it no longer makes g
 });
 
 test("a change that would break instances is refused, and allowed by an annotation", async () => {
-  const broken = first
+  const broken = settings
     .replace('value: string | default="a"', "value: integer | default=1")
     .replace("schema.spec.value", "string(schema.spec.value)");
-  await using c = await graphCluster(first, { alsoFor: broken });
-  await install(c, first);
+  await using c = await graphCluster(settings, { alsoFor: broken });
+  await install(c, settings);
   await c.client.kind(Settings).create({ metadata: ref, spec: {} });
   await c.converges({ ready: false });
   await change(c, broken);
@@ -70,11 +64,11 @@ test("a change that would break instances is refused, and allowed by an annotati
 });
 
 test("a broken change leaves in force what was there, also after a restart", async () => {
-  await using c = await graphCluster(first);
-  await install(c, first);
+  await using c = await graphCluster(settings);
+  await install(c, settings);
   await c.client.kind(Settings).create({ metadata: ref, spec: {} });
   await c.converges({ ready: false });
-  await change(c, first.replace("schema.spec.value", "schema.spec.nothing"));
+  await change(c, settings.replace("schema.spec.value", "schema.spec.nothing"));
   expect((await statusOf(c, "settings")).state).toBe("Inactive");
   c.crash();
   await c.converges({ ready: false });
@@ -104,12 +98,12 @@ spec:
 `;
 
 test("a definition waits for the kind of another, and graphs contain graphs", async () => {
-  await using c = await graphCluster(`${outer}---${first}`);
+  await using c = await graphCluster(`${outer}---${settings}`);
   await install(c, outer);
   expect(condition(await statusOf(c, "outer"), "Ready")?.message).toContain(
     "the cluster has no kind Settings in kro.run/v1alpha1",
   );
-  await install(c, first);
+  await install(c, settings);
   await c.advance(30_000);
   expect((await statusOf(c, "outer")).state).toBe("Active");
   await c.client.kind(kindOf("Outer", "outers")).create({ metadata: ref, spec: {} });
@@ -128,9 +122,9 @@ test("a definition waits for the kind of another, and graphs contain graphs", as
 });
 
 test("a kind of another's is not taken over, and two definitions cannot have one kind", async () => {
-  const twin = first.replace("name: settings", "name: twin");
-  await using c = await graphCluster(first);
-  await install(c, first);
+  const twin = settings.replace("name: settings", "name: twin");
+  await using c = await graphCluster(settings);
+  await install(c, settings);
   await c.client.kind(ResourceGraphDefinition).create(definitions(twin)[0] as never);
   await c.converges({ ready: false });
   expect(condition(await statusOf(c, "twin"), "Ready")?.message).toContain(
@@ -140,8 +134,8 @@ test("a kind of another's is not taken over, and two definitions cannot have one
 });
 
 test("a CRD that someone deletes is made again", async () => {
-  await using c = await graphCluster(first);
-  await install(c, first);
+  await using c = await graphCluster(settings);
+  await install(c, settings);
   await c.client.kind(CustomResourceDefinition).delete({ name: "settings.kro.run" });
   await c.converges({ ready: false });
   await c.client.kind(Settings).create({ metadata: ref, spec: {} });
@@ -150,8 +144,8 @@ test("a CRD that someone deletes is made again", async () => {
 });
 
 test("with deleteCrds a definition that goes takes its instances along, in order", async () => {
-  await using c = await graphCluster(first, { graph: { deleteCrds: true } });
-  await install(c, first);
+  await using c = await graphCluster(settings, { graph: { deleteCrds: true } });
+  await install(c, settings);
   await c.client.kind(Settings).create({ metadata: ref, spec: {} });
   await c.converges({ ready: false });
   await c.client.kind(ResourceGraphDefinition).delete({ name: "settings" });

@@ -92,3 +92,20 @@ export async function namespace(c: Cluster, name: string): Promise<void> {
 }
 
 export type StoredInstance = Stored<Instance>;
+
+/** A definition of one ConfigMap. */
+export const settings = `
+metadata: { name: settings }
+spec:
+  schema:
+    apiVersion: v1alpha1
+    kind: Settings
+    spec: { value: string | default="a" }
+  resources:
+  - id: config
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: { name: "\${schema.metadata.name}" }
+      data: { value: "\${schema.spec.value}" }
+`;

@@ -4,23 +4,8 @@ import { ConfigMap, CustomResourceDefinition, PersistentVolumeClaim } from "@kee
 import { graphs, ResourceGraphDefinition } from "@keelson/graphs";
 import { cluster } from "@keelson/testing";
 import { expect, test } from "vitest";
-import { definitions, graphCluster, install, kindOf, statusOf } from "./graphs.ts";
+import { definitions, graphCluster, install, kindOf, settings, statusOf } from "./graphs.ts";
 
-const settings = `
-metadata: { name: settings }
-spec:
-  schema:
-    apiVersion: v1alpha1
-    kind: Settings
-    spec: { value: string | default="a" }
-  resources:
-  - id: config
-    template:
-      apiVersion: v1
-      kind: ConfigMap
-      metadata: { name: "\${schema.metadata.name}" }
-      data: { value: "\${schema.spec.value}" }
-`;
 const Settings = kindOf("Settings", "settings");
 const ref = { namespace: "default", name: "one" };
 
