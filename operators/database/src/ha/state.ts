@@ -62,6 +62,8 @@ export interface Published {
   /** True once the primary's control file names the timeline: before, nobody can rewind to it. */
   readonly checkpointed?: boolean;
   readonly quorums: readonly Quorum[];
+  /** Who the instances were when the holder wrote last: it goes on without the API server only if all of them agree. */
+  readonly instances?: readonly string[];
   /** Where the primary's log ended when it renewed last. */
   readonly lsn?: string;
   /** The newest segment of the log that the archive had then; all before it are there too. */
