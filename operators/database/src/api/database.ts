@@ -176,7 +176,11 @@ export const Database = resource({
       .check(immutable("a database is restored once, when it is created")),
     restoreInPlace: z
       .object({
-        id: z.string().min(1).max(63).describe("Another value asks again."),
+        id: z
+          .string()
+          .min(1)
+          .max(63)
+          .describe("Another value asks again. A restore that was carried out is not carried out twice."),
         backup: z
           .string()
           .optional()

@@ -54,6 +54,22 @@ test.each<[string, Partial<RestoreView>, object]>([
   ["then it is done", { record: ended("Done") }, { report: { phase: "Done" } }],
   ["what failed is not tried again", { record: ended("Failed") }, { report: { phase: "Failed" } }],
   [
+    "a failure says how to ask again",
+    { record: ended("Failed") },
+    { report: { message: expect.stringContaining("another id") } },
+  ],
+  [
+    "what was done before another one is not done again, though the spec is that of before",
+    {
+      record: {
+        ...ended("Done", "restore-2"),
+        published: { ...ended("Done", "restore-2").published, restores: ["restore-1", "restore-2"] },
+      },
+      before: { id: "2", phase: "Done", message: "m" },
+    },
+    { report: { id: "1", phase: "Failed", message: expect.stringContaining("not carried out twice") } },
+  ],
+  [
     "nor what was done before an upgrade, though the object was made again since and says nothing of it",
     {
       record: {

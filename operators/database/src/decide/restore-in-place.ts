@@ -34,18 +34,20 @@ export function planRestore(view: RestoreView): RestorePlan {
     phase,
     message,
   });
-  const { upgrade: last, restored } = record.published;
+  const { upgrade: last, restored, restores = [] } = record.published;
   const outcome = [last, restored].find((each) => each?.id === id);
-  if (outcome) {
-    if (outcome.outcome === "Failed")
-      return {
-        report: report(
-          "Failed",
-          `${outcome.message}; everything is as before; correct spec.restoreInPlace, or remove it`,
-        ),
-      };
-    return { report: report(whole ? "Done" : "Cloning", outcome.message) };
-  }
+  const failed = (why: string, what: string) => ({
+    report: report("Failed", `${why}; everything is as before; ${what}, or remove it`),
+  });
+  if (outcome?.outcome === "Failed")
+    return failed(outcome.message, "correct spec.restoreInPlace and give it another id");
+  if (outcome) return { report: report(whole ? "Done" : "Cloning", outcome.message) };
+  // The spec may be that of an earlier time, by a revert or with the API server: what came after it is not thrown away.
+  if (restores.includes(id))
+    return failed(
+      `restore ${wish.id} was carried out before another one, and is not carried out twice`,
+      "give spec.restoreInPlace another id to go back again",
+    );
   // Older releases forgot it when the version was upgraded after it.
   if (before?.id === wish.id && (before.phase === "Done" || before.phase === "Failed"))
     return { report: before };

@@ -98,6 +98,8 @@ export interface Published {
   };
   /** The last restore in place, where an upgrade of the version came after it: it is not carried out again. */
   readonly restored?: NonNullable<Published["upgrade"]>;
+  /** Ids of the restores in place that were carried out, oldest first: none is carried out twice. */
+  readonly restores?: readonly string[];
 }
 
 /** What the Lease holds, as read at one moment. */
@@ -148,18 +150,31 @@ export const defaultTimings: Timings = {
   deathMs: 1_500,
 };
 
-/** The upgrade that is under way: nothing is known of its end yet. */
+/** The upgrade that is under way: nothing is known of its end yet. One from an earlier time may come back with the API server. */
 export function pendingUpgrade({
-  policy,
+  policy: { upgrade },
   published,
 }: Pick<LeaseRecord, "policy" | "published">): Upgrade | undefined {
-  return policy.upgrade?.id === published.upgrade?.id ? undefined : policy.upgrade;
+  if (!upgrade || upgrade.id === published.upgrade?.id) return undefined;
+  return published.restores?.includes(upgrade.id) ? undefined : upgrade;
 }
 
-/** What stays known of a restore in place when something else replaces the data after it. */
-export function lastRestore({ upgrade, restored }: Published): Pick<Published, "restored"> {
+/** Of so many restores it is known that they were carried out. */
+const restoresKept = 50;
+
+/** What stays known of restores in place when the data is replaced again, by `replacing`, or when that failed. */
+export function pastRestores(
+  { upgrade, restored, restores = [] }: Published,
+  replacing?: Upgrade,
+): Pick<Published, "restored" | "restores"> {
   const last = upgrade && isRestore(upgrade.id) ? upgrade : restored;
-  return last ? { restored: last } : {};
+  // Those of older releases are in no list.
+  const before = last?.outcome === "Done" ? [last.id] : [];
+  const done = new Set([...restores, ...before, ...(replacing?.restore ? [replacing.id] : [])]);
+  return {
+    ...(last && !replacing?.restore && { restored: last }),
+    ...(done.size > 0 && { restores: [...done].slice(-restoresKept) }),
+  };
 }
 
 /** What a restore in place is called among those who replace data. */
