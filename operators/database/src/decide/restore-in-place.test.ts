@@ -22,6 +22,7 @@ const view = (change: Partial<RestoreView>): RestoreView => ({
   primary: "db-0",
   version: "15",
   backups,
+  elsewhere: ["foreign"],
   before: undefined,
   ...change,
 });
@@ -48,6 +49,11 @@ test.each<[string, Partial<RestoreView>, object]>([
     "without one nothing is touched",
     { wish: { id: "1", undo: false, targetTime: "2025-01-02T00:00:00Z" } },
     { report: { phase: "Waiting", message: expect.stringContaining("no proven backup") } },
+  ],
+  [
+    "nor where the backup is of other data of this name",
+    { wish: { id: "1", undo: false, backup: "foreign" } },
+    { report: { phase: "Waiting", message: expect.stringContaining("restoreFrom") } },
   ],
   ["it waits for every instance", { whole: false }, { report: { phase: "Waiting" } }],
   ["the replicas follow", { record: ended("Done"), whole: false }, { report: { phase: "Cloning" } }],

@@ -15,7 +15,10 @@ export interface RestoreView {
   readonly whole: boolean;
   readonly primary: string | undefined;
   readonly version: string;
+  /** Those that the instances reach. */
   readonly backups: readonly DatabaseBackupObject[];
+  /** Names of the others: of other data that had this name, or in a store of before. */
+  readonly elsewhere: readonly string[];
   readonly before: Status["restore"];
 }
 
@@ -71,12 +74,18 @@ export function planRestore(view: RestoreView): RestorePlan {
   return { upgrade, report: report("Restoring", `${view.primary} stops, and replaces its data`) };
 }
 
-function targetOf({ wish, backups }: RestoreView): Omit<NonNullable<Upgrade["restore"]>, "since"> | string {
+function targetOf({
+  wish,
+  backups,
+  elsewhere,
+}: RestoreView): Omit<NonNullable<Upgrade["restore"]>, "since"> | string {
   if (!wish || wish.undo) return { undo: true };
   const moment = wish.targetTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(wish.targetTime);
   const done = backups
     .filter(({ status }) => status?.phase === "Done" && Date.parse(status.finishedAt ?? "") <= moment)
     .sort((a, b) => Date.parse(b.status?.finishedAt ?? "") - Date.parse(a.status?.finishedAt ?? ""));
+  if (wish.backup !== undefined && elsewhere.includes(wish.backup))
+    return `DatabaseBackup ${wish.backup} does not lie where this Database keeps its own; restore it into a new Database with restoreFrom, or choose another one in spec.restoreInPlace`;
   const found =
     wish.backup === undefined ? done[0] : backups.find(({ metadata }) => metadata.name === wish.backup);
   if (found?.status?.phase !== "Done" || !found.status.location)

@@ -186,6 +186,24 @@ function isRestore(id: string): boolean {
   return id.startsWith(restoreId(""));
 }
 
+/**
+ * The Database object under which the data came to be: what is stored elsewhere is named after it. One of the same name that
+ * takes the data over has another UID.
+ */
+export function dataUidOf(
+  record: LeaseRecord | undefined,
+  {
+    metadata,
+    status,
+  }: {
+    readonly metadata: { readonly uid: string };
+    readonly status?: { readonly dataUid?: string | undefined } | undefined;
+  },
+): string {
+  const known = record?.published.systemId === undefined ? undefined : record.policy.databaseUid;
+  return known ?? status?.dataUid ?? metadata.uid;
+}
+
 /** How many instances must have a commit before it is acknowledged, the primary included. */
 export function acksFor({ durability, instances }: Pick<Policy, "durability" | "instances">): number {
   if (durability === "async") return 1;
