@@ -59,6 +59,18 @@ export const found: Readonly<Record<string, Plan>> = {
       { atMs: 210_000, do: "edit: a setting that is reloaded", with: { parameters: { work_mem: "8MB" } } },
     ],
   },
+  "the Lease and the status are lost while a newer version is asked for, and instances run what wrote their data":
+    {
+      beginning: "three instances",
+      seed: 700,
+      steps: [
+        { atMs: 0, do: "edit: a newer major version whose rehearsal fails", forMs: 90_000 },
+        { atMs: 20_000, do: "operator: stopped for a while", forMs: 5_000 },
+        { atMs: 21_000, do: "by hand: the Lease is deleted" },
+        { atMs: 21_000, do: "by hand: the status is wiped" },
+        { atMs: 22_000, do: "operator: killed" },
+      ],
+    },
   "the Lease goes back to before a switchover": {
     beginning: "three instances",
     seed: 612,
