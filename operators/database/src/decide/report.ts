@@ -119,6 +119,12 @@ function silentPrimary({ record, instances }: Observed): string | undefined {
     : undefined;
 }
 
+/** What is known of one that goes on without the API server, because all agree, while the Lease was lost. */
+function unnamedPrimary({ instances }: Observed): string | undefined {
+  const found = instances.find(({ report }) => report?.role === "primary" && report.serving);
+  return found && `${found.name} serves as primary, and the Lease does not name it`;
+}
+
 /** A Lease that was lost says less than the volumes. */
 function newestEpoch(record: LeaseRecord, instances: readonly InstanceView[]): number {
   return Math.max(record.epoch, ...instances.map(({ report }) => report?.knownEpoch ?? 0));
@@ -198,13 +204,13 @@ export function conditionsOf(observed: Observed) {
     present >= votesNeeded(newest) &&
     record?.published.quorums.length === 1;
   const isAsync = object.spec.durability === "async";
-  const silent = primary ? undefined : silentPrimary(observed);
+  const doubt = primary ? undefined : (silentPrimary(observed) ?? unnamedPrimary(observed));
   return [
     {
       type: conditions.available,
-      status: silent === undefined ? is(primary !== undefined) : ("Unknown" as const),
+      status: doubt === undefined ? is(primary !== undefined) : ("Unknown" as const),
       reason: primary ? reasons.running : reasons.noPrimary,
-      message: primary ? `${primary.name} accepts writes` : (silent ?? "no instance accepts writes"),
+      message: primary ? `${primary.name} accepts writes` : (doubt ?? "no instance accepts writes"),
     },
     {
       type: conditions.protected,

@@ -71,6 +71,15 @@ export const found: Readonly<Record<string, Plan>> = {
         { atMs: 22_000, do: "operator: killed" },
       ],
     },
+  "the Lease is deleted while agents do not reach it, and the primary goes on": {
+    beginning: "three instances, each must acknowledge",
+    seed: 211_000_122,
+    steps: [
+      { atMs: 4_900, do: "line: a pod from everyone", forMs: 32_300, with: { which: 0.273, how: "dropped" } },
+      { atMs: 8_400, do: "agents: the API server is gone", forMs: 98_400, with: { how: "slow" } },
+      { atMs: 24_900, do: "by hand: the Lease is deleted" },
+    ],
+  },
   "the Lease goes back to before a switchover": {
     beginning: "three instances",
     seed: 612,
