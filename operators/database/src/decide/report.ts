@@ -2,6 +2,7 @@
 import { conditions, type Reason, reasons } from "../api/conditions.ts";
 import type { Status } from "../api/database.ts";
 import { labels } from "../api/names.ts";
+import { leastFree } from "../engine/room.ts";
 import { votesNeeded } from "../ha/quorum.ts";
 import { dataUidOf, type LeaseRecord } from "../ha/state.ts";
 import type { InstanceView, Observed } from "../observe/observed.ts";
@@ -161,13 +162,9 @@ function waitsForLabel({ pod, report }: Pick<InstanceView, "pod" | "report">): s
     : undefined;
 }
 
-/** Less than this part of a volume left is as good as nothing, unless it is a lot by itself. */
-const scarce = 0.05;
-const plentyBytes = 2 ** 30;
-
 export function isFull({ report }: InstanceView): boolean {
   const { sizeBytes = 1, freeBytes = 1 } = report?.volume ?? {};
-  return freeBytes < Math.min(plentyBytes, scarce * sizeBytes);
+  return freeBytes < leastFree(sizeBytes);
 }
 
 /** The claim has grown, and the file system in the pod has not: it does when the volume is mounted again. */
