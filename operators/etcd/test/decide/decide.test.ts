@@ -75,8 +75,17 @@ decisions("members that were rediscovered by their volumes", decide, [
     },
   ],
   [
-    "the version of the spec is unknown",
+    "they go on with the version that they have, though the spec asks for one that nobody knows",
     three({ spec: { version: "2.3.8" }, status: { template: undefined } }),
+    "record Healing: the cluster continues from the volumes that were kept",
+    { status: { template } },
+  ],
+  [
+    "nobody knows which version they have, nor the version of the spec",
+    cluster([voter(0, down, claim({ etcdVersion: undefined }))], {
+      spec: { version: "2.3.8" },
+      status: { template: undefined },
+    }),
     "refuse SpecRefused: etcd 2.3.8 is not supported; set spec.version to a version of 3.4, 3.5, 3.6, 3.7",
   ],
 ]);
