@@ -12,7 +12,9 @@ const unknown = "unknown";
 const graceMs = 30_000;
 export function quorumLoss(o: Observed): Decision | undefined {
   if (o.list || o.status.clusterId === undefined) return undefined;
-  const counted = o.members.filter(({ record }) => record.phase === "Voter" || record.phase === "Leaving");
+  const counted = o.members.filter(
+    ({ record }) => record.phase === "Voter" || (record.phase === "Leaving" && !record.removed),
+  );
   const lost = counted.filter((member) => dataLoss(o, member) !== undefined);
   const survivors = counted.filter((member) => !lost.includes(member));
   const strangers = o.unknownMembers.filter(({ learner }) => !learner);
@@ -25,7 +27,7 @@ export function quorumLoss(o: Observed): Decision | undefined {
     ),
   ].join("; ");
   if (survivors.length === 0) {
-    const message = `no data is left (${losses}); make a new cluster with spec.restoreFrom`;
+    const message = `no data is left (${losses || "no claim of a member is there"}); make a new cluster with spec.restoreFrom`;
     return { do: "refuse", reason: reasons.allDataLost, message };
   }
   return permanent(o, survivors, losses);
@@ -170,6 +172,8 @@ export function recovering(o: Observed): Decision | undefined {
       message: `the survivor ${recovery.survivor} is gone`,
     };
   }
+  const loss = dataLoss(o, survivor);
+  if (loss !== undefined) return withoutSurvivor(o, recovery, loss);
   switch (recovery.phase) {
     case "Stopping":
       return stopAll(o, survivor, recovery);
@@ -182,6 +186,19 @@ export function recovering(o: Observed): Decision | undefined {
 
 type Recovery = NonNullable<Observed["status"]["recovery"]>;
 const reason = reasons.recovering;
+
+/** Before anything was set aside another survivor can be proposed; after that there is none. */
+function withoutSurvivor(o: Observed, { survivor, phase }: Recovery, loss: string): Decision {
+  const isOpen = phase === "Stopping" && o.members.every(({ claim }) => !claim?.fenced);
+  const message = `the survivor ${survivor} is lost: ${loss}`;
+  if (isOpen) return { do: "record", status: { recovery: undefined }, reason, message };
+  const kept = "the volumes that were set aside are kept";
+  return {
+    do: "refuse",
+    reason: reasons.allDataLost,
+    message: `no data is left (${message}; ${kept}); make a new cluster with spec.restoreFrom`,
+  };
+}
 
 function stopAll(o: Observed, survivor: ObservedMember, recovery: Recovery): Decision {
   const running = o.members.filter(
