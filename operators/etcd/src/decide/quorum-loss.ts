@@ -4,7 +4,7 @@ import { hex, type MemberProgress } from "../engine/etcd.ts";
 import { majority } from "../engine/quorum.ts";
 import type { Observed, ObservedMember } from "../observe/observed.ts";
 import type { Decision } from "./decision.ts";
-import { dataLoss, namesOf, obstacleOf } from "./facts.ts";
+import { dataLoss, namesOf, obstacleOf, templateFor } from "./facts.ts";
 
 /** The revision of a survivor that does not answer. */
 const unknown = "unknown";
@@ -248,7 +248,7 @@ function force(o: Observed, survivor: ObservedMember, recovery: Recovery): Decis
       message: `${name} leads a cluster of its own`,
     };
   }
-  return { do: "wait", reason, message: `${name} is starting`, recheckMs: 500 };
+  return { do: "wait", reason, message: `${described([survivor])} is starting`, recheckMs: 500 };
 }
 
 function restartAsUsual(o: Observed, survivor: ObservedMember, recovery: Recovery): Decision {
@@ -259,7 +259,7 @@ function restartAsUsual(o: Observed, survivor: ObservedMember, recovery: Recover
   }
   if (!pod) return podFor(o, survivor, "again", `${name} starts as usual`);
   if (pod.forceNewCluster || !o.list)
-    return { do: "wait", reason, message: `${name} is starting`, recheckMs: 500 };
+    return { do: "wait", reason, message: `${described([survivor])} is starting`, recheckMs: 500 };
   return {
     do: "record",
     status: { recovery: undefined },
@@ -276,8 +276,11 @@ function usedAgain({ revision }: Recovery): string {
 }
 
 function podFor(o: Observed, survivor: ObservedMember, mode: "force" | "again", message: string): Decision {
-  const { template } = o.status;
+  const template = templateFor(o, survivor.record);
   if (!template) return { do: "wait", reason, message };
-  const pods = [{ member: survivor.record.name, template, start: { mode }, role: "voter" as const }];
+  const { hash, recipe } = template;
+  const pods = [
+    { member: survivor.record.name, template: { hash, recipe }, start: { mode }, role: "voter" as const },
+  ];
   return { do: "createPods", pods, reason, message };
 }
