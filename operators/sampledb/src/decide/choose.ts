@@ -133,11 +133,13 @@ export function firstChoice(o: Observed): Plan {
   return allLost(o, all) ?? { notReady: waitingFor(reasons.creating, withoutPrimary(o, all, marked), 500) };
 }
 
-/** While a volume with data has not been asked, it may be that of the primary. */
+/** While a volume with data has not been asked, it may be that of the primary. One that is damaged cannot be asked. */
 function withoutPrimary(o: Observed, all: readonly Candidate[], marked: readonly Server[]): string {
   const filled = marked.filter(({ claim }) => claim?.epoch !== 0);
   const text = `volumes with data of an earlier time are there (${filled.map(({ name }) => name).join(", ")})`;
-  const silent = filled.filter(({ name, claim }) => !claim?.lost && !all.some((each) => each.name === name));
+  const silent = filled.filter(
+    (server) => !server.claim?.lost && !isDamaged(server) && !all.some((each) => each.name === server.name),
+  );
   if (silent.length > 0) {
     const words = silent.map((server) => `${server.name} (${conditionOf(server)})`).join(", ");
     return `${text}; the one of its primary is awaited, which may be that of ${words}`;

@@ -63,7 +63,10 @@ export async function observe(
   );
   const nowMs = ctx.clock.now();
   const nodes = new Map(ctx.read.nodes.map((node) => [node.metadata.name, node]));
-  const count = Math.max(serversToRun({ spec, status, database }), 1 + replicasToRun({ spec, status }));
+  const count = Math.max(
+    serversToRun({ spec, status, database }, claims),
+    1 + replicasToRun({ spec, status }),
+  );
   const ordinals = new Set([...Array(count).keys(), ...pods.keys(), ...claims.keys()]);
   const servers = [...ordinals]
     .sort((a, b) => a - b)

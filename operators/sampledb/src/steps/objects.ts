@@ -24,7 +24,8 @@ export async function applyObjects(
 ): Promise<void> {
   const database = databaseName(db);
   const { own } = ctx;
-  const status = withKnownRestore(db, ownStatus(db), claimViews(ctx));
+  const claims = claimViews(ctx);
+  const status = withKnownRestore(db, ownStatus(db), claims);
   await own.servers.apply(serversService(database));
   await own.writes.apply(writesService(database, true));
   await own.reads.apply(readsService(database));
@@ -42,7 +43,8 @@ export async function applyObjects(
       kept:
         tried && refusedSetting(db, own) === undefined ? undefined : own.config.get()?.data?.["redis.conf"],
       servers:
-        serversToRun({ spec: db.spec, status, database }) || 1 + replicasToRun({ spec: db.spec, status }),
+        serversToRun({ spec: db.spec, status, database }, claims) ||
+        1 + replicasToRun({ spec: db.spec, status }),
       initialize: JSON.stringify(content),
     }),
   );
@@ -72,9 +74,10 @@ export async function applyServers(
   { tried }: { readonly tried: boolean },
 ): Promise<RefusedSize | undefined> {
   const database = databaseName(db);
-  const status = withKnownRestore(db, ownStatus(db), claimViews(ctx));
+  const claims = claimViews(ctx);
+  const status = withKnownRestore(db, ownStatus(db), claims);
   let refused: RefusedSize | undefined;
-  const servers = serversToRun({ spec: db.spec, status, database });
+  const servers = serversToRun({ spec: db.spec, status, database }, claims);
   for (let ordinal = 0; ordinal < Math.max(servers, 1 + replicasToRun({ spec: db.spec, status })); ordinal++)
     refused = (await applyClaim(db, ctx, ordinal)) ?? refused;
   if (db.spec.backup.store === undefined) await ctx.own.backupsClaim.apply(backupsClaim(database, db.spec));
