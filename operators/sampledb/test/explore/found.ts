@@ -372,6 +372,19 @@ export const found: Readonly<Record<string, Plan>> = {
       },
     ],
   },
+  "volumes lose a label while the database is made again around its servers: nobody knew whose they were": {
+    beginning: "no replicas",
+    seed: 210000072,
+    steps: [
+      { atMs: 600, do: "pod: process hangs", forMs: 10000, with: { which: 0.948 } },
+      { atMs: 1800, do: "edit: deleted and made again", with: { propagation: "Orphan", onDelete: "Retain" } },
+      {
+        atMs: 1800,
+        do: "by hand: a label is removed from all pods",
+        with: { label: 0.856, resource: "persistentvolumeclaims" },
+      },
+    ],
+  },
   "a database is made again with fewer replicas, and only the volume of the one that went has data": {
     beginning: "two replicas, each must acknowledge",
     seed: 99000663,
