@@ -2,8 +2,7 @@
 import { adoptAnnotation, Quantity } from "keelson";
 import { initialization } from "../agent/initialization.ts";
 import type { SampleDBObject } from "../api/sampledb.ts";
-import { claimViews, ownStatus } from "../observe/observe.ts";
-import { withKnownRestore } from "../observe/restores.ts";
+import { claimViews, knownStatus, ownStatus } from "../observe/observe.ts";
 import { replicasToRun, serversToRun } from "../observe/servers-to-run.ts";
 import type { Access } from "../resources/access.ts";
 import { primaryBudget, replicaBudget } from "../resources/budgets.ts";
@@ -25,7 +24,7 @@ export async function applyObjects(
   const database = databaseName(db);
   const { own } = ctx;
   const claims = claimViews(ctx);
-  const status = withKnownRestore(db, ownStatus(db), claims);
+  const status = knownStatus(db, ctx, claims);
   await own.servers.apply(serversService(database));
   await own.writes.apply(writesService(database, true));
   await own.reads.apply(readsService(database));
@@ -75,7 +74,7 @@ export async function applyServers(
 ): Promise<RefusedSize | undefined> {
   const database = databaseName(db);
   const claims = claimViews(ctx);
-  const status = withKnownRestore(db, ownStatus(db), claims);
+  const status = knownStatus(db, ctx, claims);
   let refused: RefusedSize | undefined;
   const servers = serversToRun({ spec: db.spec, status, database }, claims);
   for (let ordinal = 0; ordinal < Math.max(servers, 1 + replicasToRun({ spec: db.spec, status })); ordinal++)
