@@ -8,7 +8,7 @@ import { conditionOf, followsPrimary, isEmpty, isUnattached, serverNamed, wanted
 import { type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
 import { isDamaged } from "./repair.ts";
-import { nothingLeadsBack } from "./upgrade.ts";
+import { closedGuard, nothingLeadsBack } from "./upgrade.ts";
 
 type Candidate = Server & {
   readonly pod: NonNullable<Server["pod"]>;
@@ -110,9 +110,13 @@ export function firstChoice(o: Observed): Plan {
   // No server is made for a spec that is refused, which is what a person must hear.
   if (o.specProblem && o.setReplicas === undefined) return {};
   const all = candidates(o);
-  const leading = all.filter(({ facts }) => facts.role === "primary");
-  const [only] = leading;
-  if (only && leading.length === 1) return adopt(o, only);
+  const newest = Math.max(0, ...o.servers.map(({ claim }) => claim?.epoch ?? 0));
+  // One that was replaced, and does not know it, has a volume of an earlier epoch.
+  const leading = all.filter(({ facts, claim }) => facts.role === "primary" && (claim.epoch ?? 0) >= newest);
+  // One that was closed has made way for another, which may have taken writes since.
+  const open = leading.filter(({ facts }) => facts.guard < closedGuard);
+  const [only] = open.length > 0 ? open : leading;
+  if (only && (open.length === 1 || leading.length === 1)) return adopt(o, only);
   const marked = o.servers.filter(({ claim }) => claim?.epoch !== undefined);
   if (marked.length === 0) {
     const first = all.find(({ ordinal }) => ordinal === 0);
@@ -285,6 +289,7 @@ function adopt(o: Observed, server: Candidate): Plan {
         promise: promised(o),
         followers: [],
       },
+      promotion: undefined,
       handover: undefined,
       fence: undefined,
     },

@@ -339,6 +339,20 @@ describe("going back", () => {
     expect(leadership(before).status?.promotion).toMatchObject({ server: "db-1" });
   });
 
+  test("does not lead back to a volume that was lost, also while the new version does not answer", () => {
+    const now = { imageVersion: "7.0", upgrade: switched };
+    const leader = { primary: "db-1", leadership: leadershipFixture(0, { runId: "run-1" }) };
+    const silent = { ...modern(1), answer: { state: "silent" as const, message: "" } };
+    const back = (held: Parameters<typeof observedFixture>[0]) =>
+      upgrade(observedFixture({ replicas: 1, spec, status: { ...now, ...leader }, ...held })).status
+        ?.promotion;
+    expect(back({ servers: [restarted(0), silent] })).toMatchObject({ server: "db-0" });
+    expect(back({ servers: [restarted(0, { empty: true }), silent] })).toBeUndefined();
+    const [first] = observedFixture().servers;
+    const claim = first?.claim && { ...first.claim, epoch: 0, primaryEpoch: 0 };
+    expect(back({ servers: [{ ...restarted(0), claim }, silent] })).toBeUndefined();
+  });
+
   test("does not put the held primary in the place of another of the old version that a failover chose since", () => {
     const facts = factsFixture(1, { role: "primary", upstream: undefined });
     const o = observedFixture({
