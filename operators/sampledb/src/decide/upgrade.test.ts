@@ -256,6 +256,17 @@ describe("a database without replicas", () => {
   });
 });
 
+test("a status of an earlier time does not bring an older version back than the primary runs", () => {
+  const facts = factsFixture(0, { role: "primary", version: "8.0.2", upstream: undefined, replicas: [] });
+  const servers = [{ answer: { state: "facts" as const, facts } }];
+  const at = (more: Observed["status"]) =>
+    upgrade(observedFixture({ replicas: 0, spec, servers, status: { imageVersion: "7.0", ...more } })).status;
+  expect(at({})).toEqual({ imageVersion: "8.0", upgrade: undefined });
+  expect(at({ upgrade: under("Rehearsing") })).toEqual({ imageVersion: "8.0", upgrade: undefined });
+  expect(at({ upgrade: under("GoingBack", { held: "db-0" }) })?.imageVersion).toBeUndefined();
+  expect(at({ imageVersion: "8.0" })?.imageVersion).toBeUndefined();
+});
+
 describe("going back", () => {
   const status = { imageVersion: "7.0", upgrade: under("GoingBack", { held: "db-0", message: "no" }) };
 

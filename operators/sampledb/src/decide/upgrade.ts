@@ -3,7 +3,7 @@
  * until what it led to was verified; until then everything can go back. Pure.
  */
 import { reasons } from "../api/conditions.ts";
-import { changeProblem, minorOf } from "../engine/version.ts";
+import { changeProblem, compareVersions, minorOf } from "../engine/version.ts";
 import { factsOf, type Observed, type Server } from "../observe/observed.ts";
 import { ownId } from "../resources/names.ts";
 import { conditionOf, healthyPrimary, isEmpty, isInSync, serverNamed, wantedServers } from "./facts.ts";
@@ -19,6 +19,8 @@ const startMs = 120_000;
 
 export function upgrade(o: Observed): Plan {
   const under = o.status.upgrade;
+  const later = laterVersion(o);
+  if (later !== undefined) return alreadyRuns(o, later);
   if (!under) return begin(o);
   // The switch has happened, and leadership records it in this pass.
   if (switchedOver(o)) return {};
@@ -40,6 +42,28 @@ export function upgrade(o: Observed): Plan {
     case "GoingBack":
       return goingBack(o, under);
   }
+}
+
+/**
+ * The status is of an earlier time, as after a restore of the API server: the primary runs a newer version than it says.
+ * Servers of the older one could not copy it.
+ */
+function laterVersion({ status, ...o }: Observed): string | undefined {
+  const phase = status.upgrade?.phase;
+  if (phase !== undefined && phase !== "BackingUp" && phase !== "Rehearsing") return undefined;
+  const primary = healthyPrimary({ ...o, status });
+  const version = primary && minorOf(primary.facts.version);
+  if (version === undefined || status.imageVersion === undefined) return undefined;
+  return compareVersions(version, status.imageVersion) > 0 ? version : undefined;
+}
+
+function alreadyRuns({ status }: Observed, version: string): Plan {
+  const message = `the primary ${status.primary} runs Redis ${version} already`;
+  return {
+    status: { imageVersion: version, upgrade: undefined },
+    events: [{ type: "Normal", reason: reasons.upgrading, message }],
+    notReady: waitingFor(reasons.upgrading, message, 0),
+  };
 }
 
 function begin(o: Observed): Plan {
