@@ -8,7 +8,7 @@ import { conditionOf, followsPrimary, isEmpty, isUnattached, serverNamed, wanted
 import { type Plan, waitingFor } from "./plan.ts";
 import { promised } from "./promise.ts";
 import { isDamaged } from "./repair.ts";
-import { nothingLeadsBack } from "./upgrade.ts";
+import { closedGuard, nothingLeadsBack } from "./upgrade.ts";
 
 type Candidate = Server & {
   readonly pod: NonNullable<Server["pod"]>;
@@ -110,9 +110,13 @@ export function firstChoice(o: Observed): Plan {
   // No server is made for a spec that is refused, which is what a person must hear.
   if (o.specProblem && o.setReplicas === undefined) return {};
   const all = candidates(o);
-  const leading = all.filter(({ facts }) => facts.role === "primary");
-  const [only] = leading;
-  if (only && leading.length === 1) return adopt(o, only);
+  const newest = Math.max(0, ...o.servers.map(({ claim }) => claim?.epoch ?? 0));
+  // One that was replaced, and does not know it, has a volume of an earlier epoch.
+  const leading = all.filter(({ facts, claim }) => facts.role === "primary" && (claim.epoch ?? 0) >= newest);
+  // One that was closed has made way for another, which may have taken writes since.
+  const open = leading.filter(({ facts }) => facts.guard < closedGuard);
+  const [only] = open.length > 0 ? open : leading;
+  if (only && (open.length === 1 || leading.length === 1)) return adopt(o, only);
   const marked = o.servers.filter(({ claim }) => claim?.epoch !== undefined);
   if (marked.length === 0) {
     const first = all.find(({ ordinal }) => ordinal === 0);
@@ -133,11 +137,13 @@ export function firstChoice(o: Observed): Plan {
   return allLost(o, all) ?? { notReady: waitingFor(reasons.creating, withoutPrimary(o, all, marked), 500) };
 }
 
-/** While a volume with data has not been asked, it may be that of the primary. */
+/** While a volume with data has not been asked, it may be that of the primary. One that is damaged cannot be asked. */
 function withoutPrimary(o: Observed, all: readonly Candidate[], marked: readonly Server[]): string {
   const filled = marked.filter(({ claim }) => claim?.epoch !== 0);
   const text = `volumes with data of an earlier time are there (${filled.map(({ name }) => name).join(", ")})`;
-  const silent = filled.filter(({ name, claim }) => !claim?.lost && !all.some((each) => each.name === name));
+  const silent = filled.filter(
+    (server) => !server.claim?.lost && !isDamaged(server) && !all.some((each) => each.name === server.name),
+  );
   if (silent.length > 0) {
     const words = silent.map((server) => `${server.name} (${conditionOf(server)})`).join(", ");
     return `${text}; the one of its primary is awaited, which may be that of ${words}`;
@@ -283,6 +289,7 @@ function adopt(o: Observed, server: Candidate): Plan {
         promise: promised(o),
         followers: [],
       },
+      promotion: undefined,
       handover: undefined,
       fence: undefined,
     },

@@ -76,6 +76,8 @@ export function conditionOf(server: Server): string {
   if (server.pod.obstacle !== undefined) return server.pod.obstacle;
   if (server.nodeLost) return "its node does not report";
   if (server.answer?.state === "busy") return server.answer.message;
+  if (server.answer?.state === "denied") return "it does not accept the operator's password";
+  if (server.answer?.state === "untrusted") return "it presents a certificate that is not trusted";
   if (!facts) return server.answer?.state === "loading" ? "it loads its data" : "it does not answer";
   return facts.syncing ? "it receives a full copy" : `it connects to port ${redisPort}`;
 }

@@ -83,3 +83,17 @@ test("a replica that refuses the operator's password starts again, one at a time
   expect(lockedOut(observedFixture({ servers: [undefined, { ...denied, silentMs: 1_000 }] }))).toEqual({});
   expect(lockedOut(observedFixture({ servers: [denied, denied, denied] }))).toEqual({});
 });
+
+test("where nobody knows who led, one that shuts the operator out starts again after a while", () => {
+  const unknown = { primary: undefined, epoch: undefined, leadership: undefined };
+  const stranger = { answer: { state: "untrusted", message: "self-signed" }, silentMs: 31_000 } as const;
+  const both = observedFixture({ replicas: 1, servers: [stranger, stranger], status: unknown });
+  expect(lockedOut(both).actions).toMatchObject([{ do: "deletePod", server: "db-0", uid: "pod-0" }]);
+  const stopping = { ...stranger, pod: podFixture(0, { deleting: true }) };
+  const next = observedFixture({ replicas: 1, servers: [stopping, stranger], status: unknown });
+  expect(lockedOut(next).actions).toEqual([]);
+  const soon = { ...stranger, silentMs: 6_000 };
+  expect(lockedOut(observedFixture({ replicas: 1, servers: [soon, soon], status: unknown }))).toEqual({});
+  const led = observedFixture({ replicas: 1, servers: [undefined, soon] });
+  expect(lockedOut(led).actions).toMatchObject([{ do: "deletePod", server: "db-1", uid: "pod-1" }]);
+});

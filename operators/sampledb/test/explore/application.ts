@@ -97,6 +97,9 @@ export class SimRedis implements Application {
     const bad = [...this.badSettings].find((line) => conf.includes(line));
     if (bad !== undefined)
       return { exitCode: 1, message: `Bad directive or wrong number of arguments: ${bad}` };
+    const tls = start.files("tls");
+    if (usesTls(start) && !(tls["tls.crt"] && tls["tls.key"] && tls["ca.crt"]))
+      return { exitCode: 1, message: "Failed to configure TLS. Check logs for more info." };
     const volume = start.volume("data") ?? {};
     if (volume.corrupt) return { exitCode: 1, message: "Bad file format reading the append only file" };
     const version = versionOf(start);
@@ -163,6 +166,10 @@ export class SimRedis implements Application {
     }
     return followers.length;
   }
+}
+
+function usesTls({ pod }: ContainerStart): boolean {
+  return pod.spec?.volumes?.some(({ name }) => name === "tls") === true;
 }
 
 function versionOf({ container }: ContainerStart): string {
@@ -249,7 +256,7 @@ export class SimServer implements SimulatedProcess {
   }
 
   readCertificate(): void {
-    if (!this.#start.pod.spec?.volumes?.some(({ name }) => name === "tls")) return;
+    if (!usesTls(this.#start)) return;
     const { "tls.crt": certificate = "", "ca.crt": ca = "" } = this.#start.files("tls");
     this.certificate = { certificate, ca };
   }
